@@ -1,0 +1,338 @@
+"""Paceline beside ns-2 2.35, on the same networks: accuracy, and CPU time per packet delivered.
+
+    python benches/peers/run.py                      every set-up, full length (about 40 minutes, most of it ns-2's)
+    python benches/peers/run.py --quick              the demo's network, shortened (a minute)
+    python benches/peers/run.py --only demo-5KB      one set-up; --list names them
+    python benches/peers/run.py --recorded           compare with the committed ns-2 numbers instead of running ns-2
+    python benches/peers/run.py --peer ns2 --write   run ns-2 only and rewrite tests/oracles/ns2.toml
+
+Both sides draw their own delays, rates and start times, so they differ as two seeds differ: about 0.05 % in
+throughput on 1000 flows. ns-2 is Debian's package `ns2`. Exit code 1 if a set-up misses a target.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+RECORD = ROOT / "tests" / "oracles" / "ns2.toml"
+INSTALL = "ns-2 is not installed: on Debian or Ubuntu, `apt-get install ns2`"
+
+# What must agree, and how closely (relative).
+TARGETS = {"throughput_bps": 0.01, "goodput_mean_bps": 0.01, "loss_ratio": 0.03, "timeouts_per_cut": 0.05}
+LABELS = {
+    "throughput_bps": ("Mbit/s", 1e-6),
+    "goodput_mean_bps": ("kbit/s a flow", 1e-3),
+    "loss_ratio": ("loss %", 100.0),
+    "timeouts_per_cut": ("timeouts/cut", 1.0),
+}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One network for both simulators. Rates in Mbit/s, delays in ms, times in s; a pair is a range drawn per link."""
+
+    name: str
+    buffer: int  # thousand bytes, or packets
+    unit: str = "bytes"
+    flows: int = 1000
+    edges: int = 10
+    variant: str = "Reno"
+    header: int = 0  # bytes on top of 1000 B of payload: 0 or 40
+    core: tuple[float, float] = (100, 100)  # rate, delay
+    edge_delay: tuple[float, float] = (5, 15)
+    access_rate: float | tuple[float, float] = (8, 12)
+    access_delay: tuple[float, float] = (1, 5)
+    fast_share: float = 0.0  # this fraction of the hosts has access at 1 Gbit/s
+    limited_transmit: bool = True
+    min_rto: float = 0.2
+    duration: int = 400
+    warmup: int = 100
+
+
+DEMO = Setup("demo-5KB", 5)
+ZHAO = Setup(
+    "zhao-5", 5, unit="packets", edges=0, header=40, core=(200, 50), access_rate=10, access_delay=(0.5, 12.5)
+)
+SETUPS = [
+    DEMO,
+    replace(DEMO, name="demo-20KB", buffer=20),
+    replace(DEMO, name="fast-access-5KB", access_rate=100),
+    replace(DEMO, name="header-5KB", header=40),
+    replace(DEMO, name="header-20KB", header=40, buffer=20),
+    replace(DEMO, name="newreno-5KB", variant="Newreno"),
+    *(replace(DEMO, name=f"flows-100-{b}KB", flows=100, buffer=b) for b in (5, 10, 20, 50)),
+    replace(DEMO, name="flows-500-5-packets", flows=500, unit="packets"),
+    replace(DEMO, name="no-limited-transmit-5KB", limited_transmit=False),
+    replace(DEMO, name="min-rto-1s-5KB", min_rto=1.0),
+    *(replace(ZHAO, name=f"zhao-slow-{b}", buffer=b) for b in (5, 10, 15)),
+    *(replace(ZHAO, name=f"zhao-half-{b}", buffer=b, fast_share=0.5) for b in (5, 10, 15)),
+    *(replace(ZHAO, name=f"zhao-fast-{b}", buffer=b, fast_share=1.0) for b in (5, 10, 15)),
+]
+
+
+def ns2_command(setup: Setup, seed: int) -> list[str]:
+    """The ns-2 run of a set-up."""
+    words = {
+        "flows": setup.flows,
+        "edges": setup.edges,
+        "variant": setup.variant,
+        "header": int(setup.header > 0),
+        "buffer": setup.buffer,
+        "unit": setup.unit,
+        "core_rate": setup.core[0],
+        "core_delay": setup.core[1],
+        "edge_delay": setup.edge_delay,
+        "access_rate": setup.access_rate,
+        "access_delay": setup.access_delay,
+        "fast_share": setup.fast_share,
+        "singledup": int(setup.limited_transmit),
+        "minrto": setup.min_rto,
+        "duration": setup.duration,
+        "warmup": setup.warmup,
+        "seed": seed,
+    }
+    command = ["ns", str((HERE / "dumbbell.tcl").relative_to(ROOT))]
+    for key, value in words.items():
+        command += [f"-{key}", " ".join(map(str, value)) if isinstance(value, tuple) else str(value)]
+    return command
+
+
+def scenario(setup: Setup, seed: int) -> str:
+    """The same network as a Paceline scenario."""
+
+    def span(value: float | tuple[float, float], unit: str) -> str:
+        ends = value if isinstance(value, tuple) else (value,)
+        return '"' + " .. ".join(f"{end:g} {unit}" for end in ends) + '"'
+
+    def access(hosts: int, rate: float | tuple[float, float]) -> str:
+        size = f"per_edge = {hosts // setup.edges}" if setup.edges else f"hosts = {hosts}"
+        return f"{{ {size}, rate = {span(rate, 'Mbit/s')}, delay = {span(setup.access_delay, 'ms')} }}"
+
+    fast = int(setup.fast_share * setup.flows + 0.5)
+    groups = [(setup.flows - fast, setup.access_rate), (fast, 1000.0)]
+    accesses = [access(hosts, rate) for hosts, rate in groups if hosts]
+    buffer = f"{setup.buffer} {'KB' if setup.unit == 'bytes' else 'packets'}"
+    core = f'{{ rate = {span(setup.core[0], "Mbit/s")}, delay = {span(setup.core[1], "ms")}, buffer = "{buffer}" }}'
+    lines = [
+        f'title = "{setup.name}"',
+        f'duration = "{setup.duration} s"',
+        f'warmup = "{setup.warmup} s"',
+        f"seed = {seed}",
+        "",
+        "[network]",
+        'template = "dumbbell"',
+        'counts = "ns2"',
+        f"core = {core}",
+    ]
+    if setup.edges:
+        lines += [f'edge = {{ count = {setup.edges}, rate = "100 Mbit/s", delay = {span(setup.edge_delay, "ms")} }}']
+    lines += [f"access = {accesses[0] if len(accesses) == 1 else '[' + ', '.join(accesses) + ']'}"]
+    tcp = [
+        f'variant = "{setup.variant.lower()}"',
+        'profile = "ns2"',
+        'payload = "1000 B"',
+        f'header = "{setup.header} B"',
+        'ack = "40 B"',
+        'max_window = "1000 packets"',
+    ]
+    if not setup.limited_transmit:
+        tcp.append("limited_transmit = false")
+    if setup.min_rto != 0.2:
+        tcp.append(f'min_rto = "{setup.min_rto:g} s"')
+    lines += ["", "[[traffic]]", 'name = "bulk"', 'kind = "bulk"', f"tcp = {{ {', '.join(tcp)} }}"]
+    lines += ['start = "0 s .. 10 s"', "", "[pacing]", 'method = "none"', ""]
+    return "\n".join(lines)
+
+
+def run_ns2(setup: Setup, seed: int) -> dict[str, float]:
+    """Run ns-2; its process alone is timed, set-up of the topology apart."""
+    done = subprocess.run(ns2_command(setup, seed), cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"ns-2 failed on {setup.name}: {done.stderr.strip().splitlines()[-1:]}")
+    return json.loads(done.stdout)
+
+
+def run_paceline(setup: Setup, seed: int, program: str) -> dict[str, float]:
+    """Run Paceline and put its results under the names of the ns-2 script."""
+    with tempfile.NamedTemporaryFile("w", suffix=".toml", delete=False) as file:
+        file.write(scenario(setup, seed))
+    try:
+        done = subprocess.run([program, "run", file.name, "--json"], capture_output=True, text=True, check=False)
+    finally:
+        os.unlink(file.name)
+    if done.returncode != 0:
+        sys.exit(f"paceline failed on {setup.name}: {done.stderr.strip()}")
+    [run] = json.loads(done.stdout)
+    core, flows, engine = run["links"]["core"], run["flows"], run["engine"]
+    return {
+        "throughput_bps": core["throughput_bps"],
+        "goodput_mean_bps": flows["goodput_mean_bps"],
+        "loss_ratio": core["loss_ratio"],
+        "window_cuts": flows["window_cuts"],
+        "timeouts": flows["timeouts"],
+        "retransmits": flows["retransmits"],
+        "timeouts_per_cut": flows["timeouts"] / max(1, flows["window_cuts"]),
+        "core_packets": engine["core_packets"],
+        "cpu_s": engine["cpu_s"],
+    }
+
+
+def mean(runs: list[dict[str, float]]) -> dict[str, float]:
+    """The mean over seeds of every quantity."""
+    return {key: sum(run[key] for run in runs) / len(runs) for key in runs[0]}
+
+
+def recorded(setup: Setup) -> list[dict[str, float]]:
+    """The committed ns-2 runs of a set-up."""
+    with RECORD.open("rb") as file:
+        runs = tomllib.load(file)["run"]
+    return [run for run in runs if run["name"] == setup.name]
+
+
+def write_record(results: dict[str, list[dict[str, float]]]) -> None:
+    """Rewrite the committed ns-2 numbers of the set-ups just run; the others stay."""
+    kept: dict[tuple[str, int], dict[str, object]] = {}
+    if RECORD.exists():
+        with RECORD.open("rb") as file:
+            kept = {(run["name"], run["seed"]): run for run in tomllib.load(file)["run"]}
+    for name, runs in results.items():
+        for run in runs:
+            kept[(name, int(run["seed"]))] = {"name": name, **run}
+    order = {setup.name: position for position, setup in enumerate(SETUPS)}
+    lines = [
+        "# What ns-2 2.35 (Debian package ns2) measures on the set-ups of benches/peers/run.py.",
+        "# Made by: python benches/peers/run.py --peer ns2 --write   (one [[run]] a set-up and seed; do not edit)",
+        "# loss_ratio, throughput and goodput cover [warmup, duration]; core_packets the whole run;",
+        "# a cut is ns-2's ncwndcuts_ (timeouts included), a timeout its nrexmit_.",
+    ]
+    for (name, _), run in sorted(kept.items(), key=lambda item: (order.get(item[0][0], 99), item[0][1])):
+        lines.append("\n[[run]]")
+        for key, value in run.items():
+            if key in {"nodes", "setup_cpu_s", "cpu_s", "command"}:  # of the machine; or written below
+                continue
+            lines.append(f"{key} = {json.dumps(value) if isinstance(value, str) else format(value, '.10g')}")
+        setup = next((s for s in SETUPS if s.name == name), None)
+        if setup is not None:
+            lines.append(f"command = {json.dumps(' '.join(quote(ns2_command(setup, int(run['seed'])))))}")
+    RECORD.parent.mkdir(parents=True, exist_ok=True)
+    RECORD.write_text("\n".join(lines) + "\n")
+
+
+def quote(words: list[str]) -> list[str]:
+    """Words as a shell wants them."""
+    return [f"'{word}'" if " " in word else word for word in words]
+
+
+def compare(setup: Setup, ns2: dict[str, float], ours: dict[str, float]) -> bool:
+    """Print both and say whether every target is met."""
+    met = True
+    print(f"\n{setup.name}")
+    for key, target in TARGETS.items():
+        label, scale = LABELS[key]
+        off = ours[key] / ns2[key] - 1 if ns2[key] else 0.0
+        good = abs(off) <= target
+        met &= good
+        print(
+            f"  {label:<14} ns-2 {ns2[key] * scale:9.3f}   paceline {ours[key] * scale:9.3f}   "
+            f"{off:+7.2%}   {'ok' if good else f'MISSED (target {target:.0%})'}"
+        )
+    ours_ns = ours["cpu_s"] / ours["core_packets"] * 1e9
+    if "cpu_s" in ns2:
+        ns2_ns = ns2["cpu_s"] / ns2["core_packets"] * 1e9
+        nodes = f"{ns2['nodes']:.0f} nodes"
+        print(f"  CPU a packet   ns-2 {ns2_ns:6.0f} ns   paceline {ours_ns:6.0f} ns   {ns2_ns / ours_ns:.1f} times ({nodes})")
+    else:
+        print(f"  CPU a packet   paceline {ours_ns:6.0f} ns")
+    return met
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="the demo's network only, 100 s with 40 s of warm-up")
+    parser.add_argument("--only", action="append", metavar="NAME", help="this set-up (repeatable, a prefix will do)")
+    parser.add_argument("--list", action="store_true", help="name the set-ups and stop")
+    parser.add_argument("--seeds", type=int, default=2, help="runs a set-up and simulator (default 2)")
+    parser.add_argument("--peer", choices=["both", "ns2", "paceline"], default="both", help="which to run")
+    parser.add_argument("--recorded", action="store_true", help="take ns-2's numbers from tests/oracles/ns2.toml")
+    parser.add_argument("--write", action="store_true", help="rewrite tests/oracles/ns2.toml from this run")
+    parser.add_argument("--json", metavar="FILE", help="write all results there")
+    parser.add_argument("--scenario", metavar="NAME", help="print the Paceline scenario of a set-up and stop")
+    wanted = parser.parse_args()
+
+    setups = [s for s in SETUPS if not wanted.only or any(s.name.startswith(prefix) for prefix in wanted.only)]
+    if wanted.list:
+        for setup in setups:
+            default = asdict(DEMO)
+            print(setup.name, {f.name: getattr(setup, f.name) for f in fields(setup) if getattr(setup, f.name) != default[f.name] and f.name != "name"})
+        return 0
+    if wanted.scenario:
+        print(scenario(next(s for s in SETUPS if s.name == wanted.scenario), 1), end="")
+        return 0
+    if not setups:
+        sys.exit(f"no set-up begins with {wanted.only}; --list names them")
+    if wanted.quick:
+        setups = [replace(s, duration=100, warmup=40) for s in (setups if wanted.only else [DEMO])]
+        wanted.seeds = 1
+        if wanted.write or wanted.recorded:
+            sys.exit("--quick runs are too short to be kept or compared with the record")
+
+    have_ns2 = shutil.which("ns") is not None
+    if not have_ns2 and not wanted.recorded and wanted.peer != "paceline":
+        print(INSTALL, file=sys.stderr)
+        if wanted.peer == "ns2" or wanted.quick:
+            return 0
+        print("Comparing with the recorded numbers in tests/oracles/ns2.toml instead.", file=sys.stderr)
+        wanted.recorded = True
+    program = str(ROOT / ".venv" / "bin" / "paceline")
+    if not os.path.exists(program):
+        program = shutil.which("paceline") or ""
+    if not program and wanted.peer != "ns2":
+        sys.exit("paceline is not installed: run `make demo` or `make test` first")
+
+    kept: dict[str, dict[str, list[dict[str, float]]]] = {}
+    missed = []
+    for setup in setups:
+        ns2: list[dict[str, float]] = []
+        ours: list[dict[str, float]] = []
+        if wanted.peer != "paceline" or wanted.recorded:
+            if wanted.recorded:
+                ns2 = recorded(setup)
+            else:
+                ns2 = [{"seed": seed, **run_ns2(setup, seed)} for seed in range(1, wanted.seeds + 1)]
+        if wanted.peer != "ns2":
+            ours = [{"seed": seed, **run_paceline(setup, seed, program)} for seed in range(1, wanted.seeds + 1)]
+        kept[setup.name] = {"ns2": ns2, "paceline": ours}
+        if ns2 and ours:
+            numbers = [{k: v for k, v in run.items() if isinstance(v, (int, float))} for run in ns2]
+            if not compare(setup, mean(numbers), mean(ours)):
+                missed.append(setup.name)
+        else:
+            for peer, runs in kept[setup.name].items():
+                for run in runs:
+                    shown = "  ".join(f"{run[key] * scale:.4g} {label}" for key, (label, scale) in LABELS.items())
+                    cost = f"  {run['cpu_s'] / run['core_packets'] * 1e9:.0f} ns a packet" if "cpu_s" in run else ""
+                    print(f"{setup.name:<26} {peer:<8} seed {run['seed']:.0f}  {shown}{cost}", flush=True)
+        if wanted.write:
+            write_record({setup.name: ns2})
+        if wanted.json:
+            Path(wanted.json).write_text(json.dumps(kept, indent=1))
+    if missed:
+        print(f"\nTargets missed: {', '.join(missed)}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

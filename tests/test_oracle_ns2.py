@@ -1,0 +1,137 @@
+"""One TCP flow, packet by packet, against ns-2 2.35 (tests/oracles/ns2/, made by benches/peers/one_flow.py).
+
+Every data packet must reach the second link in ns-2's order and within 0.1 ms of ns-2's time, with the same fate, and
+every acknowledgement must reach the sender so. The cases force each rule of loss recovery and of the retransmission
+timer: the first place that differs names the rule that is broken.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ORACLES = Path(__file__).parent / "oracles" / "ns2"
+CASES = sorted(path.name.removesuffix(".csv.gz") for path in ORACLES.glob("*.csv.gz"))
+TOLERANCE_NS = 100_000
+
+
+@dataclass(frozen=True)
+class Row:
+    """A data packet at the second link, or an acknowledgement at the sender."""
+
+    time_ns: int
+    event: str
+    seq: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.time_ns / 1e9:12.6f} s  {self.event:<8} {self.seq:>5}  {self.size:>5} B"
+
+
+def oracle(name: str) -> tuple[dict[str, object], dict[str, list[Row]]]:
+    """The settings of a case, and what ns-2 did: rows of data and of acknowledgements."""
+    with gzip.open(ORACLES / f"{name}.csv.gz", "rt") as file:
+        lines = file.read().splitlines()
+    head = [line[2:] for line in lines if line.startswith("# ")]
+    settings = tomllib.loads("\n".join(line for line in head if " = " in line))
+    rows: dict[str, list[Row]] = {"data": [], "ack": []}
+    for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+        rows[row["kind"]].append(Row(int(row["time_ns"]), row["event"], int(row["seq"]), int(row["bytes"])))
+    return settings, rows
+
+
+def scenario(settings: dict[str, object]) -> str:
+    """The case as a scenario: two links, one flow, the losses forced on the second."""
+    duration_ms = (int(str(settings["until_ns"])) + 1_000_000) // 1_000_000
+    drops = f'\n[[drop]]\nlink = "second"\nflow = 0\narrivals = {settings["drops"]}\n' if settings["drops"] else ""
+    return f"""
+title = "one flow, as ns-2 ran it"
+duration = "{duration_ms} ms"
+warmup = "0 s"
+
+[network]
+template = "path"
+counts = "ns2"
+links = [
+    {{ name = "first", rate = "8 Mbit/s", delay = "0 ms" }},
+    {{ name = "second", rate = "800 kbit/s", delay = "100 ms", buffer = "{settings["queue_packets"]} packets" }},
+]
+
+[[traffic]]
+name = "bulk"
+kind = "bulk"
+start = "{settings["start_ns"]} ns"
+
+[traffic.tcp]
+profile = "ns2"
+variant = "{settings["variant"]}"
+payload = "1000 B"
+header = "40 B"
+ack = "40 B"
+max_window = "{settings["window_packets"]} packets"
+limited_transmit = {str(settings["limited_transmit"]).lower()}
+tick_phase = "{settings["tick_phase_ns"]} ns"
+
+[pacing]
+method = "none"
+{drops}"""
+
+
+def simulate(text: str, place: Path) -> dict[str, list[Row]]:
+    """Run it and read the same rows from the packet trace."""
+    (place / "case.toml").write_text(text)
+    beside = Path(sys.executable).parent / "paceline"
+    program = str(beside) if beside.exists() else shutil.which("paceline")
+    assert program is not None, "paceline is not installed: run `make test`"
+    command = [program, "run", "case.toml", "--json", "--trace", "trace.csv"]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows: dict[str, list[Row]] = {"data": [], "ack": []}
+    with (place / "trace.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            here = row["place"] == "second" and row["event"] in {"enqueue", "drop"}
+            if here if row["kind"] == "data" else row["event"] == "receive":
+                rows[row["kind"]].append(Row(int(row["time_ns"]), row["event"], int(row["seq"]), int(row["bytes"])))
+    return rows
+
+
+def differs(ours: Row, theirs: Row) -> bool:
+    """Whether two rows are more than rounding apart."""
+    same = (ours.event, ours.seq, ours.size) == (theirs.event, theirs.seq, theirs.size)
+    return not same or abs(ours.time_ns - theirs.time_ns) > TOLERANCE_NS
+
+
+def beside(ours: list[Row], theirs: list[Row], at: int) -> str:
+    """Both sequences around the first difference."""
+    lines = [f"first difference at row {at}:", f"{'ns-2':<45}  paceline"]
+    for n in range(max(0, at - 8), at + 5):
+        left = str(theirs[n]) if n < len(theirs) else "(no more)"
+        right = str(ours[n]) if n < len(ours) else "(no more)"
+        lines.append(f"{left:<45}  {right}{'   <--' if n == at else ''}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_flow_does_what_ns2_does(name: str, tmp_path: Path) -> None:
+    settings, theirs = oracle(name)
+    ours = simulate(scenario(settings), tmp_path)
+    until = int(str(settings["until_ns"])) - TOLERANCE_NS
+    for kind in ("data", "ack"):
+        a, b = ours[kind], theirs[kind]
+        for n, (mine, ns2) in enumerate(zip(a, b, strict=False)):
+            assert not differs(mine, ns2), f"{name}, {kind}: {beside(a, b, n)}"
+        assert len(a) >= len(b), f"{name}, {kind}: {beside(a, b, len(a))}"
+        extra = [row for row in a[len(b) :] if row.time_ns < until]
+        assert not extra, f"{name}, {kind}: {beside(a, b, len(b))}"
+
+
+def test_the_oracles_are_there() -> None:
+    assert len(CASES) >= 100

@@ -1,0 +1,325 @@
+//! The parameters of pacers as scenarios write them: what each is called, what it measures, and what is wrong with it.
+
+use std::fmt;
+
+use crate::queue::Limit;
+use crate::units::parse::{self, BufferSize, QuantityError};
+use crate::units::{Rate, Span};
+
+/// A parameter of a method: what its row in the documentation says, and what its reader accepts.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// What it measures.
+    pub kind: Kind,
+    /// What is taken if it is left out; `None` if it must be given.
+    pub default: Option<&'static str>,
+    /// What it means, in a line.
+    pub doc: &'static str,
+}
+
+/// What a parameter measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A rate, `"100 Mbit/s"`.
+    Rate,
+    /// A time, `"10 ms"`.
+    Span,
+    /// An amount of data, `"5 KB"`.
+    Bytes,
+    /// An amount of data or a number of packets.
+    Buffer,
+    /// A bare number above 0, 1 at most.
+    Fraction,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+impl Kind {
+    /// What to write, for example.
+    pub fn example(self) -> &'static str {
+        match self {
+            Kind::Rate => "\"100 Mbit/s\"",
+            Kind::Span => "\"10 ms\"",
+            Kind::Bytes => "\"5 KB\"",
+            Kind::Buffer => "\"5 KB\" or \"5 packets\"",
+            Kind::Fraction => "0.8",
+            Kind::Choice(_) => "one of the words that it knows",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Rate => f.write_str("rate"),
+            Kind::Span => f.write_str("time"),
+            Kind::Bytes => f.write_str("bytes"),
+            Kind::Buffer => f.write_str("bytes or packets"),
+            Kind::Fraction => f.write_str("number in (0, 1]"),
+            Kind::Choice(words) => {
+                let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+                f.write_str(&words.join(" or "))
+            }
+        }
+    }
+}
+
+impl Parameter {
+    pub(crate) fn table_row(&self) -> String {
+        let default = self.default.unwrap_or("");
+        format!("| | `{}` | {} | {} | {default} |\n", self.name, self.doc, self.kind)
+    }
+}
+
+/// What a scenario says of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A string.
+    Text(String),
+    /// A bare number.
+    Number(f64),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) => write!(f, "{text:?}"),
+            Value::Number(number) => number.fmt(f),
+        }
+    }
+}
+
+/// What is wrong with a method or its parameters, in one line.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ParameterError {
+    /// There is no method of that name here.
+    UnknownMethod {
+        /// The name as given.
+        name: String,
+        /// The method that it resembles.
+        meant: Option<&'static str>,
+    },
+    /// The method has no such parameter.
+    UnknownKey {
+        /// The method.
+        method: String,
+        /// The key as given.
+        key: String,
+        /// The parameter that it resembles.
+        meant: Option<&'static str>,
+        /// All that it has.
+        known: Vec<&'static str>,
+    },
+    /// A parameter that must be given is not.
+    Missing {
+        /// The method.
+        method: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// What to write, for example.
+        example: &'static str,
+    },
+    /// A parameter is not the quantity that it should be.
+    Quantity {
+        /// The method.
+        method: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// What is wrong with it.
+        error: QuantityError,
+    },
+    /// A parameter is impossible, by itself or beside the others.
+    Impossible {
+        /// The method.
+        method: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// What is wrong with it, and what would be right.
+        problem: String,
+    },
+}
+
+impl ParameterError {
+    /// The parameter that is wrong, if it is one.
+    pub fn parameter(&self) -> Option<&str> {
+        match self {
+            ParameterError::UnknownMethod { .. } => None,
+            ParameterError::UnknownKey { key, .. } => Some(key),
+            ParameterError::Missing { parameter, .. }
+            | ParameterError::Quantity { parameter, .. }
+            | ParameterError::Impossible { parameter, .. } => Some(parameter),
+        }
+    }
+
+    pub(crate) fn unknown_method(name: &str) -> Self {
+        let names = super::METHODS.iter().map(|row| row.name);
+        ParameterError::UnknownMethod { name: name.to_owned(), meant: closest(name, names) }
+    }
+
+    pub(crate) fn unknown_key(method: &str, key: &str, parameters: &'static [Parameter]) -> Self {
+        let known: Vec<&'static str> = parameters.iter().map(|parameter| parameter.name).collect();
+        let meant = closest(key, known.iter().copied());
+        ParameterError::UnknownKey { method: method.to_owned(), key: key.to_owned(), meant, known }
+    }
+}
+
+impl std::error::Error for ParameterError {}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParameterError::UnknownMethod { name, meant: Some(meant) } => {
+                write!(f, "there is no pacer {name:?}; did you mean {meant:?}?")
+            }
+            ParameterError::UnknownMethod { name, meant: None } => {
+                let names: Vec<&str> = super::METHODS.iter().map(|row| row.name).collect();
+                write!(f, "there is no pacer {name:?}; there are {}", names.join(", "))
+            }
+            ParameterError::UnknownKey { method, key, meant: Some(meant), .. } => {
+                write!(f, "{method} has no parameter {key:?}; did you mean {meant:?}?")
+            }
+            ParameterError::UnknownKey { method, key, meant: None, known } if known.is_empty() => {
+                write!(f, "{method} has no parameter {key:?}; it has none")
+            }
+            ParameterError::UnknownKey { method, key, meant: None, known } => {
+                write!(f, "{method} has no parameter {key:?}; it has {}", known.join(", "))
+            }
+            ParameterError::Missing { method, parameter, example } => {
+                write!(f, "{method} needs {parameter:?}; write for example {parameter} = {example}")
+            }
+            ParameterError::Quantity { parameter, error, .. } => write!(f, "{parameter}: {error}"),
+            ParameterError::Impossible { parameter, problem, .. } => write!(f, "{parameter}: {problem}"),
+        }
+    }
+}
+
+/// The one of `names` that `name` is a slip of, if there is one.
+pub fn closest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let near = names.map(|candidate| (distance(name, candidate), candidate)).min()?;
+    (near.0 <= near.1.chars().count().div_ceil(3)).then_some(near.1)
+}
+
+/// Letters to add, remove or change to make one word the other; case, `-` and `_` do not count.
+fn distance(a: &str, b: &str) -> usize {
+    let letters = |word: &str| -> Vec<char> {
+        let plain =
+            |letter: char| if letter == '-' || letter == ' ' { '_' } else { letter.to_ascii_lowercase() };
+        word.chars().take(64).map(plain).collect()
+    };
+    let (a, b) = (letters(a), letters(b));
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let change = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Reads the parameters of one method.
+pub(crate) struct Reader<'a> {
+    method: &'static str,
+    values: &'a mut dyn FnMut(&str) -> Option<Value>,
+    link_rate: Rate,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(
+        method: &'static str,
+        values: &'a mut dyn FnMut(&str) -> Option<Value>,
+        link_rate: Rate,
+    ) -> Self {
+        Reader { method, values, link_rate }
+    }
+
+    /// Rate of the link that is paced.
+    pub(crate) fn link_rate(&self) -> Rate {
+        self.link_rate
+    }
+
+    pub(crate) fn given(&mut self, parameter: &str) -> bool {
+        (self.values)(parameter).is_some()
+    }
+
+    pub(crate) fn rate(&mut self, parameter: &'static str) -> Result<Rate, ParameterError> {
+        self.quantity(parameter, Kind::Rate, parse::rate)
+    }
+
+    pub(crate) fn span(&mut self, parameter: &'static str) -> Result<Span, ParameterError> {
+        self.quantity(parameter, Kind::Span, parse::span)
+    }
+
+    pub(crate) fn bytes(&mut self, parameter: &'static str) -> Result<u64, ParameterError> {
+        self.quantity(parameter, Kind::Bytes, parse::bytes).map(|bytes| bytes.count())
+    }
+
+    pub(crate) fn buffer(&mut self, parameter: &'static str) -> Result<Limit, ParameterError> {
+        match self.quantity(parameter, Kind::Buffer, parse::buffer)? {
+            BufferSize::Bytes(bytes) => Ok(Limit::Bytes(bytes.count())),
+            BufferSize::Packets(packets) => Ok(Limit::Packets(packets)),
+            BufferSize::Bdp(_) => {
+                Err(self.impossible(parameter, "a pacer knows no round-trip time; write bytes or packets"))
+            }
+        }
+    }
+
+    /// A number in (0, 1].
+    pub(crate) fn fraction(&mut self, parameter: &'static str) -> Result<f64, ParameterError> {
+        let value = self.needed(parameter, Kind::Fraction)?;
+        let number = match &value {
+            Value::Number(number) => Some(*number),
+            Value::Text(text) => text.trim().parse().ok(),
+        };
+        match number {
+            Some(number) if number > 0.0 && number <= 1.0 => Ok(number),
+            _ => {
+                let problem = format!("{value} is not a number above 0 and at most 1; write for example 0.8");
+                Err(self.impossible(parameter, problem))
+            }
+        }
+    }
+
+    /// One of `words`, `default` if it is left out: its position.
+    pub(crate) fn choice(
+        &mut self,
+        parameter: &'static str,
+        words: &'static [&'static str],
+        default: usize,
+    ) -> Result<usize, ParameterError> {
+        let Some(value) = (self.values)(parameter) else { return Ok(default) };
+        let found = match &value {
+            Value::Text(text) => words.iter().position(|word| word == text),
+            Value::Number(_) => None,
+        };
+        let problem = || format!("{value} is none of its values; write {}", Kind::Choice(words));
+        found.ok_or_else(|| self.impossible(parameter, problem()))
+    }
+
+    pub(crate) fn impossible(&self, parameter: &'static str, problem: impl Into<String>) -> ParameterError {
+        ParameterError::Impossible { method: self.method, parameter, problem: problem.into() }
+    }
+
+    fn needed(&mut self, parameter: &'static str, kind: Kind) -> Result<Value, ParameterError> {
+        let missing = ParameterError::Missing { method: self.method, parameter, example: kind.example() };
+        (self.values)(parameter).ok_or(missing)
+    }
+
+    fn quantity<T>(
+        &mut self,
+        parameter: &'static str,
+        kind: Kind,
+        parse: fn(&str) -> Result<T, QuantityError>,
+    ) -> Result<T, ParameterError> {
+        let text = match self.needed(parameter, kind)? {
+            Value::Text(text) => text,
+            Value::Number(number) => number.to_string(), // the parser says which unit to write
+        };
+        parse(&text).map_err(|error| ParameterError::Quantity { method: self.method, parameter, error })
+    }
+}

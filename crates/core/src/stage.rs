@@ -1,0 +1,37 @@
+//! The one seam: whatever holds packets and lets them go, a pacer or a queue, in the simulator and on the wire.
+
+use crate::units::Instant;
+
+/// What a stage needs to know of a packet. A few words in the simulator, a frame in a data plane.
+pub trait Packet {
+    /// Size on the wire, bytes.
+    fn bytes(&self) -> u32;
+}
+
+/// What became of a packet offered to a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a refused packet is handed back and must be accounted for"]
+pub enum Verdict<P> {
+    /// Taken; it comes out of `dequeue` later.
+    Queued,
+    /// Not taken: the packet itself is handed back.
+    Refused(P),
+    /// Taken, at the cost of this older packet, which is dropped (drop-front).
+    Displaced(P),
+}
+
+/// Anything that holds packets and lets them go: a pacer or a queue.
+///
+/// Time never runs backwards between calls. `dequeue` is called at any time, and must be called at or after
+/// `next_wakeup` until it returns `None`; it returns `None` before `next_wakeup`. Dispatch is by enum
+/// ([`crate::pacer::Pacer`]), never by a boxed trait, because it lies on the path of every packet.
+pub trait Stage<P: Packet> {
+    /// Offers a packet that arrives at `now`.
+    fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P>;
+
+    /// Takes the next packet that may leave at `now`, if any.
+    fn dequeue(&mut self, now: Instant) -> Option<P>;
+
+    /// When something may next leave; `None` while nothing is held. May move, either way, with each arrival.
+    fn next_wakeup(&self) -> Option<Instant>;
+}

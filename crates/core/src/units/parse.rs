@@ -1,0 +1,421 @@
+//! The one parser of quantities: command line, scenario files and Python all come here.
+//!
+//! A quantity is a decimal number and a unit, `"100 Mbit/s"`, `"10 ms"`, `"5 KB"`, `"5 packets"`, `"0.1 BDP"`; a range is
+//! two of them, `"8 Mbit/s .. 12 Mbit/s"`. Numbers are read digit by digit into integers, never through a float, so
+//! `"0.1 Gbit/s"` is 100,000,000 bit/s. Times and rates finer than 1 ns or 1 bit/s are rounded to the nearest; bytes
+//! and packets must be whole. Whatever a value displays as parses back to the same value.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Bytes, Rate, Span};
+
+/// A buffer as written, before the network it stands in is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BufferSize {
+    /// So many bytes.
+    Bytes(Bytes),
+    /// So many packets of any size.
+    Packets(u64),
+    /// A multiple of the bandwidth-delay product; finite, not negative.
+    Bdp(f64),
+}
+
+/// Two quantities, `low` at most `high`; a single one has them equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range<T> {
+    /// The least value.
+    pub low: T,
+    /// The greatest value.
+    pub high: T,
+}
+
+/// Reads a rate: `"100 Mbit/s"`. Zero is refused.
+pub fn rate(text: &str) -> Result<Rate, QuantityError> {
+    let (number, unit) = split(text, Kind::Rate)?;
+    match number.times(unit, Whole::Nearest)? {
+        0 => Err(number.error(Problem::ZeroRate)),
+        bits => Ok(Rate::from_bits_per_second(bits)),
+    }
+}
+
+/// Reads a time: `"10 ms"`.
+pub fn span(text: &str) -> Result<Span, QuantityError> {
+    let (number, unit) = split(text, Kind::Time)?;
+    Ok(Span::from_nanos(number.times(unit, Whole::Nearest)?))
+}
+
+/// Reads an amount of data: `"5 KB"` (1 KB = 1000 B), `"64 KiB"` (1 KiB = 1024 B).
+pub fn bytes(text: &str) -> Result<Bytes, QuantityError> {
+    let (number, unit) = split(text, Kind::Size)?;
+    Ok(Bytes::new(number.times(unit, Whole::Exactly("bytes"))?))
+}
+
+/// Reads a buffer: `"5 KB"`, `"5 packets"`, `"0.1 BDP"`.
+pub fn buffer(text: &str) -> Result<BufferSize, QuantityError> {
+    let (number, unit) = split(text, Kind::Buffer)?;
+    match unit.kind {
+        Kind::Packets => Ok(BufferSize::Packets(number.times(unit, Whole::Exactly("packets"))?)),
+        Kind::Bdp => match number.digits.parse::<f64>() {
+            Ok(multiple) if multiple.is_finite() => Ok(BufferSize::Bdp(multiple)),
+            _ => Err(number.error(Problem::TooLarge)),
+        },
+        _ => Ok(BufferSize::Bytes(Bytes::new(number.times(unit, Whole::Exactly("bytes"))?))),
+    }
+}
+
+/// Reads `"low .. high"` or a single quantity.
+pub fn range<T: Quantity>(text: &str) -> Result<Range<T>, QuantityError> {
+    let Some((low, high)) = text.split_once("..") else {
+        let both = T::parse(text)?;
+        return Ok(Range { low: both, high: both });
+    };
+    let (low, high) = (T::parse(low)?, T::parse(high)?);
+    match low.partial_cmp(&high) {
+        Some(order) if order.is_le() => Ok(Range { low, high }),
+        _ => Err(QuantityError::new(text, Problem::Backwards)),
+    }
+}
+
+/// What [`range`] reads two of.
+pub trait Quantity: Copy + PartialOrd {
+    /// Reads one.
+    fn parse(text: &str) -> Result<Self, QuantityError>;
+}
+
+macro_rules! quantities {
+    ($($type:ty: $parse:path),+) => {$(
+        impl Quantity for $type {
+            fn parse(text: &str) -> Result<Self, QuantityError> {
+                $parse(text)
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = QuantityError;
+
+            fn from_str(text: &str) -> Result<Self, QuantityError> {
+                $parse(text)
+            }
+        }
+    )+};
+}
+
+quantities!(Rate: rate, Span: span, Bytes: bytes, BufferSize: buffer);
+
+impl<T: Quantity> FromStr for Range<T> {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        range(text)
+    }
+}
+
+impl PartialOrd for BufferSize {
+    /// Only like with like: bytes and packets have no order.
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        match (self, other) {
+            (BufferSize::Bytes(a), BufferSize::Bytes(b)) => a.partial_cmp(b),
+            (BufferSize::Packets(a), BufferSize::Packets(b)) => a.partial_cmp(b),
+            (BufferSize::Bdp(a), BufferSize::Bdp(b)) => a.partial_cmp(b),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for BufferSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BufferSize::Bytes(bytes) => bytes.fmt(f),
+            BufferSize::Packets(1) => f.write_str("1 packet"),
+            BufferSize::Packets(packets) => write!(f, "{packets} packets"),
+            BufferSize::Bdp(multiple) => write!(f, "{multiple} BDP"),
+        }
+    }
+}
+
+impl<T: fmt::Display + PartialEq> fmt::Display for Range<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.low == self.high {
+            true => self.low.fmt(f),
+            false => write!(f, "{} .. {}", self.low, self.high),
+        }
+    }
+}
+
+/// Why a text is not the quantity that was asked for: one line that says what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuantityError {
+    /// The text as given, cut short if it is long.
+    text: String,
+    problem: Problem,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Problem {
+    NoNumber(Kind),
+    NoUnit { number: String, wanted: Kind },
+    UnknownUnit { unit: String, wanted: Kind, meant: Option<&'static str> },
+    WrongKind { is: Kind, wanted: Kind },
+    Negative,
+    ZeroRate,
+    TooLarge,
+    NotWhole(&'static str),
+    Backwards,
+}
+
+impl QuantityError {
+    fn new(text: &str, problem: Problem) -> Self {
+        QuantityError { text: shorten(text.trim()), problem }
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} ", self.text)?;
+        match &self.problem {
+            Problem::NoNumber(wanted) => {
+                write!(f, "does not begin with a number; write for example {}", wanted.example(None))
+            }
+            Problem::NoUnit { number, wanted } => {
+                write!(f, "has no unit; write for example {}", wanted.example(Some(number)))
+            }
+            Problem::UnknownUnit { unit, meant: Some(meant), .. } => {
+                write!(f, "has an unknown unit {unit:?}; did you mean {meant:?}?")
+            }
+            Problem::UnknownUnit { unit, wanted, meant: None } => {
+                write!(f, "has an unknown unit {unit:?}; write for example {}", wanted.example(None))
+            }
+            Problem::WrongKind { is, wanted } => {
+                write!(
+                    f,
+                    "is {}, not {}; write for example {}",
+                    is.noun(),
+                    wanted.noun(),
+                    wanted.example(None)
+                )
+            }
+            Problem::Negative => f.write_str("is negative; write a number that is not below 0"),
+            Problem::ZeroRate => f.write_str("is no rate at all; write at least \"1 bit/s\""),
+            Problem::TooLarge => f.write_str("is too large: it does not fit in 64 bits of the smallest unit"),
+            Problem::NotWhole(unit) => write!(f, "is not a whole number of {unit}; write one that is"),
+            Problem::Backwards => {
+                f.write_str("is not a range; write the lesser value first, both in units of one kind")
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Rate,
+    Time,
+    Size,
+    Packets,
+    Bdp,
+    /// Asked for only: size, packets or BDP.
+    Buffer,
+}
+
+impl Kind {
+    fn noun(self) -> &'static str {
+        match self {
+            Kind::Rate => "a rate",
+            Kind::Time => "a time",
+            Kind::Size => "an amount of data",
+            Kind::Packets => "a number of packets",
+            Kind::Bdp => "a multiple of the bandwidth-delay product",
+            Kind::Buffer => "a buffer size",
+        }
+    }
+
+    fn example(self, number: Option<&str>) -> String {
+        match self {
+            Kind::Rate => format!("\"{} Mbit/s\"", number.unwrap_or("100")),
+            Kind::Time => format!("\"{} ms\"", number.unwrap_or("10")),
+            Kind::Size => format!("\"{} KB\"", number.unwrap_or("5")),
+            Kind::Packets => format!("\"{} packets\"", number.unwrap_or("5")),
+            Kind::Bdp => format!("\"{} BDP\"", number.unwrap_or("0.1")),
+            Kind::Buffer => format!("\"{0} KB\" or \"{0} packets\"", number.unwrap_or("5")),
+        }
+    }
+
+    fn accepts(self, other: Kind) -> bool {
+        self == other || (self == Kind::Buffer && matches!(other, Kind::Size | Kind::Packets | Kind::Bdp))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Unit {
+    name: &'static str,
+    kind: Kind,
+    /// How many bit/s, nanoseconds, bytes or packets it is.
+    size: u64,
+}
+
+const UNITS: &[Unit] = &[
+    Unit { name: "bit/s", kind: Kind::Rate, size: 1 },
+    Unit { name: "kbit/s", kind: Kind::Rate, size: 1_000 },
+    Unit { name: "Mbit/s", kind: Kind::Rate, size: 1_000_000 },
+    Unit { name: "Gbit/s", kind: Kind::Rate, size: 1_000_000_000 },
+    Unit { name: "Tbit/s", kind: Kind::Rate, size: 1_000_000_000_000 },
+    Unit { name: "ns", kind: Kind::Time, size: 1 },
+    Unit { name: "us", kind: Kind::Time, size: 1_000 },
+    Unit { name: "\u{b5}s", kind: Kind::Time, size: 1_000 }, // micro sign
+    Unit { name: "\u{3bc}s", kind: Kind::Time, size: 1_000 }, // Greek mu
+    Unit { name: "ms", kind: Kind::Time, size: 1_000_000 },
+    Unit { name: "s", kind: Kind::Time, size: 1_000_000_000 },
+    Unit { name: "min", kind: Kind::Time, size: 60_000_000_000 },
+    Unit { name: "B", kind: Kind::Size, size: 1 },
+    Unit { name: "KB", kind: Kind::Size, size: 1_000 },
+    Unit { name: "MB", kind: Kind::Size, size: 1_000_000 },
+    Unit { name: "GB", kind: Kind::Size, size: 1_000_000_000 },
+    Unit { name: "KiB", kind: Kind::Size, size: 1 << 10 },
+    Unit { name: "MiB", kind: Kind::Size, size: 1 << 20 },
+    Unit { name: "GiB", kind: Kind::Size, size: 1 << 30 },
+    Unit { name: "packets", kind: Kind::Packets, size: 1 },
+    Unit { name: "packet", kind: Kind::Packets, size: 1 },
+    Unit { name: "BDP", kind: Kind::Bdp, size: 1 },
+];
+
+/// What people write, in lower case, and the unit that they mean.
+const MEANT: &[(&str, &str)] = &[
+    ("bps", "bit/s"),
+    ("kbps", "kbit/s"),
+    ("mbps", "Mbit/s"),
+    ("gbps", "Gbit/s"),
+    ("tbps", "Tbit/s"),
+    ("kb/s", "kbit/s"),
+    ("mb/s", "Mbit/s"),
+    ("gb/s", "Gbit/s"),
+    ("mbit", "Mbit/s"),
+    ("gbit", "Gbit/s"),
+    ("sec", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("msec", "ms"),
+    ("usec", "us"),
+    ("minutes", "min"),
+    ("byte", "B"),
+    ("bytes", "B"),
+    ("pkt", "packets"),
+    ("pkts", "packets"),
+];
+
+/// A decimal number as written, and where it stood.
+struct Number<'a> {
+    text: &'a str,
+    digits: &'a str,
+}
+
+/// What happens to a fraction of the smallest unit.
+enum Whole {
+    Nearest,
+    /// It is refused, in the name of this unit.
+    Exactly(&'static str),
+}
+
+/// Splits a quantity into its number and its unit, which is of the kind wanted.
+fn split(text: &str, wanted: Kind) -> Result<(Number<'_>, Unit), QuantityError> {
+    let error = |problem| Err(QuantityError::new(text, problem));
+    let trimmed = text.trim();
+    let (negative, unsigned) = match trimmed.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, trimmed.strip_prefix('+').unwrap_or(trimmed)),
+    };
+    let Some(length) = number_length(unsigned) else {
+        return error(Problem::NoNumber(wanted));
+    };
+    if negative {
+        return error(Problem::Negative);
+    }
+    let (digits, name) = unsigned.split_at(length);
+    let name = name.trim();
+    if name.is_empty() {
+        return error(Problem::NoUnit { number: shorten(digits), wanted });
+    }
+    match UNITS.iter().find(|unit| unit.name == name) {
+        Some(unit) if wanted.accepts(unit.kind) => Ok((Number { text, digits }, *unit)),
+        Some(unit) => error(Problem::WrongKind { is: unit.kind, wanted }),
+        None => error(Problem::UnknownUnit { unit: shorten(name), wanted, meant: meant(name, wanted) }),
+    }
+}
+
+/// The unit that somebody who wrote `name` had in mind.
+fn meant(name: &str, wanted: Kind) -> Option<&'static str> {
+    let lower = name.to_lowercase();
+    let listed = MEANT.iter().find(|(wrong, _)| *wrong == lower).map(|(_, right)| *right);
+    let fits = |unit: &&Unit| wanted.accepts(unit.kind) && unit.name.to_lowercase() == lower;
+    listed.or_else(|| UNITS.iter().find(fits).map(|unit| unit.name))
+}
+
+/// How many bytes of `text` are a decimal number: digits, an optional fraction, an optional exponent.
+fn number_length(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let mut end = digits(0);
+    if end == 0 {
+        return None;
+    }
+    if bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
+        end += 1 + digits(end + 1);
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        if bytes.len() > end + 1 + sign && digits(end + 1 + sign) > 0 {
+            end += 1 + sign + digits(end + 1 + sign);
+        }
+    }
+    Some(end)
+}
+
+impl Number<'_> {
+    fn error(&self, problem: Problem) -> QuantityError {
+        QuantityError::new(self.text, problem)
+    }
+
+    /// The number times the unit's size, computed in integers.
+    fn times(&self, unit: Unit, whole: Whole) -> Result<u64, QuantityError> {
+        let (mantissa, exponent) = self.digits.split_once(['e', 'E']).unwrap_or((self.digits, "0"));
+        let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits: String = [before, after].concat();
+        let digits = digits.trim_start_matches('0');
+        if digits.is_empty() {
+            return Ok(0);
+        }
+        // An exponent beyond four digits cannot be meant: only its sign matters then.
+        let beyond = if exponent.starts_with('-') { -9_999 } else { 9_999 };
+        let mut exponent = exponent.parse::<i64>().map_or(beyond, |exponent| exponent.clamp(-9_999, 9_999));
+        exponent = exponent.saturating_sub_unsigned(after.len() as u64);
+        // 25 digits and the largest unit fit in 128 bits; digits beyond them can only decide whether it is whole.
+        let (kept, beyond) = digits.split_at(digits.len().min(25));
+        exponent = exponent.saturating_add_unsigned(beyond.len() as u64);
+        let lost = beyond.bytes().any(|digit| digit != b'0');
+        let kept = kept.bytes().fold(0u128, |value, digit| value * 10 + u128::from(digit - b'0'));
+        let scaled = kept * u128::from(unit.size);
+
+        let power = u32::try_from(exponent.unsigned_abs()).ok().and_then(|power| 10u128.checked_pow(power));
+        let (value, up, rest) = match power {
+            Some(power) if exponent >= 0 => {
+                (scaled.checked_mul(power).ok_or_else(|| self.error(Problem::TooLarge))?, false, false)
+            }
+            Some(power) => (scaled / power, scaled % power >= power.div_ceil(2), scaled % power != 0),
+            None if exponent >= 0 => return Err(self.error(Problem::TooLarge)),
+            None => (0, false, true),
+        };
+        match whole {
+            Whole::Exactly(unit) if rest || lost => Err(self.error(Problem::NotWhole(unit))),
+            _ => u64::try_from(value + u128::from(up)).map_err(|_| self.error(Problem::TooLarge)),
+        }
+    }
+}
+
+fn shorten(text: &str) -> String {
+    const MOST: usize = 40;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,114 @@
+//! Serialisation of packets at a fixed rate, exact to the nanosecond over any length of time.
+//!
+//! *Idea.* A packet of L bytes takes 8 L / rate seconds, which is seldom a whole number of nanoseconds. The remainder is
+//! carried to the next packet of the same busy period, so that n packets back to back take exactly
+//! floor(8 L n / rate): no rate drifts. The quotient of the last size seen is kept, so that the usual packet costs an
+//! addition, not a division.
+
+use crate::units::{Instant, NANOS_PER_SECOND, Rate, Span};
+
+/// The transmitter of a link: when is it free, and when will a packet have left.
+#[derive(Debug, Clone)]
+pub struct Wire {
+    rate: Rate,
+    free_at: Instant,
+    /// Fraction of a nanosecond owed by the current busy period, in units of 1 ns / rate.
+    remainder: u64,
+    /// Serialisation time of the last size seen: size in bytes, whole nanoseconds, remainder.
+    last_bytes: u32,
+    last_whole: Span,
+    last_remainder: u64,
+}
+
+impl Wire {
+    /// A wire that is free from time zero.
+    pub fn new(rate: Rate) -> Self {
+        Wire {
+            rate,
+            free_at: Instant::ZERO,
+            remainder: 0,
+            last_bytes: 0,
+            last_whole: Span::ZERO,
+            last_remainder: 0,
+        }
+    }
+
+    /// The rate, bit/s.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// When the last packet given to the wire has left it.
+    #[inline]
+    pub fn free_at(&self) -> Instant {
+        self.free_at
+    }
+
+    /// Sends a packet as soon as the wire is free, `now` at the earliest: when its first bit leaves, and its last.
+    #[inline]
+    pub fn send(&mut self, bytes: u32, now: Instant) -> (Instant, Instant) {
+        if bytes != self.last_bytes {
+            self.measure(bytes);
+        }
+        let start = if now > self.free_at {
+            self.remainder = 0; // a new busy period owes nothing
+            now
+        } else {
+            self.free_at
+        };
+        let mut finish = start + self.last_whole;
+        let room = self.rate.bits_per_second() - self.last_remainder;
+        if self.remainder >= room {
+            self.remainder -= room;
+            finish += Span::from_nanos(1);
+        } else {
+            self.remainder += self.last_remainder;
+        }
+        self.free_at = finish;
+        (start, finish)
+    }
+
+    /// Divides once for a new size.
+    #[cold]
+    fn measure(&mut self, bytes: u32) {
+        let scaled = u128::from(bytes) * 8 * u128::from(NANOS_PER_SECOND);
+        let rate = u128::from(self.rate.bits_per_second());
+        self.last_bytes = bytes;
+        self.last_whole = Span::from_nanos(u64::try_from(scaled / rate).unwrap_or(u64::MAX));
+        self.last_remainder = u64::try_from(scaled % rate).unwrap_or(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_period_does_not_drift() {
+        // 1000 B at 3 Mbit/s is 2666666.66 ns: a million of them back to back end on the exact nanosecond.
+        let mut wire = Wire::new(Rate::from_bits_per_second(3_000_000));
+        for _ in 0..1_000_000 {
+            wire.send(1000, Instant::ZERO);
+        }
+        assert_eq!(wire.free_at().as_nanos(), 8_000_000_000_000_000 / 3_000);
+    }
+
+    #[test]
+    fn sizes_may_alternate() {
+        let mut wire = Wire::new(Rate::from_bits_per_second(7_000_000));
+        for _ in 0..7_000 {
+            wire.send(40, Instant::ZERO);
+            wire.send(1500, Instant::ZERO);
+        }
+        assert_eq!(wire.free_at().as_nanos(), 1540 * 8 * 1_000_000);
+    }
+
+    #[test]
+    fn an_idle_wire_starts_at_once() {
+        let mut wire = Wire::new(Rate::from_bits_per_second(8_000_000));
+        let (start, finish) = wire.send(1000, Instant::from_nanos(5));
+        assert_eq!((start.as_nanos(), finish.as_nanos()), (5, 1_000_005));
+        let (start, _) = wire.send(1000, Instant::from_nanos(6));
+        assert_eq!(start, finish);
+    }
+}

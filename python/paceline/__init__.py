@@ -1,0 +1,46 @@
+"""Paceline: pacing traffic in networks with small buffers.
+
+import paceline as pl
+
+scenario = pl.Scenario.load("scenarios/one-flow.toml")
+result = pl.run(scenario)
+results = pl.sweep(scenario, over={"network.core.buffer": ["5 KB", "20 KB"]}, seeds=5)
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from paceline import _core
+from paceline.build import dumbbell, path
+from paceline.errors import InputError, Interrupted, PacelineError, RunError, StoreError
+from paceline.intervals import Interval
+from paceline.results import Engine, FlowStats, LinkStats, Result, Results
+from paceline.scenario import Point, Scenario
+from paceline.sweep import run, sweep
+
+__all__ = [
+    "Engine",
+    "FlowStats",
+    "InputError",
+    "Interrupted",
+    "Interval",
+    "LinkStats",
+    "PacelineError",
+    "Point",
+    "Result",
+    "Results",
+    "RunError",
+    "Scenario",
+    "StoreError",
+    "dumbbell",
+    "path",
+    "run",
+    "sweep",
+]
+
+#: Version of the package and its core.
+__version__ = _core.version().removesuffix("-debug")
+
+if _core.version().endswith("-debug"):
+    warnings.warn("paceline was built without optimisation and is many times slower", RuntimeWarning, stacklevel=2)

@@ -1,0 +1,67 @@
+"""The compiled module: the simulator behind the package. Private; use what `paceline` exports."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, final
+
+from numpy.typing import NDArray
+
+Columns = dict[str, NDArray[Any] | list[str]]
+
+class InputError(ValueError):
+    """One line, the path of the key first, without a file name."""
+
+class RunError(RuntimeError):
+    """A run that failed, or that was cancelled."""
+
+def version() -> str:
+    """Version of the core; ends in `-debug` where it was built without optimisation."""
+
+def check(scenario_json: str) -> None:
+    """Validates one scenario, routes included. Raises `InputError`."""
+
+def describe(scenario_json: str, seed: int) -> str:
+    """The network as drawn for this seed, JSON: for pictures of it. Raises `InputError`."""
+
+def quantity(kind: str, text: str) -> float:
+    """A quantity in bit/s, seconds or bytes, for kind `rate`, `time` or `size`. Raises `InputError`."""
+
+def pacers() -> str:
+    """The pacing methods, JSON: names, parameters, units, defaults, one line about each."""
+
+@final
+class Control:
+    """Shared with a running simulation; any thread may use it."""
+
+    def __init__(self) -> None: ...
+    def cancel(self) -> None:
+        """Makes the run end soon, with `RunError`."""
+    @property
+    def fraction(self) -> float:
+        """Simulated time that has passed, 0 to 1."""
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+
+@final
+class Run:
+    """One finished run."""
+
+    def summary(self) -> str:
+        """JSON of one run, without `settings`."""
+    def flows(self) -> Columns:
+        """One row a flow."""
+    def series(self) -> Columns:
+        """`link`, `kind` (`queue` or `departure`), `time_ns`, `flow`, `bytes`."""
+
+def run(
+    scenario_json: str,
+    seed: int,
+    control: Control | None = None,
+    trace: Callable[[Mapping[str, Any]], None] | None = None,
+) -> Run:
+    """Simulates one scenario under one seed, the GIL released. Raises `InputError`, `RunError`.
+
+    `trace` is called from the same thread with columns of packet events: `time_ns`, `event` (0 send, 1 enqueue,
+    2 drop, 3 dequeue, 4 receive), `place`, `flow`, `kind` (0 data, 1 ack), `seq`, `bytes`, `cwnd`; the first call
+    also has `places`, the names that `place` counts. What it raises ends the run and comes out of here.
+    """

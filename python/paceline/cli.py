@@ -1,0 +1,315 @@
+"""The command `paceline`.
+
+Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 a run failed or its results could
+not be written, 2 the input is wrong, 130 interrupted. What is not needed for a command is not imported for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from paceline.errors import InputError, Interrupted, PacelineError, RunError
+
+if TYPE_CHECKING:
+    from paceline.execute import Execution
+    from paceline.scenario import Point, Scenario
+    from paceline.store import Store
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command and leaves with its exit code."""
+    # A shell starts what it runs in the background with this signal ignored; finished runs are to be kept there too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code = paceline.main(arguments, "paceline", standalone_mode=False) or DONE
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "")
+        code = WRONG_INPUT
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "paceline"
+        code = _say(f"{error.format_message().rstrip('.')}; see {command} --help", WRONG_INPUT)
+    except click.ClickException as error:
+        code = _say(error.format_message(), WRONG_INPUT)
+    except InputError as error:
+        code = _say(str(error), WRONG_INPUT)
+    except PacelineError as error:
+        code = _say(str(error), FAILED)
+    except BrokenPipeError:
+        code = DONE  # whoever read this has read enough
+        _forget_output()
+    except OSError as error:
+        code = _say(f"{error.filename or 'standard output'}: {error.strerror or error}", FAILED)
+        _forget_output()
+    except (KeyboardInterrupt, click.Abort) as error:
+        with contextlib.suppress(KeyboardInterrupt):
+            code = _say(str(error) if isinstance(error, Interrupted) else "interrupted", INTERRUPTED)
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+@click.group(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+def paceline() -> None:
+    """Simulate pacing in networks with small buffers.
+
+    \b
+    paceline run scenarios/edge-vs-host.toml
+    paceline check scenarios/edge-vs-host.toml
+    """
+
+
+_set = click.option(
+    "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change a value. PATH: keys joined by dots."
+)
+_sweep = click.option(
+    "--sweep", "sweeps", multiple=True, metavar="PATH=V1,V2,…", help="Run under each value; several make a grid."
+)
+_seeds = click.option("--seeds", metavar="N", help="Seeds for each setting, or exactly which: 3,5,8.")
+_file = click.argument("file", type=str)
+
+
+@paceline.command()
+@_file
+@_set
+@_sweep
+@_seeds
+@click.option("--jobs", metavar="N", help="Runs at a time.  [default: one a processor]")
+@click.option("--out", metavar="DIR", help="Where results go.  [default: results/<name of FILE>]")
+@click.option("--json", "as_json", is_flag=True, help="Print results as JSON only; write files only with --out.")
+@click.option("--trace", metavar="FILE", help="Write every packet event of the one run: .csv, .parquet or .pcap.")
+def run(
+    file: str,
+    sets: tuple[str, ...],
+    sweeps: tuple[str, ...],
+    seeds: str | None,
+    jobs: str | None,
+    out: str | None,
+    as_json: bool,
+    trace: str | None,
+) -> int:
+    """Run the scenario in FILE, all that it sweeps.
+
+    Prints a table of means with 95 % intervals over seeds and writes a report, runs.parquet, flows.parquet,
+    series.parquet and the scenario as run. What --out has already is not run again.
+
+    \b
+    paceline run scenarios/one-flow.toml
+    paceline run scenarios/one-flow.toml --set "network.core.buffer=20 KB"
+    paceline run scenarios/one-flow.toml --sweep "network.core.buffer=5 KB,20 KB" --seeds 5
+    paceline run scenarios/one-flow.toml --sweep 'pacing=none,{ method = "edge", delay = "10 ms" }'
+    paceline run scenarios/one-flow.toml --json | jq '.[].links.core.loss_ratio'
+    paceline run scenarios/one-flow.toml --trace one-flow.pcap
+    """
+    workers = _jobs(jobs)
+    scenario, points = _asked(file, sets, sweeps, seeds)
+    if trace is not None:
+        from paceline.trace import check_name
+
+        check_name(Path(trace))
+        if len(points) > 1:
+            raise InputError(f"the scenario has {len(points)} runs; narrow it to one, by --set and --seeds", "--trace")
+    store = None
+    if out is not None or not as_json:
+        from paceline.store import Store
+
+        store = Store(out or Path("results") / Path(file).stem)
+        store.write_scenario(scenario)
+    try:
+        done = _execute(scenario, points, workers, store, trace)
+    except Interrupted as interrupt:
+        if as_json:
+            _print_json([result.to_dict() for result in interrupt.results])
+        where = f" kept in {store.directory}; the same command goes on from there" if store else ""
+        what = f"interrupted: {len(interrupt.results)} of {interrupt.total} runs had finished,{where}".rstrip(",")
+        return _say(what, INTERRUPTED)
+    runs = [one for one in done.runs if one is not None]
+    for path in done.damaged:
+        _say(f"{path}: damaged; ran that one again")
+    if done.reused:
+        _say(f"{done.reused} of {len(points)} runs were in {store.directory if store else ''} already")
+    if as_json:
+        _print_json(runs)
+    elif runs:
+        _print_table(done)
+    if store and runs:
+        finished = [point for point, one in zip(points, done.runs, strict=True) if one is not None]
+        store.consolidate(finished, runs)
+        _report(store)
+    for point, why in done.failures:
+        from paceline.execute import describe_point
+
+        _say(f"{file}: {describe_point(point)}: {why}")
+    return FAILED if done.failures else DONE
+
+
+@paceline.command()
+@_file
+@_set
+@_sweep
+@_seeds
+def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str | None) -> int:
+    """Check the scenario in FILE and print what it would run, without running it.
+
+    \b
+    paceline check scenarios/edge-vs-host.toml
+    """
+    from paceline.execute import describe_point
+
+    scenario, points = _asked(file, sets, sweeps, seeds)
+    click.echo(f"{scenario.title}: {len(points)} run{'s' * (len(points) != 1)}")
+    for point in points:
+        click.echo(f"  {describe_point(point)}")
+    return DONE
+
+
+@paceline.command()
+def version() -> int:
+    """Print the version."""
+    from paceline import _core
+
+    click.echo(f"paceline {_core.version()}")
+    return DONE
+
+
+def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None) -> tuple[Scenario, list[Point]]:
+    """The scenario with what the options change, and its runs; all of it checked."""
+    from paceline.paths import join_path, parse_value, split_path, split_values
+    from paceline.scenario import Scenario
+
+    scenario = Scenario.load(file)
+    options: dict[str, str] = {}
+    for text in sets:
+        path, value = _assignment(text, "--set", "network.core.buffer=5 KB")
+        with _from_option(f"--set {path}"):
+            scenario = scenario.set(path, parse_value(value))
+            options[join_path(split_path(path))] = "--set"
+    for text in sweeps:
+        path, value = _assignment(text, "--sweep", "network.core.buffer=5 KB,20 KB")
+        with _from_option(f"--sweep {path}"):
+            scenario = scenario.over({path: split_values(value)})
+            options[join_path(split_path(path))] = "--sweep"
+    if seeds is not None:
+        with _from_option("--seeds"):
+            scenario = scenario.seeds(_seed_numbers(seeds))
+            scenario.points()
+    try:
+        return scenario, scenario.check()
+    except InputError as error:
+        path = error.message.partition(":")[0].removeprefix("sweep.")
+        for changed, option in options.items():
+            if path == changed or path.startswith(changed + ".") or changed.startswith(path + "."):
+                raise InputError(f"{option} {error.message}") from None
+        raise
+
+
+@contextlib.contextmanager
+def _from_option(option: str) -> Any:
+    """Errors name the option in place of the file."""
+    try:
+        yield
+    except InputError as error:
+        path, colon, rest = error.message.partition(": ")
+        same = colon and option.endswith(" " + path)
+        raise InputError(rest if same else error.message, option) from None
+
+
+def _assignment(text: str, option: str, example: str) -> tuple[str, str]:
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise InputError(f'{text or "nothing"} has no PATH and VALUE; write as "{example}"', option)
+    return path.strip(), value
+
+
+def _seed_numbers(text: str) -> int | list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f'"{text}" is not a number of seeds; write as 5, or seeds as 3,5,8') from None
+    return numbers if "," in text else numbers[0]
+
+
+def _jobs(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 4096:
+        raise InputError(f'"{text}" is not a number of runs at a time; write 1 or more', "--jobs")
+    return int(text)
+
+
+def _execute(
+    scenario: Scenario, points: list[Point], jobs: int | None, store: Store | None, trace: str | None
+) -> Execution:
+    from paceline.execute import execute
+    from paceline.progress import progress
+
+    with progress(scenario.title) as watch:
+        if trace is None:
+            return execute(points, jobs=jobs, store=store, watch=watch)
+        from paceline.trace import tracing
+
+        with tracing(trace) as writer:
+            done = execute(points, jobs=jobs, store=store, watch=watch, trace=writer)
+            if done.failures:
+                raise RunError(done.failures[0][1])
+            return done
+
+
+def _report(store: Store) -> None:
+    try:
+        import paceline.report
+    except ModuleNotFoundError:
+        _say(f"results: {store.directory}")
+        return
+    try:
+        _say(f"report: {paceline.report.write(store.directory)}")
+    except OSError as error:
+        raise RunError(f"the report: {error.filename or store.directory}: {error.strerror or error}") from None
+
+
+def _print_json(runs: Sequence[Any]) -> None:
+    from paceline.tables import to_json
+
+    click.echo(to_json(runs), nl=False)
+
+
+def _print_table(done: Execution) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from paceline.tables import summary_rows
+
+    head, rows = summary_rows(done.results)
+    axes = len(done.points[0].settings)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, title in enumerate(head):
+        table.add_column(title, justify="left" if number < axes else "right", no_wrap=not sys.stdout.isatty())
+    for row in rows:
+        table.add_row(*row)
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 10_000)
+    with console.capture() as capture:
+        console.print(table)
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    click.echo("\n".join(line for line in lines if line))
+
+
+def _say(what: str, code: int = DONE) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        print(f"paceline: {what}", file=sys.stderr, flush=True)
+    return code
+
+
+def _forget_output() -> None:
+    """Keeps the interpreter from trying to write, as it ends, what could not be written."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

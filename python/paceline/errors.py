@@ -1,0 +1,48 @@
+"""What can go wrong, as few kinds as a caller tells apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from paceline.results import Results
+
+
+class PacelineError(Exception):
+    """Everything that Paceline raises on purpose; its text is one line."""
+
+
+class InputError(PacelineError, ValueError):
+    """The scenario, or how it was asked to run, is wrong; nothing has run.
+
+    Attributes:
+        message: one line that begins with the path of the key, where there is one.
+        source: the file or the option that it stands in, or ``None``.
+    """
+
+    def __init__(self, message: str, source: str | None = None) -> None:
+        self.message = " ".join(message.split())
+        self.source = source
+        super().__init__(self.message if source is None else f"{source}: {self.message}")
+
+
+class RunError(PacelineError, RuntimeError):
+    """A run started and failed."""
+
+
+class StoreError(PacelineError):
+    """Results could not be written or read: a full disk, a directory without permission."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a sweep. Like every ``KeyboardInterrupt`` it passes through ``except Exception``.
+
+    Attributes:
+        results: the runs that had finished.
+        total: how many runs there would have been.
+    """
+
+    def __init__(self, results: Results, total: int) -> None:
+        super().__init__(f"interrupted after {len(results)} of {total} runs")
+        self.results = results
+        self.total = total

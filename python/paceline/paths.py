@@ -1,0 +1,175 @@
+"""Paths into a scenario, `network.core.buffer` or `traffic.bulk.tcp.variant`, and the values put there.
+
+A path names keys from the top of the file, joined by dots. An entry of a list is named by its number, from 0, or by
+its ``name``. A key that holds a dot is quoted, as in TOML: ``sweep."network.core.buffer"``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from paceline.errors import InputError
+
+_SEGMENT = re.compile(r'"([^"]*)"|\'([^\']*)\'|([^."\'\s]+)')
+_OPTIONAL_TABLES = ("pacing", "sweep")
+_OPENING = {"{": "}", "[": "]", "(": ")"}
+
+
+def split_path(text: str) -> tuple[str, ...]:
+    """The keys of a path. Raises `InputError` on an empty key or a stray quote."""
+    keys: list[str] = []
+    position = 0
+    text = text.strip()
+    while True:
+        match = _SEGMENT.match(text, position)
+        if match is None:
+            raise InputError(f"{text or '(empty)'}: not a path; write keys joined by dots, as network.core.buffer")
+        keys.append(next(group for group in match.groups() if group is not None))
+        position = match.end()
+        if position == len(text):
+            return tuple(keys)
+        if text[position] != ".":
+            raise InputError(f"{text}: not a path; write keys joined by dots, as network.core.buffer")
+        position += 1
+
+
+def join_path(keys: Iterable[str]) -> str:
+    """The text of a path: the inverse of `split_path`."""
+    return ".".join(key if re.fullmatch(r"[^.\"'\s]+", key) else f'"{key}"' for key in keys)
+
+
+def assign(document: dict[str, Any], path: str, value: Any) -> None:
+    """Puts `value` at `path`, in place.
+
+    What the path leads through must be there (`pacing` and `sweep` may be left out of a file, and are made); the last
+    key may be new, and whether it means anything is for the core to say. A bare word as `pacing` is its method.
+    Raises `InputError`, which says what is there instead.
+    """
+    keys = split_path(path)
+    if keys == ("pacing",) and isinstance(value, str):
+        value = {"method": value}
+    if len(keys) > 1 and keys[0] in _OPTIONAL_TABLES:
+        document.setdefault(keys[0], {})
+    here: Any = document
+    for depth, key in enumerate(keys[:-1]):
+        here = _child(here, keys, depth, key)
+    last = keys[-1]
+    if isinstance(here, list):
+        here[_position(here, keys, len(keys) - 1, last)] = value
+    elif isinstance(here, dict):
+        here[last] = value
+    else:
+        raise _not_a_table(keys, len(keys) - 1)
+
+
+def parse_value(text: str) -> Any:
+    """A value as written on a command line: TOML where it is TOML, else the text itself.
+
+    So ``5`` is a number, ``true`` a truth value, ``{ method = "edge", delay = "10 ms" }`` a table, and ``10 ms`` text.
+    Raises `InputError` where a bracket, brace or quote begins what does not parse.
+    """
+    text = text.strip()
+    try:
+        if "\n" in text:
+            raise ValueError(text)
+        parsed = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        if text[:1] in ("{", "[", '"', "'"):
+            raise InputError(f'{text} is not TOML; write as in {{ method = "edge", delay = "10 ms" }}') from None
+        return text
+    value = parsed["value"]
+    odd = isinstance(value, (datetime.date, datetime.time)) or (isinstance(value, float) and not math.isfinite(value))
+    return text if odd or len(parsed) > 1 else value
+
+
+def split_values(text: str) -> list[Any]:
+    """Values between commas; a comma within brackets, braces or quotes does not part them."""
+    parts: list[str] = []
+    closing: list[str] = []
+    quote = ""
+    start = 0
+    for position, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in _OPENING:
+            closing.append(_OPENING[letter])
+        elif closing and letter == closing[-1]:
+            closing.pop()
+        elif letter == "," and not closing:
+            parts.append(text[start:position])
+            start = position + 1
+    parts.append(text[start:])
+    if any(not part.strip() for part in parts):
+        raise InputError(f"{text or 'nothing'} has an empty value; write values with commas between, as 5 KB,10 KB")
+    return [parse_value(part) for part in parts]
+
+
+def label(value: Any) -> str:
+    """A value as results name it: text as it is, a pacing table as its method and parameters (`edge 10 ms`)."""
+    if isinstance(value, Mapping):
+        words = [label(value["method"])] if "method" in value else []
+        words += [_parameter(key, item) for key, item in value.items() if key != "method"]
+        return " ".join(words) or "(empty)"
+    if isinstance(value, list):
+        return "+".join(label(item) for item in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def full_label(value: Any) -> str:
+    """As `label`, with every parameter's name: for values that `label` cannot tell apart."""
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}={full_label(item)}" for key, item in value.items())
+    return label(value)
+
+
+def _parameter(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return key if value else f"no {key}"
+    if isinstance(value, (int, float, list, Mapping)):
+        return f"{key} {label(value)}"
+    return label(value)
+
+
+def _child(here: Any, keys: tuple[str, ...], depth: int, key: str) -> Any:
+    if isinstance(here, list):
+        return here[_position(here, keys, depth, key)]
+    if not isinstance(here, dict):
+        raise _not_a_table(keys, depth)
+    if key in here:
+        return here[key]
+    above = join_path(keys[:depth]) or "the scenario"
+    close = difflib.get_close_matches(key, list(here), 1)
+    whole = join_path(keys[: depth + 1])
+    remedy = f'did you mean "{close[0]}"?' if close else f"it has {', '.join(here) or 'nothing'}; set {whole} first"
+    raise InputError(f'{join_path(keys)}: {above} has no "{key}"; {remedy}')
+
+
+def _position(entries: list[Any], keys: tuple[str, ...], depth: int, key: str) -> int:
+    names = [str(entry.get("name", number)) if isinstance(entry, dict) else "" for number, entry in enumerate(entries)]
+    if key.isascii() and key.isdecimal() and int(key) < len(entries):
+        return int(key)
+    if key in names:
+        return names.index(key)
+    above = join_path(keys[:depth])
+    known = ", ".join(name for name in names[:8] if name)
+    raise InputError(
+        f'{join_path(keys)}: {above} has no entry "{key}"; write its number, 0 to {len(entries) - 1}, or its name'
+        + (f" ({known})" if known else "")
+        if entries
+        else f"{join_path(keys)}: {above} is an empty list"
+    )
+
+
+def _not_a_table(keys: tuple[str, ...], depth: int) -> InputError:
+    above = join_path(keys[:depth])
+    return InputError(f"{join_path(keys)}: {above} is a value, not a table; set {above} itself")

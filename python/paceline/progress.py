@@ -1,0 +1,33 @@
+"""Progress on a terminal: how much is done, and how long it will take."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from paceline.execute import Watch
+
+
+@contextlib.contextmanager
+def progress(title: str) -> Iterator[Watch | None]:
+    """What `execute` tells of its progress; ``None`` where standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[finished]} runs"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=1.0, finished="")
+        yield lambda share, finished, total: bar.update(task, completed=share, finished=f"{finished} of {total}")

@@ -1,0 +1,268 @@
+"""Scenarios: loaded from TOML, built in Python, changed by path, and expanded into runs."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import hashlib
+import itertools
+import json
+import math
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paceline import _core
+from paceline.errors import InputError
+from paceline.paths import assign, full_label, join_path, label, split_path
+
+#: Seeds are paired between settings: seed k means the same draws under each of them.
+DEFAULT_SEED = 1
+_SEED_LIMIT = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One run: a scenario without a sweep, under one seed.
+
+    Attributes:
+        settings: what is swept, by path, as labels: ``{"pacing": "edge 10 ms"}``.
+        seed: from 0.
+        json: the scenario as the core reads it, in canonical form.
+        key: what the result is stored under: a hash of scenario (its title aside), seed and core version.
+    """
+
+    settings: Mapping[str, str]
+    seed: int
+    json: str
+    key: str
+
+
+class Scenario:
+    """A scenario, as its TOML file says it. Never changed: `set`, `over` and `seeds` return another.
+
+    Attributes:
+        source: the file that it came from, for messages; ``None`` for one made in Python.
+    """
+
+    __slots__ = ("_document", "_text", "source")
+
+    def __init__(self, document: Mapping[str, Any], *, source: str | None = None, text: str | None = None) -> None:
+        """Takes a scenario as nested tables; its tables are copied, and read only when it is checked or run."""
+        self._document: dict[str, Any] = _plain(document, ())
+        self._text = text
+        self.source = source
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scenario:
+        """Reads a TOML file. Raises `InputError` where it cannot be read or is not TOML; see `check` for the rest."""
+        source = os.fspath(path)
+        try:
+            text = Path(path).read_bytes().decode("utf-8-sig")
+        except FileNotFoundError:
+            raise InputError("no such file; see scenarios/ for ones to start from", source) from None
+        except IsADirectoryError:
+            raise InputError("a directory; name a scenario file in it", source) from None
+        except UnicodeDecodeError as error:
+            raise InputError(f"not UTF-8 text (byte {error.start}); save the file as UTF-8", source) from None
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise InputError(f"cannot be read: {why}", source) from None
+        try:
+            document = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InputError(f"broken TOML: {error}", source) from None
+        try:
+            return cls(document, source=source, text=text)
+        except InputError as error:
+            raise InputError(error.message, source) from None
+
+    @property
+    def title(self) -> str:
+        """Its title; else the name of its file; else `scenario`."""
+        title = self._document.get("title")
+        if isinstance(title, str) and title:
+            return title
+        return Path(self.source).stem if self.source else "scenario"
+
+    @property
+    def sweep(self) -> dict[str, list[Any]]:
+        """What is swept, by path, in the order of the file; `seeds` aside. Raises `InputError`."""
+        table = self._document.get("sweep", {})
+        if not isinstance(table, dict):
+            raise InputError("sweep: must be a table of paths and lists", self.source)
+        return dict(self._axes(table, ()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy as nested tables."""
+        return copy.deepcopy(self._document)
+
+    def to_toml(self) -> str:
+        """Its TOML: the text of the file where nothing was changed, comments included."""
+        if self._text is not None:
+            return self._text
+        import tomli_w
+
+        return tomli_w.dumps(self._document)
+
+    def set(self, path: str, value: Any) -> Scenario:
+        """The same scenario with `value` at `path`, as ``set("network.core.buffer", "5 KB")``.
+
+        An entry of a list goes by number or name (``traffic.bulk.tcp.variant``). A path that the scenario sweeps is
+        not swept any more. Raises `InputError` where the path leads nowhere, or is under one that is swept.
+        """
+        document = self.to_dict()
+        sweep = self.sweep
+        for axis in sweep:
+            if axis != path and split_path(path)[: len(split_path(axis))] == split_path(axis):
+                raise InputError(f"{path}: the scenario sweeps {axis}; narrow that first, by setting {axis}")
+        assign(document, path, _plain(value, split_path(path)))
+        if path in sweep:
+            del sweep[path]
+            document["sweep"] = sweep | {key: item for key, item in document["sweep"].items() if key == "seeds"}
+        return Scenario(document, source=self.source)
+
+    def over(self, axes: Mapping[str, Sequence[Any]]) -> Scenario:
+        """The same scenario, swept over these paths too; one that it sweeps already is replaced."""
+        document = self.to_dict()
+        table = self.sweep
+        for path, values in axes.items():
+            if path == "seeds":
+                raise InputError("seeds: not a path; give the seeds by themselves")
+            table[join_path(split_path(path))] = _plain(list(values), ("sweep", path))
+        seeds = document.get("sweep", {}).get("seeds")
+        document["sweep"] = table if seeds is None else table | {"seeds": seeds}
+        return Scenario(document, source=self.source)
+
+    def seeds(self, seeds: int | Sequence[int]) -> Scenario:
+        """The same scenario under this many seeds, counted from `seed` (1 if it has none), or under exactly these."""
+        document = self.to_dict()
+        document.setdefault("sweep", {})["seeds"] = seeds if isinstance(seeds, int) else list(seeds)
+        return Scenario(document, source=self.source)
+
+    def points(self) -> list[Point]:
+        """Every run that it asks for: every combination of what is swept, seeds innermost.
+
+        Raises `InputError` where the sweep is wrong; what the core has to say comes from `check`.
+        """
+        axes = self.sweep
+        seeds = self._seeds()
+        labels = {path: _labels(path, values, self.source) for path, values in axes.items()}
+        order = sorted(axes, key=lambda path: len(split_path(path)))
+        version = _core.version()
+        points = []
+        for choice in itertools.product(*(range(len(values)) for values in axes.values())):
+            chosen = dict(zip(axes, choice, strict=True))
+            document = self.to_dict()
+            document.pop("sweep", None)
+            document.pop("seed", None)
+            for path in order:
+                try:
+                    assign(document, path, copy.deepcopy(axes[path][chosen[path]]))
+                except InputError as error:
+                    raise InputError(f"sweep.{error.message}", self.source) from None
+            text = _canonical(document)
+            identity = _canonical({key: value for key, value in document.items() if key != "title"})
+            settings = {path: labels[path][number] for path, number in chosen.items()}
+            for seed in seeds:
+                key = hashlib.sha256(f"{version}\n{seed}\n{identity}".encode()).hexdigest()
+                points.append(Point(settings, seed, text, key))
+        return points
+
+    def check(self) -> list[Point]:
+        """Validates every combination, routes included, and returns the runs. Raises `InputError`."""
+        points = self.points()
+        for text in dict.fromkeys(point.json for point in points):
+            try:
+                _core.check(text)
+            except _core.InputError as error:
+                raise InputError(str(error), self.source) from None
+        return points
+
+    def describe(self, seed: int | None = None) -> dict[str, Any]:
+        """The network as the core draws it for one seed (the first by default), under the first settings."""
+        point = self.check()[0]
+        described: dict[str, Any] = json.loads(_core.describe(point.json, point.seed if seed is None else seed))
+        return described
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self._document == other._document
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Scenario({self.title!r}, {self._size()})"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<b>{html.escape(self.title)}</b> · {self._size()}<pre>{html.escape(self.to_toml())}</pre>"
+
+    def _size(self) -> str:
+        try:
+            count = len(self._seeds()) * math.prod(len(values) for values in self.sweep.values())
+        except InputError as error:
+            return error.message
+        return "1 run" if count == 1 else f"{count} runs"
+
+    def _axes(self, table: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[str, list[Any]]]:
+        for key, value in table.items():
+            if not above and key == "seeds":
+                continue
+            path = (*above, *split_path(key))
+            if isinstance(value, dict):
+                yield from self._axes(value, path)
+            elif isinstance(value, list) and value:
+                yield join_path(path), value
+            else:
+                raise InputError(f"sweep.{join_path(path)}: must be a list of values, one at least", self.source)
+
+    def _seeds(self) -> list[int]:
+        base = _seed(self._document.get("seed", DEFAULT_SEED), "seed", self.source)
+        table = self._document.get("sweep")
+        seeds = table.get("seeds", 1) if isinstance(table, dict) else 1
+        if isinstance(seeds, list):
+            if not seeds or len(set(map(str, seeds))) < len(seeds):
+                raise InputError("sweep.seeds: must be different seeds, one at least", self.source)
+            return [_seed(seed, "sweep.seeds", self.source) for seed in seeds]
+        if not isinstance(seeds, int) or isinstance(seeds, bool) or not 1 <= seeds <= 1_000_000:
+            raise InputError(f"sweep.seeds: {seeds!r} is not a number of seeds; write 1 or more", self.source)
+        return [_seed(base + number, "seed", self.source) for number in range(seeds)]
+
+
+def _canonical(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _seed(value: Any, path: str, source: str | None) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _SEED_LIMIT:
+        return value
+    raise InputError(f"{path}: {value!r} is not a seed; write a whole number from 0 to 2^63 - 1", source)
+
+
+def _labels(path: str, values: list[Any], source: str | None) -> list[str]:
+    for name in (label, full_label):
+        labels = [name(value) for value in values]
+        if len(set(labels)) == len(labels):
+            return labels
+    twice = next(one for one in labels if labels.count(one) > 1)
+    raise InputError(f"sweep.{path}: {twice} is there twice; leave one out", source)
+
+
+def _plain(value: Any, path: tuple[str, ...]) -> Any:
+    """A deep copy in the types of TOML that a scenario uses; refuses the others by name."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, (*path, str(key))) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, (*path, str(number))) for number, item in enumerate(value)]
+    if isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    where = join_path(path) or "scenario"
+    if isinstance(value, (datetime.date, datetime.time)):
+        raise InputError(f"{where}: a date has no place in a scenario; write text in quotes")
+    raise InputError(f"{where}: {value!r} has no place in a scenario; write text, a number, a list or a table")

@@ -1,0 +1,93 @@
+"""Runs and sweeps from Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from paceline.errors import RunError
+from paceline.execute import describe_point, execute
+from paceline.results import Result, Results
+from paceline.scenario import Scenario
+
+
+def run(scenario: Scenario, seed: int | None = None, *, trace: str | os.PathLike[str] | None = None) -> Result:
+    """Runs a scenario once. Its sweep, if it has one, is left aside.
+
+    Args:
+        scenario: what to run.
+        seed: the scenario's own by default.
+        trace: a ``.csv``, ``.parquet`` or ``.pcap`` file for every packet event (see `paceline.trace`).
+
+    Raises:
+        InputError: the scenario is wrong; nothing has run.
+        RunError: the run failed.
+        Interrupted: Ctrl-C.
+    """
+    document = scenario.to_dict()
+    document.pop("sweep", None)
+    if seed is not None:
+        document["seed"] = seed
+    points = Scenario(document, source=scenario.source).check()
+    if trace is None:
+        done = execute(points, jobs=1, keep_columns=True)
+    else:
+        from paceline.trace import tracing
+
+        with tracing(trace) as writer:
+            done = execute(points, jobs=1, keep_columns=True, trace=writer)
+            if done.failures:
+                raise RunError(done.failures[0][1])
+    if done.failures:
+        raise RunError(done.failures[0][1])
+    result: Result = done.results[0]
+    return result
+
+
+def sweep(
+    scenario: Scenario,
+    over: Mapping[str, Sequence[Any]] | None = None,
+    *,
+    seeds: int | Sequence[int] | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> Results:
+    """Runs every combination of what is swept, under every seed; seeds are paired between settings.
+
+    Args:
+        scenario: what to run; what its own ``[sweep]`` says holds too.
+        over: values by path, as ``{"network.core.buffer": ["5 KB", "20 KB"], "pacing": ["none", "host"]}``.
+        seeds: so many, counted from the scenario's seed, or exactly these; the scenario's own by default.
+        jobs: runs at a time; the number of processors by default.
+        executor: any `concurrent.futures.Executor` to run on instead of threads here.
+        out: a directory for results; what it has already is not run again.
+
+    Raises:
+        InputError: the scenario or the sweep is wrong; nothing has run.
+        RunError: a run failed; the others were finished, and kept where `out` says.
+        StoreError: `out` cannot be written.
+        Interrupted: Ctrl-C; has the runs that finished.
+    """
+    if jobs is not None and jobs < 1:
+        raise ValueError("jobs: 1 or more")
+    if over:
+        scenario = scenario.over(over)
+    if seeds is not None:
+        scenario = scenario.seeds(seeds)
+    points = scenario.check()
+    store = None
+    if out is not None:
+        from paceline.store import Store
+
+        store = Store(out)
+        store.write_scenario(scenario)
+    done = execute(points, jobs=jobs, executor=executor, store=store, keep_columns=store is None)
+    if done.failures:
+        point, why = done.failures[0]
+        raise RunError(f"{len(done.failures)} of {len(points)} runs failed; the first, {describe_point(point)}: {why}")
+    if store:
+        store.consolidate(points, [one for one in done.runs if one is not None])
+    return done.results

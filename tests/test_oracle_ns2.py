@@ -52,6 +52,7 @@ def scenario(settings: dict[str, object]) -> str:
     """The case as a scenario: two links, one flow, the losses forced on the second."""
     duration_ms = (int(str(settings["until_ns"])) + 1_000_000) // 1_000_000
     drops = f'\n[[drop]]\nlink = "second"\nflow = 0\narrivals = {settings["drops"]}\n' if settings["drops"] else ""
+    second = f'rate = "{settings["second_bps"]} bit/s", delay = "{settings["delay_ms"]} ms"'
     return f"""
 title = "one flow, as ns-2 ran it"
 duration = "{duration_ms} ms"
@@ -61,8 +62,8 @@ warmup = "0 s"
 template = "path"
 counts = "ns2"
 links = [
-    {{ name = "first", rate = "8 Mbit/s", delay = "0 ms" }},
-    {{ name = "second", rate = "800 kbit/s", delay = "100 ms", buffer = "{settings["queue_packets"]} packets" }},
+    {{ name = "first", rate = "{settings["first_bps"]} bit/s", delay = "0 ms" }},
+    {{ name = "second", {second}, buffer = "{settings["queue_packets"]} packets" }},
 ]
 
 [[traffic]]
@@ -73,7 +74,7 @@ start = "{settings["start_ns"]} ns"
 [traffic.tcp]
 profile = "ns2"
 variant = "{settings["variant"]}"
-payload = "1000 B"
+payload = "{settings["payload_bytes"]} B"
 header = "40 B"
 ack = "40 B"
 max_window = "{settings["window_packets"]} packets"

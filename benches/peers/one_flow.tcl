@@ -4,6 +4,8 @@
 #
 #   host --- 8 Mbit/s, 0 ms --- router --- 800 kbit/s, 100 ms, drop-tail of `queue` packets --- host
 #
+# These are the defaults of first (bit/s), second (bit/s) and delay (s).
+#
 # drops: ordinals of the packets to lose as they reach the second link, from 0, the SYN included, before its queue.
 #
 # Tick phase: ns-2 times a round trip on a clock of tcpTick_ whose phase, boot_time_, each agent draws from
@@ -16,6 +18,10 @@ array set opt {
     variant     Reno
     singledup   1
     window      20
+    payload     1000
+    first       8000000
+    second      800000
+    delay       0.1
     queue       100
     drops       {}
     start       0.1
@@ -36,6 +42,7 @@ foreach {key value} $argv {
 
 remove-all-packet-headers
 add-packet-header Flags IP TCP
+Agent/TCP set packetSize_ $opt(payload)
 Agent/TCP set window_ $opt(window)
 Agent/TCP set singledup_ $opt(singledup)
 Agent/TCP set minrto_ $opt(minrto)
@@ -44,8 +51,8 @@ set ns [new Simulator]
 set host [$ns node]
 set router [$ns node]
 set far [$ns node]
-$ns duplex-link $host $router 8Mb 0ms DropTail
-$ns duplex-link $router $far 800Kb 100ms DropTail
+$ns duplex-link $host $router $opt(first) 0 DropTail
+$ns duplex-link $router $far $opt(second) $opt(delay) DropTail
 foreach {from to} [list $host $router $router $host $far $router] { $ns queue-limit $from $to 1000000 }
 $ns queue-limit $router $far $opt(queue)
 

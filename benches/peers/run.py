@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -61,9 +60,7 @@ class Setup:
 
 
 DEMO = Setup("demo-5KB", 5)
-ZHAO = Setup(
-    "zhao-5", 5, unit="packets", edges=0, header=40, core=(200, 50), access_rate=10, access_delay=(0.5, 12.5)
-)
+ZHAO = Setup("zhao-5", 5, unit="packets", edges=0, header=40, core=(200, 50), access_rate=10, access_delay=(0.5, 12.5))
 SETUPS = [
     DEMO,
     replace(DEMO, name="demo-20KB", buffer=20),
@@ -170,7 +167,7 @@ def run_paceline(setup: Setup, seed: int, program: str) -> dict[str, float]:
     try:
         done = subprocess.run([program, "run", file.name, "--json"], capture_output=True, text=True, check=False)
     finally:
-        os.unlink(file.name)
+        Path(file.name).unlink()
     if done.returncode != 0:
         sys.exit(f"paceline failed on {setup.name}: {done.stderr.strip()}")
     [run] = json.loads(done.stdout)
@@ -250,8 +247,8 @@ def compare(setup: Setup, ns2: dict[str, float], ours: dict[str, float]) -> bool
     ours_ns = ours["cpu_s"] / ours["core_packets"] * 1e9
     if "cpu_s" in ns2:
         ns2_ns = ns2["cpu_s"] / ns2["core_packets"] * 1e9
-        nodes = f"{ns2['nodes']:.0f} nodes"
-        print(f"  CPU a packet   ns-2 {ns2_ns:6.0f} ns   paceline {ours_ns:6.0f} ns   {ns2_ns / ours_ns:.1f} times ({nodes})")
+        ratio = f"{ns2_ns / ours_ns:.1f} times ({ns2['nodes']:.0f} nodes)"
+        print(f"  CPU a packet   ns-2 {ns2_ns:6.0f} ns   paceline {ours_ns:6.0f} ns   {ratio}")
     else:
         print(f"  CPU a packet   paceline {ours_ns:6.0f} ns")
     return met
@@ -275,7 +272,14 @@ def main() -> int:
     if wanted.list:
         for setup in setups:
             default = asdict(DEMO)
-            print(setup.name, {f.name: getattr(setup, f.name) for f in fields(setup) if getattr(setup, f.name) != default[f.name] and f.name != "name"})
+            print(
+                setup.name,
+                {
+                    f.name: getattr(setup, f.name)
+                    for f in fields(setup)
+                    if getattr(setup, f.name) != default[f.name] and f.name != "name"
+                },
+            )
         return 0
     if wanted.scenario:
         print(scenario(next(s for s in SETUPS if s.name == wanted.scenario), 1), end="")
@@ -295,9 +299,8 @@ def main() -> int:
             return 0
         print("Comparing with the recorded numbers in tests/oracles/ns2.toml instead.", file=sys.stderr)
         wanted.recorded = True
-    program = str(ROOT / ".venv" / "bin" / "paceline")
-    if not os.path.exists(program):
-        program = shutil.which("paceline") or ""
+    installed = ROOT / ".venv" / "bin" / "paceline"
+    program = str(installed) if installed.exists() else shutil.which("paceline") or ""
     if not program and wanted.peer != "ns2":
         sys.exit("paceline is not installed: run `make demo` or `make test` first")
 

@@ -19,8 +19,9 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -157,7 +158,8 @@ def run_ns2(setup: Setup, seed: int) -> dict[str, float]:
     done = subprocess.run(ns2_command(setup, seed), cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"ns-2 failed on {setup.name}: {done.stderr.strip().splitlines()[-1:]}")
-    return json.loads(done.stdout)
+    run: dict[str, float] = json.loads(done.stdout)
+    return run
 
 
 def run_paceline(setup: Setup, seed: int, program: str) -> dict[str, float]:
@@ -190,7 +192,7 @@ def mean(runs: list[dict[str, float]]) -> dict[str, float]:
     return {key: sum(run[key] for run in runs) / len(runs) for key in runs[0]}
 
 
-def recorded(setup: Setup) -> list[dict[str, float]]:
+def recorded(setup: Setup) -> list[dict[str, Any]]:
     """The committed ns-2 runs of a set-up."""
     with RECORD.open("rb") as file:
         runs = tomllib.load(file)["run"]
@@ -199,7 +201,7 @@ def recorded(setup: Setup) -> list[dict[str, float]]:
 
 def write_record(results: dict[str, list[dict[str, float]]]) -> None:
     """Rewrite the committed ns-2 numbers of the set-ups just run; the others stay."""
-    kept: dict[tuple[str, int], dict[str, object]] = {}
+    kept: dict[tuple[str, int], dict[str, Any]] = {}
     if RECORD.exists():
         with RECORD.open("rb") as file:
             kept = {(run["name"], run["seed"]): run for run in tomllib.load(file)["run"]}
@@ -254,6 +256,19 @@ def compare(setup: Setup, ns2: dict[str, float], ours: dict[str, float]) -> bool
     return met
 
 
+def markdown(kept: dict[str, dict[str, list[dict[str, Any]]]]) -> str:
+    """The table of docs/fidelity.md: ns-2 / Paceline, means over seeds."""
+    lines = ["| set-up | " + " | ".join(label for label, _ in LABELS.values()) + " |", "|---|" + "---|" * len(LABELS)]
+    for name, runs in kept.items():
+        cells = []
+        for key, (_, scale) in LABELS.items():
+            ns2, ours = (sum(run[key] for run in runs[peer]) / len(runs[peer]) for peer in ("ns2", "paceline"))
+            digits = 3 if key == "timeouts_per_cut" else 2 if key == "loss_ratio" else 1
+            cells.append(f"{ns2 * scale:.{digits}f} / {ours * scale:.{digits}f} ({ours / ns2 - 1:+.1%})")
+        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -265,21 +280,13 @@ def main() -> int:
     parser.add_argument("--recorded", action="store_true", help="take ns-2's numbers from tests/oracles/ns2.toml")
     parser.add_argument("--write", action="store_true", help="rewrite tests/oracles/ns2.toml from this run")
     parser.add_argument("--json", metavar="FILE", help="write all results there")
+    parser.add_argument("--markdown", action="store_true", help="print the table of docs/fidelity.md at the end")
     parser.add_argument("--scenario", metavar="NAME", help="print the Paceline scenario of a set-up and stop")
     wanted = parser.parse_args()
 
     setups = [s for s in SETUPS if not wanted.only or any(s.name.startswith(prefix) for prefix in wanted.only)]
     if wanted.list:
-        for setup in setups:
-            default = asdict(DEMO)
-            print(
-                setup.name,
-                {
-                    f.name: getattr(setup, f.name)
-                    for f in fields(setup)
-                    if getattr(setup, f.name) != default[f.name] and f.name != "name"
-                },
-            )
+        print("\n".join(setup.name for setup in setups))
         return 0
     if wanted.scenario:
         print(scenario(next(s for s in SETUPS if s.name == wanted.scenario), 1), end="")
@@ -309,11 +316,10 @@ def main() -> int:
     for setup in setups:
         ns2: list[dict[str, float]] = []
         ours: list[dict[str, float]] = []
-        if wanted.peer != "paceline" or wanted.recorded:
-            if wanted.recorded:
-                ns2 = recorded(setup)
-            else:
-                ns2 = [{"seed": seed, **run_ns2(setup, seed)} for seed in range(1, wanted.seeds + 1)]
+        if wanted.recorded:
+            ns2 = recorded(setup)
+        elif wanted.peer != "paceline":
+            ns2 = [{"seed": seed, **run_ns2(setup, seed)} for seed in range(1, wanted.seeds + 1)]
         if wanted.peer != "ns2":
             ours = [{"seed": seed, **run_paceline(setup, seed, program)} for seed in range(1, wanted.seeds + 1)]
         kept[setup.name] = {"ns2": ns2, "paceline": ours}
@@ -331,6 +337,8 @@ def main() -> int:
             write_record({setup.name: ns2})
         if wanted.json:
             Path(wanted.json).write_text(json.dumps(kept, indent=1))
+    if wanted.markdown and wanted.peer == "both":
+        print("\n" + markdown(kept))
     if missed:
         print(f"\nTargets missed: {', '.join(missed)}")
         return 1

@@ -1,0 +1,181 @@
+//! Scenarios: a TOML or JSON text becomes a [`Scenario`], and for one seed a [`Network`].
+//!
+//! One reader serves both formats; every value knows its path, and every error is one line that names it. A sweep is
+//! not expanded here: whoever runs it sets the values, one scenario for each combination.
+
+mod buffers;
+mod deploy;
+mod description;
+pub(crate) mod error;
+mod flows;
+pub(crate) mod link;
+mod names;
+mod pacing;
+mod probes;
+pub(crate) mod quantity;
+pub(crate) mod reader;
+mod routes;
+pub(crate) mod suggest;
+mod traffic;
+
+use paceline_core::Span;
+use serde_json::Value;
+
+pub use self::description::{Description, LinkGroup, NodeGroup};
+pub use self::error::ScenarioError;
+
+use self::deploy::{Deployment, Ground};
+use self::names::Names;
+use self::pacing::Pacing;
+use self::probes::{Loss, Probes};
+use self::reader::Field;
+use self::traffic::Traffic;
+use crate::network::{LinkSpec, Network};
+use crate::template::Template;
+use crate::template::draw::Draw;
+use crate::template::layout::Layout;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// Keys of the file.
+const KEYS: [&str; 13] = [
+    "title", "duration", "warmup", "seed", "network", "traffic", "pacing", "drop", "probes", "sweep", "node",
+    "link", "route",
+];
+/// Networks of no more links than this report on every one.
+const FEW_LINKS: usize = 64;
+
+/// What to simulate, before anything is drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    title: String,
+    duration: Span,
+    warmup: Span,
+    seed: u64,
+    template: Template,
+    traffic: Vec<Traffic>,
+    pacing: Vec<Pacing>,
+    losses: Vec<Loss>,
+    probes: Probes,
+}
+
+impl Scenario {
+    /// Reads TOML. `[sweep]` is accepted and left alone.
+    pub fn from_toml(text: &str) -> Result<Scenario> {
+        let value: Value = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            ScenarioError::syntax_at(text, at, error.message())
+        })?;
+        Scenario::read(&value)
+    }
+
+    /// Reads the same as JSON.
+    pub fn from_json(text: &str) -> Result<Scenario> {
+        let value: Value = serde_json::from_str(text).map_err(|error| ScenarioError::Syntax {
+            line: error.line(),
+            column: error.column(),
+            problem: error.to_string(),
+        })?;
+        Scenario::read(&value)
+    }
+
+    fn read(value: &Value) -> Result<Scenario> {
+        let file = Field::root(value).table(&KEYS)?;
+        let duration = file.required("duration", "\"60 s\"")?.positive_span()?;
+        let warmup = file.optional("warmup", |field| match field.span()? {
+            warmup if warmup >= duration => Err(field
+                .refused(format!("leaves nothing to measure; write less than the duration, \"{duration}\""))),
+            warmup => Ok(warmup),
+        })?;
+        let network = file.required("network", "{ template = \"dumbbell\", … }")?;
+        let template = Template::read(&network)?;
+        if let Some(sweep) = file.get("sweep") {
+            sweep.open()?;
+        }
+        Ok(Scenario {
+            title: file.optional("title", |title| title.text().map(str::to_owned))?.unwrap_or_default(),
+            duration,
+            warmup: warmup.unwrap_or(Span::ZERO),
+            seed: file.optional("seed", |seed| seed.whole(0, u64::MAX))?.unwrap_or(1),
+            template,
+            traffic: Traffic::read_all(&file.required("traffic", "[{ kind = \"bulk\" }]")?, duration)?,
+            pacing: file.optional("pacing", Pacing::read_all)?.unwrap_or_default(),
+            losses: file.optional("drop", Loss::read_all)?.unwrap_or_default(),
+            probes: file
+                .optional("probes", |field| Probes::read(field, duration))?
+                .unwrap_or(Probes::Default),
+        })
+    }
+
+    /// What the file calls itself; empty if it does not.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// End of the simulated time.
+    pub fn duration(&self) -> Span {
+        self.duration
+    }
+
+    /// Statistics start here.
+    pub fn warmup(&self) -> Span {
+        self.warmup
+    }
+
+    /// The seed of the first run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// How many hosts the network has.
+    pub fn hosts(&self) -> u64 {
+        self.template.hosts()
+    }
+
+    /// The network that an engine runs under this seed. Everything is checked here that reading could not: names,
+    /// routes, sizes.
+    pub fn network(&self, seed: u64) -> Result<Network> {
+        let layout = self.template.layout(Draw::Seeded(seed));
+        let names = Names::new(&layout);
+        let (mut flows, profiles) = flows::flows(&self.traffic, &layout, &names, Draw::Seeded(seed))?;
+        let ground = Ground { layout: &layout, names: &names, profiles: &profiles, seed };
+        let Deployment { hosts, pacers } = deploy::deploy(&self.pacing, &ground, &mut flows)?;
+        let buffers = buffers::buffers(&layout, &flows)?;
+        let drops = self.losses.iter().map(|loss| loss.place(&names, &flows)).collect::<Result<Vec<_>>>()?;
+        let first_pacer = pacers.iter().position(Option::is_some).map(|i| i as u32);
+        let watched = first_pacer.or_else(|| layout.pacable.first().copied());
+        let probes = self.probes.place(&names, layout.core, watched, self.duration)?;
+
+        let mut reported: Vec<bool> = (0..layout.links.len())
+            .map(|i| {
+                let few = layout.links.len() <= FEW_LINKS;
+                few || layout.is_inner(&layout.links[i]) || pacers[i].is_some() || buffers[i].limit.is_some()
+            })
+            .collect();
+        let named = drops.iter().map(|drop| drop.link).chain(probes.iter().map(|probe| probe.link));
+        named.chain([layout.core]).for_each(|link| reported[link as usize] = true);
+
+        let core = layout.core;
+        let Layout { links, .. } = layout;
+        let parts = links.into_iter().zip(buffers).zip(pacers).zip(reported);
+        let links = parts.map(|(((link, buffer), pacer), reported)| LinkSpec {
+            name: link.name,
+            rate: link.rate,
+            delay: link.delay,
+            buffer,
+            pacer,
+            reported,
+        });
+        Ok(Network {
+            hosts,
+            links: links.collect(),
+            flows,
+            drops,
+            probes,
+            duration: self.duration,
+            warmup: self.warmup,
+            seed,
+            core,
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! Puts pacing methods to work: which hosts, which links, and which flows that paces.
+
+use paceline_core::pacer::PacerSpec;
+use paceline_tcp::config::{HostPacing, PacingRule, Profile};
+
+use super::error::ScenarioError;
+use super::names::{LinkNames, Names};
+use super::pacing::{LinkMethod, Method, Pacing};
+use super::traffic::HostNames;
+use crate::chance::Stream;
+use crate::network::{FlowKind, FlowSpec, Host, HostId, LinkId};
+use crate::template::layout::Layout;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// Hosts and links with the methods that act on them.
+#[derive(Debug)]
+pub(crate) struct Deployment {
+    pub(crate) hosts: Vec<Host>,
+    /// For each link.
+    pub(crate) pacers: Vec<Option<PacerSpec>>,
+}
+
+/// What to deploy in, and where each flow's constants came from.
+#[derive(Debug)]
+pub(crate) struct Ground<'a> {
+    pub(crate) layout: &'a Layout,
+    pub(crate) names: &'a Names<'a>,
+    /// For each flow.
+    pub(crate) profiles: &'a [Profile],
+    pub(crate) seed: u64,
+}
+
+/// Deploys every method; marks the flows that they act on.
+pub(crate) fn deploy(all: &[Pacing], ground: &Ground<'_>, flows: &mut [FlowSpec]) -> Result<Deployment> {
+    let host = |name: &String| Host { name: name.clone(), port_pacing: false, port_gain: 1.0 };
+    let mut deployment = Deployment {
+        hosts: ground.layout.hosts.iter().map(host).collect(),
+        pacers: vec![None; ground.layout.links.len()],
+    };
+    for pacing in all {
+        match &pacing.method {
+            Method::None => {}
+            Method::Host { rule, gain, jitter, at } => {
+                let paced = chosen_hosts(pacing, at.as_ref(), ground, flows)?;
+                pace_flows(pacing, ground, flows, &paced, |profile| HostPacing {
+                    rule: rule.unwrap_or_else(|| PacingRule::of_profile(profile)),
+                    gain: *gain,
+                    jitter: *jitter,
+                })?;
+            }
+            Method::Port { per_flow, gain, at } => {
+                let paced = chosen_hosts(pacing, at.as_ref(), ground, flows)?;
+                for (host, _) in deployment.hosts.iter_mut().zip(&paced).filter(|(_, paced)| **paced) {
+                    if host.port_pacing {
+                        let problem = format!("{} is port-paced already; write other hosts in at", host.name);
+                        return Err(ScenarioError::at(&pacing.path, problem));
+                    }
+                    (host.port_pacing, host.port_gain) = (true, *gain);
+                }
+                if *per_flow {
+                    pace_flows(pacing, ground, flows, &paced, |profile| HostPacing {
+                        rule: PacingRule::of_profile(profile),
+                        gain: 1.0,
+                        jitter: 0.0,
+                    })?;
+                } else {
+                    flows.iter_mut().for_each(|flow| flow.paced |= paced[flow.source as usize]);
+                }
+            }
+            Method::Link(method) => place_pacers(pacing, method, ground, &mut deployment.pacers)?,
+        }
+    }
+    for flow in flows {
+        flow.paced |= flow.forward.iter().any(|link| deployment.pacers[*link as usize].is_some());
+    }
+    Ok(deployment)
+}
+
+/// For each host, whether the method is deployed there.
+fn chosen_hosts(
+    pacing: &Pacing,
+    at: Option<&HostNames>,
+    ground: &Ground<'_>,
+    flows: &[FlowSpec],
+) -> Result<Vec<bool>> {
+    let mut sends_tcp = vec![false; ground.layout.hosts.len()];
+    for flow in flows.iter().filter(|flow| matches!(flow.kind, FlowKind::Bulk { .. })) {
+        sends_tcp[flow.source as usize] = true;
+    }
+    let candidates: Vec<HostId> = match at {
+        Some(named) => ground.names.hosts(named)?,
+        None => (0..ground.layout.hosts.len() as HostId).collect(),
+    };
+    let candidates: Vec<HostId> = candidates.into_iter().filter(|host| sends_tcp[*host as usize]).collect();
+    if candidates.is_empty() {
+        let problem =
+            "none of the hosts sends TCP, which is what this paces; write a method that acts on links";
+        return Err(ScenarioError::at(&pacing.path, problem));
+    }
+    let mut chosen = vec![false; ground.layout.hosts.len()];
+    let name_of = |host: HostId| ground.layout.hosts[host as usize].as_str();
+    for host in share_of(&candidates, pacing, ground.seed, name_of) {
+        chosen[host as usize] = true;
+    }
+    Ok(chosen)
+}
+
+fn pace_flows(
+    pacing: &Pacing,
+    ground: &Ground<'_>,
+    flows: &mut [FlowSpec],
+    at: &[bool],
+    pacing_of: impl Fn(Profile) -> HostPacing,
+) -> Result<()> {
+    let all = flows.iter_mut().zip(ground.profiles);
+    for (flow, profile) in all.filter(|(flow, _)| at[flow.source as usize]) {
+        let FlowKind::Bulk { tcp, .. } = &mut flow.kind else { continue };
+        if tcp.pacing.is_some() {
+            let name = &ground.layout.hosts[flow.source as usize];
+            let problem = format!("{name} is host-paced already; write other hosts in at");
+            return Err(ScenarioError::at(&pacing.path, problem));
+        }
+        tcp.pacing = Some(pacing_of(*profile));
+        flow.paced = true;
+    }
+    Ok(())
+}
+
+fn place_pacers(
+    pacing: &Pacing,
+    method: &LinkMethod,
+    ground: &Ground<'_>,
+    pacers: &mut [Option<PacerSpec>],
+) -> Result<()> {
+    let layout = ground.layout;
+    let candidates = links_of(pacing, method.at.as_ref(), ground)?;
+    let name_of = |link: LinkId| layout.links[link as usize].name.as_str();
+    let mut placed = share_of(&candidates, pacing, ground.seed, name_of);
+    if method.acks {
+        let mut taken = vec![false; layout.links.len()];
+        placed.iter().for_each(|link| taken[*link as usize] = true);
+        for link in placed.clone() {
+            let Some(mirror) = layout.links[link as usize].mirror else {
+                let problem = format!("{} has no way back to pace; leave acks out", name_of(link));
+                return Err(ScenarioError::at(&format!("{}.acks", pacing.path), problem));
+            };
+            if !std::mem::replace(&mut taken[mirror as usize], true) {
+                placed.push(mirror);
+            }
+        }
+    }
+    for link in placed {
+        let laid = &layout.links[link as usize];
+        if pacers[link as usize].is_some() {
+            let problem = format!("{} has a pacer already; write other links in at", laid.name);
+            return Err(ScenarioError::at(&pacing.path, problem));
+        }
+        let plan = layout.plan_of(laid);
+        let no_bdp = || {
+            let path = format!("{}.pacer_buffer", plan.path);
+            Err(ScenarioError::at(&path, "a BDP is no measure for a pacer; write bytes or packets"))
+        };
+        let limit = plan.queue(plan.pacer_buffer, no_bdp)?.limit;
+        pacers[link as usize] = Some(PacerSpec { limit, ..method.pacer(&pacing.path, laid.rate)? });
+    }
+    Ok(())
+}
+
+/// The links that a method acts on.
+fn links_of(pacing: &Pacing, at: Option<&LinkNames>, ground: &Ground<'_>) -> Result<Vec<LinkId>> {
+    match at {
+        Some(named) => ground.names.links(named),
+        None if ground.layout.pacable.is_empty() => {
+            let core = &ground.layout.links[ground.layout.core as usize].name;
+            let problem = format!("missing; write the links to pace, for example at = \"{core}\"");
+            Err(ScenarioError::at(&format!("{}.at", pacing.path), problem))
+        }
+        None => Ok(ground.layout.pacable.clone()),
+    }
+}
+
+/// floor(share n + 1/2) of the candidates: those with the least draws, each from a stream of its own, so that a larger
+/// share holds the smaller one, and one host more moves no other's draw.
+fn share_of<'n>(
+    candidates: &[u32],
+    pacing: &Pacing,
+    seed: u64,
+    name_of: impl Fn(u32) -> &'n str,
+) -> Vec<u32> {
+    let count = ((pacing.share * candidates.len() as f64 + 0.5) as usize).min(candidates.len());
+    if count == candidates.len() {
+        return candidates.to_vec();
+    }
+    let draw = |id: u32| Stream::new(seed, &format!("{}:share", name_of(id))).between(0, u64::MAX);
+    let mut drawn: Vec<(u64, u32)> = candidates.iter().map(|id| (draw(*id), *id)).collect();
+    drawn.sort_unstable();
+    let mut chosen: Vec<u32> = drawn[..count].iter().map(|(_, id)| *id).collect();
+    chosen.sort_unstable();
+    chosen
+}

@@ -1,0 +1,173 @@
+//! Finding links and hosts by name, by group or by wildcard: a star stands for any characters but dots.
+
+use std::collections::HashMap;
+
+use super::error::{ScenarioError, shortened};
+use super::suggest::suggestion;
+use super::traffic::HostNames;
+use crate::network::{HostId, LinkId};
+use crate::template::layout::Layout;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// Positions by name.
+#[derive(Debug)]
+pub(crate) struct Names<'a> {
+    layout: &'a Layout,
+    links: HashMap<&'a str, LinkId>,
+    hosts: HashMap<&'a str, HostId>,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn new(layout: &'a Layout) -> Self {
+        let links = layout.links.iter().enumerate().map(|(i, link)| (link.name.as_str(), i as LinkId));
+        let hosts = layout.hosts.iter().enumerate().map(|(i, host)| (host.as_str(), i as HostId));
+        Names { layout, links: links.collect(), hosts: hosts.collect() }
+    }
+
+    /// One link.
+    pub(crate) fn link(&self, path: &str, name: &str) -> Result<LinkId> {
+        self.links.get(name).copied().ok_or_else(|| {
+            let known = self.layout.links.iter().map(|link| link.name.as_str());
+            unknown(path, name, "link", known)
+        })
+    }
+
+    /// Links by name or wildcard, each once, in the order in which they are named.
+    pub(crate) fn links(&self, named: &LinkNames) -> Result<Vec<LinkId>> {
+        let mut found = Vec::new();
+        for name in &named.names {
+            if name.contains('*') {
+                let all = self.layout.links.iter().enumerate();
+                let matching = all.filter(|(_, link)| matches(name, &link.name)).map(|(i, _)| i as LinkId);
+                let before = found.len();
+                found.extend(matching);
+                if found.len() == before {
+                    return Err(unmatched(&named.path, name, "link"));
+                }
+            } else {
+                found.push(self.link(&named.path, name)?);
+            }
+        }
+        Ok(each_once(found, self.layout.links.len()))
+    }
+
+    /// Hosts by name, group or wildcard, each once, in the order in which they are named.
+    pub(crate) fn hosts(&self, named: &HostNames) -> Result<Vec<HostId>> {
+        let mut found: Vec<HostId> = Vec::new();
+        for name in &named.names {
+            if let Some((_, group)) = self.layout.groups.iter().find(|(group, _)| group == name) {
+                found.extend(group.clone());
+            } else if let Some(host) = self.hosts.get(name.as_str()) {
+                found.push(*host);
+            } else if name.contains('*') {
+                let all = self.layout.hosts.iter().enumerate();
+                let before = found.len();
+                found.extend(all.filter(|(_, host)| matches(name, host)).map(|(i, _)| i as HostId));
+                if found.len() == before {
+                    return Err(unmatched(&named.path, name, "host"));
+                }
+            } else {
+                let groups = self.layout.groups.iter().map(|(group, _)| group.as_str());
+                let known = groups.chain(self.layout.hosts.iter().map(String::as_str));
+                return Err(unknown(&named.path, name, "host or group", known));
+            }
+        }
+        Ok(each_once(found, self.layout.hosts.len()))
+    }
+}
+
+/// Links by name or wildcard.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LinkNames {
+    /// Where they are written.
+    pub(crate) path: String,
+    /// As they are written.
+    pub(crate) names: Vec<String>,
+}
+
+impl LinkNames {
+    /// A name, or a list of names.
+    pub(crate) fn read(field: &super::reader::Field<'_>) -> Result<LinkNames> {
+        let HostNames { path, names } = HostNames::read(field)?;
+        Ok(LinkNames { path, names })
+    }
+}
+
+fn unknown<'n>(
+    path: &str,
+    name: &str,
+    what: &str,
+    known: impl Iterator<Item = &'n str> + Clone,
+) -> ScenarioError {
+    let some = || {
+        let some: Vec<&str> = known.clone().take(4).collect();
+        format!("there are for example {}", some.join(", "))
+    };
+    let meant = suggestion(name, known.clone(), some);
+    ScenarioError::at(path, format!("\"{}\" is no {what} here; {meant}", shortened(name)))
+}
+
+fn unmatched(path: &str, name: &str, what: &str) -> ScenarioError {
+    let name = shortened(name);
+    let problem = format!("\"{name}\" matches no {what}; a star stands for any characters but dots");
+    ScenarioError::at(path, problem)
+}
+
+fn each_once(found: Vec<u32>, of: usize) -> Vec<u32> {
+    let mut seen = vec![false; of];
+    found.into_iter().filter(|&id| !std::mem::replace(&mut seen[id as usize], true)).collect()
+}
+
+/// Whether `name` matches `pattern`, whose stars stand for any characters but dots.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut patterns = pattern.split('.');
+    let mut names = name.split('.');
+    loop {
+        match (patterns.next(), names.next()) {
+            (None, None) => return true,
+            (Some(pattern), Some(name)) if part_matches(pattern, name) => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Greedy: the first piece begins the name, the last ends it, the others follow in order.
+fn part_matches(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let Some(mut name) = name.strip_prefix(first).and_then(|name| name.strip_suffix(last)) else {
+        return false;
+    };
+    for piece in middle.split('*') {
+        match name.find(piece) {
+            Some(at) => name = &name[at + piece.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything_but_dots() {
+        for (pattern, name, expected) in [
+            ("edge.l.*", "edge.l.3", true),
+            ("edge.l.*", "edge.l.3.reverse", false),
+            ("edge.*.*", "edge.r.12", true),
+            ("*", "core", true),
+            ("*", "core.reverse", false),
+            ("c*e", "core", true),
+            ("c*re*e", "core", false),
+            ("a*b*c", "aXbYc", true),
+            ("aa*aa", "aaa", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Quantities with units, as a scenario writes them: the parser is `paceline_core`'s, the path is ours.
+
+use paceline_core::units::parse::{self, QuantityError};
+use paceline_core::{Bytes, Rate, Span};
+use serde_json::Value;
+
+pub(crate) use paceline_core::units::parse::{BufferSize, Range};
+
+use super::error::ScenarioError;
+use super::reader::Field;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+impl Field<'_> {
+    /// A time: `"10 ms"`.
+    pub(crate) fn span(&self) -> Result<Span> {
+        self.quantity(parse::span)
+    }
+
+    /// A time that is not zero.
+    pub(crate) fn positive_span(&self) -> Result<Span> {
+        match self.span()? {
+            Span::ZERO => Err(self.refused("is no time at all; write for example \"10 ms\"")),
+            span => Ok(span),
+        }
+    }
+
+    /// A time or a range of times: `"5 ms .. 15 ms"`.
+    pub(crate) fn spans(&self) -> Result<Range<Span>> {
+        self.quantity(parse::range::<Span>)
+    }
+
+    /// A rate or a range of rates: `"8 Mbit/s .. 12 Mbit/s"`.
+    pub(crate) fn rates(&self) -> Result<Range<Rate>> {
+        self.quantity(parse::range::<Rate>)
+    }
+
+    /// A buffer: `"5 KB"`, `"5 packets"`, `"0.1 BDP"`.
+    pub(crate) fn buffer(&self) -> Result<BufferSize> {
+        self.quantity(parse::buffer)
+    }
+
+    /// The size of a packet or of a part of it, bytes, in this range.
+    pub(crate) fn packet_bytes(&self, least: u32, most: u32) -> Result<u32> {
+        let bytes = self.quantity(parse::bytes)?;
+        if bytes < Bytes::new(u64::from(least)) {
+            return Err(self.refused(format!("is below {least} B; write \"{least} B\" to \"{most} B\"")));
+        }
+        if bytes > Bytes::new(u64::from(most)) {
+            return Err(self.refused(format!("is above {most} B; write \"{least} B\" to \"{most} B\"")));
+        }
+        Ok(bytes.count() as u32)
+    }
+
+    /// Packets, from `"10 packets"`, or from bytes of which each packet carries `payload`, counting a part as one if
+    /// `round_up`.
+    pub(crate) fn packets(&self, payload: u32, round_up: bool, most: u64) -> Result<u64> {
+        let packets = match self.buffer()? {
+            BufferSize::Packets(packets) => packets,
+            BufferSize::Bytes(bytes) if round_up => bytes.count().div_ceil(u64::from(payload)),
+            BufferSize::Bytes(bytes) => bytes.count() / u64::from(payload),
+            BufferSize::Bdp(_) => return Err(self.refused("is a buffer; write for example \"10 packets\"")),
+        };
+        match packets {
+            0 => Err(self.refused("is no packet at all; write at least \"1 packet\"")),
+            packets if packets > most => {
+                Err(self.refused(format!("is above {most} packets; write \"{most} packets\" at most")))
+            }
+            packets => Ok(packets),
+        }
+    }
+
+    fn quantity<T>(&self, parse: impl Fn(&str) -> std::result::Result<T, QuantityError>) -> Result<T> {
+        match self.value() {
+            Value::String(text) => parse(text).map_err(|error| self.wrong(error)),
+            bare @ (Value::Number(_) | Value::Bool(_)) => {
+                let text = bare.to_string();
+                let error = match parse(&text) {
+                    Ok(_) => return Err(self.refused("is not text; write it in quotes")),
+                    Err(error) => error.to_string(),
+                };
+                Err(self.wrong(error.replacen(&format!("{text:?}"), &text, 1)))
+            }
+            _ => Err(self.refused("is not a quantity; write a number and a unit in quotes")),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! One reader for TOML and JSON: every value knows the path that leads to it, so that errors name it.
+
+use serde_json::{Map, Value};
+
+use super::error::{ScenarioError, shortened, shown};
+use super::suggest::suggestion;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// A value, and the path that leads to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Field<'a> {
+    path: String,
+    value: &'a Value,
+}
+
+/// A table whose keys are all known.
+#[derive(Debug, Clone)]
+pub(crate) struct Table<'a> {
+    path: String,
+    map: &'a Map<String, Value>,
+}
+
+impl<'a> Field<'a> {
+    /// The whole file.
+    pub(crate) fn root(value: &'a Value) -> Self {
+        Field { path: String::new(), value }
+    }
+
+    /// Another value in the same place.
+    pub(crate) fn standing_for<'b>(&self, value: &'b Value) -> Field<'b> {
+        Field { path: self.path.clone(), value }
+    }
+
+    /// From the top: `network.core.buffer`.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The value as it was written.
+    pub(crate) fn value(&self) -> &'a Value {
+        self.value
+    }
+
+    /// An error here.
+    pub(crate) fn wrong(&self, problem: impl std::fmt::Display) -> ScenarioError {
+        ScenarioError::at(&self.path, problem)
+    }
+
+    /// An error here that quotes the value: `5 has no unit; …`.
+    pub(crate) fn refused(&self, problem: impl std::fmt::Display) -> ScenarioError {
+        self.wrong(format!("{} {problem}", shown(self.value)))
+    }
+
+    /// A table with no other keys than these.
+    pub(crate) fn table(&self, keys: &[&str]) -> Result<Table<'a>> {
+        let table = self.open()?;
+        table.only(keys)?;
+        Ok(table)
+    }
+
+    /// A table whose keys depend on its contents: [`Table::only`] must follow.
+    pub(crate) fn open(&self) -> Result<Table<'a>> {
+        match self.value {
+            Value::Object(map) => Ok(Table { path: self.path.clone(), map }),
+            _ => Err(self.refused("is not a table; write { key = value, … }")),
+        }
+    }
+
+    /// The elements of a list.
+    pub(crate) fn list(&self) -> Result<Vec<Field<'a>>> {
+        match self.value {
+            Value::Array(elements) => Ok(self.elements(elements)),
+            _ => Err(self.refused("is not a list; write [ … ]")),
+        }
+    }
+
+    /// The elements of a list, or the one thing that stands in its place, under its own path.
+    pub(crate) fn one_or_many(&self) -> Vec<Field<'a>> {
+        match self.value {
+            Value::Array(elements) => self.elements(elements),
+            _ => vec![self.clone()],
+        }
+    }
+
+    fn elements(&self, elements: &'a [Value]) -> Vec<Field<'a>> {
+        let at = |(i, value)| Field { path: format!("{}[{i}]", self.path), value };
+        elements.iter().enumerate().map(at).collect()
+    }
+
+    /// Text.
+    pub(crate) fn text(&self) -> Result<&'a str> {
+        match self.value {
+            Value::String(text) => Ok(text),
+            _ => Err(self.refused("is not text; write it in quotes")),
+        }
+    }
+
+    /// A name: text that is not empty and does not hide.
+    pub(crate) fn name(&self) -> Result<String> {
+        let name = self.text()?;
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ' ' | '/' | '+');
+        if name.is_empty() || name.len() > 100 || !name.chars().all(plain) || name.trim() != name {
+            return Err(
+                self.refused("is not a name; write up to 100 letters, digits, dots, dashes, underscores")
+            );
+        }
+        Ok(name.to_owned())
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn flag(&self) -> Result<bool> {
+        self.value.as_bool().ok_or_else(|| self.refused("is neither true nor false; write true or false"))
+    }
+
+    /// A whole number in this range.
+    pub(crate) fn whole(&self, least: u64, most: u64) -> Result<u64> {
+        let range = || format!("write a whole number from {least} to {most}");
+        let Some(number) = self.value.as_u64() else {
+            return Err(match self.value {
+                Value::Number(n) if n.as_f64().is_some_and(|n| n < 0.0) => {
+                    self.refused(format!("is negative; {}", range()))
+                }
+                _ => self.refused(format!("is not a whole number; {}", range())),
+            });
+        };
+        if number < least {
+            return Err(self.refused(format!("is below {least}; {}", range())));
+        }
+        if number > most {
+            return Err(self.refused(format!("is above {most}; {}", range())));
+        }
+        Ok(number)
+    }
+
+    /// A finite number from `least` to `most`, described for the error by `kind` ("a fraction", "a factor").
+    pub(crate) fn number(&self, kind: &str, least: f64, most: f64) -> Result<f64> {
+        let range = format!("write {kind} from {least} to {most}");
+        match self.value.as_f64() {
+            Some(number) if number < least => Err(self.refused(format!("is below {least}; {range}"))),
+            Some(number) if number > most => Err(self.refused(format!("is above {most}; {range}"))),
+            Some(number) => Ok(number),
+            None => Err(self.refused(format!("is not a number; {range}"))),
+        }
+    }
+
+    /// One of a list of names.
+    pub(crate) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T> {
+        let name = self.text()?;
+        let names = || choices.iter().map(|(name, _)| *name);
+        match choices.iter().find(|(choice, _)| *choice == name) {
+            Some((_, value)) => Ok(*value),
+            None => {
+                let what = suggestion(name, names(), || format!("write {}", any_of(names())));
+                Err(self.refused(format!("is unknown; {what}")))
+            }
+        }
+    }
+}
+
+impl<'a> Table<'a> {
+    /// Where the table is.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Refuses keys that are not among these.
+    pub(crate) fn only(&self, keys: &[&str]) -> Result<()> {
+        match self.map.keys().find(|key| !keys.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(key) => {
+                let all = || format!("write one of: {}", keys.join(", "));
+                let what = suggestion(key, keys.iter().copied(), all);
+                Err(ScenarioError::at(&self.path_of(key), format!("unknown key; {what}")))
+            }
+        }
+    }
+
+    /// The value of a key, if it is there.
+    pub(crate) fn get(&self, key: &str) -> Option<Field<'a>> {
+        self.map.get(key).map(|value| Field { path: self.path_of(key), value })
+    }
+
+    /// The value of a key that must be there; `example` is what one would write.
+    pub(crate) fn required(&self, key: &str, example: &str) -> Result<Field<'a>> {
+        self.get(key).ok_or_else(|| {
+            ScenarioError::at(&self.path_of(key), format!("missing; write for example {key} = {example}"))
+        })
+    }
+
+    /// What `read` makes of a key's value; nothing where it is left out.
+    pub(crate) fn optional<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&Field<'a>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        self.get(key).as_ref().map(read).transpose()
+    }
+
+    /// Keys that are present, in the order of the file.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'a str> {
+        self.map.keys().map(String::as_str)
+    }
+
+    /// The path that a key has or would have.
+    pub(crate) fn path_of(&self, key: &str) -> String {
+        let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let key = if bare { shortened(key) } else { shortened(&Value::from(key).to_string()) };
+        if self.path.is_empty() { key } else { format!("{}.{key}", self.path) }
+    }
+}
+
+/// `"a", "b" or "c"`.
+pub(crate) fn any_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}

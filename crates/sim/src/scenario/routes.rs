@@ -1,0 +1,165 @@
+//! Routes by fewest hops; of equal ones, the first in the order in which the links were laid. Hosts do not forward.
+
+use std::collections::HashMap;
+
+use crate::network::{HostId, LinkId};
+use crate::template::layout::{Layout, NodeId};
+
+/// Finds routes through one layout.
+#[derive(Debug)]
+pub(crate) struct Routes<'a> {
+    layout: &'a Layout,
+    /// Links that leave each node, ascending; those of routers only to other routers.
+    out: Lists,
+    /// Links that reach each host, ascending.
+    into: Lists,
+    told: HashMap<(HostId, HostId), &'a [LinkId]>,
+    /// Shortest ways from the nodes asked for last.
+    trees: HashMap<NodeId, Tree>,
+}
+
+/// A list of links for each node, end to end in one vector.
+#[derive(Debug)]
+struct Lists {
+    starts: Vec<u32>,
+    links: Vec<LinkId>,
+}
+
+/// The shortest ways from one node to every router.
+#[derive(Debug)]
+struct Tree {
+    /// For each router: hops from the root, and the last link of the way.
+    reached: Vec<Option<(u32, LinkId)>>,
+}
+
+/// The root itself has no last link.
+const NO_LINK: LinkId = LinkId::MAX;
+/// Trees worth keeping: flows mostly come ordered by host.
+const MOST_TREES: usize = 256;
+
+impl<'a> Routes<'a> {
+    pub(crate) fn new(layout: &'a Layout) -> Self {
+        let nodes = layout.node_count();
+        let leaves = |link: LinkId| {
+            let link = &layout.links[link as usize];
+            (!layout.is_router(link.from) || layout.is_router(link.to)).then_some(link.from)
+        };
+        let reaches = |link: LinkId| {
+            let link = &layout.links[link as usize];
+            (!layout.is_router(link.to)).then_some(link.to)
+        };
+        Routes {
+            layout,
+            out: Lists::new(nodes, layout.links.len(), leaves),
+            into: Lists::new(nodes, layout.links.len(), reaches),
+            told: layout.told.iter().map(|route| ((route.from, route.to), route.links.as_slice())).collect(),
+            trees: HashMap::new(),
+        }
+    }
+
+    /// The way there; `None` if there is none.
+    pub(crate) fn there(&mut self, from: HostId, to: HostId) -> Option<Vec<LinkId>> {
+        match self.told.get(&(from, to)) {
+            Some(links) => Some(links.to_vec()),
+            None => self.fewest_hops(from, to),
+        }
+    }
+
+    /// The way back: as told, or else the same cables, or else by fewest hops.
+    pub(crate) fn back(&mut self, from: HostId, to: HostId, there: &[LinkId]) -> Option<Vec<LinkId>> {
+        if self.told.contains_key(&(to, from)) {
+            return self.there(to, from);
+        }
+        let mates: Option<Vec<LinkId>> =
+            there.iter().rev().map(|link| self.layout.links[*link as usize].mate).collect();
+        mates.or_else(|| self.fewest_hops(to, from))
+    }
+
+    fn fewest_hops(&mut self, from: HostId, to: HostId) -> Option<Vec<LinkId>> {
+        // A host with one way out is its router's: all hosts of a router share a tree.
+        let (root, first) = match self.out.of(from) {
+            [only] if self.layout.is_router(self.layout.links[*only as usize].to) => {
+                (self.layout.links[*only as usize].to, Some(*only))
+            }
+            _ => (from, None),
+        };
+        if self.trees.len() >= MOST_TREES && !self.trees.contains_key(&root) {
+            self.trees.clear();
+        }
+        let (layout, out) = (self.layout, &self.out);
+        let tree = self.trees.entry(root).or_insert_with(|| Tree::grow(layout, out, root));
+        let hops_to = |node: NodeId| match node {
+            node if node == root => Some(0),
+            node if layout.is_router(node) => {
+                tree.reached[node as usize - layout.hosts.len()].map(|(hops, _)| hops)
+            }
+            _ => None,
+        };
+        let last = self.into.of(to).iter().copied();
+        let last = last.filter_map(|link| Some((hops_to(layout.links[link as usize].from)?, link))).min()?.1;
+        let mut route = vec![last];
+        let mut node = layout.links[last as usize].from;
+        while node != root {
+            let (_, link) = tree.reached[node as usize - layout.hosts.len()]?;
+            route.push(link);
+            node = layout.links[link as usize].from;
+        }
+        route.extend(first);
+        route.reverse();
+        Some(route)
+    }
+}
+
+impl Lists {
+    /// Puts each of `links` under the node that `owner` names, if it names one.
+    fn new(nodes: usize, links: usize, owner: impl Fn(LinkId) -> Option<NodeId>) -> Self {
+        let mut starts = vec![0u32; nodes + 1];
+        for node in (0..links as LinkId).filter_map(&owner) {
+            starts[node as usize + 1] += 1;
+        }
+        for i in 0..nodes {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut sorted = vec![0; starts[nodes] as usize];
+        for link in 0..links as LinkId {
+            if let Some(node) = owner(link) {
+                sorted[next[node as usize] as usize] = link;
+                next[node as usize] += 1;
+            }
+        }
+        Lists { starts, links: sorted }
+    }
+
+    fn of(&self, node: NodeId) -> &[LinkId] {
+        &self.links[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+    }
+}
+
+impl Tree {
+    /// Breadth first, links in their order.
+    fn grow(layout: &Layout, out: &Lists, root: NodeId) -> Tree {
+        let hosts = layout.hosts.len();
+        let mut reached = vec![None; layout.routers as usize];
+        if layout.is_router(root) {
+            reached[root as usize - hosts] = Some((0, NO_LINK));
+        }
+        let mut frontier = vec![root];
+        let mut hops = 0;
+        while !frontier.is_empty() {
+            hops += 1;
+            let mut next = Vec::new();
+            for node in frontier {
+                for &link in out.of(node) {
+                    let to = layout.links[link as usize].to;
+                    if layout.is_router(to) && reached[to as usize - hosts].is_none() {
+                        reached[to as usize - hosts] = Some((hops, link));
+                        next.push(to);
+                    }
+                }
+            }
+            frontier = next;
+        }
+        Tree { reached }
+    }
+}

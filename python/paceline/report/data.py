@@ -1,0 +1,386 @@
+"""The results of a directory, read once and arranged for tables and pictures.
+
+A *setting* is one combination of what was swept; its runs differ in the seed alone. One numeric swept quantity (a
+buffer, if there is one) becomes the horizontal *axis*; whatever else was swept (mostly the pacing) makes the *series*.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from .formatting import quantity
+from .metrics import METRICS, Metric, Row
+from .statistics import Estimate, estimate
+
+#: Columns of `runs.parquet` that carry what was swept begin with this.
+SWEPT = "settings."
+UNNAMED = "all"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The swept quantity on the horizontal axis."""
+
+    path: str
+    dimension: str
+    values: dict[str, float]
+
+    @property
+    def texts(self) -> list[str]:
+        """As the scenario writes them, ascending."""
+        return sorted(self.values, key=lambda text: self.values[text])
+
+    @property
+    def title(self) -> str:
+        return path_words(self.path)
+
+
+@dataclass(frozen=True)
+class Series:
+    """What one line of a chart, one row of a group stands for: mostly a pacing method."""
+
+    name: str
+    slot: int
+    method: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """A series recorded on one link: queue lengths sampled in bytes, or the packets that left with their bytes."""
+
+    link: str
+    seed: int
+    time_ns: npt.NDArray[np.int64]
+    bytes: npt.NDArray[np.int64]
+
+
+@dataclass
+class Setting:
+    """One combination of what was swept."""
+
+    label: str
+    swept: dict[str, str]
+    runs: dict[int, Row] = field(default_factory=dict)
+    numbers: dict[int, int] = field(default_factory=dict)
+
+
+class Recordings(Protocol):
+    """Where the series of a study come from."""
+
+    def links(self, kind: str) -> list[str]:
+        """The links with a series of this kind (`queue`, `departure`)."""
+
+    def of(self, setting: Setting, kind: str, link: str) -> Record | None:
+        """What was recorded under the setting's first seed, in order of time; `None` where nothing was."""
+
+
+@dataclass
+class Study:
+    """Everything that tables and pictures are made from."""
+
+    settings: list[Setting]
+    scenario: dict[str, Any]
+    scenario_text: str
+    description: dict[str, Any]
+    recordings: Recordings
+
+    # What was swept
+
+    @cached_property
+    def swept(self) -> dict[str, list[str]]:
+        """Each swept path with its values in order of appearance; paths with one value are left out."""
+        seen: dict[str, list[str]] = {}
+        for setting in self.settings:
+            for path, text in setting.swept.items():
+                values = seen.setdefault(path, [])
+                if text not in values:
+                    values.append(text)
+        return {path: values for path, values in seen.items() if len(values) > 1}
+
+    @cached_property
+    def axis(self) -> Axis | None:
+        """The first swept buffer, else the first swept quantity with one dimension; `None` where there is neither."""
+        found: list[Axis] = []
+        for path, texts in self.swept.items():
+            parsed = {text: quantity(text) for text in texts}
+            dimensions = {q[0] for q in parsed.values() if q}
+            if len(dimensions) == 1 and all(parsed.values()):
+                found.append(Axis(path, dimensions.pop(), {t: q[1] for t, q in parsed.items() if q}))
+        found.sort(key=lambda axis: "buffer" not in axis.path)
+        return found[0] if found else None
+
+    def at(self, setting: Setting) -> str:
+        """The setting's value on the axis, as written; one name for all where there is no axis."""
+        return setting.swept.get(self.axis.path, UNNAMED) if self.axis else UNNAMED
+
+    @property
+    def positions(self) -> list[str]:
+        return self.axis.texts if self.axis else [UNNAMED]
+
+    def series_name(self, setting: Setting) -> str:
+        parts = [
+            method_words(text) if path == "pacing" else f"{path_words(path).lower()} {text}"
+            for path, text in setting.swept.items()
+            if path in self.swept and not (self.axis and path == self.axis.path)
+        ]
+        return ", ".join(parts) or (self.own_method if self.swept else setting.label or self.own_method)
+
+    @property
+    def own_method(self) -> str:
+        """The method that the scenario itself sets, in words."""
+        pacing = self.scenario.get("pacing")
+        if not isinstance(pacing, dict):
+            return method_words("none")
+        method = str(pacing.get("method", "none"))
+        detail = pacing.get("delay") or pacing.get("rule") or ""
+        return method_words(f"{method} {detail}".strip())
+
+    @cached_property
+    def series(self) -> list[Series]:
+        """Every series in order of appearance, each with a colour slot of its own as far as there are slots."""
+        taken: set[int] = set()
+        found: list[Series] = []
+        for setting in self.settings:
+            name = self.series_name(setting)
+            if any(s.name == name for s in found):
+                continue
+            method = self.method(setting)
+            preferred = METHODS.index(method) if method in METHODS else 0
+            slots = [preferred, *range(len(METHODS))]
+            slot = next((s for s in slots if s not in taken), len(found) % len(METHODS))
+            taken.add(slot)
+            found.append(Series(name, slot, method))
+        return found
+
+    def method(self, setting: Setting) -> str:
+        """The bare name of the pacing method: `edge` of `edge 10 ms`."""
+        text = setting.swept.get("pacing") or setting.swept.get("pacing.method")
+        if text is None:
+            pacing = self.scenario.get("pacing")
+            text = str(pacing.get("method", "none")) if isinstance(pacing, dict) else "none"
+        words = text.split()
+        return words[0] if words else "none"
+
+    @property
+    def baseline(self) -> Series | None:
+        """What the others are compared with: no pacing, else the first."""
+        unpaced = [s for s in self.series if s.method == "none"]
+        if len(self.series) < 2:
+            return None
+        return unpaced[0] if unpaced else self.series[0]
+
+    def setting(self, series: Series, position: str) -> Setting | None:
+        return self._grid.get((series.name, position))
+
+    @cached_property
+    def _grid(self) -> dict[tuple[str, str], Setting]:
+        grid: dict[tuple[str, str], Setting] = {}
+        for setting in self.settings:
+            grid.setdefault((self.series_name(setting), self.at(setting)), setting)
+        return grid
+
+    # What came out
+
+    @cached_property
+    def seeds(self) -> list[int]:
+        return sorted({seed for setting in self.settings for seed in setting.runs})
+
+    @cached_property
+    def core(self) -> str:
+        """The link that the report is about: `core`, else the one the description names, else the lossiest."""
+        links = self.links
+        named = self.description.get("core")
+        for candidate in ("core", named):
+            if isinstance(candidate, str) and candidate in links:
+                return candidate
+
+        def lost(link: str) -> float:
+            rows = [row for s in self.settings for row in s.runs.values()]
+            values = [row.get(f"links.{link}.dropped_packets") for row in rows]
+            return sum(v for v in values if isinstance(v, int | float))
+
+        return max(links, key=lost) if links else "core"
+
+    @cached_property
+    def links(self) -> list[str]:
+        suffix = ".throughput_bps"
+        columns = {c: None for s in self.settings for row in s.runs.values() for c in row}
+        return [c[len("links.") : -len(suffix)] for c in columns if c.startswith("links.") and c.endswith(suffix)]
+
+    @cached_property
+    def groups(self) -> list[str]:
+        """The groups of flows that hold numbers, where there is more than one."""
+        found: dict[str, None] = {}
+        for setting in self.settings:
+            for row in setting.runs.values():
+                for column, value in row.items():
+                    if column.startswith("groups.") and value is not None:
+                        found[column.split(".")[1]] = None
+        return list(found) if len(found) > 1 else []
+
+    def by_seed(self, setting: Setting, metric: Metric) -> dict[int, float]:
+        values = {seed: metric.value(row, self.core) for seed, row in setting.runs.items()}
+        return {seed: value for seed, value in values.items() if value is not None}
+
+    def estimate(self, setting: Setting, metric: Metric) -> Estimate | None:
+        return estimate(list(self.by_seed(setting, metric).values()))
+
+    @cached_property
+    def metrics(self) -> list[Metric]:
+        """The metrics that at least one run has."""
+        return [m for m in METRICS if any(self.by_seed(s, m) for s in self.settings)]
+
+    def total(self, column: str) -> float | None:
+        """Sum of a column over all runs; `None` where no run has it."""
+        values = [row.get(column) for s in self.settings for row in s.runs.values()]
+        numbers = [v for v in values if isinstance(v, int | float)]
+        return float(sum(numbers)) if numbers else None
+
+
+#: Known methods; the position is the colour slot.
+METHODS = ("none", "host", "edge", "qlbp", "port", "token-bucket", "link", "other")
+
+
+def method_words(label: str) -> str:
+    """`edge 10 ms` as a reader would say it: `edge pacing 10 ms`."""
+    first, _, rest = label.partition(" ")
+    words = {
+        "none": "unpaced",
+        "host": "host pacing",
+        "edge": "edge pacing",
+        "qlbp": "QLBP",
+        "port": "port pacing",
+        "token-bucket": "token bucket",
+    }.get(first)
+    return f"{words} {rest}".strip() if words else label
+
+
+def path_words(path: str) -> str:
+    """`network.core.buffer` as an axis title: `Core buffer`."""
+    parts = [p for p in path.replace("_", " ").replace("-", " ").split(".") if p not in ("network", "traffic", "0")]
+    text = " ".join(parts)
+    return text[:1].upper() + text[1:]
+
+
+def study(rows: Iterable[Row], scenario_text: str, description: dict[str, Any], recordings: Recordings) -> Study:
+    """Arranges runs by setting. `rows` are those of `runs.parquet`, in its order."""
+    settings: dict[tuple[tuple[str, str], ...], Setting] = {}
+    for number, row in enumerate(rows):
+        swept = {
+            column[len(SWEPT) :]: _text(value)
+            for column, value in row.items()
+            if column.startswith(SWEPT) and value is not None
+        }
+        setting = settings.setdefault(tuple(swept.items()), Setting(" · ".join(swept.values()), swept))
+        seed = row.get("seed")
+        seed = seed if isinstance(seed, int) else 0
+        setting.runs[seed] = row
+        run = row.get("run")
+        setting.numbers[seed] = run if isinstance(run, int) else number
+    try:
+        scenario = tomllib.loads(scenario_text)
+    except tomllib.TOMLDecodeError:
+        scenario = {}
+    return Study(list(settings.values()), scenario, scenario_text, description, recordings)
+
+
+def load(directory: Path) -> Study:
+    """The study of a directory of results.
+
+    Raises:
+        FileNotFoundError: there is no `runs.parquet`.
+    """
+    rows = pq.read_table(directory / "runs.parquet").to_pylist()
+    return study(
+        rows, _read(directory / "scenario.toml"), _description(directory), FromFile(directory / "series.parquet")
+    )
+
+
+@dataclass(frozen=True)
+class FromFile:
+    """The series in a `series.parquet`; read one run at a time, since together they may be large."""
+
+    path: Path
+
+    def links(self, kind: str) -> list[str]:
+        if not self.path.is_file():
+            return []
+        table = pq.read_table(self.path, columns=["link"], filters=[("kind", "==", kind)])
+        return [str(v) for v in pc.unique(table.column("link")).to_pylist()]
+
+    def of(self, setting: Setting, kind: str, link: str) -> Record | None:
+        if not self.path.is_file() or not setting.numbers:
+            return None
+        seed = min(setting.numbers)
+        wanted = [("run", "==", setting.numbers[seed]), ("kind", "==", kind), ("link", "==", link)]
+        table = pq.read_table(self.path, columns=["time_ns", "bytes"], filters=wanted)
+        return _record(table, link, seed)
+
+
+@dataclass(frozen=True)
+class FromMemory:
+    """The series of runs that were never written: columns by the number of the run."""
+
+    columns: Mapping[int, pa.Table]
+
+    def links(self, kind: str) -> list[str]:
+        found: dict[str, None] = {}
+        for table in self.columns.values():
+            picked = table.filter(pc.equal(table.column("kind"), kind))
+            found |= dict.fromkeys(str(v) for v in pc.unique(picked.column("link")).to_pylist())
+        return list(found)
+
+    def of(self, setting: Setting, kind: str, link: str) -> Record | None:
+        seed = min(setting.numbers, default=0)
+        table = self.columns.get(setting.numbers.get(seed, -1))
+        if table is None:
+            return None
+        both = pc.and_(pc.equal(table.column("kind"), kind), pc.equal(table.column("link"), link))
+        return _record(table.filter(both), link, seed)
+
+
+def _record(table: pa.Table, link: str, seed: int) -> Record | None:
+    if table.num_rows == 0:
+        return None
+    table = table.sort_by("time_ns")
+    times, sizes = (table.column(name).to_numpy().astype(np.int64) for name in ("time_ns", "bytes"))
+    return Record(link, seed, times, sizes)
+
+
+def _description(directory: Path) -> dict[str, Any]:
+    """The network as the core draws it: as left beside the results, else asked of the core; empty where neither is."""
+    try:
+        found = json.loads(_read(directory / "description.json"))
+    except json.JSONDecodeError:
+        try:
+            from paceline.scenario import Scenario
+
+            found = Scenario.load(directory / "scenario.toml").describe()
+        except Exception:  # a picture less, whatever the reason; the results are there
+            found = {}
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else str(value)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,218 @@
+"""The network as a picture: groups of nodes in columns, cables between, what each is, and where the pacer sits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .data import METHODS, method_words
+from .formatting import listed, plain, short
+from .svg import Drawing, number, text_width
+from .topology import Cable, NodeGroup, Topology
+
+#: Nodes drawn of a group, however many there are.
+_MOST_HOSTS, _MOST_ROUTERS = 6, 3
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """A node drawn: how far along the flow of data, and how far across it."""
+
+    along: float
+    across: float
+
+
+def wide(net: Topology) -> Drawing:
+    """Left to right, for a screen or a page."""
+    return _Picture(net, upright=False).draw()
+
+
+def tall(net: Topology) -> Drawing:
+    """Top to bottom, for a phone."""
+    return _Picture(net, upright=True).draw()
+
+
+class _Picture:
+    def __init__(self, net: Topology, *, upright: bool) -> None:
+        self.net, self.upright = net, upright
+        self.columns = _columns(net)
+        self.last = max(self.columns)
+        legend = _legend(net)
+        self.legend = legend
+        self.breadth = 150.0
+        if upright:
+            self.length = 84.0 * self.last + 40
+            width, height = 340.0, self.length + 58 + 22 * len(legend)
+        else:
+            width = 1040.0
+            self.length = width - 96
+            most = max(len(c.lines) for c in net.cables)
+            height = 40 + self.breadth + 16 * most + 26 + (24 if legend else 0)
+        said = "; ".join(", ".join(c.lines) for c in net.cables)
+        self.out = Drawing(width, height, "The network", said, "network")
+
+    def draw(self) -> Drawing:
+        spots = self._spots()
+        for cable in self.net.cables:
+            self._cable(cable, spots)
+        for group, places in zip(self.net.nodes, spots, strict=True):
+            self._nodes(group, places)
+        for cable in self.net.cables:
+            self._words(cable, spots)
+        self._legend_rows()
+        return self.out
+
+    def _spots(self) -> list[list[_Spot]]:
+        """Where the nodes of each group are drawn; groups of one column share its breadth."""
+        spots: list[list[_Spot]] = []
+        step = self.length / max(self.last, 1)
+        for position, group in enumerate(self.net.nodes):
+            mates = [i for i, c in enumerate(self.columns) if c == self.columns[position]]
+            share = self.breadth / len(mates)
+            start = share * mates.index(position)
+            drawn = min(group.count, _MOST_HOSTS if group.is_host else _MOST_ROUTERS)
+            if len(mates) > 1:
+                drawn = 1
+            gap = share / drawn
+            along = self.columns[position] * step
+            spots.append([_Spot(along, start + gap * (k + 0.5)) for k in range(drawn)])
+        return spots
+
+    def _xy(self, spot: _Spot) -> tuple[float, float]:
+        if self.upright:
+            return 8 + spot.across, 28 + spot.along
+        return 48 + spot.along, 30 + spot.across
+
+    def _cable(self, cable: Cable, spots: list[list[_Spot]]) -> None:
+        left, right = spots[cable.source], spots[cable.target]
+        kind = "core" if cable.is_core else "cable"
+        most = max(len(left), len(right))
+        for k in range(most):
+            (x1, y1), (x2, y2) = (self._xy(side[k * len(side) // most]) for side in (left, right))
+            self.out.line(x1, y1, x2, y2, kind)
+            if cable.paced:
+                slot = METHODS.index(cable.paced[0]) if cable.paced[0] in METHODS else 0
+                self._pacer(x1 + 0.3 * (x2 - x1), y1 + 0.3 * (y2 - y1), slot)
+        if cable.is_core or cable.has_buffer:
+            (x1, y1), (x2, y2) = (self._xy(_middle(side)) for side in (left, right))
+            away = 26 / max(abs(x2 - x1) + abs(y2 - y1), 1)
+            self._buffer(x1 + away * (x2 - x1), y1 + away * (y2 - y1))
+
+    def _pacer(self, x: float, y: float, slot: int) -> None:
+        """Evenly spaced packets on the wire."""
+        self.out.open(style=f"--c:var(--s{slot})")
+        self.out.add("rect", class_="pacer", x=x - 13, y=y - 7, width=26, height=14, rx=7)
+        ticks = "".join(f"M{number(x + dx)} {number(y - 3.5)}v7" for dx in (-7.5, -2.5, 2.5, 7.5))
+        self.out.path(ticks, "pacer-ticks")
+        self.out.close()
+
+    def _buffer(self, x: float, y: float) -> None:
+        """A short queue, some of it taken."""
+        for k in range(4):
+            cls = "slot full" if k >= 2 else "slot"
+            if self.upright:
+                self.out.add("rect", class_=cls, x=x - 8, y=y - 6 + 7 * k, width=16, height=7)
+            else:
+                self.out.add("rect", class_=cls, x=x - 6 + 7 * k, y=y - 8, width=7, height=16)
+
+    def _nodes(self, group: NodeGroup, places: list[_Spot]) -> None:
+        for place in places:
+            x, y = self._xy(place)
+            if group.is_host:
+                self.out.add("rect", class_="host", x=x - 6, y=y - 6, width=12, height=12, rx=3)
+            else:
+                self.out.add("circle", class_="router", cx=x, cy=y, r=10)
+        text = f"{plain(group.count, 0)} {group.name}" if group.count > 1 else group.name
+        if self.upright:
+            x, y = self._xy(places[-1])
+            self.out.text(172, y + 4, short(text, 26), "name strong")
+        else:
+            x, y = self._xy(places[0])
+            anchor = "start" if x < 60 else "end" if x > self.out.width - 60 else "middle"
+            edge = {"start": 4.0, "end": self.out.width - 4}.get(anchor, x)
+            self.out.text(edge, 14, short(text, 24), "name strong", anchor)
+        if group.is_host and self.net.in_hosts and self.columns[self.net.nodes.index(group)] == 0:
+            for place in places:
+                self._in_host(*self._xy(place))
+
+    def _in_host(self, x: float, y: float) -> None:
+        method = self.net.in_hosts[0]
+        self.out.open(style=f"--c:var(--s{METHODS.index(method)})")
+        self.out.add("rect", class_="host paced", x=x - 6, y=y - 6, width=12, height=12, rx=3)
+        self.out.path("".join(f"M{number(x + dx)} {number(y - 3)}v6" for dx in (-2.5, 0, 2.5)), "pacer-ticks")
+        self.out.close()
+
+    def _words(self, cable: Cable, spots: list[list[_Spot]]) -> None:
+        a, b = _middle(spots[cable.source]), _middle(spots[cable.target])
+        x, y = self._xy(_Spot((a.along + b.along) / 2, (a.across + b.across) / 2))
+        count = f"{plain(cable.count, 0)} × " if cable.count > 1 else ""
+        name, rest = count + cable.lines[0], cable.lines[1:]
+        if self.upright:
+            room = 26
+            for k, line in enumerate([name, *_joined(rest, room)]):
+                self.out.text(172, y - 12 + 15 * k, short(line, room + 2), "name" if k == 0 else "tick")
+            return
+        crowded = sum(self._gap(c) == self._gap(cable) for c in self.net.cables) > 1
+        if crowded:
+            self.out.text(x, y - 6, short(", ".join([name, *rest]), 34), "tick halo", "middle")
+            return
+        room = int(self.length / max(self.last, 1) / 6.6)
+        for k, line in enumerate([name, *rest]):
+            top = 30 + self.breadth + 20
+            self.out.text(x, top + 16 * k, short(line, max(room, 12)), "name" if k == 0 else "tick", "middle")
+
+    def _gap(self, cable: Cable) -> tuple[int, int]:
+        return self.columns[cable.source], self.columns[cable.target]
+
+    def _legend_rows(self) -> None:
+        x, y = 4.0, self.out.height - 10 - (22 * (len(self.legend) - 1) if self.upright else 0)
+        for slot, in_host, text in self.legend:
+            if in_host:
+                self._in_host(x + 13, y - 4)
+            else:
+                self._pacer(x + 13, y - 4, slot)
+            self.out.text(x + 34, y, short(text, 46 if self.upright else 70), "tick")
+            if self.upright:
+                y += 22
+            else:
+                x += 34 + text_width(text, 11.5) + 28
+
+
+def _legend(net: Topology) -> list[tuple[int, bool, str]]:
+    """Colour slot, whether it is in hosts, and what stands there."""
+    rows: list[tuple[int, bool, str]] = []
+    if net.in_hosts:
+        rows.append((METHODS.index(net.in_hosts[0]), True, f"{_methods(net.in_hosts)} in each sender"))
+    for methods in dict.fromkeys(tuple(c.paced) for c in net.cables if c.paced):
+        where = listed(c.name for c in net.cables if tuple(c.paced) == methods)
+        slot = METHODS.index(methods[0]) if methods[0] in METHODS else 0
+        rows.append((slot, False, f"{_methods(list(methods))} on {where}"))
+    return rows
+
+
+def _methods(methods: list[str]) -> str:
+    return listed((method_words(m) for m in methods), "or")
+
+
+def _columns(net: Topology) -> list[int]:
+    """How many cables lie before each group of nodes; loops are cut where they close."""
+    columns = [0] * len(net.nodes)
+    for _ in range(len(net.nodes)):
+        for cable in net.cables:
+            if cable.source < cable.target:
+                columns[cable.target] = max(columns[cable.target], columns[cable.source] + 1)
+    return columns
+
+
+def _middle(places: list[_Spot]) -> _Spot:
+    return _Spot(places[0].along, sum(p.across for p in places) / len(places))
+
+
+def _joined(lines: list[str], room: int) -> list[str]:
+    """Lines packed together where they fit."""
+    packed: list[str] = []
+    for line in lines:
+        if packed and len(packed[-1]) + len(line) + 2 <= room:
+            packed[-1] += ", " + line
+        else:
+            packed.append(line)
+    return packed

@@ -1,0 +1,150 @@
+"""What the numbers allow to be said, in sentences; nothing that an interval of paired differences does not support."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .data import Series, Study
+from .formatting import listed, percent_words, scale_for
+from .metrics import BY_KEY, Metric
+from .statistics import Estimate, leaders, paired
+
+#: The quantities that a headline may be about, the best first.
+_HEADLINE = ("goodput", "throughput", "fct_mean", "loss")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Who leads in one metric at one place on the axis: `leader` alone, or `tied`, or neither where seeds are one."""
+
+    leader: str | None
+    tied: frozenset[str]
+
+
+def standing(study: Study, metric: Metric, position: str) -> Standing:
+    """The best series at a place, by paired differences over seeds."""
+    candidates = {s.name: by_seed for s in study.series if (by_seed := _values(study, s, position, metric))}
+    return Standing(*leaders(candidates, metric.better)) if metric.better else Standing(None, frozenset())
+
+
+def against_baseline(study: Study, series: Series, position: str, metric: Metric) -> Estimate | None:
+    """Relative difference to the baseline over paired seeds; `None` for the baseline itself."""
+    baseline = study.baseline
+    if baseline is None or series.name == baseline.name:
+        return None
+    return paired(_values(study, series, position, metric), _values(study, baseline, position, metric), relative=True)
+
+
+def headline_metric(study: Study) -> Metric | None:
+    present = {m.key for m in study.metrics}
+    return next((BY_KEY[key] for key in _HEADLINE if key in present), None)
+
+
+def headline(study: Study) -> list[str]:
+    """The answer in a few sentences, the most important first."""
+    metric = headline_metric(study)
+    if metric is None:
+        return ["No run has numbers to compare."]
+    positions = list(dict.fromkeys([study.positions[0], study.positions[-1]]))
+    if len(study.series) < 2:
+        return _one_series(study, metric, positions)
+    sentences = [s for position in positions if (s := _at(study, metric, position))]
+    losers = _losers(study, metric, positions[0])
+    if losers and sentences:
+        sentences.insert(1, losers)
+    return sentences or ["No two settings have numbers to compare."]
+
+
+def _at(study: Study, metric: Metric, position: str) -> str:
+    """One sentence about one place on the axis."""
+    values = {s.name: _values(study, s, position, metric) for s in study.series}
+    means = {name: sum(v.values()) / len(v) for name, v in values.items() if v}
+    if len(means) < 2:
+        return ""
+    where = place(study, position)
+    gets = "gets" if metric.key == "goodput" else "has"
+    stand = standing(study, metric, position)
+    baseline = study.baseline
+    if stand.leader:
+        best = _series(study, stand.leader)
+        text = f"{where}{best.name} {gets} {amount(study, best, position, metric)}"
+        difference = against_baseline(study, best, position, metric)
+        if baseline and difference and difference.excludes_zero:
+            text += f", {percent_words(difference)} than {baseline.name}"
+        elif baseline and best.name == baseline.name:
+            text += ", ahead of every other setting"
+        return _capital(text + ".")
+    if stand.tied:
+        tied = [s for s in study.series if s.name in stand.tied]
+        top = max(tied, key=lambda s: metric.better * means[s.name])
+        names = listed(s.name for s in tied)
+        text = f"{where}{names} tie at {'about ' + amount(study, top, position, metric, interval=False)}"
+        difference = against_baseline(study, top, position, metric)
+        if baseline and baseline.name not in stand.tied and difference and difference.excludes_zero:
+            text += f", {percent_words(difference)} than {baseline.name}"
+        return _capital(text + ": the seeds do not tell them apart.")
+    best = _series(study, max(means, key=lambda name: metric.better * means[name]))
+    text = f"{where}{best.name} {gets} {amount(study, best, position, metric)}"
+    return _capital(f"{text}, the best of {len(means)} settings; one seed cannot say whether by chance.")
+
+
+def _losers(study: Study, metric: Metric, position: str) -> str:
+    """The methods that do significantly worse than the baseline, where there are any."""
+    found = [
+        f"{s.name} gets {percent_words(d)}"
+        for s in study.series
+        if (d := against_baseline(study, s, position, metric)) and d.excludes_zero and d.mean * metric.better < 0
+    ]
+    if not found or metric.better < 0 or not study.baseline or len(found) > 2:
+        return ""
+    return _capital(f"{listed(found)} than {study.baseline.name} there.")
+
+
+def _one_series(study: Study, metric: Metric, positions: list[str]) -> list[str]:
+    series = study.series[0]
+    sentences = []
+    for position in positions:
+        if _values(study, series, position, metric):
+            where = place(study, position)
+            sentences.append(_capital(f"{where}{series.name}: {amount(study, series, position, metric)}."))
+    first, last = (_values(study, series, p, metric) for p in (positions[0], positions[-1]))
+    if len(positions) > 1 and first and last:
+        change = paired(last, first, relative=True)
+        if change and change.excludes_zero:
+            sentences.append(f"That is {percent_words(change)} at {positions[-1]} than at {positions[0]}.")
+    return sentences or ["No run has numbers to compare."]
+
+
+def amount(study: Study, series: Series, position: str, metric: Metric, *, interval: bool = True) -> str:
+    """`92.4 ± 0.3 kbit/s per flow`."""
+    setting = study.setting(series, position)
+    value = study.estimate(setting, metric) if setting else None
+    if value is None:
+        return "no number"
+    scale = scale_for(metric.kind, [value.mean], [value.half])
+    text = scale.with_unit(scale.estimate(value) if interval else scale.number(value.mean)).replace(" ", "\u00a0")
+    return text + {"goodput": " per flow", "throughput": " over the core" if study.core == "core" else ""}.get(
+        metric.key, f" {metric.title.lower()}"
+    )
+
+
+def place(study: Study, position: str) -> str:
+    """`At a core buffer of 5 KB, `; empty where there is no axis."""
+    if study.axis is None:
+        return ""
+    title = study.axis.title.lower()
+    article = "an" if title[:1] in "aeiou" else "a"
+    return f"at {article} {title} of {position}, "
+
+
+def _values(study: Study, series: Series, position: str, metric: Metric) -> dict[int, float]:
+    setting = study.setting(series, position)
+    return study.by_seed(setting, metric) if setting else {}
+
+
+def _series(study: Study, name: str) -> Series:
+    return next(s for s in study.series if s.name == name)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

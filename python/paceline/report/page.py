@@ -1,0 +1,239 @@
+"""Puts the report together: `report.html`, one file without scripts, fonts or anything else from elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from . import charts, diagram, recordings, words
+from .data import Study, load
+from .findings import headline, headline_metric, standing
+from .formatting import listed, plain, scale_for
+from .metrics import BY_KEY, Metric
+from .tables import group_tables, main_tables
+from .topology import topology
+
+#: What is drawn against the axis, those first that the question is about.
+_CHARTS = ("throughput", "goodput", "loss", "fct_mean")
+
+
+def write(directory: str | os.PathLike[str]) -> Path:
+    """Writes `report.html` beside the results in a directory, and returns its path.
+
+    Raises:
+        FileNotFoundError: there is no `runs.parquet`.
+    """
+    folder = Path(directory)
+    path = folder / "report.html"
+    partial = folder / f".report.html.{os.getpid()}.partial"
+    try:
+        partial.write_text(render(load(folder)), encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def render(study: Study) -> str:
+    """The report as HTML."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.globals["marker"] = lambda slot: charts.marker(slot, 6, 6)
+    # our own style sheet, not input
+    style = Markup((Path(__file__).parent / "style.css").read_text(encoding="utf-8"))  # noqa: S704
+    return environment.get_template("template.html").render(style=style, **_content(study))
+
+
+def _content(study: Study) -> dict[str, Any]:
+    answer = headline(study) if study.settings else ["There are no runs."]
+    net = topology(study)
+    return {
+        "study": study,
+        "title": words.title(study),
+        "answer": answer[0],
+        "more": answer[1:],
+        "comparison": _comparison(study),
+        "net": [diagram.wide(net).markup(), diagram.tall(net).markup()] if net else [],
+        "facts": words.facts(study) if study.settings else [],
+        "rules": words.rules(study),
+        "tables": main_tables(study),
+        "groups": group_tables(study),
+        "charts": list(_charts(study)),
+        "raster": _raster(study),
+        "queue": _queue(study),
+        "run": _run_facts(study),
+        "warnings": list(_warnings(study)),
+    }
+
+
+def _comparison(study: Study) -> dict[str, Any] | None:
+    """The bars under the headline: the first place on the axis, every series."""
+    metric = headline_metric(study)
+    if metric is None or not 2 <= len(study.series) <= 10:
+        return None
+    position = study.positions[0]
+    rows = [
+        (s.name, s.slot, study.estimate(setting, metric) if setting else None)
+        for s in study.series
+        for setting in [study.setting(s, position)]
+    ]
+    where = f" at {study.axis.title.lower()} {position}" if study.axis else ""
+    return {"picture": charts.bar_rows(metric, rows, metric.title + where).markup(), "where": where}
+
+
+def _charts(study: Study) -> Iterator[dict[str, Any]]:
+    for key in _CHARTS:
+        metric = BY_KEY[key]
+        if metric not in study.metrics or (key == "fct_mean" and "goodput" in {m.key for m in study.metrics}):
+            continue
+        axis = study.axis
+        drawing = charts.against(study, axis, metric) if axis else charts.bars(study, metric)
+        yield {"picture": drawing.markup(), "caption": _caption(study, metric)}
+
+
+def _caption(study: Study, metric: Metric) -> str:
+    """What to see in a chart of a metric."""
+    of = f" of {study.core}" if "links." in metric.source else ""
+    text = f"{metric.title}{of}."
+    if study.axis and len(study.series) > 1:
+        ahead: dict[str, list[str]] = {}
+        ties: list[str] = []
+        for position in study.positions:
+            stand = standing(study, metric, position)
+            if stand.leader:
+                ahead.setdefault(stand.leader, []).append(position)
+            elif stand.tied:
+                ties.append(position)
+        best = "lowest" if metric.better < 0 else "highest"
+        parts = [f"{best} with {name} at {listed(where)}" for name, where in ahead.items()]
+        if ties:
+            parts.append(f"a tie for the {best} at {listed(ties)}")
+        if parts:
+            said = "; ".join(parts)
+            text += f" {said[:1].upper()}{said[1:]}."
+    means = [e.mean for s in study.settings if (e := study.estimate(s, metric))]
+    if study.axis and not charts.from_zero(means):
+        text += " The vertical axis does not begin at zero."
+    return text
+
+
+def _raster(study: Study) -> dict[str, Any] | None:
+    raster = recordings.raster_of(study)
+    if raster is None:
+        return None
+    length, part = recordings.window_s(raster), recordings.window_s(raster, 0.3)
+    by_variation = sorted(raster.strips, key=lambda s: s.spacing.variation)
+    smooth, rough = by_variation[0], by_variation[-1]
+    if len(by_variation) > 1:
+        said = (
+            f"With {rough.series.name} the gaps vary by {plain(rough.spacing.variation, 2)} times their mean, and "
+            f"{plain(100 * rough.spacing.back_to_back, 0)} % of the packets follow the one before back to back; with "
+            f"{smooth.series.name} it is {plain(smooth.spacing.variation, 2)} and "
+            f"{plain(100 * smooth.spacing.back_to_back, 0)} %."
+        )
+    else:
+        said = f"The gaps vary by {plain(smooth.spacing.variation, 2)} times their mean."
+    rows = [
+        (
+            s.series,
+            plain(s.spacing.packets, 0),
+            plain(s.spacing.per_second, 0),
+            plain(s.spacing.variation, 2),
+            f"{plain(100 * s.spacing.back_to_back, 0)}\u00a0%",
+            plain(s.spacing.busiest_ms, 0),
+        )
+        for s in raster.strips
+    ]
+    gap = scale_for("s", [raster.shortest_gap_s])
+    return {
+        "link": raster.link,
+        "where": f", {study.axis.title.lower()} {raster.position}" if study.axis else "",
+        "seed": raster.strips[0].record.seed,
+        "wide": recordings.strips(raster, 1040.0, length).markup(),
+        "narrow": recordings.strips(raster, 340.0, part).markup(),
+        "gaps": recordings.gap_distribution(raster).markup(),
+        "rows": rows,
+        "caption": said,
+        "shortest": gap.with_unit(gap.number(raster.shortest_gap_s)),
+    }
+
+
+def _queue(study: Study) -> dict[str, Any] | None:
+    link, positions, panels = recordings.queue_panels(study)
+    if not panels:
+        return None
+    seed = min(min(s.runs) for s in study.settings if s.runs)
+    return {
+        "link": link,
+        "columns": len(positions) if len(positions) > 1 else 3,
+        "panels": [p.drawing.markup() for p in panels],
+        "left_out": len(study.settings) - len(panels),
+        "seed": seed,
+    }
+
+
+def _run_facts(study: Study) -> list[tuple[str, str]]:
+    runs = sum(len(s.runs) for s in study.settings)
+    found = [("Runs", f"{plain(runs, 0)}: {len(study.settings)} settings × {len(study.seeds)} seeds")]
+    if study.seeds:
+        seeds = study.seeds
+        consecutive = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
+        found.append(("Seeds", f"{seeds[0]} to {seeds[-1]}" if consecutive else listed(str(s) for s in seeds)))
+    kinds = {str(row.get("engine.kind")) for s in study.settings for row in s.runs.values() if row.get("engine.kind")}
+    methods = {
+        str(row.get("engine.method")) for s in study.settings for row in s.runs.values() if row.get("engine.method")
+    }
+    if kinds:
+        found.append(("Engine", listed(sorted(kinds)) + (f", {listed(sorted(methods))}" if methods else "")))
+    cpu, packets = study.total("engine.cpu_s"), study.total("engine.core_packets")
+    if cpu is not None:
+        found.append(("Processor time", f"{plain(cpu, 1)} s"))
+    if packets is not None:
+        found.append((f"Packets over {study.core}", plain(packets, 0)))
+    if cpu and packets:
+        found.append(("Cost", f"{plain(cpu / packets * 1e9, 0)} ns of processor time a packet"))
+    version = _version()
+    if version:
+        found.append(("Version", f"Paceline {version}"))
+    return found
+
+
+def _version() -> str:
+    try:
+        from paceline import _core
+
+        return str(_core.version())
+    except (ImportError, AttributeError):
+        return ""
+
+
+def _warnings(study: Study) -> Iterator[str]:
+    if not study.settings:
+        yield "There are no runs in these results."
+        return
+    if len(study.seeds) == 1:
+        yield (
+            "Every setting was run with one seed. There are no intervals, and differences between settings may be "
+            "chance. Run again with --seeds 5."
+        )
+    elif len(study.seeds) == 2:
+        yield "With two seeds the intervals are wide (t = 12.7); five seeds narrow them to a fifth or less."
+    short = [s.label for s in study.settings if len(s.runs) < len(study.seeds)]
+    if short:
+        some = listed([*short[:3], f"{len(short) - 3} more"] if len(short) > 3 else short)
+        yield f"Some settings have fewer seeds than others, and their intervals are wider: {some}."
+    if _version().endswith("-debug"):
+        yield "The core was built without optimisation: processor times here say nothing about its speed."
+    kinds = {str(row.get("engine.kind")) for s in study.settings for row in s.runs.values()}
+    if "kernel" in kinds:
+        yield "These runs used a real kernel and real time: the same seed does not give the same numbers again."

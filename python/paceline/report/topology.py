@@ -1,0 +1,187 @@
+"""The network in groups of alike nodes and cables, as far as a drawing needs it.
+
+It comes from the core's description, or, where there is none, from the scenario's own tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .data import Study
+from .words import swept_or, table, tables
+
+
+@dataclass(frozen=True)
+class NodeGroup:
+    """Nodes that are alike; `name` is for readers."""
+
+    name: str
+    is_host: bool
+    count: int
+
+
+@dataclass
+class Cable:
+    """Links that are alike, between two groups of nodes (positions in `Topology.nodes`)."""
+
+    name: str
+    source: int
+    target: int
+    count: int
+    lines: list[str]
+    has_buffer: bool = False
+    is_core: bool = False
+    paced: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Topology:
+    """Left to right as the data flows."""
+
+    nodes: list[NodeGroup]
+    cables: list[Cable]
+    #: Methods that act in the sending hosts.
+    in_hosts: list[str] = field(default_factory=list)
+
+
+def topology(study: Study) -> Topology | None:
+    """The network of the study; `None` where too little is known to draw it."""
+    found = _described(study) or _from_tables(study)
+    if found is None or not found.cables:
+        return None
+    _place_pacers(study, found)
+    return found
+
+
+def _described(study: Study) -> Topology | None:
+    """From the core's description: `nodes` (name, host, count) and `links` (name, from, to, count, rate, …)."""
+    nodes, links = tables(study.description.get("nodes")), tables(study.description.get("links"))
+    if not nodes or not links:
+        return None
+    names = [str(n.get("name", i)) for i, n in enumerate(nodes)]
+    groups = [
+        NodeGroup(_node_words(name), bool(n.get("is_host", n.get("host"))), _count(n))
+        for name, n in zip(names, nodes, strict=True)
+    ]
+    core = str(study.description.get("core", study.core))
+    cables: list[Cable] = []
+    for link in links:
+        name = str(link.get("name", ""))
+        ends = [_end(link.get(key), names) for key in ("from", "to")]
+        if name.endswith(".reverse") or ends[0] is None or ends[1] is None:
+            continue
+        lines = _lines(study, name, link, table(study.scenario.get("network")).get("template") == "dumbbell")
+        cables.append(
+            Cable(name, ends[0], ends[1], _count(link), lines, bool(link.get("buffer")) or name == core, name == core)
+        )
+    return Topology(groups, cables)
+
+
+def _from_tables(study: Study) -> Topology | None:
+    network = table(study.scenario.get("network"))
+    template = str(network.get("template", ""))
+    if template == "dumbbell":
+        return _dumbbell(study, network)
+    links = tables(network.get("links"))
+    if not links:
+        return None
+    nodes = [NodeGroup("sender", True, 1)]
+    cables: list[Cable] = []
+    for number, link in enumerate(links):
+        last = number == len(links) - 1
+        nodes.append(NodeGroup("receiver" if last else "", last, 1))
+        name = str(link.get("name", number))
+        lines = _lines(study, name, link, False, f"network.links.{name}")
+        cables.append(Cable(name, number, number + 1, 1, lines, "buffer" in link, name == study.core))
+    return Topology(nodes, cables)
+
+
+def _dumbbell(study: Study, network: Mapping[str, Any]) -> Topology:
+    edge, core = table(network.get("edge")), table(network.get("core"))
+    access = network.get("access")
+    groups = tables(access) if isinstance(access, list) else [table(access)]
+    edges = int(edge.get("count", 1)) if edge else 0
+    hosts = sum(int(g.get("per_edge", 0)) * edges or int(g.get("hosts", 1)) for g in groups)
+    nodes = [NodeGroup("senders", True, hosts)]
+    if edge:
+        nodes.append(NodeGroup("edge routers", False, edges))
+    nodes += [NodeGroup("core", False, 1), NodeGroup("core", False, 1)]
+    if edge:
+        nodes.append(NodeGroup("edge routers", False, edges))
+    nodes.append(NodeGroup("receivers", True, int(network.get("receivers", hosts))))
+    cables: list[Cable] = []
+    near = 1
+    lines = _lines(study, "access", groups[0], True, "network.access")
+    for group in groups[1:]:
+        lines += _lines(study, "access", group, True, "")[1:]
+    cables.append(Cable("access.l", 0, 1, hosts, lines, "buffer" in groups[0]))
+    if edge:
+        cables.append(Cable("edge.l", 1, 2, edges, _lines(study, "edge", edge, True, "network.edge"), "buffer" in edge))
+        near = 2
+    cables.append(Cable("core", near, near + 1, 1, _lines(study, "core", core, True, "network.core"), True, True))
+    if edge:
+        cables.append(Cable("edge.r", near + 1, near + 2, edges, ["edge, as left,", "own draws"]))
+    cables.append(Cable("access.r", len(nodes) - 2, len(nodes) - 1, hosts, ["access, as left,", "own draws"]))
+    return Topology(nodes, cables)
+
+
+def _place_pacers(study: Study, found: Topology) -> None:
+    """Writes each method at the cables where it acts; `at` overrides the template's own place."""
+    at = table(study.scenario.get("pacing")).get("at")
+    wanted = [str(a) for a in at] if isinstance(at, list) else [str(at)] if at else []
+    names = {c.name for c in found.cables}
+    default = "edge.l" if "edge.l" in names else "access.l"
+    for method in dict.fromkeys(study.method(s) for s in study.settings):
+        if method == "none":
+            continue
+        if method in ("host", "port"):
+            found.in_hosts.append(method)
+            continue
+        for cable in found.cables:
+            # `edge.l.3` stands on the cables drawn as `edge.l`
+            here = cable.name in {w.rstrip(".0123456789*") for w in wanted} | set(wanted)
+            if here or (not wanted and cable.name == default):
+                cable.paced.append(method)
+
+
+def _lines(study: Study, name: str, link: Mapping[str, Any], dumbbell: bool, path: str | None = None) -> list[str]:
+    """Name, rate, delay and buffer of a link, with every value that was swept."""
+    if path is None:
+        path = f"network.{name.split('.')[0]}" if dumbbell else f"network.links.{name}"
+    lines = [name]
+    rate, delay, buffer = (_range(swept_or(study, f"{path}.{k}", link.get(k))) for k in ("rate", "delay", "buffer"))
+    if rate:
+        lines.append(rate)
+    if delay:
+        lines.append(delay)
+    if buffer:
+        lines.append(f"buffer {buffer}")
+    return lines
+
+
+def _range(text: str) -> str:
+    """`8 Mbit/s .. 12 Mbit/s` as `8 – 12 Mbit/s`."""
+    low, dots, high = text.partition("..")
+    if not dots:
+        return text
+    low, high = low.strip(), high.strip()
+    low_number, _, low_unit = low.partition(" ")
+    return f"{low_number if low_unit and high.endswith(low_unit) else low}–{high}"
+
+
+def _node_words(name: str) -> str:
+    words = {"left": "senders", "right": "receivers", "edge.l": "edge routers", "edge.r": "edge routers"}
+    return words.get(name, "core" if name in ("core.l", "core.r") else name)
+
+
+def _count(entry: Mapping[str, Any]) -> int:
+    count = entry.get("count", 1)
+    return count if isinstance(count, int) else 1
+
+
+def _end(value: object, names: list[str]) -> int | None:
+    if isinstance(value, int) and 0 <= value < len(names):
+        return value
+    return names.index(value) if isinstance(value, str) and value in names else None

@@ -1,0 +1,130 @@
+"""What was asked, in words: the facts of a scenario as a reader wants them before the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .data import Study, method_words
+from .formatting import listed, plain
+
+_KINDS = {
+    "bulk": "transfers without end",
+    "closed-loop": "transfers with pauses between",
+    "rpc": "requests and answers",
+    "cbr": "a constant stream",
+    "poisson": "packets at random (Poisson)",
+    "on-off": "streams that switch on and off",
+    "self-similar": "self-similar streams",
+}
+
+_RULES = {
+    "none": "Packets leave as the congestion window allows: in bursts, clocked by acknowledgements.",
+    "host": "Each TCP sender spreads its window over the round-trip time: one packet every srtt / cwnd.",
+    "edge": "The outgoing edge link delays each packet by at most its bound, and sends at the smoothest rate that "
+    "keeps every deadline.",
+    "qlbp": "Queue-length based pacing: the outgoing edge link sends the faster the longer its pacing queue is.",
+    "port": "All flows of a host share one gap between packets at its egress.",
+    "token-bucket": "A shaper with a rate and a burst: the usual tool, as a comparison.",
+}
+
+
+def table(value: object) -> Mapping[str, Any]:
+    """The value where it is a table, else an empty one: a scenario may be anything that parsed."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def tables(value: object) -> list[Mapping[str, Any]]:
+    return [v for v in value if isinstance(v, Mapping)] if isinstance(value, list) else []
+
+
+def swept_or(study: Study, path: str, given: object) -> str:
+    """The values that a path took, or the one that the scenario gives."""
+    if path in study.swept:
+        return listed(study.swept[path], "or")
+    return "" if given is None else str(given)
+
+
+def title(study: Study) -> str:
+    given = study.scenario.get("title")
+    return given if isinstance(given, str) and given.strip() else "A Paceline simulation"
+
+
+def facts(study: Study) -> list[tuple[str, str]]:
+    """Terms and their descriptions."""
+    found: list[tuple[str, str]] = []
+    traffic = [_traffic(study, t, n) for n, t in enumerate(tables(study.scenario.get("traffic")))]
+    if traffic:
+        found.append(("Traffic", " ".join(traffic)))
+    tcp = list(dict.fromkeys(t for entry in tables(study.scenario.get("traffic")) if (t := _tcp(entry))))
+    if tcp:
+        found.append(("TCP", " ".join(tcp)))
+    found.append(("Pacing", pacing(study)))
+    for path, values in study.swept.items():
+        if path not in ("pacing", "pacing.method") and not path.startswith("network."):
+            found.append((path, listed(values, "or")))
+    found.append(("Time", _time(study)))
+    return found
+
+
+def pacing(study: Study) -> str:
+    """The methods compared, and where each acts."""
+    names = list(dict.fromkeys(study.series_name(s) for s in study.settings))
+    at = table(study.scenario.get("pacing")).get("at")
+    text = f"{len(names)} ways compared: {listed(names)}." if len(names) > 1 else f"{names[0].capitalize()}."
+    return text + (f" It acts at {listed(at) if isinstance(at, list) else at}." if at else "")
+
+
+def rules(study: Study) -> list[tuple[str, str]]:
+    """Each method in the results with the rule that it follows."""
+    methods = list(dict.fromkeys(study.method(s) for s in study.settings))
+    return [(method_words(m), _RULES[m]) for m in methods if m in _RULES]
+
+
+def flow_count(study: Study) -> int | None:
+    counts = [row.get("flows.count") for s in study.settings for row in s.runs.values()]
+    return max((c for c in counts if isinstance(c, int)), default=None)
+
+
+def _traffic(study: Study, entry: Mapping[str, Any], number: int) -> str:
+    name = str(entry.get("name", number))
+    kind = str(entry.get("kind", ""))
+    text = f"{name}: {_KINDS.get(kind, kind)}"
+    for key in ("rate", "packet", "size", "packets", "count"):
+        value = swept_or(study, f"traffic.{name}.{key}", entry.get(key)) or swept_or(
+            study, f"traffic.{number}.{key}", None
+        )
+        if value:
+            text += f", {key} {value}"
+    start = entry.get("start")
+    if isinstance(start, str):
+        text += f", starting at {start.replace('..', 'to')}"
+    return text + "."
+
+
+def _tcp(entry: Mapping[str, Any]) -> str:
+    tcp = table(entry.get("tcp"))
+    if not tcp:
+        return ""
+    variant = {"reno": "Reno", "newreno": "NewReno", "cubic": "CUBIC", "sack": "SACK", "bbr": "BBR"}
+    text = variant.get(str(tcp.get("variant", "")), str(tcp.get("variant", "TCP")))
+    if "profile" in tcp:
+        text += f" in the {tcp['profile']} profile"
+    sizes = [f"{tcp[key]} of {word}" for key, word in (("payload", "payload"), ("header", "header")) if key in tcp]
+    if sizes:
+        text += f", packets of {listed(sizes)}"
+    if "max_window" in tcp:
+        text += f", windows of up to {tcp['max_window']}"
+    return text + "."
+
+
+def _time(study: Study) -> str:
+    duration, warmup = study.scenario.get("duration"), study.scenario.get("warmup")
+    seeds = study.seeds
+    text = f"{duration} simulated" if duration else "Simulated"
+    if warmup:
+        text += f", of which the first {warmup} are not counted"
+    runs = sum(len(s.runs) for s in study.settings)
+    if len(seeds) == 1:
+        return f"{text}; one run a setting (seed {seeds[0]}), so there are no intervals."
+    return f"{text}; {len(seeds)} seeds a setting, the same in each: {plain(runs, 0)} runs."

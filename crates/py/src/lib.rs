@@ -1,0 +1,109 @@
+//! The compiled module `paceline._core`: thin; a simulation runs without the GIL, and no panic crosses into Python.
+
+mod run;
+mod trace;
+
+use paceline_core::pacer;
+use paceline_core::units::parse;
+use paceline_sim::{Control, Scenario};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+create_exception!(paceline._core, InputError, PyValueError, "The input is wrong: one line, the key's path first.");
+create_exception!(paceline._core, RunError, PyRuntimeError, "A run failed or was cancelled.");
+
+/// Shared with a running simulation, from any thread.
+#[pyclass(name = "Control", module = "paceline._core", frozen)]
+#[derive(Default)]
+struct PyControl(Arc<Control>);
+
+#[pymethods]
+impl PyControl {
+    #[new]
+    fn new() -> Self {
+        PyControl::default()
+    }
+
+    /// Asks the simulation to stop.
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    /// How far it is, from 0 to 1.
+    #[getter]
+    fn fraction(&self) -> f64 {
+        self.0.fraction()
+    }
+
+    /// Whether it was asked to stop.
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+fn input_error(error: impl std::fmt::Display) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+/// Version of the core: part of what a result is known by.
+#[pyfunction]
+fn version() -> String {
+    let debug = if cfg!(debug_assertions) { "-debug" } else { "" };
+    format!("{}{debug}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Validates a scenario, routes included. Raises InputError.
+#[pyfunction]
+fn check(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
+    py.detach(|| {
+        let scenario = Scenario::from_json(scenario_json)?;
+        scenario.network(scenario.seed()).map(|_| ())
+    })
+    .map_err(input_error)
+}
+
+/// The network as a report draws it, JSON. Raises InputError.
+#[pyfunction]
+fn describe(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<String> {
+    let description = py.detach(|| Scenario::from_json(scenario_json)?.describe(seed)).map_err(input_error)?;
+    serde_json::to_string(&description).map_err(input_error)
+}
+
+/// A quantity in base units: bit/s, nanoseconds or bytes. Raises InputError.
+#[pyfunction]
+fn quantity(kind: &str, text: &str) -> PyResult<f64> {
+    match kind {
+        "rate" => parse::rate(text).map(|rate| rate.bits_per_second() as f64).map_err(input_error),
+        "time" => parse::span(text).map(|span| span.as_nanos() as f64).map_err(input_error),
+        "size" => parse::bytes(text).map(|bytes| bytes.count() as f64).map_err(input_error),
+        _ => Err(input_error(format!("\"{kind}\" is not a kind of quantity; write rate, time or size"))),
+    }
+}
+
+/// The pacing methods of links with their parameters, a Markdown table.
+#[pyfunction]
+fn pacers() -> String {
+    pacer::table()
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("InputError", module.py().get_type::<InputError>())?;
+    module.add("RunError", module.py().get_type::<RunError>())?;
+    module.add_class::<PyControl>()?;
+    module.add_class::<run::Run>()?;
+    for function in [
+        wrap_pyfunction!(version, module)?,
+        wrap_pyfunction!(check, module)?,
+        wrap_pyfunction!(describe, module)?,
+        wrap_pyfunction!(quantity, module)?,
+        wrap_pyfunction!(pacers, module)?,
+        wrap_pyfunction!(run::run, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! A trace sink that hands columns to a Python callable, a chunk at a time.
+
+use numpy::IntoPyArray;
+use paceline_sim::Network;
+use paceline_sim::trace::{TraceRow, TraceSink};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Rows to a chunk.
+const CHUNK: usize = 1 << 16;
+
+/// Collects rows and hands them over; remembers the first error that the callable raised.
+pub(crate) struct ChunkedTrace {
+    callback: Py<PyAny>,
+    /// Names of places, given with the first chunk.
+    places: Option<Vec<String>>,
+    rows: Vec<TraceRow>,
+    error: Option<PyErr>,
+}
+
+impl ChunkedTrace {
+    pub(crate) fn new(callback: Py<PyAny>, network: &Network) -> Self {
+        let links = network.links.iter().map(|link| link.name.clone());
+        let hosts = network.hosts.iter().map(|host| host.name.clone());
+        let places = Some(links.chain(hosts).collect());
+        ChunkedTrace { callback, places, rows: Vec::with_capacity(CHUNK), error: None }
+    }
+
+    /// Hands over what is left; raises what the callable raised.
+    pub(crate) fn finish(mut self, py: Python<'_>) -> PyResult<()> {
+        if self.error.is_none() {
+            self.hand_over(py)?;
+        }
+        self.error.map_or(Ok(()), Err)
+    }
+
+    fn hand_over(&mut self, py: Python<'_>) -> PyResult<()> {
+        let rows = std::mem::take(&mut self.rows);
+        let columns = PyDict::new(py);
+        if let Some(places) = self.places.take() {
+            columns.set_item("places", places)?;
+        }
+        columns.set_item("time_ns", rows.iter().map(|row| row.time_ns).collect::<Vec<_>>().into_pyarray(py))?;
+        columns.set_item("event", rows.iter().map(|row| row.event as u8).collect::<Vec<_>>().into_pyarray(py))?;
+        columns.set_item("place", rows.iter().map(|row| row.place).collect::<Vec<_>>().into_pyarray(py))?;
+        columns.set_item("flow", rows.iter().map(|row| row.flow).collect::<Vec<_>>().into_pyarray(py))?;
+        columns.set_item("kind", rows.iter().map(|row| u8::from(row.is_ack)).collect::<Vec<_>>().into_pyarray(py))?;
+        columns.set_item("seq", rows.iter().map(|row| row.seq).collect::<Vec<_>>().into_pyarray(py))?;
+        columns.set_item("bytes", rows.iter().map(|row| row.bytes).collect::<Vec<_>>().into_pyarray(py))?;
+        columns.set_item("cwnd", rows.iter().map(|row| row.cwnd).collect::<Vec<_>>().into_pyarray(py))?;
+        self.callback.call1(py, (columns,))?;
+        Ok(())
+    }
+}
+
+impl TraceSink for ChunkedTrace {
+    fn row(&mut self, row: &TraceRow) -> bool {
+        self.rows.push(*row);
+        if self.rows.len() >= CHUNK {
+            self.error = Python::attach(|py| self.hand_over(py)).err();
+        }
+        self.error.is_none()
+    }
+}

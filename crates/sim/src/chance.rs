@@ -1,0 +1,44 @@
+//! Random numbers: one PCG stream per named entity, so that adding a flow does not reshuffle the others.
+//!
+//! Seed k and a name give the same draws under every setting of a sweep, so differences between settings are paired.
+//! Draws use integers and the `libm` crate only: the same on every platform.
+
+use paceline_core::Span;
+use rand_core::{RngCore, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// The stream of one named entity.
+#[derive(Debug, Clone)]
+pub struct Stream(Pcg64Mcg);
+
+impl Stream {
+    /// The stream that `name` has under `seed`.
+    pub fn new(seed: u64, name: &str) -> Self {
+        // FNV-1a of the name (Fowler, Noll, Vo), then SplitMix64's finaliser over both (Steele et al. 2014).
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        let mut mixed = hash ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Stream(Pcg64Mcg::seed_from_u64(mixed ^ (mixed >> 31)))
+    }
+
+    /// A whole number from `low` to `high`, both included, each as likely (to within 2^-64).
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        let width = u128::from(high.saturating_sub(low)) + 1;
+        low + ((u128::from(self.0.next_u64()) * width) >> 64) as u64
+    }
+
+    /// A number from 0 (included) to 1 (not).
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
+    }
+
+    /// An exponential time of the given mean.
+    pub fn exponential(&mut self, mean: Span) -> Span {
+        let nanos = -libm::log(1.0 - self.unit()) * mean.as_nanos() as f64;
+        Span::from_nanos((nanos + 0.5) as u64)
+    }
+}

@@ -1,0 +1,205 @@
+//! A flow at work: its sender and receiver, or its open-loop source, and what is counted of it.
+
+use crate::chance::Stream;
+use crate::network::{FlowKind, FlowSpec};
+use paceline_core::{Instant, Rate, Span, Wire};
+use paceline_tcp::{Config, Counters, Receiver, Sender};
+use std::sync::Arc;
+
+/// One flow.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) source: Source,
+    /// Delays of what is delivered, since the warm-up's end.
+    pub(crate) delays: DelaySums,
+    /// What stood when statistics started.
+    pub(crate) at_warmup: Snapshot,
+}
+
+/// Where a flow's packets come from, and what takes them.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Tcp(Box<Tcp>),
+    OpenLoop(Box<OpenLoop>),
+}
+
+/// A TCP connection, both ends.
+#[derive(Debug)]
+pub(crate) struct Tcp {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) first_sent: FirstSent,
+    pub(crate) ack_bytes: u16,
+    /// Packets without payload at the start: 1 with a SYN.
+    pub(crate) syn: u32,
+    /// When the timer events that count fire; others are stale.
+    pub(crate) retransmission_event: Instant,
+    pub(crate) pacing_event: Instant,
+    /// bit/s that the window stands for, as last added to the host's port.
+    pub(crate) port_rate: u64,
+    /// First data byte sent; acknowledgement of the last.
+    pub(crate) first_data: Option<Instant>,
+    pub(crate) finished: Option<Instant>,
+}
+
+/// Fixed-size packets without feedback.
+#[derive(Debug)]
+pub(crate) struct OpenLoop {
+    pub(crate) bytes: u32,
+    pub(crate) payload: u32,
+    pub(crate) stop: Option<Instant>,
+    pub(crate) next_seq: u32,
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+    gaps: Gaps,
+}
+
+#[derive(Debug)]
+enum Gaps {
+    /// The rate as a wire that is always busy: exact, without drift.
+    Constant(Wire),
+    Exponential { mean: Span, draws: Stream },
+}
+
+/// Counts of a flow at one moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Snapshot {
+    /// Payload bytes delivered in order.
+    pub(crate) delivered_bytes: u64,
+    pub(crate) counters: Counters,
+}
+
+/// Sums of delays, nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct DelaySums {
+    /// Packets delivered in order.
+    pub(crate) delivered: u64,
+    /// First transmission to in-order delivery.
+    pub(crate) delay_ns: u128,
+    /// Packets received.
+    pub(crate) received: u64,
+    /// Last transmission to arrival.
+    pub(crate) network_ns: u128,
+}
+
+impl Flow {
+    /// `port_paced`: the host's gap spaces its packets.
+    pub(crate) fn new(spec: &FlowSpec, configs: &mut Vec<Arc<Config>>, seed: u64) -> Self {
+        let source = match &spec.kind {
+            FlowKind::Bulk { tcp, packets } => {
+                let config = shared(configs, tcp);
+                let tick = config.tick.as_nanos();
+                let mut draws = Stream::new(seed, &format!("{}:clock", spec.name));
+                let phase = Span::from_nanos(if tick == 0 { 0 } else { draws.between(0, tick - 1) });
+                let jitter_seed = draws.between(0, u64::MAX);
+                Source::Tcp(Box::new(Tcp {
+                    ack_bytes: u16::try_from(config.ack).unwrap_or(u16::MAX),
+                    syn: u32::from(config.syn.is_some()),
+                    sender: Sender::new(config, *packets, phase, jitter_seed),
+                    receiver: Receiver::new(),
+                    first_sent: FirstSent::default(),
+                    retransmission_event: Instant::MAX,
+                    pacing_event: Instant::MAX,
+                    port_rate: 0,
+                    first_data: None,
+                    finished: None,
+                }))
+            }
+            FlowKind::OpenLoop { bytes, payload, rate, poisson, stop } => {
+                let gaps = if *poisson {
+                    let mean = mean_gap(*bytes, *rate);
+                    Gaps::Exponential { mean, draws: Stream::new(seed, &format!("{}:gaps", spec.name)) }
+                } else {
+                    Gaps::Constant(Wire::new(*rate))
+                };
+                let (bytes, payload, stop) = (*bytes, *payload, *stop);
+                Source::OpenLoop(Box::new(OpenLoop { bytes, payload, stop, next_seq: 0, sent: 0, received: 0, gaps }))
+            }
+        };
+        Flow { source, delays: DelaySums::default(), at_warmup: Snapshot::default() }
+    }
+
+    /// What has been counted so far.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        match &self.source {
+            Source::Tcp(tcp) => {
+                let packets = tcp.receiver.next().saturating_sub(tcp.syn);
+                let delivered_bytes = u64::from(packets) * u64::from(tcp.sender.config().payload);
+                Snapshot { delivered_bytes, counters: tcp.sender.counters() }
+            }
+            Source::OpenLoop(source) => Snapshot {
+                delivered_bytes: source.received * u64::from(source.payload),
+                counters: Counters { sent: source.sent, ..Counters::default() },
+            },
+        }
+    }
+
+    /// Congestion window, packets; NaN where there is none.
+    pub(crate) fn cwnd(&self) -> f64 {
+        match &self.source {
+            Source::Tcp(tcp) => tcp.sender.cwnd(),
+            Source::OpenLoop(_) => f64::NAN,
+        }
+    }
+}
+
+impl OpenLoop {
+    /// When the packet after the one that leaves at `now` leaves.
+    pub(crate) fn next_after(&mut self, now: Instant) -> Instant {
+        match &mut self.gaps {
+            Gaps::Constant(wire) => wire.send(self.bytes, now).1,
+            Gaps::Exponential { mean, draws } => now + draws.exponential(*mean),
+        }
+    }
+}
+
+fn mean_gap(bytes: u32, rate: Rate) -> Span {
+    Span::from_seconds(f64::from(bytes) * 8.0 / rate.bits_per_second() as f64)
+}
+
+/// Flows with equal settings share them.
+fn shared(configs: &mut Vec<Arc<Config>>, config: &Config) -> Arc<Config> {
+    if let Some(same) = configs.iter().rev().find(|other| ***other == *config) {
+        return Arc::clone(same);
+    }
+    configs.push(Arc::new(config.clone()));
+    Arc::clone(&configs[configs.len() - 1])
+}
+
+/// When each packet between the receiver's edge and the sender's was first sent: a ring.
+#[derive(Debug, Default)]
+pub(crate) struct FirstSent {
+    ring: Vec<u64>,
+}
+
+impl FirstSent {
+    /// Packet `seq` is sent for the first time; the receiver waits for `next`.
+    #[inline]
+    pub(crate) fn set(&mut self, seq: u32, next: u32, now: Instant) {
+        let needed = (seq.saturating_sub(next)) as usize + 1;
+        if needed > self.ring.len() {
+            self.grow(seq, next, needed);
+        }
+        let position = seq as usize & (self.ring.len() - 1);
+        self.ring[position] = now.as_nanos();
+    }
+
+    /// When packet `seq`, which is being delivered, was first sent.
+    #[inline]
+    pub(crate) fn get(&self, seq: u32) -> Instant {
+        Instant::from_nanos(self.ring[seq as usize & (self.ring.len() - 1)])
+    }
+
+    #[cold]
+    fn grow(&mut self, seq: u32, next: u32, needed: usize) {
+        let old = std::mem::take(&mut self.ring);
+        self.ring = vec![0; needed.next_power_of_two().max(8)];
+        if !old.is_empty() {
+            let oldest = next.max(seq.saturating_sub(old.len() as u32));
+            for held in oldest..seq {
+                let position = held as usize & (self.ring.len() - 1);
+                self.ring[position] = old[held as usize & (old.len() - 1)];
+            }
+        }
+    }
+}

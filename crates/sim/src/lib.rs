@@ -1,0 +1,24 @@
+//! Packet-level simulation: a scenario becomes a [`network::Network`] for each seed, an engine runs it, statistics come out.
+//!
+//! Deterministic to the byte: integer time, one total order of events, one random stream per named entity, no clock.
+
+mod calendar;
+pub mod chance;
+pub mod control;
+pub mod engine;
+mod flow;
+mod link;
+mod meter;
+pub mod network;
+pub mod output;
+mod packet;
+mod port;
+pub mod scenario;
+mod template;
+pub mod trace;
+
+pub use control::Control;
+pub use engine::Engine;
+pub use network::Network;
+pub use output::{RunError, RunOutput};
+pub use scenario::Scenario;

@@ -1,0 +1,108 @@
+//! How much waits at a link, over time: its mean, its distribution, its level at any moment.
+//!
+//! *Idea.* Departures are known when a packet is admitted, so the meter keeps those to come and settles them in order when
+//! next asked; each level counts for as long as it stood. Time before the warm-up's end does not count.
+
+use hdrhistogram::Histogram;
+use paceline_core::Instant;
+use std::collections::VecDeque;
+
+/// Bytes that wait at one link, pacer and buffer together; what is on the wire does not wait.
+#[derive(Debug, Clone)]
+pub(crate) struct Meter {
+    level: u64,
+    /// The level stands since then.
+    since: Instant,
+    /// Statistics start here.
+    from: Instant,
+    /// When packets that wait now will begin to be served, and their sizes.
+    leaving: VecDeque<(Instant, u32)>,
+    /// Sum of level times time, byte nanoseconds.
+    area: u128,
+    /// Nanoseconds spent at each level.
+    levels: Histogram<u64>,
+}
+
+impl Meter {
+    pub(crate) fn new(from: Instant) -> Option<Self> {
+        let levels = Histogram::new_with_bounds(1, 1 << 40, 3).ok()?;
+        Some(Meter { level: 0, since: Instant::ZERO, from, leaving: VecDeque::new(), area: 0, levels })
+    }
+
+    /// A packet begins to wait.
+    #[inline]
+    pub(crate) fn enter(&mut self, bytes: u32, now: Instant) {
+        self.settle(now);
+        self.note(now);
+        self.level += u64::from(bytes);
+    }
+
+    /// A packet that waits will leave the queue at `at`; calls come in the order of departure.
+    #[inline]
+    pub(crate) fn leave_at(&mut self, bytes: u32, at: Instant) {
+        self.leaving.push_back((at, bytes));
+    }
+
+    /// A packet that waits is dropped.
+    #[inline]
+    pub(crate) fn drop_now(&mut self, bytes: u32, now: Instant) {
+        self.settle(now);
+        self.note(now);
+        self.level = self.level.saturating_sub(u64::from(bytes));
+    }
+
+    /// The level at `now`, departures at that instant counted as gone.
+    pub(crate) fn level(&mut self, now: Instant) -> u64 {
+        self.settle(now);
+        self.level
+    }
+
+    /// Mean and 99th percentile over the time from the warm-up's end to `end`, bytes.
+    pub(crate) fn finish(&mut self, end: Instant) -> (f64, f64) {
+        self.settle(end);
+        self.note(end);
+        let time = end.since(self.from).as_nanos().max(1) as f64;
+        (self.area as f64 / time, self.levels.value_at_quantile(0.99) as f64)
+    }
+
+    #[inline]
+    fn settle(&mut self, now: Instant) {
+        while let Some(&(at, bytes)) = self.leaving.front()
+            && at <= now
+        {
+            self.leaving.pop_front();
+            self.note(at);
+            self.level = self.level.saturating_sub(u64::from(bytes));
+        }
+    }
+
+    /// The present level has stood until `until`.
+    #[inline]
+    fn note(&mut self, until: Instant) {
+        let stood = until.since(self.since.max(self.from)).as_nanos();
+        if stood > 0 {
+            self.area += u128::from(self.level) * u128::from(stood);
+            self.levels.saturating_record_n(self.level, stood);
+        }
+        self.since = self.since.max(until);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_count_by_their_time_after_the_warm_up() {
+        let at = Instant::from_nanos;
+        let mut meter = Meter::new(at(100)).unwrap();
+        meter.enter(1000, at(0));
+        meter.leave_at(1000, at(150)); // 50 ns of 1000 B count
+        meter.enter(500, at(120));
+        meter.leave_at(500, at(200)); // 80 ns of 500 B
+        assert_eq!(meter.level(at(160)), 500);
+        let (mean, p99) = meter.finish(at(300));
+        assert_eq!(mean, (50.0 * 1000.0 + 80.0 * 500.0) / 200.0);
+        assert!((1499.0..1502.0).contains(&p99), "{p99}");
+    }
+}

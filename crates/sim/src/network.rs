@@ -1,0 +1,157 @@
+//! A network as it is simulated: every range drawn, every default filled in, every route found.
+//!
+//! A [`crate::scenario::Scenario`] becomes a `Network` for one seed; an engine runs a `Network` and knows no scenario.
+//! Identifiers are positions in the vectors below.
+
+use paceline_core::pacer::PacerSpec;
+use paceline_core::queue::QueueSpec;
+use paceline_core::{Instant, Rate, Span};
+
+/// Position in [`Network::links`].
+pub type LinkId = u32;
+/// Position in [`Network::hosts`].
+pub type HostId = u32;
+/// Position in [`Network::flows`].
+pub type FlowId = u32;
+
+/// All that an engine needs to run one seed of a scenario.
+#[derive(Debug, Clone)]
+pub struct Network {
+    /// Where packets start and end.
+    pub hosts: Vec<Host>,
+    /// Every link in one direction.
+    pub links: Vec<LinkSpec>,
+    /// Every flow, numbered in the order of the file.
+    pub flows: Vec<FlowSpec>,
+    /// Losses forced on top of what buffers refuse.
+    pub drops: Vec<ForcedDrop>,
+    /// What to record beyond the statistics.
+    pub probes: Vec<Probe>,
+    /// End of the simulated time.
+    pub duration: Span,
+    /// Statistics start here.
+    pub warmup: Span,
+    /// The seed that the draws above came from; engines draw from streams of their own under it.
+    pub seed: u64,
+    /// The link whose delivered packets are the unit of cost (`engine.core_packets`).
+    pub core: LinkId,
+}
+
+/// An end host.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// `left.17`, or the name that a graph gives it.
+    pub name: String,
+    /// Set where one gap spaces all that leaves this host (port pacing).
+    pub port_pacing: bool,
+    /// Port pacing: its rate is this many times the sum of the flows' rates.
+    pub port_gain: f64,
+}
+
+/// A link in one direction: pacer, then buffer, then wire, then propagation.
+#[derive(Debug, Clone)]
+pub struct LinkSpec {
+    /// `core`, `edge.l.3`, `access.r.17.reverse`, …
+    pub name: String,
+    /// Serialisation rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// The buffer before the wire.
+    pub buffer: QueueSpec,
+    /// The pacer before the buffer; `None` is no pacer at all.
+    pub pacer: Option<PacerSpec>,
+    /// Whether the results name this link (large networks leave their access links out).
+    pub reported: bool,
+}
+
+/// A flow from one host to another, with its route there and back.
+#[derive(Debug, Clone)]
+pub struct FlowSpec {
+    /// `bulk.17`: the traffic's name and the number within it.
+    pub name: String,
+    /// Sending host.
+    pub source: HostId,
+    /// Receiving host.
+    pub sink: HostId,
+    /// Links of the data packets, in order; never empty.
+    pub forward: Vec<LinkId>,
+    /// Links of the acknowledgements, in order; empty where there are none.
+    pub reverse: Vec<LinkId>,
+    /// When the application starts.
+    pub start: Instant,
+    /// Whether a pacing method acts on it (at its host, or on a link of its route); groups the results.
+    pub paced: bool,
+    /// What it sends.
+    pub kind: FlowKind,
+}
+
+/// What a flow sends.
+#[derive(Debug, Clone)]
+pub enum FlowKind {
+    /// A TCP connection with unlimited data, or `packets` of it (a SYN not counted).
+    Bulk {
+        /// The connection's settings, host pacing included.
+        tcp: Box<paceline_tcp::Config>,
+        /// Stop after this many data packets.
+        packets: Option<u64>,
+    },
+    /// Fixed-size packets without feedback, at the gap given or at exponential gaps of that mean.
+    OpenLoop {
+        /// On the wire, bytes.
+        bytes: u32,
+        /// Payload, bytes: what goodput counts.
+        payload: u32,
+        /// Mean rate on the wire.
+        rate: Rate,
+        /// Exponential gaps (Poisson) or constant ones (CBR).
+        poisson: bool,
+        /// When it stops; `None` goes on to the end.
+        stop: Option<Instant>,
+    },
+}
+
+/// A loss forced on a link, before its pacer and buffer see the packet.
+#[derive(Debug, Clone)]
+pub struct ForcedDrop {
+    /// Where.
+    pub link: LinkId,
+    /// Of which flow; `None` is every flow.
+    pub flow: Option<FlowId>,
+    /// Which packets.
+    pub rule: DropRule,
+}
+
+/// Which packets a forced loss takes.
+#[derive(Debug, Clone)]
+pub enum DropRule {
+    /// The n-th packets of each flow named to reach the link, from 0, ascending.
+    Arrivals(Vec<u64>),
+    /// Each packet with this probability.
+    Probability(f64),
+}
+
+/// Something to record over time on a link.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    /// What to record.
+    pub what: ProbeKind,
+    /// Where.
+    pub link: LinkId,
+    /// From when.
+    pub from: Instant,
+    /// Until when.
+    pub to: Instant,
+}
+
+/// What a probe records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// Bytes that wait (pacer and buffer), sampled at this interval.
+    Queue {
+        /// Sampling interval.
+        every: Span,
+    },
+    /// Each packet that starts to leave: time, flow, bytes.
+    Departures,
+}

@@ -1,0 +1,343 @@
+//! What a run yields: statistics over the window from warm-up to end, and what probes recorded.
+
+use crate::engine::Engine;
+use crate::flow::Source;
+use crate::link::{Link, LinkCounters};
+use hdrhistogram::Histogram;
+use paceline_core::{Instant, Span};
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// Why a run ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunError {
+    /// [`crate::control::Control::cancel`] was called.
+    Cancelled,
+    /// The trace sink refused a row.
+    TraceRefused,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RunError::Cancelled => "the run was cancelled",
+            RunError::TraceRefused => "the trace could not be written",
+        })
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// One run.
+#[derive(Debug, Serialize)]
+pub struct RunOutput {
+    /// The seed it ran with.
+    pub seed: u64,
+    /// Start and end of the statistics, seconds.
+    pub window_s: [f64; 2],
+    /// Statistics of the reported links, by name.
+    #[serde(serialize_with = "as_map")]
+    pub links: Vec<(String, LinkStatistics)>,
+    /// Statistics over all flows.
+    pub flows: FlowStatistics,
+    /// The same over flows that a pacing method acts on, and over those that it does not; where there are both.
+    #[serde(serialize_with = "as_map")]
+    pub groups: Vec<(String, FlowStatistics)>,
+    /// Data packets that left the core link in the whole run.
+    #[serde(skip)]
+    pub core_packets: u64,
+    /// One row a flow.
+    #[serde(skip)]
+    pub flow_rows: Vec<FlowRow>,
+    /// What probes recorded, in the order of time within each.
+    #[serde(skip)]
+    pub series: Vec<SeriesRow>,
+}
+
+/// A link over the window.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LinkStatistics {
+    /// Bits that left the wire a second.
+    pub throughput_bps: f64,
+    /// The same as a fraction of the link's rate.
+    pub utilisation: f64,
+    /// Packets that reached the link.
+    pub arrived_packets: u64,
+    /// Packets that it refused, displaced, or lost by force.
+    pub dropped_packets: u64,
+    /// Dropped over arrived; `None` where nothing arrived.
+    pub loss_ratio: Option<f64>,
+    /// Mean of what waits (pacer and buffer; not what is on the wire), bytes.
+    pub queue_mean_bytes: Option<f64>,
+    /// 99th percentile over time of the same, bytes.
+    pub queue_p99_bytes: Option<f64>,
+}
+
+/// Flows over the window. `None` is a quantity that does not exist in this run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowStatistics {
+    /// How many flows.
+    pub count: u64,
+    /// Payload delivered in order a second, mean over the flows, bit/s.
+    pub goodput_mean_bps: Option<f64>,
+    /// 5th percentile over the flows, bit/s.
+    pub goodput_p05_bps: Option<f64>,
+    /// Payload over completion time, mean over the transfers, bit/s.
+    pub goodput_active_bps: Option<f64>,
+    /// Jain's index of the flows' goodputs: 1 is fair, 1/n is one flow has all.
+    pub jain: Option<f64>,
+    /// Packets sent again; `None` without TCP.
+    pub retransmits: Option<u64>,
+    /// Retransmission timeouts.
+    pub timeouts: Option<u64>,
+    /// Reductions of a congestion window, timeouts included.
+    pub window_cuts: Option<u64>,
+    /// Transfers completed in the window.
+    pub transfers: u64,
+    /// Mean time from a transfer's first byte sent to the acknowledgement of its last, seconds.
+    pub fct_mean_s: Option<f64>,
+    /// 99th percentile of the same, seconds.
+    pub fct_p99_s: Option<f64>,
+    /// Mean time from a packet's first transmission to its in-order delivery, seconds.
+    pub delay_mean_s: Option<f64>,
+    /// 99th percentile of the same, seconds.
+    pub delay_p99_s: Option<f64>,
+    /// Mean time from a packet's last transmission to its arrival, seconds.
+    pub network_delay_mean_s: Option<f64>,
+}
+
+/// One flow over the window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlowRow {
+    /// Payload delivered in order a second, bit/s.
+    pub goodput_bps: f64,
+    /// A pacing method acts on it.
+    pub paced: bool,
+    /// It is a TCP connection.
+    pub is_tcp: bool,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Packets sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Reductions of the window.
+    pub window_cuts: u64,
+    /// Packets delivered in order, and their summed delay from the first transmission, ns.
+    pub delivered_packets: u64,
+    /// See `delivered_packets`.
+    pub delay_sum_ns: u128,
+    /// Packets received, and their summed delay from the last transmission, ns.
+    pub received_packets: u64,
+    /// See `received_packets`.
+    pub network_delay_sum_ns: u128,
+    /// Completion time of its transfer and that transfer's payload, if it ended in the window: seconds, bytes.
+    pub transfer: Option<(f64, u64)>,
+}
+
+/// What a probe recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeriesRow {
+    /// Where.
+    pub link: u32,
+    /// What.
+    pub kind: SeriesKind,
+    /// When.
+    pub time_ns: u64,
+    /// Whose packet; `u32::MAX` for a queue.
+    pub flow: u32,
+    /// The queue, or the packet on the wire.
+    pub bytes: u64,
+}
+
+/// The kinds of series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeriesKind {
+    /// Bytes that wait.
+    Queue,
+    /// A packet whose serialisation begins.
+    Departure,
+}
+
+/// Delays of delivered packets: only their distribution; sums are kept by flow.
+#[derive(Debug)]
+pub(crate) struct Delays {
+    /// In microseconds, to three digits.
+    histogram: Option<Histogram<u64>>,
+}
+
+impl Delays {
+    pub(crate) fn new() -> Self {
+        Delays { histogram: Histogram::new_with_bounds(1, 1 << 36, 3).ok() }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, delay: Span) {
+        if let Some(histogram) = &mut self.histogram {
+            histogram.saturating_record(delay.as_nanos() / 1000);
+        }
+    }
+
+    fn p99_s(of: &[&Delays]) -> Option<f64> {
+        let mut all = of.first()?.histogram.clone()?;
+        for more in &of[1..] {
+            all.add(more.histogram.as_ref()?).ok()?;
+        }
+        (!all.is_empty()).then(|| all.value_at_quantile(0.99) as f64 * 1e-6)
+    }
+}
+
+/// A link when statistics start.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LinkMark {
+    counters: LinkCounters,
+    left_bytes: f64,
+}
+
+pub(crate) fn mark(link: &Link, now: Instant) -> LinkMark {
+    LinkMark { counters: link.counters, left_bytes: link.left_bytes(now) }
+}
+
+/// The statistics of an engine that has reached its end.
+pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
+    let network = engine.network;
+    let from = Instant::ZERO + network.warmup;
+    let end = Instant::ZERO + network.duration;
+    let seconds = end.since(from).as_seconds();
+    let links = (0..network.links.len()).filter(|&id| network.links[id].reported);
+    let links = links.map(|id| (network.links[id].name.clone(), link_statistics(&mut engine, id, seconds))).collect();
+    let rows: Vec<FlowRow> = (0..network.flows.len()).map(|id| flow_row(&engine, id, from, seconds)).collect();
+    let every: Vec<&FlowRow> = rows.iter().collect();
+    let (paced, unpaced): (Vec<&FlowRow>, Vec<&FlowRow>) = rows.iter().partition(|row| row.paced);
+    let [delays_unpaced, delays_paced] = &engine.delays;
+    let flows = flow_statistics(&every, &[delays_unpaced, delays_paced]);
+    let mut groups = Vec::new();
+    if !paced.is_empty() && !unpaced.is_empty() {
+        groups.push(("paced".to_owned(), flow_statistics(&paced, &[delays_paced])));
+        groups.push(("unpaced".to_owned(), flow_statistics(&unpaced, &[delays_unpaced])));
+    }
+    RunOutput {
+        seed: network.seed,
+        window_s: [from.as_seconds(), end.as_seconds()],
+        links,
+        flows,
+        groups,
+        core_packets: engine.core_packets,
+        series: std::mem::take(&mut engine.series),
+        flow_rows: rows,
+    }
+}
+
+fn link_statistics(engine: &mut Engine<'_>, id: usize, seconds: f64) -> LinkStatistics {
+    let end = Instant::ZERO + engine.network.duration;
+    let before = engine.links_at_warmup[id];
+    let link = &mut engine.links[id];
+    let arrived = link.counters.arrived - before.counters.arrived;
+    let dropped = link.counters.dropped - before.counters.dropped;
+    let throughput_bps = (link.left_bytes(end) - before.left_bytes) * 8.0 / seconds;
+    let meter = link.extra.as_mut().and_then(|extra| extra.meter.as_mut());
+    let queue = meter.map(|meter| meter.finish(end));
+    LinkStatistics {
+        throughput_bps,
+        utilisation: throughput_bps / engine.network.links[id].rate.bits_per_second() as f64,
+        arrived_packets: arrived,
+        dropped_packets: dropped,
+        loss_ratio: (arrived > 0).then(|| dropped as f64 / arrived as f64),
+        queue_mean_bytes: queue.map(|(mean, _)| mean),
+        queue_p99_bytes: queue.map(|(_, p99)| p99),
+    }
+}
+
+fn flow_row(engine: &Engine<'_>, id: usize, from: Instant, seconds: f64) -> FlowRow {
+    let flow = &engine.flows[id];
+    let (before, now) = (flow.at_warmup, flow.snapshot());
+    let bytes = now.delivered_bytes - before.delivered_bytes;
+    let transfer = match &flow.source {
+        Source::Tcp(tcp) => match (tcp.first_data, tcp.finished) {
+            (Some(first), Some(finished)) if finished >= from => {
+                Some((finished.since(first).as_seconds(), now.delivered_bytes))
+            }
+            _ => None,
+        },
+        Source::OpenLoop(_) => None,
+    };
+    FlowRow {
+        goodput_bps: bytes as f64 * 8.0 / seconds,
+        paced: engine.network.flows[id].paced,
+        is_tcp: matches!(flow.source, Source::Tcp(_)),
+        sent_packets: now.counters.sent - before.counters.sent,
+        retransmits: now.counters.retransmits - before.counters.retransmits,
+        timeouts: now.counters.timeouts - before.counters.timeouts,
+        window_cuts: now.counters.window_cuts - before.counters.window_cuts,
+        delivered_packets: flow.delays.delivered,
+        delay_sum_ns: flow.delays.delay_ns,
+        received_packets: flow.delays.received,
+        network_delay_sum_ns: flow.delays.network_ns,
+        transfer,
+    }
+}
+
+fn flow_statistics(rows: &[&FlowRow], delays: &[&Delays]) -> FlowStatistics {
+    let mut goodputs: Vec<f64> = rows.iter().map(|row| row.goodput_bps).collect();
+    goodputs.sort_by(f64::total_cmp);
+    let sum: f64 = goodputs.iter().sum();
+    let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
+    let n = goodputs.len() as f64;
+    let of_tcp = |count: fn(&FlowRow) -> u64| {
+        let tcp = rows.iter().filter(|row| row.is_tcp);
+        tcp.clone().next().map(|_| tcp.map(|row| count(row)).sum())
+    };
+    let transfers: Vec<(f64, u64)> = rows.iter().filter_map(|row| row.transfer).collect();
+    let mut times: Vec<f64> = transfers.iter().map(|(time, _)| *time).collect();
+    times.sort_by(f64::total_cmp);
+    let rates: Vec<f64> = transfers.iter().filter(|(time, _)| *time > 0.0).map(|(time, bytes)| *bytes as f64 * 8.0 / time).collect();
+    let delivered: u64 = rows.iter().map(|row| row.delivered_packets).sum();
+    let received: u64 = rows.iter().map(|row| row.received_packets).sum();
+    let mean_s = |nanos: u128, count: u64| (count > 0).then(|| nanos as f64 / count as f64 * 1e-9);
+    FlowStatistics {
+        count: rows.len() as u64,
+        goodput_mean_bps: mean(&goodputs),
+        goodput_p05_bps: quantile(&goodputs, 0.05),
+        goodput_active_bps: mean(&rates),
+        jain: (squares > 0.0).then(|| sum * sum / (n * squares)),
+        retransmits: of_tcp(|row| row.retransmits),
+        timeouts: of_tcp(|row| row.timeouts),
+        window_cuts: of_tcp(|row| row.window_cuts),
+        transfers: transfers.len() as u64,
+        fct_mean_s: mean(&times),
+        fct_p99_s: quantile(&times, 0.99),
+        delay_mean_s: mean_s(rows.iter().map(|row| row.delay_sum_ns).sum(), delivered),
+        delay_p99_s: Delays::p99_s(delays),
+        network_delay_mean_s: mean_s(rows.iter().map(|row| row.network_delay_sum_ns).sum(), received),
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Of sorted values, linear between neighbours.
+fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let position = q * last as f64;
+    let below = position as usize;
+    let above = (below + 1).min(last);
+    Some(sorted[below] + (sorted[above] - sorted[below]) * (position - below as f64))
+}
+
+fn as_map<S: Serializer, T: Serialize>(pairs: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_lie_between_neighbours() {
+        assert_eq!(quantile(&[1.0, 2.0, 3.0], 0.5), Some(2.0));
+        assert_eq!(quantile(&[1.0, 2.0], 0.25), Some(1.25));
+        assert_eq!(quantile(&[4.0], 0.99), Some(4.0));
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+}

@@ -1,0 +1,191 @@
+//! Round-trip time and retransmission timeout.
+//!
+//! *Idea.* Jacobson's estimator in integer ticks: srtt kept times 8, rttvar times 4, RTO = srtt + 4 rttvar, doubled at
+//! each timeout. A tick of zero means a clock of 1 ns, which is RFC 6298 without rounding.
+//! *Where it breaks.* One segment is timed at a time (no timestamps), so a sample comes once a round trip; with a coarse
+//! tick the RTO of a steady path is srtt plus a few ticks, and the least RTO decides.
+//! *References.* RFC 6298; ns-2.35 tcp/tcp.cc `rtt_update`, `rtt_timeout`, `rtt_backoff`.
+
+use crate::config::Config;
+use paceline_core::{Instant, Span};
+
+/// The estimator of one connection. Ticks are `Config::tick`, or 1 ns.
+#[derive(Debug, Clone)]
+pub(crate) struct Rtt {
+    /// Smoothed round-trip time, ticks times 8; 0 before the first sample and after it was given up.
+    srtt8: i64,
+    /// Mean deviation, ticks times 4.
+    rttvar4: i64,
+    /// Smoothed round-trip time without ticks, seconds; 0 before the first sample. Not what the timeout uses.
+    smoothed: f64,
+    /// Timeout before back-off.
+    rto: Span,
+    /// Multiplier: 1, 2, 4, … after timeouts.
+    backoff: u64,
+    /// Where this host's clock stands within a tick at time zero: hosts do not tick together.
+    phase: Span,
+    /// The segment that is timed, if one is, and when it was sent.
+    timed: Option<(u32, Instant)>,
+    /// One more than the highest segment ever timed.
+    timed_end: u32,
+}
+
+impl Rtt {
+    pub(crate) fn new(config: &Config, phase: Span) -> Self {
+        Rtt { srtt8: 0, rttvar4: 0, smoothed: 0.0, rto: config.initial_rto, backoff: 1, phase, timed: None, timed_end: 0 }
+    }
+
+    /// A segment goes out for the first time: times it if none is timed now.
+    #[inline]
+    pub(crate) fn on_first_transmission(&mut self, seq: u32, now: Instant) {
+        if self.timed.is_none() && seq >= self.timed_end {
+            self.timed = Some((seq, now));
+            self.timed_end = seq + 1;
+        }
+    }
+
+    /// Gives up the measurement under way (Karn: what is sent again cannot be timed).
+    #[inline]
+    pub(crate) fn stop_timing(&mut self) {
+        self.timed = None;
+    }
+
+    /// All before `next` is acknowledged: ends the back-off and returns the sample if that covers the timed segment.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, config: &Config, next: u32, now: Instant) -> Option<Span> {
+        let sent = self.ack_of_timed(next)?;
+        let sample = now.since(sent);
+        self.update(config, sample, sent);
+        Some(sample)
+    }
+
+    /// The same, without a sample: NewReno's partial acknowledgements are not measured.
+    #[inline]
+    pub(crate) fn on_partial_ack(&mut self, next: u32) {
+        self.ack_of_timed(next);
+    }
+
+    #[inline]
+    fn ack_of_timed(&mut self, next: u32) -> Option<Instant> {
+        match self.timed {
+            Some((seq, sent)) if next > seq => {
+                self.timed = None;
+                self.backoff = 1;
+                Some(sent)
+            }
+            _ => None,
+        }
+    }
+
+    /// Smoothed round-trip time, exact, seconds; 0 before the first sample.
+    pub(crate) fn smoothed(&self) -> f64 {
+        self.smoothed
+    }
+
+    fn update(&mut self, config: &Config, sample: Span, sent: Instant) {
+        let seconds = sample.as_seconds();
+        self.smoothed = if self.smoothed == 0.0 { seconds } else { (self.smoothed * 7.0 + seconds) / 8.0 };
+        let tick = config.tick.as_nanos();
+        let ticks = if tick == 0 {
+            sample.as_nanos()
+        } else {
+            // The clock that times reads whole ticks: what had passed of the first one counts as if it were whole.
+            let into_tick = (sent.as_nanos() + self.phase.as_nanos()) % tick;
+            (sample.as_nanos() + into_tick) / tick
+        };
+        let measured = i64::try_from(ticks).unwrap_or(i64::MAX >> 8).max(1);
+        if self.srtt8 == 0 {
+            self.srtt8 = measured << 3;
+            self.rttvar4 = measured << 1;
+        } else {
+            let error = measured - (self.srtt8 >> 3);
+            self.srtt8 = (self.srtt8 + error).max(1);
+            self.rttvar4 = (self.rttvar4 + error.abs() - (self.rttvar4 >> 2)).max(1);
+        }
+        let rto_ticks = ((self.rttvar4 << 3) + self.srtt8) >> 3;
+        self.rto = Span::from_nanos(rto_ticks.unsigned_abs() * tick.max(1));
+    }
+
+    /// The timeout in force: at least `min_rto` before back-off, at most `max_rto` after.
+    #[inline]
+    pub(crate) fn timeout(&self, config: &Config) -> Span {
+        let backed_off = self.rto.max(config.min_rto).as_nanos().saturating_mul(self.backoff);
+        let two_ticks = config.tick.as_nanos() * 2;
+        Span::from_nanos(backed_off.min(config.max_rto.as_nanos()).max(two_ticks))
+    }
+
+    /// A timeout: doubles the timeout; after the third in a row the estimate itself is no longer believed.
+    pub(crate) fn back_off(&mut self, config: &Config) {
+        if self.backoff < 64 || self.timeout(config) < config.max_rto {
+            self.backoff = self.backoff.saturating_mul(2);
+        }
+        if self.backoff > 8 {
+            self.rttvar4 += self.srtt8 >> 3;
+            self.srtt8 = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Profile;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    /// One sample through the estimator: segment `seq` out at `sent`, acknowledged at `back` (ms).
+    fn sample(rtt: &mut Rtt, config: &Config, seq: u32, sent: u64, back: u64) {
+        rtt.on_first_transmission(seq, at(sent));
+        rtt.on_ack(config, seq + 1, at(back));
+    }
+
+    #[test]
+    fn rfc_6298_worked_by_hand() {
+        let config = Config { min_rto: Span::ZERO, ..Config::new(Profile::Rfc) };
+        let mut rtt = Rtt::new(&config, Span::ZERO);
+        assert_eq!(rtt.timeout(&config), Span::from_millis(1000));
+        sample(&mut rtt, &config, 0, 0, 100); // srtt 100, rttvar 50 (2.2)
+        assert_eq!(rtt.timeout(&config), Span::from_millis(300));
+        sample(&mut rtt, &config, 1, 100, 260); // error 60: rttvar 50 * 3/4 + 15 = 52.5, srtt 107.5 (2.3)
+        assert_eq!(rtt.timeout(&config), Span::from_nanos(317_500_000));
+    }
+
+    #[test]
+    fn ticks_round_as_in_ns2() {
+        let config = Config::new(Profile::Ns2); // 10 ms ticks
+        let mut rtt = Rtt::new(&config, Span::from_millis(3));
+        sample(&mut rtt, &config, 0, 0, 248); // (248 + 3) / 10 = 25 ticks: 25 + 4 * 12.5
+        assert_eq!(rtt.timeout(&config), Span::from_millis(750));
+    }
+
+    #[test]
+    fn back_off_doubles_to_the_maximum_and_a_sample_ends_it() {
+        let config = Config::new(Profile::Ns2);
+        let mut rtt = Rtt::new(&config, Span::ZERO);
+        sample(&mut rtt, &config, 0, 0, 10);
+        let mut last = rtt.timeout(&config);
+        assert_eq!(last, config.min_rto);
+        for _ in 0..12 {
+            rtt.back_off(&config);
+            let next = rtt.timeout(&config);
+            assert!(next == Span::from_nanos(last.as_nanos() * 2) || next == config.max_rto);
+            last = next;
+        }
+        assert_eq!(last, config.max_rto);
+        sample(&mut rtt, &config, 1, 1000, 1010);
+        assert_eq!(rtt.backoff, 1);
+    }
+
+    #[test]
+    fn what_was_sent_again_is_not_timed() {
+        let config = Config::new(Profile::Ns2);
+        let mut rtt = Rtt::new(&config, Span::ZERO);
+        rtt.on_first_transmission(0, at(0));
+        rtt.stop_timing();
+        assert_eq!(rtt.on_ack(&config, 1, at(500)), None);
+        rtt.on_first_transmission(0, at(600)); // timed before: not again
+        assert_eq!(rtt.on_ack(&config, 1, at(700)), None);
+    }
+}

@@ -1,0 +1,361 @@
+//! A TCP sender: window, timers, what to send when. A pure state machine, numbered in packets.
+//!
+//! *Idea.* The caller hands in acknowledgements and the time, and gets segments through an [`Output`]; it calls
+//! [`Sender::on_retransmission_timer`] and [`Sender::on_pacing_timer`] when the times that the sender names have come.
+//! With the `ns2` profile a sender does, packet for packet, what ns-2.35's does.
+//!
+//! A packet number is a `u32`: a connection carries at most 4 294 967 295 packets.
+//!
+//! *References.* RFC 9293, 5681, 6298; ns-2.35 tcp/tcp.cc.
+
+use crate::cc::reno;
+use crate::config::Config;
+use crate::pacing::{Pacing, Permit, Window};
+use crate::recovery::{self, DUPLICATE_THRESHOLD, LastCut};
+use crate::rtt::Rtt;
+use paceline_core::{Instant, Span};
+use std::sync::Arc;
+
+/// A packet that the sender puts on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number; a SYN, where the profile sends one, is 0.
+    pub seq: u32,
+    /// Size on the wire, bytes.
+    pub bytes: u32,
+    /// Sent before.
+    pub retransmission: bool,
+}
+
+/// Where segments go.
+pub trait Output {
+    /// The sender puts a segment on the wire, now.
+    fn send(&mut self, segment: Segment);
+}
+
+/// What a sender counts, over its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Data packets sent, a SYN and retransmissions included.
+    pub sent: u64,
+    /// Data packets sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Reductions of the congestion window, timeouts included.
+    pub window_cuts: u64,
+}
+
+/// One connection's sending end. Windows and numbers in packets.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    pub(crate) config: Arc<Config>,
+    /// First packet not yet acknowledged.
+    pub(crate) una: u32,
+    /// Next packet to send; falls back to `una` after a timeout.
+    pub(crate) next: u32,
+    /// One more than the highest packet ever sent.
+    pub(crate) end: u32,
+    /// One more than the last packet that the application has given, the SYN included.
+    limit: u32,
+    /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
+    initial_window: u32,
+    pub(crate) cwnd: f64,
+    ssthresh: u32,
+    /// What duplicate acknowledgements add to the window during fast recovery.
+    pub(crate) inflation: u32,
+    /// Duplicate acknowledgements in a row.
+    pub(crate) duplicates: u32,
+    /// `end` at the last loss: recovery is over beyond it.
+    pub(crate) recover: u32,
+    pub(crate) last_cut: LastCut,
+    /// NewReno: a partial acknowledgement has come in this recovery.
+    pub(crate) partial_seen: bool,
+    pub(crate) rtt: Rtt,
+    retransmission_at: Option<Instant>,
+    pacing: Option<Box<Pacing>>,
+    counters: Counters,
+}
+
+impl Sender {
+    /// A connection that has not started. `packets` is what it sends, a SYN not counted; `None` is no end. `clock_phase`
+    /// is where the host's tick stands at time zero (below `Config::tick`), `jitter_seed` feeds the pacing jitter.
+    pub fn new(config: Arc<Config>, packets: Option<u64>, clock_phase: Span, jitter_seed: u64) -> Self {
+        let syn = u64::from(config.syn.is_some());
+        let limit = packets.map_or(u32::MAX, |packets| u32::try_from(packets.saturating_add(syn)).unwrap_or(u32::MAX));
+        let ssthresh = config.initial_ssthresh.unwrap_or(config.max_window);
+        let cwnd = if config.syn.is_some() { 1.0 } else { f64::from(config.initial_window) };
+        Sender {
+            una: 0,
+            next: 0,
+            end: 0,
+            limit,
+            initial_window: config.initial_window,
+            cwnd,
+            ssthresh,
+            inflation: 0,
+            duplicates: 0,
+            recover: 1,
+            last_cut: LastCut::None,
+            partial_seen: false,
+            rtt: Rtt::new(&config, clock_phase),
+            retransmission_at: None,
+            pacing: config.pacing.map(|settings| Box::new(Pacing::new(settings, jitter_seed))),
+            counters: Counters::default(),
+            config,
+        }
+    }
+
+    /// The application has data from now on.
+    pub fn start(&mut self, now: Instant, out: &mut impl Output) {
+        self.send_what_the_window_allows(u32::MAX, now, out);
+    }
+
+    /// An acknowledgement of all before `next` arrives.
+    #[inline]
+    pub fn on_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) {
+        if next <= self.end {
+            recovery::on_ack(self, next, now, out);
+        }
+    }
+
+    /// When [`Sender::on_retransmission_timer`] is due.
+    #[inline]
+    pub fn retransmission_at(&self) -> Option<Instant> {
+        self.retransmission_at
+    }
+
+    /// When [`Sender::on_pacing_timer`] is due.
+    #[inline]
+    pub fn pacing_at(&self) -> Option<Instant> {
+        self.pacing.as_ref().and_then(|pacing| pacing.timer())
+    }
+
+    /// The retransmission timer has run out: back to one packet (RFC 5681, equation 4; ns-2 tcp.cc `timeout`).
+    pub fn on_retransmission_timer(&mut self, now: Instant, out: &mut impl Output) {
+        self.inflation = 0;
+        self.duplicates = 0;
+        self.recover = self.end;
+        self.cwnd = self.cwnd.max(1.0);
+        self.counters.window_cuts += 1;
+        if self.una == 0 {
+            self.initial_window = 1;
+        }
+        if self.una == self.end {
+            self.cwnd = 1.0; // nothing outstanding: an idle restart, not a loss
+        } else {
+            self.counters.timeouts += 1;
+            self.ssthresh = (self.half_window() as u32).max(2);
+            self.cwnd = 1.0;
+            self.rtt.back_off(&self.config);
+        }
+        self.last_cut = LastCut::Timeout;
+        self.next = self.una;
+        self.restart_timer_and_stop_timing(now);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.reset();
+        }
+        self.send_what_the_window_allows(u32::MAX, now, out);
+    }
+
+    /// The pacing timer has run out.
+    pub fn on_pacing_timer(&mut self, now: Instant, out: &mut impl Output) {
+        let window = self.pacing_window();
+        if let Some(pacing) = &mut self.pacing {
+            let permit = pacing.on_timer(window);
+            self.send_as_permitted(permit, u32::MAX, now, out);
+        }
+    }
+
+    /// Congestion window, packets; fractional.
+    #[inline]
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// Slow-start threshold, packets.
+    pub fn ssthresh(&self) -> u32 {
+        self.ssthresh
+    }
+
+    /// First packet not yet acknowledged.
+    #[inline]
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// One more than the highest packet ever sent.
+    #[inline]
+    pub fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// Everything that the application gave has been acknowledged.
+    #[inline]
+    pub fn is_finished(&self) -> bool {
+        self.una == self.limit
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The connection's settings.
+    #[inline]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The rate that the window stands for, cwnd · packet bits / srtt, bit/s; 0 before the first sample.
+    pub fn rate_bps(&self) -> u64 {
+        let srtt = self.rtt.smoothed();
+        if srtt == 0.0 { 0 } else { (self.cwnd * f64::from(self.config.data_bytes()) * 8.0 / srtt) as u64 }
+    }
+
+    /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
+    #[inline]
+    pub(crate) fn on_new_ack(&mut self, next: u32, now: Instant) {
+        self.duplicates = 0;
+        let first = self.una == 0;
+        self.una = next;
+        self.next = self.next.max(next);
+        if let Some(sample) = self.rtt.on_ack(&self.config, next, now)
+            && let Some(pacing) = &mut self.pacing
+        {
+            pacing.on_sample(sample, self.cwnd);
+        }
+        self.cwnd = reno::increase(self.cwnd, self.ssthresh);
+        self.restart_timer(now);
+        if first && next == 1 {
+            self.cwnd = f64::from(self.initial_window); // the handshake is over
+        }
+        if self.is_finished() {
+            self.retransmission_at = None;
+        }
+    }
+
+    /// Everything outstanding at the last loss has been acknowledged (or nothing but the SYN ever was).
+    #[inline]
+    pub(crate) fn recovered(&self) -> bool {
+        self.una > self.recover || self.una == 1
+    }
+
+    /// Three duplicates: ssthresh and window to half of the window.
+    pub(crate) fn cut_to_half(&mut self) {
+        self.counters.window_cuts += 1;
+        let half = self.half_window();
+        self.ssthresh = (half as u32).max(2);
+        self.cwnd = half;
+    }
+
+    /// Half of what counts as the window: with Wei's rule what is in flight, else the window itself.
+    fn half_window(&self) -> f64 {
+        let window = match &self.pacing {
+            Some(pacing) if pacing.halves_in_flight() => f64::from(self.next.saturating_sub(self.una) + 1),
+            _ => (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window)),
+        };
+        reno::half(window, self.config.fractional_halving)
+    }
+
+    /// The first and the second duplicate let one new packet out each (RFC 3042; ns-2 `send_one`).
+    pub(crate) fn limited_transmit(&mut self, now: Instant, out: &mut impl Output) {
+        let in_flight = self.next - self.una;
+        if in_flight < self.config.max_window
+            && self.next < self.limit
+            && f64::from(in_flight) + 1.0 <= self.cwnd + f64::from(self.duplicates)
+        {
+            debug_assert!(self.duplicates < DUPLICATE_THRESHOLD);
+            self.transmit(self.next, now, out);
+            self.next += 1;
+        }
+    }
+
+    /// Sends what the window allows, at most `burst` packets, if pacing lets it (ns-2 `send_much`).
+    #[inline]
+    pub(crate) fn send_what_the_window_allows(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
+        if self.pacing.is_some() {
+            let window = self.pacing_window();
+            let permit = self.pacing.as_mut().map_or(Permit::All, |pacing| pacing.on_event(window, now));
+            self.send_as_permitted(permit, burst, now, out);
+        } else {
+            self.send_burst(burst, now, out);
+        }
+    }
+
+    fn send_as_permitted(&mut self, permit: Permit, burst: u32, now: Instant, out: &mut impl Output) {
+        let burst = match permit {
+            Permit::All => burst,
+            Permit::Some(packets) => burst.min(packets),
+            Permit::None => return,
+        };
+        let sent = self.send_burst(burst, now, out);
+        let more = self.may_send();
+        let window = self.pacing_window();
+        if let Some(pacing) = &mut self.pacing {
+            pacing.after_burst(window, sent, more, now);
+        }
+    }
+
+    #[inline]
+    fn send_burst(&mut self, burst: u32, now: Instant, out: &mut impl Output) -> u32 {
+        let mut sent = 0;
+        while sent < burst && self.may_send() {
+            self.transmit(self.next, now, out);
+            self.next += 1;
+            sent += 1;
+        }
+        sent
+    }
+
+    #[inline]
+    fn may_send(&self) -> bool {
+        let window = (self.cwnd as u32 + self.inflation).min(self.config.max_window);
+        self.next - self.una < window && self.next < self.limit
+    }
+
+    /// Puts packet `seq` on the wire (ns-2 `output`).
+    #[inline]
+    pub(crate) fn transmit(&mut self, seq: u32, now: Instant, out: &mut impl Output) {
+        let nothing_outstanding = self.una == self.end;
+        let retransmission = seq < self.end;
+        let bytes = match self.config.syn {
+            Some(syn) if seq == 0 => syn,
+            _ => self.config.data_bytes(),
+        };
+        out.send(Segment { seq, bytes, retransmission });
+        self.counters.sent += 1;
+        if retransmission {
+            self.counters.retransmits += 1;
+        } else {
+            self.end = seq + 1;
+            self.rtt.on_first_transmission(seq, now);
+        }
+        if let Some(pacing) = &mut self.pacing {
+            pacing.on_sent(now);
+        }
+        if nothing_outstanding || self.retransmission_at.is_none() {
+            self.restart_timer(now);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn restart_timer(&mut self, now: Instant) {
+        self.retransmission_at = Some(now + self.rtt.timeout(&self.config));
+    }
+
+    pub(crate) fn restart_timer_and_stop_timing(&mut self, now: Instant) {
+        self.restart_timer(now);
+        self.rtt.stop_timing();
+    }
+
+    fn pacing_window(&self) -> Window {
+        Window {
+            cwnd: self.cwnd,
+            ssthresh: f64::from(self.ssthresh),
+            in_flight: f64::from(self.next.saturating_sub(self.una)),
+            recovering: self.una <= self.recover,
+            packet: self.config.data_bytes(),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The two forms of the drop-tail queue agree, and each rule admits what it says.
+
+use paceline_core::queue::{Booking, Counts, DropTail, Limit, QueueSpec};
+use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
+use proptest::prelude::*;
+
+#[derive(Debug, Clone, PartialEq)]
+struct Numbered {
+    number: usize,
+    bytes: u32,
+}
+
+impl Packet for Numbered {
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+}
+
+/// Start and finish of each packet, `None` if it was refused.
+type Fates = Vec<Option<(Instant, Instant)>>;
+
+fn closed(spec: &QueueSpec, rate: Rate, arrivals: &[(u64, u32)]) -> (Fates, Vec<(u64, u64)>) {
+    let mut queue = DropTail::closed_form(spec, rate).expect("not drop-front");
+    let mut waiting = Vec::new();
+    let fates = arrivals.iter().map(|&(at, bytes)| {
+        let now = Instant::from_nanos(at);
+        waiting.extend(queue.waiting_bytes(now).zip(queue.waiting_packets(now)));
+        queue.admit(bytes, now).map(|departure| (departure.start, departure.finish))
+    });
+    let fates = fates.collect();
+    (fates, waiting)
+}
+
+fn stepped(spec: &QueueSpec, rate: Rate, arrivals: &[(u64, u32)], eager: bool) -> (Fates, Vec<(u64, u64)>) {
+    let mut queue = DropTail::new(spec, rate);
+    let mut fates: Fates = vec![None; arrivals.len()];
+    let mut waiting = Vec::new();
+    for (number, &(at, bytes)) in arrivals.iter().enumerate() {
+        let now = Instant::from_nanos(at);
+        // A lazy driver leaves the departures of this very instant for later: it must make no difference.
+        serve(&mut queue, &mut fates, |wakeup| wakeup < now || (eager && wakeup == now));
+        waiting.push((queue.waiting_bytes(now), queue.waiting_packets(now)));
+        match queue.enqueue(Numbered { number, bytes }, now) {
+            Verdict::Queued => {}
+            Verdict::Refused(packet) => assert_eq!(packet, Numbered { number, bytes }),
+            Verdict::Displaced(_) => panic!("not drop-front"),
+        }
+    }
+    serve(&mut queue, &mut fates, |_| true);
+    (fates, waiting)
+}
+
+fn serve(queue: &mut DropTail<Numbered>, fates: &mut Fates, due: impl Fn(Instant) -> bool) {
+    while let Some(wakeup) = queue.next_wakeup().filter(|wakeup| due(*wakeup)) {
+        let packet = queue.dequeue(wakeup).expect("due at its wake-up");
+        fates[packet.number] = Some((wakeup, queue.wire().free_at()));
+    }
+}
+
+fn arrivals() -> impl Strategy<Value = Vec<(u64, u32)>> {
+    let gap = prop_oneof![Just(0u64), 0..2_000u64, Just(1_000), 0..100_000u64];
+    let bytes = prop_oneof![Just(0u32), Just(40), Just(125), Just(1_000), 0..2_000u32, Just(70_000)];
+    prop::collection::vec((gap, bytes), 0..120).prop_map(|mut arrivals| {
+        let mut now = 0;
+        for (at, _) in &mut arrivals {
+            now += *at;
+            *at = now;
+        }
+        arrivals
+    })
+}
+
+fn spec() -> impl Strategy<Value = QueueSpec> {
+    let limit = prop_oneof![
+        (0..10_000u64).prop_map(|bytes| Some(Limit::Bytes(bytes))),
+        (0..12u64).prop_map(|packets| Some(Limit::Packets(packets))),
+    ];
+    let counts = prop::sample::select(Counts::ALL).prop_map(|(_, counts)| counts);
+    (limit, counts).prop_map(|(limit, counts)| QueueSpec { limit, counts, drop_front: false })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn closed_form_is_step_by_step(
+        spec in spec(),
+        arrivals in arrivals(),
+        rate in prop::sample::select(vec![1_000_000u64, 8_000_000, 1_000_000_000, 7_777_777_777, 100_000_000_000_000]),
+    ) {
+        let rate = Rate::from_bits_per_second(rate);
+        let closed_form = closed(&spec, rate, &arrivals);
+        prop_assert_eq!(&closed_form, &stepped(&spec, rate, &arrivals, true));
+        prop_assert_eq!(&closed_form, &stepped(&spec, rate, &arrivals, false));
+        let unlimited = QueueSpec { limit: None, ..spec };
+        let (fates, _) = closed(&unlimited, rate, &arrivals);
+        prop_assert_eq!(fates, stepped(&unlimited, rate, &arrivals, true).0);
+    }
+}
+
+/// How many of 20 simultaneous packets of 1000 B an idle link takes.
+fn taken(limit: Limit, counts: Counts) -> usize {
+    let spec = QueueSpec { limit: Some(limit), counts, drop_front: false };
+    let burst = vec![(5, 1_000); 20];
+    closed(&spec, Rate::from_bits_per_second(1_000_000), &burst).0.iter().flatten().count()
+}
+
+#[test]
+fn what_each_rule_takes() {
+    assert_eq!(taken(Limit::Packets(5), Counts::Waiting), 6);
+    assert_eq!(taken(Limit::Packets(5), Counts::WaitingAndService), 5);
+    assert_eq!(taken(Limit::Packets(5), Counts::Ns2), 5); // four wait, one is served
+    assert_eq!(taken(Limit::Bytes(5_000), Counts::Waiting), 6);
+    assert_eq!(taken(Limit::Bytes(5_000), Counts::WaitingAndService), 5);
+    assert_eq!(taken(Limit::Bytes(5_000), Counts::Ns2), 5);
+    assert_eq!(taken(Limit::Bytes(5_001), Counts::Ns2), 6);
+    // Nothing may wait: an idle link takes a packet, or not.
+    assert_eq!(taken(Limit::Packets(0), Counts::Waiting), 1);
+    assert_eq!(taken(Limit::Packets(0), Counts::WaitingAndService), 0);
+    assert_eq!(taken(Limit::Packets(1), Counts::Ns2), 0);
+}
+
+#[test]
+fn the_papers_5_kb_hold_four_data_packets() {
+    // ns-2's packets of 1000 B payload and 40 B header: four wait and one is served.
+    let spec = QueueSpec { limit: Some(Limit::Bytes(5_000)), counts: Counts::Ns2, drop_front: false };
+    let (fates, _) = closed(&spec, Rate::from_bits_per_second(100_000_000), &[(0, 1_040); 20]);
+    assert_eq!(fates.iter().flatten().count(), 5);
+}
+
+#[test]
+fn departures_precede_arrivals() {
+    let spec = QueueSpec { limit: Some(Limit::Packets(1)), counts: Counts::WaitingAndService, drop_front: false };
+    let rate = Rate::from_bits_per_second(8_000_000); // 1000 B take 1 ms
+    let (fates, _) = closed(&spec, rate, &[(0, 1_000), (999_999, 1_000), (1_000_000, 1_000)]);
+    assert_eq!(fates.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);
+}
+
+#[test]
+fn drop_front_displaces_the_oldest_that_waits() {
+    let spec = QueueSpec { limit: Some(Limit::Packets(2)), counts: Counts::Waiting, drop_front: true };
+    let mut queue = DropTail::new(&spec, Rate::from_bits_per_second(8_000_000));
+    let packet = |number| Numbered { number, bytes: 1_000 };
+    assert!(matches!(queue.enqueue(packet(0), Instant::ZERO), Verdict::Queued));
+    assert_eq!(queue.dequeue(Instant::ZERO), Some(packet(0)));
+    assert!(matches!(queue.enqueue(packet(1), Instant::ZERO), Verdict::Queued));
+    assert!(matches!(queue.enqueue(packet(2), Instant::ZERO), Verdict::Queued));
+    assert_eq!(queue.enqueue(packet(3), Instant::ZERO), Verdict::Displaced(packet(1)));
+    let finish = queue.wire().free_at();
+    assert_eq!(queue.dequeue(finish), Some(packet(2)));
+    // One that would have to displace two is refused.
+    let spec = QueueSpec { limit: Some(Limit::Bytes(2_000)), ..spec };
+    let mut queue = DropTail::new(&spec, Rate::from_bits_per_second(8_000_000));
+    for number in 0..3 {
+        assert!(matches!(queue.enqueue(packet(number), Instant::ZERO), Verdict::Queued));
+    }
+    let large = Numbered { number: 3, bytes: 2_000 };
+    assert_eq!(queue.enqueue(large.clone(), Instant::ZERO), Verdict::Refused(large));
+    assert!(DropTail::<Booking>::closed_form(&spec, Rate::from_bits_per_second(1)).is_none());
+}
+
+#[test]
+fn the_end_of_time_is_no_trouble() {
+    let end = Instant::MAX.as_nanos();
+    for counts in Counts::ALL.iter().map(|(_, counts)| *counts) {
+        let spec = QueueSpec { limit: Some(Limit::Bytes(u64::MAX)), counts, drop_front: false };
+        let arrivals = [(0, u32::MAX), (end - 1, u32::MAX), (end, 0), (end, u32::MAX), (end, 1)];
+        for rate in [1, 100_000_000_000_000, u64::MAX] {
+            let rate = Rate::from_bits_per_second(rate);
+            assert_eq!(closed(&spec, rate, &arrivals).0, stepped(&spec, rate, &arrivals, true).0);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The parser of quantities: exact, reversible, and clear about what is wrong.
+
+use paceline_core::units::parse::{self, BufferSize, QuantityError, Range};
+use paceline_core::{Bytes, Rate, Span};
+use proptest::prelude::*;
+
+#[test]
+fn numbers_are_exact() {
+    let rate = |text| parse::rate(text).map(Rate::bits_per_second);
+    assert_eq!(rate("0.1 Gbit/s"), Ok(100_000_000));
+    assert_eq!(rate("100Mbit/s"), Ok(100_000_000));
+    assert_eq!(rate("  2.3 kbit/s "), Ok(2_300));
+    assert_eq!(rate("1e3 bit/s"), Ok(1_000));
+    assert_eq!(rate("100 Tbit/s"), Ok(100_000_000_000_000));
+    assert_eq!(rate("33.333333333333336 Mbit/s"), Ok(33_333_333));
+    assert_eq!(rate("18446744073709551615 bit/s"), Ok(u64::MAX));
+    assert_eq!(rate("18446744.073709551615 Tbit/s"), Ok(u64::MAX));
+
+    let span = |text: &str| parse::span(text).map(Span::as_nanos);
+    assert_eq!(span("1.5 ms"), Ok(1_500_000));
+    assert_eq!(span("2 min"), Ok(120_000_000_000));
+    assert_eq!(span("0.7 \u{b5}s"), Ok(700));
+    assert_eq!(span("0.7 \u{3bc}s"), Ok(700));
+    assert_eq!(span("0.0000000005 s"), Ok(1)); // half a nanosecond is rounded up
+    assert_eq!(span("0.00000000049999999999999999999999999999999999 s"), Ok(0));
+    assert_eq!(span("0 s"), Ok(0));
+    assert_eq!(span("1e-99999999999 s"), Ok(0));
+    assert_eq!(span(&format!("0.{}1 s", "0".repeat(500))), Ok(0));
+    assert_eq!(span(&format!("{}7 s", "0".repeat(500))), Ok(7_000_000_000));
+
+    let bytes = |text| parse::bytes(text).map(Bytes::count);
+    assert_eq!(bytes("5 KB"), Ok(5_000));
+    assert_eq!(bytes("1.5 KiB"), Ok(1_536));
+    assert_eq!(bytes("0.0009765625 MiB"), Ok(1_024));
+
+    assert_eq!(parse::buffer("5 packets"), Ok(BufferSize::Packets(5)));
+    assert_eq!(parse::buffer("1 packet"), Ok(BufferSize::Packets(1)));
+    assert_eq!(parse::buffer("0.1 BDP"), Ok(BufferSize::Bdp(0.1)));
+    assert_eq!(parse::buffer("10 KB"), Ok(BufferSize::Bytes(Bytes::new(10_000))));
+    assert_eq!(parse::buffer("0 packets"), Ok(BufferSize::Packets(0)));
+}
+
+#[test]
+fn ranges() {
+    let low_high = |text| parse::range::<Span>(text).map(|range| (range.low.as_nanos(), range.high.as_nanos()));
+    assert_eq!(low_high("5 ms .. 15 ms"), Ok((5_000_000, 15_000_000)));
+    assert_eq!(low_high("1.5us..2ms"), Ok((1_500, 2_000_000)));
+    assert_eq!(low_high("10 ms"), Ok((10_000_000, 10_000_000)));
+    let error = |text| parse::range::<BufferSize>(text).expect_err("refused").to_string();
+    let order = "is not a range; write the lesser value first, both in units of one kind";
+    assert_eq!(error("2 packets .. 1 packet"), format!("\"2 packets .. 1 packet\" {order}"));
+    assert_eq!(error("1 packet .. 2 KB"), format!("\"1 packet .. 2 KB\" {order}"));
+    assert_eq!(error("1 .. 2 KB"), "\"1\" has no unit; write for example \"1 KB\" or \"1 packets\"");
+}
+
+#[test]
+fn errors_say_what_to_write() {
+    fn message<T: std::fmt::Debug>(parsed: Result<T, QuantityError>) -> String {
+        parsed.expect_err("refused").to_string()
+    }
+    assert_eq!(
+        message(parse::buffer("5")),
+        "\"5\" has no unit; write for example \"5 KB\" or \"5 packets\""
+    );
+    assert_eq!(
+        message(parse::rate("10 ms")),
+        "\"10 ms\" is a time, not a rate; write for example \"100 Mbit/s\""
+    );
+    assert_eq!(
+        message(parse::bytes("5 packets")),
+        "\"5 packets\" is a number of packets, not an amount of data; write for example \"5 KB\""
+    );
+    assert_eq!(
+        message(parse::rate("100 Mbps")),
+        "\"100 Mbps\" has an unknown unit \"Mbps\"; did you mean \"Mbit/s\"?"
+    );
+    assert_eq!(message(parse::bytes("5 kB")), "\"5 kB\" has an unknown unit \"kB\"; did you mean \"KB\"?");
+    assert_eq!(
+        message(parse::span("5 fortnights")),
+        "\"5 fortnights\" has an unknown unit \"fortnights\"; write for example \"10 ms\""
+    );
+    assert_eq!(message(parse::span("-5 ms")), "\"-5 ms\" is negative; write a number that is not below 0");
+    assert_eq!(message(parse::rate("0 Mbit/s")), "\"0 Mbit/s\" is no rate at all; write at least \"1 bit/s\"");
+    assert_eq!(
+        message(parse::rate("nan Mbit/s")),
+        "\"nan Mbit/s\" does not begin with a number; write for example \"100 Mbit/s\""
+    );
+    assert_eq!(message(parse::span("")), "\"\" does not begin with a number; write for example \"10 ms\"");
+    let too_large = "is too large: it does not fit in 64 bits of the smallest unit";
+    assert_eq!(message(parse::rate("1e30 bit/s")), format!("\"1e30 bit/s\" {too_large}"));
+    assert_eq!(
+        message(parse::rate("18446744073709551615.5 bit/s")),
+        format!("\"18446744073709551615.5 bit/s\" {too_large}")
+    );
+    assert_eq!(message(parse::buffer("1e999 BDP")), format!("\"1e999 BDP\" {too_large}"));
+    assert_eq!(
+        message(parse::bytes("0.5 B")),
+        "\"0.5 B\" is not a whole number of bytes; write one that is"
+    );
+    assert_eq!(
+        message(parse::buffer("2.5 packets")),
+        "\"2.5 packets\" is not a whole number of packets; write one that is"
+    );
+}
+
+proptest! {
+    #[test]
+    fn what_is_displayed_parses_back(number in any::<u64>(), shift in 0u32..64, multiple in 0.0..1e6f64) {
+        let number = number >> shift;
+        let rate = Rate::from_bits_per_second(number);
+        prop_assert_eq!(parse::rate(&rate.to_string()), Ok(rate));
+        let span = Span::from_nanos(number);
+        prop_assert_eq!(parse::span(&span.to_string()), Ok(span));
+        let bytes = Bytes::new(number);
+        prop_assert_eq!(parse::bytes(&bytes.to_string()), Ok(bytes));
+        for buffer in [BufferSize::Bytes(bytes), BufferSize::Packets(number), BufferSize::Bdp(multiple)] {
+            prop_assert_eq!(parse::buffer(&buffer.to_string()), Ok(buffer));
+        }
+        let range = Range { low: span, high: Span::from_nanos(number.saturating_add(number / 3)) };
+        prop_assert_eq!(parse::range(&range.to_string()), Ok(range));
+    }
+
+    #[test]
+    fn whole_and_thousandths_agree(thousandths in 0u64..10_000_000_000) {
+        let text = format!("{}.{:03} Mbit/s", thousandths / 1_000, thousandths % 1_000);
+        let whole = format!("{thousandths} kbit/s");
+        prop_assert_eq!(parse::rate(&text).ok(), parse::rate(&whole).ok());
+    }
+
+    #[test]
+    fn no_text_panics(text in "\\PC{0,30}") {
+        let _ = (parse::rate(&text), parse::span(&text), parse::bytes(&text), parse::buffer(&text));
+    }
+
+    #[test]
+    fn no_near_quantity_panics(text in "[-+0-9.eE ]{0,12} ?(bit/s|Tbit/s|ms|min|s|KB|GiB|packets|BDP|\\.\\.)?[0-9a-z ]{0,3}") {
+        for error in [parse::rate(&text).err(), parse::span(&text).err(), parse::buffer(&text).err()] {
+            prop_assert!(error.is_none_or(|error| error.to_string().lines().count() == 1));
+        }
+    }
+}

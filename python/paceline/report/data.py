@@ -131,21 +131,28 @@ class Study:
 
     def series_name(self, setting: Setting) -> str:
         parts = [
-            method_words(text) if path == "pacing" else f"{path_words(path).lower()} {text}"
+            self._pacing_name(text) if path == "pacing" else f"{path_words(path).lower()} {text}"
             for path, text in setting.swept.items()
             if path in self.swept and not (self.axis and path == self.axis.path)
         ]
-        return ", ".join(parts) or (self.own_method if self.swept else setting.label or self.own_method)
+        return ", ".join(parts) or method_words(self.own_pacing)
 
-    @property
-    def own_method(self) -> str:
-        """The method that the scenario itself sets, in words."""
-        pacing = self.scenario.get("pacing")
-        if not isinstance(pacing, dict):
-            return method_words("none")
-        method = str(pacing.get("method", "none"))
-        detail = pacing.get("delay") or pacing.get("rule") or ""
-        return method_words(f"{method} {detail}".strip())
+    def _pacing_name(self, label: str) -> str:
+        """A swept pacing in words; its parameters are left out where they are many and the method says which it is."""
+        method, _, parameters = label.partition(" ")
+        alike = [other for other in self.swept.get("pacing", []) if other.partition(" ")[0] == method]
+        return method_words(method if len(alike) < 2 and parameters.count(" ") > 1 else label)
+
+    @cached_property
+    def own_pacing(self) -> str:
+        """The pacing that the scenario itself sets, as labels are written: `edge 10 ms`."""
+        described = self.description.get("pacing")
+        if isinstance(described, list) and described:
+            return "+".join(str(one) for one in described)
+        pacing = self.scenario.get("pacing", "none")
+        if isinstance(pacing, dict):
+            pacing = f"{pacing.get('method', 'none')} {pacing.get('delay', '')}"
+        return str(pacing).strip() if isinstance(pacing, str) else "other"
 
     @cached_property
     def series(self) -> list[Series]:
@@ -157,7 +164,7 @@ class Study:
             if any(s.name == name for s in found):
                 continue
             method = self.method(setting)
-            preferred = METHODS.index(method) if method in METHODS else 0
+            preferred = METHODS.index(method if method in METHODS else "other")
             slots = [preferred, *range(len(METHODS))]
             slot = next((s for s in slots if s not in taken), len(found) % len(METHODS))
             taken.add(slot)
@@ -166,10 +173,7 @@ class Study:
 
     def method(self, setting: Setting) -> str:
         """The bare name of the pacing method: `edge` of `edge 10 ms`."""
-        text = setting.swept.get("pacing") or setting.swept.get("pacing.method")
-        if text is None:
-            pacing = self.scenario.get("pacing")
-            text = str(pacing.get("method", "none")) if isinstance(pacing, dict) else "none"
+        text = setting.swept.get("pacing") or setting.swept.get("pacing.method") or self.own_pacing
         words = text.split()
         return words[0] if words else "none"
 

@@ -235,8 +235,11 @@ def _queue(study: Study, series: Series, position: str, record: Record) -> Drawi
     most = max(limit or 0.0, float(record.bytes.max()), 1.0) * 1.04
     scale = scale_for("bytes", [most])
     title = series.name if not study.axis else f"{series.name}, {position}"
-    mean_bytes = scale.with_unit(scale.number(float(record.bytes.mean())))
-    busy = plain(float((record.bytes > 0).mean()) * 100, 0)
+    times = record.time_ns / 1e9
+    counted = times >= _warmup(study)
+    measured = record.bytes[counted] if counted.any() else record.bytes
+    mean_bytes = scale.with_unit(scale.number(float(measured.mean())))
+    busy = plain(float((measured > 0).mean()) * 100, 0)
     drawing = Drawing(
         width,
         height,
@@ -250,7 +253,6 @@ def _queue(study: Study, series: Series, position: str, record: Record) -> Drawi
     def y_of(value: float) -> float:
         return bottom - value / most * (bottom - top)
 
-    times = record.time_ns / 1e9
     start, end = float(times[0]), float(times[-1])
 
     def x_of(t: float) -> float:
@@ -266,9 +268,12 @@ def _queue(study: Study, series: Series, position: str, record: Record) -> Drawi
         drawing.path(polyline(high + low[::-1]) + "z", "band")
     mean = [(x_of(t), y_of(float(c.mean()))) for t, c in zip(middles, chunks, strict=True)]
     drawing.path(polyline(mean), "line thin")
+    if start < _warmup(study) < end:
+        warm = x_of(_warmup(study))
+        drawing.line(warm, top, warm, bottom, "limit")
     if limit:
         drawing.line(left, y_of(limit), width, y_of(limit), "limit")
-    _levels(drawing, record, most, y_of(0), y_of(most), (right + 8, width))
+    _levels(drawing, measured, most, y_of(0), y_of(most), (right + 8, width))
     drawing.close()
     drawing.line(left, bottom, width, bottom, "base")
     top_mark = limit or float(record.bytes.max())
@@ -280,10 +285,12 @@ def _queue(study: Study, series: Series, position: str, record: Record) -> Drawi
     return drawing
 
 
-def _levels(drawing: Drawing, record: Record, most: float, bottom: float, top: float, box: tuple[float, float]) -> None:
+def _levels(
+    drawing: Drawing, sizes: npt.NDArray[np.int64], most: float, bottom: float, top: float, box: tuple[float, float]
+) -> None:
     """The share of time at each length, as bars that grow to the right."""
     levels = 20
-    count, _ = np.histogram(record.bytes, bins=levels, range=(0, most))
+    count, _ = np.histogram(sizes, bins=levels, range=(0, most))
     tall = (bottom - top) / levels
     d = ""
     for k in np.flatnonzero(count):
@@ -291,6 +298,12 @@ def _levels(drawing: Drawing, record: Record, most: float, bottom: float, top: f
         y = bottom - (k + 1) * tall
         d += f"M{number(box[0])} {number(y + 0.4)}h{number(long)}v{number(tall - 0.8)}h{number(-long)}z"
     drawing.path(d, "burst")
+
+
+def _warmup(study: Study) -> float:
+    """When statistics start, seconds."""
+    starts = [row.get("window_s.start") for s in study.settings[:1] for row in s.runs.values()]
+    return next((float(v) for v in starts if isinstance(v, int | float)), 0.0)
 
 
 def _limit(study: Study, position: str) -> float | None:

@@ -107,7 +107,7 @@ def _dumbbell(study: Study, network: Mapping[str, Any]) -> Topology:
     nodes = [NodeGroup("senders", True, hosts)]
     if edge:
         nodes.append(NodeGroup("edge routers", False, edges))
-    nodes += [NodeGroup("core", False, 1), NodeGroup("core", False, 1)]
+    nodes += [NodeGroup("core router", False, 1), NodeGroup("core router", False, 1)]
     if edge:
         nodes.append(NodeGroup("edge routers", False, edges))
     nodes.append(NodeGroup("receivers", True, int(network.get("receivers", hosts))))
@@ -129,8 +129,7 @@ def _dumbbell(study: Study, network: Mapping[str, Any]) -> Topology:
 
 def _place_pacers(study: Study, found: Topology) -> None:
     """Writes each method at the cables where it acts; `at` overrides the template's own place."""
-    at = table(study.scenario.get("pacing")).get("at")
-    wanted = [str(a) for a in at] if isinstance(at, list) else [str(at)] if at else []
+    told = _told(study)
     names = {c.name for c in found.cables}
     default = "edge.l" if "edge.l" in names else "access.l"
     for method in dict.fromkeys(study.method(s) for s in study.settings):
@@ -139,11 +138,23 @@ def _place_pacers(study: Study, found: Topology) -> None:
         if method in ("host", "port"):
             found.in_hosts.append(method)
             continue
+        wanted = told.get(method, set())
         for cable in found.cables:
             # `edge.l.3` stands on the cables drawn as `edge.l`
-            here = cable.name in {w.rstrip(".0123456789*") for w in wanted} | set(wanted)
+            here = cable.name in {w.rstrip(".0123456789*") for w in wanted} | wanted
             if here or (not wanted and cable.name == default):
                 cable.paced.append(method)
+
+
+def _told(study: Study) -> dict[str, set[str]]:
+    """The links that each method is told to act on, by the scenario's own pacing or by the sweep."""
+    own, sweep = study.scenario.get("pacing"), table(study.scenario.get("sweep")).get("pacing")
+    told: dict[str, set[str]] = {}
+    for entry in [table(own), *tables(own), *tables(sweep)]:
+        at = entry.get("at")
+        if at:
+            told[str(entry.get("method"))] = {str(a) for a in at} if isinstance(at, list) else {str(at)}
+    return told
 
 
 def _lines(study: Study, name: str, link: Mapping[str, Any], dumbbell: bool, path: str | None = None) -> list[str]:
@@ -173,7 +184,7 @@ def _range(text: str) -> str:
 
 def _node_words(name: str) -> str:
     words = {"left": "senders", "right": "receivers", "edge.l": "edge routers", "edge.r": "edge routers"}
-    return words.get(name, "core" if name in ("core.l", "core.r") else name)
+    return words.get(name, "core router" if name in ("core.l", "core.r") else name)
 
 
 def _count(entry: Mapping[str, Any]) -> int:

@@ -69,9 +69,12 @@ def facts(study: Study) -> list[tuple[str, str]]:
 
 def pacing(study: Study) -> str:
     """The methods compared, and where each acts."""
-    names = list(dict.fromkeys(study.series_name(s) for s in study.settings))
+    labels = list(dict.fromkeys(s.swept.get("pacing", study.own_pacing) for s in study.settings))
+    names = [method_words(label) for label in labels]
     at = table(study.scenario.get("pacing")).get("at")
-    text = f"{len(names)} ways compared: {listed(names)}." if len(names) > 1 else f"{names[0].capitalize()}."
+    text = (
+        f"{len(names)} ways compared: {listed(names)}." if len(names) > 1 else f"{names[0][:1].upper()}{names[0][1:]}."
+    )
     return text + (f" It acts at {listed(at) if isinstance(at, list) else at}." if at else "")
 
 

@@ -1,0 +1,206 @@
+"""Plots of results for notebooks and papers: the report's pictures as Matplotlib figures.
+
+    import paceline as pl
+    from paceline import plot
+
+    results = pl.sweep(scenario, seeds=5)
+    plot.against_buffer(results)
+    plot.raster(results).savefig("raster.pdf")
+
+Every function takes what `paceline.run` and `paceline.sweep` return, or the directory of `paceline run --out`, and
+returns a figure of its own; nothing is shown or saved. Colours and markers are those of the report.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from paceline.report import charts, recordings
+from paceline.report.data import FromMemory, Series, Study, load, study
+from paceline.report.formatting import Scale, scale_for
+from paceline.report.metrics import BY_KEY, Metric
+from paceline.results import Result, Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: What to plot: results in memory, or the directory they were written to.
+Source = Result | Results | str | os.PathLike[str]
+
+#: One colour a slot, as in the report; told apart by eyes of every kind, with the markers.
+COLOURS = ("#5b6470", "#b84a00", "#0a63bd", "#007a64", "#8a3aa3", "#806200", "#b3265e", "#466b1e")
+MARKERS = ("o", "s", "D", "^")
+_QUIET = "#515c68"
+
+
+def against_buffer(
+    source: Source,
+    metrics: tuple[str, ...] = ("throughput", "goodput", "loss"),
+    *,
+    size: tuple[float, float] | None = None,
+) -> Figure:
+    """Means with 95 % intervals over the swept buffer, or whatever quantity was swept, a line a pacing method.
+
+    Args:
+        source: results or their directory.
+        metrics: names as in the report's data: ``throughput``, ``goodput``, ``loss``, ``utilisation``, ``timeouts``,
+            ``jain``, ``queue_mean``, ``queue_p99``, ``delay_mean``, ``delay_p99``, …
+        size: of the figure, inches.
+
+    Raises:
+        ValueError: no quantity was swept, or a metric has another name.
+    """
+    data = _study(source)
+    unknown = [name for name in metrics if name not in BY_KEY]
+    if unknown:
+        raise ValueError(f"no metric is called {unknown[0]}; there are {', '.join(BY_KEY)}")
+    if data.axis is None:
+        raise ValueError("nothing with a unit was swept; sweep a buffer, as network.core.buffer")
+    figure, axes = _figure(len(metrics), size or (4.2 * len(metrics), 3.6))
+    for ax, name in zip(axes, metrics, strict=True):
+        _lines(data, ax, BY_KEY[name])
+    if len(data.series) > 1:
+        axes[-1].legend(frameon=False, fontsize="small")
+    return figure
+
+
+def queue(source: Source, *, size: tuple[float, float] | None = None) -> Figure:
+    """Bytes that wait at the core over time, one panel a setting, of each setting's first seed.
+
+    Raises:
+        ValueError: no queue was recorded.
+    """
+    data = _study(source)
+    links = data.recordings.links("queue")
+    link = data.core if data.core in links else next(iter(links), None)
+    found = []
+    for setting in data.settings if link else []:
+        record = data.recordings.of(setting, "queue", link) if link else None
+        if record is not None:
+            found.append((setting, record))
+    if not found:
+        raise ValueError("no queue was recorded; see [probes] in the scenario")
+    series = {s.name: s for s in data.series}
+    columns = min(len(found), 3)
+    rows = -(-len(found) // columns)
+    figure, axes = _figure(len(found), size or (4.2 * columns, 1.9 * rows), columns=columns)
+    for ax, (setting, record) in zip(axes, found, strict=True):
+        scale = scale_for("bytes", [float(record.bytes.max())])
+        own = series[data.series_name(setting)]
+        ax.plot(record.time_ns / 1e9, record.bytes / scale.divisor, color=_colour(own), linewidth=0.6)
+        ax.set_title(setting.label or own.name, fontsize="small", loc="left")
+        ax.set_ylabel(f"queue, {scale.unit}")
+        ax.set_xlabel("time, s")
+        ax.set_ylim(bottom=0)
+    return figure
+
+
+def raster(source: Source, *, window_s: float | None = None, size: tuple[float, float] | None = None) -> Figure:
+    """A tick for every packet that leaves the first edge link (or the core), a strip a pacing method.
+
+    Args:
+        source: results or their directory.
+        window_s: how much of the record to show, seconds; by default about 260 packets a strip.
+        size: of the figure, inches.
+
+    Raises:
+        ValueError: no departures were recorded.
+    """
+    picture = recordings.raster_of(_study(source))
+    if picture is None:
+        raise ValueError("no departures were recorded; see [probes] in the scenario")
+    length = window_s or recordings.window_s(picture)
+    figure, (ax,) = _figure(1, size or (9.0, 0.62 * len(picture.strips) + 0.7))
+    draw_raster(ax, picture, length)
+    return figure
+
+
+def draw_raster(ax: Axes, picture: recordings.Raster, length_s: float) -> None:
+    """Draws the strips of a raster on axes that are there."""
+    for row, strip in enumerate(picture.strips):
+        shown = strip.times_s[strip.times_s < length_s] * 1e3
+        ax.vlines(shown, row + 0.12, row + 0.88, color=_colour(strip.series), linewidth=0.8)
+    ax.set_yticks([row + 0.5 for row in range(len(picture.strips))], [strip.series.name for strip in picture.strips])
+    for label, strip in zip(ax.get_yticklabels(), picture.strips, strict=True):
+        label.set_color(_colour(strip.series))
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(picture.strips), 0)
+    ax.set_xlim(0, length_s * 1e3)
+    ax.set_xlabel(f"packets leaving {picture.link}: time, ms")
+    ax.spines["left"].set_visible(False)
+    ax.grid(visible=False)
+
+
+def _lines(data: Study, ax: Axes, metric: Metric) -> None:
+    axis = data.axis
+    assert axis is not None
+    everything = [e for s in data.settings if (e := data.estimate(s, metric))]
+    scale = scale_for(metric.kind, [e.mean for e in everything])
+    unit = scale_for(axis.dimension, axis.values.values())
+    for series in data.series:
+        points = [
+            (axis.values[text] / unit.divisor, e)
+            for text in axis.texts
+            if (setting := data.setting(series, text)) and (e := data.estimate(setting, metric))
+        ]
+        ax.errorbar(
+            [x for x, _ in points],
+            [e.mean / scale.divisor for _, e in points],
+            yerr=[(e.half or 0.0) / scale.divisor for _, e in points],
+            label=series.name,
+            color=_colour(series),
+            marker=MARKERS[series.slot % len(MARKERS)],
+            markersize=5,
+            linewidth=1.6,
+            capsize=2.5,
+            elinewidth=1.0,
+        )
+    ax.set_title(_with_unit(metric.title, scale), fontsize="medium", loc="left")
+    ax.set_xlabel(_with_unit(axis.title, unit))
+    if charts.from_zero([e.mean for e in everything]):
+        ax.set_ylim(bottom=0)
+
+
+def _figure(count: int, size: tuple[float, float], *, columns: int | None = None) -> tuple[Figure, list[Any]]:
+    """A figure that belongs to nobody's global state, with `count` axes in our style."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    across = columns or count
+    grid = figure.subplots(-(-count // across), across, squeeze=False)
+    axes = list(np.ravel(grid))
+    for spare in axes[count:]:
+        spare.remove()
+    for ax in axes[:count]:
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.spines[["left", "bottom"]].set_color(_QUIET)
+        ax.tick_params(colors=_QUIET, labelsize="small")
+        ax.grid(axis="y", color="#e6eaee", linewidth=0.8)
+        ax.set_axisbelow(True)
+    return figure, axes[:count]
+
+
+def _study(source: Source) -> Study:
+    if isinstance(source, str | os.PathLike):
+        return load(Path(source))
+    results = Results([source]) if isinstance(source, Result) else source
+    columns = {
+        number: pa.table({name: pa.array(values) for name, values in run.series.items()})
+        for number, run in enumerate(results)
+        if run.series is not None
+    }
+    return study(results.to_arrow().to_pylist(), "", {}, FromMemory(columns))
+
+
+def _colour(series: Series) -> str:
+    return COLOURS[series.slot % len(COLOURS)]
+
+
+def _with_unit(title: str, scale: Scale) -> str:
+    return f"{title}, {scale.unit}" if scale.unit else title

@@ -95,7 +95,7 @@ impl Run {
         let mut number = |name: &str, of: &dyn Fn(usize) -> f64| {
             columns.set_item(name, (0..rows.len()).map(of).collect::<Vec<f64>>().into_pyarray(py))
         };
-        let mean_s = |sum: u128, count: u64| if count == 0 { f64::NAN } else { sum as f64 / count as f64 * 1e-9 };
+        let mean_s = |sum: u64, count: u64| if count == 0 { f64::NAN } else { sum as f64 / count as f64 * 1e-9 };
         number("goodput_bps", &|row| rows[row].goodput_bps)?;
         number("delay_mean_s", &|row| mean_s(rows[row].delay_sum_ns, rows[row].delivered_packets))?;
         number("network_delay_mean_s", &|row| mean_s(rows[row].network_delay_sum_ns, rows[row].received_packets))?;

@@ -127,7 +127,9 @@ impl<'a> Engine<'a> {
                     engine.samples.push(Sample { link: probe.link, every, next: probe.from, to: probe.to });
                 }
                 ProbeKind::Departures => {
-                    engine.links[probe.link as usize].extra().record = Some((probe.from, probe.to));
+                    if let Some(fitted) = &mut engine.links[probe.link as usize].fitted {
+                        fitted.record = Some((probe.from, probe.to));
+                    }
                 }
             }
         }
@@ -187,7 +189,7 @@ impl<'a> Engine<'a> {
         for flow in &mut self.flows {
             flow.at_warmup = flow.snapshot();
         }
-        self.links_at_warmup = self.links.iter().map(|link| output::mark(link, self.now)).collect();
+        self.links_at_warmup = self.links.iter().map(|link| LinkMark::of(link, self.now)).collect();
     }
 
     /// Where every packet is, now.
@@ -195,7 +197,7 @@ impl<'a> Engine<'a> {
         let travelling = self.calendar.iter().filter(|event| event.carries_packet()).count() as u64;
         let held: u64 = self.links.iter().map(Link::held_packets).sum();
         let queued: u64 = self.ports.iter().flatten().map(|port| port.held_packets()).sum();
-        let dropped = self.links.iter().map(|link| link.counters.dropped).sum();
+        let dropped = self.links.iter().flat_map(|link| &link.fitted).map(|link| link.counters.dropped).sum();
         Census { dropped, in_flight: travelling + held + queued, ..self.census }
     }
 
@@ -248,6 +250,9 @@ impl<'a> Engine<'a> {
                 tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
             }
         }
+        if let Fate::Dropped { packet, .. } = &fate {
+            self.flows[packet.flow as usize].on_drop(packet);
+        }
         if held {
             self.pump(place);
         }
@@ -259,8 +264,8 @@ impl<'a> Engine<'a> {
         if let Some(tracer) = &mut self.tracer {
             tracer.dequeue(place, &packet, passage.start, self.now);
         }
-        if let Some(extra) = self.links[place as usize].extra.as_deref()
-            && let Some((from, to)) = extra.record
+        if let Some(fitted) = &self.links[place as usize].fitted
+            && let Some((from, to)) = fitted.record
             && from <= passage.start
             && passage.start < to
         {
@@ -283,26 +288,26 @@ impl<'a> Engine<'a> {
             match passage {
                 Some(passage) => self.pass(place, packet, passage),
                 None => {
+                    self.flows[packet.flow as usize].on_drop(&packet);
                     if let Some(tracer) = &mut self.tracer {
                         tracer.now(TraceEvent::Drop, place, &packet, f64::NAN, self.now);
                     }
                 }
             }
         }
-        let link = &mut self.links[place as usize];
+        let Some(link) = &mut self.links[place as usize].fitted else { return };
         let Some(at) = link.next_wakeup() else { return };
         let at = at.max(self.now);
-        let extra = link.extra();
-        if extra.wakeup_at.is_none_or(|scheduled| at < scheduled) {
-            extra.wakeup_at = Some(at);
+        if link.wakeup_at.is_none_or(|scheduled| at < scheduled) {
+            link.wakeup_at = Some(at);
             self.calendar.push(Event::of_flow(at, place, Kind::LinkWakeup, 0));
         }
     }
 
     fn on_wakeup(&mut self, place: u32, at: Instant) {
-        let extra = self.links[place as usize].extra();
-        if extra.wakeup_at == Some(at) {
-            extra.wakeup_at = None;
+        let Some(link) = &mut self.links[place as usize].fitted else { return };
+        if link.wakeup_at == Some(at) {
+            link.wakeup_at = None;
             self.pump(place);
         }
     }
@@ -323,13 +328,19 @@ impl<'a> Engine<'a> {
             Source::Tcp(tcp) => {
                 let before = tcp.receiver.next();
                 let delivered = tcp.receiver.on_data(packet.seq);
-                if counting && packet.seq >= tcp.syn {
+                if delivered != 1 || !tcp.late.is_empty() {
+                    tcp.late.on_arrival(&packet, before);
+                }
+                if packet.seq >= tcp.syn && counting {
                     flow.delays.received += 1;
-                    flow.delays.network_ns += u128::from(network_delay.as_nanos());
-                    for seq in before.max(tcp.syn)..before + delivered {
-                        let delay = self.now.since(tcp.first_sent.get(seq));
+                    flow.delays.network_ns += network_delay.as_nanos();
+                }
+                for seq in before..before + delivered {
+                    let first_sent = tcp.late.take(seq).map_or(packet.sent, |first| first.min(packet.sent));
+                    if counting && seq >= tcp.syn {
+                        let delay = self.now.since(first_sent);
                         flow.delays.delivered += 1;
-                        flow.delays.delay_ns += u128::from(delay.as_nanos());
+                        flow.delays.delay_ns += delay.as_nanos();
                         self.delays[paced].record(delay);
                     }
                 }
@@ -348,8 +359,8 @@ impl<'a> Engine<'a> {
                 if counting {
                     flow.delays.received += 1;
                     flow.delays.delivered += 1;
-                    flow.delays.network_ns += u128::from(network_delay.as_nanos());
-                    flow.delays.delay_ns += u128::from(network_delay.as_nanos());
+                    flow.delays.network_ns += network_delay.as_nanos();
+                    flow.delays.delay_ns += network_delay.as_nanos();
                     self.delays[paced].record(network_delay);
                 }
             }
@@ -427,9 +438,6 @@ impl<'a> Engine<'a> {
         for index in 0..self.segments.0.len() {
             let segment = self.segments.0[index];
             if let Source::Tcp(tcp) = &mut self.flows[flow as usize].source {
-                if !segment.retransmission {
-                    tcp.first_sent.set(segment.seq, tcp.receiver.next(), self.now);
-                }
                 if tcp.first_data.is_none() && segment.seq >= tcp.syn {
                     tcp.first_data = Some(self.now);
                 }
@@ -516,8 +524,8 @@ impl<'a> Engine<'a> {
     fn sample_before(&mut self, time: Instant) {
         for sample in &mut self.samples {
             while sample.next < time && sample.next < sample.to {
-                let meter = self.links[sample.link as usize].extra().meter.as_mut();
-                let bytes = meter.map_or(0, |meter| meter.level(sample.next));
+                let link = self.links[sample.link as usize].fitted.as_mut();
+                let bytes = link.and_then(|link| link.meter.as_mut()).map_or(0, |meter| meter.level(sample.next));
                 let (link, time_ns) = (sample.link, sample.next.as_nanos());
                 self.series.push(SeriesRow { link, kind: SeriesKind::Queue, time_ns, flow: u32::MAX, bytes });
                 sample.next += sample.every;
@@ -528,16 +536,15 @@ impl<'a> Engine<'a> {
 
 /// The links of a network, with meters where results or probes ask for them.
 fn links_of(network: &Network) -> Vec<Link> {
-    let mut links: Vec<Link> = Vec::with_capacity(network.links.len());
-    for (id, spec) in network.links.iter().enumerate() {
-        let losses = network.drops.iter().filter(|drop| drop.link as usize == id);
-        let losses = losses.map(|drop| (drop.flow, drop.rule.clone())).collect();
-        let mut link = Link::new(spec, spec.rate, losses, network.seed, network.flows.len());
-        let probed = network.probes.iter().any(|probe| probe.link as usize == id);
-        if spec.reported || probed {
-            link.extra().meter = Meter::new(Instant::ZERO + network.warmup);
-        }
-        links.push(link);
+    let mut losses = vec![Vec::new(); network.links.len()];
+    for drop in &network.drops {
+        losses[drop.link as usize].push((drop.flow, drop.rule.clone()));
     }
-    links
+    let mut metered: Vec<bool> = network.links.iter().map(|link| link.reported).collect();
+    for probe in &network.probes {
+        metered[probe.link as usize] = true;
+    }
+    let (warmup, flows) = (Instant::ZERO + network.warmup, network.flows.len());
+    let links = network.links.iter().zip(losses).zip(metered);
+    links.map(|((spec, losses), metered)| Link::new(spec, losses, metered, warmup, network.seed, flows)).collect()
 }

@@ -2,6 +2,7 @@
 
 use crate::chance::Stream;
 use crate::network::{FlowKind, FlowSpec};
+use crate::packet::Packet;
 use paceline_core::{Instant, Rate, Span, Wire};
 use paceline_tcp::{Config, Counters, Receiver, Sender};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(crate) enum Source {
 pub(crate) struct Tcp {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    pub(crate) first_sent: FirstSent,
+    pub(crate) late: Late,
     pub(crate) ack_bytes: u16,
     /// Packets without payload at the start: 1 with a SYN.
     pub(crate) syn: u32,
@@ -75,15 +76,15 @@ pub(crate) struct DelaySums {
     /// Packets delivered in order.
     pub(crate) delivered: u64,
     /// First transmission to in-order delivery.
-    pub(crate) delay_ns: u128,
+    pub(crate) delay_ns: u64,
     /// Packets received.
     pub(crate) received: u64,
     /// Last transmission to arrival.
-    pub(crate) network_ns: u128,
+    pub(crate) network_ns: u64,
 }
 
 impl Flow {
-    /// `port_paced`: the host's gap spaces its packets.
+    /// A flow that has not started; `configs` holds the settings met so far, which flows share.
     pub(crate) fn new(spec: &FlowSpec, configs: &mut Vec<Arc<Config>>, seed: u64) -> Self {
         let source = match &spec.kind {
             FlowKind::Bulk { tcp, packets } => {
@@ -97,7 +98,7 @@ impl Flow {
                     syn: u32::from(config.syn.is_some()),
                     sender: Sender::new(config, *packets, phase, jitter_seed),
                     receiver: Receiver::new(),
-                    first_sent: FirstSent::default(),
+                    late: Late::default(),
                     retransmission_event: Instant::MAX,
                     pacing_event: Instant::MAX,
                     port_rate: 0,
@@ -134,6 +135,16 @@ impl Flow {
         }
     }
 
+    /// A link dropped a packet of this flow.
+    pub(crate) fn on_drop(&mut self, packet: &Packet) {
+        if let Source::Tcp(tcp) = &mut self.source
+            && !packet.is_ack
+            && packet.seq >= tcp.receiver.next()
+        {
+            tcp.late.note(packet.seq, packet.sent);
+        }
+    }
+
     /// Congestion window, packets; NaN where there is none.
     pub(crate) fn cwnd(&self) -> f64 {
         match &self.source {
@@ -166,40 +177,40 @@ fn shared(configs: &mut Vec<Arc<Config>>, config: &Config) -> Arc<Config> {
     Arc::clone(&configs[configs.len() - 1])
 }
 
-/// When each packet between the receiver's edge and the sender's was first sent: a ring.
+/// First transmissions of packets that come late: those that a link dropped, and those that wait behind a gap.
+///
+/// Any other packet is delivered the moment it arrives, and says itself when it was sent.
 #[derive(Debug, Default)]
-pub(crate) struct FirstSent {
-    ring: Vec<u64>,
-}
+pub(crate) struct Late(Vec<(u32, Instant)>);
 
-impl FirstSent {
-    /// Packet `seq` is sent for the first time; the receiver waits for `next`.
+impl Late {
     #[inline]
-    pub(crate) fn set(&mut self, seq: u32, next: u32, now: Instant) {
-        let needed = (seq.saturating_sub(next)) as usize + 1;
-        if needed > self.ring.len() {
-            self.grow(seq, next, needed);
-        }
-        let position = seq as usize & (self.ring.len() - 1);
-        self.ring[position] = now.as_nanos();
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
-    /// When packet `seq`, which is being delivered, was first sent.
-    #[inline]
-    pub(crate) fn get(&self, seq: u32) -> Instant {
-        Instant::from_nanos(self.ring[seq as usize & (self.ring.len() - 1)])
+    /// A packet was dropped, or arrived beyond a gap.
+    pub(crate) fn note(&mut self, seq: u32, sent: Instant) {
+        match self.0.iter_mut().find(|(late, _)| *late == seq) {
+            Some((_, first)) => *first = sent.min(*first),
+            None => self.0.push((seq, sent)),
+        }
     }
 
-    #[cold]
-    fn grow(&mut self, seq: u32, next: u32, needed: usize) {
-        let old = std::mem::take(&mut self.ring);
-        self.ring = vec![0; needed.next_power_of_two().max(8)];
-        if !old.is_empty() {
-            let oldest = next.max(seq.saturating_sub(old.len() as u32));
-            for held in oldest..seq {
-                let position = held as usize & (self.ring.len() - 1);
-                self.ring[position] = old[held as usize & (old.len() - 1)];
-            }
+    /// A packet arrives where `next` was waited for: it waits if it lies beyond.
+    pub(crate) fn on_arrival(&mut self, packet: &Packet, next: u32) {
+        if packet.seq > next {
+            self.note(packet.seq, packet.sent);
         }
+    }
+
+    /// Packet `seq` is delivered: when it was first sent, if it comes late.
+    #[inline]
+    pub(crate) fn take(&mut self, seq: u32) -> Option<Instant> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let position = self.0.iter().position(|(late, _)| *late == seq)?;
+        Some(self.0.swap_remove(position).1)
     }
 }

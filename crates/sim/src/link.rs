@@ -1,8 +1,10 @@
 //! A link: forced losses, then the pacer, then the buffer, then the wire, then propagation.
 //!
-//! *Idea.* A plain FIFO tells at the arrival when the packet will have left ([`DropTail::admit`]): one event a hop. A pacer,
-//! or a queue that drops at its front, works step by step: the engine then calls [`Link::pump`] at the link's wake-ups.
-//! Everything that most links lack (pacer, meter, forced losses, probes) lies in a box of its own.
+//! *Idea.* A plain FIFO tells at the arrival when the packet will have left: one event a hop. A pacer, or a queue that
+//! drops at its front, works step by step: the engine then calls [`Link::pump`] at the link's wake-ups.
+//!
+//! Most links of a large network are access links that refuse nothing and that nobody asks about. Such a link is a wire and
+//! a delay, one cache line; whatever else a link may have lies in a box ([`Fitted`]).
 
 use crate::chance::Stream;
 use crate::meter::Meter;
@@ -10,23 +12,25 @@ use crate::network::{DropRule, FlowId, LinkSpec};
 use crate::packet::Packet;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Booking, DropTail};
-use paceline_core::{Instant, Rate, Span, Stage, Verdict};
+use paceline_core::{Instant, Span, Stage, Verdict, Wire};
 
 /// One link in one direction, at work.
 #[derive(Debug)]
 pub(crate) struct Link {
-    buffer: Buffer,
+    /// The wire of a link without a box; else the buffer's wire is the one that counts.
+    wire: Wire,
     delay: Span,
-    pub(crate) counters: LinkCounters,
-    pub(crate) extra: Option<Box<Extra>>,
+    pub(crate) fitted: Option<Box<Fitted>>,
 }
 
-/// What most links lack.
-#[derive(Debug, Default)]
-pub(crate) struct Extra {
+/// A link that has a limited buffer, a pacer, forced losses, a meter, or a probe.
+#[derive(Debug)]
+pub(crate) struct Fitted {
+    buffer: Buffer,
     pacer: Option<Pacer<Packet>>,
-    pub(crate) meter: Option<Meter>,
     losses: Vec<Loss>,
+    pub(crate) counters: LinkCounters,
+    pub(crate) meter: Option<Meter>,
     /// The wake-up event that counts; events of other times are stale.
     pub(crate) wakeup_at: Option<Instant>,
     /// Departures are recorded from, until.
@@ -88,81 +92,97 @@ enum LossRule {
 }
 
 impl Link {
-    pub(crate) fn new(spec: &LinkSpec, rate: Rate, losses: Vec<(Option<FlowId>, DropRule)>, seed: u64, flows: usize) -> Self {
-        let buffer = match DropTail::closed_form(&spec.buffer, rate) {
-            Some(closed) => Buffer::Closed(closed),
-            None => Buffer::Stepwise(Box::new(DropTail::new(&spec.buffer, rate))),
-        };
-        let mut extra = Extra {
-            pacer: spec.pacer.as_ref().map(|pacer| Pacer::new(pacer, rate)),
-            ..Extra::default()
-        };
-        for (number, (flow, rule)) in losses.into_iter().enumerate() {
-            let rule = match rule {
-                DropRule::Arrivals(numbers) => LossRule::Arrivals { numbers, seen: vec![0; flows] },
-                DropRule::Probability(probability) => {
-                    let draws = Stream::new(seed, &format!("{}:loss {number}", spec.name));
-                    LossRule::Probability { probability, draws }
-                }
+    /// `metered`: results or probes ask for what this link does.
+    pub(crate) fn new(
+        spec: &LinkSpec,
+        losses: Vec<(Option<FlowId>, DropRule)>,
+        metered: bool,
+        warmup: Instant,
+        seed: u64,
+        flows: usize,
+    ) -> Self {
+        let plain = spec.pacer.is_none() && spec.buffer.limit.is_none() && losses.is_empty() && !metered;
+        let fitted = (!plain).then(|| {
+            let buffer = match DropTail::closed_form(&spec.buffer, spec.rate) {
+                Some(closed) => Buffer::Closed(closed),
+                None => Buffer::Stepwise(Box::new(DropTail::new(&spec.buffer, spec.rate))),
             };
-            extra.losses.push(Loss { flow, rule });
-        }
-        let stepwise = matches!(buffer, Buffer::Stepwise(_));
-        let is_plain = !stepwise && extra.pacer.is_none() && extra.losses.is_empty();
-        let extra = (!is_plain).then(|| Box::new(extra));
-        Link { buffer, delay: spec.delay, counters: LinkCounters::default(), extra }
-    }
-
-    /// The box for what most links lack, made if it is not there.
-    pub(crate) fn extra(&mut self) -> &mut Extra {
-        self.extra.get_or_insert_default()
+            let losses = losses.into_iter().enumerate();
+            Box::new(Fitted {
+                buffer,
+                pacer: spec.pacer.as_ref().map(|pacer| Pacer::new(pacer, spec.rate)),
+                losses: losses.map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows)).collect(),
+                counters: LinkCounters::default(),
+                meter: if metered { Meter::new(warmup) } else { None },
+                wakeup_at: None,
+                record: None,
+            })
+        });
+        Link { wire: Wire::new(spec.rate), delay: spec.delay, fitted }
     }
 
     /// A packet reaches the link.
     #[inline]
     pub(crate) fn offer(&mut self, packet: Packet, now: Instant) -> Fate {
-        self.counters.arrived += 1;
-        if self.extra.is_some() {
-            return self.offer_with_extra(packet, now);
-        }
-        match self.admit(&packet, now) {
-            Some(passage) => Fate::Leaves(passage),
+        match &mut self.fitted {
             None => {
-                self.counters.dropped += 1;
-                Fate::Dropped { packet, held: false }
+                let (start, finish) = self.wire.send(u32::from(packet.bytes), now);
+                Fate::Leaves(Passage { start, finish, arrival: finish + self.delay })
             }
+            Some(fitted) => fitted.offer(packet, self.delay, now),
         }
     }
 
-    fn offer_with_extra(&mut self, packet: Packet, now: Instant) -> Fate {
-        let Some(extra) = self.extra.as_deref_mut() else { return Fate::Held };
-        if extra.losses.iter_mut().fold(false, |lost, loss| loss.takes(&packet) || lost) {
+    /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer behind the pacer
+    /// refused it. Call until it returns `None`.
+    pub(crate) fn pump(&mut self, now: Instant) -> Option<(Packet, Option<Passage>)> {
+        self.fitted.as_mut()?.pump(self.delay, now)
+    }
+
+    /// Packets held in a pacer or a step-by-step queue (a plain FIFO's are under way already).
+    pub(crate) fn held_packets(&self) -> u64 {
+        self.fitted.as_ref().map_or(0, |fitted| fitted.held_packets())
+    }
+}
+
+impl Fitted {
+    #[inline]
+    fn offer(&mut self, packet: Packet, delay: Span, now: Instant) -> Fate {
+        self.counters.arrived += 1;
+        if !self.losses.is_empty() && self.losses.iter_mut().fold(false, |lost, loss| loss.takes(&packet) || lost) {
             self.counters.dropped += 1;
             return Fate::Dropped { packet, held: false };
         }
         let bytes = u32::from(packet.bytes);
-        let verdict = match (&mut extra.pacer, &mut self.buffer) {
+        if self.pacer.is_none()
+            && let Buffer::Closed(queue) = &mut self.buffer
+        {
+            let Some(departure) = queue.admit(bytes, now) else {
+                self.counters.dropped += 1;
+                return Fate::Dropped { packet, held: false };
+            };
+            self.counters.sent_bytes += u64::from(bytes);
+            if let Some(meter) = &mut self.meter
+                && departure.start > now
+            {
+                meter.enter(bytes, now);
+                meter.leave_at(bytes, departure.start);
+            }
+            let (start, finish) = (departure.start, departure.finish);
+            return Fate::Leaves(Passage { start, finish, arrival: finish + delay });
+        }
+        self.hold(packet, now)
+    }
+
+    fn hold(&mut self, packet: Packet, now: Instant) -> Fate {
+        let bytes = u32::from(packet.bytes);
+        let verdict = match (&mut self.pacer, &mut self.buffer) {
             (Some(pacer), _) => pacer.enqueue(packet, now),
             (None, Buffer::Stepwise(queue)) => queue.enqueue(packet, now),
-            (None, Buffer::Closed(queue)) => {
-                let Some(departure) = queue.admit(bytes, now) else {
-                    self.counters.dropped += 1;
-                    return Fate::Dropped { packet, held: false };
-                };
-                self.counters.sent_bytes += u64::from(bytes);
-                if let Some(meter) = &mut extra.meter
-                    && departure.start > now
-                {
-                    meter.enter(bytes, now);
-                    meter.leave_at(bytes, departure.start);
-                }
-                let arrival = departure.finish + self.delay;
-                return Fate::Leaves(Passage { start: departure.start, finish: departure.finish, arrival });
-            }
+            (None, Buffer::Closed(_)) => Verdict::Refused(packet),
         };
-        let entered = !matches!(verdict, Verdict::Refused(_));
-        if let Some(meter) = &mut extra.meter
-            && entered
+        if !matches!(verdict, Verdict::Refused(_))
+            && let Some(meter) = &mut self.meter
         {
             meter.enter(bytes, now);
         }
@@ -173,42 +193,25 @@ impl Link {
                 Fate::Dropped { packet, held: false }
             }
             Verdict::Displaced(older) => {
-                self.counters.dropped += 1;
-                if let Some(meter) = &mut extra.meter {
-                    meter.drop_now(u32::from(older.bytes), now);
-                }
+                self.drop_waiting(&older, now);
                 Fate::Dropped { packet: older, held: true }
             }
         }
     }
 
-    /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer behind the pacer
-    /// refused it. Call until it returns `None`.
-    pub(crate) fn pump(&mut self, now: Instant) -> Option<(Packet, Option<Passage>)> {
+    fn pump(&mut self, delay: Span, now: Instant) -> Option<(Packet, Option<Passage>)> {
         loop {
             if let Buffer::Stepwise(queue) = &mut self.buffer
                 && let Some(packet) = queue.dequeue(now)
             {
                 let finish = queue.wire().free_at();
-                self.counters.sent_bytes += u64::from(packet.bytes);
-                if let Some(meter) = self.extra.as_deref_mut().and_then(|extra| extra.meter.as_mut()) {
-                    meter.leave_at(u32::from(packet.bytes), now);
-                }
-                let passage = Passage { start: now, finish, arrival: finish + self.delay };
-                return Some((packet, Some(passage)));
+                return Some((packet, Some(self.leaves(&packet, now, finish, delay))));
             }
-            let extra = self.extra.as_deref_mut()?;
-            let packet = extra.pacer.as_mut()?.dequeue(now)?;
-            let bytes = u32::from(packet.bytes);
-            let refused = match &mut self.buffer {
-                Buffer::Closed(queue) => match queue.admit(bytes, now) {
+            let packet = self.pacer.as_mut()?.dequeue(now)?;
+            let dropped = match &mut self.buffer {
+                Buffer::Closed(queue) => match queue.admit(u32::from(packet.bytes), now) {
                     Some(departure) => {
-                        self.counters.sent_bytes += u64::from(bytes);
-                        if let Some(meter) = &mut extra.meter {
-                            meter.leave_at(bytes, departure.start);
-                        }
-                        let arrival = departure.finish + self.delay;
-                        let passage = Passage { start: departure.start, finish: departure.finish, arrival };
+                        let passage = self.leaves(&packet, departure.start, departure.finish, delay);
                         return Some((packet, Some(passage)));
                     }
                     None => packet,
@@ -218,17 +221,14 @@ impl Link {
                     Verdict::Refused(packet) | Verdict::Displaced(packet) => packet,
                 },
             };
-            self.counters.dropped += 1;
-            if let Some(meter) = &mut extra.meter {
-                meter.drop_now(u32::from(refused.bytes), now);
-            }
-            return Some((refused, None));
+            self.drop_waiting(&dropped, now);
+            return Some((dropped, None));
         }
     }
 
     /// When [`Link::pump`] may next let something go.
     pub(crate) fn next_wakeup(&self) -> Option<Instant> {
-        let pacer = self.extra.as_deref().and_then(|extra| extra.pacer.as_ref()).and_then(Stage::<Packet>::next_wakeup);
+        let pacer = self.pacer.as_ref().and_then(Stage::<Packet>::next_wakeup);
         let queue = match &self.buffer {
             Buffer::Closed(_) => None,
             Buffer::Stepwise(queue) => queue.next_wakeup(),
@@ -237,16 +237,6 @@ impl Link {
             (Some(pacer), Some(queue)) => Some(pacer.min(queue)),
             (pacer, queue) => pacer.or(queue),
         }
-    }
-
-    /// Packets held in a pacer or a step-by-step queue (a plain FIFO's are under way already).
-    pub(crate) fn held_packets(&self) -> u64 {
-        let paced = self.extra.as_deref().and_then(|extra| extra.pacer.as_ref()).map_or(0, Pacer::held_packets);
-        paced
-            + match &self.buffer {
-                Buffer::Closed(_) => 0,
-                Buffer::Stepwise(queue) => queue.held_packets(),
-            }
     }
 
     /// Bytes that have left the wire by `now`: what it was given less what it has still to serialise.
@@ -259,16 +249,43 @@ impl Link {
         self.counters.sent_bytes as f64 - ahead
     }
 
-    #[inline]
-    fn admit(&mut self, packet: &Packet, now: Instant) -> Option<Passage> {
-        let Buffer::Closed(queue) = &mut self.buffer else { return None };
-        let departure = queue.admit(u32::from(packet.bytes), now)?;
+    fn held_packets(&self) -> u64 {
+        let queued = match &self.buffer {
+            Buffer::Closed(_) => 0,
+            Buffer::Stepwise(queue) => queue.held_packets(),
+        };
+        self.pacer.as_ref().map_or(0, Pacer::held_packets) + queued
+    }
+
+    /// A packet that waited has been given to the wire.
+    fn leaves(&mut self, packet: &Packet, start: Instant, finish: Instant, delay: Span) -> Passage {
         self.counters.sent_bytes += u64::from(packet.bytes);
-        Some(Passage { start: departure.start, finish: departure.finish, arrival: departure.finish + self.delay })
+        if let Some(meter) = &mut self.meter {
+            meter.leave_at(u32::from(packet.bytes), start);
+        }
+        Passage { start, finish, arrival: finish + delay }
+    }
+
+    fn drop_waiting(&mut self, packet: &Packet, now: Instant) {
+        self.counters.dropped += 1;
+        if let Some(meter) = &mut self.meter {
+            meter.drop_now(u32::from(packet.bytes), now);
+        }
     }
 }
 
 impl Loss {
+    fn new(flow: Option<FlowId>, rule: DropRule, number: usize, spec: &LinkSpec, seed: u64, flows: usize) -> Self {
+        let rule = match rule {
+            DropRule::Arrivals(numbers) => LossRule::Arrivals { numbers, seen: vec![0; flows] },
+            DropRule::Probability(probability) => {
+                let draws = Stream::new(seed, &format!("{}:loss {number}", spec.name));
+                LossRule::Probability { probability, draws }
+            }
+        };
+        Loss { flow, rule }
+    }
+
     /// Counts the packet, and says whether it is lost.
     fn takes(&mut self, packet: &Packet) -> bool {
         if self.flow.is_some_and(|flow| flow != packet.flow) {
@@ -282,5 +299,15 @@ impl Loss {
             }
             LossRule::Probability { probability, draws } => draws.unit() < *probability,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_link_is_a_cache_line() {
+        assert_eq!(size_of::<Link>(), 64);
     }
 }

@@ -126,11 +126,11 @@ pub struct FlowRow {
     /// Packets delivered in order, and their summed delay from the first transmission, ns.
     pub delivered_packets: u64,
     /// See `delivered_packets`.
-    pub delay_sum_ns: u128,
+    pub delay_sum_ns: u64,
     /// Packets received, and their summed delay from the last transmission, ns.
     pub received_packets: u64,
     /// See `received_packets`.
-    pub network_delay_sum_ns: u128,
+    pub network_delay_sum_ns: u64,
     /// Completion time of its transfer and that transfer's payload, if it ended in the window: seconds, bytes.
     pub transfer: Option<(f64, u64)>,
 }
@@ -194,8 +194,11 @@ pub(crate) struct LinkMark {
     left_bytes: f64,
 }
 
-pub(crate) fn mark(link: &Link, now: Instant) -> LinkMark {
-    LinkMark { counters: link.counters, left_bytes: link.left_bytes(now) }
+impl LinkMark {
+    pub(crate) fn of(link: &Link, now: Instant) -> Self {
+        let fitted = link.fitted.as_ref();
+        fitted.map(|link| LinkMark { counters: link.counters, left_bytes: link.left_bytes(now) }).unwrap_or_default()
+    }
 }
 
 /// The statistics of an engine that has reached its end.
@@ -231,11 +234,11 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
 fn link_statistics(engine: &mut Engine<'_>, id: usize, seconds: f64) -> LinkStatistics {
     let end = Instant::ZERO + engine.network.duration;
     let before = engine.links_at_warmup[id];
-    let link = &mut engine.links[id];
-    let arrived = link.counters.arrived - before.counters.arrived;
-    let dropped = link.counters.dropped - before.counters.dropped;
-    let throughput_bps = (link.left_bytes(end) - before.left_bytes) * 8.0 / seconds;
-    let meter = link.extra.as_mut().and_then(|extra| extra.meter.as_mut());
+    let now = LinkMark::of(&engine.links[id], end);
+    let arrived = now.counters.arrived - before.counters.arrived;
+    let dropped = now.counters.dropped - before.counters.dropped;
+    let throughput_bps = (now.left_bytes - before.left_bytes) * 8.0 / seconds;
+    let meter = engine.links[id].fitted.as_mut().and_then(|link| link.meter.as_mut());
     let queue = meter.map(|meter| meter.finish(end));
     LinkStatistics {
         throughput_bps,
@@ -293,7 +296,7 @@ fn flow_statistics(rows: &[&FlowRow], delays: &[&Delays]) -> FlowStatistics {
     let rates: Vec<f64> = transfers.iter().filter(|(time, _)| *time > 0.0).map(|(time, bytes)| *bytes as f64 * 8.0 / time).collect();
     let delivered: u64 = rows.iter().map(|row| row.delivered_packets).sum();
     let received: u64 = rows.iter().map(|row| row.received_packets).sum();
-    let mean_s = |nanos: u128, count: u64| (count > 0).then(|| nanos as f64 / count as f64 * 1e-9);
+    let mean_s = |nanos: u64, count: u64| (count > 0).then(|| nanos as f64 / count as f64 * 1e-9);
     FlowStatistics {
         count: rows.len() as u64,
         goodput_mean_bps: mean(&goodputs),

@@ -88,7 +88,7 @@ impl Scenario {
             warmup => Ok(warmup),
         })?;
         let network = file.required("network", "{ template = \"dumbbell\", … }")?;
-        let template = Template::read(&network)?;
+        let template = Template::read(&network, &file)?;
         if let Some(sweep) = file.get("sweep") {
             sweep.open()?;
         }

@@ -1,11 +1,15 @@
 //! Templates: how a few keys of `[network]` become hosts, routers and links.
 //!
-//! A template is one file: it reads its keys and lays its cables. Its name stands in one list, [`Template::read`].
+//! A template is one file: it reads its keys and lays its cables. Their names stand in one list, [`TEMPLATES`].
 
+mod chain;
 pub(crate) mod draw;
 mod dumbbell;
+mod graph;
 pub(crate) mod layout;
+mod parking_lot;
 mod path;
+mod tandem;
 
 use self::draw::Draw;
 use self::layout::Layout;
@@ -25,33 +29,57 @@ pub(crate) const MOST_HOSTS: u64 = 10_000_000;
 pub(crate) enum Template {
     Dumbbell(dumbbell::Dumbbell),
     Path(path::Path),
+    Tandem(tandem::Tandem),
+    ParkingLot(parking_lot::ParkingLot),
+    Graph(graph::Graph),
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Dumbbell,
     Path,
+    Tandem,
+    ParkingLot,
+    Graph,
 }
+
+/// Every template by its name in a scenario: the one list.
+const TEMPLATES: [(&str, Kind); 5] = [
+    ("dumbbell", Kind::Dumbbell),
+    ("path", Kind::Path),
+    ("tandem", Kind::Tandem),
+    ("parking-lot", Kind::ParkingLot),
+    ("graph", Kind::Graph),
+];
 
 /// Keys of `[network]` in every template.
 const KEYS: [&str; 2] = ["template", "counts"];
 
 impl Template {
-    /// Reads `[network]`.
-    pub(crate) fn read(field: &Field<'_>) -> Result<Self> {
+    /// Reads `[network]`, and of the file what belongs to a graph.
+    pub(crate) fn read(field: &Field<'_>, file: &Table<'_>) -> Result<Self> {
         let network = field.open()?;
-        let kind = network
-            .required("template", "\"dumbbell\"")?
-            .choice(&[("dumbbell", Kind::Dumbbell), ("path", Kind::Path)])?;
-        let own: &[&str] = match kind {
-            Kind::Dumbbell => &dumbbell::KEYS,
-            Kind::Path => &path::KEYS,
+        let kind = network.required("template", "\"dumbbell\"")?.choice(&TEMPLATES)?;
+        let own: Vec<&str> = match kind {
+            Kind::Dumbbell => dumbbell::KEYS.to_vec(),
+            Kind::Path => path::KEYS.to_vec(),
+            Kind::Tandem => [&chain::KEYS, tandem::KEYS.as_slice()].concat(),
+            Kind::ParkingLot => [&chain::KEYS, parking_lot::KEYS.as_slice()].concat(),
+            Kind::Graph => graph::KEYS.to_vec(),
         };
-        network.only(&[&KEYS, own].concat())?;
+        network.only(&[&KEYS, own.as_slice()].concat())?;
+        if let (Some(stray), false) =
+            (graph::FILE_KEYS.iter().find_map(|key| file.get(key)), matches!(kind, Kind::Graph))
+        {
+            return Err(stray.wrong("only a graph has these; write template = \"graph\" in [network]"));
+        }
         let defaults = Defaults::read(&network)?;
         Ok(match kind {
             Kind::Dumbbell => Template::Dumbbell(dumbbell::Dumbbell::read(&network, &defaults)?),
             Kind::Path => Template::Path(path::Path::read(&network, &defaults)?),
+            Kind::Tandem => Template::Tandem(tandem::Tandem::read(&network, &defaults)?),
+            Kind::ParkingLot => Template::ParkingLot(parking_lot::ParkingLot::read(&network, &defaults)?),
+            Kind::Graph => Template::Graph(graph::Graph::read(&network, file, &defaults)?),
         })
     }
 
@@ -60,6 +88,9 @@ impl Template {
         match self {
             Template::Dumbbell(_) => "dumbbell",
             Template::Path(_) => "path",
+            Template::Tandem(_) => "tandem",
+            Template::ParkingLot(_) => "parking-lot",
+            Template::Graph(_) => "graph",
         }
     }
 
@@ -68,6 +99,9 @@ impl Template {
         match self {
             Template::Dumbbell(dumbbell) => dumbbell.hosts(),
             Template::Path(_) => 2,
+            Template::Tandem(tandem) => tandem.hosts(),
+            Template::ParkingLot(lot) => lot.hosts(),
+            Template::Graph(graph) => graph.hosts(),
         }
     }
 
@@ -76,8 +110,20 @@ impl Template {
         match self {
             Template::Dumbbell(dumbbell) => dumbbell.layout(draw),
             Template::Path(path) => path.layout(draw),
+            Template::Tandem(tandem) => tandem.layout(draw),
+            Template::ParkingLot(lot) => lot.layout(draw),
+            Template::Graph(graph) => graph.layout(draw),
         }
     }
+}
+
+/// A name that is not taken by the way back of another link.
+fn link_name(field: &Field<'_>) -> Result<String> {
+    let name = field.name()?;
+    if name.ends_with(".reverse") {
+        return Err(field.refused("would be the way back of another link; write a name without .reverse"));
+    }
+    Ok(name)
 }
 
 /// The link that a network is about: named, or else the slowest.

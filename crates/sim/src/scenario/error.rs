@@ -71,7 +71,7 @@ pub(super) fn shown(value: &Value) -> String {
 }
 
 /// At most about forty characters of `text`.
-pub(super) fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     const MOST: usize = 40;
     if text.chars().count() <= MOST {
         return text.to_owned();

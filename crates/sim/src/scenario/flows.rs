@@ -6,7 +6,7 @@ use paceline_tcp::config::Profile;
 use super::error::ScenarioError;
 use super::names::Names;
 use super::routes::Routes;
-use super::traffic::{Kind, MOST_FLOWS, Traffic};
+use super::traffic::{HostNames, Kind, MOST_FLOWS, Traffic};
 use crate::network::{FlowKind, FlowSpec, HostId};
 use crate::template::draw::Draw;
 use crate::template::layout::Layout;
@@ -65,8 +65,12 @@ pub(crate) fn flows(
 
 /// Who sends to whom: host i of `from` to host i of `to`, the shorter list in turn; without `to`, to its partner.
 fn pairs(traffic: &Traffic, layout: &Layout, names: &Names<'_>) -> Result<Vec<(HostId, HostId)>> {
-    let from = traffic.from.as_ref().map(|named| names.hosts(named)).transpose()?;
-    let to = traffic.to.as_ref().map(|named| names.hosts(named)).transpose()?;
+    let hosts = |named: &HostNames| match names.hosts(named)? {
+        none if none.is_empty() => Err(ScenarioError::at(&named.path, "a group without hosts; write another")),
+        hosts => Ok(hosts),
+    };
+    let from = traffic.from.as_ref().map(hosts).transpose()?;
+    let to = traffic.to.as_ref().map(hosts).transpose()?;
     let partner = |host: HostId, key: &str| {
         layout.partner[host as usize].ok_or_else(|| {
             let name = &layout.hosts[host as usize];

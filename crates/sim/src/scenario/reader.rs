@@ -197,11 +197,6 @@ impl<'a> Table<'a> {
         self.get(key).as_ref().map(read).transpose()
     }
 
-    /// Keys that are present, in the order of the file.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &'a str> {
-        self.map.keys().map(String::as_str)
-    }
-
     /// The path that a key has or would have.
     pub(crate) fn path_of(&self, key: &str) -> String {
         let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');

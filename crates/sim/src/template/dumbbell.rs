@@ -214,6 +214,9 @@ impl Group {
             if ["left", "right"].contains(&text.as_str()) {
                 return Err(name.refused("is the name of a whole side; write another"));
             }
+            if text.contains('.') {
+                return Err(name.refused("has a dot, as the names of hosts have; write one without"));
+            }
             Ok(text)
         })?;
         Ok(Group { name, hosts, access })

@@ -6,7 +6,7 @@
 
 use super::draw::Draw;
 use super::layout::{Back, Layer, Layout};
-use super::{CoreChoice, Field, Result};
+use super::{CoreChoice, Result, link_name};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::link::{Defaults, LinkPlan};
 use crate::scenario::reader::Table;
@@ -32,7 +32,7 @@ impl Path {
         let mut links: Vec<(String, LinkPlan)> = Vec::new();
         for (i, field) in field.list()?.iter().enumerate() {
             let (table, plan) = LinkPlan::read(field, &["name"], defaults)?;
-            let name = table.optional("name", Field::name)?.unwrap_or_else(|| format!("link.{i}"));
+            let name = table.optional("name", link_name)?.unwrap_or_else(|| format!("link.{i}"));
             if links.iter().any(|(other, _)| *other == name) {
                 return Err(
                     field.wrong(format!("an earlier link is named \"{name}\"; give each its own name"))

@@ -84,7 +84,7 @@ def bar_rows(metric: Metric, rows: Sequence[tuple[str, int, Estimate | None]], t
     row_height, top = 40.0, 30.0
     drawing = Drawing(WIDTH, top + row_height * len(rows) + 6, title, _spoken(rows, scale), "chart")
     drawing.heading(15, metric.title, scale.unit)
-    widest = max((text_width(scale.estimate(e), 12) for e in shown), default=0) + 8
+    widest = max((text_width(scale.estimate(e), 12) for e in shown), default=0) + 14
     length = WIDTH - widest
     most = max((e.high for e in shown), default=0.0) or 1.0
     for index, (name, slot, e) in enumerate(rows):

@@ -97,7 +97,8 @@ def _losers(study: Study, metric: Metric, position: str) -> str:
     ]
     if not found or metric.better < 0 or not study.baseline or len(found) > 2:
         return ""
-    return _capital(f"{listed(found)} than {study.baseline.name} there.")
+    there = " there" if study.axis else ""
+    return _capital(f"{listed(found)} than {study.baseline.name}{there}.")
 
 
 def _one_series(study: Study, metric: Metric, positions: list[str]) -> list[str]:

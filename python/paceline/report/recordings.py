@@ -248,7 +248,7 @@ def _queue(study: Study, series: Series, position: str, record: Record) -> Drawi
         "panel",
     )
     drawing.open(style=f"--c:var(--s{series.slot})")
-    drawing.text(0, 12, short(title, 46), "name strong")
+    drawing.text(0, 12, short(title, 40), "name strong")
 
     def y_of(value: float) -> float:
         return bottom - value / most * (bottom - top)

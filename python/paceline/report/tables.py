@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .data import Series, Study
 from .findings import against_baseline, headline_metric, standing
-from .formatting import scale_for, signed_percent
+from .formatting import scale_for, short, signed_percent
 from .metrics import Metric, group_metrics
 from .statistics import Estimate, paired
 
@@ -66,7 +66,7 @@ def main_tables(study: Study) -> list[tuple[str, Table]]:
     difference: Difference | None = None
     if first and baseline:
         difference = (
-            f"against {baseline.name}",
+            f"against {short(baseline.name, 24)}",
             lambda series, position: against_baseline(study, series, position, first),
         )
     found = [("What gets through", _table(study, through, difference))] if through else []

@@ -1,0 +1,232 @@
+"""The report over made-up results: what it says, what it must not say, and that it is one well-formed file."""
+
+from __future__ import annotations
+
+import re
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import report_samples as samples
+from paceline.report import write
+from paceline.report.data import load
+from paceline.report.findings import headline, standing
+from paceline.report.formatting import quantity, scale_for, short
+from paceline.report.metrics import BY_KEY
+from paceline.report.recordings import raster_of
+from paceline.report.statistics import estimate, leaders, paired
+
+VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
+HOSTILE = '<script>alert("x")</script> & </title><svg onload=1> {{ 7 * 7 }}'
+
+
+class Checker(HTMLParser):
+    """Fails on tags that do not nest, on ids given twice, and on pictures without a name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        assert len(given) == len(attrs), f"<{tag}> has an attribute twice: {attrs}"
+        self.tags.append(tag)
+        if given.get("id"):
+            self.ids.append(str(given["id"]))
+        if tag == "svg":
+            assert given.get("aria-hidden") == "true" or (given.get("role") == "img" and given.get("aria-label"))
+        if tag == "th":
+            assert given.get("scope") in ("col", "row", "rowgroup")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def checked(path: Path) -> Checker:
+    checker = Checker()
+    checker.feed(path.read_text(encoding="utf-8"))
+    checker.close()
+    assert checker.open == []
+    assert len(set(checker.ids)) == len(checker.ids)
+    assert "script" not in checker.tags
+    assert not re.search(r"\b(nan|inf|None|Undefined)\b", checker.text), checker.text
+    return checker
+
+
+def test_demo_is_one_small_file_quickly(tmp_path: Path) -> None:
+    samples.directory(tmp_path)
+    start = time.monotonic()
+    path = write(tmp_path)
+    assert time.monotonic() - start < 10
+    assert path == tmp_path / "report.html"
+    assert path.stat().st_size < 3_000_000
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "report.html",
+        "runs.parquet",
+        "scenario.toml",
+        "series.parquet",
+    ]
+    page = checked(path)
+    assert "At a core buffer of 5 KB, edge pacing 10 ms gets" in page.text
+    assert "% more than unpaced" in page.text
+    assert page.tags.count("table") == 3
+    source = path.read_text(encoding="utf-8")
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:|//)|url\(|@import""", source)
+
+
+def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    samples.directory(tmp_path)
+    first = write(tmp_path).read_bytes()
+    assert write(tmp_path).read_bytes() == first
+
+
+def test_one_seed_has_no_intervals_and_no_winner(tmp_path: Path) -> None:
+    page = checked(write(samples.directory(tmp_path, seeds=1)))
+    assert "±" not in page.text.replace("± 95 % interval", "")
+    assert "▲" not in page.text
+    assert "one seed cannot say whether by chance" in page.text
+
+
+@pytest.mark.parametrize(("methods", "buffers", "seeds"), [(1, 1, 1), (1, 1, 3), (1, 3, 3), (4, 1, 3), (2, 3, 2)])
+def test_every_shape_of_sweep(tmp_path: Path, methods: int, buffers: int, seeds: int) -> None:
+    samples.directory(tmp_path, methods=samples.METHODS[:methods], buffers=samples.BUFFERS[:buffers], seeds=seeds)
+    checked(write(tmp_path))
+
+
+def test_without_series_scenario_or_some_numbers(tmp_path: Path) -> None:
+    samples.directory(tmp_path, series=False, without=("flows.goodput_mean_bps", "flows.jain"))
+    (tmp_path / "scenario.toml").unlink()
+    page = checked(write(tmp_path))
+    assert "When packets leave" not in page.text
+    assert "Throughput" in page.text
+    assert "Goodput per flow" not in page.text
+
+
+def test_a_number_missing_in_one_setting_is_a_dash(tmp_path: Path) -> None:
+    samples.directory(tmp_path)
+    study = load(tmp_path)
+    for row in study.settings[0].runs.values():
+        assert isinstance(row, dict)
+        row["flows.jain"] = None
+    from paceline.report import render
+
+    assert "<td>—</td>" in render(study)
+
+
+def test_sixty_settings_with_long_names(tmp_path: Path) -> None:
+    methods = [f"token-bucket of a rather long name, number {n}, {n} Mbit/s" for n in range(20)]
+    page = checked(write(samples.directory(tmp_path, methods=methods, seeds=2)))
+    assert page.text.count("number 19") >= 3
+
+
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
+    samples.directory(tmp_path, title=HOSTILE, methods=("none", 'edge "><img src=x onerror=1>'))
+    path = write(tmp_path)
+    page = checked(path)
+    assert HOSTILE in page.text
+    assert "img" not in page.tags
+    assert "<svg onload" not in path.read_text(encoding="utf-8")
+
+
+def test_groups_are_compared_within_a_run(tmp_path: Path) -> None:
+    page = checked(write(samples.directory(tmp_path, groups=True)))
+    assert "Paced flows alone" in page.text
+    assert "against unpaced flows of the same run" in page.text
+    assert "+11.1" in page.text
+
+
+def test_no_results_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        write(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_winner_by_paired_differences() -> None:
+    luck = {1: 10.0, 2: -10.0, 3: 3.0}
+    ahead = {seed: 101 + value + 0.01 * seed for seed, value in luck.items()}
+    behind = {seed: 100 + value for seed, value in luck.items()}
+    wide, narrow = estimate(list(ahead.values())), paired(ahead, behind)
+    assert wide is not None
+    assert narrow is not None
+    assert wide.half is not None
+    assert wide.half > 10
+    assert narrow.excludes_zero
+    assert leaders({"a": ahead, "b": behind}, 1) == ("a", frozenset())
+    assert leaders({"a": ahead, "b": behind}, -1) == ("b", frozenset())
+
+
+def test_a_tie_is_said_as_a_tie() -> None:
+    a, b = {1: 1.0, 2: 3.0, 3: 2.0}, {1: 2.0, 2: 2.5, 3: 1.8}
+    assert leaders({"a": a, "b": b}, 1) == (None, frozenset({"a", "b"}))
+    assert leaders({"a": a, "b": a}, 1) == (None, frozenset({"a", "b"}))
+    assert leaders({"a": {1: 1.0}, "b": {1: 2.0}}, 1) == (None, frozenset())
+
+
+def test_interval_against_a_textbook_value() -> None:
+    # 1..5: s = 1.5811, t(4) = 2.7764
+    found = estimate([1, 2, 3, 4, 5])
+    assert found is not None
+    assert found.mean == 3
+    assert found.half == pytest.approx(2.776445 * 1.5811388 / 5**0.5, rel=1e-6)
+
+
+def test_headline_says_only_what_the_seeds_support(tmp_path: Path) -> None:
+    study = load(samples.directory(tmp_path, methods=("none", "edge 10 ms")))
+    assert standing(study, BY_KEY["goodput"], "5 KB").leader == "edge pacing 10 ms"
+    sentences = headline(study)
+    assert sentences[0].startswith("At a core buffer of 5\N{NO-BREAK SPACE}KB") or "5 KB" in sentences[0]
+    assert "13" in sentences[0]
+
+
+def test_raster_measures_bursts(tmp_path: Path) -> None:
+    raster = raster_of(load(samples.directory(tmp_path)))
+    assert raster is not None
+    assert raster.link == "edge.l.0"
+    by_method = {s.series.method: s.spacing for s in raster.strips}
+    assert by_method["none"].variation > 1.5 > 0.6 > by_method["edge"].variation
+    assert by_method["none"].back_to_back > 0.7
+    assert by_method["edge"].back_to_back < 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("5 KB", ("bytes", 5000.0)), ("10 ms", ("s", 0.01)), ("0.3", ("number", 0.3)), ("4 packets", ("packets", 4.0))],
+)
+def test_axis_quantities(text: str, found: tuple[str, float]) -> None:
+    parsed = quantity(text)
+    assert parsed is not None
+    assert parsed[0] == found[0]
+    assert parsed[1] == pytest.approx(found[1])
+
+
+@pytest.mark.parametrize("text", ["", "edge 10 ms", "5 parsecs", "-", "5 KB 3"])
+def test_what_is_no_quantity(text: str) -> None:
+    assert quantity(text) is None
+
+
+def test_numbers_are_shown_as_the_interval_deserves() -> None:
+    scale = scale_for("bps", [92_412.0], [312.0])
+    assert (scale.unit, scale.number(92_412.0)) == ("kbit/s", "92.4")
+    assert scale_for("share", [0.0946], [0.0004]).number(0.0946) == "9.46"
+    assert scale_for("bps", [0.0]).number(-0.0) == "0"
+    assert scale_for("number", [1.0]).number(None) == "—"
+    assert len(short("a" * 50, 20)) == 20
+
+
+def test_plots_are_figures(tmp_path: Path) -> None:
+    plot = pytest.importorskip("paceline.plot")
+    samples.directory(tmp_path)
+    for draw in (plot.against_buffer, plot.queue, plot.raster):
+        draw(tmp_path).savefig(tmp_path / "plot.svg")
+    with pytest.raises(ValueError, match="no metric is called speed"):
+        plot.against_buffer(tmp_path, ("speed",))

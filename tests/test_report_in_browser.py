@@ -1,0 +1,82 @@
+"""The report in a real browser: nothing fetched, no complaint, nothing wider than the window; dark; printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import report_samples as samples
+from paceline.report import write
+from report_browser import Browser, found
+
+pytestmark = pytest.mark.skipif(found() is None, reason="no Chromium to look with")
+
+#: The contrast of every text with what lies behind it; what is drawn lies on the page.
+CONTRAST = """(() => {
+  const parse = c => c.match(/[0-9.]+/g).map(Number);
+  const linear = v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => [r, g, b].map(v => linear(v / 255))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
+  let worst = [99, ""];
+  for (const e of document.querySelectorAll("p, td, th, dt, dd, caption, figcaption, summary, h1, h2, h3, svg text")) {
+    if (!e.getClientRects().length) continue;
+    const style = getComputedStyle(e), svg = e instanceof SVGElement;
+    const [a, b] = [light(parse(svg ? style.fill : style.color)), light(behind(e))].sort((x, y) => y - x);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < worst[0]) worst = [contrast, e.outerHTML.slice(0, 120)];
+  }
+  return worst;
+})()"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(samples.directory(tmp_path_factory.mktemp("demo"), groups=True))
+
+
+@pytest.fixture(scope="module")
+def wild(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    methods = [f"edge_with_an_endless_name_that_nothing_can_break_{n}" for n in range(12)]
+    return write(samples.directory(tmp_path_factory.mktemp("wild"), methods=methods, seeds=1, title="W" * 300))
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1280])
+@pytest.mark.parametrize("page", ["demo", "wild"])
+def test_fits_the_window_and_is_quiet(browser: Browser, request: pytest.FixtureRequest, page: str, width: int) -> None:
+    path = request.getfixturevalue(page)
+    browser.open(path, width)
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    assert browser.requests() == [path.resolve().as_uri()]
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_is_legible_in_light_and_dark(browser: Browser, demo: Path, dark: bool) -> None:
+    browser.open(demo, 1280, dark=dark)
+    background = browser.value("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") != dark
+    contrast, where = browser.value(CONTRAST)
+    assert contrast >= 4.5, where
+
+
+def test_print_is_light_and_shows_the_wide_pictures(browser: Browser, demo: Path) -> None:
+    browser.open(demo, 1000, dark=True, media="print")
+    assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert browser.value("document.querySelector('.wide-only').getClientRects().length") == 1
+    assert browser.value("document.querySelector('.narrow-only').getClientRects().length") == 0
+
+
+def test_what_scrolls_can_be_reached_by_keyboard(browser: Browser, demo: Path) -> None:
+    browser.open(demo, 360)
+    unreachable = "[...document.querySelectorAll('.scroll, pre')].filter(e => e.tabIndex !== 0).length"
+    assert browser.value(unreachable) == 0
+    assert browser.value("document.querySelectorAll('.scroll').length") > 2

@@ -27,10 +27,10 @@ pub(crate) fn buffers(layout: &Layout, flows: &[FlowSpec]) -> Result<Vec<QueueSp
                 wrong(format!("no flow passes {}, so it has no BDP; write bytes or packets", link.name))
             })
         })?;
-        if let (Some(limit), Some(size), packet @ 1..) = (queue.limit, size, largest[i]) {
-            if let Some(problem) = too_small(limit, queue.counts, size, packet, &link.name) {
-                return Err(wrong(problem));
-            }
+        if let (Some(limit), Some(size), packet @ 1..) = (queue.limit, size, largest[i])
+            && let Some(problem) = too_small(limit, queue.counts, size, packet, &link.name)
+        {
+            return Err(wrong(problem));
         }
         buffers.push(queue);
     }

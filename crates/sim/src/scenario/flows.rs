@@ -66,7 +66,9 @@ pub(crate) fn flows(
 /// Who sends to whom: host i of `from` to host i of `to`, the shorter list in turn; without `to`, to its partner.
 fn pairs(traffic: &Traffic, layout: &Layout, names: &Names<'_>) -> Result<Vec<(HostId, HostId)>> {
     let hosts = |named: &HostNames| match names.hosts(named)? {
-        none if none.is_empty() => Err(ScenarioError::at(&named.path, "a group without hosts; write another")),
+        none if none.is_empty() => {
+            Err(ScenarioError::at(&named.path, "a group without hosts; write another"))
+        }
         hosts => Ok(hosts),
     };
     let from = traffic.from.as_ref().map(hosts).transpose()?;

@@ -6,7 +6,7 @@ use super::error::{ScenarioError, shortened};
 use super::suggest::suggestion;
 use super::traffic::HostNames;
 use crate::network::{HostId, LinkId};
-use crate::template::layout::Layout;
+use crate::template::layout::{Laid, Layout};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -29,8 +29,22 @@ impl<'a> Names<'a> {
     pub(crate) fn link(&self, path: &str, name: &str) -> Result<LinkId> {
         self.links.get(name).copied().ok_or_else(|| {
             let known = self.layout.links.iter().map(|link| link.name.as_str());
-            unknown(path, name, "link", known)
+            let meant = suggestion(name, known, || self.some_links());
+            unknown(path, name, "link", &meant)
         })
+    }
+
+    /// A link of each kind, for errors.
+    fn some_links(&self) -> String {
+        let mut seen = vec![false; self.layout.stages.len()];
+        let first = |link: &&Laid| !std::mem::replace(&mut seen[link.stage as usize], true);
+        some(self.layout.links.iter().filter(first).map(|link| link.name.as_str()))
+    }
+
+    /// Groups and a few hosts, for errors.
+    fn some_hosts(&self) -> String {
+        let groups = self.layout.groups.iter().map(|(group, _)| group.as_str());
+        some(groups.chain(self.layout.hosts.iter().map(String::as_str)))
     }
 
     /// Links by name or wildcard, each once, in the order in which they are named.
@@ -43,7 +57,7 @@ impl<'a> Names<'a> {
                 let before = found.len();
                 found.extend(matching);
                 if found.len() == before {
-                    return Err(unmatched(&named.path, name, "link"));
+                    return Err(unmatched(&named.path, name, "link", &self.some_links()));
                 }
             } else {
                 found.push(self.link(&named.path, name)?);
@@ -65,12 +79,13 @@ impl<'a> Names<'a> {
                 let before = found.len();
                 found.extend(all.filter(|(_, host)| matches(name, host)).map(|(i, _)| i as HostId));
                 if found.len() == before {
-                    return Err(unmatched(&named.path, name, "host"));
+                    return Err(unmatched(&named.path, name, "host", &self.some_hosts()));
                 }
             } else {
                 let groups = self.layout.groups.iter().map(|(group, _)| group.as_str());
                 let known = groups.chain(self.layout.hosts.iter().map(String::as_str));
-                return Err(unknown(&named.path, name, "host or group", known));
+                let meant = suggestion(name, known, || self.some_hosts());
+                return Err(unknown(&named.path, name, "host or group", &meant));
             }
         }
         Ok(each_once(found, self.layout.hosts.len()))
@@ -94,23 +109,18 @@ impl LinkNames {
     }
 }
 
-fn unknown<'n>(
-    path: &str,
-    name: &str,
-    what: &str,
-    known: impl Iterator<Item = &'n str> + Clone,
-) -> ScenarioError {
-    let some = || {
-        let some: Vec<&str> = known.clone().take(4).collect();
-        format!("there are for example {}", some.join(", "))
-    };
-    let meant = suggestion(name, known.clone(), some);
+fn some<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.take(5).collect();
+    format!("there are for example {}", names.join(", "))
+}
+
+fn unknown(path: &str, name: &str, what: &str, meant: &str) -> ScenarioError {
     ScenarioError::at(path, format!("\"{}\" is no {what} here; {meant}", shortened(name)))
 }
 
-fn unmatched(path: &str, name: &str, what: &str) -> ScenarioError {
+fn unmatched(path: &str, name: &str, what: &str, some: &str) -> ScenarioError {
     let name = shortened(name);
-    let problem = format!("\"{name}\" matches no {what}; a star stands for any characters but dots");
+    let problem = format!("\"{name}\" matches no {what} (a star stands for any characters but dots); {some}");
     ScenarioError::at(path, problem)
 }
 

@@ -85,13 +85,12 @@ impl Pacing {
             return Pacing::read(&field.standing_for(&spelt_out));
         }
         let table = field.open()?;
-        if let (Some(method), Value::Object(beside)) = (table.get("method"), field.value()) {
-            if let Some(text) =
-                method.value().as_str().filter(|text| text.trim().contains(char::is_whitespace))
-            {
-                let spelt_out = spell_out(&method, text, beside)?;
-                return Pacing::read(&field.standing_for(&spelt_out));
-            }
+        if let (Some(method), Value::Object(beside)) = (table.get("method"), field.value())
+            && let Some(text) = method.value().as_str()
+            && text.trim().contains(char::is_whitespace)
+        {
+            let spelt_out = spell_out(&method, text, beside)?;
+            return Pacing::read(&field.standing_for(&spelt_out));
         }
         let method = table.required("method", "\"edge\"")?;
         let name = known_method(&method)?;

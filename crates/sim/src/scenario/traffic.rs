@@ -156,7 +156,7 @@ impl Traffic {
         if start.low >= duration {
             let field = table.required("start", "\"0 s\"")?;
             return Err(
-                field.refused(format!("is not before the end; write less than the duration, {duration}"))
+                field.refused(format!("is not before the end; write less than the duration, \"{duration}\""))
             );
         }
         Ok(Traffic {
@@ -203,7 +203,7 @@ impl Kind {
         let header = table.optional("header", |field| field.packet_bytes(0, bytes))?.unwrap_or(0);
         let stop = table.optional("stop", |field| match field.span()? {
             stop if stop <= start.low => {
-                Err(field.refused(format!("is not after the start; write more than {}", start.low)))
+                Err(field.refused(format!("is not after the start; write more than \"{}\"", start.low)))
             }
             stop => Ok(stop),
         })?;

@@ -56,12 +56,10 @@ impl Chain {
         if hops.is_empty() || hops.len() as u64 > MOST_HOPS {
             return Err(field.wrong(format!("{} links; write 1 to {MOST_HOPS}", hops.len())));
         }
-        if let Some(count) = network.get("hops") {
-            if count.whole(1, MOST_HOPS)? != hops.len() as u64 {
-                return Err(
-                    count.refused(format!("is not the number of links, {}; leave it out", hops.len()))
-                );
-            }
+        if let Some(count) = network.get("hops")
+            && count.whole(1, MOST_HOPS)? != hops.len() as u64
+        {
+            return Err(count.refused(format!("is not the number of links, {}; leave it out", hops.len())));
         }
         Ok(hops)
     }

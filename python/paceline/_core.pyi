@@ -23,10 +23,10 @@ def describe(scenario_json: str, seed: int) -> str:
     """The network as drawn for this seed, JSON: for pictures of it. Raises `InputError`."""
 
 def quantity(kind: str, text: str) -> float:
-    """A quantity in bit/s, seconds or bytes, for kind `rate`, `time` or `size`. Raises `InputError`."""
+    """A quantity in bit/s, nanoseconds or bytes, for kind `rate`, `time` or `size`. Raises `InputError`."""
 
 def pacers() -> str:
-    """The pacing methods, JSON: names, parameters, units, defaults, one line about each."""
+    """The pacing methods of links with their parameters, as a Markdown table."""
 
 @final
 class Control:

@@ -35,7 +35,7 @@ def dumbbell(
         edge: ``count``, ``rate``, ``delay``.
         tcp: settings of one unlimited transfer a pair of hosts; not together with `traffic`.
         traffic: the ``[[traffic]]`` tables, for anything else.
-        pacing: a method's name, or its table: ``{"method": "edge", "delay": "10 ms"}``.
+        pacing: a method, ``"edge 10 ms"``, or its table: ``{"method": "edge", "delay": "10 ms"}``.
         duration: simulated time.
         warmup: when statistics start.
         seed: of the first run.
@@ -88,5 +88,5 @@ def _scenario(
     document: dict[str, Any] = {} if title is None else {"title": title}
     document |= {"duration": duration, "warmup": warmup, "seed": seed, "network": network}
     document["traffic"] = [bulk] if traffic is None else traffic
-    document["pacing"] = {"method": pacing} if isinstance(pacing, str) else pacing
+    document["pacing"] = pacing
     return Scenario(document)

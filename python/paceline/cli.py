@@ -7,6 +7,7 @@ not be written, 2 the input is wrong, 130 interrupted. What is not needed for a 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -30,9 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and leaves with its exit code."""
     # A shell starts what it runs in the background with this signal ignored; finished runs are to be kept there too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = paceline.main(arguments, "paceline", standalone_mode=False) or DONE
-        sys.stdout.flush()
+        _print("")
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help() if error.ctx else "")
         code = WRONG_INPUT
@@ -45,9 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = _say(str(error), WRONG_INPUT)
     except PacelineError as error:
         code = _say(str(error), FAILED)
-    except BrokenPipeError:
-        code = DONE  # whoever read this has read enough
-        _forget_output()
     except OSError as error:
         code = _say(f"{error.filename or 'standard output'}: {error.strerror or error}", FAILED)
         _forget_output()
@@ -106,7 +106,7 @@ def run(
     paceline run scenarios/one-flow.toml
     paceline run scenarios/one-flow.toml --set "network.core.buffer=20 KB"
     paceline run scenarios/one-flow.toml --sweep "network.core.buffer=5 KB,20 KB" --seeds 5
-    paceline run scenarios/one-flow.toml --sweep 'pacing=none,{ method = "edge", delay = "10 ms" }'
+    paceline run scenarios/one-flow.toml --sweep "pacing=none,host,edge 10 ms"
     paceline run scenarios/one-flow.toml --json | jq '.[].links.core.loss_ratio'
     paceline run scenarios/one-flow.toml --trace one-flow.pcap
     """
@@ -166,9 +166,9 @@ def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str 
     from paceline.execute import describe_point
 
     scenario, points = _asked(file, sets, sweeps, seeds)
-    click.echo(f"{scenario.title}: {len(points)} run{'s' * (len(points) != 1)}")
-    for point in points:
-        click.echo(f"  {describe_point(point)}")
+    lines = [f"{scenario.title}: {len(points)} run{'s' * (len(points) != 1)}"]
+    lines += [f"  {describe_point(point)}" for point in points]
+    _print("\n".join(lines) + "\n")
     return DONE
 
 
@@ -177,13 +177,13 @@ def version() -> int:
     """Print the version."""
     from paceline import _core
 
-    click.echo(f"paceline {_core.version()}")
+    _print(f"paceline {_core.version()}\n")
     return DONE
 
 
 def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None) -> tuple[Scenario, list[Point]]:
     """The scenario with what the options change, and its runs; all of it checked."""
-    from paceline.paths import join_path, parse_value, split_path, split_values
+    from paceline.paths import locate, parse_value, split_path, split_values
     from paceline.scenario import Scenario
 
     scenario = Scenario.load(file)
@@ -192,12 +192,12 @@ def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | N
         path, value = _assignment(text, "--set", "network.core.buffer=5 KB")
         with _from_option(f"--set {path}"):
             scenario = scenario.set(path, parse_value(value))
-            options[join_path(split_path(path))] = "--set"
+            options[locate(scenario.to_dict(), path)] = "--set"
     for text in sweeps:
         path, value = _assignment(text, "--sweep", "network.core.buffer=5 KB,20 KB")
         with _from_option(f"--sweep {path}"):
             scenario = scenario.over({path: split_values(value)})
-            options[join_path(split_path(path))] = "--sweep"
+            options[locate(scenario.to_dict(), path)] = "--sweep"
     if seeds is not None:
         with _from_option("--seeds"):
             scenario = scenario.seeds(_seed_numbers(seeds))
@@ -206,9 +206,11 @@ def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | N
         return scenario, scenario.check()
     except InputError as error:
         path = error.message.partition(":")[0].removeprefix("sweep.")
+        with contextlib.suppress(InputError):
+            path = ".".join(split_path(path))
         for changed, option in options.items():
             if path == changed or path.startswith(changed + ".") or changed.startswith(path + "."):
-                raise InputError(f"{option} {error.message}") from None
+                raise InputError(f"{option} {error.message.removeprefix('sweep.')}") from None
         raise
 
 
@@ -219,7 +221,7 @@ def _from_option(option: str) -> Any:
         yield
     except InputError as error:
         path, colon, rest = error.message.partition(": ")
-        same = colon and option.endswith(" " + path)
+        same = colon and (option.endswith(" " + path) or path == "sweep.seeds")
         raise InputError(rest if same else error.message, option) from None
 
 
@@ -279,7 +281,7 @@ def _report(store: Store) -> None:
 def _print_json(runs: Sequence[Any]) -> None:
     from paceline.tables import to_json
 
-    click.echo(to_json(runs), nl=False)
+    _print(to_json(runs))
 
 
 def _print_table(done: Execution) -> None:
@@ -291,22 +293,32 @@ def _print_table(done: Execution) -> None:
 
     head, rows = summary_rows(done.results)
     axes = len(done.points[0].settings)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    terminal = sys.stdout.isatty()
+    table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False)
     for number, title in enumerate(head):
-        table.add_column(title, justify="left" if number < axes else "right", no_wrap=not sys.stdout.isatty())
+        table.add_column(title, justify="left" if number < axes else "right", no_wrap=not terminal)
     for row in rows:
         table.add_row(*row)
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 10_000)
+    console = Console(highlight=False, markup=False, width=None if terminal else 10_000)
     with console.capture() as capture:
         console.print(table)
     lines = [line.rstrip() for line in capture.get().splitlines()]
-    click.echo("\n".join(line for line in lines if line))
+    _print("".join(f"{line}\n" for line in lines if line))
 
 
 def _say(what: str, code: int = DONE) -> int:
     with contextlib.suppress(OSError, ValueError):
         print(f"paceline: {what}", file=sys.stderr, flush=True)
     return code
+
+
+def _print(text: str) -> None:
+    """Data, to standard output. Whoever reads it may stop when they have read enough."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_output()
 
 
 def _forget_output() -> None:

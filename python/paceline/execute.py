@@ -92,7 +92,7 @@ def execute(
         for number, point in enumerate(points):
             found = store.get(point.key, done.damaged.append) if store and trace is None else None
             if found is not None:
-                done.runs[number] = {"settings": dict(point.settings)} | found
+                done.runs[number] = _with_settings(point, found)
                 done.reused += 1
             elif executor is None:
                 pending[pool.submit(task.run, point.key, point.json, point.seed)] = number
@@ -183,9 +183,15 @@ def _collect(done: Execution, number: int, future: Future[_Finished], store: Sto
         return
     if store and finished.columns:
         store.put(point.key, finished.run, *finished.columns)
-    done.runs[number] = {"settings": dict(point.settings)} | finished.run
+    done.runs[number] = _with_settings(point, finished.run)
     if columns:
         done.columns[number] = finished.columns
+
+
+def _with_settings(point: Point, run: dict[str, Any]) -> dict[str, Any]:
+    """A run of the contract, in the contract's order."""
+    order = ("seed", "window_s", "links", "flows", "groups", "engine")
+    return {"settings": dict(point.settings)} | {key: run[key] for key in order} | run
 
 
 def describe_point(point: Point) -> str:

@@ -25,7 +25,7 @@ def split_path(text: str) -> tuple[str, ...]:
     """The keys of a path. Raises `InputError` on an empty key or a stray quote."""
     keys: list[str] = []
     position = 0
-    text = text.strip()
+    text = re.sub(r"\[(\d+)\]", r".\1", text.strip())  # traffic[0].kind, as the core writes it
     while True:
         match = _SEGMENT.match(text, position)
         if match is None:
@@ -52,7 +52,7 @@ def assign(document: dict[str, Any], path: str, value: Any) -> None:
     Raises `InputError`, which says what is there instead.
     """
     keys = split_path(path)
-    if keys == ("pacing",) and isinstance(value, str):
+    if keys == ("pacing",) and isinstance(value, str) and not re.search(r"\s", value):
         value = {"method": value}
     if len(keys) > 1 and keys[0] in _OPTIONAL_TABLES:
         document.setdefault(keys[0], {})
@@ -66,6 +66,19 @@ def assign(document: dict[str, Any], path: str, value: Any) -> None:
         here[last] = value
     else:
         raise _not_a_table(keys, len(keys) - 1)
+
+
+def locate(document: Mapping[str, Any], path: str) -> str:
+    """The path with numbers for the names of entries: ``traffic.0.tcp`` for ``traffic.bulk.tcp``."""
+    keys = list(split_path(path))
+    here: Any = document
+    for depth, key in enumerate(keys):
+        if isinstance(here, list):
+            keys[depth] = str(_position(here, tuple(keys), depth, key))
+            here = here[int(keys[depth])]
+        else:
+            here = here.get(key) if isinstance(here, Mapping) else None
+    return join_path(keys)
 
 
 def parse_value(text: str) -> Any:

@@ -52,7 +52,9 @@ def columns_table(columns: Columns, constants: Mapping[str, Any] | None = None) 
     import pyarrow as pa
 
     encoded = {
-        name: pa.array(column, pa.string()).dictionary_encode() if isinstance(column, list) else pa.array(column)
+        name: pa.array(column, pa.string()).dictionary_encode()
+        if isinstance(column, list)
+        else pa.array(column, from_pandas=True)  # not a number is no number
         for name, column in columns.items()
     }
     return with_constants(pa.table(encoded), constants or {})
@@ -122,7 +124,7 @@ def format_interval(value: Interval | None, scale: float = 1.0) -> str:
 
 def to_json(runs: Iterable[Mapping[str, Any]]) -> str:
     """The array of the JSON contract, a line a run."""
-    lines = [json.dumps(run, allow_nan=False, ensure_ascii=False) for run in runs]
+    lines = [json.dumps(run, allow_nan=False) for run in runs]
     return "[\n" + ",\n".join(lines) + "\n]\n" if lines else "[]\n"
 
 

@@ -25,6 +25,7 @@ from paceline.store import replacing
 
 if TYPE_CHECKING:
     import pyarrow
+    from pyarrow import csv
 
 #: The columns of a trace, in order, with Arrow's names of their types.
 COLUMNS = {
@@ -89,20 +90,26 @@ class _Table(Trace):
 
 class _Csv(_Table):
     def __init__(self, file: IO[bytes]) -> None:
-        import pyarrow as pa
-        from pyarrow import csv
-
         super().__init__(file)
+        self._csv: csv.CSVWriter | None = None
         file.write((",".join(COLUMNS) + "\n").encode())
-        schema = pa.schema(list(COLUMNS.items()))
-        options = csv.WriteOptions(include_header=False, quoting_style="needed")
-        self._csv = csv.CSVWriter(file, schema, write_options=options)
 
     def _write(self, chunk: Mapping[str, Any]) -> None:
+        if self._csv is None:
+            self._csv = self._writer()
         self._csv.write_batch(self._batch(chunk, dictionary=False))
 
     def close(self) -> None:
-        self._csv.close()
+        if self._csv is not None:
+            self._csv.close()
+
+    def _writer(self) -> csv.CSVWriter:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        plain = not any(letter in place for place in self._places for letter in ',"\r\n')
+        options = csv.WriteOptions(include_header=False, quoting_style="none" if plain else "needed")
+        return csv.CSVWriter(self._file, pa.schema(list(COLUMNS.items())), write_options=options)
 
 
 class _Parquet(_Table):

@@ -1,0 +1,65 @@
+# make demo · make test · make bench · make bench-peers · make lint · make clean
+# Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench bench-peers clean rust
+
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+VENV := .venv
+BIN := $(VENV)/bin
+WHEELS := target/wheels
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11,$(shell $(p) -c '$(NEW_ENOUGH)' 2>/dev/null && echo $(p))))
+CORE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \)) $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml)
+PACKAGE := $(shell find python -type f ! -name '*.pyc' ! -name '*.so')
+
+help:
+	@sed -n 1,2p Makefile
+
+demo: $(VENV)/.installed  ## The papers' network under every pacing method: a table, and a report to open
+	$(BIN)/paceline run scenarios/edge-vs-host.toml
+
+test: lint $(VENV)/.installed
+	cargo test --workspace --locked
+	$(BIN)/pytest
+
+lint: $(VENV)/.tools | rust
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed
+	cargo bench --workspace --locked
+	for script in $(wildcard benches/*.py); do $(BIN)/python $$script; done
+
+bench-peers: $(VENV)/.installed
+	$(BIN)/python benches/peers/run.py
+
+clean:
+	rm -rf $(VENV) target results dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/.tools: requirements-dev.lock
+	@[ -n "$(PYTHON)" ] || { echo "paceline: needs Python 3.11 or later; install python3 and python3-venv" >&2; exit 1; }
+	@$(PYTHON) -c '$(NEW_ENOUGH)' || { echo "paceline: $(PYTHON) is older than 3.11; say make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "paceline: Python has no venv; install python3-venv" >&2; exit 1; }
+	$(BIN)/pip install --quiet --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.tools pyproject.toml README.md $(CORE) $(PACKAGE) | rust
+	@command -v cc >/dev/null || { echo "paceline: needs a C compiler to link; install gcc or clang" >&2; exit 1; }
+	rm -rf $(WHEELS)
+	$(BIN)/maturin build --release --locked --quiet --interpreter $(BIN)/python --out $(WHEELS)
+	$(BIN)/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
+	@touch $@
+
+rust:
+	@command -v cargo >/dev/null || curl --proto '=https' --tlsv1.2 -fsS https://sh.rustup.rs | sh -s -- -y --profile minimal -c clippy,rustfmt \
+		|| { echo "paceline: needs Rust 1.88 or later; install it by rustup (https://rustup.rs)" >&2; exit 1; }

@@ -1,0 +1,59 @@
+"""A scenario that runs in milliseconds, and the command as a user starts it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TINY = """\
+title = "tiny"
+duration = "4 s"
+warmup = "1 s"
+
+[network]
+template = "dumbbell"
+core = { rate = "10 Mbit/s", delay = "10 ms", buffer = "10 KB" }
+access = { hosts = 4, rate = "20 Mbit/s", delay = "1 ms .. 5 ms" }
+
+[[traffic]]
+name = "bulk"
+kind = "bulk"
+tcp = { variant = "reno", profile = "ns2" }
+start = "0 s .. 1 s"
+
+[pacing]
+method = "none"
+"""
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """The scenario in a file `tiny.toml`."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """Runs `paceline` with these arguments in the test's own directory."""
+
+    def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "paceline", *map(str, arguments)],
+            cwd=tmp_path,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run

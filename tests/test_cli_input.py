@@ -1,0 +1,125 @@
+"""Wrong input: one line that says where and what to write instead, exit 2, and nothing has run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import TINY, Command
+
+
+def refused(command: Command, *arguments: str | Path, code: int = 2) -> str:
+    done = command("run", *arguments)
+    assert done.stdout == ""
+    assert done.returncode == code, done.stderr
+    assert done.stderr.startswith("paceline: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr.removeprefix("paceline: ").rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "remedy"),
+    [
+        ("buffer =", "bufer =", "network.core.bufer", 'did you mean "buffer"?'),
+        ('"10 KB"', "10", "network.core.buffer", "10"),
+        ('"10 KB"', '"10 ms"', "network.core.buffer", "write"),
+        ('"10 Mbit/s"', '"-10 Mbit/s"', "network.core.rate", "-10"),
+        ('"10 Mbit/s"', '"10 mph"', "network.core.rate", "mph"),
+        ('"10 KB"', '"100 B"', "network.core.buffer", "100 B"),
+        ('method = "none"', 'method = "edge"\ndelay = "1 ms"\nshare = 1.5', "pacing.share", "1"),
+        ('method = "none"', 'method = "egde"', "pacing.method", 'did you mean "edge"?'),
+        ('start = "0 s .. 1 s"', 'from = "left.0"\nto = "nowhere"', "traffic[0].to", "nowhere"),
+        ("[pacing]", "[paicng]", "paicng", 'did you mean "pacing"?'),
+        ('"4 s"', "4", "duration", "4 s"),
+        ('"4 s"', "2020-01-01", "duration", "date"),
+        ('title = "tiny"', "seed = -1", "seed", "whole number"),
+    ],
+)
+def test_a_wrong_value_is_named_by_file_and_path(
+    command: Command, tiny: Path, old: str, new: str, where: str, remedy: str
+) -> None:
+    tiny.write_text(TINY.replace(old, new, 1))
+    line = refused(command, tiny, "--json")
+    assert line.startswith(f"{tiny}: {where}: ")
+    assert remedy in line
+
+
+def test_a_flow_without_a_route(command: Command, tiny: Path) -> None:
+    tiny.write_text(
+        """
+duration = "1 s"
+[network]
+template = "graph"
+node = [{ name = "a" }, { name = "b" }, { name = "c" }]
+link = [{ from = "a", to = "b", rate = "1 Mbit/s", delay = "1 ms" }]
+[[traffic]]
+kind = "bulk"
+from = "a"
+to = "c"
+"""
+    )
+    assert str(tiny) in refused(command, tiny, "--json")
+
+
+def test_unreadable_files(command: Command, tmp_path: Path) -> None:
+    assert refused(command, "nowhere.toml").startswith("nowhere.toml: no such file")
+    assert refused(command, tmp_path).startswith(f"{tmp_path}: a directory")
+    broken = tmp_path / "broken.toml"
+    broken.write_text('title = "x"\nduration = \n')
+    assert "line 2" in refused(command, broken)
+    broken.write_bytes(b"title = '\xff'")
+    assert "UTF-8" in refused(command, broken)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_a_file_without_permission(command: Command, tiny: Path) -> None:
+    tiny.chmod(0)
+    assert "ermission" in refused(command, tiny)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("--set", "network.cor.buffer=5 KB"), '--set network.cor.buffer: network has no "cor"; did you mean "core"?'),
+        (("--set", "network.core.bufer=5 KB"), '--set network.core.bufer: unknown key; did you mean "buffer"?'),
+        (("--set", "network.edge.count=2"), "--set network.edge.count: "),
+        (("--set", "traffic.1.kind=bulk"), '--set traffic.1.kind: traffic has no entry "1"'),
+        (("--set", "duration.x=1"), "--set duration.x: duration is a value, not a table"),
+        (("--set", "traffic.bulk.tcp.variant=fast"), "--set traffic[0].tcp.variant: "),
+        (("--set", "duration"), "--set: duration has no PATH and VALUE"),
+        (("--set", "pacing={ method"), "--set pacing: { method is not TOML"),
+        (("--set", "network..core=1"), "--set network..core: not a path"),
+        (("--sweep", "network.core.buffer="), "--sweep network.core.buffer: "),
+        (("--sweep", "network.core.buffer=5 KB,5 KB"), "--sweep network.core.buffer: 5 KB is there twice"),
+        (("--sweep", "network.core.buffer=5 KB,5"), "--sweep network.core.buffer: "),
+        (("--seeds", "0"), "--seeds: 0 is not a number of seeds"),
+        (("--seeds", "many"), '--seeds: "many" is not a number of seeds'),
+        (("--seeds", "1,1"), "--seeds: must be different seeds"),
+        (("--jobs", "0"), '--jobs: "0" is not a number of runs'),
+        (("--jobs", "-1"), '--jobs: "-1" is not a number of runs'),
+        (("--trace", "x.txt"), "--trace: x.txt: the name must end in .csv, .parquet or .pcap"),
+        (("--trace", "x.csv", "--seeds", "2"), "--trace: the scenario has 2 runs; narrow it to one"),
+        (("--no-such-option",), "No such option"),
+    ],
+)
+def test_wrong_options(command: Command, tiny: Path, arguments: tuple[str, ...], line: str) -> None:
+    assert refused(command, tiny, *arguments).startswith(line)
+    assert sorted(path.name for path in tiny.parent.iterdir()) == ["tiny.toml"]
+
+
+def test_a_directory_that_cannot_be_written_is_a_failure(command: Command, tiny: Path) -> None:
+    assert "Not a directory" in refused(command, tiny, "--out", tiny / "x", code=1)
+
+
+def test_check_says_what_would_run(command: Command, tiny: Path) -> None:
+    done = command("check", tiny, "--sweep", "network.core.buffer=5 KB,20 KB", "--seeds", "2")
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        "tiny: 4 runs",
+        "  network.core.buffer = 5 KB, seed 1",
+        "  network.core.buffer = 5 KB, seed 2",
+        "  network.core.buffer = 20 KB, seed 1",
+        "  network.core.buffer = 20 KB, seed 2",
+    ]
+    assert command("check", tiny, "--set", "duration=1").returncode == 2

@@ -1,0 +1,199 @@
+"""Scenarios: paths, values and sweeps."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import paceline as pl
+import pytest
+import tomli_w
+from conftest import TINY
+from hypothesis import given
+from hypothesis import strategies as st
+from paceline.intervals import interval, student_t
+from paceline.paths import join_path, label, parse_value, split_path, split_values
+
+WORDS = st.text("abcdefgh_-", min_size=1, max_size=6)
+KEYS = st.text("abc_-.0 [é", min_size=1, max_size=6)
+SCALARS = st.one_of(
+    st.integers(-(2**63), 2**63 - 1),
+    st.booleans(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(st.characters(exclude_categories=("Cs",)), max_size=8),
+)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3), max_leaves=6
+)
+
+
+def tiny() -> pl.Scenario:
+    return pl.Scenario(tomllib.loads(TINY))
+
+
+def inline(value: Any) -> str:
+    """A value as TOML in one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {inline(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(inline(item) for item in value) + "]"
+    return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")
+
+
+@given(st.lists(KEYS, min_size=1, max_size=4))
+def test_a_path_reads_back(keys: list[str]) -> None:
+    assert split_path(join_path(keys)) == tuple(keys)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=4))
+def test_values_between_commas_read_back(values: list[Any]) -> None:
+    assert split_values(",".join(inline(value) for value in values)) == values
+
+
+@given(st.text(max_size=20))
+def test_any_text_is_a_value_or_refused_in_one_line(text: str) -> None:
+    for read in (parse_value, split_values, split_path):
+        refusal = ""
+        try:
+            read(text)
+        except pl.InputError as error:
+            refusal = str(error)
+        assert "\n" not in refusal
+
+
+@given(WORDS, VALUES)
+def test_what_is_set_is_there_and_nothing_else_changed(key: str, value: Any) -> None:
+    before = tiny()
+    changed = before.set(f"network.core.{key}", value)
+    assert changed.to_dict()["network"]["core"][key] == value
+    document = changed.to_dict()
+    document["network"]["core"] = before.to_dict()["network"]["core"]
+    assert document == before.to_dict() == tomllib.loads(TINY)
+
+
+@given(
+    st.dictionaries(
+        WORDS.map("network.{}".format), st.lists(st.integers(0, 99), min_size=1, max_size=3, unique=True), max_size=4
+    ),
+    st.integers(1, 4),
+)
+def test_every_combination_is_a_run_once(axes: dict[str, list[int]], seeds: int) -> None:
+    points = tiny().over(axes).seeds(seeds).points()
+    expected = seeds
+    for values in axes.values():
+        expected *= len(values)
+    assert len(points) == expected == len({point.key for point in points})
+    assert len({(*point.settings.values(), point.seed) for point in points}) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"method": "edge", "delay": "10 ms"}, "edge 10 ms"),
+        ({"method": "edge", "delay": "10 ms", "acks": True, "share": 0.5}, "edge 10 ms acks share 0.5"),
+        ({"method": "port", "per_flow": False}, "port no per_flow"),
+        ({"method": "host", "rule": "wei"}, "host wei"),
+        ("5 KB", "5 KB"),
+        (0.25, "0.25"),
+        (["a", "b"], "a+b"),
+    ],
+)
+def test_labels(value: Any, words: str) -> None:
+    assert label(value) == words
+
+
+def test_labels_that_would_be_alike_name_their_parameters() -> None:
+    pacings = [
+        {"method": "qlbp", "load": 0.5, "mu_min": "1 Mbit/s"},
+        {"method": "qlbp", "load": 0.5, "mu_max": "1 Mbit/s"},
+    ]
+    labels = [point.settings["pacing"] for point in tiny().over({"pacing": pacings}).points()]
+    assert labels == ["method=qlbp load=0.5 mu_min=1 Mbit/s", "method=qlbp load=0.5 mu_max=1 Mbit/s"]
+
+
+def test_the_sweep_of_a_file_in_any_spelling() -> None:
+    quoted = TINY + '[sweep]\n"network.core.buffer" = ["5 KB", "9 KB"]\nseeds = [3, 5]\n'
+    dotted = TINY + '[sweep]\nnetwork.core.buffer = ["5 KB", "9 KB"]\nseeds = [3, 5]\n'
+    runs = [pl.Scenario(tomllib.loads(text)).points() for text in (quoted, dotted)]
+    assert runs[0] == runs[1]
+    assert [(point.settings["network.core.buffer"], point.seed) for point in runs[0]] == [
+        ("5 KB", 3),
+        ("5 KB", 5),
+        ("9 KB", 3),
+        ("9 KB", 5),
+    ]
+
+
+def test_what_is_set_is_not_swept_any_more() -> None:
+    scenario = tiny().over({"pacing": ["none", "host"], "network.core.buffer": ["5 KB", "9 KB"]}).seeds(2)
+    assert len(scenario.points()) == 8
+    assert len(scenario.set("pacing", "host").points()) == 4
+    with pytest.raises(pl.InputError, match="the scenario sweeps pacing"):
+        scenario.set("pacing.method", "host")
+
+
+def test_entries_go_by_name_or_number() -> None:
+    by_name = tiny().set("traffic.bulk.tcp.variant", "newreno")
+    assert by_name == tiny().set("traffic.0.tcp.variant", "newreno") == tiny().set("traffic[0].tcp.variant", "newreno")
+    assert by_name.to_dict()["traffic"][0]["tcp"]["variant"] == "newreno"
+
+
+def test_seeds_count_from_the_scenarios_own() -> None:
+    assert [point.seed for point in tiny().set("seed", 7).seeds(3).points()] == [7, 8, 9]
+    assert tiny().set("seed", 7).seeds([1]).points()[0].key == tiny().points()[0].key
+
+
+def test_a_file_is_kept_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text("# why\r\n" + TINY, newline="")
+    assert pl.Scenario.load(path).to_toml() == "# why\r\n" + TINY
+    changed = pl.Scenario.load(path).set("network.core.buffer", "5 KB")
+    assert tomllib.loads(changed.to_toml()) == changed.to_dict()
+
+
+def test_builders_say_what_a_file_says() -> None:
+    built = pl.dumbbell(
+        core={"rate": "10 Mbit/s", "delay": "10 ms", "buffer": "10 KB"},
+        access={"hosts": 4, "rate": "20 Mbit/s", "delay": "1 ms .. 5 ms"},
+        traffic=[
+            {"name": "bulk", "kind": "bulk", "tcp": {"variant": "reno", "profile": "ns2"}, "start": "0 s .. 1 s"},
+        ],
+        pacing={"method": "none"},
+        duration="4 s",
+        warmup="1 s",
+        title="tiny",
+    )
+    assert built.points()[0].key == tiny().points()[0].key
+    built.check()
+    pl.path([{"name": "only", "rate": "1 Mbit/s", "delay": "1 ms"}], tcp={"variant": "reno"}).check()
+    with pytest.raises(TypeError, match="tcp or traffic"):
+        pl.path([], tcp={}, traffic=[])
+
+
+@pytest.mark.parametrize(
+    ("freedom", "t"),
+    [
+        (1, 12.7062),
+        (2, 4.30265),
+        (3, 3.18245),
+        (4, 2.77645),
+        (5, 2.57058),
+        (9, 2.26216),
+        (30, 2.04227),
+        (1000, 1.96234),
+    ],
+)
+def test_student_t_is_that_of_printed_tables(freedom: int, t: float) -> None:
+    assert student_t(freedom) == pytest.approx(t, rel=5e-6)
+
+
+def test_intervals() -> None:
+    assert interval([]) is None
+    assert interval([None, None]) is None
+    one = interval([None, 3.0])
+    assert one is not None
+    assert (one.mean, one.half, one.count) == (3.0, None, 1)
+    two = interval([1.0, 3.0])
+    assert two is not None
+    assert two.half == pytest.approx(12.7062, rel=1e-5)

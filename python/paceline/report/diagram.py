@@ -38,14 +38,18 @@ class _Picture:
         self.last = max(self.columns)
         legend = _legend(net)
         self.legend = legend
+        self.meshed = meshed(net)
         self.breadth = 150.0
+        if self.meshed:
+            rows = max(self.columns.count(c) for c in self.columns)
+            self.breadth = (min(110.0, 310.0 / rows) if upright else 64.0) * rows
         if upright:
             self.length = 84.0 * self.last + 40
             width, height = 340.0, self.length + 58 + 22 * len(legend)
         else:
             width = 1040.0
             self.length = width - 96
-            most = max(len(c.lines) for c in net.cables)
+            most = 0 if self.meshed else max(len(c.lines) for c in net.cables)
             height = 40 + self.breadth + 16 * most + 26 + (24 if legend else 0)
         said = "; ".join(", ".join(c.lines) for c in net.cables)
         self.out = Drawing(width, height, "The network", said, "network")
@@ -54,8 +58,8 @@ class _Picture:
         spots = self._spots()
         for cable in self.net.cables:
             self._cable(cable, spots)
-        for group, places in zip(self.net.nodes, spots, strict=True):
-            self._nodes(group, places)
+        for position, (group, places) in enumerate(zip(self.net.nodes, spots, strict=True)):
+            self._nodes(group, places, sends=not any(c.target == position for c in self.net.cables))
         for cable in self.net.cables:
             self._words(cable, spots)
         self._legend_rows()
@@ -66,15 +70,16 @@ class _Picture:
         spots: list[list[_Spot]] = []
         step = self.length / max(self.last, 1)
         for position, group in enumerate(self.net.nodes):
-            mates = [i for i, c in enumerate(self.columns) if c == self.columns[position]]
-            share = self.breadth / len(mates)
-            start = share * mates.index(position)
-            drawn = min(group.count, _MOST_HOSTS if group.is_host else _MOST_ROUTERS)
-            if len(mates) > 1:
-                drawn = 1
-            gap = share / drawn
             along = self.columns[position] * step
-            spots.append([_Spot(along, start + gap * (k + 0.5)) for k in range(drawn)])
+            if self.meshed:
+                mates = [i for i, c in enumerate(self.columns) if c == self.columns[position]]
+                mates.sort(key=lambda i: self.net.nodes[i].is_host)
+                rows = max(self.columns.count(c) for c in self.columns)
+                spots.append([_Spot(along, self.breadth / rows * (mates.index(position) + 0.5))])
+                continue
+            drawn = min(group.count, _MOST_HOSTS if group.is_host else _MOST_ROUTERS)
+            gap = self.breadth / drawn
+            spots.append([_Spot(along, gap * (k + 0.5)) for k in range(drawn)])
         return spots
 
     def _xy(self, spot: _Spot) -> tuple[float, float]:
@@ -94,7 +99,7 @@ class _Picture:
                 self._pacer(x1 + 0.3 * (x2 - x1), y1 + 0.3 * (y2 - y1), slot)
         if cable.is_core or cable.has_buffer:
             (x1, y1), (x2, y2) = (self._xy(_middle(side)) for side in (left, right))
-            away = 26 / max(abs(x2 - x1) + abs(y2 - y1), 1)
+            away = 30 / max(abs(x2 - x1) + abs(y2 - y1), 1)
             self._buffer(x1 + away * (x2 - x1), y1 + away * (y2 - y1))
 
     def _pacer(self, x: float, y: float, slot: int) -> None:
@@ -114,7 +119,7 @@ class _Picture:
             else:
                 self.out.add("rect", class_=cls, x=x - 6 + 7 * k, y=y - 8, width=7, height=16)
 
-    def _nodes(self, group: NodeGroup, places: list[_Spot]) -> None:
+    def _nodes(self, group: NodeGroup, places: list[_Spot], *, sends: bool) -> None:
         for place in places:
             x, y = self._xy(place)
             if group.is_host:
@@ -122,7 +127,14 @@ class _Picture:
             else:
                 self.out.add("circle", class_="router", cx=x, cy=y, r=10)
         text = f"{plain(group.count, 0)} {group.name}" if group.count > 1 else group.name
-        if self.upright:
+        if self.meshed:
+            x, y = self._xy(places[0])
+            said = short(text, 15 if self.upright else 22)
+            if self.upright:
+                self.out.text(x + 15, y + 4, said, "name strong halo")
+            else:
+                self.out.text(min(x, self.out.width - text_width(said) / 2), y + 25, said, "name strong halo", "middle")
+        elif self.upright:
             x, y = self._xy(places[-1])
             self.out.text(172, y + 4, short(text, 26), "name strong")
         else:
@@ -130,7 +142,7 @@ class _Picture:
             anchor = "start" if x < 60 else "end" if x > self.out.width - 60 else "middle"
             edge = {"start": 4.0, "end": self.out.width - 4}.get(anchor, x)
             self.out.text(edge, 14, short(text, 24), "name strong", anchor)
-        if group.is_host and self.net.in_hosts and self.columns[self.net.nodes.index(group)] == 0:
+        if group.is_host and self.net.in_hosts and sends:
             for place in places:
                 self._in_host(*self._xy(place))
 
@@ -144,6 +156,13 @@ class _Picture:
     def _words(self, cable: Cable, spots: list[list[_Spot]]) -> None:
         a, b = _middle(spots[cable.source]), _middle(spots[cable.target])
         x, y = self._xy(_Spot((a.along + b.along) / 2, (a.across + b.across) / 2))
+        if self.meshed:
+            said = short(cable.lines[0], 14 if self.upright else 24)
+            if self.upright:
+                self.out.text(x + 12, y + 4, said, "tick halo")
+            else:
+                self.out.text(x, y - 6, said, "tick halo", "middle")
+            return
         count = f"{plain(cable.count, 0)} × " if cable.count > 1 else ""
         name, rest = count + cable.lines[0], cable.lines[1:]
         if self.upright:
@@ -151,17 +170,10 @@ class _Picture:
             for k, line in enumerate([name, *_joined(rest, room)]):
                 self.out.text(172, y - 12 + 15 * k, short(line, room + 2), "name" if k == 0 else "tick")
             return
-        crowded = sum(self._gap(c) == self._gap(cable) for c in self.net.cables) > 1
-        if crowded:
-            self.out.text(x, y - 6, short(", ".join([name, *rest]), 34), "tick halo", "middle")
-            return
         room = int(self.length / max(self.last, 1) / 6.6)
         for k, line in enumerate([name, *rest]):
             top = 30 + self.breadth + 20
             self.out.text(x, top + 16 * k, short(line, max(room, 12)), "name" if k == 0 else "tick", "middle")
-
-    def _gap(self, cable: Cable) -> tuple[int, int]:
-        return self.columns[cable.source], self.columns[cable.target]
 
     def _legend_rows(self) -> None:
         x, y = 4.0, self.out.height - 10 - (22 * (len(self.legend) - 1) if self.upright else 0)
@@ -198,9 +210,22 @@ def _columns(net: Topology) -> list[int]:
     columns = [0] * len(net.nodes)
     for _ in range(len(net.nodes)):
         for cable in net.cables:
-            if cable.source < cable.target:
-                columns[cable.target] = max(columns[cable.target], columns[cable.source] + 1)
-    return columns
+            below = columns[cable.source] + 1
+            # a loop would push its nodes on for ever
+            if columns[cable.target] < below < len(net.nodes):
+                columns[cable.target] = below
+    for position in range(len(net.nodes)):
+        ahead = [columns[c.target] for c in net.cables if c.source == position]
+        if ahead and not any(c.target == position for c in net.cables):
+            columns[position] = max(min(ahead) - 1, 0)
+    used = sorted(set(columns))
+    return [used.index(c) for c in columns]
+
+
+def meshed(net: Topology) -> bool:
+    """Whether groups of nodes lie beside one another; what its links are then stands in a table, not in the picture."""
+    columns = _columns(net)
+    return len(set(columns)) < len(columns)
 
 
 def _middle(places: list[_Spot]) -> _Spot:

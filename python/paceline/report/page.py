@@ -64,6 +64,7 @@ def _content(study: Study) -> dict[str, Any]:
         "more": answer[1:],
         "comparison": _comparison(study),
         "net": [diagram.wide(net).markup(), diagram.tall(net).markup()] if net else [],
+        "links": [(c.count, c.lines) for c in net.cables] if net and diagram.meshed(net) else [],
         "facts": words.facts(study) if study.settings else [],
         "rules": words.rules(study),
         "tables": main_tables(study),

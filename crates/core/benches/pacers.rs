@@ -3,6 +3,8 @@
 //! One packet is one arrival and one departure, at times drawn beforehand; the clock of the benchmark is that of the
 //! packets. `edge/burst` and the like differ only in what arrives.
 
+#![allow(missing_docs, reason = "criterion's macro makes a public function")]
+
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -25,6 +27,8 @@ impl Packet for Parcel {
     }
 }
 
+type Values = &'static [(&'static str, &'static str)];
+
 const LINK: Rate = Rate::from_bits_per_second(100_000_000);
 const PACKETS: usize = 100_000;
 
@@ -40,10 +44,10 @@ fn arrivals(burst: u64) -> Vec<(Instant, u32)> {
     let mean = 1040 * 8 * 10 * 10 / 8; // ns between packets of 1040 B at 80 Mbit/s
     let mut now = 0;
     let arrival = |index: usize| {
-        if index as u64 % burst == 0 {
+        if (index as u64).is_multiple_of(burst) {
             now += draw() % (2 * mean * burst);
         }
-        (Instant::from_nanos(now), if index % 7 == 0 { 40 } else { 1200 })
+        (Instant::from_nanos(now), if index.is_multiple_of(7) { 40 } else { 1200 })
     };
     (0..PACKETS).map(arrival).collect()
 }
@@ -65,7 +69,7 @@ fn run<S: Stage<Parcel>>(stage: &mut S, arrivals: &[(Instant, u32)]) -> u64 {
 }
 
 fn pacers(criterion: &mut Criterion) {
-    let methods: [(&str, &str, &[(&str, &str)]); 6] = [
+    let methods: [(&str, &str, Values); 6] = [
         ("none", "none", &[]),
         ("edge 10 ms", "edge", &[("delay", "10 ms")]),
         ("edge 10 ms finish", "edge", &[("delay", "10 ms"), ("release", "finish")]),

@@ -37,13 +37,14 @@ fn stepped(spec: &QueueSpec, rate: Rate, arrivals: &[(u64, u32)], eager: bool) -
     let mut waiting = Vec::new();
     for (number, &(at, bytes)) in arrivals.iter().enumerate() {
         let now = Instant::from_nanos(at);
-        // A lazy driver leaves the departures of this very instant for later: it must make no difference.
+        // A lazy driver leaves the departure of this very instant for later. It makes no difference, unless a packet
+        // takes no time at all.
         serve(&mut queue, &mut fates, |wakeup| wakeup < now || (eager && wakeup == now));
         waiting.push((queue.waiting_bytes(now), queue.waiting_packets(now)));
         match queue.enqueue(Numbered { number, bytes }, now) {
             Verdict::Queued => {}
             Verdict::Refused(packet) => assert_eq!(packet, Numbered { number, bytes }),
-            Verdict::Displaced(_) => panic!("not drop-front"),
+            Verdict::Displaced(_) => unreachable!("not drop-front"),
         }
     }
     serve(&mut queue, &mut fates, |_| true);
@@ -80,7 +81,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn closed_form_is_step_by_step(
@@ -91,7 +92,9 @@ proptest! {
         let rate = Rate::from_bits_per_second(rate);
         let closed_form = closed(&spec, rate, &arrivals);
         prop_assert_eq!(&closed_form, &stepped(&spec, rate, &arrivals, true));
-        prop_assert_eq!(&closed_form, &stepped(&spec, rate, &arrivals, false));
+        if closed_form.0.iter().flatten().all(|(start, finish)| start < finish) {
+            prop_assert_eq!(&closed_form, &stepped(&spec, rate, &arrivals, false));
+        }
         let unlimited = QueueSpec { limit: None, ..spec };
         let (fates, _) = closed(&unlimited, rate, &arrivals);
         prop_assert_eq!(fates, stepped(&unlimited, rate, &arrivals, true).0);
@@ -130,7 +133,8 @@ fn the_papers_5_kb_hold_four_data_packets() {
 
 #[test]
 fn departures_precede_arrivals() {
-    let spec = QueueSpec { limit: Some(Limit::Packets(1)), counts: Counts::WaitingAndService, drop_front: false };
+    let spec =
+        QueueSpec { limit: Some(Limit::Packets(1)), counts: Counts::WaitingAndService, drop_front: false };
     let rate = Rate::from_bits_per_second(8_000_000); // 1000 B take 1 ms
     let (fates, _) = closed(&spec, rate, &[(0, 1_000), (999_999, 1_000), (1_000_000, 1_000)]);
     assert_eq!(fates.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);

@@ -42,7 +42,8 @@ fn numbers_are_exact() {
 
 #[test]
 fn ranges() {
-    let low_high = |text| parse::range::<Span>(text).map(|range| (range.low.as_nanos(), range.high.as_nanos()));
+    let low_high =
+        |text| parse::range::<Span>(text).map(|range| (range.low.as_nanos(), range.high.as_nanos()));
     assert_eq!(low_high("5 ms .. 15 ms"), Ok((5_000_000, 15_000_000)));
     assert_eq!(low_high("1.5us..2ms"), Ok((1_500, 2_000_000)));
     assert_eq!(low_high("10 ms"), Ok((10_000_000, 10_000_000)));
@@ -58,10 +59,7 @@ fn errors_say_what_to_write() {
     fn message<T: std::fmt::Debug>(parsed: Result<T, QuantityError>) -> String {
         parsed.expect_err("refused").to_string()
     }
-    assert_eq!(
-        message(parse::buffer("5")),
-        "\"5\" has no unit; write for example \"5 KB\" or \"5 packets\""
-    );
+    assert_eq!(message(parse::buffer("5")), "\"5\" has no unit; write for example \"5 KB\" or \"5 packets\"");
     assert_eq!(
         message(parse::rate("10 ms")),
         "\"10 ms\" is a time, not a rate; write for example \"100 Mbit/s\""
@@ -80,7 +78,10 @@ fn errors_say_what_to_write() {
         "\"5 fortnights\" has an unknown unit \"fortnights\"; write for example \"10 ms\""
     );
     assert_eq!(message(parse::span("-5 ms")), "\"-5 ms\" is negative; write a number that is not below 0");
-    assert_eq!(message(parse::rate("0 Mbit/s")), "\"0 Mbit/s\" is no rate at all; write at least \"1 bit/s\"");
+    assert_eq!(
+        message(parse::rate("0 Mbit/s")),
+        "\"0 Mbit/s\" is no rate at all; write at least \"1 bit/s\""
+    );
     assert_eq!(
         message(parse::rate("nan Mbit/s")),
         "\"nan Mbit/s\" does not begin with a number; write for example \"100 Mbit/s\""
@@ -93,10 +94,7 @@ fn errors_say_what_to_write() {
         format!("\"18446744073709551615.5 bit/s\" {too_large}")
     );
     assert_eq!(message(parse::buffer("1e999 BDP")), format!("\"1e999 BDP\" {too_large}"));
-    assert_eq!(
-        message(parse::bytes("0.5 B")),
-        "\"0.5 B\" is not a whole number of bytes; write one that is"
-    );
+    assert_eq!(message(parse::bytes("0.5 B")), "\"0.5 B\" is not a whole number of bytes; write one that is");
     assert_eq!(
         message(parse::buffer("2.5 packets")),
         "\"2.5 packets\" is not a whole number of packets; write one that is"
@@ -104,6 +102,8 @@ fn errors_say_what_to_write() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn what_is_displayed_parses_back(number in any::<u64>(), shift in 0u32..64, multiple in 0.0..1e6f64) {
         let number = number >> shift;

@@ -68,7 +68,10 @@ fn all_eight_rows() {
         for (rate, queue, delay) in TABLE_II {
             let (found_queue, found_delay) = steady(rate, link);
             assert_eq!(found_queue, queue, "queue at {rate} Mbit/s, link {link_mbps} Mbit/s");
-            assert!((found_delay - delay).abs() < 0.04, "delay {found_delay} ms at {rate} Mbit/s, printed {delay}");
+            assert!(
+                (found_delay - delay).abs() < 0.04,
+                "delay {found_delay} ms at {rate} Mbit/s, printed {delay}"
+            );
         }
     }
 }

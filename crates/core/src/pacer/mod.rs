@@ -64,7 +64,7 @@ pub struct Backlog {
     pub largest: u32,
 }
 
-/// In any interval of length t, no more than `burst` + `rate` t leaves.
+/// In any interval of length t, no more than `burst` + `rate` (t + 1 ns) leaves; the nanosecond is that of rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
     /// Long-term rate.

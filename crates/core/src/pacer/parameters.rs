@@ -121,6 +121,13 @@ pub enum ParameterError {
         /// What to write, for example.
         example: &'static str,
     },
+    /// None of the sets of parameters that would do is given.
+    Incomplete {
+        /// The method.
+        method: &'static str,
+        /// The sets, as words.
+        needs: &'static str,
+    },
     /// A parameter is not the quantity that it should be.
     Quantity {
         /// The method.
@@ -145,7 +152,7 @@ impl ParameterError {
     /// The parameter that is wrong, if it is one.
     pub fn parameter(&self) -> Option<&str> {
         match self {
-            ParameterError::UnknownMethod { .. } => None,
+            ParameterError::UnknownMethod { .. } | ParameterError::Incomplete { .. } => None,
             ParameterError::UnknownKey { key, .. } => Some(key),
             ParameterError::Missing { parameter, .. }
             | ParameterError::Quantity { parameter, .. }
@@ -189,6 +196,7 @@ impl fmt::Display for ParameterError {
             ParameterError::Missing { method, parameter, example } => {
                 write!(f, "{method} needs {parameter:?}; write for example {parameter} = {example}")
             }
+            ParameterError::Incomplete { method, needs } => write!(f, "{method} needs {needs}"),
             ParameterError::Quantity { parameter, error, .. } => write!(f, "{parameter}: {error}"),
             ParameterError::Impossible { parameter, problem, .. } => write!(f, "{parameter}: {problem}"),
         }
@@ -303,6 +311,10 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn impossible(&self, parameter: &'static str, problem: impl Into<String>) -> ParameterError {
         ParameterError::Impossible { method: self.method, parameter, problem: problem.into() }
+    }
+
+    pub(crate) fn incomplete(&self, needs: &'static str) -> ParameterError {
+        ParameterError::Incomplete { method: self.method, needs }
     }
 
     fn needed(&mut self, parameter: &'static str, kind: Kind) -> Result<Value, ParameterError> {

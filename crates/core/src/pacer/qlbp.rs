@@ -105,6 +105,11 @@ impl Tuned for Parameters {
             let max_delay = reader.span("max_delay")?;
             return Ok(Parameters::from_load(load, max_delay, link_rate));
         }
+        if !["mu_min", "mu_max", "q_max"].into_iter().any(|explicit| reader.given(explicit)) {
+            return Err(
+                reader.incomplete("\"mu_min\", \"mu_max\" and \"q_max\", or \"load\" and \"max_delay\"")
+            );
+        }
         let (mu_min, mu_max) = (reader.rate("mu_min")?, reader.rate("mu_max")?);
         if mu_min > mu_max {
             return Err(reader
@@ -115,6 +120,10 @@ impl Tuned for Parameters {
             return Err(reader.impossible("mu_max", problem));
         }
         let q_max = reader.buffer("q_max")?;
+        if matches!(q_max, Limit::Bytes(0) | Limit::Packets(0)) {
+            return Err(reader
+                .impossible("q_max", format!("{q_max} would never pace; write for example \"10 packets\"")));
+        }
         Ok(Parameters { mu_min, mu_max, q_max })
     }
 

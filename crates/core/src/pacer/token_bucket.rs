@@ -93,14 +93,14 @@ impl<P: Packet> TokenBucket<P> {
         }
     }
 
-    /// Adds what has come in since the last update.
+    /// Adds what has come in since the last update, up to `most`.
     #[inline]
-    fn fill(&mut self, now: Instant) {
+    fn fill(&mut self, now: Instant, most: i128) {
         let elapsed = now.since(self.updated).as_nanos();
         self.updated = now;
         let added = u128::from(elapsed) * u128::from(self.rate.bits_per_second());
         let added = i128::try_from(added).unwrap_or(i128::MAX);
-        self.tokens = self.tokens.saturating_add(added).min(self.full);
+        self.tokens = self.tokens.saturating_add(added).min(most);
     }
 
     /// Computes when the head has its tokens, which are up to date.
@@ -123,7 +123,7 @@ impl<P: Packet> Stage<P> for TokenBucket<P> {
     fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
         self.queue.push_back(packet);
         if self.queue.len() == 1 {
-            self.fill(now);
+            self.fill(now, self.full);
             self.schedule();
         }
         Verdict::Queued
@@ -135,7 +135,8 @@ impl<P: Packet> Stage<P> for TokenBucket<P> {
             return None;
         }
         let packet = self.queue.pop_front()?;
-        self.fill(now);
+        // It left on the first whole nanosecond: what came in after its due fraction belongs to the next.
+        self.fill(now, self.full + i128::from(self.rate.bits_per_second() - 1));
         self.tokens -= i128::from(packet.bytes()) * BYTE;
         self.schedule();
         Some(packet)

@@ -1,0 +1,323 @@
+//! The laws that every stage obeys, over random inputs: every pacer of the list, with parameters drawn from what it says
+//! of them, and every variant of the queue. A pacer that joins the list is tested here without another line.
+
+use paceline_core::pacer::parameters::{Kind, Parameter, Value};
+use paceline_core::pacer::{Backlog, Envelope, METHODS, Pacer, PacerSpec, Row, parse};
+use paceline_core::queue::{Counts, DropTail, Limit, QueueSpec};
+use paceline_core::{Instant, Packet, Rate, Span, Stage, Verdict};
+use proptest::prelude::*;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Numbered {
+    number: usize,
+    bytes: u32,
+}
+
+impl Packet for Numbered {
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+}
+
+/// What a stage promises beyond the laws that hold for all.
+struct Promise<'a> {
+    /// Longest stay of a packet that arrives to make up this backlog.
+    delay: &'a dyn Fn(Backlog) -> Option<Span>,
+    envelope: Option<Envelope>,
+}
+
+/// What became of every packet: when it left.
+#[derive(Debug, Default, PartialEq)]
+struct Record {
+    left: Vec<(usize, Instant)>,
+    dropped: Vec<usize>,
+}
+
+type Law = Result<(), TestCaseError>;
+
+/// Drives a stage, each wake-up late by one of `lateness` in turn (on time if there are none), and checks the laws.
+fn drive<S: Stage<Numbered>>(
+    stage: &mut S,
+    arrivals: &[(u64, u32)],
+    lateness: &[u64],
+    promise: &Promise<'_>,
+) -> Result<Record, TestCaseError> {
+    let mut record = Record::default();
+    let mut bounds = vec![Span::MAX; arrivals.len()];
+    let mut held = Backlog { packets: 0, bytes: 0, largest: 0 };
+    let mut now = Instant::ZERO;
+    let punctual = lateness.is_empty();
+    let mut lateness = lateness.iter().cycle();
+    let mut next = 0;
+    loop {
+        let arrival = arrivals.get(next).map(|(at, _)| Instant::from_nanos(*at));
+        let wakeup = stage.next_wakeup();
+        prop_assert_eq!(
+            wakeup.is_some(),
+            held.packets > 0,
+            "a wake-up while something is held, and only then"
+        );
+        let due = wakeup.map(|wakeup| wakeup + Span::from_nanos(lateness.next().copied().unwrap_or(0)));
+        if let (Some(wakeup), Some(due)) = (wakeup, due)
+            && arrival.is_none_or(|arrival| due <= arrival)
+        {
+            prop_assert!(!punctual || wakeup >= now, "never due in the past");
+            if wakeup > now {
+                let before = wakeup - Span::from_nanos(1);
+                prop_assert_eq!(stage.dequeue(before), None, "nothing leaves before the wake-up");
+            }
+            now = now.max(due);
+            while stage.next_wakeup().is_some_and(|wakeup| wakeup <= now) {
+                let Some(packet) = stage.dequeue(now) else {
+                    return Err(TestCaseError::fail("something leaves at the wake-up"));
+                };
+                let stay = now.since(Instant::from_nanos(arrivals[packet.number].0));
+                let allowed = bounds[packet.number];
+                prop_assert!(!punctual || stay <= allowed, "held {stay}, promised {allowed}");
+                held.packets -= 1;
+                held.bytes -= u64::from(packet.bytes);
+                record.left.push((packet.number, now));
+            }
+        } else if let Some(&(at, bytes)) = arrivals.get(next) {
+            now = now.max(Instant::from_nanos(at));
+            let packet = Numbered { number: next, bytes };
+            held.largest = held.largest.max(bytes);
+            match stage.enqueue(packet, now) {
+                Verdict::Refused(refused) => {
+                    prop_assert_eq!(refused, packet, "the refused packet is handed back");
+                    record.dropped.push(next);
+                }
+                verdict => {
+                    held.packets += 1;
+                    held.bytes += u64::from(bytes);
+                    if let Verdict::Displaced(older) = verdict {
+                        prop_assert!(older.number < next, "what is displaced is older");
+                        held.packets -= 1;
+                        held.bytes -= u64::from(older.bytes);
+                        record.dropped.push(older.number);
+                    }
+                    bounds[next] = (promise.delay)(held).unwrap_or(Span::MAX);
+                }
+            }
+            next += 1;
+        } else {
+            break;
+        }
+    }
+    prop_assert_eq!(
+        record.left.len() + record.dropped.len(),
+        arrivals.len(),
+        "in = out + dropped + held (nothing)"
+    );
+    prop_assert!(record.left.windows(2).all(|pair| pair[0].0 < pair[1].0), "the order is kept");
+    within_envelope(&record, arrivals, promise)?;
+    Ok(record)
+}
+
+/// No interval sees more leave than the envelope allows, however late the wake-ups were.
+fn within_envelope(record: &Record, arrivals: &[(u64, u32)], promise: &Promise<'_>) -> Law {
+    let Some(envelope) = promise.envelope else { return Ok(()) };
+    let burst = u128::from(envelope.burst) * 8_000_000_000;
+    let rate = u128::from(envelope.rate.bits_per_second());
+    for (first, &(_, from)) in record.left.iter().enumerate() {
+        let mut sent = 0;
+        for &(number, to) in &record.left[first..] {
+            sent += u128::from(arrivals[number].1) * 8_000_000_000;
+            let allowed = burst + u128::from(to.since(from).as_nanos() + 1) * rate;
+            prop_assert!(sent <= allowed, "{} bytes in {}", sent / 8_000_000_000, to.since(from));
+        }
+    }
+    Ok(())
+}
+
+/// All laws for one stage, made anew for each run.
+fn laws<S: Stage<Numbered>>(
+    make: impl Fn() -> S,
+    arrivals: &[(u64, u32)],
+    lateness: &[u64],
+    promise: &Promise<'_>,
+    drops: bool,
+) -> Law {
+    let punctual = drive(&mut make(), arrivals, &[], promise)?;
+    let again = drive(&mut make(), arrivals, &[], promise)?;
+    prop_assert_eq!(&punctual, &again, "the same input gives the same output");
+    let late = drive(&mut make(), arrivals, lateness, promise)?;
+    if !drops {
+        prop_assert!(punctual.dropped.is_empty() && late.dropped.is_empty(), "no limit, no loss");
+        if promise.envelope.is_none() {
+            // Without an envelope of its own a stage makes up for a late wake-up, but never gets ahead.
+            let ahead = punctual.left.iter().zip(&late.left).find(|(on_time, late)| late.1 < on_time.1);
+            prop_assert_eq!(ahead, None, "a late wake-up makes nothing leave earlier");
+        }
+    }
+    Ok(())
+}
+
+fn pacer_laws(
+    drawn: &Drawn,
+    row: &Row,
+    arrivals: &[(u64, u32)],
+    lateness: &[u64],
+    limit: Option<Limit>,
+) -> Law {
+    let spec = PacerSpec { limit, ..drawn.spec(row) };
+    let largest = arrivals.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+    let promise = Promise {
+        delay: &|backlog| spec.method.delay_bound(drawn.link_rate, Backlog { largest, ..backlog }),
+        envelope: spec.method.envelope(drawn.link_rate, largest),
+    };
+    laws(|| Pacer::new(&spec, drawn.link_rate), arrivals, lateness, &promise, limit.is_some())
+        .map_err(|error| TestCaseError::fail(format!("{} (limit {limit:?}): {error}", spec.method)))
+}
+
+/// Parameters drawn for a method from its own description of them.
+#[derive(Debug, Clone)]
+struct Drawn {
+    link_rate: Rate,
+    seed: u64,
+}
+
+impl Drawn {
+    /// Draws which parameters are given, and what they are, until they are legal together.
+    fn spec(&self, row: &Row) -> PacerSpec {
+        let mut draws = Draws(self.seed);
+        let legal = (0..100_000).find_map(|_| {
+            let given = draws.below(1 << row.parameters.len());
+            let drawn: Vec<Option<Value>> = (row.parameters.iter().enumerate())
+                .map(|(bit, parameter)| (given >> bit & 1 == 1).then(|| self.value(parameter, &mut draws)))
+                .collect();
+            let mut values = |name: &str| {
+                let index = row.parameters.iter().position(|parameter| parameter.name == name);
+                index.and_then(|index| drawn[index].clone())
+            };
+            parse(row.name, &mut values, self.link_rate).ok()
+        });
+        legal.expect("a method has legal parameters")
+    }
+
+    fn value(&self, parameter: &Parameter, draws: &mut Draws) -> Value {
+        let link = self.link_rate.bits_per_second();
+        Value::Text(match parameter.kind {
+            Kind::Rate => format!("{} bit/s", (link / 100 * (1 + draws.below(100))).max(1)),
+            Kind::Span => format!("{} us", [0, 10, 1_000, 20_000][draws.below(4) as usize]),
+            Kind::Bytes => format!("{} B", [0, 40, 1_500, 20_000][draws.below(4) as usize]),
+            Kind::Buffer if draws.below(2) == 0 => format!("{} packets", draws.below(20)),
+            Kind::Buffer => format!("{} B", draws.below(20_000)),
+            Kind::Fraction => return Value::Number((1 + draws.below(100)) as f64 / 100.0),
+            Kind::Choice(words) => words[draws.below(words.len() as u64) as usize].to_owned(),
+        })
+    }
+}
+
+/// A deterministic draw, uniform in 0..below.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let mixed = (self.0 ^ (self.0 >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ (mixed >> 32)) % below
+    }
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let rate = prop::sample::select(vec![100_000u64, 10_000_000, 33_333_333, 1_000_000_000, 400_000_000_000]);
+    (rate, any::<u64>()).prop_map(|(rate, seed)| Drawn { link_rate: Rate::from_bits_per_second(rate), seed })
+}
+
+/// Packets from one at a time to bursts, 10 Mbit/s to 1 Gbit/s.
+fn arrivals() -> impl Strategy<Value = Vec<(u64, u32)>> {
+    let gap = prop_oneof![Just(0u64), 0..20_000u64, 0..1_000_000u64, 0..50_000_000u64];
+    let bytes = prop_oneof![4 => Just(1_500u32), 2 => Just(40), 2 => 0..3_000u32, 1 => Just(70_000)];
+    prop::collection::vec((gap, bytes), 0..80).prop_map(|mut arrivals| {
+        let mut now = 0;
+        for (at, _) in &mut arrivals {
+            now += *at;
+            *at = now;
+        }
+        arrivals
+    })
+}
+
+fn lateness() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(prop_oneof![Just(0u64), 1..100_000u64, 1..10_000_000u64], 1..20)
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    prop_oneof![(0..30_000u64).prop_map(Limit::Bytes), (0..20u64).prop_map(Limit::Packets)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_pacer(drawn in drawn(), arrivals in arrivals(), lateness in lateness(), limit in limit()) {
+        for row in METHODS {
+            pacer_laws(&drawn, row, &arrivals, &lateness, None)?;
+            pacer_laws(&drawn, row, &arrivals, &lateness, Some(limit))?;
+        }
+    }
+
+    #[test]
+    fn every_queue(drawn in drawn(), arrivals in arrivals(), lateness in lateness(), limit in limit()) {
+        let rate = drawn.link_rate;
+        let largest = arrivals.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+        for (_, counts) in Counts::ALL {
+            for limit in [None, Some(limit)] {
+                for drop_front in [false, true] {
+                    let spec = QueueSpec { limit, counts: *counts, drop_front };
+                    let ahead = |backlog: Backlog| backlog.bytes + u64::from(largest);
+                    let promise = Promise {
+                        delay: &|backlog| Some(rate.time_to_send(ahead(backlog))),
+                        envelope: Some(Envelope { rate, burst: u64::from(largest) }),
+                    };
+                    laws(|| DropTail::new(&spec, rate), &arrivals, &lateness, &promise, limit.is_some())
+                        .map_err(|error| TestCaseError::fail(format!("{spec:?} at {rate}: {error}")))?;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_overflows() {
+    let end = u64::MAX;
+    let sizes = [u32::MAX, 0, 1, 65_536, 1_500, u32::MAX, u32::MAX];
+    let times = [0, 0, 1, end / 2, end - 5_000, end - 1, end];
+    let arrivals: Vec<(u64, u32)> = times.into_iter().zip(sizes).collect();
+    let texts: &[(&str, &[&str])] = &[
+        ("delay", &["0 ns", "1 ns", "100000 s", "18446744073709551615 ns"]),
+        ("release", &["start", "finish"]),
+        ("mu_min", &["1 bit/s"]),
+        ("mu_max", &["1 bit/s", "100 Tbit/s", "18446744073709551615 bit/s"]),
+        ("q_max", &["0 packets", "1 B", "18446744073709551615 B", "18446744073709551615 packets"]),
+        ("load", &["1e-300", "1"]),
+        ("max_delay", &["0 ns", "18446744073709551615 ns"]),
+        ("rate", &["1 bit/s", "100 Tbit/s", "18446744073709551615 bit/s"]),
+        ("burst", &["0 B", "1 B", "18446744073709551615 B"]),
+    ];
+    let mut built = vec![0; METHODS.len()];
+    for link_rate in [1, 100_000_000_000_000, u64::MAX].map(Rate::from_bits_per_second) {
+        for (index, row) in METHODS.iter().enumerate() {
+            for seed in 0..4_000 {
+                let mut draws = Draws(seed);
+                let given = draws.below(1 << row.parameters.len());
+                let mut values = |name: &str| {
+                    let bit = row.parameters.iter().position(|parameter| parameter.name == name)?;
+                    let choices =
+                        texts.iter().find(|(listed, _)| *listed == name).map_or(&[][..], |(_, texts)| *texts);
+                    assert!(!choices.is_empty(), "write extreme values for {name}");
+                    let choice = Draws(seed ^ (bit as u64) << 32).below(choices.len() as u64) as usize;
+                    (given >> bit & 1 == 1).then(|| Value::Text(choices[choice].to_owned()))
+                };
+                let Ok(spec) = parse(row.name, &mut values, link_rate) else { continue };
+                built[index] += 1;
+                let mut pacer = Pacer::new(&spec, link_rate);
+                let nothing = Promise { delay: &|_| None, envelope: None };
+                drive(&mut pacer, &arrivals, &[0, end / 3, 7], &nothing)
+                    .expect("the laws hold at the extremes");
+            }
+        }
+    }
+    assert!(built.iter().all(|built| *built > 100), "{built:?}");
+}

@@ -31,7 +31,7 @@ def refused(command: Command, *arguments: str | Path, code: int = 2) -> str:
         ('method = "none"', 'method = "egde"', "pacing.method", 'did you mean "edge"?'),
         ('start = "0 s .. 1 s"', 'from = "left.0"\nto = "nowhere"', "traffic[0].to", "nowhere"),
         ("[pacing]", "[paicng]", "paicng", 'did you mean "pacing"?'),
-        ('"4 s"', "4", "duration", "4 s"),
+        ('"4 s"', "4", "duration", "no unit; write"),
         ('"4 s"', "2020-01-01", "duration", "date"),
         ('title = "tiny"', "seed = -1", "seed", "whole number"),
     ],

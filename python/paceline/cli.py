@@ -108,7 +108,7 @@ def run(
     paceline run scenarios/one-flow.toml --sweep "network.core.buffer=5 KB,20 KB" --seeds 5
     paceline run scenarios/one-flow.toml --sweep "pacing=none,host,edge 10 ms"
     paceline run scenarios/one-flow.toml --json | jq '.[].links.core.loss_ratio'
-    paceline run scenarios/one-flow.toml --trace one-flow.pcap
+    paceline run scenarios/one-flow.toml --set pacing=host --trace one-flow.pcap
     """
     workers = _jobs(jobs)
     scenario, points = _asked(file, sets, sweeps, seeds)

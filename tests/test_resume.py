@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -89,6 +90,17 @@ def test_a_damaged_result_is_run_again(command: Command, tiny: Path, damage: byt
     assert f"out/store/{path.name}: damaged; ran that one again" in again.stderr
     assert "1 of 2 runs were in out already" in again.stderr
     assert again.stdout == first.stdout
+
+
+def test_no_room_is_a_failure_in_one_line_and_leaves_nothing(command: Command, tiny: Path) -> None:
+    script = f"ulimit -f 1; exec {sys.executable} -m paceline run {tiny} --out out --seeds 3"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tiny.parent, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"paceline: out/store/\S+: File too large\n", done.stderr)
+    assert {path.name for path in (tiny.parent / "out").rglob("*")} == {"store", "scenario.toml"}
+    assert command("run", tiny, "--out", "out", "--seeds", "3").returncode == 0
 
 
 def test_a_changed_title_is_the_same_run_and_a_changed_buffer_is_not(command: Command, tiny: Path) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from paceline.store import Store
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+_EXIT_CODES = "Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted (finished runs are kept)."
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -58,7 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(code)
 
 
-@click.group(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    no_args_is_help=True,
+    epilog=_EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 def paceline() -> None:
     """Simulate pacing in networks with small buffers.
 

@@ -68,6 +68,7 @@ impl Calendar {
     }
 
     /// Events held.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.len
     }

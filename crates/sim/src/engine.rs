@@ -5,6 +5,10 @@
 //! ([`Engine::receive`]) → acknowledgement over the reverse links → sender. What happens at the instant of an event because
 //! of it happens within it: a sent packet reaches its first link at once.
 //!
+//! A link that refuses nothing and that only one other link feeds sees packets in the order in which that one lets them
+//! go. Nothing can come between, so a packet passes it at once, at its future time, without an event of its own
+//! ([`AT_ONCE`]); every hop is exact all the same. With a trace every hop has its event.
+//!
 //! Timers are lazy: an acknowledgement that moves a retransmission timer later touches no event; the event that fires
 //! early finds that out and goes on to the new time.
 
@@ -12,9 +16,8 @@ use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::flow::{Flow, Source};
 use crate::link::{Fate, Link, Passage};
-use crate::meter::Meter;
-use crate::network::{Network, ProbeKind};
-use crate::output::{self, Delays, LinkMark, RunError, RunOutput, SeriesKind, SeriesRow};
+use crate::network::{Network, Probe, ProbeKind};
+use crate::output::{self, Delays, RunError, RunOutput, SeriesKind, SeriesRow};
 use crate::packet::{Event, Kind, Packet};
 use crate::port::Port;
 use crate::trace::{TraceEvent, TraceSink, Tracer};
@@ -24,13 +27,16 @@ use paceline_tcp::{Output, Segment};
 /// Events between two looks at the [`Control`].
 const EVENTS_A_LOOK: u32 = 1 << 14;
 
+/// Bit of a place in `routes`: packets pass this link as soon as the one before has let them go.
+const AT_ONCE: u32 = 1 << 31;
+
 /// A network at work.
 pub struct Engine<'a> {
     pub(crate) network: &'a Network,
     now: Instant,
+    end: Instant,
     calendar: Calendar,
     pub(crate) links: Vec<Link>,
-    pub(crate) links_at_warmup: Vec<LinkMark>,
     pub(crate) flows: Vec<Flow>,
     /// One per host; `None` where packets leave as flows send them.
     ports: Vec<Option<Box<Port>>>,
@@ -101,12 +107,16 @@ impl<'a> Engine<'a> {
             acks[..flow.reverse.len()].copy_from_slice(&flow.reverse);
             acks[flow.reverse.len()] = hosts_from + flow.source;
         }
+        let links = links_of(network);
+        if trace.is_none() {
+            mark_at_once(&mut routes, network, &links);
+        }
         let mut engine = Engine {
             network,
             now: Instant::ZERO,
+            end: Instant::ZERO + network.duration,
             calendar: Calendar::new(),
-            links: links_of(network),
-            links_at_warmup: Vec::new(),
+            links,
             flows,
             ports: network.hosts.iter().map(|host| host.port_pacing.then(|| Box::new(Port::new(host.port_gain)))).collect(),
             routes,
@@ -189,7 +199,6 @@ impl<'a> Engine<'a> {
         for flow in &mut self.flows {
             flow.at_warmup = flow.snapshot();
         }
-        self.links_at_warmup = self.links.iter().map(|link| LinkMark::of(link, self.now)).collect();
     }
 
     /// Where every packet is, now.
@@ -197,7 +206,7 @@ impl<'a> Engine<'a> {
         let travelling = self.calendar.iter().filter(|event| event.carries_packet()).count() as u64;
         let held: u64 = self.links.iter().map(Link::held_packets).sum();
         let queued: u64 = self.ports.iter().flatten().map(|port| port.held_packets()).sum();
-        let dropped = self.links.iter().flat_map(|link| &link.fitted).map(|link| link.counters.dropped).sum();
+        let dropped = self.links.iter().flat_map(|link| &link.fitted).map(|link| link.counters.dropped_ever).sum();
         Census { dropped, in_flight: travelling + held + queued, ..self.census }
     }
 
@@ -260,26 +269,37 @@ impl<'a> Engine<'a> {
 
     /// A packet is on the wire, or will be: its next event.
     #[inline]
-    fn pass(&mut self, place: u32, packet: Packet, passage: Passage) {
+    fn pass(&mut self, mut place: u32, mut packet: Packet, mut passage: Passage) {
         if let Some(tracer) = &mut self.tracer {
             tracer.dequeue(place, &packet, passage.start, self.now);
         }
-        if let Some(fitted) = &self.links[place as usize].fitted
-            && let Some((from, to)) = fitted.record
-            && from <= passage.start
-            && passage.start < to
-        {
-            let (flow, bytes) = (packet.flow, u64::from(packet.bytes));
-            let time_ns = passage.start.as_nanos();
-            self.series.push(SeriesRow { link: place, kind: SeriesKind::Departure, time_ns, flow, bytes });
+        loop {
+            if let Some(fitted) = &self.links[place as usize].fitted
+                && let Some((from, to)) = fitted.record
+                && from <= passage.start
+                && passage.start < to
+            {
+                let (flow, bytes) = (packet.flow, u64::from(packet.bytes));
+                let time_ns = passage.start.as_nanos();
+                self.series.push(SeriesRow { link: place, kind: SeriesKind::Departure, time_ns, flow, bytes });
+            }
+            if place == self.network.core && !packet.is_ack && passage.finish < self.end {
+                self.core_packets += 1;
+            }
+            packet.hop += 1;
+            let next = self.route_entry(&packet);
+            place = next & !AT_ONCE;
+            if next & AT_ONCE != 0
+                && let Fate::Leaves(further) = self.links[place as usize].offer(packet, passage.arrival)
+            {
+                passage = further;
+                continue;
+            }
+            let at_host = place as usize >= self.links.len();
+            let kind = if packet.is_ack && at_host { Kind::Acknowledgement } else { Kind::Arrival };
+            self.calendar.push(Event::of_packet(passage.arrival, place, kind, packet));
+            return;
         }
-        if place == self.network.core && !packet.is_ack && passage.finish.as_nanos() < self.network.duration.as_nanos() {
-            self.core_packets += 1;
-        }
-        let packet = Packet { hop: packet.hop + 1, ..packet };
-        let next = self.place_of(&packet);
-        let kind = if packet.is_ack && next as usize >= self.links.len() { Kind::Acknowledgement } else { Kind::Arrival };
-        self.calendar.push(Event::of_packet(passage.arrival, next, kind, packet));
     }
 
     /// Lets go what a link may let go now, and asks it when to come again.
@@ -317,7 +337,7 @@ impl<'a> Engine<'a> {
     fn receive(&mut self, packet: Packet) {
         self.census.received += 1;
         if let Some(tracer) = &mut self.tracer {
-            let place = self.routes[packet.flow as usize * self.stride + packet.hop as usize];
+            let place = self.network.links.len() as u32 + self.network.flows[packet.flow as usize].sink;
             tracer.now(TraceEvent::Receive, place, &packet, f64::NAN, self.now);
         }
         let paced = usize::from(self.network.flows[packet.flow as usize].paced);
@@ -516,6 +536,11 @@ impl<'a> Engine<'a> {
     /// The place that a packet reaches next.
     #[inline]
     fn place_of(&self, packet: &Packet) -> u32 {
+        self.route_entry(packet) & !AT_ONCE
+    }
+
+    #[inline]
+    fn route_entry(&self, packet: &Packet) -> u32 {
         let offset = if packet.is_ack { self.ack_offset } else { 0 };
         self.routes[packet.flow as usize * self.stride + offset + packet.hop as usize]
     }
@@ -544,7 +569,39 @@ fn links_of(network: &Network) -> Vec<Link> {
     for probe in &network.probes {
         metered[probe.link as usize] = true;
     }
-    let (warmup, flows) = (Instant::ZERO + network.warmup, network.flows.len());
+    let (seed, flows) = (network.seed, network.flows.len());
+    let window = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);
     let links = network.links.iter().zip(losses).zip(metered);
-    links.map(|((spec, losses), metered)| Link::new(spec, losses, metered, warmup, network.seed, flows)).collect()
+    links.map(|((spec, losses), metered)| Link::new(spec, losses, metered, window, seed, flows)).collect()
+}
+
+/// Sets [`AT_ONCE`] where it is true: on links that refuse nothing, hold nothing, and are fed by one other link alone.
+fn mark_at_once(routes: &mut [u32], network: &Network, links: &[Link]) {
+    /// Fed by none yet, by one link, or by more (or by a host).
+    #[derive(Clone, Copy, PartialEq)]
+    enum Feeder {
+        None,
+        One(u32),
+        More,
+    }
+    let mut feeders = vec![Feeder::None; links.len()];
+    for route in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
+        let mut before = Feeder::More;
+        for &link in route {
+            let feeder = &mut feeders[link as usize];
+            *feeder = if *feeder == Feeder::None || *feeder == before { before } else { Feeder::More };
+            before = Feeder::One(link);
+        }
+    }
+    // A queue that is sampled is asked for its level between arrivals: it must not know the future.
+    let is_sampled = |probe: &&Probe| matches!(probe.what, ProbeKind::Queue { .. });
+    for probe in network.probes.iter().filter(is_sampled) {
+        feeders[probe.link as usize] = Feeder::More;
+    }
+    for place in routes {
+        let link = *place as usize;
+        if link < links.len() && links[link].refuses_nothing() && matches!(feeders[link], Feeder::One(_)) {
+            *place |= AT_ONCE;
+        }
+    }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Link {
 #[derive(Debug)]
 pub(crate) struct Fitted {
     buffer: Buffer,
+    /// The buffer has no limit.
+    unlimited: bool,
     pacer: Option<Pacer<Packet>>,
     losses: Vec<Loss>,
     pub(crate) counters: LinkCounters,
@@ -45,15 +47,21 @@ enum Buffer {
     Stepwise(Box<DropTail<Packet>>),
 }
 
-/// What a link has counted since the start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What a link counts over the window from warm-up to end. A packet may pass ahead of time: its own times decide.
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LinkCounters {
+    from: Instant,
+    to: Instant,
     /// Packets that reached the link.
     pub(crate) arrived: u64,
     /// Packets refused, displaced, or lost by force.
     pub(crate) dropped: u64,
-    /// Bytes given to the wire.
-    pub(crate) sent_bytes: u64,
+    /// The same since the start.
+    pub(crate) dropped_ever: u64,
+    /// Bytes that left the wire, of packets that were on it within the window alone.
+    left_bytes: u64,
+    /// And of those that were on it as the window began or ended: the part within.
+    left_bytes_at_edges: f64,
 }
 
 /// A packet's way over the wire.
@@ -97,7 +105,7 @@ impl Link {
         spec: &LinkSpec,
         losses: Vec<(Option<FlowId>, DropRule)>,
         metered: bool,
-        warmup: Instant,
+        window: (Instant, Instant),
         seed: u64,
         flows: usize,
     ) -> Self {
@@ -110,10 +118,11 @@ impl Link {
             let losses = losses.into_iter().enumerate();
             Box::new(Fitted {
                 buffer,
+                unlimited: spec.buffer.limit.is_none(),
                 pacer: spec.pacer.as_ref().map(|pacer| Pacer::new(pacer, spec.rate)),
                 losses: losses.map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows)).collect(),
-                counters: LinkCounters::default(),
-                meter: if metered { Meter::new(warmup) } else { None },
+                counters: LinkCounters { from: window.0, to: window.1, ..LinkCounters::default() },
+                meter: if metered { Meter::new(window.0) } else { None },
                 wakeup_at: None,
                 record: None,
             })
@@ -139,6 +148,11 @@ impl Link {
         self.fitted.as_mut()?.pump(self.delay, now)
     }
 
+    /// Every packet's passage is known at its arrival, and none is dropped.
+    pub(crate) fn refuses_nothing(&self) -> bool {
+        self.fitted.as_ref().is_none_or(|link| link.pacer.is_none() && link.unlimited && link.losses.is_empty())
+    }
+
     /// Packets held in a pacer or a step-by-step queue (a plain FIFO's are under way already).
     pub(crate) fn held_packets(&self) -> u64 {
         self.fitted.as_ref().map_or(0, |fitted| fitted.held_packets())
@@ -148,9 +162,9 @@ impl Link {
 impl Fitted {
     #[inline]
     fn offer(&mut self, packet: Packet, delay: Span, now: Instant) -> Fate {
-        self.counters.arrived += 1;
+        self.counters.arrives(now);
         if !self.losses.is_empty() && self.losses.iter_mut().fold(false, |lost, loss| loss.takes(&packet) || lost) {
-            self.counters.dropped += 1;
+            self.counters.drops(now);
             return Fate::Dropped { packet, held: false };
         }
         let bytes = u32::from(packet.bytes);
@@ -158,10 +172,10 @@ impl Fitted {
             && let Buffer::Closed(queue) = &mut self.buffer
         {
             let Some(departure) = queue.admit(bytes, now) else {
-                self.counters.dropped += 1;
+                self.counters.drops(now);
                 return Fate::Dropped { packet, held: false };
             };
-            self.counters.sent_bytes += u64::from(bytes);
+            self.counters.leaves(bytes, departure.start, departure.finish);
             if let Some(meter) = &mut self.meter
                 && departure.start > now
             {
@@ -189,7 +203,7 @@ impl Fitted {
         match verdict {
             Verdict::Queued => Fate::Held,
             Verdict::Refused(packet) => {
-                self.counters.dropped += 1;
+                self.counters.drops(now);
                 Fate::Dropped { packet, held: false }
             }
             Verdict::Displaced(older) => {
@@ -239,16 +253,6 @@ impl Fitted {
         }
     }
 
-    /// Bytes that have left the wire by `now`: what it was given less what it has still to serialise.
-    pub(crate) fn left_bytes(&self, now: Instant) -> f64 {
-        let wire = match &self.buffer {
-            Buffer::Closed(queue) => queue.wire(),
-            Buffer::Stepwise(queue) => queue.wire(),
-        };
-        let ahead = wire.free_at().since(now).as_seconds() * wire.rate().bits_per_second() as f64 / 8.0;
-        self.counters.sent_bytes as f64 - ahead
-    }
-
     fn held_packets(&self) -> u64 {
         let queued = match &self.buffer {
             Buffer::Closed(_) => 0,
@@ -259,7 +263,7 @@ impl Fitted {
 
     /// A packet that waited has been given to the wire.
     fn leaves(&mut self, packet: &Packet, start: Instant, finish: Instant, delay: Span) -> Passage {
-        self.counters.sent_bytes += u64::from(packet.bytes);
+        self.counters.leaves(u32::from(packet.bytes), start, finish);
         if let Some(meter) = &mut self.meter {
             meter.leave_at(u32::from(packet.bytes), start);
         }
@@ -267,9 +271,44 @@ impl Fitted {
     }
 
     fn drop_waiting(&mut self, packet: &Packet, now: Instant) {
-        self.counters.dropped += 1;
+        self.counters.drops(now);
         if let Some(meter) = &mut self.meter {
             meter.drop_now(u32::from(packet.bytes), now);
+        }
+    }
+}
+
+impl LinkCounters {
+    /// Bytes that left the wire within the window.
+    pub(crate) fn left_bytes(&self) -> f64 {
+        self.left_bytes as f64 + self.left_bytes_at_edges
+    }
+
+    #[inline]
+    fn counts(&self, now: Instant) -> bool {
+        self.from <= now && now < self.to
+    }
+
+    #[inline]
+    fn arrives(&mut self, now: Instant) {
+        self.arrived += u64::from(self.counts(now));
+    }
+
+    fn drops(&mut self, now: Instant) {
+        self.dropped += u64::from(self.counts(now));
+        self.dropped_ever += 1;
+    }
+
+    #[inline]
+    fn leaves(&mut self, bytes: u32, start: Instant, finish: Instant) {
+        if self.from <= start && finish <= self.to {
+            self.left_bytes += u64::from(bytes);
+        } else {
+            let within = finish.min(self.to).since(start.max(self.from)).as_seconds();
+            let whole = finish.since(start).as_seconds();
+            if whole > 0.0 {
+                self.left_bytes_at_edges += f64::from(bytes) * within / whole;
+            }
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::engine::Engine;
 use crate::flow::Source;
-use crate::link::{Link, LinkCounters};
 use hdrhistogram::Histogram;
 use paceline_core::{Instant, Span};
 use serde::{Serialize, Serializer};
@@ -187,20 +186,6 @@ impl Delays {
     }
 }
 
-/// A link when statistics start.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct LinkMark {
-    counters: LinkCounters,
-    left_bytes: f64,
-}
-
-impl LinkMark {
-    pub(crate) fn of(link: &Link, now: Instant) -> Self {
-        let fitted = link.fitted.as_ref();
-        fitted.map(|link| LinkMark { counters: link.counters, left_bytes: link.left_bytes(now) }).unwrap_or_default()
-    }
-}
-
 /// The statistics of an engine that has reached its end.
 pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
     let network = engine.network;
@@ -233,11 +218,9 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
 
 fn link_statistics(engine: &mut Engine<'_>, id: usize, seconds: f64) -> LinkStatistics {
     let end = Instant::ZERO + engine.network.duration;
-    let before = engine.links_at_warmup[id];
-    let now = LinkMark::of(&engine.links[id], end);
-    let arrived = now.counters.arrived - before.counters.arrived;
-    let dropped = now.counters.dropped - before.counters.dropped;
-    let throughput_bps = (now.left_bytes - before.left_bytes) * 8.0 / seconds;
+    let counters = engine.links[id].fitted.as_ref().map(|link| link.counters).unwrap_or_default();
+    let (arrived, dropped) = (counters.arrived, counters.dropped);
+    let throughput_bps = counters.left_bytes() * 8.0 / seconds;
     let meter = engine.links[id].fitted.as_mut().and_then(|link| link.meter.as_mut());
     let queue = meter.map(|meter| meter.finish(end));
     LinkStatistics {

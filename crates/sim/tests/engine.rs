@@ -1,0 +1,61 @@
+//! The engine as a whole: nothing is lost or invented, watching changes nothing, the same input gives the same output.
+
+use paceline_core::Instant;
+use paceline_sim::trace::TraceRow;
+use paceline_sim::{Control, Engine, Network, Scenario};
+
+fn network(text: &str) -> Network {
+    let scenario = Scenario::from_toml(text).unwrap_or_else(|error| panic!("{error}"));
+    scenario.network(1).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn dumbbell(pacing: &str, extra: &str) -> String {
+    format!(
+        r#"
+        duration = "20 s"
+        warmup = "5 s"
+        pacing = "{pacing}"
+        [network]
+        template = "dumbbell"
+        counts = "ns2"
+        core = {{ rate = "10 Mbit/s", delay = "20 ms", buffer = "5 KB" }}
+        edge = {{ count = 3, rate = "10 Mbit/s", delay = "5 ms .. 15 ms" }}
+        access = {{ per_edge = 10, rate = "1 Mbit/s .. 2 Mbit/s", delay = "1 ms .. 5 ms" }}
+        [[traffic]]
+        kind = "bulk"
+        tcp = {{ max_window = "1000 packets" }}
+        start = "0 s .. 2 s"
+        {extra}
+        "#
+    )
+}
+
+#[test]
+fn a_trace_changes_nothing() {
+    // With a trace every hop has an event of its own; without, links with one feeder are passed at once.
+    for pacing in ["none", "host", "edge 10 ms", "port"] {
+        let network = network(&dumbbell(pacing, ""));
+        let plain = Engine::run(&network, &Control::default(), None).unwrap();
+        let mut rows: Vec<TraceRow> = Vec::new();
+        let traced = Engine::run(&network, &Control::default(), Some(&mut rows)).unwrap();
+        let json = |output| serde_json::to_string_pretty(output).unwrap();
+        assert_eq!(json(&plain), json(&traced), "{pacing}");
+        assert_eq!(plain.flow_rows, traced.flow_rows, "{pacing}");
+        assert!(rows.len() > 10_000, "{pacing}: {} rows", rows.len());
+        assert!(rows.is_sorted_by_key(|row| row.time_ns), "{pacing}");
+    }
+}
+
+#[test]
+fn every_packet_is_somewhere_at_every_moment() {
+    for pacing in ["none", "host", "edge 10 ms", "port"] {
+        let network = network(&dumbbell(pacing, ""));
+        let mut engine = Engine::new(&network, None);
+        for millis in (0..20_000).step_by(7) {
+            engine.run_until(Instant::from_nanos(millis * 1_000_000), &Control::default()).unwrap();
+            let census = engine.census();
+            assert_eq!(census.sent, census.received + census.dropped + census.in_flight, "{pacing} {millis} ms: {census:?}");
+        }
+        assert!(engine.census().received > 5_000);
+    }
+}

@@ -1,0 +1,59 @@
+//! The scenarios that come with the project: each is read, in every combination that it sweeps.
+
+use std::path::Path;
+
+use paceline_sim::Scenario;
+use serde_json::Value;
+
+#[test]
+fn every_scenario_in_the_project_is_sound_in_all_its_settings() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("# "), "{} says where it comes from", path.display());
+        for setting in settings(toml::from_str(&text).unwrap()) {
+            let json = setting.to_string();
+            let scenario = Scenario::from_json(&json).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let described = scenario.describe(scenario.seed());
+            described.unwrap_or_else(|error| panic!("{}: {error}\n{json}", path.display()));
+            count += 1;
+        }
+        assert_eq!(
+            Scenario::from_toml(&text).unwrap(),
+            Scenario::from_json(&toml::from_str::<Value>(&text).unwrap().to_string()).unwrap(),
+            "both formats say the same"
+        );
+    }
+    assert!(count > 50, "{count}");
+}
+
+/// Every combination of the values in `[sweep]`.
+fn settings(mut file: Value) -> Vec<Value> {
+    let sweep = file.as_object_mut().unwrap().remove("sweep").unwrap_or_default();
+    let mut all = vec![file];
+    for (path, values) in sweep.as_object().into_iter().flatten().filter(|(path, _)| *path != "seeds") {
+        let with = |file: &Value| {
+            values.as_array().unwrap().iter().map(|value| set(file.clone(), path, value)).collect()
+        };
+        all = all.iter().flat_map(|file| -> Vec<Value> { with(file) }).collect();
+    }
+    all
+}
+
+/// Entries of lists go by number or by name.
+fn set(mut file: Value, path: &str, value: &Value) -> Value {
+    let mut here = &mut file;
+    for key in path.split('.') {
+        here = match here {
+            Value::Array(entries) => {
+                let named = entries.iter().position(|entry| entry["name"] == key);
+                &mut entries[named.unwrap_or_else(|| key.parse().unwrap())]
+            }
+            table => &mut table[key],
+        };
+    }
+    *here = value.clone();
+    file
+}

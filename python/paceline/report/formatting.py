@@ -69,7 +69,12 @@ class Scale:
             return DASH
         if value.half is None:
             return self.number(value.mean)
-        return f"{self.number(value.mean)}\u00a0± {self.number(value.half)}"
+        half = self.number(value.half)
+        if value.half == 0:
+            half = "0"
+        elif not any(digit in "123456789" for digit in half):
+            half = f"<{plain(10.0**-self.decimals, self.decimals)}"
+        return f"{self.number(value.mean)}\u00a0± {half}"
 
     def with_unit(self, text: str) -> str:
         return f"{text}\u00a0{self.unit}" if self.unit else text
@@ -92,11 +97,11 @@ def scale_for(kind: str, values: Iterable[float], halves: Iterable[float | None]
     if kind == "count":
         decimals = 0
     elif widths:
-        # the middle width shows one digit, or two where the first is a 1
-        decimals = max(0, math.ceil(-math.log10(widths[len(widths) // 2]) + 0.3))
+        # the narrower quarter shows one digit, or two where the first is a 1
+        decimals = max(0, math.ceil(-math.log10(widths[len(widths) // 4]) + 0.3))
     else:
         decimals = 4 - len(str(int(largest / divisor))) if largest else 0
-    most = 5 - len(str(int(largest / divisor)))
+    most = (4 if kind == "number" else 5) - len(str(int(largest / divisor)))
     return Scale(unit, divisor, min(max(decimals, 0), max(most, 0)))
 
 

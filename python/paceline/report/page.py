@@ -133,17 +133,12 @@ def _raster(study: Study) -> dict[str, Any] | None:
     if raster is None:
         return None
     length, part = recordings.window_s(raster), recordings.window_s(raster, 0.3)
-    by_variation = sorted(raster.strips, key=lambda s: s.spacing.variation)
-    smooth, rough = by_variation[0], by_variation[-1]
-    if len(by_variation) > 1:
-        said = (
-            f"With {rough.series.name} the gaps vary by {plain(rough.spacing.variation, 2)} times their mean, and "
-            f"{plain(100 * rough.spacing.back_to_back, 0)} % of the packets follow the one before back to back; with "
-            f"{smooth.series.name} it is {plain(smooth.spacing.variation, 2)} and "
-            f"{plain(100 * smooth.spacing.back_to_back, 0)} %."
-        )
-    else:
-        said = f"The gaps vary by {plain(smooth.spacing.variation, 2)} times their mean."
+    first, smooth = raster.strips[0], min(raster.strips, key=lambda s: s.spacing.variation)
+    baseline = next((s for s in raster.strips if study.baseline and s.series.name == study.baseline.name), first)
+    said = f"With {baseline.series.name} the gaps vary by {_spaced(baseline.spacing)}"
+    if smooth is not baseline:
+        said += f"; with {smooth.series.name}, by {_spaced(smooth.spacing)}"
+    said += "."
     rows = [
         (
             s.series,
@@ -167,6 +162,12 @@ def _raster(study: Study) -> dict[str, Any] | None:
         "caption": said,
         "shortest": gap.with_unit(gap.number(raster.shortest_gap_s)),
     }
+
+
+def _spaced(spacing: recordings.Spacing) -> str:
+    """What the eye sees in a strip, as numbers."""
+    most = spacing.busiest_ms
+    return f"{plain(spacing.variation, 2)} times their mean, with up to {most} packets in a millisecond"
 
 
 def _queue(study: Study) -> dict[str, Any] | None:

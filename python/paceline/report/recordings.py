@@ -279,8 +279,8 @@ def _queue(study: Study, series: Series, position: str, record: Record) -> Drawi
     top_mark = limit or float(record.bytes.max())
     drawing.text(left - 4, y_of(top_mark) + 4, _kilobytes(top_mark, scale), "tick", "end")
     drawing.text(left - 4, bottom + 3, "0", "tick", "end")
-    drawing.text(left, bottom + 15, f"{start:.4g} s", "tick")
-    drawing.text(right, bottom + 15, f"{end:.4g} s", "tick", "end")
+    drawing.text(left, bottom + 15, f"{start:.3g} s", "tick")
+    drawing.text(right, bottom + 15, f"{end:.3g} s", "tick", "end")
     drawing.text(width, bottom + 15, "share", "tick", "end")
     return drawing
 

@@ -54,6 +54,9 @@ def facts(study: Study) -> list[tuple[str, str]]:
     """Terms and their descriptions."""
     found: list[tuple[str, str]] = []
     traffic = [_traffic(study, t, n) for n, t in enumerate(tables(study.scenario.get("traffic")))]
+    flows = flow_count(study)
+    if flows is not None:
+        traffic.append(f"{plain(flows, 0)} flows." if flows != 1 else "One flow.")
     if traffic:
         found.append(("Traffic", " ".join(traffic)))
     tcp = list(dict.fromkeys(t for entry in tables(study.scenario.get("traffic")) if (t := _tcp(entry))))
@@ -71,11 +74,21 @@ def pacing(study: Study) -> str:
     """The methods compared, and where each acts."""
     labels = list(dict.fromkeys(s.swept.get("pacing", study.own_pacing) for s in study.settings))
     names = [method_words(label) for label in labels]
+    written = tables(table(study.scenario.get("sweep")).get("pacing"))
+    if len(written) == len(names):
+        names = [_method(entry) for entry in written]
     at = table(study.scenario.get("pacing")).get("at")
     text = (
         f"{len(names)} ways compared: {listed(names)}." if len(names) > 1 else f"{names[0][:1].upper()}{names[0][1:]}."
     )
     return text + (f" It acts at {listed(at) if isinstance(at, list) else at}." if at else "")
+
+
+def _method(entry: Mapping[str, Any]) -> str:
+    """A method's table in words: `QLBP (load 0.9, max delay 10 ms)`."""
+    given = [(str(k).replace("_", " "), v) for k, v in entry.items() if k != "method"]
+    name = method_words(str(entry.get("method", "none")))
+    return f"{name} ({', '.join(f'{k} {v}' for k, v in given)})" if given else name
 
 
 def rules(study: Study) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ MAKEFLAGS += --no-builtin-rules
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYO3_PYTHON = $(CURDIR)/$(BIN)/python
 
 VENV := .venv
 BIN := $(VENV)/bin

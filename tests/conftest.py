@@ -9,6 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no failure; what was found failing is printed, and found again.
+settings.register_profile("paceline", deadline=None, print_blob=True)
+settings.load_profile("paceline")
 
 TINY = """\
 title = "tiny"

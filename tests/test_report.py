@@ -230,3 +230,21 @@ def test_plots_are_figures(tmp_path: Path) -> None:
         draw(tmp_path).savefig(tmp_path / "plot.svg")
     with pytest.raises(ValueError, match="no metric is called speed"):
         plot.against_buffer(tmp_path, ("speed",))
+
+
+def test_one_series_is_compared_over_its_axis(tmp_path: Path) -> None:
+    samples.directory(tmp_path, methods=("none",))
+    page = checked(write(tmp_path))
+    assert "With the core buffer, goodput per flow rises by" in page.text
+    raster = raster_of(load(tmp_path))
+    assert raster is not None
+    assert [s.series.name for s in raster.strips] == [f"Core buffer {b}" for b in samples.BUFFERS]
+
+
+def test_a_width_too_small_to_show_is_not_shown_as_none() -> None:
+    narrow, wide = estimate([80.0, 80.0001, 80.0]), estimate([80.0, 90.0, 100.0])
+    assert narrow is not None
+    assert wide is not None
+    scale = scale_for("number", [80.0, 90.0], [wide.half, wide.half])
+    assert "± <" in scale.estimate(narrow)
+    assert scale.estimate(estimate([1.0, 1.0])).endswith("± 0")

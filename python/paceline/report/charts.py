@@ -16,7 +16,7 @@ TOP, BOTTOM, LEFT = 34.0, 46.0, 46.0
 #: With more series than this, lines are named by the legend above the charts alone.
 MOST_DIRECT_LABELS = 8
 #: A logarithmic axis from this ratio on.
-LOGARITHMIC_FROM = 15.0
+LOGARITHMIC_FROM = 30.0
 
 
 def against(study: Study, axis: Axis, metric: Metric) -> Drawing:

@@ -139,20 +139,24 @@ class Study:
 
     def _pacing_name(self, label: str) -> str:
         """A swept pacing in words; its parameters are left out where they are many and the method says which it is."""
-        method, _, parameters = label.partition(" ")
-        alike = [other for other in self.swept.get("pacing", []) if other.partition(" ")[0] == method]
-        return method_words(method if len(alike) < 2 and parameters.count(" ") > 1 else label)
+        alike = [other for other in self.swept.get("pacing", []) if other.split()[:1] == label.split()[:1]]
+        if len(alike) > 1:
+            return method_words(label)
+        method, _, parameters = label.partition(" at ")[0].partition(" ")
+        return method_words(f"{method} {parameters}" if parameters.count(" ") < 2 else method)
 
     @cached_property
     def own_pacing(self) -> str:
         """The pacing that the scenario itself sets, as labels are written: `edge 10 ms`."""
-        described = self.description.get("pacing")
-        if isinstance(described, list) and described:
-            return "+".join(str(one) for one in described)
         pacing = self.scenario.get("pacing", "none")
         if isinstance(pacing, dict):
-            pacing = f"{pacing.get('method', 'none')} {pacing.get('delay', '')}"
-        return str(pacing).strip() if isinstance(pacing, str) else "other"
+            # what is swept beside is no part of the name
+            first = "" if "pacing.delay" in self.swept else pacing.get("delay", "")
+            pacing = f"{pacing.get('method', 'none')} {first}"
+        if isinstance(pacing, str):
+            return pacing.strip()
+        described = self.description.get("pacing")
+        return "+".join(str(one) for one in described) if isinstance(described, list) and described else "other"
 
     @cached_property
     def series(self) -> list[Series]:

@@ -103,17 +103,23 @@ def _losers(study: Study, metric: Metric, position: str) -> str:
 
 def _one_series(study: Study, metric: Metric, positions: list[str]) -> list[str]:
     series = study.series[0]
-    sentences = []
-    for position in positions:
-        if _values(study, series, position, metric):
-            where = place(study, position)
-            sentences.append(_capital(f"{where}{series.name}: {amount(study, series, position, metric)}."))
-    first, last = (_values(study, series, p, metric) for p in (positions[0], positions[-1]))
-    if len(positions) > 1 and first and last:
-        change = paired(last, first, relative=True)
-        if change and change.excludes_zero:
-            sentences.append(f"That is {percent_words(change)} at {positions[-1]} than at {positions[0]}.")
-    return sentences or ["No run has numbers to compare."]
+    values = [_values(study, series, p, metric) for p in positions]
+    amounts = [amount(study, series, p, metric) for p in positions]
+    if len(positions) == 1 or not all(values):
+        there = [(p, a) for p, a, v in zip(positions, amounts, values, strict=True) if v]
+        said = [_capital(f"{place(study, p)}{series.name}: {a}.") for p, a in there]
+        return said or ["No run has numbers to compare."]
+    title = study.axis.title.lower() if study.axis else ""
+    ends = f"from {amounts[0]} at {positions[0]} to {amounts[1]} at {positions[1]}"
+    change = paired(values[1], values[0], relative=True)
+    if change is None or not change.excludes_zero:
+        surely = "" if change is None or change.half is None else "; the seeds do not tell them apart"
+        return [_capital(f"With the {title}, {metric.title.lower()} goes {ends}{surely}.")]
+    words = percent_words(change).removesuffix(" more").removesuffix(" less")
+    return [
+        _capital(f"With the {title}, {metric.title.lower()} {'rises' if change.mean > 0 else 'falls'} by {words}."),
+        _capital(f"{ends}."),
+    ]
 
 
 def amount(study: Study, series: Series, position: str, metric: Metric, *, interval: bool = True) -> str:

@@ -93,6 +93,8 @@ def _comparison(study: Study) -> dict[str, Any] | None:
 
 
 def _charts(study: Study) -> Iterator[dict[str, Any]]:
+    if len(study.settings) < 2:
+        return
     for key in _CHARTS:
         metric = BY_KEY[key]
         if metric not in study.metrics or (key == "fct_mean" and "goodput" in {m.key for m in study.metrics}):
@@ -153,7 +155,7 @@ def _raster(study: Study) -> dict[str, Any] | None:
     gap = scale_for("s", [raster.shortest_gap_s])
     return {
         "link": raster.link,
-        "where": f", {study.axis.title.lower()} {raster.position}" if study.axis else "",
+        "where": f", {study.axis.title.lower()} {raster.position}" if study.axis and raster.position else "",
         "seed": raster.strips[0].record.seed,
         "wide": recordings.strips(raster, 1040.0, length).markup(),
         "narrow": recordings.strips(raster, 340.0, part).markup(),
@@ -186,7 +188,13 @@ def _queue(study: Study) -> dict[str, Any] | None:
 
 def _run_facts(study: Study) -> list[tuple[str, str]]:
     runs = sum(len(s.runs) for s in study.settings)
-    found = [("Runs", f"{plain(runs, 0)}: {len(study.settings)} settings × {len(study.seeds)} seeds")]
+    found = [
+        (
+            "Runs",
+            _counted(runs, "run")
+            + f" ({_counted(len(study.settings), 'setting')}, {_counted(len(study.seeds), 'seed')})",
+        )
+    ]
     if study.seeds:
         seeds = study.seeds
         consecutive = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
@@ -208,6 +216,10 @@ def _run_facts(study: Study) -> list[tuple[str, str]]:
     if version:
         found.append(("Version", f"Paceline {version}"))
     return found
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{plain(count, 0)} {what}" + ("" if count == 1 else "s")
 
 
 def _version() -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .data import Record, Series, Study
+from .data import METHODS, Record, Series, Study
 from .formatting import Scale, plain, scale_for, short
 from .svg import Drawing, number, polyline, text_width
 
@@ -51,7 +51,10 @@ class Strip:
 
 @dataclass(frozen=True)
 class Raster:
-    """What the departure raster shows: one strip a series, all on one link and at one place on the axis."""
+    """What the departure raster shows: strips of one link, a series each at one place on the axis.
+
+    Where there is one series, a strip is a place on the axis, and `position` is empty.
+    """
 
     link: str
     position: str
@@ -64,21 +67,30 @@ def raster_of(study: Study) -> Raster | None:
     links = study.recordings.links("departure")
     links.sort(key=lambda link: (not link.startswith("edge.l"), link != study.core))
     for link in links:
-        for position in study.positions:
+        if len(study.series) == 1 and len(study.positions) > 1:
+            # nothing but the axis differs, so its places are what to compare
+            own = study.series[0]
+            title = study.axis.title if study.axis else ""
+            places = [Series(f"{title} {p}", n % len(METHODS), own.method) for n, p in enumerate(study.positions)]
+            wanted = [[(place, own, p) for place, p in zip(places, study.positions, strict=True)]]
+        else:
+            wanted = [[(s, s, position) for s in study.series] for position in study.positions]
+        for choice in wanted:
             found: list[tuple[Series, Record]] = []
-            for series in study.series:
+            for shown, series, position in choice[:MOST_STRIPS]:
                 setting = study.setting(series, position)
                 record = study.recordings.of(setting, "departure", link) if setting else None
                 if record is not None and len(record.time_ns) > 2:
-                    found.append((series, record))
-            if not found:
-                continue
-            shortest = min(float(np.diff(r.time_ns).min()) for _, r in found) / 1e9
-            strips = [
-                Strip(s, r, (r.time_ns - r.time_ns[0]) / 1e9, spacing(r.time_ns, shortest * 1e9)) for s, r in found
-            ]
-            return Raster(link, position, strips[:MOST_STRIPS], shortest)
+                    found.append((shown, record))
+            if found:
+                return _raster(link, choice[0][2] if len(study.series) > 1 else "", found)
     return None
+
+
+def _raster(link: str, position: str, found: list[tuple[Series, Record]]) -> Raster:
+    shortest_ns = min(float(np.diff(record.time_ns).min()) for _, record in found)
+    strips = [Strip(s, r, (r.time_ns - r.time_ns[0]) / 1e9, spacing(r.time_ns, shortest_ns)) for s, r in found]
+    return Raster(link, position, strips, shortest_ns / 1e9)
 
 
 def spacing(time_ns: npt.NDArray[np.int64], shortest_ns: float) -> Spacing:
@@ -230,7 +242,7 @@ def queue_panels(study: Study) -> tuple[str, list[str], list[Panel]]:
 
 def _queue(study: Study, series: Series, position: str, record: Record) -> Drawing:
     width, height = 300.0, 132.0
-    left, right, top, bottom = 34.0, 240.0, 26.0, 110.0
+    left, right, top, bottom = 46.0, 244.0, 26.0, 110.0
     limit = _limit(study, position)
     most = max(limit or 0.0, float(record.bytes.max()), 1.0) * 1.04
     scale = scale_for("bytes", [most])

@@ -37,6 +37,7 @@ class Column:
 
 @dataclass(frozen=True)
 class TableRow:
+    name: str
     series: Series
     cells: list[Cell]
 
@@ -133,15 +134,22 @@ def _table(study: Study, metrics: list[Metric], difference: Difference | None) -
                 value = between(series, position)
                 clear = value is None or value.excludes_zero
                 by_row[series.name, position].append(Cell(signed_percent(value), "" if clear else "unclear"))
-    sections = [
-        Section(
-            f"{study.axis.title} {position}" if study.axis else "",
-            [
-                TableRow(series, by_row[series.name, position])
-                for series in study.series
-                if study.setting(series, position) and (series.name, position) in by_row
-            ],
-        )
-        for position in study.positions
-    ]
+
+    def rows(series: Series, position: str, name: str) -> list[TableRow]:
+        if study.setting(series, position) is None or (series.name, position) not in by_row:
+            return []
+        return [TableRow(name, series, by_row[series.name, position])]
+
+    axis = study.axis
+    if axis and len(study.series) == 1:
+        only = study.series[0]
+        sections = [Section("", [row for p in study.positions for row in rows(only, p, f"{axis.title} {p}")])]
+    else:
+        sections = [
+            Section(
+                f"{axis.title} {position}" if axis else "",
+                [row for series in study.series for row in rows(series, position, series.name)],
+            )
+            for position in study.positions
+        ]
     return Table(columns, [s for s in sections if s.rows], marked)

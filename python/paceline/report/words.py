@@ -88,7 +88,8 @@ def _method(entry: Mapping[str, Any]) -> str:
     """A method's table in words: `QLBP (load 0.9, max delay 10 ms)`."""
     given = [(str(k).replace("_", " "), v) for k, v in entry.items() if k != "method"]
     name = method_words(str(entry.get("method", "none")))
-    return f"{name} ({', '.join(f'{k} {v}' for k, v in given)})" if given else name
+    said = [f"{key} {listed(map(str, value)) if isinstance(value, list) else value}" for key, value in given]
+    return f"{name} ({', '.join(said)})" if said else name
 
 
 def rules(study: Study) -> list[tuple[str, str]]:

@@ -78,6 +78,8 @@ def _at(study: Study, metric: Metric, position: str) -> str:
         tied = [s for s in study.series if s.name in stand.tied]
         top = max(tied, key=lambda s: metric.better * means[s.name])
         names = listed(s.name for s in tied)
+        if len(tied) > 3:
+            names = f"{len(tied)} of {len(means)} settings, {top.name} among them,"
         text = f"{where}{names} tie at {'about ' + amount(study, top, position, metric, interval=False)}"
         difference = against_baseline(study, top, position, metric)
         if baseline and baseline.name not in stand.tied and difference and difference.excludes_zero:

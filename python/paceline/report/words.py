@@ -79,9 +79,14 @@ def pacing(study: Study) -> str:
         names = [_method(entry) for entry in written]
     at = table(study.scenario.get("pacing")).get("at")
     text = (
-        f"{len(names)} ways compared: {listed(names)}." if len(names) > 1 else f"{names[0][:1].upper()}{names[0][1:]}."
+        f"{len(names)} ways compared: {_some(names)}." if len(names) > 1 else f"{names[0][:1].upper()}{names[0][1:]}."
     )
     return text + (f" It acts at {listed(at) if isinstance(at, list) else at}." if at else "")
+
+
+def _some(names: list[str]) -> str:
+    """All of a few names, the first of many."""
+    return listed(names if len(names) <= 8 else [*names[:6], f"{len(names) - 6} more"])
 
 
 def _method(entry: Mapping[str, Any]) -> str:

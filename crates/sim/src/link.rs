@@ -122,7 +122,7 @@ impl Link {
                 pacer: spec.pacer.as_ref().map(|pacer| Pacer::new(pacer, spec.rate)),
                 losses: losses.map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows)).collect(),
                 counters: LinkCounters { from: window.0, to: window.1, ..LinkCounters::default() },
-                meter: if metered { Meter::new(window.0) } else { None },
+                meter: if metered { Meter::new(window.0, window.1) } else { None },
                 wakeup_at: None,
                 record: None,
             })

@@ -13,8 +13,9 @@ pub(crate) struct Meter {
     level: u64,
     /// The level stands since then.
     since: Instant,
-    /// Statistics start here.
+    /// Statistics start and end here; a packet that passes ahead of time may enter after the end.
     from: Instant,
+    to: Instant,
     /// When packets that wait now will begin to be served, and their sizes.
     leaving: VecDeque<(Instant, u32)>,
     /// Sum of level times time, byte nanoseconds.
@@ -24,9 +25,9 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) fn new(from: Instant) -> Option<Self> {
+    pub(crate) fn new(from: Instant, to: Instant) -> Option<Self> {
         let levels = Histogram::new_with_bounds(1, 1 << 40, 3).ok()?;
-        Some(Meter { level: 0, since: Instant::ZERO, from, leaving: VecDeque::new(), area: 0, levels })
+        Some(Meter { level: 0, since: Instant::ZERO, from, to, leaving: VecDeque::new(), area: 0, levels })
     }
 
     /// A packet begins to wait.
@@ -57,11 +58,11 @@ impl Meter {
         self.level
     }
 
-    /// Mean and 99th percentile over the time from the warm-up's end to `end`, bytes.
-    pub(crate) fn finish(&mut self, end: Instant) -> (f64, f64) {
-        self.settle(end);
-        self.note(end);
-        let time = end.since(self.from).as_nanos().max(1) as f64;
+    /// Mean and 99th percentile over the window, bytes.
+    pub(crate) fn finish(&mut self) -> (f64, f64) {
+        self.settle(self.to);
+        self.note(self.to);
+        let time = self.to.since(self.from).as_nanos().max(1) as f64;
         (self.area as f64 / time, self.levels.value_at_quantile(0.99) as f64)
     }
 
@@ -79,7 +80,7 @@ impl Meter {
     /// The present level has stood until `until`.
     #[inline]
     fn note(&mut self, until: Instant) {
-        let stood = until.since(self.since.max(self.from)).as_nanos();
+        let stood = until.min(self.to).since(self.since.max(self.from)).as_nanos();
         if stood > 0 {
             self.area += u128::from(self.level) * u128::from(stood);
             self.levels.saturating_record_n(self.level, stood);
@@ -95,13 +96,13 @@ mod tests {
     #[test]
     fn levels_count_by_their_time_after_the_warm_up() {
         let at = Instant::from_nanos;
-        let mut meter = Meter::new(at(100)).unwrap();
+        let mut meter = Meter::new(at(100), at(300)).unwrap();
         meter.enter(1000, at(0));
         meter.leave_at(1000, at(150)); // 50 ns of 1000 B count
         meter.enter(500, at(120));
         meter.leave_at(500, at(200)); // 80 ns of 500 B
         assert_eq!(meter.level(at(160)), 500);
-        let (mean, p99) = meter.finish(at(300));
+        let (mean, p99) = meter.finish();
         assert_eq!(mean, (50.0 * 1000.0 + 80.0 * 500.0) / 200.0);
         assert!((1499.0..1502.0).contains(&p99), "{p99}");
     }

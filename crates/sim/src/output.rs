@@ -217,12 +217,11 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
 }
 
 fn link_statistics(engine: &mut Engine<'_>, id: usize, seconds: f64) -> LinkStatistics {
-    let end = Instant::ZERO + engine.network.duration;
     let counters = engine.links[id].fitted.as_ref().map(|link| link.counters).unwrap_or_default();
     let (arrived, dropped) = (counters.arrived, counters.dropped);
     let throughput_bps = counters.left_bytes() * 8.0 / seconds;
     let meter = engine.links[id].fitted.as_mut().and_then(|link| link.meter.as_mut());
-    let queue = meter.map(|meter| meter.finish(end));
+    let queue = meter.map(|meter| meter.finish());
     LinkStatistics {
         throughput_bps,
         utilisation: throughput_bps / engine.network.links[id].rate.bits_per_second() as f64,

@@ -1,0 +1,141 @@
+//! Random small networks: packets are conserved at every moment, order is kept, no link beats its capacity, watching
+//! changes nothing, and the same input gives the same bytes.
+
+use paceline_core::Instant;
+use paceline_sim::trace::{TraceEvent, TraceRow};
+use paceline_sim::{Control, Engine, Network, Scenario};
+use proptest::prelude::*;
+use std::collections::{HashMap, VecDeque};
+
+/// A scenario in TOML, any of its parts drawn.
+fn scenario() -> impl Strategy<Value = String> {
+    let network = prop_oneof![
+        (1..4_u32, 1..4_u32, 1..30_u32).prop_map(|(edges, hosts, rate)| format!(
+            r#"template = "dumbbell"
+            core = {{ rate = "{rate} Mbit/s", delay = "7 ms", buffer = BUFFER }}
+            edge = {{ count = {edges}, rate = "20 Mbit/s", delay = "0 ms .. 3 ms", pacer_buffer = "40 packets" }}
+            access = {{ per_edge = {hosts}, rate = "2 Mbit/s .. 40 Mbit/s", delay = "0 ms .. 2 ms" }}"#
+        )),
+        (1..30_u32, 1..30_u32).prop_map(|(first, second)| format!(
+            r#"template = "path"
+            links = [
+                {{ name = "first", rate = "{first} Mbit/s", delay = "0 ms", buffer = BUFFER }},
+                {{ name = "second", rate = "{second} Mbit/s", delay = "10 ms", buffer = BUFFER }},
+            ]"#
+        )),
+        (1..4_u32, 1..20_u32).prop_map(|(hops, rate)| format!(
+            r#"template = "parking-lot"
+            hops = {hops}
+            link = {{ rate = "{rate} Mbit/s", delay = "2 ms", buffer = BUFFER }}
+            access = {{ hosts = 2, rate = "30 Mbit/s", delay = "1 ms" }}
+            cross = {{ hosts = 1, rate = "30 Mbit/s", delay = "1 ms" }}"#
+        )),
+    ];
+    let buffer = prop_oneof![
+        (2..12_u32).prop_map(|n| format!("\"{n} packets\"")),
+        (2..20_u32).prop_map(|n| format!("\"{n} KB\"")),
+    ];
+    let counts = prop_oneof![Just("waiting"), Just("waiting+service"), Just("ns2")];
+    let pacing = prop_oneof![
+        Just("method = \"none\"".to_owned()),
+        (0..3_usize, 0..2_u32).prop_map(|(rule, jitter)| format!(
+            "method = \"host\"\nrule = \"{}\"\njitter = {}",
+            ["wei", "linux", "ideal"][rule],
+            f64::from(jitter) * 0.3
+        )),
+        any::<bool>().prop_map(|per_flow| format!("method = \"port\"\nper_flow = {per_flow}")),
+        (0..30_u32, any::<bool>()).prop_map(|(delay, finish)| format!(
+            "method = \"edge\"\ndelay = \"{delay} ms\"\nrelease = \"{}\"\nat = AT",
+            if finish { "finish" } else { "start" }
+        )),
+        (1..30_u32).prop_map(|q| format!(
+            "method = \"qlbp\"\nmu_min = \"100 kbit/s\"\nmu_max = \"900 kbit/s\"\nq_max = \"{q} packets\"\nat = AT"
+        )),
+        (1..9_u32).prop_map(|rate| format!(
+            "method = \"token-bucket\"\nrate = \"{rate}00 kbit/s\"\nburst = \"3 KB\"\nat = AT"
+        )),
+    ];
+    let variant = prop_oneof![Just("reno"), Just("newreno")];
+    let loss = prop_oneof![
+        3 => Just(String::new()),
+        1 => (0..30_u32).prop_map(|n| format!("[[drop]]\nlink = LINK\nflow = 0\narrivals = [{n}, {}]", n + 2)),
+        1 => (1..10_u32).prop_map(|percent| format!("[[drop]]\nlink = LINK\nprobability = 0.0{percent}")),
+    ];
+    let background = prop_oneof![
+        2 => Just(String::new()),
+        1 => Just("[[traffic]]\nname = \"cbr\"\nkind = \"cbr\"\nrate = \"300 kbit/s\"\npacket = \"200 B\"".to_owned()),
+        1 => Just("[[traffic]]\nname = \"p\"\nkind = \"poisson\"\nrate = \"700 kbit/s\"\npacket = \"500 B\"".to_owned()),
+    ];
+    let front = prop_oneof![4 => Just(""), 1 => Just(", drop = \"front\"")];
+    (network, buffer, counts, pacing, variant, loss, background, front, 1..3_u32).prop_map(
+        |(network, buffer, counts, pacing, variant, loss, background, front, count)| {
+            let (at, link) = match &network {
+                dumbbell if dumbbell.contains("dumbbell") => ("[\"edge.l.*\"]", "\"core\""),
+                path if path.contains("\"path\"") => ("[\"first\"]", "\"second\""),
+                _ => ("[\"hop.0\"]", "\"hop.0\""),
+            };
+            let network = network.replace("BUFFER", &format!("{buffer}{front}"));
+            let (pacing, loss) = (pacing.replace("AT", at), loss.replace("LINK", link));
+            format!(
+                "duration = \"4 s\"\nwarmup = \"1 s\"\n[network]\ncounts = \"{counts}\"\n{network}\n[pacing]\n{pacing}\n\
+                 [[traffic]]\nkind = \"bulk\"\ncount = {count}\nstart = \"0 s .. 500 ms\"\n\
+                 tcp = {{ variant = \"{variant}\", max_window = \"60 packets\" }}\n{background}\n{loss}\n"
+            )
+        },
+    )
+}
+
+fn network(text: &str, seed: u64) -> Network {
+    let scenario = Scenario::from_toml(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    scenario.network(seed).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Order per link and direction: packets of one flow leave a link in the order in which it took them. What it took and
+/// then dropped (displaced, or refused by the buffer behind a pacer) is skipped.
+fn assert_order(rows: &[TraceRow]) {
+    #[derive(Default)]
+    struct Inside {
+        taken: VecDeque<i64>,
+        dropped: usize,
+    }
+    let mut links: HashMap<(u32, u32, bool), Inside> = HashMap::new();
+    for row in rows {
+        let inside = links.entry((row.place, row.flow, row.is_ack)).or_default();
+        match row.event {
+            TraceEvent::Enqueue => inside.taken.push_back(row.seq),
+            TraceEvent::Drop => inside.dropped += 1,
+            TraceEvent::Dequeue => {
+                while inside.taken.pop_front() != Some(row.seq) {
+                    assert!(inside.dropped > 0 && !inside.taken.is_empty(), "order lost: {row:?}");
+                    inside.dropped -= 1;
+                }
+            }
+            TraceEvent::Send | TraceEvent::Receive => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(std::env::var("PACELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150)))]
+
+    #[test]
+    fn laws_of_a_network(text in scenario(), seed in 0..1000_u64) {
+        let network = network(&text, seed);
+        let mut engine = Engine::new(&network, None);
+        for millis in (0..=4000).step_by(37) {
+            engine.run_until(Instant::from_nanos(millis * 1_000_000), &Control::default()).unwrap();
+            let census = engine.census();
+            prop_assert_eq!(census.sent, census.received + census.dropped + census.in_flight, "at {} ms: {:?}\n{}", millis, census, &text);
+        }
+        let plain = Engine::run(&network, &Control::default(), None).unwrap();
+        let mut rows: Vec<TraceRow> = Vec::new();
+        let traced = Engine::run(&network, &Control::default(), Some(&mut rows)).unwrap();
+        let json = |output| serde_json::to_string(output).unwrap();
+        prop_assert_eq!(json(&plain), json(&traced), "{}", &text);
+        prop_assert!(rows.is_sorted_by_key(|row| row.time_ns));
+        assert_order(&rows);
+        for (name, link) in &plain.links {
+            prop_assert!(link.utilisation <= 1.0 + 1e-9, "{}: {:?}\n{}", name, link, &text);
+        }
+    }
+}

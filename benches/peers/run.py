@@ -6,14 +6,16 @@
     python benches/peers/run.py --recorded           compare with the committed ns-2 numbers instead of running ns-2
     python benches/peers/run.py --peer ns2 --write   run ns-2 only and rewrite tests/oracles/ns2.toml
 
-Both sides draw their own delays, rates and start times, so they differ as two seeds differ: about 0.05 % in
-throughput on 1000 flows. ns-2 is Debian's package `ns2`. Exit code 1 if a set-up misses a target.
+Where there are many flows both sides draw their own delays, rates and start times, and differ as two seeds differ:
+about 0.05 % in throughput. With 100 flows two seeds are 2 % apart, so there (`paired`) the draws are made here and
+given to both, and more seeds are run. ns-2 is Debian's package `ns2`. Exit code 1 if a set-up misses a target.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -58,6 +60,8 @@ class Setup:
     min_rto: float = 0.2
     duration: int = 400
     warmup: int = 100
+    paired: bool = False  # both simulators get the same draws, made here
+    seeds: int = 2
 
 
 DEMO = Setup("demo-5KB", 5)
@@ -69,7 +73,7 @@ SETUPS = [
     replace(DEMO, name="header-5KB", header=40),
     replace(DEMO, name="header-20KB", header=40, buffer=20),
     replace(DEMO, name="newreno-5KB", variant="Newreno"),
-    *(replace(DEMO, name=f"flows-100-{b}KB", flows=100, buffer=b) for b in (5, 10, 20, 50)),
+    *(replace(DEMO, name=f"flows-100-{b}KB", flows=100, buffer=b, paired=True, seeds=4) for b in (5, 10, 20, 50)),
     replace(DEMO, name="flows-500-5-packets", flows=500, unit="packets"),
     replace(DEMO, name="no-limited-transmit-5KB", limited_transmit=False),
     replace(DEMO, name="min-rto-1s-5KB", min_rto=1.0),
@@ -77,6 +81,37 @@ SETUPS = [
     *(replace(ZHAO, name=f"zhao-half-{b}", buffer=b, fast_share=0.5) for b in (5, 10, 15)),
     *(replace(ZHAO, name=f"zhao-fast-{b}", buffer=b, fast_share=1.0) for b in (5, 10, 15)),
 ]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What a seed draws: rates in bit/s and delays in ns by link, and the starts of the flows in ns."""
+
+    links: dict[str, tuple[int, int]]
+    starts: list[int]
+
+
+def draws(setup: Setup, seed: int) -> Draws:
+    """The draws of a paired set-up."""
+    chance = random.Random(f"{setup.name} {seed}")
+
+    def whole(value: float | tuple[float, float], scale: float) -> int:
+        low, high = value if isinstance(value, tuple) else (value, value)
+        return round(chance.uniform(low, high) * scale)
+
+    links = {"core": (whole(setup.core[0], 1e6), whole(setup.core[1], 1e6))}
+    for side in "lr":
+        for edge in range(setup.edges):
+            links[f"edge.{side}.{edge}"] = (100_000_000, whole(setup.edge_delay, 1e6))
+        for host in range(setup.flows):
+            links[f"access.{side}.{host}"] = (whole(setup.access_rate, 1e6), whole(setup.access_delay, 1e6))
+    return Draws(links, [whole((0, 10), 1e9) for _ in range(setup.flows)])
+
+
+def parameters(drawn: Draws) -> str:
+    """The draws as dumbbell.tcl reads them."""
+    links = [f"link {name} {rate / 1e6} {delay / 1e6}" for name, (rate, delay) in drawn.links.items()]
+    return "\n".join(links + [f"start {flow} {start / 1e9}" for flow, start in enumerate(drawn.starts)])
 
 
 def ns2_command(setup: Setup, seed: int) -> list[str]:
@@ -108,6 +143,33 @@ def ns2_command(setup: Setup, seed: int) -> list[str]:
 
 def scenario(setup: Setup, seed: int) -> str:
     """The same network as a Paceline scenario."""
+    settings = [
+        f'variant = "{setup.variant.lower()}"',
+        'profile = "ns2"',
+        'payload = "1000 B"',
+        f'header = "{setup.header} B"',
+        'ack = "40 B"',
+        'max_window = "1000 packets"',
+    ]
+    if not setup.limited_transmit:
+        settings.append("limited_transmit = false")
+    if setup.min_rto != 0.2:
+        settings.append(f'min_rto = "{setup.min_rto:g} s"')
+    head = [
+        f'title = "{setup.name}"',
+        f'duration = "{setup.duration} s"',
+        f'warmup = "{setup.warmup} s"',
+        f"seed = {seed}",
+        'pacing = { method = "none" }',
+    ]
+    buffer = f"{setup.buffer} {'KB' if setup.unit == 'bytes' else 'packets'}"
+    tcp = f"{{ {', '.join(settings)} }}"
+    body = graph(draws(setup, seed), setup, buffer, tcp) if setup.paired else dumbbell(setup, buffer, tcp)
+    return "\n".join(head + body) + "\n"
+
+
+def dumbbell(setup: Setup, buffer: str, tcp: str) -> list[str]:
+    """Network and traffic with ranges, from which Paceline draws."""
 
     def span(value: float | tuple[float, float], unit: str) -> str:
         ends = value if isinstance(value, tuple) else (value,)
@@ -120,42 +182,48 @@ def scenario(setup: Setup, seed: int) -> str:
     fast = int(setup.fast_share * setup.flows + 0.5)
     groups = [(setup.flows - fast, setup.access_rate), (fast, 1000.0)]
     accesses = [access(hosts, rate) for hosts, rate in groups if hosts]
-    buffer = f"{setup.buffer} {'KB' if setup.unit == 'bytes' else 'packets'}"
     core = f'{{ rate = {span(setup.core[0], "Mbit/s")}, delay = {span(setup.core[1], "ms")}, buffer = "{buffer}" }}'
-    lines = [
-        f'title = "{setup.name}"',
-        f'duration = "{setup.duration} s"',
-        f'warmup = "{setup.warmup} s"',
-        f"seed = {seed}",
-        "",
-        "[network]",
-        'template = "dumbbell"',
-        'counts = "ns2"',
-        f"core = {core}",
-    ]
+    lines = ["", "[network]", 'template = "dumbbell"', 'counts = "ns2"', f"core = {core}"]
     if setup.edges:
         lines += [f'edge = {{ count = {setup.edges}, rate = "100 Mbit/s", delay = {span(setup.edge_delay, "ms")} }}']
     lines += [f"access = {accesses[0] if len(accesses) == 1 else '[' + ', '.join(accesses) + ']'}"]
-    tcp = [
-        f'variant = "{setup.variant.lower()}"',
-        'profile = "ns2"',
-        'payload = "1000 B"',
-        f'header = "{setup.header} B"',
-        'ack = "40 B"',
-        'max_window = "1000 packets"',
-    ]
-    if not setup.limited_transmit:
-        tcp.append("limited_transmit = false")
-    if setup.min_rto != 0.2:
-        tcp.append(f'min_rto = "{setup.min_rto:g} s"')
-    lines += ["", "[[traffic]]", 'name = "bulk"', 'kind = "bulk"', f"tcp = {{ {', '.join(tcp)} }}"]
-    lines += ['start = "0 s .. 10 s"', "", "[pacing]", 'method = "none"', ""]
-    return "\n".join(lines)
+    return [*lines, "", "[[traffic]]", 'kind = "bulk"', f"tcp = {tcp}", 'start = "0 s .. 10 s"']
+
+
+def graph(drawn: Draws, setup: Setup, buffer: str, tcp: str) -> list[str]:
+    """The same dumbbell link by link, as drawn."""
+    lines = ["", "[network]", 'template = "graph"', 'counts = "ns2"', 'core = "core"', ""]
+    for side in "lr":
+        names = [("core", "router"), *((f"edge-{e}", "router") for e in range(setup.edges))]
+        names += [(f"host-{i}", "host") for i in range(setup.flows)]
+        lines += [f'[[node]]\nname = "{name}-{side}"\nkind = "{kind}"' for name, kind in names]
+    for name, (rate, delay) in drawn.links.items():
+        if name == "core":
+            near, far = "core-l", "core-r"
+        else:
+            kind, side, number = name.split(".")
+            inner, outer = f"core-{side}", f"edge-{number}-{side}"
+            if kind == "access":
+                inner, outer = f"edge-{int(number) * setup.edges // setup.flows}-{side}", f"host-{number}-{side}"
+            near, far = (outer, inner) if side == "l" else (inner, outer)
+        lines += [f'[[link]]\nname = "{name}"\nfrom = "{near}"\nto = "{far}"']
+        lines += [f'rate = "{rate} bit/s"\ndelay = "{delay} ns"']
+        lines += [f'buffer = "{buffer}"'] if name == "core" else []
+    for flow, start in enumerate(drawn.starts):
+        lines += [f'[[traffic]]\nkind = "bulk"\nfrom = "host-{flow}-l"\nto = "host-{flow}-r"\nstart = "{start} ns"']
+        lines += [f"tcp = {tcp}"]
+    return lines
 
 
 def run_ns2(setup: Setup, seed: int) -> dict[str, float]:
     """Run ns-2; its process alone is timed, set-up of the topology apart."""
-    done = subprocess.run(ns2_command(setup, seed), cwd=ROOT, capture_output=True, text=True, check=False)
+    command = ns2_command(setup, seed)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        if setup.paired:
+            file.write(parameters(draws(setup, seed)))
+            file.flush()
+            command += ["-parameters", file.name]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"ns-2 failed on {setup.name}: {done.stderr.strip().splitlines()[-1:]}")
     run: dict[str, float] = json.loads(done.stdout)
@@ -222,7 +290,9 @@ def write_record(results: dict[str, list[dict[str, float]]]) -> None:
                 continue
             lines.append(f"{key} = {json.dumps(value) if isinstance(value, str) else format(value, '.10g')}")
         setup = next((s for s in SETUPS if s.name == name), None)
-        if setup is not None:
+        if setup is not None and setup.paired:
+            lines.append(f'command = "python benches/peers/run.py --peer ns2 --only {name}"')
+        elif setup is not None:
             lines.append(f"command = {json.dumps(' '.join(quote(ns2_command(setup, int(run['seed'])))))}")
     RECORD.parent.mkdir(parents=True, exist_ok=True)
     RECORD.write_text("\n".join(lines) + "\n")
@@ -275,7 +345,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="the demo's network only, 100 s with 40 s of warm-up")
     parser.add_argument("--only", action="append", metavar="NAME", help="this set-up (repeatable, a prefix will do)")
     parser.add_argument("--list", action="store_true", help="name the set-ups and stop")
-    parser.add_argument("--seeds", type=int, default=2, help="runs a set-up and simulator (default 2)")
+    parser.add_argument("--seeds", type=int, help="runs a set-up and simulator (default 2, or 4 where paired)")
     parser.add_argument("--peer", choices=["both", "ns2", "paceline"], default="both", help="which to run")
     parser.add_argument("--recorded", action="store_true", help="take ns-2's numbers from tests/oracles/ns2.toml")
     parser.add_argument("--write", action="store_true", help="rewrite tests/oracles/ns2.toml from this run")
@@ -314,14 +384,15 @@ def main() -> int:
     kept: dict[str, dict[str, list[dict[str, float]]]] = {}
     missed = []
     for setup in setups:
+        seeds = range(1, (wanted.seeds or setup.seeds) + 1)
         ns2: list[dict[str, float]] = []
         ours: list[dict[str, float]] = []
         if wanted.recorded:
             ns2 = recorded(setup)
         elif wanted.peer != "paceline":
-            ns2 = [{"seed": seed, **run_ns2(setup, seed)} for seed in range(1, wanted.seeds + 1)]
+            ns2 = [{"seed": seed, **run_ns2(setup, seed)} for seed in seeds]
         if wanted.peer != "ns2":
-            ours = [{"seed": seed, **run_paceline(setup, seed, program)} for seed in range(1, wanted.seeds + 1)]
+            ours = [{"seed": seed, **run_paceline(setup, seed, program)} for seed in seeds]
         kept[setup.name] = {"ns2": ns2, "paceline": ours}
         if ns2 and ours:
             numbers = [{k: v for k, v in run.items() if isinstance(v, (int, float))} for run in ns2]

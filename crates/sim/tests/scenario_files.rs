@@ -29,6 +29,22 @@ fn every_scenario_in_the_project_is_sound_in_all_its_settings() {
     assert!(count > 50, "{count}");
 }
 
+#[test]
+fn every_example_in_the_reference_is_sound() {
+    let reference = include_str!("../../../docs/scenarios.md");
+    let examples: Vec<&str> =
+        reference.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(examples.len() >= 3);
+    for text in examples {
+        for setting in settings(toml::from_str(text).unwrap()) {
+            Scenario::from_json(&setting.to_string())
+                .unwrap()
+                .network(1)
+                .unwrap_or_else(|e| panic!("{e}\n{text}"));
+        }
+    }
+}
+
 /// Every combination of the values in `[sweep]`.
 fn settings(mut file: Value) -> Vec<Value> {
     let sweep = file.as_object_mut().unwrap().remove("sweep").unwrap_or_default();

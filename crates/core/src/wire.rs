@@ -104,6 +104,27 @@ mod tests {
     }
 
     #[test]
+    fn a_busy_period_owes_nothing_to_the_one_before() {
+        // 1000 B at 3 Mbit/s is 2666666.66 ns; three of them back to back would be 8,000,000.
+        let mut wire = Wire::new(Rate::from_bits_per_second(3_000_000));
+        for start in [0, 10_000_000, 20_000_000] {
+            let (_, finish) = wire.send(1000, Instant::from_nanos(start));
+            assert_eq!(finish.as_nanos(), start + 2_666_666);
+        }
+    }
+
+    #[test]
+    fn no_size_or_rate_overflows() {
+        for rate in [1, 100_000_000_000_000, u64::MAX] {
+            let mut wire = Wire::new(Rate::from_bits_per_second(rate));
+            for bytes in [u32::MAX, 0, 65_536, u32::MAX] {
+                let (start, finish) = wire.send(bytes, Instant::from_nanos(u64::MAX - 1));
+                assert!(start <= finish);
+            }
+        }
+    }
+
+    #[test]
     fn an_idle_wire_starts_at_once() {
         let mut wire = Wire::new(Rate::from_bits_per_second(8_000_000));
         let (start, finish) = wire.send(1000, Instant::from_nanos(5));

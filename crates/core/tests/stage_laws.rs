@@ -19,11 +19,31 @@ impl Packet for Numbered {
     }
 }
 
+/// A stage that says what it holds.
+trait Counted: Stage<Numbered> {
+    /// Packets and bytes.
+    fn held(&self) -> (u64, u64);
+}
+
+impl Counted for Pacer<Numbered> {
+    fn held(&self) -> (u64, u64) {
+        (self.held_packets(), self.held_bytes())
+    }
+}
+
+impl Counted for DropTail<Numbered> {
+    fn held(&self) -> (u64, u64) {
+        (self.held_packets(), self.held_bytes())
+    }
+}
+
 /// What a stage promises beyond the laws that hold for all.
 struct Promise<'a> {
     /// Longest stay of a packet that arrives to make up this backlog.
     delay: &'a dyn Fn(Backlog) -> Option<Span>,
     envelope: Option<Envelope>,
+    /// Whether it refuses a packet of that size on top of this backlog, if that depends on nothing else.
+    refuses: &'a dyn Fn(Backlog, u32) -> Option<bool>,
 }
 
 /// What became of every packet: when it left.
@@ -36,7 +56,7 @@ struct Record {
 type Law = Result<(), TestCaseError>;
 
 /// Drives a stage, each wake-up late by one of `lateness` in turn (on time if there are none), and checks the laws.
-fn drive<S: Stage<Numbered>>(
+fn drive<S: Counted>(
     stage: &mut S,
     arrivals: &[(u64, u32)],
     lateness: &[u64],
@@ -51,6 +71,7 @@ fn drive<S: Stage<Numbered>>(
     let mut next = 0;
     loop {
         let arrival = arrivals.get(next).map(|(at, _)| Instant::from_nanos(*at));
+        prop_assert_eq!(stage.held(), (held.packets, held.bytes), "it counts what it holds");
         let wakeup = stage.next_wakeup();
         prop_assert_eq!(
             wakeup.is_some(),
@@ -82,7 +103,14 @@ fn drive<S: Stage<Numbered>>(
             now = now.max(Instant::from_nanos(at));
             let packet = Numbered { number: next, bytes };
             held.largest = held.largest.max(bytes);
-            match stage.enqueue(packet, now) {
+            let refuses = (promise.refuses)(held, bytes);
+            let verdict = stage.enqueue(packet, now);
+            let refused = matches!(verdict, Verdict::Refused(_));
+            prop_assert!(
+                refuses.is_none_or(|refuses| refuses == refused),
+                "it refuses what exceeds its limit"
+            );
+            match verdict {
                 Verdict::Refused(refused) => {
                     prop_assert_eq!(refused, packet, "the refused packet is handed back");
                     record.dropped.push(next);
@@ -131,7 +159,7 @@ fn within_envelope(record: &Record, arrivals: &[(u64, u32)], promise: &Promise<'
 }
 
 /// All laws for one stage, made anew for each run.
-fn laws<S: Stage<Numbered>>(
+fn laws<S: Counted>(
     make: impl Fn() -> S,
     arrivals: &[(u64, u32)],
     lateness: &[u64],
@@ -165,6 +193,14 @@ fn pacer_laws(
     let promise = Promise {
         delay: &|backlog| spec.method.delay_bound(drawn.link_rate, Backlog { largest, ..backlog }),
         envelope: spec.method.envelope(drawn.link_rate, largest),
+        refuses: &|held, bytes| {
+            let exceeded = match limit {
+                None => false,
+                Some(Limit::Bytes(most)) => held.bytes + u64::from(bytes) > most,
+                Some(Limit::Packets(most)) => held.packets + 1 > most,
+            };
+            Some(exceeded && held.packets > 0) // an empty pacer takes any packet
+        },
     };
     laws(|| Pacer::new(&spec, drawn.link_rate), arrivals, lateness, &promise, limit.is_some())
         .map_err(|error| TestCaseError::fail(format!("{} (limit {limit:?}): {error}", spec.method)))
@@ -270,6 +306,7 @@ proptest! {
                     let promise = Promise {
                         delay: &|backlog| Some(rate.time_to_send(ahead(backlog))),
                         envelope: Some(Envelope { rate, burst: u64::from(largest) }),
+                        refuses: &|_, _| limit.is_none().then_some(false),
                     };
                     laws(|| DropTail::new(&spec, rate), &arrivals, &lateness, &promise, limit.is_some())
                         .map_err(|error| TestCaseError::fail(format!("{spec:?} at {rate}: {error}")))?;
@@ -313,7 +350,7 @@ fn nothing_overflows() {
                 let Ok(spec) = parse(row.name, &mut values, link_rate) else { continue };
                 built[index] += 1;
                 let mut pacer = Pacer::new(&spec, link_rate);
-                let nothing = Promise { delay: &|_| None, envelope: None };
+                let nothing = Promise { delay: &|_| None, envelope: None, refuses: &|_, _| Some(false) };
                 drive(&mut pacer, &arrivals, &[0, end / 3, 7], &nothing)
                     .expect("the laws hold at the extremes");
             }

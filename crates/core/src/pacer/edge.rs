@@ -25,7 +25,8 @@
 //! own burstiness. It cannot know that more is coming, so it is less smooth than the offline optimum.
 //!
 //! *References.* V. Sivaraman, H. ElGindy, D. Moreland, D. Ostry, "Packet pacing in small buffer optical packet
-//! switched networks", IEEE/ACM Transactions on Networking 17(4), 2009. J. Salehi, Z. Zhang, J. Kurose, D. Towsley,
+//! switched networks", IEEE/ACM Transactions on Networking 17(4), 2009. H. Habibi Gharakheili, A. Vishwanath,
+//! V. Sivaraman, "Edge versus host pacing of TCP traffic in small buffer networks", IFIP Networking 2013. J. Salehi, Z. Zhang, J. Kurose, D. Towsley,
 //! "Supporting stored video", IEEE/ACM Transactions on Networking 6(4), 1998, for the offline optimum.
 
 use std::collections::VecDeque;

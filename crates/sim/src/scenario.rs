@@ -71,10 +71,11 @@ impl Scenario {
 
     /// Reads the same as JSON.
     pub fn from_json(text: &str) -> Result<Scenario> {
-        let value: Value = serde_json::from_str(text).map_err(|error| ScenarioError::Syntax {
-            line: error.line(),
-            column: error.column(),
-            problem: error.to_string(),
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            let (line, column, problem) = (error.line(), error.column(), error.to_string());
+            let place = format!(" at line {line} column {column}");
+            let problem = problem.strip_suffix(&place).unwrap_or(&problem).to_owned();
+            ScenarioError::Syntax { line, column, problem }
         })?;
         Scenario::read(&value)
     }

@@ -60,9 +60,13 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
+/// How the TOML parser hands over a date: as a table with this key.
+const TOML_DATE: &str = "$__toml_private_datetime";
+
 /// A value as an error shows it: as it was written, but short.
 pub(super) fn shown(value: &Value) -> String {
     match value {
+        Value::Object(table) if table.contains_key(TOML_DATE) => "a date".to_owned(),
         Value::Object(_) => "a table".to_owned(),
         Value::Array(_) => "a list".to_owned(),
         Value::Null => "nothing".to_owned(),

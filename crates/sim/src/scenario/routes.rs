@@ -163,3 +163,75 @@ impl Tree {
         Tree { reached }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chance::Stream;
+    use crate::template::layout::Laid;
+    use paceline_core::{Rate, Span};
+
+    /// Hosts and routers joined at random, with rings, dead ends, one-way links and hosts between routers.
+    fn random(seed: u64) -> Layout {
+        let mut stream = Stream::new(seed, "graph");
+        let (hosts, routers) = (stream.between(2, 5) as u32, stream.between(1, 6) as u32);
+        let mut layout = Layout { routers, ..Layout::default() };
+        layout.hosts = (0..hosts).map(|i| format!("h{i}")).collect();
+        for i in 0..stream.between(3, 20) as u32 {
+            let mut node = || stream.between(0, u64::from(hosts + routers) - 1) as NodeId;
+            let (from, to) = (node(), node());
+            let (rate, delay) = (Rate::from_bits_per_second(1), Span::ZERO);
+            let name = format!("{i}");
+            let (stage, reversed, mate, mirror) = (0, false, None, None);
+            if from != to {
+                layout.links.push(Laid { name, from, to, rate, delay, stage, reversed, mate, mirror });
+            }
+        }
+        layout
+    }
+
+    /// Fewest hops by relaxing every link until nothing changes (Bellman and Ford), through routers only.
+    fn hops(layout: &Layout, from: HostId, to: HostId) -> Option<usize> {
+        let mut hops = vec![None; layout.node_count()];
+        hops[from as usize] = Some(0usize);
+        for _ in 0..layout.node_count() {
+            for link in layout.links.iter().filter(|link| link.from == from || layout.is_router(link.from)) {
+                let (near, far) = (hops[link.from as usize], hops[link.to as usize]);
+                let over = near.map(|near| near + 1);
+                hops[link.to as usize] = [over, far].into_iter().flatten().min();
+            }
+        }
+        hops[to as usize]
+    }
+
+    #[test]
+    fn routes_are_unbroken_and_as_short_as_can_be() {
+        let mut found = 0;
+        for seed in 0..500 {
+            let layout = random(seed);
+            let mut routes = Routes::new(&layout);
+            for (from, to) in (0..layout.hosts.len() as u32)
+                .flat_map(|a| (0..layout.hosts.len() as u32).map(move |b| (a, b)))
+            {
+                if from == to {
+                    continue;
+                }
+                let route = routes.there(from, to);
+                assert_eq!(
+                    route.as_ref().map(Vec::len),
+                    hops(&layout, from, to),
+                    "seed {seed}, {from} to {to}"
+                );
+                let mut at = from;
+                for link in route.into_iter().flatten() {
+                    let link = &layout.links[link as usize];
+                    assert_eq!(link.from, at);
+                    assert!(at == from || layout.is_router(at), "hosts do not forward");
+                    at = link.to;
+                    found += usize::from(at == to);
+                }
+            }
+        }
+        assert!(found > 500, "{found} routes");
+    }
+}

@@ -83,7 +83,7 @@ impl Run {
         let rtt = flows.iter().map(|flow| base_rtt(&flow.forward) + base_rtt(&flow.reverse));
         columns.set_item("base_rtt_s", rtt.collect::<Vec<f64>>().into_pyarray(py))?;
         columns.set_item("start_s", flows.iter().map(|flow| flow.start.as_seconds()).collect::<Vec<_>>().into_pyarray(py))?;
-        let mut count = |name: &str, of: &dyn Fn(usize) -> u64| {
+        let count = |name: &str, of: &dyn Fn(usize) -> u64| {
             columns.set_item(name, (0..rows.len()).map(of).collect::<Vec<u64>>().into_pyarray(py))
         };
         count("sent_packets", &|row| rows[row].sent_packets)?;
@@ -92,7 +92,7 @@ impl Run {
         count("retransmits", &|row| rows[row].retransmits)?;
         count("timeouts", &|row| rows[row].timeouts)?;
         count("window_cuts", &|row| rows[row].window_cuts)?;
-        let mut number = |name: &str, of: &dyn Fn(usize) -> f64| {
+        let number = |name: &str, of: &dyn Fn(usize) -> f64| {
             columns.set_item(name, (0..rows.len()).map(of).collect::<Vec<f64>>().into_pyarray(py))
         };
         let mean_s = |sum: u64, count: u64| if count == 0 { f64::NAN } else { sum as f64 / count as f64 * 1e-9 };

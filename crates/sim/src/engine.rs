@@ -34,7 +34,6 @@ const AT_ONCE: u32 = 1 << 31;
 pub struct Engine<'a> {
     pub(crate) network: &'a Network,
     now: Instant,
-    end: Instant,
     calendar: Calendar,
     pub(crate) links: Vec<Link>,
     pub(crate) flows: Vec<Flow>,
@@ -49,8 +48,6 @@ pub struct Engine<'a> {
     counting: bool,
     /// Delays of flows that are not paced, and of those that are.
     pub(crate) delays: [Delays; 2],
-    /// Data packets that had left the core link by the end.
-    pub(crate) core_packets: u64,
     pub(crate) series: Vec<SeriesRow>,
     samples: Vec<Sample>,
     tracer: Option<Tracer<'a>>,
@@ -114,7 +111,6 @@ impl<'a> Engine<'a> {
         let mut engine = Engine {
             network,
             now: Instant::ZERO,
-            end: Instant::ZERO + network.duration,
             calendar: Calendar::new(),
             links,
             flows,
@@ -124,7 +120,6 @@ impl<'a> Engine<'a> {
             ack_offset: forward,
             counting: false,
             delays: [Delays::new(), Delays::new()],
-            core_packets: 0,
             series: Vec::new(),
             samples: Vec::new(),
             tracer: trace.map(Tracer::new),
@@ -232,74 +227,68 @@ impl<'a> Engine<'a> {
     /// A packet reaches a link.
     #[inline]
     fn offer(&mut self, place: u32, packet: Packet) {
-        let link = &mut self.links[place as usize];
-        match link.offer(packet, self.now) {
+        match self.links[place as usize].offer(&packet, self.now) {
             Fate::Leaves(passage) => {
                 if let Some(tracer) = &mut self.tracer {
                     tracer.now(TraceEvent::Enqueue, place, &packet, f64::NAN, self.now);
                 }
                 self.pass(place, packet, passage);
             }
-            fate => self.hold_or_drop(place, packet, fate),
+            Fate::Refused => self.drop(place, &packet),
+            Fate::Held => self.hold(place, &packet),
+            Fate::Displaced(older) => {
+                self.drop(place, &older);
+                self.hold(place, &packet);
+            }
         }
     }
 
     #[cold]
-    #[inline(never)]
-    fn hold_or_drop(&mut self, place: u32, packet: Packet, fate: Fate) {
-        let held = match &fate {
-            Fate::Dropped { held, .. } => *held,
-            Fate::Held | Fate::Leaves(_) => true,
-        };
+    fn drop(&mut self, place: u32, packet: &Packet) {
         if let Some(tracer) = &mut self.tracer {
-            if held {
-                tracer.now(TraceEvent::Enqueue, place, &packet, f64::NAN, self.now);
-            }
-            if let Fate::Dropped { packet, .. } = &fate {
-                tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
-            }
+            tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
         }
-        if let Fate::Dropped { packet, .. } = &fate {
-            self.flows[packet.flow as usize].on_drop(packet);
+        self.flows[packet.flow as usize].on_drop(packet);
+    }
+
+    fn hold(&mut self, place: u32, packet: &Packet) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.now(TraceEvent::Enqueue, place, packet, f64::NAN, self.now);
         }
-        if held {
-            self.pump(place);
-        }
+        self.pump(place);
     }
 
     /// A packet is on the wire, or will be: its next event.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, mut place: u32, mut packet: Packet, mut passage: Passage) {
         if let Some(tracer) = &mut self.tracer {
             tracer.dequeue(place, &packet, passage.start, self.now);
         }
-        loop {
-            if let Some(fitted) = &self.links[place as usize].fitted
-                && let Some((from, to)) = fitted.record
-                && from <= passage.start
-                && passage.start < to
-            {
-                let (flow, bytes) = (packet.flow, u64::from(packet.bytes));
-                let time_ns = passage.start.as_nanos();
-                self.series.push(SeriesRow { link: place, kind: SeriesKind::Departure, time_ns, flow, bytes });
-            }
-            if place == self.network.core && !packet.is_ack && passage.finish < self.end {
-                self.core_packets += 1;
+        let entry = loop {
+            if passage.recorded {
+                self.record(place, &packet, passage.start);
             }
             packet.hop += 1;
-            let next = self.route_entry(&packet);
-            place = next & !AT_ONCE;
-            if next & AT_ONCE != 0
-                && let Fate::Leaves(further) = self.links[place as usize].offer(packet, passage.arrival)
-            {
-                passage = further;
-                continue;
+            let entry = self.route_entry(&packet);
+            if entry & AT_ONCE == 0 {
+                break entry;
             }
-            let at_host = place as usize >= self.links.len();
-            let kind = if packet.is_ack && at_host { Kind::Acknowledgement } else { Kind::Arrival };
-            self.calendar.push(Event::of_packet(passage.arrival, place, kind, packet));
-            return;
-        }
+            place = entry & !AT_ONCE;
+            match self.links[place as usize].offer(&packet, passage.arrival) {
+                Fate::Leaves(further) => passage = further,
+                // Links that may hold or refuse are not marked.
+                Fate::Held | Fate::Refused | Fate::Displaced(_) => return,
+            }
+        };
+        let at_host = entry as usize >= self.links.len();
+        let kind = if packet.is_ack && at_host { Kind::Acknowledgement } else { Kind::Arrival };
+        self.calendar.push(Event::of_packet(passage.arrival, entry, kind, packet));
+    }
+
+    #[cold]
+    fn record(&mut self, link: u32, packet: &Packet, start: Instant) {
+        let (flow, bytes, time_ns) = (packet.flow, u64::from(packet.bytes), start.as_nanos());
+        self.series.push(SeriesRow { link, kind: SeriesKind::Departure, time_ns, flow, bytes });
     }
 
     /// Lets go what a link may let go now, and asks it when to come again.
@@ -307,12 +296,7 @@ impl<'a> Engine<'a> {
         while let Some((packet, passage)) = self.links[place as usize].pump(self.now) {
             match passage {
                 Some(passage) => self.pass(place, packet, passage),
-                None => {
-                    self.flows[packet.flow as usize].on_drop(&packet);
-                    if let Some(tracer) = &mut self.tracer {
-                        tracer.now(TraceEvent::Drop, place, &packet, f64::NAN, self.now);
-                    }
-                }
+                None => self.drop(place, &packet),
             }
         }
         let Some(link) = &mut self.links[place as usize].fitted else { return };
@@ -566,6 +550,9 @@ fn links_of(network: &Network) -> Vec<Link> {
         losses[drop.link as usize].push((drop.flow, drop.rule.clone()));
     }
     let mut metered: Vec<bool> = network.links.iter().map(|link| link.reported).collect();
+    if let Some(core) = metered.get_mut(network.core as usize) {
+        *core = true;
+    }
     for probe in &network.probes {
         metered[probe.link as usize] = true;
     }

@@ -17,7 +17,7 @@ use paceline_core::{Instant, Span, Stage, Verdict, Wire};
 /// One link in one direction, at work.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// The wire of a link without a box; else the buffer's wire is the one that counts.
+    /// The wire of a link that refuses and holds nothing; else the buffer's wire is the one that counts.
     wire: Wire,
     delay: Span,
     pub(crate) fitted: Option<Box<Fitted>>,
@@ -27,8 +27,8 @@ pub(crate) struct Link {
 #[derive(Debug)]
 pub(crate) struct Fitted {
     buffer: Buffer,
-    /// The buffer has no limit.
-    unlimited: bool,
+    /// A plain link but for its counters, meter and probes: the wire outside of the box serves it.
+    only_watched: bool,
     pacer: Option<Pacer<Packet>>,
     losses: Vec<Loss>,
     pub(crate) counters: LinkCounters,
@@ -58,6 +58,8 @@ pub(crate) struct LinkCounters {
     pub(crate) dropped: u64,
     /// The same since the start.
     pub(crate) dropped_ever: u64,
+    /// Data packets that left the wire from the start to the window's end.
+    pub(crate) data_ever: u64,
     /// Bytes that left the wire, of packets that were on it within the window alone.
     left_bytes: u64,
     /// And of those that were on it as the window began or ended: the part within.
@@ -69,10 +71,10 @@ pub(crate) struct LinkCounters {
 pub(crate) struct Passage {
     /// Its serialisation begins.
     pub(crate) start: Instant,
-    /// Its last bit has left.
-    pub(crate) finish: Instant,
     /// Its last bit is at the far end.
     pub(crate) arrival: Instant,
+    /// A probe wants to know of it.
+    pub(crate) recorded: bool,
 }
 
 /// What became of a packet that reached a link.
@@ -82,8 +84,10 @@ pub(crate) enum Fate {
     Leaves(Passage),
     /// Held: ask [`Link::pump`].
     Held,
-    /// Dropped: the packet itself, or one that it displaced (and then it is held).
-    Dropped { packet: Packet, held: bool },
+    /// Dropped.
+    Refused,
+    /// Held, at the cost of this one.
+    Displaced(Packet),
 }
 
 #[derive(Debug)]
@@ -109,8 +113,8 @@ impl Link {
         seed: u64,
         flows: usize,
     ) -> Self {
-        let plain = spec.pacer.is_none() && spec.buffer.limit.is_none() && losses.is_empty() && !metered;
-        let fitted = (!plain).then(|| {
+        let plain = spec.pacer.is_none() && spec.buffer.limit.is_none() && losses.is_empty();
+        let fitted = (!plain || metered).then(|| {
             let buffer = match DropTail::closed_form(&spec.buffer, spec.rate) {
                 Some(closed) => Buffer::Closed(closed),
                 None => Buffer::Stepwise(Box::new(DropTail::new(&spec.buffer, spec.rate))),
@@ -118,7 +122,7 @@ impl Link {
             let losses = losses.into_iter().enumerate();
             Box::new(Fitted {
                 buffer,
-                unlimited: spec.buffer.limit.is_none(),
+                only_watched: plain,
                 pacer: spec.pacer.as_ref().map(|pacer| Pacer::new(pacer, spec.rate)),
                 losses: losses.map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows)).collect(),
                 counters: LinkCounters { from: window.0, to: window.1, ..LinkCounters::default() },
@@ -131,15 +135,19 @@ impl Link {
     }
 
     /// A packet reaches the link.
-    #[inline]
-    pub(crate) fn offer(&mut self, packet: Packet, now: Instant) -> Fate {
-        match &mut self.fitted {
-            None => {
+    #[inline(always)]
+    pub(crate) fn offer(&mut self, packet: &Packet, now: Instant) -> Fate {
+        let mut recorded = false;
+        let (start, finish) = match &mut self.fitted {
+            None => self.wire.send(u32::from(packet.bytes), now),
+            Some(fitted) if fitted.only_watched => {
                 let (start, finish) = self.wire.send(u32::from(packet.bytes), now);
-                Fate::Leaves(Passage { start, finish, arrival: finish + self.delay })
+                recorded = fitted.watch(packet, now, start, finish);
+                (start, finish)
             }
-            Some(fitted) => fitted.offer(packet, self.delay, now),
-        }
+            Some(fitted) => return fitted.offer(packet, self.delay, now),
+        };
+        Fate::Leaves(Passage { start, arrival: finish + self.delay, recorded })
     }
 
     /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer behind the pacer
@@ -150,7 +158,7 @@ impl Link {
 
     /// Every packet's passage is known at its arrival, and none is dropped.
     pub(crate) fn refuses_nothing(&self) -> bool {
-        self.fitted.as_ref().is_none_or(|link| link.pacer.is_none() && link.unlimited && link.losses.is_empty())
+        self.fitted.as_ref().is_none_or(|link| link.only_watched)
     }
 
     /// Packets held in a pacer or a step-by-step queue (a plain FIFO's are under way already).
@@ -160,12 +168,26 @@ impl Link {
 }
 
 impl Fitted {
-    #[inline]
-    fn offer(&mut self, packet: Packet, delay: Span, now: Instant) -> Fate {
+    /// A packet passes a link that is only watched; whether a probe wants to know.
+    #[inline(always)]
+    fn watch(&mut self, packet: &Packet, now: Instant, start: Instant, finish: Instant) -> bool {
+        if start > now
+            && let Some(meter) = &mut self.meter
+        {
+            meter.enter(u32::from(packet.bytes), now);
+            meter.leave_at(u32::from(packet.bytes), start);
+        }
         self.counters.arrives(now);
-        if !self.losses.is_empty() && self.losses.iter_mut().fold(false, |lost, loss| loss.takes(&packet) || lost) {
+        self.counters.leaves(packet, start, finish);
+        self.record.is_some_and(|(from, to)| from <= start && start < to)
+    }
+
+    #[inline(never)]
+    fn offer(&mut self, packet: &Packet, delay: Span, now: Instant) -> Fate {
+        self.counters.arrives(now);
+        if !self.losses.is_empty() && self.losses.iter_mut().fold(false, |lost, loss| loss.takes(packet) || lost) {
             self.counters.drops(now);
-            return Fate::Dropped { packet, held: false };
+            return Fate::Refused;
         }
         let bytes = u32::from(packet.bytes);
         if self.pacer.is_none()
@@ -173,44 +195,38 @@ impl Fitted {
         {
             let Some(departure) = queue.admit(bytes, now) else {
                 self.counters.drops(now);
-                return Fate::Dropped { packet, held: false };
+                return Fate::Refused;
             };
-            self.counters.leaves(bytes, departure.start, departure.finish);
-            if let Some(meter) = &mut self.meter
-                && departure.start > now
+            if departure.start > now
+                && let Some(meter) = &mut self.meter
             {
                 meter.enter(bytes, now);
                 meter.leave_at(bytes, departure.start);
             }
-            let (start, finish) = (departure.start, departure.finish);
-            return Fate::Leaves(Passage { start, finish, arrival: finish + delay });
+            return Fate::Leaves(self.leaves(packet, departure.start, departure.finish, delay));
         }
         self.hold(packet, now)
     }
 
-    fn hold(&mut self, packet: Packet, now: Instant) -> Fate {
+    fn hold(&mut self, packet: &Packet, now: Instant) -> Fate {
         let bytes = u32::from(packet.bytes);
         let verdict = match (&mut self.pacer, &mut self.buffer) {
-            (Some(pacer), _) => pacer.enqueue(packet, now),
-            (None, Buffer::Stepwise(queue)) => queue.enqueue(packet, now),
-            (None, Buffer::Closed(_)) => Verdict::Refused(packet),
+            (Some(pacer), _) => pacer.enqueue(*packet, now),
+            (None, Buffer::Stepwise(queue)) => queue.enqueue(*packet, now),
+            (None, Buffer::Closed(_)) => Verdict::Refused(*packet),
         };
-        if !matches!(verdict, Verdict::Refused(_))
-            && let Some(meter) = &mut self.meter
-        {
+        if matches!(verdict, Verdict::Refused(_)) {
+            self.counters.drops(now);
+            return Fate::Refused;
+        }
+        if let Some(meter) = &mut self.meter {
             meter.enter(bytes, now);
         }
-        match verdict {
-            Verdict::Queued => Fate::Held,
-            Verdict::Refused(packet) => {
-                self.counters.drops(now);
-                Fate::Dropped { packet, held: false }
-            }
-            Verdict::Displaced(older) => {
-                self.drop_waiting(&older, now);
-                Fate::Dropped { packet: older, held: true }
-            }
+        if let Verdict::Displaced(older) = verdict {
+            self.drop_waiting(&older, now);
+            return Fate::Displaced(older);
         }
+        Fate::Held
     }
 
     fn pump(&mut self, delay: Span, now: Instant) -> Option<(Packet, Option<Passage>)> {
@@ -219,13 +235,13 @@ impl Fitted {
                 && let Some(packet) = queue.dequeue(now)
             {
                 let finish = queue.wire().free_at();
-                return Some((packet, Some(self.leaves(&packet, now, finish, delay))));
+                return Some((packet, Some(self.leaves_queue(&packet, now, finish, delay))));
             }
             let packet = self.pacer.as_mut()?.dequeue(now)?;
             let dropped = match &mut self.buffer {
                 Buffer::Closed(queue) => match queue.admit(u32::from(packet.bytes), now) {
                     Some(departure) => {
-                        let passage = self.leaves(&packet, departure.start, departure.finish, delay);
+                        let passage = self.leaves_queue(&packet, departure.start, departure.finish, delay);
                         return Some((packet, Some(passage)));
                     }
                     None => packet,
@@ -261,13 +277,20 @@ impl Fitted {
         self.pacer.as_ref().map_or(0, Pacer::held_packets) + queued
     }
 
-    /// A packet that waited has been given to the wire.
-    fn leaves(&mut self, packet: &Packet, start: Instant, finish: Instant, delay: Span) -> Passage {
-        self.counters.leaves(u32::from(packet.bytes), start, finish);
+    /// A packet that was held, and so metered, has been given to the wire.
+    fn leaves_queue(&mut self, packet: &Packet, start: Instant, finish: Instant, delay: Span) -> Passage {
         if let Some(meter) = &mut self.meter {
             meter.leave_at(u32::from(packet.bytes), start);
         }
-        Passage { start, finish, arrival: finish + delay }
+        self.leaves(packet, start, finish, delay)
+    }
+
+    /// A packet has been given to the wire.
+    #[inline]
+    fn leaves(&mut self, packet: &Packet, start: Instant, finish: Instant, delay: Span) -> Passage {
+        self.counters.leaves(packet, start, finish);
+        let recorded = self.record.is_some_and(|(from, to)| from <= start && start < to);
+        Passage { start, arrival: finish + delay, recorded }
     }
 
     fn drop_waiting(&mut self, packet: &Packet, now: Instant) {
@@ -300,15 +323,22 @@ impl LinkCounters {
     }
 
     #[inline]
-    fn leaves(&mut self, bytes: u32, start: Instant, finish: Instant) {
-        if self.from <= start && finish <= self.to {
-            self.left_bytes += u64::from(bytes);
+    fn leaves(&mut self, packet: &Packet, start: Instant, finish: Instant) {
+        if self.from <= start && finish < self.to {
+            self.left_bytes += u64::from(packet.bytes);
+            self.data_ever += u64::from(!packet.is_ack);
         } else {
+            self.leaves_at_edge(packet, start, finish);
+        }
+    }
+
+    #[cold]
+    fn leaves_at_edge(&mut self, packet: &Packet, start: Instant, finish: Instant) {
+        self.data_ever += u64::from(!packet.is_ack && finish < self.to);
+        if finish > self.from && start < self.to {
             let within = finish.min(self.to).since(start.max(self.from)).as_seconds();
             let whole = finish.since(start).as_seconds();
-            if whole > 0.0 {
-                self.left_bytes_at_edges += f64::from(bytes) * within / whole;
-            }
+            self.left_bytes_at_edges += f64::from(packet.bytes) * within / whole;
         }
     }
 }

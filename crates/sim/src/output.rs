@@ -192,6 +192,8 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
     let from = Instant::ZERO + network.warmup;
     let end = Instant::ZERO + network.duration;
     let seconds = end.since(from).as_seconds();
+    let core = engine.links.get(network.core as usize).and_then(|link| link.fitted.as_ref());
+    let core_packets = core.map_or(0, |link| link.counters.data_ever);
     let links = (0..network.links.len()).filter(|&id| network.links[id].reported);
     let links = links.map(|id| (network.links[id].name.clone(), link_statistics(&mut engine, id, seconds))).collect();
     let rows: Vec<FlowRow> = (0..network.flows.len()).map(|id| flow_row(&engine, id, from, seconds)).collect();
@@ -210,7 +212,7 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
         links,
         flows,
         groups,
-        core_packets: engine.core_packets,
+        core_packets,
         series: std::mem::take(&mut engine.series),
         flow_rows: rows,
     }

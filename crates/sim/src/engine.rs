@@ -324,8 +324,8 @@ impl<'a> Engine<'a> {
             let place = self.network.links.len() as u32 + self.network.flows[packet.flow as usize].sink;
             tracer.now(TraceEvent::Receive, place, &packet, f64::NAN, self.now);
         }
-        let paced = usize::from(self.network.flows[packet.flow as usize].paced);
         let flow = &mut self.flows[packet.flow as usize];
+        let paced = usize::from(flow.paced);
         let network_delay = self.now.since(packet.sent);
         let counting = self.counting;
         match &mut flow.source {
@@ -427,7 +427,7 @@ impl<'a> Engine<'a> {
                 source.next_seq = seq.wrapping_add(1);
                 source.sent += 1;
                 let next = source.next_after(self.now);
-                let host = self.network.flows[flow as usize].source;
+                let host = self.flows[flow as usize].host;
                 let place = self.network.links.len() as u32 + host;
                 self.calendar.push(Event::of_flow(next, place, Kind::Application, flow));
                 self.leave_host(host, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
@@ -438,7 +438,7 @@ impl<'a> Engine<'a> {
     /// Puts what the flow's sender has just sent into the network, and sees to its timers.
     #[inline]
     fn send(&mut self, flow: u32) {
-        let host = self.network.flows[flow as usize].source;
+        let host = self.flows[flow as usize].host;
         for index in 0..self.segments.0.len() {
             let segment = self.segments.0[index];
             if let Source::Tcp(tcp) = &mut self.flows[flow as usize].source {

@@ -1,7 +1,7 @@
 //! A flow at work: its sender and receiver, or its open-loop source, and what is counted of it.
 
 use crate::chance::Stream;
-use crate::network::{FlowKind, FlowSpec};
+use crate::network::{FlowKind, FlowSpec, HostId};
 use crate::packet::Packet;
 use paceline_core::{Instant, Rate, Span, Wire};
 use paceline_tcp::{Config, Counters, Receiver, Sender};
@@ -10,6 +10,10 @@ use std::sync::Arc;
 /// One flow.
 #[derive(Debug)]
 pub(crate) struct Flow {
+    /// Its sending host.
+    pub(crate) host: HostId,
+    /// A pacing method acts on it.
+    pub(crate) paced: bool,
     pub(crate) source: Source,
     /// Delays of what is delivered, since the warm-up's end.
     pub(crate) delays: DelaySums,
@@ -92,6 +96,7 @@ impl Flow {
                 let tick = config.tick.as_nanos();
                 let mut draws = Stream::new(seed, &format!("{}:clock", spec.name));
                 let phase = Span::from_nanos(if tick == 0 { 0 } else { draws.between(0, tick - 1) });
+                let phase = config.tick_phase.unwrap_or(phase);
                 let jitter_seed = draws.between(0, u64::MAX);
                 Source::Tcp(Box::new(Tcp {
                     ack_bytes: u16::try_from(config.ack).unwrap_or(u16::MAX),
@@ -117,7 +122,7 @@ impl Flow {
                 Source::OpenLoop(Box::new(OpenLoop { bytes, payload, stop, next_seq: 0, sent: 0, received: 0, gaps }))
             }
         };
-        Flow { source, delays: DelaySums::default(), at_warmup: Snapshot::default() }
+        Flow { host: spec.source, paced: spec.paced, source, delays: DelaySums::default(), at_warmup: Snapshot::default() }
     }
 
     /// What has been counted so far.

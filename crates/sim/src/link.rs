@@ -14,8 +14,9 @@ use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Booking, DropTail};
 use paceline_core::{Instant, Span, Stage, Verdict, Wire};
 
-/// One link in one direction, at work.
+/// One link in one direction, at work. Aligned so that none straddles two cache lines.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Link {
     /// The wire of a link that refuses and holds nothing; else the buffer's wire is the one that counts.
     wire: Wire,

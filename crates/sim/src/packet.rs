@@ -52,6 +52,7 @@ pub(crate) enum Kind {
 
 /// Something that will happen: 32 bytes, a packet among them (its fields lie open here, so that there is no padding).
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub(crate) struct Event {
     /// When.
     pub(crate) at: Instant,

@@ -91,6 +91,8 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Granularity of the clock that times a round trip; `Span::ZERO` is exact (ns-2 `tcpTick_`).
     pub tick: Span,
+    /// Where the tick stands at time zero, below `tick`; `None` is drawn for each flow.
+    pub tick_phase: Option<Span>,
     /// Least retransmission timeout, before back-off.
     pub min_rto: Span,
     /// Greatest retransmission timeout.
@@ -121,6 +123,7 @@ impl Config {
             initial_ssthresh: None,
             limited_transmit: true,
             tick: Span::from_millis(10),
+            tick_phase: None,
             min_rto: Span::from_millis(200),
             max_rto: Span::from_millis(60_000),
             initial_rto: Span::from_millis(3_000),

@@ -20,7 +20,7 @@ const MOST_WINDOW: u64 = 1_000_000_000;
 const KEYS: [&str; 6] = ["name", "kind", "count", "from", "to", "start"];
 const BULK_KEYS: [&str; 2] = ["tcp", "size"];
 const OPEN_LOOP_KEYS: [&str; 4] = ["rate", "packet", "header", "stop"];
-const TCP_KEYS: [&str; 17] = [
+const TCP_KEYS: [&str; 18] = [
     "variant",
     "profile",
     "payload",
@@ -31,6 +31,7 @@ const TCP_KEYS: [&str; 17] = [
     "initial_ssthresh",
     "limited_transmit",
     "tick",
+    "tick_phase",
     "min_rto",
     "max_rto",
     "initial_rto",
@@ -227,6 +228,7 @@ fn read_tcp(table: &Table<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.initial_ssthresh, table.optional("initial_ssthresh", window)?.map(Some));
     set(&mut tcp.limited_transmit, table.optional("limited_transmit", Field::flag)?);
     set(&mut tcp.tick, table.optional("tick", Field::span)?);
+    set(&mut tcp.tick_phase, table.optional("tick_phase", Field::span)?.map(Some));
     set(&mut tcp.min_rto, table.optional("min_rto", Field::positive_span)?);
     set(&mut tcp.max_rto, table.optional("max_rto", Field::positive_span)?);
     set(&mut tcp.initial_rto, table.optional("initial_rto", Field::positive_span)?);

@@ -1,26 +1,28 @@
 //! The calendar of future events: a timing wheel.
 //!
-//! *Idea.* Time is cut into slots of 2^shift nanoseconds; a wheel of slots covers the near future, each slot a sorted
-//! list of events, with a bitmap (and a bitmap of that bitmap) to find the next that is not empty. Where slots hold about
-//! one event each, push and pop cost a few nanoseconds whatever the number of events. Events beyond the wheel wait in one
-//! list a revolution and are dealt out when their revolution begins. The slot width follows the events' density.
+//! *Idea.* Time is cut into slots of 2^shift nanoseconds; a wheel of slots covers the near future, each slot a list in
+//! no order, with a bitmap to find the next that is not empty. When a slot's time comes its few events are sorted into
+//! `current` and taken from there one by one. A push touches the head of a list and a node that was free a moment ago;
+//! where slots hold a few events each, push and pop cost nanoseconds whatever the number of events. Events beyond the wheel
+//! wait by revolution and are dealt out when theirs begins. The slot width follows the events' density.
 //!
-//! *Where it breaks.* Many events at one instant make one list long: a push then walks it (O(events of that slot)).
+//! *Where it breaks.* Events that fall into the slot being emptied go through a heap: O(log n) each.
 //! *References.* R. Brown, "Calendar queues" (CACM 1988); G. Varghese and T. Lauck, "Hashed and hierarchical timing
 //! wheels" (SOSP 1987).
 
 use crate::packet::Event;
 use paceline_core::Instant;
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap};
 
-const LOG_SLOTS: u32 = 14;
-const SLOTS: u64 = 1 << LOG_SLOTS;
+const SLOTS: u64 = 1 << 12;
 /// No event: the end of a list.
 const NONE: u32 = u32::MAX;
 /// After this many pops the slot width is looked at again.
 const RETUNE_EVERY: u64 = 1 << 17;
-/// Slots are narrowed or widened so that a slot that is passed holds about one event in the steady state.
-const DENSEST: u64 = 2;
+/// Events to a slot passed: beyond these bounds the slots are narrowed or widened.
+const DENSEST: u64 = 4;
+const SPARSEST: f64 = 0.5;
 
 /// Future events in the total order of [`Event::precedes`]; equal ones in the order of their insertion.
 #[derive(Debug)]
@@ -29,54 +31,64 @@ pub(crate) struct Calendar {
     shift: u32,
     /// The slot (counted from time zero) that is being emptied; nothing lies before it.
     slot: u64,
-    /// First event of each slot of the wheel: index into `events`.
+    /// Its events, sorted, and how many of them have been taken.
+    current: Vec<Event>,
+    taken: usize,
+    /// Events that came while their slot was being emptied.
+    late: BinaryHeap<Late>,
+    late_count: u64,
+    /// Last event pushed into each slot of the wheel: index into `events`.
     heads: Vec<u32>,
-    /// Bit set where `heads` holds a list, and bit set where a word of that is not zero.
+    /// Bit set where `heads` holds a list.
     occupied: Vec<u64>,
-    occupied_words: Vec<u64>,
     events: Vec<Event>,
-    /// The next event of the same list (a slot's, a far revolution's, or the free list), by index.
+    /// The event pushed before into the same slot, or the next free node, by index.
     links: Vec<u32>,
     free: u32,
-    /// Events beyond the wheel by revolution: unordered lists.
-    far: BTreeMap<u64, u32>,
+    /// Events beyond the wheel, by revolution.
+    far: BTreeMap<u64, Vec<Event>>,
     /// First revolution in `far`, `u64::MAX` if none.
     next_far: u64,
-    len: usize,
     pops: u64,
-    /// Where the last look at the slot width was.
+    /// Pops and time when the slot width was last looked at.
     tuned_at: (u64, u64),
+}
+
+#[derive(Debug)]
+struct Late {
+    event: Event,
+    number: u64,
 }
 
 impl Calendar {
     pub(crate) fn new() -> Self {
         Calendar {
-            shift: 13,
+            shift: 15,
             slot: 0,
+            current: Vec::new(),
+            taken: 0,
+            late: BinaryHeap::new(),
+            late_count: 0,
             heads: vec![NONE; SLOTS as usize],
             occupied: vec![0; SLOTS as usize / 64],
-            occupied_words: vec![0; SLOTS as usize / 4096],
             events: Vec::new(),
             links: Vec::new(),
             free: NONE,
             far: BTreeMap::new(),
             next_far: u64::MAX,
-            len: 0,
             pops: 0,
             tuned_at: (0, 0),
         }
     }
 
-    /// Events held.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
     /// Adds an event. It must not lie before the last one popped.
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
-        self.len += 1;
+        let slot = event.at.as_nanos() >> self.shift;
+        if slot.wrapping_sub(self.slot + 1) >= SLOTS {
+            self.push_outside(event, slot);
+            return;
+        }
         let index = if self.free == NONE {
             self.events.push(event);
             self.links.push(NONE);
@@ -87,31 +99,30 @@ impl Calendar {
             self.events[index as usize] = event;
             index
         };
-        self.place(index);
+        let position = (slot % SLOTS) as usize;
+        self.links[index as usize] = self.heads[position];
+        self.heads[position] = index;
+        self.occupied[position / 64] |= 1 << (position % 64);
     }
 
     /// The next event, if it lies before `end`.
     #[inline]
     pub(crate) fn pop_before(&mut self, end: Instant) -> Option<Event> {
-        let mut head = self.heads[(self.slot % SLOTS) as usize];
-        if head == NONE {
+        if self.taken == self.current.len() && self.late.is_empty() {
             self.advance()?;
-            head = self.heads[(self.slot % SLOTS) as usize];
         }
-        let event = self.events[head as usize];
-        if event.at >= end {
-            return None;
-        }
-        let next = self.links[head as usize];
-        self.heads[(self.slot % SLOTS) as usize] = next;
-        if next == NONE {
-            self.clear_bit(self.slot % SLOTS);
-        }
-        self.links[head as usize] = self.free;
-        self.free = head;
-        self.len -= 1;
+        let event = if self.late.is_empty() {
+            let event = self.current[self.taken];
+            if event.at >= end {
+                return None;
+            }
+            self.taken += 1;
+            event
+        } else {
+            self.pop_among_late(end)?
+        };
         self.pops += 1;
-        if self.pops & (RETUNE_EVERY - 1) == 0 {
+        if self.pops.is_multiple_of(RETUNE_EVERY) {
             self.retune();
         }
         Some(event)
@@ -119,88 +130,99 @@ impl Calendar {
 
     /// All events, in no order: for counting what is under way.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Event> {
-        let lists = self.heads.iter().chain(self.far.values()).copied();
-        lists.flat_map(|head| {
-            std::iter::successors((head != NONE).then_some(head), |&index| {
-                let next = self.links[index as usize];
-                (next != NONE).then_some(next)
-            })
-            .map(|index| &self.events[index as usize])
-        })
+        let current = self.current[self.taken..].iter().chain(self.late.iter().map(|late| &late.event));
+        let wheel = self.heads.iter().flat_map(|&head| self.list(head)).map(|index| &self.events[index as usize]);
+        current.chain(wheel).chain(self.far.values().flatten())
     }
 
-    /// Links the event at `index` into its slot, or into its far revolution.
-    #[inline]
-    fn place(&mut self, index: u32) {
-        let event = self.events[index as usize];
-        let slot = (event.at.as_nanos() >> self.shift).max(self.slot);
-        if slot >= self.slot + SLOTS {
-            let revolution = slot >> LOG_SLOTS;
-            let head = self.far.entry(revolution).or_insert(NONE);
-            self.links[index as usize] = *head;
-            *head = index;
+    /// Indices of a slot's list, the last pushed first.
+    fn list(&self, head: u32) -> impl Iterator<Item = u32> {
+        let some = |index: u32| (index != NONE).then_some(index);
+        std::iter::successors(some(head), move |&index| some(self.links[index as usize]))
+    }
+
+    #[cold]
+    fn push_outside(&mut self, event: Event, slot: u64) {
+        if slot <= self.slot {
+            self.late_count += 1;
+            self.late.push(Late { event, number: self.late_count });
+        } else {
+            let revolution = slot / SLOTS;
+            self.far.entry(revolution).or_default().push(event);
             self.next_far = self.next_far.min(revolution);
-            return;
-        }
-        let position = (slot % SLOTS) as usize;
-        let mut at = self.heads[position];
-        if at == NONE {
-            self.occupied[position / 64] |= 1 << (position % 64);
-            self.occupied_words[position / 4096] |= 1 << (position / 64 % 64);
-        }
-        if at == NONE || event.precedes(&self.events[at as usize]) {
-            self.links[index as usize] = at;
-            self.heads[position] = index;
-            return;
-        }
-        loop {
-            let next = self.links[at as usize];
-            if next == NONE || event.precedes(&self.events[next as usize]) {
-                self.links[index as usize] = next;
-                self.links[at as usize] = index;
-                return;
-            }
-            at = next;
         }
     }
 
-    /// Moves to the next slot that holds an event.
+    fn pop_among_late(&mut self, end: Instant) -> Option<Event> {
+        let late = self.late.peek()?;
+        match self.current.get(self.taken) {
+            Some(event) if !late.event.precedes(event) => {
+                if event.at >= end {
+                    return None;
+                }
+                self.taken += 1;
+                Some(*event)
+            }
+            _ if late.event.at >= end => None,
+            _ => self.late.pop().map(|late| late.event),
+        }
+    }
+
+    /// Moves to the next slot that holds an event and sorts it.
     #[inline]
     fn advance(&mut self) -> Option<()> {
         loop {
             match self.next_occupied() {
-                Some(slot) if slot >> LOG_SLOTS < self.next_far => {
-                    self.slot = slot;
+                Some(slot) if slot / SLOTS < self.next_far => {
+                    self.open(slot);
                     return Some(());
                 }
                 _ if self.next_far == u64::MAX => return None,
                 _ => self.deal_out(),
             }
+            if !self.late.is_empty() {
+                return Some(());
+            }
         }
     }
 
-    /// The first slot at or after the present one that holds an event.
+    #[inline]
+    fn open(&mut self, slot: u64) {
+        let position = (slot % SLOTS) as usize;
+        self.slot = slot;
+        self.occupied[position / 64] &= !(1 << (position % 64));
+        self.current.clear();
+        self.taken = 0;
+        let mut index = std::mem::replace(&mut self.heads[position], NONE);
+        while index != NONE {
+            self.current.push(self.events[index as usize]);
+            let next = self.links[index as usize];
+            self.links[index as usize] = self.free;
+            self.free = index;
+            index = next;
+        }
+        if self.current.len() > 1 {
+            self.current.reverse(); // the order of insertion, which a stable sort keeps among equals
+            self.current.sort_by(Event::order);
+        }
+    }
+
+    /// The first slot after the present one that holds an event.
     #[inline]
     fn next_occupied(&self) -> Option<u64> {
-        let here = (self.slot % SLOTS) as usize;
+        let first = self.slot + 1;
+        let here = (first % SLOTS) as usize;
         let word = self.occupied[here / 64] >> (here % 64);
         if word != 0 {
-            return Some(self.slot + u64::from(word.trailing_zeros()));
+            return Some(first + u64::from(word.trailing_zeros()));
         }
         let words = self.occupied.len();
-        let mut index = here / 64 + 1; // up to one full turn, this word's low bits last
-        while index <= here / 64 + words {
-            let summary = self.occupied_words[index % words / 64] >> (index % 64);
-            if summary == 0 {
-                index += 64 - index % 64;
-                continue;
+        for ahead in 1..=words {
+            let word = self.occupied[(here / 64 + ahead) % words];
+            if word != 0 {
+                let from_word = first - (here % 64) as u64 + (ahead * 64) as u64;
+                return Some(from_word + u64::from(word.trailing_zeros()));
             }
-            index += summary.trailing_zeros() as usize;
-            if index > here / 64 + words {
-                break;
-            }
-            let bit = self.occupied[index % words].trailing_zeros() as usize;
-            return Some(self.slot - (self.slot % 64) + ((index - here / 64) * 64 + bit) as u64);
         }
         None
     }
@@ -208,26 +230,11 @@ impl Calendar {
     /// Begins the first far revolution: its events go to their slots.
     #[cold]
     fn deal_out(&mut self) {
-        let Some((revolution, mut index)) = self.far.pop_first() else { return };
-        self.slot = self.slot.max(revolution << LOG_SLOTS);
+        let Some((revolution, events)) = self.far.pop_first() else { return };
         self.next_far = self.far.first_key_value().map_or(u64::MAX, |(&revolution, _)| revolution);
-        self.deal(&mut index);
-    }
-
-    fn deal(&mut self, index: &mut u32) {
-        while *index != NONE {
-            let next = self.links[*index as usize];
-            self.place(*index);
-            *index = next;
-        }
-    }
-
-    #[inline]
-    fn clear_bit(&mut self, position: u64) {
-        let position = position as usize;
-        self.occupied[position / 64] &= !(1 << (position % 64));
-        if self.occupied[position / 64] == 0 {
-            self.occupied_words[position / 4096] &= !(1 << (position / 64 % 64));
+        self.slot = self.slot.max((revolution * SLOTS).saturating_sub(1));
+        for event in events {
+            self.push(event);
         }
     }
 
@@ -237,31 +244,55 @@ impl Calendar {
         let now = self.slot << self.shift;
         let (pops, then) = self.tuned_at;
         self.tuned_at = (self.pops, now);
-        let slots = ((now - then) >> self.shift).max(1);
-        let popped = self.pops - pops;
-        let shift = if popped > slots * DENSEST && self.shift > 0 {
-            self.shift - (popped / slots).ilog2().min(self.shift)
-        } else if popped * 8 < slots {
-            (self.shift + (slots / popped).ilog2() - 1).min(30)
-        } else {
-            return;
-        };
+        let slots = (now.saturating_sub(then) >> self.shift).max(1);
+        let density = (self.pops - pops) as f64 / slots as f64;
+        let mut shift = self.shift;
+        let mut denser = density;
+        while denser > DENSEST as f64 && shift > 0 {
+            shift -= 1;
+            denser /= 2.0;
+        }
+        while denser < SPARSEST && shift < 34 {
+            shift += 1;
+            denser *= 2.0;
+        }
         if shift == self.shift {
             return;
         }
-        let lists: Vec<u32> = self.heads.iter().chain(self.far.values()).copied().filter(|&head| head != NONE).collect();
-        self.heads.fill(NONE);
-        self.occupied.fill(0);
-        self.occupied_words.fill(0);
-        self.far.clear();
-        self.next_far = u64::MAX;
-        self.shift = shift;
-        self.slot = now >> shift;
-        for mut index in lists {
-            self.deal(&mut index);
+        // Equal events keep their order: what is current, what came late, then each list as it was pushed.
+        let mut all: Vec<Event> = self.current[self.taken..].to_vec();
+        all.extend(std::mem::take(&mut self.late).into_sorted_vec().into_iter().rev().map(|late| late.event));
+        for &head in &self.heads {
+            let from = all.len();
+            all.extend(self.list(head).map(|index| self.events[index as usize]));
+            all[from..].reverse();
+        }
+        all.extend(std::mem::take(&mut self.far).into_values().flatten());
+        let tuned_at = self.tuned_at;
+        *self = Calendar { shift, slot: now >> shift, pops: self.pops, tuned_at, ..Calendar::new() };
+        for event in all {
+            self.push(event);
         }
     }
 }
+
+impl Ord for Late {
+    /// The greatest is what comes first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.event.order(&self.event).then(other.number.cmp(&self.number))
+    }
+}
+impl PartialOrd for Late {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Late {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Late {}
 
 #[cfg(test)]
 mod tests {
@@ -297,7 +328,6 @@ mod tests {
                     now = at;
                 }
             }
-            assert_eq!(calendar.len(), model.len());
             assert_eq!(calendar.iter().count(), model.len());
             while let Some(((at, flow, _), ())) = model.pop_first() {
                 let popped = calendar.pop_before(Instant::MAX).unwrap();

@@ -5,6 +5,7 @@
 //! instant (a sent packet reaching its first link) belong to the event and follow it at once.
 
 use paceline_core::{Instant, Packet as _};
+use std::cmp::Ordering;
 
 /// A data packet or an acknowledgement on its way.
 #[derive(Debug, Clone, Copy)]
@@ -101,10 +102,16 @@ impl Event {
     /// Whether this event comes strictly before `other` in the total order.
     #[inline]
     pub(crate) fn precedes(&self, other: &Event) -> bool {
-        if self.at != other.at {
-            return self.at < other.at;
+        self.order(other).is_lt()
+    }
+
+    /// The total order; events of one flow at one place and instant are equal, and keep the order of their making.
+    #[inline]
+    pub(crate) fn order(&self, other: &Event) -> Ordering {
+        match self.at.cmp(&other.at) {
+            Ordering::Equal => (self.kind, self.place, self.flow).cmp(&(other.kind, other.place, other.flow)),
+            unequal => unequal,
         }
-        (self.kind, self.place, self.flow()) < (other.kind, other.place, other.flow())
     }
 }
 

@@ -15,14 +15,14 @@ use paceline_core::Instant;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
-const SLOTS: u64 = 1 << 12;
+const SLOTS: u64 = 1 << 14;
 /// No event: the end of a list.
 const NONE: u32 = u32::MAX;
 /// After this many pops the slot width is looked at again.
 const RETUNE_EVERY: u64 = 1 << 17;
 /// Events to a slot passed: beyond these bounds the slots are narrowed or widened.
-const DENSEST: u64 = 4;
-const SPARSEST: f64 = 0.5;
+const DENSEST: u64 = 2;
+const SPARSEST: f64 = 0.2;
 
 /// Future events in the total order of [`Event::precedes`]; equal ones in the order of their insertion.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ struct Late {
 impl Calendar {
     pub(crate) fn new() -> Self {
         Calendar {
-            shift: 15,
+            shift: 13,
             slot: 0,
             current: Vec::new(),
             taken: 0,
@@ -324,14 +324,14 @@ mod tests {
                 } else {
                     let ((at, flow, _), ()) = model.pop_first().unwrap();
                     let popped = calendar.pop_before(Instant::MAX).unwrap();
-                    assert_eq!((popped.at.as_nanos(), popped.flow()), (at, flow));
+                    assert_eq!((popped.at.as_nanos(), popped.flow), (at, flow));
                     now = at;
                 }
             }
             assert_eq!(calendar.iter().count(), model.len());
             while let Some(((at, flow, _), ())) = model.pop_first() {
                 let popped = calendar.pop_before(Instant::MAX).unwrap();
-                assert_eq!((popped.at.as_nanos(), popped.flow()), (at, flow));
+                assert_eq!((popped.at.as_nanos(), popped.flow), (at, flow));
             }
             assert!(calendar.pop_before(Instant::MAX).is_none());
         }
@@ -343,7 +343,7 @@ mod tests {
         calendar.push(event(100, 0));
         assert!(calendar.pop_before(Instant::from_nanos(100)).is_none());
         calendar.push(event(50, 1));
-        assert_eq!(calendar.pop_before(Instant::from_nanos(100)).unwrap().flow(), 1);
-        assert_eq!(calendar.pop_before(Instant::from_nanos(101)).unwrap().flow(), 0);
+        assert_eq!(calendar.pop_before(Instant::from_nanos(100)).unwrap().flow, 1);
+        assert_eq!(calendar.pop_before(Instant::from_nanos(101)).unwrap().flow, 0);
     }
 }

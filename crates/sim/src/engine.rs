@@ -43,7 +43,7 @@ pub struct Engine<'a> {
     routes: Vec<u32>,
     stride: usize,
     /// Where in a flow's stride the acknowledgements' route begins.
-    ack_offset: usize,
+    ack_hop: u8,
     /// Statistics count: the warm-up is over.
     counting: bool,
     /// Delays of flows that are not paced, and of those that are.
@@ -117,7 +117,7 @@ impl<'a> Engine<'a> {
             ports: network.hosts.iter().map(|host| host.port_pacing.then(|| Box::new(Port::new(host.port_gain)))).collect(),
             routes,
             stride: forward + reverse,
-            ack_offset: forward,
+            ack_hop: forward as u8,
             counting: false,
             delays: [Delays::new(), Delays::new()],
             series: Vec::new(),
@@ -213,32 +213,40 @@ impl<'a> Engine<'a> {
     #[inline]
     fn handle(&mut self, event: Event) {
         match event.kind {
-            Kind::Arrival if (event.place as usize) < self.links.len() => self.offer(event.place, event.packet()),
+            Kind::Arrival if (event.place as usize) < self.links.len() => self.offer(event),
             Kind::Arrival => self.receive(event.packet()),
             Kind::Acknowledgement => self.on_ack(event.packet()),
             Kind::LinkWakeup => self.on_wakeup(event.place, event.at),
-            Kind::RetransmissionTimer => self.on_retransmission_timer(event.flow(), event.at),
-            Kind::PacingTimer => self.on_pacing_timer(event.flow(), event.at),
+            Kind::RetransmissionTimer => self.on_retransmission_timer(event.flow, event.at),
+            Kind::PacingTimer => self.on_pacing_timer(event.flow, event.at),
             Kind::PortTimer => self.on_port_timer(event.place),
-            Kind::Application => self.on_application(event.flow()),
+            Kind::Application => self.on_application(event.flow),
         }
     }
 
-    /// A packet reaches a link.
+    /// A packet sets out: it reaches the first link of its way, now.
     #[inline]
-    fn offer(&mut self, place: u32, packet: Packet) {
-        match self.links[place as usize].offer(&packet, self.now) {
+    fn set_out(&mut self, packet: Packet) {
+        let mut event = Event::of_packet(self.now, 0, packet);
+        event.place = self.place_of(&event) & !AT_ONCE;
+        self.offer(event);
+    }
+
+    /// A packet reaches a link.
+    fn offer(&mut self, event: Event) {
+        let place = event.place;
+        match self.links[place as usize].offer(&event) {
             Fate::Leaves(passage) => {
                 if let Some(tracer) = &mut self.tracer {
-                    tracer.now(TraceEvent::Enqueue, place, &packet, f64::NAN, self.now);
+                    tracer.now(TraceEvent::Enqueue, place, &event.packet(), f64::NAN, self.now);
                 }
-                self.pass(place, packet, passage);
+                self.pass(event, passage);
             }
-            Fate::Refused => self.drop(place, &packet),
-            Fate::Held => self.hold(place, &packet),
+            Fate::Refused => self.drop(place, &event.packet()),
+            Fate::Held => self.hold(place, &event.packet()),
             Fate::Displaced(older) => {
                 self.drop(place, &older);
-                self.hold(place, &packet);
+                self.hold(place, &event.packet());
             }
         }
     }
@@ -258,31 +266,33 @@ impl<'a> Engine<'a> {
         self.pump(place);
     }
 
-    /// A packet is on the wire, or will be: its next event.
+    /// A packet is on the wire of the event's place, or will be: its next event.
     #[inline(always)]
-    fn pass(&mut self, mut place: u32, mut packet: Packet, mut passage: Passage) {
+    fn pass(&mut self, mut event: Event, mut passage: Passage) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.dequeue(place, &packet, passage.start, self.now);
+            tracer.dequeue(event.place, &event.packet(), passage.start, self.now);
         }
-        let entry = loop {
+        loop {
             if passage.recorded {
-                self.record(place, &packet, passage.start);
+                self.record(event.place, &event.packet(), passage.start);
             }
-            packet.hop += 1;
-            let entry = self.route_entry(&packet);
+            event.step();
+            event.at = passage.arrival;
+            let entry = self.place_of(&event);
+            event.place = entry & !AT_ONCE;
             if entry & AT_ONCE == 0 {
-                break entry;
+                break;
             }
-            place = entry & !AT_ONCE;
-            match self.links[place as usize].offer(&packet, passage.arrival) {
+            match self.links[event.place as usize].offer(&event) {
                 Fate::Leaves(further) => passage = further,
                 // Links that may hold or refuse are not marked.
                 Fate::Held | Fate::Refused | Fate::Displaced(_) => return,
             }
-        };
-        let at_host = entry as usize >= self.links.len();
-        let kind = if packet.is_ack && at_host { Kind::Acknowledgement } else { Kind::Arrival };
-        self.calendar.push(Event::of_packet(passage.arrival, entry, kind, packet));
+        }
+        if event.is_ack() && event.place as usize >= self.links.len() {
+            event.kind = Kind::Acknowledgement;
+        }
+        self.calendar.push(event);
     }
 
     #[cold]
@@ -295,7 +305,7 @@ impl<'a> Engine<'a> {
     fn pump(&mut self, place: u32) {
         while let Some((packet, passage)) = self.links[place as usize].pump(self.now) {
             match passage {
-                Some(passage) => self.pass(place, packet, passage),
+                Some(passage) => self.pass(Event::of_packet(self.now, place, packet), passage),
                 None => self.drop(place, &packet),
             }
         }
@@ -349,14 +359,14 @@ impl<'a> Engine<'a> {
                     }
                 }
                 let seq = tcp.receiver.next();
-                let ack = Packet { sent: self.now, flow: packet.flow, seq, bytes: tcp.ack_bytes, hop: 0, is_ack: true };
+                let hop = self.ack_hop;
+                let ack = Packet { sent: self.now, flow: packet.flow, seq, bytes: tcp.ack_bytes, hop, is_ack: true };
                 self.census.sent += 1;
-                let place = self.place_of(&ack);
                 if let Some(tracer) = &mut self.tracer {
                     let host = self.network.links.len() as u32 + self.network.flows[packet.flow as usize].sink;
                     tracer.now(TraceEvent::Send, host, &ack, f64::NAN, self.now);
                 }
-                self.offer(place, ack);
+                self.set_out(ack);
             }
             Source::OpenLoop(source) => {
                 source.received += 1;
@@ -465,8 +475,7 @@ impl<'a> Engine<'a> {
             port.enqueue(packet);
             self.pump_port(host);
         } else {
-            let place = self.place_of(&packet);
-            self.offer(place, packet);
+            self.set_out(packet);
         }
     }
 
@@ -481,8 +490,7 @@ impl<'a> Engine<'a> {
     fn pump_port(&mut self, host: u32) {
         while let Some(port) = &mut self.ports[host as usize] {
             if let Some(packet) = port.dequeue(self.now) {
-                let place = self.place_of(&packet);
-                self.offer(place, packet);
+                self.set_out(packet);
                 continue;
             }
             if let Some(at) = port.timer_to_set() {
@@ -517,16 +525,10 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The place that a packet reaches next.
+    /// The place where a packet is on its round trip, with [`AT_ONCE`].
     #[inline]
-    fn place_of(&self, packet: &Packet) -> u32 {
-        self.route_entry(packet) & !AT_ONCE
-    }
-
-    #[inline]
-    fn route_entry(&self, packet: &Packet) -> u32 {
-        let offset = if packet.is_ack { self.ack_offset } else { 0 };
-        self.routes[packet.flow as usize * self.stride + offset + packet.hop as usize]
+    fn place_of(&self, event: &Event) -> u32 {
+        self.routes[event.flow as usize * self.stride + event.hop()]
     }
 
     /// Samples of queues that fall before `time` (the state between events does not change).

@@ -9,7 +9,7 @@
 use crate::chance::Stream;
 use crate::meter::Meter;
 use crate::network::{DropRule, FlowId, LinkSpec};
-use crate::packet::Packet;
+use crate::packet::{Event, Packet};
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Booking, DropTail};
 use paceline_core::{Instant, Span, Stage, Verdict, Wire};
@@ -135,18 +135,19 @@ impl Link {
         Link { wire: Wire::new(spec.rate), delay: spec.delay, fitted }
     }
 
-    /// A packet reaches the link.
+    /// The packet of an event reaches the link, at the event's time.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, packet: &Packet, now: Instant) -> Fate {
+    pub(crate) fn offer(&mut self, event: &Event) -> Fate {
+        let bytes = u32::from(event.bytes);
         let mut recorded = false;
         let (start, finish) = match &mut self.fitted {
-            None => self.wire.send(u32::from(packet.bytes), now),
+            None => self.wire.send(bytes, event.at),
             Some(fitted) if fitted.only_watched => {
-                let (start, finish) = self.wire.send(u32::from(packet.bytes), now);
-                recorded = fitted.watch(packet, now, start, finish);
+                let (start, finish) = self.wire.send(bytes, event.at);
+                recorded = fitted.watch(event, start, finish);
                 (start, finish)
             }
-            Some(fitted) => return fitted.offer(packet, self.delay, now),
+            Some(fitted) => return fitted.offer(event, self.delay),
         };
         Fate::Leaves(Passage { start, arrival: finish + self.delay, recorded })
     }
@@ -171,50 +172,46 @@ impl Link {
 impl Fitted {
     /// A packet passes a link that is only watched; whether a probe wants to know.
     #[inline(always)]
-    fn watch(&mut self, packet: &Packet, now: Instant, start: Instant, finish: Instant) -> bool {
-        if start > now
+    fn watch(&mut self, event: &Event, start: Instant, finish: Instant) -> bool {
+        if start > event.at
             && let Some(meter) = &mut self.meter
         {
-            meter.enter(u32::from(packet.bytes), now);
-            meter.leave_at(u32::from(packet.bytes), start);
+            meter.enter(u32::from(event.bytes), event.at);
+            meter.leave_at(u32::from(event.bytes), start);
         }
-        self.counters.arrives(now);
-        self.counters.leaves(packet, start, finish);
+        self.counters.passes(event, start, finish);
         self.record.is_some_and(|(from, to)| from <= start && start < to)
     }
 
     #[inline(never)]
-    fn offer(&mut self, packet: &Packet, delay: Span, now: Instant) -> Fate {
-        self.counters.arrives(now);
-        if !self.losses.is_empty() && self.losses.iter_mut().fold(false, |lost, loss| loss.takes(packet) || lost) {
+    fn offer(&mut self, event: &Event, delay: Span) -> Fate {
+        let now = event.at;
+        if !self.losses.is_empty() && self.losses.iter_mut().fold(false, |lost, loss| loss.takes(event.flow) || lost) {
+            self.counters.arrives(now);
             self.counters.drops(now);
             return Fate::Refused;
         }
-        let bytes = u32::from(packet.bytes);
         if self.pacer.is_none()
             && let Buffer::Closed(queue) = &mut self.buffer
         {
-            let Some(departure) = queue.admit(bytes, now) else {
+            let Some(departure) = queue.admit(u32::from(event.bytes), now) else {
+                self.counters.arrives(now);
                 self.counters.drops(now);
                 return Fate::Refused;
             };
-            if departure.start > now
-                && let Some(meter) = &mut self.meter
-            {
-                meter.enter(bytes, now);
-                meter.leave_at(bytes, departure.start);
-            }
-            return Fate::Leaves(self.leaves(packet, departure.start, departure.finish, delay));
+            let recorded = self.watch(event, departure.start, departure.finish);
+            return Fate::Leaves(Passage { start: departure.start, arrival: departure.finish + delay, recorded });
         }
-        self.hold(packet, now)
+        self.counters.arrives(now);
+        self.hold(event.packet(), now)
     }
 
-    fn hold(&mut self, packet: &Packet, now: Instant) -> Fate {
+    fn hold(&mut self, packet: Packet, now: Instant) -> Fate {
         let bytes = u32::from(packet.bytes);
         let verdict = match (&mut self.pacer, &mut self.buffer) {
-            (Some(pacer), _) => pacer.enqueue(*packet, now),
-            (None, Buffer::Stepwise(queue)) => queue.enqueue(*packet, now),
-            (None, Buffer::Closed(_)) => Verdict::Refused(*packet),
+            (Some(pacer), _) => pacer.enqueue(packet, now),
+            (None, Buffer::Stepwise(queue)) => queue.enqueue(packet, now),
+            (None, Buffer::Closed(_)) => Verdict::Refused(packet),
         };
         if matches!(verdict, Verdict::Refused(_)) {
             self.counters.drops(now);
@@ -236,13 +233,13 @@ impl Fitted {
                 && let Some(packet) = queue.dequeue(now)
             {
                 let finish = queue.wire().free_at();
-                return Some((packet, Some(self.leaves_queue(&packet, now, finish, delay))));
+                return Some((packet, Some(self.leaves(&packet, now, finish, delay))));
             }
             let packet = self.pacer.as_mut()?.dequeue(now)?;
             let dropped = match &mut self.buffer {
                 Buffer::Closed(queue) => match queue.admit(u32::from(packet.bytes), now) {
                     Some(departure) => {
-                        let passage = self.leaves_queue(&packet, departure.start, departure.finish, delay);
+                        let passage = self.leaves(&packet, departure.start, departure.finish, delay);
                         return Some((packet, Some(passage)));
                     }
                     None => packet,
@@ -278,18 +275,12 @@ impl Fitted {
         self.pacer.as_ref().map_or(0, Pacer::held_packets) + queued
     }
 
-    /// A packet that was held, and so metered, has been given to the wire.
-    fn leaves_queue(&mut self, packet: &Packet, start: Instant, finish: Instant, delay: Span) -> Passage {
+    /// A packet that was held has been given to the wire.
+    fn leaves(&mut self, packet: &Packet, start: Instant, finish: Instant, delay: Span) -> Passage {
         if let Some(meter) = &mut self.meter {
             meter.leave_at(u32::from(packet.bytes), start);
         }
-        self.leaves(packet, start, finish, delay)
-    }
-
-    /// A packet has been given to the wire.
-    #[inline]
-    fn leaves(&mut self, packet: &Packet, start: Instant, finish: Instant, delay: Span) -> Passage {
-        self.counters.leaves(packet, start, finish);
+        self.counters.leaves(u32::from(packet.bytes), packet.is_ack, start, finish);
         let recorded = self.record.is_some_and(|(from, to)| from <= start && start < to);
         Passage { start, arrival: finish + delay, recorded }
     }
@@ -323,23 +314,28 @@ impl LinkCounters {
         self.dropped_ever += 1;
     }
 
-    #[inline]
-    fn leaves(&mut self, packet: &Packet, start: Instant, finish: Instant) {
-        if self.from <= start && finish < self.to {
-            self.left_bytes += u64::from(packet.bytes);
-            self.data_ever += u64::from(!packet.is_ack);
+    /// A packet arrives and is given to the wire.
+    #[inline(always)]
+    fn passes(&mut self, event: &Event, start: Instant, finish: Instant) {
+        if self.from <= event.at && finish < self.to {
+            self.arrived += 1;
+            self.left_bytes += u64::from(event.bytes);
+            self.data_ever += u64::from(!event.is_ack());
         } else {
-            self.leaves_at_edge(packet, start, finish);
+            self.arrives(event.at);
+            self.leaves(u32::from(event.bytes), event.is_ack(), start, finish);
         }
     }
 
     #[cold]
-    fn leaves_at_edge(&mut self, packet: &Packet, start: Instant, finish: Instant) {
-        self.data_ever += u64::from(!packet.is_ack && finish < self.to);
-        if finish > self.from && start < self.to {
+    fn leaves(&mut self, bytes: u32, is_ack: bool, start: Instant, finish: Instant) {
+        self.data_ever += u64::from(!is_ack && finish < self.to);
+        if self.from <= start && finish <= self.to {
+            self.left_bytes += u64::from(bytes);
+        } else if finish > self.from && start < self.to {
             let within = finish.min(self.to).since(start.max(self.from)).as_seconds();
             let whole = finish.since(start).as_seconds();
-            self.left_bytes_at_edges += f64::from(packet.bytes) * within / whole;
+            self.left_bytes_at_edges += f64::from(bytes) * within / whole;
         }
     }
 }
@@ -357,13 +353,13 @@ impl Loss {
     }
 
     /// Counts the packet, and says whether it is lost.
-    fn takes(&mut self, packet: &Packet) -> bool {
-        if self.flow.is_some_and(|flow| flow != packet.flow) {
+    fn takes(&mut self, packet_flow: u32) -> bool {
+        if self.flow.is_some_and(|flow| flow != packet_flow) {
             return false;
         }
         match &mut self.rule {
             LossRule::Arrivals { numbers, seen } => {
-                let seen = &mut seen[packet.flow as usize];
+                let seen = &mut seen[packet_flow as usize];
                 *seen += 1;
                 numbers.binary_search(&(*seen - 1)).is_ok()
             }

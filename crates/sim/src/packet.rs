@@ -4,7 +4,7 @@
 //! then hosts); then flow; then the order in which the previous link let them go. Consequences of an event at the same
 //! instant (a sent packet reaching its first link) belong to the event and follow it at once.
 
-use paceline_core::{Instant, Packet as _};
+use paceline_core::Instant;
 use std::cmp::Ordering;
 
 /// A data packet or an acknowledgement on its way.
@@ -18,7 +18,7 @@ pub(crate) struct Packet {
     pub(crate) seq: u32,
     /// On the wire, bytes.
     pub(crate) bytes: u16,
-    /// How many links of its route it has passed.
+    /// Where it is on its flow's round trip: the data's links, the receiver, the acknowledgements' links, the sender.
     pub(crate) hop: u8,
     /// Acknowledgements travel the reverse route.
     pub(crate) is_ack: bool,
@@ -51,30 +51,52 @@ pub(crate) enum Kind {
     Application,
 }
 
-/// Something that will happen: 32 bytes, a packet among them (its fields lie open here, so that there is no padding).
+/// Something that will happen: 32 bytes, a packet among them (its fields lie open here, so that there is no padding). A
+/// packet stays in one of these from link to link.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(crate) struct Event {
     /// When.
     pub(crate) at: Instant,
-    sent: Instant,
+    pub(crate) sent: Instant,
     /// Where: a link's number, or the number of links plus a host's number.
     pub(crate) place: u32,
-    flow: u32,
-    seq: u32,
-    bytes: u16,
+    pub(crate) flow: u32,
+    pub(crate) seq: u32,
+    pub(crate) bytes: u16,
     /// [`Packet::hop`], with the highest bit set for an acknowledgement.
     hop: u8,
     pub(crate) kind: Kind,
 }
 
+/// A round trip of more places than this does not fit [`Event::hop`].
+pub(crate) const MOST_PLACES: usize = 0x80;
 const ACK_BIT: u8 = 0x80;
 
 impl Event {
+    /// A packet reaches a place.
     #[inline]
-    pub(crate) fn of_packet(at: Instant, place: u32, kind: Kind, packet: Packet) -> Self {
+    pub(crate) fn of_packet(at: Instant, place: u32, packet: Packet) -> Self {
         let Packet { sent, flow, seq, bytes, hop, is_ack } = packet;
-        Event { at, sent, place, flow, seq, bytes, hop: hop | if is_ack { ACK_BIT } else { 0 }, kind }
+        let hop = hop | if is_ack { ACK_BIT } else { 0 };
+        Event { at, sent, place, flow, seq, bytes, hop, kind: Kind::Arrival }
+    }
+
+    #[inline]
+    pub(crate) fn is_ack(&self) -> bool {
+        self.hop & ACK_BIT != 0
+    }
+
+    /// Where it is on its flow's round trip.
+    #[inline]
+    pub(crate) fn hop(&self) -> usize {
+        usize::from(self.hop & !ACK_BIT)
+    }
+
+    /// On to the next place of the round trip.
+    #[inline]
+    pub(crate) fn step(&mut self) {
+        self.hop += 1;
     }
 
     /// An event that carries no packet.
@@ -89,14 +111,9 @@ impl Event {
         Packet { sent, flow, seq, bytes, hop: hop & !ACK_BIT, is_ack: hop & ACK_BIT != 0 }
     }
 
-    #[inline]
-    pub(crate) fn flow(&self) -> u32 {
-        self.flow
-    }
-
     /// A packet travels with this event.
     pub(crate) fn carries_packet(&self) -> bool {
-        self.packet().bytes() > 0
+        self.bytes > 0
     }
 
     /// Whether this event comes strictly before `other` in the total order.

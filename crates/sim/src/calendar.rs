@@ -108,24 +108,22 @@ impl Calendar {
     /// The next event, if it lies before `end`.
     #[inline]
     pub(crate) fn pop_before(&mut self, end: Instant) -> Option<Event> {
-        if self.taken == self.current.len() && self.late.is_empty() {
-            self.advance()?;
-        }
-        let event = if self.late.is_empty() {
-            let event = self.current[self.taken];
-            if event.at >= end {
-                return None;
-            }
-            self.taken += 1;
-            event
-        } else {
-            self.pop_among_late(end)?
-        };
         self.pops += 1;
         if self.pops.is_multiple_of(RETUNE_EVERY) {
             self.retune();
         }
-        Some(event)
+        if self.taken == self.current.len() && self.late.is_empty() {
+            self.advance()?;
+        }
+        if !self.late.is_empty() {
+            return self.pop_among_late(end);
+        }
+        let event = self.current.get(self.taken)?;
+        if event.at >= end {
+            return None;
+        }
+        self.taken += 1;
+        Some(*event)
     }
 
     /// All events, in no order: for counting what is under way.

@@ -51,6 +51,8 @@ pub struct Engine<'a> {
     pub(crate) series: Vec<SeriesRow>,
     samples: Vec<Sample>,
     tracer: Option<Tracer<'a>>,
+    /// After this time there are samples to take or rows to write.
+    next_look: Instant,
     segments: Segments,
     census: Census,
 }
@@ -122,6 +124,7 @@ impl<'a> Engine<'a> {
             delays: [Delays::new(), Delays::new()],
             series: Vec::new(),
             samples: Vec::new(),
+            next_look: Instant::ZERO,
             tracer: trace.map(Tracer::new),
             segments: Segments::default(),
             census: Census::default(),
@@ -170,21 +173,28 @@ impl<'a> Engine<'a> {
                 return Err(RunError::TraceRefused);
             }
             for _ in 0..EVENTS_A_LOOK {
-                let next = self.calendar.pop_before(until);
-                let time = next.as_ref().map_or(until, |event| event.at);
-                if !self.samples.is_empty() {
-                    self.sample_before(time);
-                }
-                if let Some(tracer) = &mut self.tracer {
-                    tracer.advance(time);
-                }
-                let Some(event) = next else {
+                let Some(event) = self.calendar.pop_before(until) else {
+                    self.look_before(until);
                     self.now = until;
                     return Ok(());
                 };
+                if event.at > self.next_look {
+                    self.look_before(event.at);
+                }
                 self.now = event.at;
                 self.handle(event);
             }
+        }
+    }
+
+    /// What samples and the trace have to say of the time up to `time`, before anything happens then.
+    #[cold]
+    fn look_before(&mut self, time: Instant) {
+        self.sample_before(time);
+        let next = self.samples.iter().filter(|sample| sample.next < sample.to).map(|sample| sample.next);
+        self.next_look = if self.tracer.is_some() { Instant::ZERO } else { next.min().unwrap_or(Instant::MAX) };
+        if let Some(tracer) = &mut self.tracer {
+            tracer.advance(time);
         }
     }
 

@@ -11,7 +11,12 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-create_exception!(paceline._core, InputError, PyValueError, "The input is wrong: one line, the key's path first.");
+create_exception!(
+    paceline._core,
+    InputError,
+    PyValueError,
+    "The input is wrong: one line, the key's path first."
+);
 create_exception!(paceline._core, RunError, PyRuntimeError, "A run failed or was cancelled.");
 
 /// Shared with a running simulation, from any thread.
@@ -68,7 +73,8 @@ fn check(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
 /// The network as a report draws it, JSON. Raises InputError.
 #[pyfunction]
 fn describe(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<String> {
-    let description = py.detach(|| Scenario::from_json(scenario_json)?.describe(seed)).map_err(input_error)?;
+    let description =
+        py.detach(|| Scenario::from_json(scenario_json)?.describe(seed)).map_err(input_error)?;
     serde_json::to_string(&description).map_err(input_error)
 }
 

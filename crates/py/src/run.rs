@@ -45,7 +45,8 @@ pub(crate) fn run(
         }))
     });
     let (cpu_s, wall_s) = (clock("thread_time")? - cpu, clock("perf_counter")? - wall);
-    let output = output.map_err(|_| RunError::new_err("the simulation failed; this is a bug: please report the scenario"))?;
+    let output = output
+        .map_err(|_| RunError::new_err("the simulation failed; this is a bug: please report the scenario"))?;
     if let Some(sink) = sink {
         sink.finish(py)?;
     }
@@ -79,10 +80,15 @@ impl Run {
         columns.set_item("source", flows.iter().map(|flow| host(flow.source)).collect::<Vec<_>>())?;
         columns.set_item("sink", flows.iter().map(|flow| host(flow.sink)).collect::<Vec<_>>())?;
         columns.set_item("paced", rows.iter().map(|row| row.paced).collect::<Vec<_>>().into_pyarray(py))?;
-        let base_rtt = |links: &[u32]| links.iter().map(|&id| self.network.links[id as usize].delay.as_seconds()).sum::<f64>();
+        let base_rtt = |links: &[u32]| {
+            links.iter().map(|&id| self.network.links[id as usize].delay.as_seconds()).sum::<f64>()
+        };
         let rtt = flows.iter().map(|flow| base_rtt(&flow.forward) + base_rtt(&flow.reverse));
         columns.set_item("base_rtt_s", rtt.collect::<Vec<f64>>().into_pyarray(py))?;
-        columns.set_item("start_s", flows.iter().map(|flow| flow.start.as_seconds()).collect::<Vec<_>>().into_pyarray(py))?;
+        columns.set_item(
+            "start_s",
+            flows.iter().map(|flow| flow.start.as_seconds()).collect::<Vec<_>>().into_pyarray(py),
+        )?;
         let count = |name: &str, of: &dyn Fn(usize) -> u64| {
             columns.set_item(name, (0..rows.len()).map(of).collect::<Vec<u64>>().into_pyarray(py))
         };
@@ -95,10 +101,13 @@ impl Run {
         let number = |name: &str, of: &dyn Fn(usize) -> f64| {
             columns.set_item(name, (0..rows.len()).map(of).collect::<Vec<f64>>().into_pyarray(py))
         };
-        let mean_s = |sum: u64, count: u64| if count == 0 { f64::NAN } else { sum as f64 / count as f64 * 1e-9 };
+        let mean_s =
+            |sum: u64, count: u64| if count == 0 { f64::NAN } else { sum as f64 / count as f64 * 1e-9 };
         number("goodput_bps", &|row| rows[row].goodput_bps)?;
         number("delay_mean_s", &|row| mean_s(rows[row].delay_sum_ns, rows[row].delivered_packets))?;
-        number("network_delay_mean_s", &|row| mean_s(rows[row].network_delay_sum_ns, rows[row].received_packets))?;
+        number("network_delay_mean_s", &|row| {
+            mean_s(rows[row].network_delay_sum_ns, rows[row].received_packets)
+        })?;
         number("fct_s", &|row| rows[row].transfer.map_or(f64::NAN, |(time, _)| time))?;
         Ok(columns)
     }
@@ -114,7 +123,8 @@ impl Run {
             SeriesKind::Departure => "departure",
         };
         columns.set_item("kind", rows.iter().map(|row| kind(row.kind)).collect::<Vec<_>>())?;
-        columns.set_item("time_ns", rows.iter().map(|row| row.time_ns).collect::<Vec<_>>().into_pyarray(py))?;
+        columns
+            .set_item("time_ns", rows.iter().map(|row| row.time_ns).collect::<Vec<_>>().into_pyarray(py))?;
         columns.set_item("flow", rows.iter().map(|row| row.flow).collect::<Vec<_>>().into_pyarray(py))?;
         columns.set_item("bytes", rows.iter().map(|row| row.bytes).collect::<Vec<_>>().into_pyarray(py))?;
         Ok(columns)

@@ -40,11 +40,16 @@ impl ChunkedTrace {
         if let Some(places) = self.places.take() {
             columns.set_item("places", places)?;
         }
-        columns.set_item("time_ns", rows.iter().map(|row| row.time_ns).collect::<Vec<_>>().into_pyarray(py))?;
-        columns.set_item("event", rows.iter().map(|row| row.event as u8).collect::<Vec<_>>().into_pyarray(py))?;
+        columns
+            .set_item("time_ns", rows.iter().map(|row| row.time_ns).collect::<Vec<_>>().into_pyarray(py))?;
+        columns
+            .set_item("event", rows.iter().map(|row| row.event as u8).collect::<Vec<_>>().into_pyarray(py))?;
         columns.set_item("place", rows.iter().map(|row| row.place).collect::<Vec<_>>().into_pyarray(py))?;
         columns.set_item("flow", rows.iter().map(|row| row.flow).collect::<Vec<_>>().into_pyarray(py))?;
-        columns.set_item("kind", rows.iter().map(|row| u8::from(row.is_ack)).collect::<Vec<_>>().into_pyarray(py))?;
+        columns.set_item(
+            "kind",
+            rows.iter().map(|row| u8::from(row.is_ack)).collect::<Vec<_>>().into_pyarray(py),
+        )?;
         columns.set_item("seq", rows.iter().map(|row| row.seq).collect::<Vec<_>>().into_pyarray(py))?;
         columns.set_item("bytes", rows.iter().map(|row| row.bytes).collect::<Vec<_>>().into_pyarray(py))?;
         columns.set_item("cwnd", rows.iter().map(|row| row.cwnd).collect::<Vec<_>>().into_pyarray(py))?;

@@ -129,7 +129,8 @@ impl Calendar {
     /// All events, in no order: for counting what is under way.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Event> {
         let current = self.current[self.taken..].iter().chain(self.late.iter().map(|late| &late.event));
-        let wheel = self.heads.iter().flat_map(|&head| self.list(head)).map(|index| &self.events[index as usize]);
+        let wheel =
+            self.heads.iter().flat_map(|&head| self.list(head)).map(|index| &self.events[index as usize]);
         current.chain(wheel).chain(self.far.values().flatten())
     }
 

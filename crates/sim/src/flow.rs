@@ -63,7 +63,10 @@ pub(crate) struct OpenLoop {
 enum Gaps {
     /// The rate as a wire that is always busy: exact, without drift.
     Constant(Wire),
-    Exponential { mean: Span, draws: Stream },
+    Exponential {
+        mean: Span,
+        draws: Stream,
+    },
 }
 
 /// Counts of a flow at one moment.
@@ -119,10 +122,24 @@ impl Flow {
                     Gaps::Constant(Wire::new(*rate))
                 };
                 let (bytes, payload, stop) = (*bytes, *payload, *stop);
-                Source::OpenLoop(Box::new(OpenLoop { bytes, payload, stop, next_seq: 0, sent: 0, received: 0, gaps }))
+                Source::OpenLoop(Box::new(OpenLoop {
+                    bytes,
+                    payload,
+                    stop,
+                    next_seq: 0,
+                    sent: 0,
+                    received: 0,
+                    gaps,
+                }))
             }
         };
-        Flow { host: spec.source, paced: spec.paced, source, delays: DelaySums::default(), at_warmup: Snapshot::default() }
+        Flow {
+            host: spec.source,
+            paced: spec.paced,
+            source,
+            delays: DelaySums::default(),
+            at_warmup: Snapshot::default(),
+        }
     }
 
     /// What has been counted so far.

@@ -100,8 +100,14 @@ struct Loss {
 #[derive(Debug)]
 enum LossRule {
     /// Ascending numbers of arrivals, and how many of each flow have come.
-    Arrivals { numbers: Vec<u64>, seen: Vec<u64> },
-    Probability { probability: f64, draws: Stream },
+    Arrivals {
+        numbers: Vec<u64>,
+        seen: Vec<u64>,
+    },
+    Probability {
+        probability: f64,
+        draws: Stream,
+    },
 }
 
 impl Link {
@@ -125,7 +131,9 @@ impl Link {
                 buffer,
                 only_watched: plain,
                 pacer: spec.pacer.as_ref().map(|pacer| Pacer::new(pacer, spec.rate)),
-                losses: losses.map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows)).collect(),
+                losses: losses
+                    .map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows))
+                    .collect(),
                 counters: LinkCounters { from: window.0, to: window.1, ..LinkCounters::default() },
                 meter: if metered { Meter::new(window.0, window.1) } else { None },
                 wakeup_at: None,
@@ -186,7 +194,7 @@ impl Fitted {
     #[inline(never)]
     fn offer(&mut self, event: &Event, delay: Span) -> Fate {
         let now = event.at;
-        if !self.losses.is_empty() && self.losses.iter_mut().fold(false, |lost, loss| loss.takes(event.flow) || lost) {
+        if self.is_lost(event.flow) {
             self.counters.arrives(now);
             self.counters.drops(now);
             return Fate::Refused;
@@ -200,10 +208,23 @@ impl Fitted {
                 return Fate::Refused;
             };
             let recorded = self.watch(event, departure.start, departure.finish);
-            return Fate::Leaves(Passage { start: departure.start, arrival: departure.finish + delay, recorded });
+            return Fate::Leaves(Passage {
+                start: departure.start,
+                arrival: departure.finish + delay,
+                recorded,
+            });
         }
         self.counters.arrives(now);
         self.hold(event.packet(), now)
+    }
+
+    /// Whether a rule forces the loss of this packet; every rule counts it.
+    fn is_lost(&mut self, flow: FlowId) -> bool {
+        let mut lost = false;
+        for loss in &mut self.losses {
+            lost |= loss.takes(flow);
+        }
+        lost
     }
 
     fn hold(&mut self, packet: Packet, now: Instant) -> Fate {
@@ -341,7 +362,14 @@ impl LinkCounters {
 }
 
 impl Loss {
-    fn new(flow: Option<FlowId>, rule: DropRule, number: usize, spec: &LinkSpec, seed: u64, flows: usize) -> Self {
+    fn new(
+        flow: Option<FlowId>,
+        rule: DropRule,
+        number: usize,
+        spec: &LinkSpec,
+        seed: u64,
+        flows: usize,
+    ) -> Self {
         let rule = match rule {
             DropRule::Arrivals(numbers) => LossRule::Arrivals { numbers, seen: vec![0; flows] },
             DropRule::Probability(probability) => {

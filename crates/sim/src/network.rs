@@ -14,6 +14,9 @@ pub type HostId = u32;
 /// Position in [`Network::flows`].
 pub type FlowId = u32;
 
+/// The most links on a flow's way there and back together.
+pub const MOST_ROUND_TRIP: usize = 126;
+
 /// All that an engine needs to run one seed of a scenario.
 #[derive(Debug, Clone)]
 pub struct Network {
@@ -84,6 +87,16 @@ pub struct FlowSpec {
     pub paced: bool,
     /// What it sends.
     pub kind: FlowKind,
+}
+
+impl FlowSpec {
+    /// Its data packets on the wire, bytes.
+    pub fn packet_bytes(&self) -> u32 {
+        match &self.kind {
+            FlowKind::Bulk { tcp, .. } => tcp.data_bytes(),
+            FlowKind::OpenLoop { bytes, .. } => *bytes,
+        }
+    }
 }
 
 /// What a flow sends.

@@ -195,8 +195,10 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
     let core = engine.links.get(network.core as usize).and_then(|link| link.fitted.as_ref());
     let core_packets = core.map_or(0, |link| link.counters.data_ever);
     let links = (0..network.links.len()).filter(|&id| network.links[id].reported);
-    let links = links.map(|id| (network.links[id].name.clone(), link_statistics(&mut engine, id, seconds))).collect();
-    let rows: Vec<FlowRow> = (0..network.flows.len()).map(|id| flow_row(&engine, id, from, seconds)).collect();
+    let links =
+        links.map(|id| (network.links[id].name.clone(), link_statistics(&mut engine, id, seconds))).collect();
+    let rows: Vec<FlowRow> =
+        (0..network.flows.len()).map(|id| flow_row(&engine, id, from, seconds)).collect();
     let every: Vec<&FlowRow> = rows.iter().collect();
     let (paced, unpaced): (Vec<&FlowRow>, Vec<&FlowRow>) = rows.iter().partition(|row| row.paced);
     let [delays_unpaced, delays_paced] = &engine.delays;
@@ -277,7 +279,11 @@ fn flow_statistics(rows: &[&FlowRow], delays: &[&Delays]) -> FlowStatistics {
     let transfers: Vec<(f64, u64)> = rows.iter().filter_map(|row| row.transfer).collect();
     let mut times: Vec<f64> = transfers.iter().map(|(time, _)| *time).collect();
     times.sort_by(f64::total_cmp);
-    let rates: Vec<f64> = transfers.iter().filter(|(time, _)| *time > 0.0).map(|(time, bytes)| *bytes as f64 * 8.0 / time).collect();
+    let rates: Vec<f64> = transfers
+        .iter()
+        .filter(|(time, _)| *time > 0.0)
+        .map(|(time, bytes)| *bytes as f64 * 8.0 / time)
+        .collect();
     let delivered: u64 = rows.iter().map(|row| row.delivered_packets).sum();
     let received: u64 = rows.iter().map(|row| row.received_packets).sum();
     let mean_s = |nanos: u64, count: u64| (count > 0).then(|| nanos as f64 / count as f64 * 1e-9);

@@ -69,8 +69,7 @@ pub(crate) struct Event {
     pub(crate) kind: Kind,
 }
 
-/// A round trip of more places than this does not fit [`Event::hop`].
-pub(crate) const MOST_PLACES: usize = 0x80;
+/// The rest of [`Event::hop`] numbers the links of a round trip and its two hosts.
 const ACK_BIT: u8 = 0x80;
 
 impl Event {
@@ -135,6 +134,11 @@ impl Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_round_trip_fits() {
+        assert!(crate::network::MOST_ROUND_TRIP + 2 <= usize::from(ACK_BIT));
+    }
 
     #[test]
     fn an_event_is_half_a_cache_line() {

@@ -30,7 +30,7 @@ use self::pacing::Pacing;
 use self::probes::{Loss, Probes};
 use self::reader::Field;
 use self::traffic::Traffic;
-use crate::network::{LinkSpec, Network};
+use crate::network::{FlowKind, FlowSpec, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
 use crate::template::Template;
 use crate::template::draw::Draw;
 use crate::template::layout::Layout;
@@ -146,6 +146,7 @@ impl Scenario {
         let names = Names::new(&layout);
         let (mut flows, profiles) = flows::flows(&self.traffic, &layout, &names, Draw::Seeded(seed))?;
         let ground = Ground { layout: &layout, names: &names, profiles: &profiles, seed };
+        check_routes(&flows, &layout, self.duration)?;
         let Deployment { hosts, pacers } = deploy::deploy(&self.pacing, &ground, &mut flows)?;
         let buffers = buffers::buffers(&layout, &flows)?;
         let drops = self.losses.iter().map(|loss| loss.place(&names, &flows)).collect::<Result<Vec<_>>>()?;
@@ -185,4 +186,32 @@ impl Scenario {
             core,
         })
     }
+}
+/// Refuses what an engine's packets cannot say: a longer round trip, or more packets to a flow.
+fn check_routes(flows: &[FlowSpec], layout: &Layout, duration: Span) -> Result<()> {
+    let longest =
+        |route: fn(&FlowSpec) -> &Vec<LinkId>| flows.iter().map(|flow| route(flow).len()).max().unwrap_or(0);
+    let (there, back) = (longest(|flow| &flow.forward), longest(|flow| &flow.reverse));
+    if there + back > MOST_ROUND_TRIP {
+        let what = format!(
+            "routes of {there} links there and {back} back are too long; {MOST_ROUND_TRIP} in all are the most"
+        );
+        return Err(ScenarioError::at("network", what));
+    }
+    for flow in flows {
+        let slowest =
+            flow.forward.iter().map(|&link| layout.links[link as usize].rate.bits_per_second()).min();
+        let (FlowKind::Bulk { .. }, Some(rate)) = (&flow.kind, slowest) else { continue };
+        let bytes = flow.packet_bytes();
+        let packets =
+            u128::from(rate) * u128::from(duration.as_nanos()) / (8_000_000_000 * u128::from(bytes.max(1)));
+        if packets >= u128::from(u32::MAX) {
+            let what = format!(
+                "{} could send {packets} packets, and 4294967294 are the most; write a shorter one",
+                flow.name
+            );
+            return Err(ScenarioError::at("duration", what));
+        }
+    }
+    Ok(())
 }

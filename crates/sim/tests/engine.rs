@@ -1,5 +1,7 @@
 //! The engine as a whole: nothing is lost or invented, watching changes nothing, the same input gives the same output.
 
+#![allow(clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_core::Instant;
 use paceline_sim::trace::TraceRow;
 use paceline_sim::{Control, Engine, Network, Scenario};
@@ -54,7 +56,11 @@ fn every_packet_is_somewhere_at_every_moment() {
         for millis in (0..20_000).step_by(7) {
             engine.run_until(Instant::from_nanos(millis * 1_000_000), &Control::default()).unwrap();
             let census = engine.census();
-            assert_eq!(census.sent, census.received + census.dropped + census.in_flight, "{pacing} {millis} ms: {census:?}");
+            assert_eq!(
+                census.sent,
+                census.received + census.dropped + census.in_flight,
+                "{pacing} {millis} ms: {census:?}"
+            );
         }
         assert!(engine.census().received > 5_000);
     }

@@ -138,9 +138,9 @@ impl Config {
                 variant: Variant::NewReno,
                 payload: 1460,
                 max_window: 10_000,
-                initial_window: 10,                  // RFC 6928
+                initial_window: 10, // RFC 6928
                 tick: Span::ZERO,
-                min_rto: Span::from_millis(1_000),   // RFC 6298 (2.4)
+                min_rto: Span::from_millis(1_000),     // RFC 6298 (2.4)
                 initial_rto: Span::from_millis(1_000), // RFC 6298 (2.1)
                 ..ns2
             },

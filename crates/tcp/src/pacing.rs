@@ -207,7 +207,8 @@ impl Pacing {
 mod tests {
     use super::*;
 
-    const WINDOW: Window = Window { cwnd: 4.0, ssthresh: 20.0, in_flight: 4.0, recovering: false, packet: 1040 };
+    const WINDOW: Window =
+        Window { cwnd: 4.0, ssthresh: 20.0, in_flight: 4.0, recovering: false, packet: 1040 };
 
     fn pacing(rule: PacingRule) -> Pacing {
         let mut pacing = Pacing::new(HostPacing { rule, gain: 1.0, jitter: 0.0 }, 1);

@@ -32,7 +32,16 @@ pub(crate) struct Rtt {
 
 impl Rtt {
     pub(crate) fn new(config: &Config, phase: Span) -> Self {
-        Rtt { srtt8: 0, rttvar4: 0, smoothed: 0.0, rto: config.initial_rto, backoff: 1, phase, timed: None, timed_end: 0 }
+        Rtt {
+            srtt8: 0,
+            rttvar4: 0,
+            smoothed: 0.0,
+            rto: config.initial_rto,
+            backoff: 1,
+            phase,
+            timed: None,
+            timed_end: 0,
+        }
     }
 
     /// A segment goes out for the first time: times it if none is timed now.

@@ -82,7 +82,8 @@ impl Sender {
     /// is where the host's tick stands at time zero (below `Config::tick`), `jitter_seed` feeds the pacing jitter.
     pub fn new(config: Arc<Config>, packets: Option<u64>, clock_phase: Span, jitter_seed: u64) -> Self {
         let syn = u64::from(config.syn.is_some());
-        let limit = packets.map_or(u32::MAX, |packets| u32::try_from(packets.saturating_add(syn)).unwrap_or(u32::MAX));
+        let limit = packets
+            .map_or(u32::MAX, |packets| u32::try_from(packets.saturating_add(syn)).unwrap_or(u32::MAX));
         let ssthresh = config.initial_ssthresh.unwrap_or(config.max_window);
         let cwnd = if config.syn.is_some() { 1.0 } else { f64::from(config.initial_window) };
         Sender {

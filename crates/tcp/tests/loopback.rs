@@ -126,7 +126,8 @@ fn the_ideal_rule_spreads_the_window_over_the_round_trip() {
     let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0 });
     let config = Config { pacing, max_window: 10, initial_window: 10, ..ns2(Variant::Reno) };
     let talk = converse(config, 200, |_| false);
-    let times: Vec<u64> = talk.sent.iter().filter(|(_, seq)| (50..150).contains(seq)).map(|(at, _)| *at).collect();
+    let times: Vec<u64> =
+        talk.sent.iter().filter(|(_, seq)| (50..150).contains(seq)).map(|(at, _)| *at).collect();
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] <= 10), "{times:?}");
     let most_at_once = times.chunk_by(|a, b| a == b).map(<[u64]>::len).max();
     assert!(most_at_once <= Some(2), "{times:?}");

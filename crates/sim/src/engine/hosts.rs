@@ -1,0 +1,220 @@
+//! Packets at their hosts: senders, receivers, timers, ports.
+
+use super::Engine;
+use crate::flow::Source;
+use crate::packet::{Event, Kind, Packet};
+use crate::trace::TraceEvent;
+use paceline_core::Instant;
+
+impl Engine<'_> {
+    /// Data reach their destination.
+    #[inline]
+    pub(super) fn receive(&mut self, packet: Packet) {
+        self.census.received += 1;
+        if let Some(tracer) = &mut self.tracer {
+            let place = self.network.links.len() as u32 + self.network.flows[packet.flow as usize].sink;
+            tracer.now(TraceEvent::Receive, place, &packet, f64::NAN, self.now);
+        }
+        let flow = &mut self.flows[packet.flow as usize];
+        let paced = usize::from(flow.paced);
+        let network_delay = self.now.since(packet.sent);
+        let counting = self.counting;
+        match &mut flow.source {
+            Source::Tcp(tcp) => {
+                let before = tcp.receiver.next();
+                let delivered = tcp.receiver.on_data(packet.seq);
+                if delivered != 1 || !tcp.late.is_empty() {
+                    tcp.late.on_arrival(&packet, before);
+                }
+                if packet.seq >= tcp.syn && counting {
+                    flow.delays.received += 1;
+                    flow.delays.network_ns += network_delay.as_nanos();
+                }
+                for seq in before..before + delivered {
+                    let first_sent = tcp.late.take(seq).map_or(packet.sent, |first| first.min(packet.sent));
+                    if counting && seq >= tcp.syn {
+                        let delay = self.now.since(first_sent);
+                        flow.delays.delivered += 1;
+                        flow.delays.delay_ns += delay.as_nanos();
+                        self.delays[paced].record(delay);
+                    }
+                }
+                let seq = tcp.receiver.next();
+                let hop = self.ack_hop;
+                let ack = Packet {
+                    sent: self.now,
+                    flow: packet.flow,
+                    seq,
+                    bytes: tcp.ack_bytes,
+                    hop,
+                    is_ack: true,
+                };
+                self.census.sent += 1;
+                if let Some(tracer) = &mut self.tracer {
+                    let host =
+                        self.network.links.len() as u32 + self.network.flows[packet.flow as usize].sink;
+                    tracer.now(TraceEvent::Send, host, &ack, f64::NAN, self.now);
+                }
+                self.set_out(ack);
+            }
+            Source::OpenLoop(source) => {
+                source.received += 1;
+                if counting {
+                    flow.delays.received += 1;
+                    flow.delays.delivered += 1;
+                    flow.delays.network_ns += network_delay.as_nanos();
+                    flow.delays.delay_ns += network_delay.as_nanos();
+                    self.delays[paced].record(network_delay);
+                }
+            }
+        }
+    }
+
+    /// An acknowledgement reaches the sender.
+    #[inline]
+    pub(super) fn on_ack(&mut self, ack: Packet) {
+        self.census.received += 1;
+        let flow = &mut self.flows[ack.flow as usize];
+        if let Some(tracer) = &mut self.tracer {
+            let host = self.network.links.len() as u32 + self.network.flows[ack.flow as usize].source;
+            tracer.now(TraceEvent::Receive, host, &ack, flow.cwnd(), self.now);
+        }
+        let Source::Tcp(tcp) = &mut flow.source else { return };
+        tcp.sender.on_ack(ack.seq, self.now, &mut self.segments);
+        if tcp.sender.is_finished() && tcp.finished.is_none() {
+            tcp.finished = Some(self.now);
+        }
+        self.send(ack.flow);
+    }
+
+    pub(super) fn on_retransmission_timer(&mut self, flow: u32, at: Instant) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        if tcp.retransmission_event != at {
+            return;
+        }
+        tcp.retransmission_event = Instant::MAX;
+        if tcp.sender.retransmission_at().is_some_and(|due| due <= at) {
+            tcp.sender.on_retransmission_timer(at, &mut self.segments);
+        }
+        self.send(flow);
+    }
+
+    pub(super) fn on_pacing_timer(&mut self, flow: u32, at: Instant) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        if tcp.pacing_event != at {
+            return;
+        }
+        tcp.pacing_event = Instant::MAX;
+        if tcp.sender.pacing_at().is_some_and(|due| due <= at) {
+            tcp.sender.on_pacing_timer(at, &mut self.segments);
+        }
+        self.send(flow);
+    }
+
+    pub(super) fn on_application(&mut self, flow: u32) {
+        match &mut self.flows[flow as usize].source {
+            Source::Tcp(tcp) => {
+                tcp.sender.start(self.now, &mut self.segments);
+                self.send(flow);
+            }
+            Source::OpenLoop(source) => {
+                if source.stop.is_some_and(|stop| self.now >= stop) {
+                    return;
+                }
+                let Ok(bytes) = u16::try_from(source.bytes) else { return };
+                let seq = source.next_seq;
+                source.next_seq = seq.wrapping_add(1);
+                source.sent += 1;
+                let next = source.next_after(self.now);
+                let host = self.flows[flow as usize].host;
+                let place = self.network.links.len() as u32 + host;
+                self.calendar.push(Event::of_flow(next, place, Kind::Application, flow));
+                self.leave_host(host, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
+            }
+        }
+    }
+
+    /// Puts what the flow's sender has just sent into the network, and sees to its timers.
+    #[inline]
+    fn send(&mut self, flow: u32) {
+        let host = self.flows[flow as usize].host;
+        for index in 0..self.segments.0.len() {
+            let segment = self.segments.0[index];
+            if let Source::Tcp(tcp) = &mut self.flows[flow as usize].source
+                && tcp.first_data.is_none()
+                && segment.seq >= tcp.syn
+            {
+                tcp.first_data = Some(self.now);
+            }
+            let bytes = segment.bytes as u16;
+            self.leave_host(
+                host,
+                Packet { sent: self.now, flow, seq: segment.seq, bytes, hop: 0, is_ack: false },
+            );
+        }
+        self.segments.0.clear();
+        self.schedule_timers(flow, host);
+    }
+
+    /// A packet leaves its host: through the host's port, if that paces, to its first link.
+    #[inline]
+    fn leave_host(&mut self, host: u32, packet: Packet) {
+        self.census.sent += 1;
+        if let Some(tracer) = &mut self.tracer {
+            let place = self.network.links.len() as u32 + host;
+            tracer.now(TraceEvent::Send, place, &packet, self.flows[packet.flow as usize].cwnd(), self.now);
+        }
+        if let Some(port) = &mut self.ports[host as usize] {
+            port.enqueue(packet);
+            self.pump_port(host);
+        } else {
+            self.set_out(packet);
+        }
+    }
+
+    pub(super) fn on_port_timer(&mut self, place: u32) {
+        let host = place - self.network.links.len() as u32;
+        if let Some(port) = &mut self.ports[host as usize] {
+            port.timer_fired();
+        }
+        self.pump_port(host);
+    }
+
+    fn pump_port(&mut self, host: u32) {
+        while let Some(port) = &mut self.ports[host as usize] {
+            if let Some(packet) = port.dequeue(self.now) {
+                self.set_out(packet);
+                continue;
+            }
+            if let Some(at) = port.timer_to_set() {
+                let place = self.network.links.len() as u32 + host;
+                self.calendar.push(Event::of_flow(at, place, Kind::PortTimer, 0));
+            }
+            return;
+        }
+    }
+
+    /// Events for the flow's timers, where none is due before them already.
+    #[inline]
+    fn schedule_timers(&mut self, flow: u32, host: u32) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        let place = self.network.links.len() as u32 + host;
+        if let Some(due) = tcp.sender.retransmission_at()
+            && due < tcp.retransmission_event
+        {
+            tcp.retransmission_event = due;
+            self.calendar.push(Event::of_flow(due, place, Kind::RetransmissionTimer, flow));
+        }
+        if let Some(due) = tcp.sender.pacing_at()
+            && due < tcp.pacing_event
+        {
+            tcp.pacing_event = due;
+            self.calendar.push(Event::of_flow(due, place, Kind::PacingTimer, flow));
+        }
+        if let Some(port) = &mut self.ports[host as usize] {
+            let rate = tcp.sender.rate_bps();
+            port.change_rate(tcp.port_rate, rate);
+            tcp.port_rate = rate;
+        }
+    }
+}

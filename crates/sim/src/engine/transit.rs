@@ -1,0 +1,172 @@
+//! Packets on their way: from link to link.
+
+use super::Engine;
+use crate::link::{Fate, Link, Passage};
+use crate::network::{Network, Probe, ProbeKind};
+use crate::output::{SeriesKind, SeriesRow};
+use crate::packet::{Event, Kind, Packet};
+use crate::trace::TraceEvent;
+use paceline_core::Instant;
+
+/// Bit of a place in [`Engine::routes`]: packets pass this link as soon as the one before has let them go.
+const AT_ONCE: u32 = 1 << 31;
+
+impl Engine<'_> {
+    /// A packet sets out: it reaches the first link of its way, now.
+    #[inline]
+    pub(super) fn set_out(&mut self, packet: Packet) {
+        let mut event = Event::of_packet(self.now, 0, packet);
+        event.place = self.place_of(&event) & !AT_ONCE;
+        self.offer(event);
+    }
+
+    /// A packet reaches a link.
+    pub(super) fn offer(&mut self, event: Event) {
+        let place = event.place;
+        match self.links[place as usize].offer(&event) {
+            Fate::Leaves(passage) => {
+                if let Some(tracer) = &mut self.tracer {
+                    tracer.now(TraceEvent::Enqueue, place, &event.packet(), f64::NAN, self.now);
+                }
+                self.pass(event, passage);
+            }
+            Fate::Refused => self.drop(place, &event.packet()),
+            Fate::Held => self.hold(place, &event.packet()),
+            Fate::Displaced(older) => {
+                self.drop(place, &older);
+                self.hold(place, &event.packet());
+            }
+        }
+    }
+
+    #[cold]
+    fn drop(&mut self, place: u32, packet: &Packet) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
+        }
+        self.flows[packet.flow as usize].on_drop(packet);
+    }
+
+    fn hold(&mut self, place: u32, packet: &Packet) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.now(TraceEvent::Enqueue, place, packet, f64::NAN, self.now);
+        }
+        self.pump(place);
+    }
+
+    /// A packet is on the wire of the event's place, or will be: its next event.
+    #[inline(always)]
+    fn pass(&mut self, mut event: Event, mut passage: Passage) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.dequeue(event.place, &event.packet(), passage.start, self.now);
+        }
+        loop {
+            if passage.recorded {
+                self.record(event.place, &event.packet(), passage.start);
+            }
+            event.step();
+            event.at = passage.arrival;
+            let entry = self.place_of(&event);
+            event.place = entry & !AT_ONCE;
+            if entry & AT_ONCE == 0 {
+                break;
+            }
+            match self.links[event.place as usize].offer(&event) {
+                Fate::Leaves(further) => passage = further,
+                // Links that may hold or refuse are not marked.
+                Fate::Held | Fate::Refused | Fate::Displaced(_) => return,
+            }
+        }
+        if event.is_ack() && event.place as usize >= self.links.len() {
+            event.kind = Kind::Acknowledgement;
+        }
+        self.calendar.push(event);
+    }
+
+    #[cold]
+    fn record(&mut self, link: u32, packet: &Packet, start: Instant) {
+        let (flow, bytes, time_ns) = (packet.flow, u64::from(packet.bytes), start.as_nanos());
+        self.series.push(SeriesRow { link, kind: SeriesKind::Departure, time_ns, flow, bytes });
+    }
+
+    /// Lets go what a link may let go now, and asks it when to come again.
+    fn pump(&mut self, place: u32) {
+        while let Some((packet, passage)) = self.links[place as usize].pump(self.now) {
+            match passage {
+                Some(passage) => self.pass(Event::of_packet(self.now, place, packet), passage),
+                None => self.drop(place, &packet),
+            }
+        }
+        let Some(link) = &mut self.links[place as usize].fitted else { return };
+        let Some(at) = link.next_wakeup() else { return };
+        let at = at.max(self.now);
+        if link.wakeup_at.is_none_or(|scheduled| at < scheduled) {
+            link.wakeup_at = Some(at);
+            self.calendar.push(Event::of_flow(at, place, Kind::LinkWakeup, 0));
+        }
+    }
+
+    pub(super) fn on_wakeup(&mut self, place: u32, at: Instant) {
+        let Some(link) = &mut self.links[place as usize].fitted else { return };
+        if link.wakeup_at == Some(at) {
+            link.wakeup_at = None;
+            self.pump(place);
+        }
+    }
+
+    /// The place where a packet is on its round trip, with [`AT_ONCE`].
+    #[inline]
+    fn place_of(&self, event: &Event) -> u32 {
+        self.routes[event.flow as usize * self.stride + event.hop()]
+    }
+}
+
+/// The links of a network, with meters where results or probes ask for them.
+pub(super) fn links_of(network: &Network) -> Vec<Link> {
+    let mut losses = vec![Vec::new(); network.links.len()];
+    for drop in &network.drops {
+        losses[drop.link as usize].push((drop.flow, drop.rule.clone()));
+    }
+    let mut metered: Vec<bool> = network.links.iter().map(|link| link.reported).collect();
+    if let Some(core) = metered.get_mut(network.core as usize) {
+        *core = true;
+    }
+    for probe in &network.probes {
+        metered[probe.link as usize] = true;
+    }
+    let (seed, flows) = (network.seed, network.flows.len());
+    let window = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);
+    let links = network.links.iter().zip(losses).zip(metered);
+    links.map(|((spec, losses), metered)| Link::new(spec, losses, metered, window, seed, flows)).collect()
+}
+
+/// Sets [`AT_ONCE`] where it is true: on links that refuse nothing, hold nothing, and are fed by one other link alone.
+pub(super) fn mark_at_once(routes: &mut [u32], network: &Network, links: &[Link]) {
+    /// Fed by none yet, by one link, or by more (or by a host).
+    #[derive(Clone, Copy, PartialEq)]
+    enum Feeder {
+        None,
+        One(u32),
+        More,
+    }
+    let mut feeders = vec![Feeder::None; links.len()];
+    for route in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
+        let mut before = Feeder::More;
+        for &link in route {
+            let feeder = &mut feeders[link as usize];
+            *feeder = if *feeder == Feeder::None || *feeder == before { before } else { Feeder::More };
+            before = Feeder::One(link);
+        }
+    }
+    // A queue that is sampled is asked for its level between arrivals: it must not know the future.
+    let is_sampled = |probe: &&Probe| matches!(probe.what, ProbeKind::Queue { .. });
+    for probe in network.probes.iter().filter(is_sampled) {
+        feeders[probe.link as usize] = Feeder::More;
+    }
+    for place in routes {
+        let link = *place as usize;
+        if link < links.len() && links[link].refuses_nothing() && matches!(feeders[link], Feeder::One(_)) {
+            *place |= AT_ONCE;
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! The two forms of the drop-tail queue agree, and each rule admits what it says.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_core::queue::{Booking, Counts, DropTail, Limit, QueueSpec};
 use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
 use proptest::prelude::*;

@@ -1,6 +1,8 @@
 //! The edge pacer against an independent O(n) computation: at every arrival and every deadline, the slope of the service
 //! curve is the largest of (D_i - S) / (t_i - now) over all pending deadlines.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_core::pacer::edge::{Edge, Parameters, Release};
 use paceline_core::pacer::none;
 use paceline_core::{Instant, Packet, Rate, Span, Stage};

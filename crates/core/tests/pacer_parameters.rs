@@ -1,5 +1,7 @@
 //! What the parser of pacers takes, what it refuses and what it says then.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_core::pacer::parameters::Value;
 use paceline_core::pacer::{
     METHODS, Method, Pacer, check_keys, edge, parameters_of, parse, qlbp, table, token_bucket,

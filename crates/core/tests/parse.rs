@@ -1,5 +1,7 @@
 //! The parser of quantities: exact, reversible, and clear about what is wrong.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_core::units::parse::{self, BufferSize, QuantityError, Range};
 use paceline_core::{Bytes, Rate, Span};
 use proptest::prelude::*;

@@ -1,6 +1,8 @@
 //! QLBP against Table II of Y. Cai, T. Wolf, W. Gong, "Delaying transmissions in data communication networks to improve
 //! transport-layer performance", IEEE JSAC 29(5), 2011, section IV-B: the steady queue and delay under a constant-rate source.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_core::pacer::parameters::Value;
 use paceline_core::pacer::{Pacer, parse};
 use paceline_core::{Instant, Packet, Rate, Stage, Verdict};

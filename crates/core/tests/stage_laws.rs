@@ -1,6 +1,8 @@
 //! The laws that every stage obeys, over random inputs: every pacer of the list, with parameters drawn from what it says
 //! of them, and every variant of the queue. A pacer that joins the list is tested here without another line.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_core::pacer::parameters::{Kind, Parameter, Value};
 use paceline_core::pacer::{Backlog, Envelope, METHODS, Pacer, PacerSpec, Row, parse};
 use paceline_core::queue::{Counts, DropTail, Limit, QueueSpec};

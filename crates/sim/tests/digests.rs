@@ -3,7 +3,7 @@
 //! A digest stands beside oracles (`queueing.rs`, `tests/test_oracle_ns2.py`), never in place of one. Where a change means
 //! to change results, `PACELINE_WRITE_DIGESTS=1 cargo test -p paceline-sim --test digests` writes the new ones.
 
-#![allow(clippy::panic, reason = "a test says what went wrong")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_sim::trace::{TraceEvent, TraceRow, TraceSink};
 use paceline_sim::{Control, Engine, Scenario};

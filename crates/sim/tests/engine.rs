@@ -1,6 +1,6 @@
 //! The engine as a whole: nothing is lost or invented, watching changes nothing, the same input gives the same output.
 
-#![allow(clippy::panic, reason = "a test says what went wrong")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_core::Instant;
 use paceline_sim::trace::TraceRow;

@@ -4,7 +4,7 @@
 //! (D. Gross et al., "Fundamentals of Queueing Theory", section 5.1.7; published tables that count waiting places have K one
 //! less.) The simulated loss over independent seeds must cover it with its 95 % interval (Student t).
 
-#![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_sim::{Control, Engine, Scenario};
 

@@ -1,7 +1,7 @@
 //! Random small networks: packets are conserved at every moment, order is kept, no link beats its capacity, watching
 //! changes nothing, and the same input gives the same bytes.
 
-#![allow(clippy::panic, reason = "a test says what went wrong")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_core::Instant;
 use paceline_sim::trace::{TraceEvent, TraceRow};

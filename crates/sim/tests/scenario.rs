@@ -1,5 +1,7 @@
 //! Scenarios as they are read: what the networks are that they become.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_core::queue::{Counts, Limit};
 use paceline_core::{Instant, Span};
 use paceline_sim::network::{DropRule, FlowKind, LinkSpec, Network, ProbeKind};

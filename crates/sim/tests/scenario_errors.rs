@@ -1,5 +1,7 @@
 //! What is wrong with a scenario is one line: where, what, and what to write instead.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_sim::Scenario;
 
 /// A scenario without fault; each case in `scenario_errors.txt` changes a line of it.

@@ -1,5 +1,7 @@
 //! The scenarios that come with the project: each is read, in every combination that it sweeps.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use std::path::Path;
 
 use paceline_sim::Scenario;

@@ -1,5 +1,7 @@
 //! Whatever is done to a scenario, it is read or refused in one line; and what is read is the same in both formats.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_sim::{Scenario, scenario::ScenarioError};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -1,5 +1,7 @@
 //! Path, tandem, parking lot and graph: hosts, links, routes, the core, and what they refuse.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_sim::network::Network;
 use paceline_sim::{Scenario, scenario::ScenarioError};
 

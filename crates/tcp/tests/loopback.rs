@@ -1,6 +1,8 @@
 //! A sender and a receiver over a pipe of fixed delay that loses what it is told to: whole conversations, worked by hand,
 //! and arbitrary ones, which must always end.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Config, HostPacing, Output, PacingRule, Profile, Receiver, Segment, Sender, Variant};
 use proptest::prelude::*;

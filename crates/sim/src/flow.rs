@@ -2,7 +2,7 @@
 
 use crate::chance::Stream;
 use crate::network::{FlowKind, FlowSpec, HostId};
-use crate::packet::Packet;
+use crate::packet::{Event, Packet};
 use paceline_core::{Instant, Rate, Span, Wire};
 use paceline_tcp::{Config, Counters, Receiver, Sender};
 use std::sync::Arc;
@@ -15,6 +15,10 @@ pub(crate) struct Flow {
     /// A pacing method acts on it.
     pub(crate) paced: bool,
     pub(crate) source: Source,
+    /// Its receiver, and its sender, may handle a packet before its time: no other flow uses the link that they feed.
+    pub(crate) may_run_ahead: [bool; 2],
+    /// Events in the calendar that bring data to its receiver, and acknowledgements to its sender.
+    pub(crate) waiting: [u32; 2],
     /// Delays of what is delivered, since the warm-up's end.
     pub(crate) delays: DelaySums,
     /// What stood when statistics started.
@@ -137,8 +141,27 @@ impl Flow {
             host: spec.source,
             paced: spec.paced,
             source,
+            may_run_ahead: [false; 2],
+            waiting: [0; 2],
             delays: DelaySums::default(),
             at_warmup: Snapshot::default(),
+        }
+    }
+
+    /// Whether a packet that reaches one of its ends at a future time can be handled now: none waits before it, and no timer
+    /// of the sender runs out before.
+    #[inline(always)]
+    pub(crate) fn runs_ahead(&self, event: &Event) -> bool {
+        let end = usize::from(event.is_ack());
+        if !self.may_run_ahead[end] || self.waiting[end] != 0 {
+            return false;
+        }
+        match &self.source {
+            Source::Tcp(tcp) if event.is_ack() => {
+                let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
+                not_before(tcp.sender.retransmission_at()) && not_before(tcp.sender.pacing_at())
+            }
+            Source::Tcp(_) | Source::OpenLoop(_) => true,
         }
     }
 

@@ -208,6 +208,8 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
         groups.push(("paced".to_owned(), flow_statistics(&paced, &[delays_paced])));
         groups.push(("unpaced".to_owned(), flow_statistics(&unpaced, &[delays_unpaced])));
     }
+    let mut series = std::mem::take(&mut engine.series);
+    series.sort_by_key(|row| (row.kind as u8, row.link, row.time_ns)); // packets may pass links ahead of time
     RunOutput {
         seed: network.seed,
         window_s: [from.as_seconds(), end.as_seconds()],
@@ -215,7 +217,7 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
         flows,
         groups,
         core_packets,
-        series: std::mem::take(&mut engine.series),
+        series,
         flow_rows: rows,
     }
 }

@@ -1,6 +1,7 @@
 //! Packets on their way: from link to link.
 
 use super::Engine;
+use crate::flow::Flow;
 use crate::link::{Fate, Link, Passage};
 use crate::network::{Network, Probe, ProbeKind};
 use crate::output::{SeriesKind, SeriesRow};
@@ -77,7 +78,32 @@ impl Engine<'_> {
                 Fate::Held | Fate::Refused | Fate::Displaced(_) => return,
             }
         }
-        if event.is_ack() && event.place as usize >= self.links.len() {
+        if event.place as usize >= self.links.len() {
+            self.reach_host(event);
+        } else {
+            self.calendar.push(event);
+        }
+    }
+
+    /// A packet will be at its host at the event's time: handles that now if nothing can come between, else then.
+    #[inline(always)]
+    fn reach_host(&mut self, mut event: Event) {
+        let may_run_ahead = !self.ahead && event.at < self.until;
+        let flow = &mut self.flows[event.flow as usize];
+        if may_run_ahead && flow.runs_ahead(&event) {
+            self.ahead = true; // one step at a time: what this sets off waits for its event
+            let now = std::mem::replace(&mut self.now, event.at);
+            if event.is_ack() {
+                self.on_ack(event.packet());
+            } else {
+                self.receive(event.packet());
+            }
+            self.now = now;
+            self.ahead = false;
+            return;
+        }
+        flow.waiting[usize::from(event.is_ack())] += 1;
+        if event.is_ack() {
             event.kind = Kind::Acknowledgement;
         }
         self.calendar.push(event);
@@ -140,22 +166,29 @@ pub(super) fn links_of(network: &Network) -> Vec<Link> {
     links.map(|((spec, losses), metered)| Link::new(spec, losses, metered, window, seed, flows)).collect()
 }
 
-/// Sets [`AT_ONCE`] where it is true: on links that refuse nothing, hold nothing, and are fed by one other link alone.
-pub(super) fn mark_at_once(routes: &mut [u32], network: &Network, links: &[Link]) {
-    /// Fed by none yet, by one link, or by more (or by a host).
-    #[derive(Clone, Copy, PartialEq)]
-    enum Feeder {
-        None,
-        One(u32),
-        More,
-    }
+/// What feeds a link.
+#[derive(Clone, Copy, PartialEq)]
+enum Feeder {
+    None,
+    /// One link alone.
+    Link(u32),
+    /// One flow alone, from its host: its data, or its acknowledgements.
+    Host(u32, bool),
+    More,
+}
+
+/// Sets [`AT_ONCE`] where it is true: on links that refuse nothing, hold nothing, and are fed by one other link alone. Says
+/// of each flow whether its receiver and its sender may run ahead: where the link that they feed is theirs alone.
+pub(super) fn mark_at_once(routes: &mut [u32], network: &Network, links: &[Link], flows: &mut [Flow]) {
     let mut feeders = vec![Feeder::None; links.len()];
-    for route in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
-        let mut before = Feeder::More;
-        for &link in route {
-            let feeder = &mut feeders[link as usize];
-            *feeder = if *feeder == Feeder::None || *feeder == before { before } else { Feeder::More };
-            before = Feeder::One(link);
+    for (id, flow) in network.flows.iter().enumerate() {
+        for (is_ack, route) in [(false, &flow.forward), (true, &flow.reverse)] {
+            let mut before = Feeder::Host(id as u32, is_ack);
+            for &link in route {
+                let feeder = &mut feeders[link as usize];
+                *feeder = if *feeder == Feeder::None || *feeder == before { before } else { Feeder::More };
+                before = Feeder::Link(link);
+            }
         }
     }
     // A queue that is sampled is asked for its level between arrivals: it must not know the future.
@@ -165,8 +198,20 @@ pub(super) fn mark_at_once(routes: &mut [u32], network: &Network, links: &[Link]
     }
     for place in routes {
         let link = *place as usize;
-        if link < links.len() && links[link].refuses_nothing() && matches!(feeders[link], Feeder::One(_)) {
+        if link < links.len() && links[link].refuses_nothing() && matches!(feeders[link], Feeder::Link(_)) {
             *place |= AT_ONCE;
         }
+    }
+    for (id, (spec, flow)) in network.flows.iter().zip(flows).enumerate() {
+        let is_its_own = |link: Option<&u32>, is_ack: bool| {
+            link.is_none_or(|&link| {
+                let link = link as usize;
+                links[link].refuses_nothing() && feeders[link] == Feeder::Host(id as u32, is_ack)
+            })
+        };
+        flow.may_run_ahead = [
+            is_its_own(spec.reverse.first(), true),
+            is_its_own(spec.forward.first(), false) && !network.hosts[spec.source as usize].port_pacing,
+        ];
     }
 }

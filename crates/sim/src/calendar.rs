@@ -38,9 +38,9 @@ pub(crate) struct Calendar {
     late: BinaryHeap<Late>,
     late_count: u64,
     /// Last event pushed into each slot of the wheel: index into `events`.
-    heads: Vec<u32>,
+    heads: Box<[u32; SLOTS as usize]>,
     /// Bit set where `heads` holds a list.
-    occupied: Vec<u64>,
+    occupied: Box<[u64; SLOTS as usize / 64]>,
     events: Vec<Event>,
     /// The event pushed before into the same slot, or the next free node, by index.
     links: Vec<u32>,
@@ -69,8 +69,8 @@ impl Calendar {
             taken: 0,
             late: BinaryHeap::new(),
             late_count: 0,
-            heads: vec![NONE; SLOTS as usize],
-            occupied: vec![0; SLOTS as usize / 64],
+            heads: Box::new([NONE; SLOTS as usize]),
+            occupied: Box::new([0; SLOTS as usize / 64]),
             events: Vec::new(),
             links: Vec::new(),
             free: NONE,
@@ -112,11 +112,14 @@ impl Calendar {
         if self.pops.is_multiple_of(RETUNE_EVERY) {
             self.retune();
         }
-        if self.taken == self.current.len() && self.late.is_empty() {
-            self.advance()?;
-        }
         if !self.late.is_empty() {
             return self.pop_among_late(end);
+        }
+        if self.taken == self.current.len() {
+            self.advance()?;
+            if !self.late.is_empty() {
+                return self.pop_among_late(end);
+            }
         }
         let event = self.current.get(self.taken)?;
         if event.at >= end {
@@ -192,14 +195,17 @@ impl Calendar {
         self.occupied[position / 64] &= !(1 << (position % 64));
         self.current.clear();
         self.taken = 0;
-        let mut index = std::mem::replace(&mut self.heads[position], NONE);
-        while index != NONE {
-            self.current.push(self.events[index as usize]);
-            let next = self.links[index as usize];
-            self.links[index as usize] = self.free;
-            self.free = index;
-            index = next;
+        let head = std::mem::replace(&mut self.heads[position], NONE);
+        let mut last = head;
+        loop {
+            self.current.push(self.events[last as usize]);
+            match self.links[last as usize] {
+                NONE => break,
+                next => last = next,
+            }
         }
+        self.links[last as usize] = self.free; // the whole list is free now
+        self.free = head;
         if self.current.len() > 1 {
             self.current.reverse(); // the order of insertion, which a stable sort keeps among equals
             self.current.sort_by(Event::order);
@@ -261,7 +267,7 @@ impl Calendar {
         // Equal events keep their order: what is current, what came late, then each list as it was pushed.
         let mut all: Vec<Event> = self.current[self.taken..].to_vec();
         all.extend(std::mem::take(&mut self.late).into_sorted_vec().into_iter().rev().map(|late| late.event));
-        for &head in &self.heads {
+        for &head in self.heads.iter() {
             let from = all.len();
             all.extend(self.list(head).map(|index| self.events[index as usize]));
             all[from..].reverse();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_core::Instant;
-use paceline_sim::trace::TraceRow;
+use paceline_sim::trace::{TraceEvent, TraceRow};
 use paceline_sim::{Control, Engine, Network, Scenario};
 
 fn network(text: &str) -> Network {
@@ -64,4 +64,47 @@ fn every_packet_is_somewhere_at_every_moment() {
         }
         assert!(engine.census().received > 5_000);
     }
+}
+
+/// Gaps between packets that leave a host with four flows, as fractions of their mean, after the start.
+fn gaps_at_a_host(pacing: &str) -> Vec<f64> {
+    let text = format!(
+        r#"
+        duration = "20 s"
+        {pacing}
+        [network]
+        template = "path"
+        links = [
+            {{ name = "host", rate = "1 Gbit/s", delay = "0 ms" }},
+            {{ name = "core", rate = "1 Gbit/s", delay = "50 ms" }},
+        ]
+        [[traffic]]
+        kind = "bulk"
+        count = 4
+        tcp = {{ max_window = "40 packets" }}
+        "#
+    );
+    let network = network(&text);
+    let mut rows: Vec<TraceRow> = Vec::new();
+    Engine::run(&network, &Control::default(), Some(&mut rows)).unwrap();
+    let leaves =
+        |row: &&TraceRow| row.event == TraceEvent::Enqueue && row.place == 0 && row.time_ns > 5_000_000_000;
+    let times: Vec<u64> = rows.iter().filter(leaves).map(|row| row.time_ns).collect();
+    let gaps = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64);
+    let mean = (times[times.len() - 1] - times[0]) as f64 / (times.len() - 1) as f64;
+    gaps.map(|gap| gap / mean).collect()
+}
+
+#[test]
+fn one_gap_for_a_port_keeps_its_flows_apart() {
+    // Flows paced each on its own still leave together; through one port they cannot.
+    let close = |pacing: &str| {
+        let gaps = gaps_at_a_host(pacing);
+        assert!(gaps.len() > 5_000, "{pacing}: {}", gaps.len());
+        gaps.iter().filter(|gap| **gap < 0.5).count() as f64 / gaps.len() as f64
+    };
+    let (host, port) = (close("pacing = \"host\""), close("pacing = \"port\""));
+    assert!(host > 0.2, "host: {host}");
+    assert!(port < 0.01, "port: {port}");
+    assert!(close("[pacing]\nmethod = \"port\"\nper_flow = false") < 0.01);
 }

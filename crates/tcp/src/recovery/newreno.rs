@@ -7,7 +7,7 @@
 //! *Where it breaks.* It repairs one loss a round trip.
 //! *References.* RFC 6582; ns-2.35 tcp/tcp-newreno.cc.
 
-use super::{DUPLICATE_THRESHOLD, LastCut};
+use super::{DUPLICATE_THRESHOLD, LastCut, on_duplicate};
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 use std::cmp::Ordering;
@@ -32,25 +32,7 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, now: Instant, out: &mut imp
                 on_partial_ack(sender, next, now, out);
             }
         }
-        Ordering::Equal => {
-            sender.duplicates += 1;
-            if sender.duplicates == DUPLICATE_THRESHOLD {
-                if sender.recovered() {
-                    sender.recover = sender.end;
-                    sender.restart_timer_and_stop_timing(now);
-                    sender.last_cut = LastCut::DuplicateAcks;
-                    sender.cut_to_half();
-                    sender.transmit(next, now, out);
-                    sender.inflation = DUPLICATE_THRESHOLD;
-                }
-            } else if sender.duplicates > DUPLICATE_THRESHOLD {
-                if sender.last_cut == LastCut::DuplicateAcks {
-                    sender.inflation += 1;
-                }
-            } else if sender.config.limited_transmit {
-                sender.limited_transmit(now, out);
-            }
-        }
+        Ordering::Equal => on_duplicate(sender, sender.recovered(), now, out),
         Ordering::Less => {}
     }
     if sender.duplicates == 0 {

@@ -6,7 +6,7 @@
 //! window rarely brings three more duplicates, so a timeout follows.
 //! *References.* RFC 5681 section 3.2; RFC 3042 (limited transmit); ns-2.35 tcp/tcp-reno.cc.
 
-use super::{DUPLICATE_THRESHOLD, LastCut};
+use super::{DUPLICATE_THRESHOLD, LastCut, on_duplicate};
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 use std::cmp::Ordering;
@@ -22,25 +22,10 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, now: Instant, out: &mut imp
             sender.on_new_ack(next, now);
         }
         Ordering::Equal => {
-            sender.duplicates += 1;
-            if sender.duplicates == DUPLICATE_THRESHOLD {
-                // A second fast retransmit for one window of data is allowed only while recovery runs
-                // (ns-2 bugFix_, tcp-reno.cc `dupack_action`).
-                if sender.recovered() || sender.last_cut == LastCut::DuplicateAcks {
-                    sender.recover = sender.end;
-                    sender.last_cut = LastCut::DuplicateAcks;
-                    sender.cut_to_half();
-                    sender.restart_timer_and_stop_timing(now);
-                    sender.transmit(next, now, out);
-                    sender.inflation = DUPLICATE_THRESHOLD;
-                }
-            } else if sender.duplicates > DUPLICATE_THRESHOLD {
-                if sender.last_cut == LastCut::DuplicateAcks {
-                    sender.inflation += 1;
-                }
-            } else if sender.config.limited_transmit {
-                sender.limited_transmit(now, out);
-            }
+            // A second fast retransmit for one window of data is allowed only while recovery runs
+            // (ns-2 bugFix_, tcp-reno.cc `dupack_action`).
+            let may_retransmit = sender.recovered() || sender.last_cut == LastCut::DuplicateAcks;
+            on_duplicate(sender, may_retransmit, now, out);
         }
         Ordering::Less => {}
     }

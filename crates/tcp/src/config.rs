@@ -68,6 +68,22 @@ impl PacingRule {
     }
 }
 
+/// What a loss halves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halving {
+    /// The congestion window, as inflated (ns-2.35 tcp/tcp.cc `slowdown`).
+    Window,
+    /// What is in flight, and one more: `t_seqno_ - highest_ack_` in D. X. Wei's patch, which halves that in every flow of
+    /// the simulation, paced or not.
+    InFlight,
+}
+
+impl Halving {
+    /// Every rule by its name in a scenario: the one list.
+    pub const ALL: [(&'static str, Halving); 2] =
+        [("window", Halving::Window), ("in-flight", Halving::InFlight)];
+}
+
 /// One connection's settings. Sizes in bytes, windows in packets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -99,6 +115,8 @@ pub struct Config {
     pub max_rto: Span,
     /// Retransmission timeout before the first sample.
     pub initial_rto: Span,
+    /// What a loss halves; Wei's pacing rule always halves what is in flight.
+    pub halving: Halving,
     /// Halve the window as a fraction; else round it down (ns-2 `precisionReduce_`, true since 2006).
     pub fractional_halving: bool,
     /// NewReno: only the first partial acknowledgement restarts the timer (RFC 6582 "impatient"; `newreno_changes1_`).
@@ -127,6 +145,7 @@ impl Config {
             min_rto: Span::from_millis(200),
             max_rto: Span::from_millis(60_000),
             initial_rto: Span::from_millis(3_000),
+            halving: Halving::Window,
             fractional_halving: true,
             impatient: true,
             partial_deflation: true,

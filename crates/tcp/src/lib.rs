@@ -13,4 +13,4 @@ mod sender;
 pub use receiver::Receiver;
 pub use sender::{Counters, Output, Segment, Sender};
 
-pub use config::{Config, HostPacing, PacingRule, Profile, Variant};
+pub use config::{Config, Halving, HostPacing, PacingRule, Profile, Variant};

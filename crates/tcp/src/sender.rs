@@ -9,7 +9,7 @@
 //! *References.* RFC 9293, 5681, 6298; ns-2.35 tcp/tcp.cc.
 
 use crate::cc::reno;
-use crate::config::Config;
+use crate::config::{Config, Halving};
 use crate::pacing::{Pacing, Permit, Window};
 use crate::recovery::{self, DUPLICATE_THRESHOLD, LastCut};
 use crate::rtt::Rtt;
@@ -250,11 +250,14 @@ impl Sender {
         self.cwnd = half;
     }
 
-    /// Half of what counts as the window: with Wei's rule what is in flight, else the window itself.
+    /// Half of what counts as the window: see [`Halving`].
     fn half_window(&self) -> f64 {
-        let window = match &self.pacing {
-            Some(pacing) if pacing.halves_in_flight() => f64::from(self.next.saturating_sub(self.una) + 1),
-            _ => (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window)),
+        let halves_in_flight = self.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
+        let window = match self.config.halving {
+            Halving::Window if !halves_in_flight => {
+                (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window))
+            }
+            Halving::Window | Halving::InFlight => f64::from(self.next - self.una + 1),
         };
         reno::half(window, self.config.fractional_halving)
     }

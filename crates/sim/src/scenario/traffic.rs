@@ -1,7 +1,7 @@
 //! `[[traffic]]`: what hosts send to each other.
 
 use paceline_core::{Rate, Span};
-use paceline_tcp::config::{Config, Profile, Variant};
+use paceline_tcp::config::{Config, Halving, Profile, Variant};
 
 use super::error::ScenarioError;
 use super::quantity::Range;
@@ -20,7 +20,7 @@ const MOST_WINDOW: u64 = 1_000_000_000;
 const KEYS: [&str; 6] = ["name", "kind", "count", "from", "to", "start"];
 const BULK_KEYS: [&str; 2] = ["tcp", "size"];
 const OPEN_LOOP_KEYS: [&str; 4] = ["rate", "packet", "header", "stop"];
-const TCP_KEYS: [&str; 18] = [
+const TCP_KEYS: [&str; 19] = [
     "variant",
     "profile",
     "payload",
@@ -35,6 +35,7 @@ const TCP_KEYS: [&str; 18] = [
     "min_rto",
     "max_rto",
     "initial_rto",
+    "halving",
     "fractional_halving",
     "impatient",
     "partial_deflation",
@@ -232,6 +233,7 @@ fn read_tcp(table: &Table<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.min_rto, table.optional("min_rto", Field::positive_span)?);
     set(&mut tcp.max_rto, table.optional("max_rto", Field::positive_span)?);
     set(&mut tcp.initial_rto, table.optional("initial_rto", Field::positive_span)?);
+    set(&mut tcp.halving, table.optional("halving", |field| field.choice(&Halving::ALL))?);
     set(&mut tcp.fractional_halving, table.optional("fractional_halving", Field::flag)?);
     set(&mut tcp.impatient, table.optional("impatient", Field::flag)?);
     set(&mut tcp.partial_deflation, table.optional("partial_deflation", Field::flag)?);

@@ -3,7 +3,6 @@
 //! Seed k and a name give the same draws under every setting of a sweep, so differences between settings are paired.
 //! Draws use integers and the `libm` crate only: the same on every platform.
 
-use paceline_core::Span;
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -36,9 +35,8 @@ impl Stream {
         (self.0.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// An exponential time of the given mean.
-    pub fn exponential(&mut self, mean: Span) -> Span {
-        let nanos = -libm::log(1.0 - self.unit()) * mean.as_nanos() as f64;
-        Span::from_nanos((nanos + 0.5) as u64)
+    /// An exponential number of mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -libm::log(1.0 - self.unit())
     }
 }

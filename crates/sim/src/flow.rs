@@ -3,7 +3,7 @@
 use crate::chance::Stream;
 use crate::network::{FlowKind, FlowSpec, HostId};
 use crate::packet::{Event, Packet};
-use paceline_core::{Instant, Rate, Span, Wire};
+use paceline_core::{Instant, Span, Wire};
 use paceline_tcp::{Config, Counters, Receiver, Sender};
 use std::sync::Arc;
 
@@ -67,10 +67,8 @@ pub(crate) struct OpenLoop {
 enum Gaps {
     /// The rate as a wire that is always busy: exact, without drift.
     Constant(Wire),
-    Exponential {
-        mean: Span,
-        draws: Stream,
-    },
+    /// Mean in nanoseconds, and the fraction of one that the last gap left over: no rate drifts.
+    Exponential { mean_ns: f64, owed_ns: f64, draws: Stream },
 }
 
 /// Counts of a flow at one moment.
@@ -120,8 +118,9 @@ impl Flow {
             }
             FlowKind::OpenLoop { bytes, payload, rate, poisson, stop } => {
                 let gaps = if *poisson {
-                    let mean = mean_gap(*bytes, *rate);
-                    Gaps::Exponential { mean, draws: Stream::new(seed, &format!("{}:gaps", spec.name)) }
+                    let mean_ns = f64::from(*bytes) * 8e9 / rate.bits_per_second() as f64;
+                    let draws = Stream::new(seed, &format!("{}:gaps", spec.name));
+                    Gaps::Exponential { mean_ns, owed_ns: 0.0, draws }
                 } else {
                     Gaps::Constant(Wire::new(*rate))
                 };
@@ -204,13 +203,14 @@ impl OpenLoop {
     pub(crate) fn next_after(&mut self, now: Instant) -> Instant {
         match &mut self.gaps {
             Gaps::Constant(wire) => wire.send(self.bytes, now).1,
-            Gaps::Exponential { mean, draws } => now + draws.exponential(*mean),
+            Gaps::Exponential { mean_ns, owed_ns, draws } => {
+                let gap = draws.exponential() * *mean_ns + *owed_ns;
+                let whole = gap as u64;
+                *owed_ns = gap - whole as f64;
+                now + Span::from_nanos(whole)
+            }
         }
     }
-}
-
-fn mean_gap(bytes: u32, rate: Rate) -> Span {
-    Span::from_seconds(f64::from(bytes) * 8.0 / rate.bits_per_second() as f64)
 }
 
 /// Flows with equal settings share them.

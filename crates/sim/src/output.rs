@@ -182,7 +182,7 @@ impl Delays {
         for more in &of[1..] {
             all.add(more.histogram.as_ref()?).ok()?;
         }
-        (!all.is_empty()).then(|| all.value_at_quantile(0.99) as f64 * 1e-6)
+        (!all.is_empty()).then(|| all.lowest_equivalent(all.value_at_quantile(0.99)) as f64 * 1e-6)
     }
 }
 

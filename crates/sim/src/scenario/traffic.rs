@@ -209,7 +209,15 @@ impl Kind {
             }
             stop => Ok(stop),
         })?;
-        let rate = table.required("rate", "\"1 Mbit/s\"")?.rates()?;
+        let field = table.required("rate", "\"1 Mbit/s\"")?;
+        let rate = field.rates()?;
+        let most = u64::from(bytes) * 8_000_000_000;
+        if rate.high.bits_per_second() > most {
+            let most = Rate::from_bits_per_second(most);
+            return Err(
+                field.refused(format!("is more than a packet a nanosecond; write at most \"{most}\""))
+            );
+        }
         Ok(Kind::OpenLoop { poisson, rate, bytes, payload: bytes - header, stop })
     }
 }

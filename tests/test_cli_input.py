@@ -34,6 +34,8 @@ def refused(command: Command, *arguments: str | Path, code: int = 2) -> str:
         ('"4 s"', "4", "duration", "no unit; write"),
         ('"4 s"', "2020-01-01", "duration", "date"),
         ('title = "tiny"', "seed = -1", "seed", "whole number"),
+        ("[pacing]", "[sweep]\nseed = [3, 4]\n[pacing]", "sweep.seed", "use --seeds 3,4"),
+        ("[pacing]", '[sweep]\ntitle = ["a", "b"]\n[pacing]', "sweep.title", "not a setting"),
     ],
 )
 def test_a_wrong_value_is_named_by_file_and_path(
@@ -93,6 +95,17 @@ def test_a_file_without_permission(command: Command, tiny: Path) -> None:
         (("--sweep", "network.core.buffer="), "--sweep network.core.buffer: "),
         (("--sweep", "network.core.buffer=5 KB,5 KB"), "--sweep network.core.buffer: 5 KB is there twice"),
         (("--sweep", "network.core.buffer=5 KB,5"), "--sweep network.core.buffer: "),
+        (("--sweep", "seed=3,4"), "--sweep seed: a seed is not a setting; use --seeds 3,4"),
+        (("--sweep", "seeds=3,4"), "--sweep seeds: a seed is not a setting; use --seeds 3,4"),
+        (("--sweep", "title=a,b"), "--sweep title: not a setting"),
+        (("--set", "sweep.seed=[3, 4]"), "--set seed: a seed is not a setting; use --seeds 3,4"),
+        (("--sweep", "network.core.buffer=5 KB,5", "--seeds", "5"), "--sweep network.core.buffer: "),
+        (("--sweep", "network.cor.buffer=5 KB,9 KB", "--seeds", "5"), "--sweep network.cor.buffer: network has no"),
+        (
+            ("--sweep", "traffic.bulc.kind=bulk", "--seeds", "5"),
+            '--sweep traffic.bulc.kind: traffic has no entry "bulc"',
+        ),
+        (("--sweep", "traffic.bulk.tcp.variant=fast", "--seeds", "5"), "--sweep traffic[0].tcp.variant: "),
         (("--seeds", "0"), "--seeds: 0 is not a number of seeds"),
         (("--seeds", "many"), '--seeds: "many" is not a number of seeds'),
         (("--seeds", "1,1"), "--seeds: must be different seeds"),

@@ -51,6 +51,12 @@ def test_values_between_commas_read_back(values: list[Any]) -> None:
     assert split_values(",".join(inline(value) for value in values)) == values
 
 
+def test_a_further_parameter_stays_with_its_value() -> None:
+    text = 'none,edge 10 ms,qlbp load = 0.9, max_delay = 10 ms,{ method = "host" }'
+    assert split_values(text) == ["none", "edge 10 ms", "qlbp load = 0.9, max_delay = 10 ms", {"method": "host"}]
+    assert len(tiny().over({"pacing": split_values("none,qlbp load = 0.9, max_delay = 10 ms,host")}).points()) == 3
+
+
 @given(st.text(max_size=20))
 def test_any_text_is_a_value_or_refused_in_one_line(text: str) -> None:
     for read in (parse_value, split_values, split_path):
@@ -142,6 +148,24 @@ def test_entries_go_by_name_or_number() -> None:
 def test_seeds_count_from_the_scenarios_own() -> None:
     assert [point.seed for point in tiny().set("seed", 7).seeds(3).points()] == [7, 8, 9]
     assert tiny().set("seed", 7).seeds([1]).points()[0].key == tiny().points()[0].key
+
+
+@pytest.mark.parametrize("path", ["seed", "seeds", "title", "sweep.pacing"])
+def test_what_is_no_setting_is_not_swept(path: str) -> None:
+    with pytest.raises(pl.InputError, match=rf"^{path}: .*not a setting"):
+        tiny().over({path: [3, 4]})
+
+
+@pytest.mark.parametrize("values", ["host", {"method": "host"}, 5])
+def test_values_that_are_no_list_are_refused(values: Any) -> None:
+    with pytest.raises(pl.InputError, match=r"^pacing: .*; write a list, as \["):
+        tiny().over({"pacing": values})
+
+
+@pytest.mark.parametrize("seeds", ["3", 2.5, None, 0, [], [1, 1], [-1], ["3"], True])
+def test_seeds_that_are_none_are_refused_at_once(seeds: Any) -> None:
+    with pytest.raises(pl.InputError, match="seed"):
+        tiny().seeds(seeds)
 
 
 def test_a_file_is_kept_as_it_was_written(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def version() -> int:
 
 def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None) -> tuple[Scenario, list[Point]]:
     """The scenario with what the options change, and its runs; all of it checked."""
-    from paceline.paths import locate, parse_value, split_path, split_values
+    from paceline.paths import join_path, locate, parse_value, split_path, split_values
     from paceline.scenario import Scenario
 
     scenario = Scenario.load(file)
@@ -197,22 +197,25 @@ def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | N
         path, value = _assignment(text, "--set", "network.core.buffer=5 KB")
         with _from_option(f"--set {path}"):
             scenario = scenario.set(path, parse_value(value))
-            options[locate(scenario.to_dict(), path)] = "--set"
+            for name in (path, locate(scenario.to_dict(), path)):
+                options[join_path(split_path(name)).removeprefix("sweep.")] = "--set"
     for text in sweeps:
         path, value = _assignment(text, "--sweep", "network.core.buffer=5 KB,20 KB")
         with _from_option(f"--sweep {path}"):
             scenario = scenario.over({path: split_values(value)})
-            options[locate(scenario.to_dict(), path)] = "--sweep"
-    if seeds is not None:
-        with _from_option("--seeds"):
-            scenario = scenario.seeds(_seed_numbers(seeds))
-            scenario.points()
+            options[join_path(split_path(path))] = "--sweep"
+            with contextlib.suppress(InputError):  # said below, in the words of the sweep
+                options[locate(scenario.to_dict(), path)] = "--sweep"
     try:
+        if seeds is not None:
+            scenario = scenario.seeds(_seed_numbers(seeds))
         return scenario, scenario.check()
     except InputError as error:
+        if seeds is not None and error.message.startswith("sweep.seeds: "):
+            raise InputError(error.message.removeprefix("sweep.seeds: "), "--seeds") from None
         path = error.message.partition(":")[0].removeprefix("sweep.")
         with contextlib.suppress(InputError):
-            path = ".".join(split_path(path))
+            path = join_path(split_path(path))
         for changed, option in options.items():
             if path == changed or path.startswith(changed + ".") or changed.startswith(path + "."):
                 raise InputError(f"{option} {error.message.removeprefix('sweep.')}") from None
@@ -226,7 +229,7 @@ def _from_option(option: str) -> Any:
         yield
     except InputError as error:
         path, colon, rest = error.message.partition(": ")
-        same = colon and (option.endswith(" " + path) or path == "sweep.seeds")
+        same = colon and option.endswith(" " + path)
         raise InputError(rest if same else error.message, option) from None
 
 
@@ -241,7 +244,7 @@ def _seed_numbers(text: str) -> int | list[int]:
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f'"{text}" is not a number of seeds; write as 5, or seeds as 3,5,8') from None
+        raise InputError(f'"{text}" is not a number of seeds; write as 5, or seeds as 3,5,8', "--seeds") from None
     return numbers if "," in text else numbers[0]
 
 

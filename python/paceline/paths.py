@@ -17,6 +17,7 @@ from typing import Any
 from paceline.errors import InputError
 
 _SEGMENT = re.compile(r'"([^"]*)"|\'([^\']*)\'|([^."\'\s]+)')
+_PARAMETER = re.compile(r"\s*[A-Za-z_]\w*\s*=")
 _OPTIONAL_TABLES = ("pacing", "sweep")
 _OPENING = {"{": "}", "[": "]", "(": ")"}
 
@@ -102,21 +103,29 @@ def parse_value(text: str) -> Any:
 
 
 def split_values(text: str) -> list[Any]:
-    """Values between commas; a comma within brackets, braces or quotes does not part them."""
+    """Values between commas.
+
+    A comma within brackets, braces or quotes does not part them, nor does one before a further parameter:
+    ``none,qlbp load = 0.9, max_delay = 10 ms`` are two.
+    """
     parts: list[str] = []
     closing: list[str] = []
     quote = ""
+    escaped = False
     start = 0
     for position, letter in enumerate(text):
         if quote:
-            quote = "" if letter == quote else quote
+            if escaped or letter != quote:
+                escaped = quote == '"' and letter == "\\" and not escaped
+            else:
+                quote = ""
         elif letter in "\"'":
             quote = letter
         elif letter in _OPENING:
             closing.append(_OPENING[letter])
         elif closing and letter == closing[-1]:
             closing.pop()
-        elif letter == "," and not closing:
+        elif letter == "," and not closing and not _PARAMETER.match(text, position + 1):
             parts.append(text[start:position])
             start = position + 1
     parts.append(text[start:])

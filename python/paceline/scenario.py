@@ -10,7 +10,7 @@ import json
 import math
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,19 +129,30 @@ class Scenario:
         """The same scenario, swept over these paths too; one that it sweeps already is replaced."""
         document = self.to_dict()
         table = self.sweep
-        for path, values in axes.items():
-            if path == "seeds":
-                raise InputError("seeds: not a path; give the seeds by themselves")
-            table[join_path(split_path(path))] = _plain(list(values), ("sweep", path))
+        asked: Mapping[str, Any] = axes
+        for path, values in asked.items():
+            keys = split_path(path)
+            _refuse_what_is_no_setting(keys, "", None)
+            if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
+                raise InputError(f"{path}: {values!r} is not a list of values; write a list, as [{values!r}]")
+            table[join_path(keys)] = _plain(list(values), ("sweep", path))
         seeds = document.get("sweep", {}).get("seeds")
         document["sweep"] = table if seeds is None else table | {"seeds": seeds}
         return Scenario(document, source=self.source)
 
     def seeds(self, seeds: int | Sequence[int]) -> Scenario:
-        """The same scenario under this many seeds, counted from `seed` (1 if it has none), or under exactly these."""
+        """The same scenario under this many seeds, counted from `seed` (1 if it has none), or under exactly these.
+
+        Raises `InputError` where they are no seeds.
+        """
+        asked: Any = seeds
+        if isinstance(asked, str) or not isinstance(asked, (int, Iterable)):
+            raise InputError(f"sweep.seeds: {seeds!r} is not a number of seeds; write 5, or seeds as [3, 5, 8]")
         document = self.to_dict()
         document.setdefault("sweep", {})["seeds"] = seeds if isinstance(seeds, int) else list(seeds)
-        return Scenario(document, source=self.source)
+        changed = Scenario(document, source=self.source)
+        changed._seeds()
+        return changed
 
     def points(self) -> list[Point]:
         """Every run that it asks for: every combination of what is swept, seeds innermost.
@@ -213,6 +224,7 @@ class Scenario:
             if not above and key == "seeds":
                 continue
             path = (*above, *split_path(key))
+            _refuse_what_is_no_setting(path, "sweep.", self.source)
             if isinstance(value, dict):
                 yield from self._axes(value, path)
             elif isinstance(value, list) and value:
@@ -231,6 +243,15 @@ class Scenario:
         if not isinstance(seeds, int) or isinstance(seeds, bool) or not 1 <= seeds <= 1_000_000:
             raise InputError(f"sweep.seeds: {seeds!r} is not a number of seeds; write 1 or more", self.source)
         return [_seed(base + number, "seed", self.source) for number in range(seeds)]
+
+
+def _refuse_what_is_no_setting(path: tuple[str, ...], prefix: str, source: str | None) -> None:
+    """Seeds are swept apart from settings, and a title changes nothing."""
+    if path[0] in ("seed", "seeds"):
+        remedy = "use --seeds 3,4, or seeds = [3, 4] under [sweep], or seeds=[3, 4] in Python"
+        raise InputError(f"{prefix}{join_path(path)}: a seed is not a setting; {remedy}", source)
+    if path[0] in ("title", "sweep"):
+        raise InputError(f"{prefix}{join_path(path)}: not a setting, so not swept; leave it out", source)
 
 
 def _canonical(document: Mapping[str, Any]) -> str:

@@ -244,5 +244,11 @@ fn own_keys(method: &str) -> Vec<&'static str> {
 /// What a table may hold whose method is `none`: what any method takes, so that a sweep may change the method alone.
 fn any_methods_keys() -> Vec<&'static str> {
     let own = METHODS.iter().map(|row| row.name).chain(["host", "port"]).flat_map(own_keys);
-    ["method", "at", "acks", "share"].into_iter().chain(own).collect()
+    let mut keys: Vec<&str> = Vec::new();
+    for key in ["method", "at", "acks", "share"].into_iter().chain(own) {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
 }

@@ -6,16 +6,20 @@ import re
 import time
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 import report_samples as samples
-from paceline.report import write
-from paceline.report.data import load
+from paceline.report import render, write
+from paceline.report.data import FromMemory, Study, load, study
 from paceline.report.findings import headline, standing
 from paceline.report.formatting import quantity, scale_for, short
 from paceline.report.metrics import BY_KEY
 from paceline.report.recordings import raster_of
 from paceline.report.statistics import estimate, leaders, paired
+from paceline.report.topology import topology
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
 HOSTILE = '<script>alert("x")</script> & </title><svg onload=1> {{ 7 * 7 }}'
@@ -114,13 +118,11 @@ def test_without_series_scenario_or_some_numbers(tmp_path: Path) -> None:
 
 def test_a_number_missing_in_one_setting_is_a_dash(tmp_path: Path) -> None:
     samples.directory(tmp_path)
-    study = load(tmp_path)
-    for row in study.settings[0].runs.values():
+    sample = load(tmp_path)
+    for row in sample.settings[0].runs.values():
         assert isinstance(row, dict)
         row["flows.jain"] = None
-    from paceline.report import render
-
-    assert "<td>—</td>" in render(study)
+    assert "<td>—</td>" in render(sample)
 
 
 def test_sixty_settings_with_long_names(tmp_path: Path) -> None:
@@ -181,9 +183,9 @@ def test_interval_against_a_textbook_value() -> None:
 
 
 def test_headline_says_only_what_the_seeds_support(tmp_path: Path) -> None:
-    study = load(samples.directory(tmp_path, methods=("none", "edge 10 ms")))
-    assert standing(study, BY_KEY["goodput"], "5 KB").leader == "edge pacing 10 ms"
-    sentences = headline(study)
+    sample = load(samples.directory(tmp_path, methods=("none", "edge 10 ms")))
+    assert standing(sample, BY_KEY["goodput"], "5 KB").leader == "edge pacing 10 ms"
+    sentences = headline(sample)
     assert sentences[0].startswith("At a core buffer of 5\N{NO-BREAK SPACE}KB") or "5 KB" in sentences[0]
     assert "13" in sentences[0]
 
@@ -196,6 +198,70 @@ def test_raster_measures_bursts(tmp_path: Path) -> None:
     assert by_method["none"].variation > 1.5 > 0.6 > by_method["edge"].variation
     assert by_method["none"].back_to_back > 0.7
     assert by_method["edge"].back_to_back < 0.1
+
+
+def bucket(rate: str, swept: dict[str, str] | None = None) -> Study:
+    """Packets of 1500 B that a token bucket of 3 Mbit/s lets go, on a link of a graph with this rate."""
+    times = np.arange(100) * 4_000_000
+    columns = {"link": ["r-s"] * 100, "kind": ["departure"] * 100, "time_ns": times, "bytes": [1500] * 100}
+    row = {"seed": 1, "run": 0} | {f"settings.{k}": v for k, v in (swept or {}).items()}
+    given = f'[[link]]\nfrom = "r"\nto = "s"\n{rate}\n[pacing]\nmethod = "token-bucket"'
+    return study([row], given, {}, FromMemory({0: pa.table(columns)}))
+
+
+@pytest.mark.parametrize(
+    ("rate", "swept", "share", "wire_s"),
+    [
+        ('rate = "5 Mbit/s"', {}, 0.0, 0.0024),
+        ('rate = "3 Mbit/s"', {}, 1.0, 0.004),
+        ('rate = "5 Mbit/s"', {"link.r-s.rate": "3 Mbit/s"}, 1.0, 0.004),
+        ('rate = "3 Mbit/s"', {"link.0.rate": "5 Mbit/s"}, None, None),
+        ('rate = "3 Mbit/s .. 5 Mbit/s"', {}, None, None),
+        ("", {}, None, None),
+    ],
+)
+def test_back_to_back_is_what_the_wire_allows(
+    rate: str, swept: dict[str, str], share: float | None, wire_s: float | None
+) -> None:
+    found = bucket(rate, swept)
+    raster = raster_of(found)
+    assert raster is not None
+    assert raster.strips[0].spacing.back_to_back == share
+    assert raster.wire_s == (pytest.approx(wire_s) if wire_s else None)
+    text = render(found)
+    assert ("leaves back to back." in text) == (share is not None)
+    assert ("cannot be told" in text) == (share is None)
+
+
+def cables_of(*names: str, counts: tuple[int, ...] = ()) -> dict[str, Any]:
+    """A description with these groups of links, one behind the other."""
+    nodes = [{"name": f"n{k}", "is_host": False, "count": 1} for k in range(len(names) + 1)]
+    many = counts or (10,) * len(names)
+    links = [{"name": n, "from": k, "to": k + 1, "count": c} for k, (n, c) in enumerate(zip(names, many, strict=True))]
+    return {"nodes": nodes, "links": links}
+
+
+def paced(at: str, description: dict[str, Any]) -> list[str]:
+    given = f'[pacing]\nmethod = "edge"\nat = {at}'
+    net = topology(study([{"seed": 1}], given, description, FromMemory({})))
+    assert net is not None
+    return [c.name for c in net.cables if c.paced]
+
+
+def test_wildcards_within_a_name() -> None:
+    names = ["access.through.l", "access.cross.0.l", "access.cross.1.l", "access.cross.0.r", "hop.0"]
+    net = cables_of(*names)
+    assert paced('["access.through.l.*", "access.cross.*.l.*"]', net) == names[:3]
+    assert paced('"access.cross.1.*.3"', net) == ["access.cross.1.l"]
+    assert paced('"access.*.3"', net) == []
+    assert paced('"hop.*"', cables_of("hop.0", "hop.1", counts=(1, 1))) == ["hop.0", "hop.1"]
+
+
+def test_groups_of_access_links_share_their_numbers() -> None:
+    net = cables_of("access.l (slow)", "access.l (fast)", counts=(3, 4))
+    assert paced('"access.l.2"', net) == ["access.l (slow)"]
+    assert paced('"access.l.3"', net) == ["access.l (fast)"]
+    assert paced("[]", net) == ["access.l (slow)", "access.l (fast)"]
 
 
 @pytest.mark.parametrize(

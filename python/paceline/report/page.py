@@ -13,7 +13,7 @@ from markupsafe import Markup
 from . import charts, diagram, recordings, words
 from .data import Study, load
 from .findings import headline, headline_metric, standing
-from .formatting import listed, plain, scale_for
+from .formatting import DASH, listed, plain, scale_for
 from .metrics import BY_KEY, Metric
 from .tables import group_tables, main_tables
 from .topology import topology
@@ -147,12 +147,13 @@ def _raster(study: Study) -> dict[str, Any] | None:
             plain(s.spacing.packets, 0),
             plain(s.spacing.per_second, 0),
             plain(s.spacing.variation, 2),
-            f"{plain(100 * s.spacing.back_to_back, 0)}\u00a0%",
+            DASH if s.spacing.back_to_back is None else f"{plain(100 * s.spacing.back_to_back, 0)}\u00a0%",
             plain(s.spacing.busiest_ms, 0),
         )
         for s in raster.strips
     ]
-    gap = scale_for("s", [raster.shortest_gap_s])
+    wire = raster.wire_s
+    gap = scale_for("s", [wire] if wire else [])
     return {
         "link": raster.link,
         "where": f", {study.axis.title.lower()} {raster.position}" if study.axis and raster.position else "",
@@ -162,7 +163,8 @@ def _raster(study: Study) -> dict[str, Any] | None:
         "gaps": recordings.gap_distribution(raster).markup(),
         "rows": rows,
         "caption": said,
-        "shortest": gap.with_unit(gap.number(raster.shortest_gap_s)),
+        "wire": gap.with_unit(gap.number(wire)) if wire else "",
+        "rate_known": any(s.spacing.back_to_back is not None for s in raster.strips),
     }
 
 

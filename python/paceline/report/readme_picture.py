@@ -36,7 +36,7 @@ def draw(study: Study, path: Path) -> None:
     if picture is None or metric is None:
         raise ValueError("the results hold no departures, or nothing to compare")
     strips = [s for s in picture.strips if s.series.method in METHODS]
-    picture = recordings.Raster(picture.link, picture.position, strips, picture.shortest_gap_s)
+    picture = recordings.Raster(picture.link, picture.position, strips, picture.wire_s)
     settings = [study.setting(s.series, picture.position) for s in strips]
     values = [study.estimate(setting, metric) if setting else None for setting in settings]
     scale = scale_for(metric.kind, [v.mean for v in values if v], [v.half for v in values if v])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .data import METHODS, Record, Series, Study
 from .formatting import Scale, plain, scale_for, short
 from .svg import Drawing, number, polyline, text_width
+from .topology import link_rate
 
 Times = npt.NDArray[np.float64]
 
@@ -28,14 +29,14 @@ class Spacing:
     """How a link's packets follow one another.
 
     `variation` is the standard deviation of the gaps over their mean: 0 for a metronome, 1 for a Poisson stream, more
-    for bursts. `back_to_back` is the share of gaps no longer than the wire needs for a packet. `busiest_ms` is the
-    largest number of packets in any one millisecond of a regular grid.
+    for bursts. `back_to_back` is the share of gaps no longer than the wire needs for the packet; `None` where the
+    link's rate is not known. `busiest_ms` is the largest number of packets in any one millisecond of a regular grid.
     """
 
     packets: int
     per_second: float
     variation: float
-    back_to_back: float
+    back_to_back: float | None
     busiest_ms: int
 
 
@@ -59,7 +60,8 @@ class Raster:
     link: str
     position: str
     strips: list[Strip]
-    shortest_gap_s: float
+    #: What the wire needs for a packet of the usual size; `None` where not known, or not the same in all strips.
+    wire_s: float | None
 
 
 def raster_of(study: Study) -> Raster | None:
@@ -76,34 +78,40 @@ def raster_of(study: Study) -> Raster | None:
         else:
             wanted = [[(s, s, position) for s in study.series] for position in study.positions]
         for choice in wanted:
-            found: list[tuple[Series, Record]] = []
+            found: list[tuple[Series, Record, float | None]] = []
             for shown, series, position in choice[:MOST_STRIPS]:
                 setting = study.setting(series, position)
                 record = study.recordings.of(setting, "departure", link) if setting else None
-                if record is not None and len(record.time_ns) > 2:
-                    found.append((shown, record))
+                if setting and record is not None and len(record.time_ns) > 2:
+                    found.append((shown, record, link_rate(study, setting, link)))
             if found:
                 return _raster(link, choice[0][2] if len(study.series) > 1 else "", found)
     return None
 
 
-def _raster(link: str, position: str, found: list[tuple[Series, Record]]) -> Raster:
-    shortest_ns = min(float(np.diff(record.time_ns).min()) for _, record in found)
-    strips = [Strip(s, r, (r.time_ns - r.time_ns[0]) / 1e9, spacing(r.time_ns, shortest_ns)) for s, r in found]
-    return Raster(link, position, strips, shortest_ns / 1e9)
+def _raster(link: str, position: str, found: list[tuple[Series, Record, float | None]]) -> Raster:
+    strips = [Strip(s, r, (r.time_ns - r.time_ns[0]) / 1e9, spacing(r, rate)) for s, r, rate in found]
+    usual = {float(np.median(r.bytes)) * 8 / rate if rate else None for _, r, rate in found}
+    return Raster(link, position, strips, usual.pop() if len(usual) == 1 else None)
 
 
-def spacing(time_ns: npt.NDArray[np.int64], shortest_ns: float) -> Spacing:
-    """Measures the gaps between departures; `shortest_ns` is what the wire needs for one packet."""
+def spacing(record: Record, rate_bps: float | None) -> Spacing:
+    """Measures the gaps between departures on a link of this rate."""
+    time_ns = record.time_ns
     gaps = np.diff(time_ns).astype(np.float64)
     mean = float(gaps.mean())
     span = float(time_ns[-1] - time_ns[0])
     milliseconds = (time_ns - time_ns[0]) // 1_000_000
+    together = None
+    if rate_bps:
+        # a packet's bits are on the wire in the gap behind its departure
+        wire_ns = record.bytes[:-1] * 8e9 / rate_bps
+        together = float((gaps <= wire_ns * 1.05).mean())
     return Spacing(
         len(time_ns),
         len(gaps) / span * 1e9 if span else 0.0,
         float(gaps.std()) / mean if mean else 0.0,
-        float((gaps <= shortest_ns * 1.05).mean()),
+        together,
         int(np.bincount(milliseconds).max()),
     )
 

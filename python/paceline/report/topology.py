@@ -5,11 +5,13 @@ It comes from the core's description, or, where there is none, from the scenario
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .data import Study
+from .data import Setting, Study
+from .formatting import quantity
 from .words import swept_or, table, tables
 
 
@@ -130,7 +132,7 @@ def _dumbbell(study: Study, network: Mapping[str, Any]) -> Topology:
 def _place_pacers(study: Study, found: Topology) -> None:
     """Writes each method at the cables where it acts; `at` overrides the template's own place."""
     told = _told(study)
-    names = {c.name for c in found.cables}
+    names = {_base(c.name) for c in found.cables}
     default = "edge.l" if "edge.l" in names else "access.l"
     for method in dict.fromkeys(study.method(s) for s in study.settings):
         if method == "none":
@@ -139,10 +141,8 @@ def _place_pacers(study: Study, found: Topology) -> None:
             found.in_hosts.append(method)
             continue
         wanted = told.get(method, set())
-        for cable in found.cables:
-            # `edge.l.3` stands on the cables drawn as `edge.l`
-            here = cable.name in {w.rstrip(".0123456789*") for w in wanted} | wanted
-            if here or (not wanted and cable.name == default):
+        for cable, members in zip(found.cables, _members(found.cables), strict=True):
+            if _stands(wanted or {default}, members):
                 cable.paced.append(method)
 
 
@@ -153,8 +153,68 @@ def _told(study: Study) -> dict[str, set[str]]:
     for entry in [table(own), *tables(own), *tables(sweep)]:
         at = entry.get("at")
         if at:
-            told[str(entry.get("method"))] = {str(a) for a in at} if isinstance(at, list) else {str(at)}
+            places = {str(a) for a in at} if isinstance(at, list) else {str(at)}
+            told.setdefault(str(entry.get("method")), set()).update(places)
     return told
+
+
+def _base(name: str) -> str:
+    """`access.l` of `access.l (slow)`: access groups share the numbers of one name."""
+    return name.partition(" (")[0]
+
+
+def _members(cables: list[Cable]) -> list[list[str]]:
+    """The names that each group goes by: its own, and those of its links, numbered on through groups of one name."""
+    begun: dict[str, int] = {}
+    found: list[list[str]] = []
+    for cable in cables:
+        base = _base(cable.name)
+        first = begun.get(base, 0)
+        begun[base] = first + cable.count
+        found.append([base, *(f"{base}.{k}" for k in range(first, begun[base]))])
+    return found
+
+
+def _stands(wanted: set[str], members: list[str]) -> bool:
+    """Whether a name or a wildcard stands for any of these; `*` is anything but a dot."""
+    patterns = ["[^.]*".join(map(re.escape, w.split("*"))) for w in wanted]
+    return any(re.fullmatch(p, m) for p in patterns for m in members)
+
+
+def link_rate(study: Study, setting: Setting, link: str) -> float | None:
+    """The rate of one link in bit/s, as its setting swept it or the scenario gives it; `None` where it is not sure."""
+    group, rate = _group_rate(study, link)
+    for path, text in setting.swept.items():
+        above, *inner, key = path.split(".") if "." in path else (path, "")
+        if above not in ("network", "link", "links") or key in ("buffer", "delay"):
+            continue
+        named = ".".join(part for part in inner if part not in ("link", "links"))
+        if key != "rate":
+            # a number leaves the rates alone; a table that is swept whole may not
+            if quantity(text) is None:
+                return None
+        elif named in (link, group, group.split(".")[0]) or (not named and group.startswith("hop")):
+            rate = text
+        elif named not in ("core", "edge", "access", "cross", *study.links):
+            return None
+    found = quantity(rate) if rate else None
+    return found[1] if found and found[0] == "bps" and found[1] > 0 else None
+
+
+def _group_rate(study: Study, link: str) -> tuple[str, str]:
+    """The group that a link belongs to and the rate written there: of the description, else of the scenario."""
+    links = tables(study.description.get("links"))
+    cables = [Cable(str(entry.get("name", "")), 0, 0, _count(entry), []) for entry in links]
+    for entry, members in zip(links, _members(cables), strict=True):
+        if link in members:
+            return members[0], str(entry.get("rate", ""))
+    network = table(study.scenario.get("network"))
+    for entry in [*tables(network.get("links")), *tables(study.scenario.get("link"))]:
+        if str(entry.get("name", f"{entry.get('from')}-{entry.get('to')}")) == link:
+            return link, str(entry.get("rate", ""))
+    first = link.split(".")[0]
+    own = table(network.get(first)) if network.get("template") == "dumbbell" and not link.endswith(".reverse") else {}
+    return first, str(own.get("rate", ""))
 
 
 def _lines(study: Study, name: str, link: Mapping[str, Any], dumbbell: bool, path: str | None = None) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import report_samples as samples
-from paceline.report import render, write
+from paceline.report import diagram, render, write
 from paceline.report.data import FromMemory, Study, load, study
 from paceline.report.findings import headline, standing
 from paceline.report.formatting import quantity, scale_for, short
@@ -255,6 +255,32 @@ def test_wildcards_within_a_name() -> None:
     assert paced('"access.cross.1.*.3"', net) == ["access.cross.1.l"]
     assert paced('"access.*.3"', net) == []
     assert paced('"hop.*"', cables_of("hop.0", "hop.1", counts=(1, 1))) == ["hop.0", "hop.1"]
+
+
+def test_the_legend_names_every_group_that_is_paced() -> None:
+    names = ["access.through.l", "access.cross.0.l", "access.cross.1.l", "hop.0"]
+    given = '[pacing]\nmethod = "edge"\nat = ["access.through.l.*", "access.cross.*.l.*"]'
+    net = topology(study([{"seed": 1}], given, cables_of(*names), FromMemory({})))
+    assert net is not None
+    for drawing in (diagram.wide(net), diagram.tall(net)):
+        texts = " ".join(re.findall(r"<text[^>]*>([^<]*)", drawing.markup()))
+        assert "edge pacing on access.through.l and access.cross.*.l" in texts
+
+
+def test_a_scenario_without_title_and_names() -> None:
+    given = '[[traffic]]\nkind = "bulk"\n[[traffic]]\nkind = "cbr"\nrate = "1 Mbit/s"'
+    nameless = study([{"seed": 1}], given, {}, FromMemory({}))
+    text = render(nameless)
+    assert "<h1>Untitled scenario</h1>" in text
+    assert "bulk: transfers without end. cbr: a constant stream, rate 1 Mbit/s." in text
+    nameless.file_name = "very-small"
+    assert "<h1>very-small</h1>" in render(nameless)
+
+
+def test_the_title_is_the_name_of_the_file(tmp_path: Path) -> None:
+    samples.directory(tmp_path, title=" ")
+    assert "<h1>small</h1>" in write(tmp_path, "scenarios/small.toml").read_text(encoding="utf-8")
+    assert "<h1>Untitled scenario</h1>" in write(tmp_path).read_text(encoding="utf-8")
 
 
 def test_groups_of_access_links_share_their_numbers() -> None:

@@ -95,6 +95,8 @@ class Study:
     scenario_text: str
     description: dict[str, Any]
     recordings: Recordings
+    #: Of the scenario's file, without its ending; empty where that is not known.
+    file_name: str = ""
 
     # What was swept
 
@@ -304,16 +306,18 @@ def study(rows: Iterable[Row], scenario_text: str, description: dict[str, Any], 
     return Study(list(settings.values()), scenario, scenario_text, description, recordings)
 
 
-def load(directory: Path) -> Study:
-    """The study of a directory of results.
+def load(directory: Path, file_name: str = "") -> Study:
+    """The study of a directory of results; `file_name` is that of the scenario as it was given, for want of a title.
 
     Raises:
         FileNotFoundError: there is no `runs.parquet`.
     """
     rows = pq.read_table(directory / "runs.parquet").to_pylist()
-    return study(
+    found = study(
         rows, _read(directory / "scenario.toml"), _description(directory), FromFile(directory / "series.parquet")
     )
+    found.file_name = file_name
+    return found
 
 
 @dataclass(frozen=True)

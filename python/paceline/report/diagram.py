@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from dataclasses import dataclass
 
 from .data import METHODS, method_words
@@ -45,12 +47,12 @@ class _Picture:
             self.breadth = (min(110.0, 310.0 / rows) if upright else 64.0) * rows
         if upright:
             self.length = 84.0 * self.last + 40
-            width, height = 340.0, self.length + 58 + 22 * len(legend)
+            width, height = 340.0, self.length + 58 + self._legend_height()
         else:
             width = 1040.0
             self.length = width - 96
             most = 0 if self.meshed else max(len(c.lines) for c in net.cables)
-            height = 40 + self.breadth + 16 * most + 26 + (24 if legend else 0)
+            height = 40 + self.breadth + 16 * most + 26 + self._legend_height()
         said = "; ".join(", ".join(c.lines) for c in net.cables)
         self.out = Drawing(width, height, "The network", said, "network")
 
@@ -175,18 +177,24 @@ class _Picture:
             top = 30 + self.breadth + 20
             self.out.text(x, top + 16 * k, short(line, max(room, 12)), "name" if k == 0 else "tick", "middle")
 
+    def _legend_lines(self, text: str) -> list[str]:
+        lines = textwrap.wrap(text, 46 if self.upright else 150)
+        return [*lines[:3], short(" ".join(lines[3:]), 40)] if len(lines) > 4 else lines
+
+    def _legend_height(self) -> float:
+        return 6.0 * len(self.legend) + 16.0 * sum(len(self._legend_lines(text)) for _, _, text in self.legend)
+
     def _legend_rows(self) -> None:
-        x, y = 4.0, self.out.height - 10 - (22 * (len(self.legend) - 1) if self.upright else 0)
+        y = self.out.height - self._legend_height() + 12
         for slot, in_host, text in self.legend:
             if in_host:
-                self._in_host(x + 13, y - 4)
+                self._in_host(17, y - 4)
             else:
-                self._pacer(x + 13, y - 4, slot)
-            self.out.text(x + 34, y, short(text, 46 if self.upright else 70), "tick")
-            if self.upright:
-                y += 22
-            else:
-                x += 34 + text_width(text, 11.5) + 28
+                self._pacer(17, y - 4, slot)
+            for line in self._legend_lines(text):
+                self.out.text(38, y, line, "tick")
+                y += 16
+            y += 6
 
 
 def _legend(net: Topology) -> list[tuple[int, bool, str]]:
@@ -195,10 +203,18 @@ def _legend(net: Topology) -> list[tuple[int, bool, str]]:
     if net.in_hosts:
         rows.append((METHODS.index(net.in_hosts[0]), True, f"{_methods(net.in_hosts)} in each sender"))
     for methods in dict.fromkeys(tuple(c.paced) for c in net.cables if c.paced):
-        where = listed(c.name for c in net.cables if tuple(c.paced) == methods)
+        where = listed(_gathered([c.name for c in net.cables if tuple(c.paced) == methods]))
         slot = METHODS.index(methods[0]) if methods[0] in METHODS else 0
         rows.append((slot, False, f"{_methods(list(methods))} on {where}"))
     return rows
+
+
+def _gathered(names: list[str]) -> list[str]:
+    """Names that differ in a number alone as one: `access.cross.*.l`."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(re.sub(r"(?<=\.)[0-9]+(?=\.|$)", "*", name), []).append(name)
+    return [pattern if len(same) > 1 else same[0] for pattern, same in alike.items()]
 
 
 def _methods(methods: list[str]) -> str:

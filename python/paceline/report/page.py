@@ -22,8 +22,10 @@ from .topology import topology
 _CHARTS = ("throughput", "goodput", "loss", "fct_mean")
 
 
-def write(directory: str | os.PathLike[str]) -> Path:
+def write(directory: str | os.PathLike[str], scenario_file: str | os.PathLike[str] = "") -> Path:
     """Writes `report.html` beside the results in a directory, and returns its path.
+
+    The report of a scenario without a title is headed by the name of `scenario_file`, which results do not keep.
 
     Raises:
         FileNotFoundError: there is no `runs.parquet`.
@@ -32,7 +34,7 @@ def write(directory: str | os.PathLike[str]) -> Path:
     path = folder / "report.html"
     partial = folder / f".report.html.{os.getpid()}.partial"
     try:
-        partial.write_text(render(load(folder)), encoding="utf-8")
+        partial.write_text(render(load(folder, Path(scenario_file).stem)), encoding="utf-8")
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

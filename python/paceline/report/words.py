@@ -46,8 +46,9 @@ def swept_or(study: Study, path: str, given: object) -> str:
 
 
 def title(study: Study) -> str:
+    """The scenario's title; else the name of its file, where that is known."""
     given = study.scenario.get("title")
-    return given if isinstance(given, str) and given.strip() else "A Paceline simulation"
+    return given if isinstance(given, str) and given.strip() else study.file_name or "Untitled scenario"
 
 
 def facts(study: Study) -> list[tuple[str, str]]:
@@ -109,8 +110,8 @@ def flow_count(study: Study) -> int | None:
 
 
 def _traffic(study: Study, entry: Mapping[str, Any], number: int) -> str:
-    name = str(entry.get("name", number))
     kind = str(entry.get("kind", ""))
+    name = str(entry.get("name") or kind or number)
     text = f"{name}: {_KINDS.get(kind, kind)}"
     for key in ("rate", "packet", "size", "packets", "count"):
         value = swept_or(study, f"traffic.{name}.{key}", entry.get(key)) or swept_or(

@@ -66,5 +66,35 @@ def test_wrong_input_is_one_kind_of_error() -> None:
         pl.run(tiny().set("network.core.bufer", "5 KB"))
     with pytest.raises(pl.PacelineError):
         pl.sweep(tiny(), {"network.core.buffer": [5]})
-    with pytest.raises(ValueError, match="jobs"):
+    with pytest.raises(pl.InputError, match=r"^jobs: 0 is not"):
         pl.sweep(tiny(), jobs=0)
+
+
+def test_a_run_is_one_run(tmp_path: Path) -> None:
+    swept = tiny().over({"pacing": ["none", "host"]}).seeds(3)
+    with pytest.raises(pl.InputError, match=r'^sweep\.pacing: .* 2 settings .*scenario\.set\("pacing", \'none\'\)'):
+        pl.run(swept)
+    assert pl.run(swept.set("pacing", "host")).settings == {}
+    assert pl.run(tiny().over({"pacing": ["host"]}), seed=2).settings == {"pacing": "host"}
+
+
+def test_a_scenario_may_be_given_by_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    assert pl.run(path).flows == pl.run(str(path)).flows == pl.sweep(str(path))[0].flows == pl.run(tiny()).flows
+    with pytest.raises(pl.InputError, match="no such file"):
+        pl.sweep("nowhere.toml")
+
+
+def test_the_table_is_about_the_networks_core() -> None:
+    """Which need not be called core."""
+    links = [
+        {"name": "first", "rate": "1 Mbit/s", "delay": "1 ms"},
+        {"name": "last", "rate": "2 Mbit/s", "delay": "1 ms", "buffer": "5 KB"},
+    ]
+    scenario = pl.path(links, tcp={"variant": "reno"}, duration="2 s", warmup="1 s")
+    core = scenario.describe()["core"]
+    results = pl.sweep(scenario, {"pacing": ["none", "host"]})
+    assert results.bottleneck == results[:1].bottleneck == results[1].core == core
+    assert results.where({"pacing": "host"}).bottleneck == core
+    assert f"<th>{core} throughput" in results._repr_html_()

@@ -48,7 +48,15 @@ class Execution:
     def results(self) -> Results:
         """What has finished."""
         pairs = zip(self.runs, self.columns, strict=True)
-        return Results([Result.from_dict(run, *(columns or (None, None))) for run, columns in pairs if run is not None])
+        core = core_of(self.points[0]) if self.points else None
+        return Results(
+            [Result.from_dict(run, *(columns or (None, None)), core=core) for run, columns in pairs if run is not None]
+        )
+
+
+def core_of(point: Point) -> str:
+    """Name of the link that the network is about."""
+    return str(json.loads(_core.describe(point.json, point.seed))["core"])
 
 
 def cores() -> int:

@@ -88,6 +88,7 @@ class Result:
         flows: all flows.
         groups: ``paced`` and ``unpaced``, where a share of the flows is paced.
         engine: time spent, and on what.
+        core: name of the link that the network is about, or ``None`` where that is not known.
         per_flow: columns with a row a flow, or ``None`` where they were not kept.
         series: columns ``link``, ``kind``, ``time_ns``, ``flow``, ``bytes``, or ``None``.
     """
@@ -99,12 +100,19 @@ class Result:
     flows: FlowStats
     groups: Mapping[str, FlowStats]
     engine: Engine
+    core: str | None = None
     per_flow: Columns | None = field(default=None, repr=False)
     series: Columns | None = field(default=None, repr=False)
     _dict: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def from_dict(cls, run: Mapping[str, Any], per_flow: Columns | None = None, series: Columns | None = None) -> Self:
+    def from_dict(
+        cls,
+        run: Mapping[str, Any],
+        per_flow: Columns | None = None,
+        series: Columns | None = None,
+        core: str | None = None,
+    ) -> Self:
         """From one object of the JSON contract."""
         return cls(
             settings=run["settings"],
@@ -114,6 +122,7 @@ class Result:
             flows=FlowStats.from_dict(run["flows"]),
             groups={name: FlowStats.from_dict(group) for name, group in (run.get("groups") or {}).items()},
             engine=Engine.from_dict(run["engine"]),
+            core=core,
             per_flow=per_flow,
             series=series,
             _dict=run,
@@ -166,12 +175,9 @@ class Results(Sequence[Result]):
 
     @property
     def bottleneck(self) -> str | None:
-        """The link that the table is about: ``core``, else the one that is used most."""
-        names = list(dict.fromkeys(name for run in self for name in run.links))
-        if "core" in names:
-            return "core"
-        means = {name: interval(run.links[name].utilisation for run in self if name in run.links) for name in names}
-        return max(names, key=lambda name: means[name].mean if means[name] else -1.0, default=None)  # type: ignore[union-attr]
+        """The link that the table is about, the same for every setting: the network's core."""
+        known = next((run.core for run in self if run.core is not None), "core")
+        return known if any(known in run.links for run in self) else None
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The array of the JSON contract."""

@@ -7,29 +7,41 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-from paceline.errors import RunError
+from paceline.errors import InputError, RunError
 from paceline.execute import describe_point, execute
 from paceline.results import Result, Results
 from paceline.scenario import Scenario
 
 
-def run(scenario: Scenario, seed: int | None = None, *, trace: str | os.PathLike[str] | None = None) -> Result:
-    """Runs a scenario once. Its sweep, if it has one, is left aside.
+def run(
+    scenario: Scenario | str | os.PathLike[str],
+    seed: int | None = None,
+    *,
+    trace: str | os.PathLike[str] | None = None,
+) -> Result:
+    """Runs a scenario once, under one seed of those that it may list.
 
     Args:
-        scenario: what to run.
+        scenario: what to run, or its file.
         seed: the scenario's own by default.
         trace: a ``.csv``, ``.parquet`` or ``.pcap`` file for every packet event (see `paceline.trace`).
 
     Raises:
-        InputError: the scenario is wrong; nothing has run.
+        InputError: the scenario is wrong, or sweeps more than one setting; nothing has run.
         RunError: the run failed.
         Interrupted: Ctrl-C.
     """
+    scenario = _loaded(scenario)
+    axes = scenario.sweep
     document = scenario.to_dict()
-    document.pop("sweep", None)
+    document["sweep"] = axes
     if seed is not None:
         document["seed"] = seed
+    points = Scenario(document, source=scenario.source).points()
+    if len(points) > 1:
+        path = next(path for path, values in axes.items() if len(values) > 1)
+        remedy = f'use paceline.sweep, or choose one, as scenario.set("{path}", {axes[path][0]!r})'
+        raise InputError(f"sweep.{path}: the scenario has {len(points)} settings to run; {remedy}", scenario.source)
     points = Scenario(document, source=scenario.source).check()
     if trace is None:
         done = execute(points, jobs=1, keep_columns=True)
@@ -47,7 +59,7 @@ def run(scenario: Scenario, seed: int | None = None, *, trace: str | os.PathLike
 
 
 def sweep(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str],
     over: Mapping[str, Sequence[Any]] | None = None,
     *,
     seeds: int | Sequence[int] | None = None,
@@ -58,7 +70,7 @@ def sweep(
     """Runs every combination of what is swept, under every seed; seeds are paired between settings.
 
     Args:
-        scenario: what to run; what its own ``[sweep]`` says holds too.
+        scenario: what to run, or its file; what its own ``[sweep]`` says holds too.
         over: values by path, as ``{"network.core.buffer": ["5 KB", "20 KB"], "pacing": ["none", "host"]}``.
         seeds: so many, counted from the scenario's seed, or exactly these; the scenario's own by default.
         jobs: runs at a time; the number of processors by default.
@@ -71,8 +83,9 @@ def sweep(
         StoreError: `out` cannot be written.
         Interrupted: Ctrl-C; has the runs that finished.
     """
-    if jobs is not None and jobs < 1:
-        raise ValueError("jobs: 1 or more")
+    if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
+        raise InputError(f"jobs: {jobs!r} is not a number of runs at a time; write 1 or more")
+    scenario = _loaded(scenario)
     if over:
         scenario = scenario.over(over)
     if seeds is not None:
@@ -91,3 +104,7 @@ def sweep(
     if store:
         store.consolidate(points, [one for one in done.runs if one is not None])
     return done.results
+
+
+def _loaded(scenario: Scenario | str | os.PathLike[str]) -> Scenario:
+    return scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)

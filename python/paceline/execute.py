@@ -50,7 +50,11 @@ class Execution:
         pairs = zip(self.runs, self.columns, strict=True)
         core = core_of(self.points[0]) if self.points else None
         return Results(
-            [Result.from_dict(run, *(columns or (None, None)), core=core) for run, columns in pairs if run is not None]
+            [
+                Result.from_dict(run, columns[0] if columns else None, columns[1] if columns else None, core)
+                for run, columns in pairs
+                if run is not None
+            ]
         )
 
 

@@ -121,8 +121,18 @@ def test_wrong_options(command: Command, tiny: Path, arguments: tuple[str, ...],
     assert sorted(path.name for path in tiny.parent.iterdir()) == ["tiny.toml"]
 
 
-def test_a_directory_that_cannot_be_written_is_a_failure(command: Command, tiny: Path) -> None:
-    assert "Not a directory" in refused(command, tiny, "--out", tiny / "x", code=1)
+def test_where_nothing_can_be_written_is_said_before_anything_runs(command: Command, tiny: Path) -> None:
+    for out in (tiny, tiny / "x", "/proc/x", ""):
+        line = refused(command, tiny, "--out", out)
+        assert line.startswith("--out: ")
+        assert "can be written" in line
+    (tiny.parent / "x.csv").mkdir()
+    for trace in (tiny / "x.csv", "/proc/x.csv", "nowhere/x.pcap", "x.csv"):
+        line = refused(command, tiny, "--trace", trace, "--json")
+        assert line.startswith(f"--trace: {trace}")
+        assert "; name a file" in line
+    (tiny.parent / "results").write_text("")
+    assert "by --out" in refused(command, tiny)
 
 
 def test_check_says_what_would_run(command: Command, tiny: Path) -> None:

@@ -3,8 +3,8 @@
 import paceline as pl
 
 scenario = pl.Scenario.load("scenarios/one-flow.toml")
-result = pl.run(scenario)
-results = pl.sweep(scenario, over={"network.core.buffer": ["5 KB", "20 KB"]}, seeds=5)
+result = pl.run(scenario.set("pacing", "host"))
+results = pl.sweep(scenario, over={"network.links.bottleneck.buffer": ["5 KB", "20 KB"]}, seeds=5)
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ not be written, 2 the input is wrong, 130 interrupted. What is not needed for a 
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import signal
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from paceline.errors import InputError, Interrupted, PacelineError, RunError
+from paceline.errors import InputError, Interrupted, PacelineError, RunError, StoreError
 
 if TYPE_CHECKING:
     from paceline.execute import Execution
@@ -109,10 +110,10 @@ def run(
 
     \b
     paceline run scenarios/one-flow.toml
-    paceline run scenarios/one-flow.toml --set "network.core.buffer=20 KB"
-    paceline run scenarios/one-flow.toml --sweep "network.core.buffer=5 KB,20 KB" --seeds 5
-    paceline run scenarios/one-flow.toml --sweep "pacing=none,host,edge 10 ms"
-    paceline run scenarios/one-flow.toml --json | jq '.[].links.core.loss_ratio'
+    paceline run scenarios/one-flow.toml --set "network.links.bottleneck.buffer=20 KB"
+    paceline run scenarios/one-flow.toml --sweep "network.links.bottleneck.buffer=5 KB,20 KB" --seeds 5
+    paceline run scenarios/one-flow.toml --sweep "pacing=none,host,edge delay = 10 ms, at = bottleneck"
+    paceline run scenarios/one-flow.toml --json | jq '.[].links.bottleneck.loss_ratio'
     paceline run scenarios/one-flow.toml --set pacing=host --trace one-flow.pcap
     """
     workers = _jobs(jobs)
@@ -121,14 +122,12 @@ def run(
         from paceline.trace import check_name
 
         check_name(Path(trace))
+        _check_folder(Path(trace))
         if len(points) > 1:
             raise InputError(f"the scenario has {len(points)} runs; narrow it to one, by --set and --seeds", "--trace")
     store = None
     if out is not None or not as_json:
-        from paceline.store import Store
-
-        store = Store(out or Path("results") / Path(file).stem)
-        store.write_scenario(scenario)
+        store = _store(out, file, scenario)
     try:
         done = _execute(scenario, points, workers, store, trace)
     except Interrupted as interrupt:
@@ -254,6 +253,39 @@ def _jobs(text: str | None) -> int | None:
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 4096:
         raise InputError(f'"{text}" is not a number of runs at a time; write 1 or more', "--jobs")
     return int(text)
+
+
+def _check_folder(trace: Path) -> None:
+    import tempfile
+
+    try:
+        if trace.is_dir():
+            raise InputError(f"{trace} is a directory; name a file", "--trace")
+        with tempfile.TemporaryFile(dir=trace.parent):
+            pass
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{trace}: {why}; name a file in a directory that can be written", "--trace") from None
+
+
+def _store(out: str | None, file: str, scenario: Scenario) -> Store:
+    """Where results go; that it cannot be written is said before anything runs."""
+    from paceline.store import Store
+
+    if out is not None and not out.strip():
+        raise InputError("names no directory; write one that can be written, as --out results/mine", "--out")
+    try:
+        store = Store(out or Path("results") / Path(file).stem)
+        store.write_scenario(scenario)
+    except (StoreError, ValueError) as error:
+        cause = error.__context__
+        if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        remedy = "name another directory, one that can be written" + ("" if out else ", by --out")
+        raise InputError(f"{error}; {remedy}", "--out" if out else None) from None
+    return store
 
 
 def _execute(

@@ -1,0 +1,66 @@
+"""Every example of the README, the help and the package does what it says, here over a short time."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import paceline as pl
+import pytest
+from conftest import Command
+from paceline.cli import paceline
+
+ROOT = Path(__file__).parent.parent
+SHORT = ("--set", "duration=1 s", "--set", "warmup=500 ms")
+
+
+def commands(text: str) -> list[str]:
+    joined = text.replace("\\\n", " ")
+    return re.findall(r"^\s*(?:\.venv/bin/)?paceline ((?:run|check) scenarios/.*?)\s*(?:\||$)", joined, re.MULTILINE)
+
+
+def helps(group: click.Group) -> str:
+    return "\n".join([group.help or "", *(one.help or "" for one in group.commands.values())])
+
+
+EXAMPLES = list(dict.fromkeys(commands((ROOT / "README.md").read_text()) + commands(helps(paceline))))
+
+
+def test_the_examples_are_found() -> None:
+    assert len(EXAMPLES) >= 9
+    assert any("--trace" in one for one in EXAMPLES)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_of_the_command(command: Command, tmp_path: Path, example: str) -> None:
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    arguments = shlex.split(example)
+    assert command("check", *check_only(arguments)).returncode == 0
+    if arguments[0] == "run":
+        if "edge-vs-host" in example:
+            arguments += ["--sweep", "pacing=none,host", "--seeds", "1"]
+        done = command(*arguments, *SHORT)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+
+
+def check_only(arguments: list[str]) -> list[str]:
+    """What `check` takes of them: the file, and options that change the scenario."""
+    kept = [arguments[1]]
+    for option, value in zip(arguments[2:], arguments[3:], strict=False):
+        if option in ("--set", "--sweep", "--seeds"):
+            kept += [option, value]
+    return kept
+
+
+def test_the_example_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    code = (pl.__doc__ or "").partition("\n\n")[2]
+    short = code.replace('.toml")', '.toml").set("duration", "1 s").set("warmup", "500 ms")')
+    assert short != code
+    names: dict[str, object] = {}
+    exec(compile(short, "paceline", "exec"), names)
+    assert isinstance(names["result"], pl.Result)
+    assert isinstance(names["results"], pl.Results)

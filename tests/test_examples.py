@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -49,7 +50,7 @@ def test_an_example_of_the_command(command: Command, tmp_path: Path, example: st
 def check_only(arguments: list[str]) -> list[str]:
     """What `check` takes of them: the file, and options that change the scenario."""
     kept = [arguments[1]]
-    for option, value in zip(arguments[2:], arguments[3:], strict=False):
+    for option, value in itertools.pairwise(arguments):
         if option in ("--set", "--sweep", "--seeds"):
             kept += [option, value]
     return kept

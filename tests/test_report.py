@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 import time
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,8 @@ from paceline.report.formatting import quantity, scale_for, short
 from paceline.report.metrics import BY_KEY
 from paceline.report.recordings import raster_of
 from paceline.report.statistics import estimate, leaders, paired
-from paceline.report.topology import topology
+from paceline.report.svg import Drawing
+from paceline.report.topology import Topology, topology
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
 HOSTILE = '<script>alert("x")</script> & </title><svg onload=1> {{ 7 * 7 }}'
@@ -281,6 +285,60 @@ def test_the_title_is_the_name_of_the_file(tmp_path: Path) -> None:
     samples.directory(tmp_path, title=" ")
     assert "<h1>small</h1>" in write(tmp_path, "scenarios/small.toml").read_text(encoding="utf-8")
     assert "<h1>Untitled scenario</h1>" in write(tmp_path).read_text(encoding="utf-8")
+
+
+LOOP = ["a-r", "r-s", "s-t", "t-r", "s-b", "t-b"]
+
+
+def looped() -> Topology:
+    nodes = [{"name": n, "is_host": n in "ab", "count": 1} for n in "arstb"]
+    links = [{"name": n, "from": n[0], "to": n[2], "count": 1, "rate": "5 Mbit/s"} for n in LOOP]
+    net = topology(study([{"seed": 1}], "", {"nodes": nodes, "links": links}, FromMemory({})))
+    assert net is not None
+    return net
+
+
+@pytest.mark.parametrize("draw", [diagram.wide, diagram.tall])
+def test_no_cable_of_a_loop_runs_through_a_node(draw: Callable[[Topology], Drawing]) -> None:
+    text = draw(looped()).markup()
+    routers = [
+        (float(x), float(y)) for x, y in re.findall(r'<circle class="router" cx="([0-9.]+)" cy="([0-9.]+)"', text)
+    ]
+    ways = re.findall(r'<path d="M([^"]*)" class="c[a-z]+ bent"', text)
+    assert len(routers) == 3
+    assert len(ways) == len(LOOP)
+    for way in ways:
+        points = [tuple(map(float, point.split())) for point in way.split("L")]
+        for router in routers:
+            if router not in (points[0], points[-1]):
+                assert min(math.dist(point, router) for point in points) > 14
+    labels = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)" class="tick halo"', text)
+    assert len(set(labels)) == len(LOOP)
+    for x, y in labels:
+        assert min(math.dist((float(x), float(y) - 4), router) for router in routers) > 12
+
+
+@pytest.mark.parametrize("draw", [diagram.wide, diagram.tall])
+def test_words_of_two_access_groups_stand_apart(draw: Callable[[Topology], Drawing]) -> None:
+    nodes = [{"name": n, "is_host": n != "core.l", "count": 3} for n in ("left", "core.l", "right")]
+    links = [
+        {
+            "name": f"{n} ({g})",
+            "from": k,
+            "to": k + 1,
+            "count": 3,
+            "rate": "1 Mbit/s",
+            "delay": "1 ms",
+            "buffer": "9 KB",
+        }
+        for k, n in enumerate(("access.l", "access.r"))
+        for g in ("slow", "fast", "other")
+    ]
+    net = topology(study([{"seed": 1}], "", {"nodes": nodes, "links": links}, FromMemory({})))
+    assert net is not None
+    places = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)"', draw(net).markup())
+    spots = sorted((float(x), float(y)) for x, y in places)
+    assert all(a[0] != b[0] or b[1] - a[1] >= 13 for a, b in itertools.pairwise(spots))
 
 
 def test_groups_of_access_links_share_their_numbers() -> None:

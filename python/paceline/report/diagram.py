@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from dataclasses import dataclass
 
 from .data import METHODS, method_words
 from .formatting import listed, plain, short
-from .svg import Drawing, number, text_width
+from .svg import Drawing, number, polyline, text_width
 from .topology import Cable, NodeGroup, Topology
 
 #: Nodes drawn of a group, however many there are.
 _MOST_HOSTS, _MOST_ROUTERS = 6, 3
+#: How far off the straight line a cable's middle may lie, in the order tried, and how far it keeps from other nodes.
+_BENDS = (0, 30, -30, 45, -45, 60, -60, 80, -80, 100, -100)
+_CLEAR = 20.0
+
+#: Left, top, right, bottom.
+_Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -45,25 +52,43 @@ class _Picture:
         if self.meshed:
             rows = max(self.columns.count(c) for c in self.columns)
             self.breadth = (min(110.0, 310.0 / rows) if upright else 64.0) * rows
+            if rows == 1 and upright:
+                # room for cables that bend, on either side
+                self.breadth = 220.0
+        self.between: dict[tuple[int, int], list[Cable]] = {}
+        for cable in net.cables:
+            self.between.setdefault((cable.source, cable.target), []).append(cable)
+        self.head = 0.0
+        most = 0 if self.meshed else max(len(self._said(cables)) for cables in self.between.values())
         if upright:
-            self.length = 84.0 * self.last + 40
+            self.length = max(84.0, 38.0 + 15 * most) * self.last + 40
             width, height = 340.0, self.length + 58 + self._legend_height()
         else:
             width = 1040.0
             self.length = width - 96
-            most = 0 if self.meshed else max(len(c.lines) for c in net.cables)
             height = 40 + self.breadth + 16 * most + 26 + self._legend_height()
         said = "; ".join(", ".join(c.lines) for c in net.cables)
+        self.spots = self._spots()
+        self.curves = self._curves() if self.meshed else {}
+        points = [point for curve in self.curves.values() for point in curve]
+        if points and not upright:
+            self.head = max(0.0, 18.0 - min(y for _, y in points))
+            low = max(0.0, max(y for _, y in points) - (30 + self.breadth))
+            height += self.head + low
+            self.curves = {k: [(x, y + self.head) for x, y in curve] for k, curve in self.curves.items()}
         self.out = Drawing(width, height, "The network", said, "network")
 
     def draw(self) -> Drawing:
-        spots = self._spots()
+        spots = self.spots
         for cable in self.net.cables:
             self._cable(cable, spots)
         for position, (group, places) in enumerate(zip(self.net.nodes, spots, strict=True)):
             self._nodes(group, places, sends=not any(c.target == position for c in self.net.cables))
-        for cable in self.net.cables:
-            self._words(cable, spots)
+        if self.meshed:
+            self._labels()
+        else:
+            for cables in self.between.values():
+                self._words(cables, spots)
         self._legend_rows()
         return self.out
 
@@ -87,9 +112,12 @@ class _Picture:
     def _xy(self, spot: _Spot) -> tuple[float, float]:
         if self.upright:
             return 8 + spot.across, 28 + spot.along
-        return 48 + spot.along, 30 + spot.across
+        return 48 + spot.along, 30 + self.head + spot.across
 
     def _cable(self, cable: Cable, spots: list[list[_Spot]]) -> None:
+        if self.meshed:
+            self._curve(cable)
+            return
         left, right = spots[cable.source], spots[cable.target]
         kind = "core" if cable.is_core else "cable"
         most = max(len(left), len(right))
@@ -98,11 +126,88 @@ class _Picture:
             self.out.line(x1, y1, x2, y2, kind)
             if cable.paced:
                 slot = METHODS.index(cable.paced[0]) if cable.paced[0] in METHODS else 0
-                self._pacer(x1 + 0.3 * (x2 - x1), y1 + 0.3 * (y2 - y1), slot)
+                share = self._pacer_at(cable) / 40
+                self._pacer(x1 + share * (x2 - x1), y1 + share * (y2 - y1), slot)
         if cable.is_core or cable.has_buffer:
             (x1, y1), (x2, y2) = (self._xy(_middle(side)) for side in (left, right))
             away = 30 / max(abs(x2 - x1) + abs(y2 - y1), 1)
             self._buffer(x1 + away * (x2 - x1), y1 + away * (y2 - y1))
+
+    def _curves(self) -> dict[int, list[tuple[float, float]]]:
+        """The way of each cable, as points: straight where no other node is near, else bent as little as helps."""
+        found: dict[int, list[tuple[float, float]]] = {}
+        places = [self._xy(places[0]) for places in self.spots]
+        seen: set[frozenset[int]] = set()
+        for cable in self.net.cables:
+            ends = frozenset((cable.source, cable.target))
+            others = [place for k, place in enumerate(places) if k not in ends]
+            best: tuple[float, list[tuple[float, float]]] = (-1.0, [])
+            for bend in _BENDS[1:] if ends in seen else _BENDS:
+                curve = _bent(places[cable.source], places[cable.target], bend)
+                clear = min((math.dist(a, b) for a in curve for b in others), default=99.0)
+                # a name stands below its node, or to the right of it
+                named = (18, 0) if self.upright else (0, 20)
+                clear = min(
+                    [clear, *(math.dist(a, (x + named[0], y + named[1])) + 6 for a in curve for x, y in others)]
+                )
+                if self.upright and not all(4 <= x <= 336 for x, _ in curve):
+                    continue
+                # what is far enough is far enough
+                if min(clear, _CLEAR) > best[0]:
+                    best = (min(clear, _CLEAR), curve)
+            seen.add(ends)
+            found[id(cable)] = best[1] or _bent(places[cable.source], places[cable.target], 0)
+        return found
+
+    def _curve(self, cable: Cable) -> None:
+        curve = self.curves[id(cable)]
+        self.out.path(polyline(curve), ("core" if cable.is_core else "cable") + " bent")
+        if cable.paced:
+            self._pacer(
+                *curve[self._pacer_at(cable)], METHODS.index(cable.paced[0]) if cable.paced[0] in METHODS else 0
+            )
+        if cable.is_core or cable.has_buffer:
+            self._buffer(*_beyond(curve, 30))
+
+    def _pacer_at(self, cable: Cable) -> int:
+        """The point of a cable's way where its pacer is drawn; upright there is no room behind the buffer's start."""
+        return 28 if self.upright and (cable.is_core or cable.has_buffer) else 12
+
+    def _labels(self) -> None:
+        """A name beside each cable, where it is on no node, no node's name and no other label."""
+        taken: list[_Box] = []
+        for group, places in zip(self.net.nodes, self.spots, strict=True):
+            x, y = self._xy(places[0])
+            wide = text_width(self._node_text(group)) + 4
+            taken.append((x - 13, y - 13, x + 13, y + 13))
+            taken.append(
+                (x + 13, y - 9, x + 15 + wide, y + 8) if self.upright else (x - wide / 2, y + 12, x + wide / 2, y + 29)
+            )
+        for cable in self.net.cables:
+            curve = self.curves[id(cable)]
+            if cable.paced:
+                x, y = curve[self._pacer_at(cable)]
+                taken.append((x - 14, y - 8, x + 14, y + 8))
+            if cable.is_core or cable.has_buffer:
+                x, y = _beyond(curve, 30)
+                taken.append((x - 9, y - 8, x + 9, y + 23) if self.upright else (x - 8, y - 9, x + 24, y + 9))
+        for cable in self.net.cables:
+            curve = self.curves[id(cable)]
+            said = short(cable.lines[0], 14 if self.upright else 24)
+            wide = text_width(said, 11.5)
+            best: tuple[float, float, float, _Box] | None = None
+            for share in (0.5, 0.44, 0.56, 0.38, 0.62, 0.7, 0.3, 0.78, 0.22):
+                x, y = curve[round(share * (len(curve) - 1))]
+                for dx, dy in ((wide / 2 + 8, 4), (-wide / 2 - 8, 4)) if self.upright else ((0, -6), (0, 15)):
+                    box = (x + dx - wide / 2, y + dy - 11, x + dx + wide / 2, y + dy + 4)
+                    if box[0] < 0 or box[2] > self.out.width:
+                        continue
+                    over = sum(_overlap(box, other) for other in taken)
+                    if best is None or over < best[0]:
+                        best = (over, x + dx, y + dy, box)
+            if best is not None:
+                self.out.text(best[1], best[2], said, "tick halo", "middle")
+                taken.append(best[3])
 
     def _pacer(self, x: float, y: float, slot: int) -> None:
         """Evenly spaced packets on the wire."""
@@ -131,7 +236,7 @@ class _Picture:
         text = f"{plain(group.count, 0)} {group.name}" if group.count > 1 else group.name
         if self.meshed:
             x, y = self._xy(places[0])
-            said = short(text, 15 if self.upright else 22)
+            said = self._node_text(group)
             if self.upright:
                 self.out.text(x + 15, y + 4, said, "name strong halo")
             else:
@@ -148,6 +253,10 @@ class _Picture:
             for place in places:
                 self._in_host(*self._xy(place))
 
+    def _node_text(self, group: NodeGroup) -> str:
+        text = f"{plain(group.count, 0)} {group.name}" if group.count > 1 else group.name
+        return short(text, 15 if self.upright else 22)
+
     def _in_host(self, x: float, y: float) -> None:
         method = self.net.in_hosts[0]
         self.out.open(style=f"--c:var(--s{METHODS.index(method)})")
@@ -155,27 +264,26 @@ class _Picture:
         self.out.path("".join(f"M{number(x + dx)} {number(y - 3)}v6" for dx in (-2.5, 0, 2.5)), "pacer-ticks")
         self.out.close()
 
-    def _words(self, cable: Cable, spots: list[list[_Spot]]) -> None:
-        a, b = _middle(spots[cable.source]), _middle(spots[cable.target])
+    def _said(self, cables: list[Cable]) -> list[tuple[str, str]]:
+        """Class and text of the lines beside the cables between two groups, one cable's under another's."""
+        found: list[tuple[str, str]] = []
+        for cable in cables:
+            count = f"{plain(cable.count, 0)} × " if cable.count > 1 else ""
+            found.append(("name", count + cable.lines[0]))
+            rest = _joined(cable.lines[1:], 26) if self.upright else cable.lines[1:]
+            found += [("tick", line) for line in rest]
+        return found
+
+    def _words(self, cables: list[Cable], spots: list[list[_Spot]]) -> None:
+        a, b = _middle(spots[cables[0].source]), _middle(spots[cables[0].target])
         x, y = self._xy(_Spot((a.along + b.along) / 2, (a.across + b.across) / 2))
-        if self.meshed:
-            said = short(cable.lines[0], 14 if self.upright else 24)
+        said = self._said(cables)
+        room = max(int(self.length / max(self.last, 1) / 6.6), 12)
+        for k, (kind, line) in enumerate(said):
             if self.upright:
-                self.out.text(x + 12, y + 4, said, "tick halo")
+                self.out.text(172, y + 4 + 15 * (k - (len(said) - 1) / 2), short(line, 28), kind)
             else:
-                self.out.text(x, y - 6, said, "tick halo", "middle")
-            return
-        count = f"{plain(cable.count, 0)} × " if cable.count > 1 else ""
-        name, rest = count + cable.lines[0], cable.lines[1:]
-        if self.upright:
-            room = 26
-            for k, line in enumerate([name, *_joined(rest, room)]):
-                self.out.text(172, y - 12 + 15 * k, short(line, room + 2), "name" if k == 0 else "tick")
-            return
-        room = int(self.length / max(self.last, 1) / 6.6)
-        for k, line in enumerate([name, *rest]):
-            top = 30 + self.breadth + 20
-            self.out.text(x, top + 16 * k, short(line, max(room, 12)), "name" if k == 0 else "tick", "middle")
+                self.out.text(x, 50 + self.breadth + 16 * k, short(line, room), kind, "middle")
 
     def _legend_lines(self, text: str) -> list[str]:
         lines = textwrap.wrap(text, 46 if self.upright else 150)
@@ -224,12 +332,10 @@ def _methods(methods: list[str]) -> str:
 def _columns(net: Topology) -> list[int]:
     """How many cables lie before each group of nodes; loops are cut where they close."""
     columns = [0] * len(net.nodes)
+    onward = _onward(net)
     for _ in range(len(net.nodes)):
-        for cable in net.cables:
-            below = columns[cable.source] + 1
-            # a loop would push its nodes on for ever
-            if columns[cable.target] < below < len(net.nodes):
-                columns[cable.target] = below
+        for cable in onward:
+            columns[cable.target] = max(columns[cable.target], columns[cable.source] + 1)
     for position in range(len(net.nodes)):
         ahead = [columns[c.target] for c in net.cables if c.source == position]
         if ahead and not any(c.target == position for c in net.cables):
@@ -238,10 +344,60 @@ def _columns(net: Topology) -> list[int]:
     return [used.index(c) for c in columns]
 
 
+def _onward(net: Topology) -> list[Cable]:
+    """The cables without those that close a loop, seen from the nodes where nothing comes in."""
+    state = [0] * len(net.nodes)
+    found: list[Cable] = []
+    entered = {c.target for c in net.cables}
+    for start in sorted(range(len(net.nodes)), key=lambda k: (k in entered, not net.nodes[k].is_host)):
+        if state[start]:
+            continue
+        state[start] = 1
+        way = [(start, iter([c for c in net.cables if c.source == start]))]
+        while way:
+            position, cables = way[-1]
+            cable = next(cables, None)
+            if cable is None:
+                state[position] = 2
+                way.pop()
+            elif state[cable.target] != 1:
+                found.append(cable)
+                if not state[cable.target]:
+                    state[cable.target] = 1
+                    way.append((cable.target, iter([c for c in net.cables if c.source == cable.target])))
+    return found
+
+
+def _bent(a: tuple[float, float], b: tuple[float, float], bend: float) -> list[tuple[float, float]]:
+    """Points from a to b on an arc whose middle lies `bend` off the straight line."""
+    long = math.dist(a, b) or 1.0
+    across = ((b[1] - a[1]) / long, (a[0] - b[0]) / long)
+    if across[1] > 0:
+        across = (-across[0], -across[1])
+    found = []
+    for k in range(41):
+        t = k / 40
+        off = bend * 4 * t * (1 - t)
+        found.append((a[0] + t * (b[0] - a[0]) + off * across[0], a[1] + t * (b[1] - a[1]) + off * across[1]))
+    return found
+
+
+def _beyond(curve: list[tuple[float, float]], far: float) -> tuple[float, float]:
+    """The first point this far from the start, else the last."""
+    return next((point for point in curve if math.dist(curve[0], point) >= far), curve[-1])
+
+
+def _overlap(a: _Box, b: _Box) -> float:
+    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
+
+
 def meshed(net: Topology) -> bool:
-    """Whether groups of nodes lie beside one another; what its links are then stands in a table, not in the picture."""
+    """Whether groups of nodes lie beside one another, or cables pass over some: what its links are then stands in a
+    list, not in the picture.
+    """
     columns = _columns(net)
-    return len(set(columns)) < len(columns)
+    steps = {columns[c.target] - columns[c.source] for c in net.cables}
+    return len(set(columns)) < len(columns) or steps != {1}
 
 
 def _middle(places: list[_Spot]) -> _Spot:

@@ -148,7 +148,7 @@ def run(
     if store and runs:
         finished = [point for point, one in zip(points, done.runs, strict=True) if one is not None]
         store.consolidate(finished, runs)
-        _report(store)
+        _report(store, file)
     for point, why in done.failures:
         from paceline.execute import describe_point
 
@@ -306,14 +306,11 @@ def _execute(
             return done
 
 
-def _report(store: Store) -> None:
+def _report(store: Store, file: str) -> None:
+    import paceline.report
+
     try:
-        import paceline.report
-    except ModuleNotFoundError:
-        _say(f"results: {store.directory}")
-        return
-    try:
-        _say(f"report: {paceline.report.write(store.directory)}")
+        _say(f"report: {paceline.report.write(store.directory, file)}")
     except OSError as error:
         raise RunError(f"the report: {error.filename or store.directory}: {error.strerror or error}") from None
 

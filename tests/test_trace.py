@@ -89,7 +89,7 @@ def test_the_command_writes_a_trace_and_no_other_file_with_json(command: Command
 
 def test_a_trace_that_cannot_be_written_leaves_nothing(command: Command, tiny: Path) -> None:
     done = command("run", tiny, "--json", "--trace", "nowhere/x.csv")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert [path.name for path in tiny.parent.iterdir()] == ["tiny.toml"]
 

@@ -13,6 +13,7 @@ import warnings
 
 from paceline import _core
 from paceline.build import dumbbell, path
+from paceline.doctor import doctor
 from paceline.errors import InputError, Interrupted, PacelineError, RunError, StoreError
 from paceline.intervals import Interval
 from paceline.results import Engine, FlowStats, LinkStats, Result, Results
@@ -33,6 +34,7 @@ __all__ = [
     "RunError",
     "Scenario",
     "StoreError",
+    "doctor",
     "dumbbell",
     "path",
     "run",

@@ -97,14 +97,16 @@ def unlimited_bottleneck(case: Case) -> Iterator[Problem]:
 def pacer_hides_buffer(case: Case) -> Iterator[Problem]:
     """Two queues in series: a pacer right before the buffer of a bottleneck.
 
-    On a link that is full, packets wait in the pacer first. `qlbp` and `token-bucket` release no faster than the link
-    sends, so the limited buffer behind them never fills and its size decides nothing. `edge` adds up to delay times
-    rate.
+    On a link that is full, packets wait in the pacer first. `qlbp` and a `token-bucket` that is no faster than the
+    link release no more than it sends, so the limited buffer behind them never fills and its size decides nothing.
+    `edge` adds up to delay times rate.
     """
     for plan, links in _by_plan(case, _limited(case)):
         link = case.network.links[links[0]]
         if link.pacer is None or link.pacer.method == "none" or case.load_bps[links[0]] < FULL * link.capacity_bps:
             continue
+        if link.pacer.method == "token-bucket" and (link.pacer.rate_bps or 0) > link.rate_bps:
+            continue  # it passes on what the link cannot send
         places = case.places(links[0])
         assert places is not None
         largest = case.largest[links[0]]
@@ -129,10 +131,14 @@ def buffernever_fills(case: Case) -> Iterator[Problem]:
     """A queue before hides this one: a limited buffer that is fed no faster than it empties.
 
     The links that lead to it have no more rate together than the link itself, so what would wait here waits before
-    them: an edge hides the core. The buffer's size decides nothing.
+    them: an edge hides the core. The buffer's size decides nothing. Of a table that several links have, none can fill.
     """
-    for plan, links in _by_plan(case, [link for link in _limited(case) if never_fills(case, link)]):
+    limited = _limited(case)
+    useful = {case.plan(link).buffer_path for link in limited if not never_fills(case, link)}
+    for plan, links in _by_plan(case, limited):
         link = case.network.links[links[0]]
+        if case.network.plans[plan].buffer_path in useful:
+            continue
         feeding = [case.network.links[one] for one in sorted(case.feeding[links[0]])]
         rate = sum(one.capacity_bps for one in feeding)
         yield Problem(

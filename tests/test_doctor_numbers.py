@@ -82,7 +82,7 @@ BURST = 40
 @pytest.mark.parametrize("counts", ["waiting", "waiting+service", "ns2"])
 @pytest.mark.parametrize("limit", ["2 packets", "5 packets", "2080 B", "2081 B", "2500 B", "5 KB", "5200 B", "8 KB"])
 def test_places_are_what_a_burst_finds(tmp_path: Path, counts: str, limit: str) -> None:
-    """Forty packets at once before a link that sends none meanwhile: one is served, the places fill, the next is lost."""
+    """Forty packets at once, and none leaves meanwhile: one is served, the places fill, the next is lost."""
     trace = tmp_path / "trace.csv"
     tcp = {"profile": "ns2", "syn": False, "initial_window": f"{BURST} packets", "max_window": f"{BURST} packets"}
     scenario = pl.path(
@@ -205,7 +205,7 @@ def test_regimes_are_what_runs_show() -> None:
 
 
 def test_a_buffer_counts_for_the_window_at_overflow() -> None:
-    """Two packets in flight and two in the buffer are as good as four: the regime is that of pipe and buffer together."""
+    """Two packets in flight and two in the buffer are as good as four: the regime is that of both together."""
     deep = crowd(2, "1 BDP")
     assert regime(deep) == windows.MIXED
     assert timeouts_a_cut(deep) < 0.75 * timeouts_a_cut(crowd(2))
@@ -289,6 +289,14 @@ def test_the_first_window_as_a_burst(places: int, loses: bool) -> None:
     )
     assert ("initial-burst" in {finding.id for finding in pl.doctor(scenario).findings}) is loses
     assert (pl.run(scenario).links["slow"].dropped_packets > 0) is loses
+
+
+def test_what_a_cap_leaves_unused() -> None:
+    """Five packets of 1500 B and ten flows over some 52 ms: of 20 Mbit/s they fill just over half."""
+    scenario = changed(HEALTHY, {"traffic.0.tcp.max_window": "5 packets"})
+    load = pl.doctor(scenario).settings[0]["core"]["expected_load"]
+    assert 0.5 < load < 0.65
+    assert pl.run(scenario).links["core"].utilisation == pytest.approx(load, rel=0.02)
 
 
 def test_expected_packets() -> None:

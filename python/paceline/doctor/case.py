@@ -131,11 +131,7 @@ class Case:
     def expected(self) -> Shares:
         """The same, where no flow goes faster than its maximum window a round trip."""
         demand = [
-            math.inf
-            if flow.rate_bps is None
-            else flow.rate_bps
-            if flow.tcp is None
-            else _rate(flow.tcp.max_window, flow.packet_bytes, trip)
+            _rate(flow.tcp.max_window, flow.packet_bytes, trip) if flow.tcp else flow.rate_bps or math.inf
             for flow, trip in zip(self.network.flows, self.trip_s, strict=True)
         ]
         capped = any(level < fair for level, fair in zip(demand, self.fair.rate_bps, strict=True))
@@ -203,6 +199,16 @@ class Case:
             return math.inf
         places = self.places(link, self.network.flows[flow].packet_bytes)
         return math.inf if places is None else places / self.limited_by[link]
+
+    @cached_property
+    def connections(self) -> list[Group]:
+        """TCP flows by their traffic table, paced or not; of each, one stands for all in its settings."""
+        tables: dict[int, Group] = {}
+        for group in self.groups:
+            if group.first.tcp:
+                table = tables.setdefault(group.first.traffic, Group(group.name, group.first, []))
+                table.flows.extend(group.flows)
+        return list(tables.values())
 
     @cached_property
     def groups(self) -> list[Group]:

@@ -122,7 +122,7 @@ def _flows(name: str, group: Mapping[str, Any]) -> list[Entry]:
     overflow = tcp["window_at_overflow"]
     losses = tcp["regime"]
     if overflow is not None and not losses.startswith("no loss"):
-        losses = f"repaired by {losses}: {words.number(overflow)} packets in flight when the buffer overflows"
+        losses = f"repaired by {losses}: {words.about(overflow)} packets in flight when the buffer overflows"
     return [
         Entry(f"{name} share", f"{rate}{at}{bdp}"),
         Entry(f"{name} window", share),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -24,6 +24,10 @@ PLAIN_WIDTH = 110
 MOST_WAYS = 8
 MOST_ROWS = 40
 
+_NO_BREAK = "\u00a0"
+_QUANTITY = re.compile(
+    r"(?<=\d) (?=(?:[kMGT]?bit/s|[KMG]?B|ns|us|ms|s|min|%|packets?|flows?|BDP)\b|%)|(?<=\d) (?=\.\.)|(?<=\.\.) "
+)
 _MARKS = {"error": ("✗", "bold red"), "warning": ("▲", "yellow"), "note": ("·", "cyan")}
 
 
@@ -38,7 +42,12 @@ def as_text(diagnosis: Diagnosis, width: int = PLAIN_WIDTH, colour: bool = False
     _print_ways(console, diagnosis)
     _print_numbers(console, diagnosis)
     _print_findings(console, diagnosis)
-    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().replace(_NO_BREAK, " ").splitlines())
+
+
+def _kept(text: str) -> str:
+    """The text with its quantities whole: no line ends between a number and its unit."""
+    return _QUANTITY.sub(_NO_BREAK, text)
 
 
 def _print_head(console: Console, diagnosis: Diagnosis) -> None:
@@ -74,15 +83,13 @@ def _ways(settings: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
 
 def _print_way(console: Console, groups: list[dict[str, Any]], settings: int) -> None:
     first = groups[0]
-    head = Text(first["name"], "bold")
+    head = Text.assemble((first["name"], "bold"))
     flows = _alternatives(words.count(group["flows"], "flow") for group in groups)
     sends = _alternatives(group["sends"] for group in groups)
     packet = _alternatives(f"{group['packet_bytes']} B" for group in groups)
-    head.append(
-        f"  {flows}  {first['from']} → {first['to']}  {sends}, packets of {packet} on the wire", "default not bold"
-    )
+    head.append(f"  {flows}  {first['from']} → {first['to']}  {sends}, packets of {packet} on the wire")
     if len(groups) < settings:
-        head.append(f"  (in {len(groups)} of {settings} settings)", "dim not bold")
+        head.append(f"  (in {len(groups)} of {settings} settings)", "dim")
     console.print(head)
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for _ in range(3):
@@ -104,14 +111,14 @@ def _hop_cells(hops: list[dict[str, Any]], bottleneck: bool) -> list[str | Text]
     name = Text(f"→ {first['link']}")
     if first["count"] > 1:
         name.append(f" ×{first['count']}", "dim")
-    waits = Text(_queues_words([hop["queue"] for hop in hops]))
+    waits = Text(_kept(_queues_words([hop["queue"] for hop in hops])))
     if first["queue"]["packets_wait"] is None and len({str(hop["queue"]) for hop in hops}) == 1:
         waits.stylize("dim")
     pacer = _alternatives((_pacer_words(hop["pacer"]) or "unpaced") for hop in hops)
     if pacer != "unpaced":
-        waits = Text(f"[{pacer}]", "magenta") + Text(" then ", "dim") + waits
+        waits = Text.assemble((f"[{pacer}]", "magenta"), (" then ", "dim"), waits)
     if bottleneck:
-        waits.append("  ← bottleneck", "bold")
+        waits.append(f"  ←{_NO_BREAK}bottleneck", "bold")
     return [
         name,
         _alternatives(words.span(hop["rate_bps"], words.rate) for hop in hops),
@@ -190,15 +197,15 @@ def _print_numbers(console: Console, diagnosis: Diagnosis) -> None:
     by_label: list[dict[str, Entry]] = [{entry.label: entry for entry in row} for row in rows]
     texts = {label: {(row[label].text if label in row else None) for row in by_label} for label in labels}
     cells = {label: {(row[label].cell if label in row else None) for row in by_label} for label in labels}
-    constant = [label for label in labels if len(texts[label]) == 1 and None not in texts[label]]
+    agree = {label for label in labels if len(texts[label]) == 1 or len(cells[label]) == 1}
     console.print()
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="bold")
     table.add_column()
-    for label in constant:
-        table.add_row(label, by_label[0][label].text or "")
+    for label in (label for label in labels if label in agree and None not in texts[label]):
+        table.add_row(label, _kept(_alternatives(row[label].text or "" for row in by_label)))
     for number, line in enumerate(pacing_lines(diagnosis.settings)):
-        table.add_row("pacing" if number == 0 else "", line)
+        table.add_row("pacing" if number == 0 else "", _kept(line))
     total = sum(setting["cost"]["cpu_s"] for setting in diagnosis.settings) * diagnosis.seeds
     if len(diagnosis.settings) * diagnosis.seeds > 1:
         table.add_row("all runs", f"about {words.time(float(f'{total:.2g}'))} of one processor")
@@ -213,7 +220,7 @@ def _print_settings(
     console: Console, diagnosis: Diagnosis, by_label: list[dict[str, Entry]], varying: list[str]
 ) -> None:
     """A row a setting, of what differs between them."""
-    table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     axes = list(diagnosis.settings[0]["settings"])
     for axis in axes:
         table.add_column(axis.removeprefix("network."), overflow="fold", min_width=8)
@@ -245,12 +252,10 @@ def _print_findings(console: Console, diagnosis: Diagnosis) -> None:
 
 def _print_finding(console: Console, finding: Finding, diagnosis: Diagnosis) -> None:
     mark, style = _MARKS[finding.severity]
-    head = Text(f"{mark} {finding.severity}", style)
-    head.append(f"  {finding.where}", "bold not dim default")
-    head.append(f": {finding.what}", "default not bold")
-    head.append(f"  ({finding.id})", "dim not bold default")
+    head = Text.assemble((f"{mark} {finding.severity}", style), "  ", (finding.where, "bold"))
+    head.append(f": {_kept(finding.what)}").append(f"  ({finding.id})", "dim")
     console.print(head)
-    for text in (Text(finding.why), Text("→ ", "green") + Text(finding.instead)):
+    for text in (Text(_kept(finding.why)), Text.assemble(("→ ", "green"), _kept(finding.instead))):
         console.print(Padding(text, (0, 0, 0, 4)))
     if not finding.everywhere:
         where = Text(f"in {in_words(finding.settings, diagnosis.settings)}", "dim")

@@ -28,7 +28,7 @@ def warmup_short(case: Case) -> Iterator[Problem]:
     for three retransmission timeouts: less is a warning. A note where fewer than three sawteeth lie between, so that
     shares may not have evened out.
     """
-    for group in case.groups:
+    for group in case.connections:
         tcp = group.first.tcp
         if tcp is None or group.first.packets is not None or case.table(group.first).get("kind") != "bulk":
             continue
@@ -73,7 +73,7 @@ def few_cuts(case: Case) -> Iterator[Problem]:
     A flow cuts its window once in about half its peak of round trips. Its goodput over fewer than ten such sawteeth
     is mostly a matter of where in them the window began.
     """
-    for group in case.groups:
+    for group in case.connections:
         tcp = group.first.tcp
         if tcp is None or group.first.packets is not None or case.table(group.first).get("kind") != "bulk":
             continue

@@ -70,8 +70,8 @@ def phase_locked(case: Case) -> Iterator[Problem]:
         yield Problem(
             f"{where.path}.delay",
             f"{len(most)} flows over {case.network.links[link].name} have the same round trip,"
-            f" {words.time(case.rtt_s[most[0]])}, to a tenth of a packet time, {words.time(packet_s / 10)}",
-            "they meet the queue in an order that repeats: every seed shows the same accident, and intervals too narrow",
+            f" {words.time(case.rtt_s[most[0]])}, to {words.time(packet_s / 10)}, a tenth of a packet time",
+            "they meet the queue in an order that repeats: each seed shows the same accident, intervals are too narrow",
             _wider(case, most, where),
         )
 
@@ -124,7 +124,7 @@ def same_start(case: Case) -> Iterator[Problem]:
     All of them are in slow start at once and lose together; it takes the slowest of them several timeouts to come
     back. Of ten TCP flows or more.
     """
-    for group in case.groups:
+    for group in case.connections:
         traffic = case.network.traffics[group.first.traffic]
         if group.first.tcp and len(group.flows) >= 10 and traffic.start_s[0] == traffic.start_s[1]:
             trip = max(case.trip_s[flow] for flow in group.flows)

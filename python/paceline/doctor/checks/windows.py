@@ -22,7 +22,7 @@ def window_cap(case: Case) -> Iterator[Problem]:
     that it never loses and nothing is learnt about buffers. The profile `ns2` has ns-2's default of 20 packets. A
     note where the cap lies between the fair window and the top of the sawtooth, 4/3 of it.
     """
-    for group in _tcp_groups(case):
+    for group in case.connections:
         tcp = group.first.tcp
         assert tcp is not None
         capped = [flow for flow in group.flows if tcp.max_window < case.window[flow]]
@@ -64,7 +64,7 @@ def window_below_one(case: Case) -> Iterator[Problem]:
     The fair window, its share of the buffer included, is under one packet: TCP cannot send less than a packet a round
     trip, so at every moment some flows wait in a timeout, and which ones is chance.
     """
-    for group in _tcp_groups(case):
+    for group in case.connections:
         mean = fmean(case.overflow_window[flow] for flow in group.flows)
         if mean < 1:
             yield Problem(
@@ -85,7 +85,7 @@ def timeout_regime(case: Case) -> Iterator[Problem]:
     ns-2, 1000 flows of three packets have 0.57 timeouts a window cut with it and 0.55 without (docs/fidelity.md). In
     this regime the minimum retransmission timeout moves the results as much as buffers and pacing do.
     """
-    for group in _tcp_groups(case):
+    for group in case.connections:
         mean = fmean(case.overflow_window[flow] for flow in group.flows)
         tcp = group.first.tcp
         assert tcp is not None
@@ -114,7 +114,7 @@ def initial_burst(case: Case) -> Iterator[Problem]:
     leaves at C: (1 - C/r) of it must wait. What has no place is lost before the connection knows the path. Host
     pacing does not help: it waits for the first round-trip sample.
     """
-    for group in _tcp_groups(case):
+    for group in case.connections:
         flow = group.flows[0]
         tcp = group.first.tcp
         link = case.fair.limit[flow]
@@ -137,10 +137,6 @@ def initial_burst(case: Case) -> Iterator[Problem]:
                 "each connection loses packets in its first round trip, before it has measured anything",
                 f'initial_window = "{max(1, places)} packets", or a pacer on a link before {core.name}',
             )
-
-
-def _tcp_groups(case: Case) -> Iterator[Group]:
-    return (group for group in case.groups if group.first.tcp is not None)
 
 
 def _path(case: Case, group: Group) -> str:

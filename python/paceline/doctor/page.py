@@ -29,7 +29,7 @@ _HEAD = """\
 paceline doctor scenarios/edge-vs-host.toml
 paceline doctor scenarios/one-flow.toml --set "network.links.bottleneck.buffer=2 packets" --seed 3
 paceline doctor scenarios/one-flow.toml --json | jq -r '.findings[] | .severity + " " + .id'
-paceline doctor scenarios/one-flow.toml --strict
+paceline doctor scenarios/edge-vs-host.toml --strict
 ```
 
 Of a sweep, what differs between settings stands side by side, and a finding says in which of them it holds. The exit

@@ -49,9 +49,9 @@ impl Cost {
 
     pub(super) fn finish(&self) -> CostReport {
         let count = self.delays.len();
-        let seconds = |ns: u64| (count > 0).then(|| ns.min(self.delays.max()) as f64 * 1e-9);
+        let seconds = |ns: u64| (count > 0).then(|| ns.min(self.delays.max()) as f64 / 1e9);
         CostReport {
-            delay_mean_s: (count > 0).then(|| self.sum_ns as f64 / count as f64 * 1e-9),
+            delay_mean_s: (count > 0).then(|| self.sum_ns as f64 / count as f64 / 1e9),
             delay_p50_s: seconds(self.delays.value_at_quantile(0.5)),
             delay_p99_s: seconds(self.delays.value_at_quantile(0.99)),
             delay_max_s: seconds(self.delays.max()),

@@ -50,7 +50,7 @@ impl Series {
     }
 
     pub(super) fn finish(self) -> RateSeries {
-        RateSeries { interval_s: self.width_ns as f64 * 1e-9, bytes: self.bytes }
+        RateSeries { interval_s: self.width_ns as f64 / 1e9, bytes: self.bytes }
     }
 }
 

@@ -86,7 +86,7 @@ impl Stream {
 
     pub(super) fn finish(self) -> StreamReport {
         let any = self.packets > 0;
-        let duration_s = self.last_ns.saturating_sub(self.first_ns) as f64 * 1e-9;
+        let duration_s = self.last_ns.saturating_sub(self.first_ns) as f64 / 1e9;
         let (gaps_ns, bursts, burst_most_bytes) = self.bursts.finish();
         StreamReport {
             packets: self.packets,

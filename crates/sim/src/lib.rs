@@ -19,7 +19,7 @@ mod template;
 pub mod trace;
 
 pub use control::Control;
-pub use engine::Engine;
+pub use engine::{Engine, Method};
 pub use network::Network;
 pub use output::{RunError, RunOutput};
 pub use scenario::Scenario;

@@ -12,7 +12,9 @@ from __future__ import annotations
 import warnings
 
 from paceline import _core
+from paceline.analysis import analyse
 from paceline.build import dumbbell, path
+from paceline.capture_results import Analysis
 from paceline.doctor import doctor
 from paceline.errors import InputError, Interrupted, PacelineError, RunError, StoreError
 from paceline.intervals import Interval
@@ -21,6 +23,7 @@ from paceline.scenario import Point, Scenario
 from paceline.sweep import run, sweep
 
 __all__ = [
+    "Analysis",
     "Engine",
     "FlowStats",
     "InputError",
@@ -34,6 +37,7 @@ __all__ = [
     "RunError",
     "Scenario",
     "StoreError",
+    "analyse",
     "doctor",
     "dumbbell",
     "path",

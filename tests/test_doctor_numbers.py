@@ -66,6 +66,14 @@ def test_qlbp_from_its_load() -> None:
     assert pl.doctor(scenario).settings[0]["pacing"][0]["delay_s"] == pytest.approx(0.010)
 
 
+def test_what_qlbp_holds_and_access_links_space() -> None:
+    """The table's pacer holds ten packets of 1000 B at 10 Mbit/s, 8 ms; 10 Mbit/s before 200 is 20 packet times."""
+    table = pl.doctor(SCENARIOS / "qlbp-table2.toml").settings[0]["pacing"][0]
+    assert table["delay_s"] == pytest.approx(0.008)
+    slow = pl.doctor(SCENARIOS / "very-small-buffers.toml").settings[0]["groups"][0]
+    assert slow["spacing"] == pytest.approx([20, 20])
+
+
 def test_flows_that_a_share_leaves_unpaced() -> None:
     scenario = changed(HEALTHY, {"pacing": {"method": "host", "share": 0.3}})
     groups = pl.doctor(scenario).settings[0]["groups"]

@@ -200,6 +200,15 @@ class Case:
         places = self.places(link, self.network.flows[flow].packet_bytes)
         return math.inf if places is None else places / self.limited_by[link]
 
+    def spacing(self, flow: int) -> float:
+        """How far apart a flow's packets reach its bottleneck, in packet times there: C / the slowest rate before."""
+        link = self.fair.limit[flow]
+        way = self.network.flows[flow].forward
+        if link is None or link not in way:
+            return 0.0
+        before = [self.network.links[one].rate_bps for one in way[: way.index(link)]]
+        return self.network.links[link].rate_bps / min(before) if before else 0.0
+
     @cached_property
     def connections(self) -> list[Group]:
         """TCP flows by their traffic table, paced or not; of each, one stands for all in its settings."""

@@ -7,6 +7,7 @@ pub mod chance;
 pub mod control;
 pub mod engine;
 mod flow;
+mod instrument;
 mod link;
 mod meter;
 pub mod network;
@@ -19,6 +20,7 @@ pub mod trace;
 
 pub use control::Control;
 pub use engine::Engine;
+pub use instrument::{Curve, Point};
 pub use network::Network;
 pub use output::{RunError, RunOutput};
 pub use scenario::Scenario;

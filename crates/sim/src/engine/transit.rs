@@ -4,7 +4,6 @@ use super::Engine;
 use crate::flow::Flow;
 use crate::link::{Fate, Link, Passage};
 use crate::network::{Network, Probe, ProbeKind};
-use crate::output::{SeriesKind, SeriesRow};
 use crate::packet::{Event, Kind, Packet};
 use crate::trace::TraceEvent;
 use paceline_core::Instant;
@@ -31,7 +30,7 @@ impl Engine<'_> {
                 }
                 self.pass(event, passage);
             }
-            Fate::Refused => self.drop(place, &event.packet()),
+            Fate::Refused => self.refuse(place, &event.packet()),
             Fate::Held => self.hold(place, &event.packet()),
             Fate::Displaced(older) => {
                 self.drop(place, &older);
@@ -41,16 +40,28 @@ impl Engine<'_> {
     }
 
     #[cold]
+    fn refuse(&mut self, place: u32, packet: &Packet) {
+        if self.instruments.see_arrivals {
+            self.instruments.arrives(place, u32::from(packet.bytes), self.now);
+        }
+        self.drop(place, packet);
+    }
+
+    #[cold]
     fn drop(&mut self, place: u32, packet: &Packet) {
         if let Some(tracer) = &mut self.tracer {
             tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
         }
+        self.instruments.drops(place, packet.flow, self.now);
         self.flows[packet.flow as usize].on_drop(packet);
     }
 
     fn hold(&mut self, place: u32, packet: &Packet) {
         if let Some(tracer) = &mut self.tracer {
             tracer.now(TraceEvent::Enqueue, place, packet, f64::NAN, self.now);
+        }
+        if self.instruments.see_arrivals {
+            self.instruments.arrives(place, u32::from(packet.bytes), self.now);
         }
         self.pump(place);
     }
@@ -63,7 +74,7 @@ impl Engine<'_> {
         }
         loop {
             if passage.recorded {
-                self.record(event.place, &event.packet(), passage.start);
+                self.record(&event, &passage);
             }
             event.step();
             event.at = passage.arrival;
@@ -109,10 +120,16 @@ impl Engine<'_> {
         self.calendar.push(event);
     }
 
+    /// Somebody looks at a packet on the wire of the event's place.
     #[cold]
-    fn record(&mut self, link: u32, packet: &Packet, start: Instant) {
-        let (flow, bytes, time_ns) = (packet.flow, u64::from(packet.bytes), start.as_nanos());
-        self.series.push(SeriesRow { link, kind: SeriesKind::Departure, time_ns, flow, bytes });
+    fn record(&mut self, event: &Event, passage: &Passage) {
+        let link = event.place;
+        let finish = passage.arrival - self.network.links[link as usize].delay;
+        self.instruments.departs(link, &event.packet(), (passage.start, finish), &mut self.series);
+        // A link that holds packets has said so when this one came.
+        if self.instruments.see_arrivals && !self.links[link as usize].holds() {
+            self.instruments.arrives(link, u32::from(event.bytes), event.at);
+        }
     }
 
     /// Lets go what a link may let go now, and asks it when to come again.
@@ -157,8 +174,9 @@ pub(super) fn links_of(network: &Network) -> Vec<Link> {
     if let Some(core) = metered.get_mut(network.core as usize) {
         *core = true;
     }
-    for probe in &network.probes {
-        metered[probe.link as usize] = true;
+    let watched = network.instruments.iter().filter_map(|instrument| instrument.what.link());
+    for link in network.probes.iter().map(|probe| probe.link).chain(watched) {
+        metered[link as usize] = true;
     }
     let (seed, flows) = (network.seed, network.flows.len());
     let window = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);

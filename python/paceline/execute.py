@@ -50,11 +50,7 @@ class Execution:
         pairs = zip(self.runs, self.columns, strict=True)
         core = core_of(self.points[0]) if self.points else None
         return Results(
-            [
-                Result.from_dict(run, core=core, **_named(columns))
-                for run, columns in pairs
-                if run is not None
-            ]
+            [Result.from_dict(run, core=core, **_named(columns)) for run, columns in pairs if run is not None]
         )
 
 

@@ -325,7 +325,7 @@ def _distributions(compared: Compared, name: str, block: Block, across: str, kin
             Axis(f"{across}, logarithmic" if wide else across, kind, logarithmic=wide, low=low, high=max(high, low)),
             Axis("", "share", low=0.0, high=1.0),
         )
-        block.figures.append(Figure(drawing.markup(), f"{where or 'All flows'}: half are no more than {said}."))
+        block.figures.append(Figure(drawing.markup(), f"{where or 'All flows'}: the median is {said}."))
     return block
 
 
@@ -353,6 +353,8 @@ def _each(said: Iterator[tuple[Series, str]] | Sequence[tuple[Series, str]]) -> 
 
 def _short(kind: str, value: float) -> str:
     """Three digits and the unit."""
+    if kind in ("packets", "flows"):
+        return f"{plain(value, 0)}\u00a0{kind if value != 1 else kind[:-1]}"
     scale = scale_for(kind, [value])
     number = value / scale.divisor
     return scale.with_unit(f"{number:.3g}" if abs(number) < 1000 else plain(number, 0))

@@ -19,8 +19,8 @@ WIDTH, HEIGHT = 350.0, 250.0
 LEFT, RIGHT, BOTTOM = 46.0, 10.0, 46.0
 #: Kinds that have a unit; others are counts of what their title names.
 KNOWN = ("s", "bytes", "bps", "bps²", "share")
-#: More points than this are no finer on a screen.
-MOST_POINTS = 900
+#: More points than this are thinned before they are placed; then what moves less than this many pixels is left out.
+MOST_POINTS, LEAST_MOVE = 4000, 0.4
 _SIZE = 11.5
 
 
@@ -103,7 +103,7 @@ def _draw(
 
     def placed(xs: Numbers, ys: Numbers) -> list[tuple[float, float]]:
         points = [(x_of(float(a)), y_of(float(b))) for a, b in zip(xs, ys, strict=True)]
-        return [p for p in points if box[0] - 0.5 <= p[0] <= box[2] + 0.5]
+        return _sparse([p for p in points if box[0] - 0.5 <= p[0] <= box[2] + 0.5])
 
     def within(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
         return [(px, min(max(py, box[1]), box[3])) for px, py in points]
@@ -111,10 +111,8 @@ def _draw(
     drawing.open(style=f"--c:var(--s{line.slot})")
     if line.half is not None:
         half = np.where(np.isfinite(line.half[there]), line.half[there], 0.0)
-        low, high = (
-            thin(x, np.maximum(y - half, np.min(y) / 1e3 if up.logarithmic else -np.inf), 300),
-            thin(x, y + half, 300),
-        )
+        floor = np.min(y) / 1e3 if up.logarithmic else -np.inf
+        low, high = thin(x, np.maximum(y - half, floor)), thin(x, y + half)
         edges = [within(placed(*edge)) for edge in (high, low)]
         if line.steps:
             edges = [_held(edge) for edge in edges]
@@ -132,6 +130,15 @@ def _draw(
             for at in _spaced(points, box):
                 drawing.path(marker(line.slot, *at), "mark small")
     drawing.close()
+
+
+def _sparse(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Without points that nobody would see beside the one before."""
+    kept = points[:1]
+    for point in points[1:-1]:
+        if max(abs(point[0] - kept[-1][0]), abs(point[1] - kept[-1][1])) >= LEAST_MOVE:
+            kept.append(point)
+    return kept + points[1:][-1:]
 
 
 def _held(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -201,9 +208,12 @@ def _marks(axis: Axis, bounds: tuple[float, float], scale: Scale, about: int) ->
     low, high = bounds
     if axis.logarithmic:
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        digits = (1, 2, 5) if high / low < 500 else (1,)
-        values = [digit * 10.0**power for power in powers for digit in digits]
-        return [(value, _own_unit(axis, value)) for value in values if low * 0.999 <= value <= high * 1.001]
+        for digits in ((1, 2, 5), (1, 3), (1,)):
+            values = [digit * 10.0**power for power in powers for digit in digits]
+            values = [value for value in values if low * 0.999 <= value <= high * 1.001]
+            if len(values) <= about:
+                break
+        return [(value, _own_unit(axis, value)) for value in values]
     values = ticks(low / scale.divisor, high / scale.divisor, about)
     decimals = decimals_of(values)
     inside = [v for v in values if low - 1e-9 * (high - low) <= v * scale.divisor <= high + 1e-9 * (high - low)]
@@ -218,7 +228,7 @@ def _marks_up(
     scale: Scale,
     y_of: Callable[[float], float],
 ) -> None:
-    for value, name in _marks(axis, bounds, scale, 5):
+    for value, name in _marks(axis, bounds, scale, 6 if axis.logarithmic else 5):
         y = y_of(value)
         drawing.line(box[0], y, box[2], y, "base" if value == 0 else "grid")
         drawing.text(box[0] - 6, y + 4, name, "tick", "end")

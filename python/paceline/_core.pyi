@@ -23,6 +23,9 @@ def check(scenario_json: str) -> None:
 def describe(scenario_json: str, seed: int) -> str:
     """The network as drawn for this seed, JSON: for pictures of it. Raises `InputError`."""
 
+def inspect(scenario_json: str, seed: int) -> str:
+    """The network resolved for this seed, every link and flow of it, JSON: to reason about. Raises `InputError`."""
+
 def quantity(kind: str, text: str) -> float:
     """A quantity in bit/s, nanoseconds or bytes, for kind `rate`, `time` or `size`. Raises `InputError`."""
 

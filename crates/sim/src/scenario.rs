@@ -8,6 +8,7 @@ mod deploy;
 mod description;
 pub(crate) mod error;
 mod flows;
+mod inspection;
 pub(crate) mod link;
 mod names;
 mod pacing;
@@ -23,6 +24,7 @@ use serde_json::Value;
 
 pub use self::description::{Description, LinkGroup, NodeGroup};
 pub use self::error::ScenarioError;
+pub use self::inspection::Inspection;
 
 use self::deploy::{Deployment, Ground};
 use self::names::Names;
@@ -147,7 +149,7 @@ impl Scenario {
         let (mut flows, profiles) = flows::flows(&self.traffic, &layout, &names, Draw::Seeded(seed))?;
         let ground = Ground { layout: &layout, names: &names, profiles: &profiles, seed };
         check_routes(&flows, &layout, self.duration)?;
-        let Deployment { hosts, pacers } = deploy::deploy(&self.pacing, &ground, &mut flows)?;
+        let Deployment { hosts, pacers, .. } = deploy::deploy(&self.pacing, &ground, &mut flows)?;
         let buffers = buffers::buffers(&layout, &flows)?;
         let drops = self.losses.iter().map(|loss| loss.place(&names, &flows)).collect::<Result<Vec<_>>>()?;
         let first_pacer = pacers.iter().position(Option::is_some).map(|i| i as u32);

@@ -86,7 +86,7 @@ impl Engine<'_> {
     #[inline(always)]
     fn leave(&mut self, event: &mut Event, passage: Passage) -> u32 {
         if passage.recorded || self.tracer.is_some() {
-            self.record(event, passage);
+            self.record(*event, passage);
         }
         event.step();
         event.at = passage.arrival;
@@ -169,7 +169,7 @@ impl Engine<'_> {
 
     /// What the trace and probes have to say of a departure.
     #[cold]
-    fn record(&mut self, event: &Event, passage: Passage) {
+    fn record(&mut self, event: Event, passage: Passage) {
         let link = event.place;
         if let Some(tracer) = &mut self.tracer {
             tracer.dequeue(link, &event.packet(), passage.start, self.now);
@@ -179,7 +179,7 @@ impl Engine<'_> {
             self.instruments.departs(link, &event.packet(), (passage.start, finish), &mut self.series);
             // A link that holds packets has said so when this one came.
             if !self.links[link as usize].holds() {
-                self.see_arrival(event);
+                self.see_arrival(&event);
             }
         }
     }

@@ -114,7 +114,7 @@ def run(
     """Run the scenario in FILE, all that it sweeps.
 
     Prints a table of means with 95 % intervals over seeds and writes a report, runs.parquet, flows.parquet,
-    series.parquet and the scenario as run. What --out has already is not run again.
+    series.parquet, instruments.parquet and the scenario as run. What --out has already is not run again.
 
     \b
     paceline run scenarios/one-flow.toml

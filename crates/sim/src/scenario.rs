@@ -105,7 +105,7 @@ impl Scenario {
             pacing: file.optional("pacing", Pacing::read_all)?.unwrap_or_default(),
             losses: file.optional("drop", Loss::read_all)?.unwrap_or_default(),
             probes: file
-                .optional("probes", |field| Probes::read(field, duration))?
+                .optional("probes", |field| Probes::read(field, warmup.unwrap_or(Span::ZERO), duration))?
                 .unwrap_or(Probes::Default),
         })
     }
@@ -155,6 +155,8 @@ impl Scenario {
         let first_pacer = pacers.iter().position(Option::is_some).map(|i| i as u32);
         let watched = first_pacer.or_else(|| layout.pacable.first().copied());
         let probes = self.probes.place(&names, layout.core, watched, self.duration)?;
+        let delays: Vec<Span> = layout.links.iter().map(|link| link.delay).collect();
+        let instruments = self.probes.instruments(&names, layout.core, &flows, &delays)?;
 
         let mut reported: Vec<bool> = (0..layout.links.len())
             .map(|i| {
@@ -163,6 +165,7 @@ impl Scenario {
             })
             .collect();
         let named = drops.iter().map(|drop| drop.link).chain(probes.iter().map(|probe| probe.link));
+        let named = named.chain(instruments.iter().filter_map(|instrument| instrument.what.link()));
         named.chain([layout.core]).for_each(|link| reported[link as usize] = true);
 
         let core = layout.core;
@@ -182,6 +185,7 @@ impl Scenario {
             flows,
             drops,
             probes,
+            instruments,
             duration: self.duration,
             warmup: self.warmup,
             seed,

@@ -139,6 +139,17 @@ def test_shares_by_hand() -> None:
     assert shares.limit == [None, 0, 1]
 
 
+def test_transfers_count_by_their_mean_rate() -> None:
+    """80 transfers of 35 packets of 1500 B over 20 s are 1.68 Mbit/s of 20: ten lasting flows share the rest."""
+    short = {"name": "short", "kind": "bulk", "size": "35 packets", "count": 8, "start": "0 s .. 20 s"}
+    scenario = changed(HEALTHY, {"traffic": [HEALTHY["traffic"][0], short]})
+    lasting, transfers = pl.doctor(scenario).settings[0]["groups"]
+    assert lasting["fair_rate_bps"] == pytest.approx([1.832e6] * 2)
+    assert transfers["fair_rate_bps"] == pytest.approx([1.832e6] * 2)  # while one is under way
+    alone = changed(HEALTHY, {"traffic": [short | {"count": 1, "size": "10 MB", "start": "0 s"}]})
+    assert pl.doctor(alone).settings[0]["groups"][0]["fair_rate_bps"] == pytest.approx([2e6] * 2)
+
+
 def test_acknowledgements_can_be_the_bottleneck() -> None:
     """A way back of 100 kbit/s and 40 B for each 1000 B: 2.5 Mbit/s there."""
     shares = max_min([10e6, 100e3], [[(0, 1.0), (1, 0.04)]], [math.inf])

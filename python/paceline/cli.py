@@ -92,7 +92,7 @@ _seeds = click.option("--seeds", metavar="N", help="Seeds for each setting, or e
 _file = click.argument("file", type=str)
 
 
-@paceline.command()
+@paceline.command(short_help="Run a scenario, all that it sweeps.")
 @_file
 @_set
 @_sweep
@@ -164,7 +164,7 @@ def run(
     return FAILED if done.failures else DONE
 
 
-@paceline.command()
+@paceline.command(short_help="Check a scenario and list its runs.")
 @_file
 @_set
 @_sweep
@@ -184,7 +184,7 @@ def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str 
     return DONE
 
 
-@paceline.command()
+@paceline.command(short_help="Say what a scenario really does, and what is odd.")
 @_file
 @_set
 @click.option("--seed", metavar="N", help="Whose draws to look at.  [default: the scenario's first]")

@@ -61,7 +61,7 @@ impl Run {
         let mut summary = serde_json::to_value(&self.output).map_err(input_error)?;
         summary["engine"] = serde_json::json!({
             "kind": "simulation",
-            "method": "reference",
+            "method": self.output.method.name(),
             "wall_s": self.wall_s,
             "cpu_s": self.cpu_s,
             "core_packets": self.output.core_packets,
@@ -148,7 +148,8 @@ impl Run {
         let points = || curves.iter().flat_map(|curve| &curve.points);
         columns.set_item("x", points().map(|point| point.x).collect::<Vec<f64>>().into_pyarray(py))?;
         columns.set_item("y", points().map(|point| point.y).collect::<Vec<f64>>().into_pyarray(py))?;
-        columns.set_item("count", points().map(|point| point.count).collect::<Vec<u64>>().into_pyarray(py))?;
+        columns
+            .set_item("count", points().map(|point| point.count).collect::<Vec<u64>>().into_pyarray(py))?;
         text("x_unit", &|curve| curve.x_unit)?;
         text("y_unit", &|curve| curve.y_unit)?;
         Ok(columns)

@@ -3,6 +3,7 @@
 //! Deterministic to the byte: integer time, one total order of events, one random stream per named entity, no clock.
 
 mod calendar;
+pub mod capture;
 pub mod chance;
 pub mod control;
 pub mod engine;
@@ -19,7 +20,7 @@ mod template;
 pub mod trace;
 
 pub use control::Control;
-pub use engine::Engine;
+pub use engine::{Engine, Method};
 pub use instrument::{Curve, Point};
 pub use network::Network;
 pub use output::{RunError, RunOutput};

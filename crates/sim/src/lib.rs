@@ -8,6 +8,7 @@ pub mod chance;
 pub mod control;
 pub mod engine;
 mod flow;
+mod instrument;
 mod link;
 mod meter;
 pub mod network;
@@ -20,6 +21,7 @@ pub mod trace;
 
 pub use control::Control;
 pub use engine::{Engine, Method};
+pub use instrument::{Curve, Point};
 pub use network::Network;
 pub use output::{RunError, RunOutput};
 pub use scenario::Scenario;

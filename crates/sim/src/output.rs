@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, Method};
 use crate::flow::Source;
+use crate::instrument::Curve;
 use hdrhistogram::Histogram;
 use paceline_core::{Instant, Span};
 use serde::{Serialize, Serializer};
@@ -54,6 +55,9 @@ pub struct RunOutput {
     /// What probes recorded, in the order of time within each.
     #[serde(skip)]
     pub series: Vec<SeriesRow>,
+    /// What instruments found.
+    #[serde(skip)]
+    pub curves: Vec<Curve>,
 }
 
 /// A link over the window.
@@ -135,6 +139,13 @@ pub struct FlowRow {
     pub network_delay_sum_ns: u64,
     /// Completion time of its transfer and that transfer's payload, if it ended in the window: seconds, bytes.
     pub transfer: Option<(f64, u64)>,
+}
+
+impl FlowRow {
+    /// Transfers that ended in the window: completion time, seconds, and payload, bytes.
+    pub fn transfers(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.transfer.iter().copied()
+    }
 }
 
 /// What a probe recorded.
@@ -239,6 +250,7 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
         core_packets,
         method: engine.method(),
         series,
+        curves: std::mem::take(&mut engine.instruments).curves(network, &engine.flows, &rows),
         flow_rows: rows,
     }
 }
@@ -299,7 +311,7 @@ fn flow_statistics(rows: &[&FlowRow], delays: &[&Delays]) -> FlowStatistics {
         let tcp = rows.iter().filter(|row| row.is_tcp);
         tcp.clone().next().map(|_| tcp.map(|row| count(row)).sum())
     };
-    let transfers: Vec<(f64, u64)> = rows.iter().filter_map(|row| row.transfer).collect();
+    let transfers: Vec<(f64, u64)> = rows.iter().flat_map(|row| row.transfers()).collect();
     let mut times: Vec<f64> = transfers.iter().map(|(time, _)| *time).collect();
     times.sort_by(f64::total_cmp);
     let rates: Vec<f64> = transfers

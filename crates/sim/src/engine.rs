@@ -273,9 +273,8 @@ impl<'a> Engine<'a> {
         self.sample_before(time);
         self.instruments.sample_before(time, &self.flows);
         let next = self.samples.iter().filter(|sample| sample.next < sample.to).map(|sample| sample.next);
-        let next = next.chain(self.instruments.next_sample());
-        self.next_look =
-            if self.tracer.is_some() { Instant::ZERO } else { next.min().unwrap_or(Instant::MAX) };
+        let next = next.chain([self.instruments.next_sample]).min().unwrap_or(Instant::MAX);
+        self.next_look = if self.tracer.is_some() { Instant::ZERO } else { next };
         if let Some(tracer) = &mut self.tracer {
             tracer.advance(time);
         }

@@ -100,6 +100,8 @@ pub(crate) struct Instruments {
     windows: Vec<Vec<Window>>,
     delays: Vec<DelayDistribution>,
     samplers: Vec<Sampler>,
+    /// After this time flows are to be read.
+    pub(crate) next_sample: Instant,
     transfers: Vec<Classes>,
 }
 
@@ -149,6 +151,7 @@ impl Instruments {
         for instrument in &network.instruments {
             all.add(instrument, network, links, flows);
         }
+        all.next_sample = all.first_sample();
         all
     }
 
@@ -298,18 +301,18 @@ impl Instruments {
         self.delays.iter_mut().for_each(|delays| delays.add(flow, delay, now));
     }
 
-    /// When flows are next to be read.
-    pub(crate) fn next_sample(&self) -> Option<Instant> {
-        self.samplers.iter().filter_map(|sampler| sampler.next).min()
-    }
-
-    /// Reads flows at the times that fall before `time` (the state between events does not change).
+    /// Reads flows at the regular times that fall before `time` (the state between events does not change).
     pub(crate) fn sample_before(&mut self, time: Instant, flows: &[Flow]) {
         for sampler in &mut self.samplers {
             while let Some(at) = sampler.next.filter(|next| *next < time) {
                 sampler.sample(at, flows);
             }
         }
+        self.next_sample = self.first_sample();
+    }
+
+    fn first_sample(&self) -> Instant {
+        self.samplers.iter().filter_map(|sampler| sampler.next).min().unwrap_or(Instant::MAX)
     }
 
     /// What they found, once the run has ended.

@@ -161,6 +161,10 @@ proptest! {
             prop_assert!(link.utilisation <= 1.0 + 1e-9, "{}: {:?}\n{}", name, link, &text);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(std::env::var("PACELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(50)))]
 
     #[test]
     fn instruments_change_nothing_and_see_what_the_trace_sees(text in scenario(), seed in 0..1000_u64) {
@@ -174,6 +178,10 @@ proptest! {
         let mut rows: Vec<TraceRow> = Vec::new();
         let traced = Engine::run(&watched, &Control::default(), Some(&mut rows)).unwrap();
         prop_assert_eq!(format!("{:?}", &output.curves), format!("{:?}", &traced.curves), "{}", &text);
+        let windowed = Engine::run_by(&watched, Method::Windowed, &Control::default(), None).unwrap();
+        prop_assert_eq!(json(&windowed), json(&traced), "{}", &text);
+        prop_assert_eq!(format!("{:?}", &windowed.curves), format!("{:?}", &traced.curves), "{}", &text);
+        prop_assert_eq!(format!("{:?}", &windowed.series), format!("{:?}", &traced.series), "{}", &text);
         for (place, (name, link)) in output.links.iter().enumerate() {
             let curve = |instrument: &str| {
                 output.curves.iter().find(|curve| curve.instrument == instrument && curve.link == *name)

@@ -223,7 +223,9 @@ impl Engine<'_> {
             let (hosts_until, stages, mut is_idle) = (windows.hosts_until, windows.stages.len(), true);
             while let Some(event) = self.calendar.pop_before(hosts_until) {
                 is_idle = false;
-                self.instruments.sample_before(event.at, &self.flows);
+                if event.at > self.instruments.next_sample {
+                    self.instruments.sample_before(event.at, &self.flows);
+                }
                 self.now = event.at;
                 self.handle(event);
             }

@@ -3,7 +3,8 @@
 //! *Idea.* `forward` is one more than the highest packet that the receiver reports. In flight are the packets sent beyond it
 //! and those sent again: `next - forward + retransmitted`. A hole of three packets' width below `forward` starts
 //! recovery, without waiting for three duplicates; then holes are filled in order, then new data sent, while that is
-//! below the window. The window is halved at once and grows on each acknowledgement, in recovery too.
+//! below the window. As ns-2 has it, the window is cut to one packet and grows on each acknowledgement of the recovery,
+//! by slow start up to the half of what it was: by the time that half a window has left the network, it is back there.
 //! *Parameters.* None of its own; limited transmit does not apply. Every acknowledgement in recovery is timed by its echo.
 //! *Where it breaks.* Reordering beyond three packets is taken for a loss. A packet sent again and lost again is noticed
 //! (something sent after it has arrived), but stops everything until the timeout.
@@ -53,7 +54,7 @@ pub(super) fn on_ack(
 fn enter_recovery(sender: &mut Sender, now: Instant, out: &mut impl Output) {
     sender.recover = sender.next + 1; // the packet that is sent next must be acknowledged too
     sender.last_cut = LastCut::DuplicateAcks;
-    sender.cut_to_half();
+    sender.cut_to_one();
     sender.restart_timer_and_stop_timing(now);
     sender.selective.recovering = true;
     mark_retransmitted(sender, sender.una);

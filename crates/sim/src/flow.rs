@@ -193,7 +193,7 @@ impl Flow {
         let Source::Tcp(tcp) = &mut self.source else { return };
         if packet.is_ack {
             if tcp.needs_feedback {
-                tcp.feedback.take(packet.sent);
+                tcp.feedback.release(packet.sent);
             }
         } else if packet.seq >= tcp.receiver.next() {
             tcp.late.note(packet.seq, packet.sent);

@@ -40,12 +40,15 @@ impl Engine<'_> {
                         self.delays[paced].record(delay);
                     }
                 }
+                let mut echo = self.now; // which nobody asks for
                 if !tcp.receiver.is_plain() {
-                    self.reply(&packet);
-                    return;
+                    match tcp.receiver.echo(packet.seq, packet.sent) {
+                        Some(sent) => echo = sent,
+                        None => return self.reply(&packet),
+                    }
                 }
                 let (seq, bytes) = (tcp.receiver.next(), tcp.ack_bytes);
-                self.acknowledge(packet.flow, seq, bytes, self.now);
+                self.acknowledge(packet.flow, seq, bytes, echo);
             }
             Source::OpenLoop(source) => {
                 source.received += 1;
@@ -124,8 +127,9 @@ impl Engine<'_> {
         }
         let Source::Tcp(tcp) = &mut flow.source else { return };
         if tcp.needs_feedback {
-            let feedback = tcp.feedback.take(ack.sent);
-            tcp.sender.on_ack_with(ack.seq, &feedback, self.now, &mut self.segments);
+            let (echo, blocks) = tcp.feedback.read(ack.sent);
+            tcp.sender.on_ack_with(ack.seq, echo, blocks, self.now, &mut self.segments);
+            tcp.feedback.release(ack.sent);
         } else {
             tcp.sender.on_ack(ack.seq, self.now, &mut self.segments);
         }

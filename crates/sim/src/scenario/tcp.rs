@@ -13,7 +13,7 @@ pub(crate) const MOST_PACKET: u32 = 65_535;
 /// More packets than any window or transfer holds.
 const MOST_WINDOW: u64 = 1_000_000_000;
 
-const KEYS: [&str; 31] = [
+const KEYS: [&str; 33] = [
     "variant",
     "profile",
     "payload",
@@ -41,9 +41,11 @@ const KEYS: [&str; 31] = [
     "halving",
     "fractional_halving",
     "careful",
+    "less_careful",
     "first_packet_fix",
     "impatient",
     "partial_deflation",
+    "full_ack_deflation",
     "partial_ack",
 ];
 
@@ -91,9 +93,11 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.halving, table.optional("halving", |field| field.choice(&Halving::ALL))?);
     set(&mut tcp.fractional_halving, table.optional("fractional_halving", Field::flag)?);
     set(&mut tcp.careful, table.optional("careful", Field::flag)?);
+    set(&mut tcp.less_careful, table.optional("less_careful", Field::flag)?);
     set(&mut tcp.first_packet_fix, table.optional("first_packet_fix", Field::flag)?);
     set(&mut tcp.impatient, table.optional("impatient", Field::flag)?);
     set(&mut tcp.partial_deflation, table.optional("partial_deflation", Field::flag)?);
+    set(&mut tcp.full_ack_deflation, table.optional("full_ack_deflation", Field::flag)?);
     set(&mut tcp.partial_ack, table.optional("partial_ack", Field::flag)?);
     let syn = |field: &Field<'_>| field.packet_bytes(1, MOST_PACKET);
     set(

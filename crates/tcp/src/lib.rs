@@ -4,13 +4,15 @@
 
 mod cc;
 pub mod config;
+mod feedback;
 mod pacing;
 mod receiver;
 mod recovery;
 mod rtt;
 mod sender;
 
-pub use receiver::Receiver;
+pub use feedback::{Block, Feedback, MOST_BLOCKS};
+pub use receiver::{Receiver, Reply};
 pub use sender::{Counters, Output, Segment, Sender};
 
 pub use config::{Config, Halving, HostPacing, PacingRule, Profile, Variant};

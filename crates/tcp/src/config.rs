@@ -2,6 +2,7 @@
 //!
 //! A [`Profile`] bundles the constants of one world; every one of them can be set on its own after that.
 
+use crate::cc::Constants;
 use paceline_core::Span;
 
 /// Loss recovery and window growth, by the names the field uses.
@@ -11,11 +12,20 @@ pub enum Variant {
     Reno,
     /// Recovery stays on until all that was outstanding is acknowledged (RFC 6582; ns-2's Agent/TCP/Newreno).
     NewReno,
+    /// Binary increase (Linux's tcp_bic).
+    Bic,
+    /// A cubic function of the time since the last loss (RFC 9438; Linux's tcp_cubic).
+    Cubic,
 }
 
 impl Variant {
     /// Every variant by its name in a scenario: the one list.
-    pub const ALL: [(&'static str, Variant); 2] = [("reno", Variant::Reno), ("newreno", Variant::NewReno)];
+    pub const ALL: [(&'static str, Variant); 4] = [
+        ("reno", Variant::Reno),
+        ("newreno", Variant::NewReno),
+        ("bic", Variant::Bic),
+        ("cubic", Variant::Cubic),
+    ];
 }
 
 /// A bundle of constants.
@@ -84,6 +94,30 @@ impl Halving {
         [("window", Halving::Window), ("in-flight", Halving::InFlight)];
 }
 
+/// What becomes of the window while nothing is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// It stays.
+    Keep,
+    /// One packet, once the retransmission timer has run out with nothing outstanding (ns-2 `slow_start_restart_`).
+    One,
+    /// The initial window at most, once nothing was sent for longer than the timeout (RFC 5681 section 4.1).
+    Initial,
+    /// Halved for each timeout without sending, down to the initial window; ssthresh is at least three quarters of what
+    /// it was (RFC 2861; Linux `tcp_slow_start_after_idle`).
+    Decay,
+}
+
+impl IdleRestart {
+    /// Every rule by its name in a scenario: the one list.
+    pub const ALL: [(&'static str, IdleRestart); 4] = [
+        ("keep", IdleRestart::Keep),
+        ("one", IdleRestart::One),
+        ("initial", IdleRestart::Initial),
+        ("decay", IdleRestart::Decay),
+    ];
+}
+
 /// One connection's settings. Sizes in bytes, windows in packets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -125,6 +159,12 @@ pub struct Config {
     pub partial_deflation: bool,
     /// Host pacing; `None` sends as the window allows.
     pub pacing: Option<HostPacing>,
+    /// CUBIC's constants.
+    pub constants: Constants,
+    /// CUBIC: slow start ends where the queue begins.
+    pub hystart: bool,
+    /// What becomes of the window while the application has nothing to send.
+    pub idle_restart: IdleRestart,
 }
 
 impl Config {
@@ -150,6 +190,9 @@ impl Config {
             impatient: true,
             partial_deflation: true,
             pacing: None,
+            constants: Constants::Linux2007, // what ns-2.35's TCP-Linux has
+            hystart: false,
+            idle_restart: IdleRestart::One,
         };
         match profile {
             Profile::Ns2 => ns2,
@@ -161,6 +204,8 @@ impl Config {
                 tick: Span::ZERO,
                 min_rto: Span::from_millis(1_000),     // RFC 6298 (2.4)
                 initial_rto: Span::from_millis(1_000), // RFC 6298 (2.1)
+                constants: Constants::Rfc9438,
+                idle_restart: IdleRestart::Initial, // RFC 5681 (4.1)
                 ..ns2
             },
         }

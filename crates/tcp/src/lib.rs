@@ -10,7 +10,8 @@ mod recovery;
 mod rtt;
 mod sender;
 
+pub use cc::Constants;
 pub use receiver::Receiver;
 pub use sender::{Counters, Output, Segment, Sender};
 
-pub use config::{Config, Halving, HostPacing, PacingRule, Profile, Variant};
+pub use config::{Config, Halving, HostPacing, IdleRestart, PacingRule, Profile, Variant};

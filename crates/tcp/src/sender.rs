@@ -8,8 +8,8 @@
 //!
 //! *References.* RFC 9293, 5681, 6298; ns-2.35 tcp/tcp.cc.
 
-use crate::cc::reno;
-use crate::config::{Config, Halving};
+use crate::cc::{self, Acked, Control, reno};
+use crate::config::{Config, Halving, IdleRestart};
 use crate::pacing::{Pacing, Permit, Window};
 use crate::recovery::{self, DUPLICATE_THRESHOLD, LastCut};
 use crate::rtt::Rtt;
@@ -62,6 +62,7 @@ pub struct Sender {
     initial_window: u32,
     pub(crate) cwnd: f64,
     ssthresh: u32,
+    control: Control,
     /// What duplicate acknowledgements add to the window during fast recovery.
     pub(crate) inflation: u32,
     /// Duplicate acknowledgements in a row.
@@ -73,6 +74,9 @@ pub struct Sender {
     pub(crate) partial_seen: bool,
     pub(crate) rtt: Rtt,
     retransmission_at: Option<Instant>,
+    last_sent: Instant,
+    /// When all that the application had given was acknowledged.
+    idle_since: Instant,
     pacing: Option<Box<Pacing>>,
     counters: Counters,
 }
@@ -94,6 +98,7 @@ impl Sender {
             initial_window: config.initial_window,
             cwnd,
             ssthresh,
+            control: Control::new(&config),
             inflation: 0,
             duplicates: 0,
             recover: 1,
@@ -101,6 +106,8 @@ impl Sender {
             partial_seen: false,
             rtt: Rtt::new(&config, clock_phase),
             retransmission_at: None,
+            last_sent: Instant::ZERO,
+            idle_since: Instant::ZERO,
             pacing: config.pacing.map(|settings| Box::new(Pacing::new(settings, jitter_seed))),
             counters: Counters::default(),
             config,
@@ -109,6 +116,9 @@ impl Sender {
 
     /// The application has data from now on.
     pub fn start(&mut self, now: Instant, out: &mut impl Output) {
+        if self.una == self.end && self.end > 0 {
+            self.restart_after_idle(now);
+        }
         self.send_what_the_window_allows(u32::MAX, now, out);
     }
 
@@ -138,15 +148,16 @@ impl Sender {
         self.duplicates = 0;
         self.recover = self.end;
         self.cwnd = self.cwnd.max(1.0);
-        self.counters.window_cuts += 1;
         if self.una == 0 {
             self.initial_window = 1;
         }
         if self.una == self.end {
-            self.cwnd = 1.0; // nothing outstanding: an idle restart, not a loss
+            self.shrink_idle_window(now); // nothing outstanding: no loss
         } else {
             self.counters.timeouts += 1;
-            self.ssthresh = (self.half_window() as u32).max(2);
+            self.counters.window_cuts += 1;
+            self.ssthresh = (self.window_after_loss() as u32).max(2);
+            self.control.on_timeout();
             self.cwnd = 1.0;
             self.rtt.back_off(&self.config);
         }
@@ -219,21 +230,78 @@ impl Sender {
     pub(crate) fn on_new_ack(&mut self, next: u32, now: Instant) {
         self.duplicates = 0;
         let first = self.una == 0;
+        let (packets, in_flight) = (next - self.una, self.next.saturating_sub(self.una));
         self.una = next;
         self.next = self.next.max(next);
-        if let Some(sample) = self.rtt.on_ack(&self.config, next, now)
+        let sample = self.rtt.on_ack(&self.config, next, now);
+        if let Some(sample) = sample
             && let Some(pacing) = &mut self.pacing
         {
             pacing.on_sample(sample, self.cwnd);
         }
-        self.cwnd = reno::increase(self.cwnd, self.ssthresh);
+        match self.control {
+            Control::Reno => self.cwnd = reno::increase(self.cwnd, self.ssthresh),
+            _ => self.grow(packets, in_flight, sample, now),
+        }
         self.restart_timer(now);
         if first && next == 1 {
             self.cwnd = f64::from(self.initial_window); // the handshake is over
         }
         if self.is_finished() {
             self.retransmission_at = None;
+            self.idle_since = now;
         }
+    }
+
+    /// The window grows by its control, if it was used up: not where the application had too little to send (RFC 9438
+    /// section 5.8; Linux `tcp_is_cwnd_limited`), nor beyond the receiver's window.
+    fn grow(&mut self, packets: u32, in_flight: u32, sample: Option<Span>, now: Instant) {
+        let slow_start = self.cwnd < f64::from(self.ssthresh);
+        let used = if slow_start { in_flight.saturating_mul(2) } else { in_flight };
+        if self.next == self.limit && used < self.cwnd as u32 {
+            return;
+        }
+        let srtt = self.rtt.smoothed();
+        let acked = Acked { now, next: self.una, packets, end: self.end, srtt, sample };
+        let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
+        self.control.increase(&mut window, acked);
+        self.cwnd = window.cwnd.min(f64::from(self.config.max_window).max(self.cwnd));
+        self.ssthresh = window.ssthresh;
+    }
+
+    /// The application goes on after nothing was outstanding.
+    #[cold]
+    fn restart_after_idle(&mut self, now: Instant) {
+        self.control.on_idle(now.since(self.last_sent));
+        self.shrink_idle_window(now);
+    }
+
+    /// Nothing is outstanding: the window that is left of the last one, which the path may no longer bear.
+    #[cold]
+    fn shrink_idle_window(&mut self, now: Instant) {
+        let timeout = self.rtt.timeout(&self.config);
+        let unsent = now.since(self.last_sent);
+        let initial = f64::from(self.initial_window);
+        let before = self.cwnd;
+        match self.config.idle_restart {
+            IdleRestart::One if now.since(self.idle_since) >= timeout => {
+                self.cwnd = 1.0;
+                self.last_cut = LastCut::Timeout;
+                self.recover = self.end;
+                self.rtt.stop_timing();
+            }
+            IdleRestart::Initial if unsent > timeout => self.cwnd = before.min(initial),
+            IdleRestart::Decay if unsent > timeout => {
+                self.ssthresh = self.ssthresh.max((before * 0.75) as u32);
+                let mut idle = unsent.as_nanos().saturating_sub(timeout.as_nanos());
+                while idle > 0 && self.cwnd > initial {
+                    self.cwnd = (self.cwnd / 2.0).max(initial);
+                    idle = idle.saturating_sub(timeout.as_nanos());
+                }
+            }
+            _ => {}
+        }
+        self.counters.window_cuts += u64::from(self.cwnd < before);
     }
 
     /// Everything outstanding at the last loss has been acknowledged (or nothing but the SYN ever was).
@@ -242,16 +310,16 @@ impl Sender {
         self.una > self.recover || self.una == 1
     }
 
-    /// Three duplicates: ssthresh and window to half of the window.
+    /// Three duplicates: ssthresh and window to what the control leaves of the window; Reno leaves half.
     pub(crate) fn cut_to_half(&mut self) {
         self.counters.window_cuts += 1;
-        let half = self.half_window();
-        self.ssthresh = (half as u32).max(2);
-        self.cwnd = half;
+        let left = self.window_after_loss();
+        self.ssthresh = (left as u32).max(2);
+        self.cwnd = left;
     }
 
-    /// Half of what counts as the window: see [`Halving`].
-    fn half_window(&self) -> f64 {
+    /// What is left of that which counts as the window: see [`Halving`].
+    fn window_after_loss(&mut self) -> f64 {
         let halves_in_flight = self.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
         let window = match self.config.halving {
             Halving::Window if !halves_in_flight => {
@@ -259,7 +327,7 @@ impl Sender {
             }
             Halving::Window | Halving::InFlight => f64::from(self.next - self.una + 1),
         };
-        reno::half(window, self.config.fractional_halving)
+        self.control.cut(window, self.config.fractional_halving)
     }
 
     /// The first and the second duplicate let one new packet out each (RFC 3042; ns-2 `send_one`).
@@ -334,7 +402,9 @@ impl Sender {
         } else {
             self.end = seq + 1;
             self.rtt.on_first_transmission(seq, now);
+            self.control.on_first_transmission(seq, now);
         }
+        self.last_sent = now;
         if let Some(pacing) = &mut self.pacing {
             pacing.on_sent(now);
         }

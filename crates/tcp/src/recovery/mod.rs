@@ -28,7 +28,7 @@ pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
 pub(crate) fn on_ack(sender: &mut Sender, next: u32, now: Instant, out: &mut impl Output) {
     match sender.config.variant {
         Variant::Reno => reno::on_ack(sender, next, now, out),
-        Variant::NewReno => newreno::on_ack(sender, next, now, out),
+        Variant::NewReno | Variant::Bic | Variant::Cubic => newreno::on_ack(sender, next, now, out),
     }
 }
 

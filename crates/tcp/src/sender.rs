@@ -228,9 +228,11 @@ impl Sender {
     /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
     #[inline]
     pub(crate) fn on_new_ack(&mut self, next: u32, now: Instant) {
+        // What ends a recovery acknowledges mostly what left the network while that lasted.
+        let packets = if self.duplicates < DUPLICATE_THRESHOLD { next - self.una } else { 1 };
         self.duplicates = 0;
         let first = self.una == 0;
-        let (packets, in_flight) = (next - self.una, self.next.saturating_sub(self.una));
+        let in_flight = self.next.saturating_sub(self.una);
         self.una = next;
         self.next = self.next.max(next);
         let sample = self.rtt.on_ack(&self.config, next, now);

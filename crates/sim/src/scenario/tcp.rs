@@ -1,6 +1,7 @@
 //! `tcp = { … }`: the settings of a TCP connection, a profile's and what is changed of them.
 
-use paceline_tcp::config::{Config, Halving, Profile, Variant};
+use paceline_tcp::Constants;
+use paceline_tcp::config::{Config, Halving, IdleRestart, Profile, Variant};
 
 use super::error::ScenarioError;
 use super::reader::Field;
@@ -12,7 +13,7 @@ pub(crate) const MOST_PACKET: u32 = 65_535;
 /// More packets than any window or transfer holds.
 const MOST_WINDOW: u64 = 1_000_000_000;
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 22] = [
     "variant",
     "profile",
     "payload",
@@ -32,6 +33,9 @@ const KEYS: [&str; 19] = [
     "impatient",
     "partial_deflation",
     "syn",
+    "constants",
+    "hystart",
+    "idle_restart",
 ];
 
 /// A profile's settings, and what the table changes of them.
@@ -58,6 +62,9 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.fractional_halving, table.optional("fractional_halving", Field::flag)?);
     set(&mut tcp.impatient, table.optional("impatient", Field::flag)?);
     set(&mut tcp.partial_deflation, table.optional("partial_deflation", Field::flag)?);
+    set(&mut tcp.constants, table.optional("constants", |field| field.choice(&Constants::ALL))?);
+    set(&mut tcp.hystart, table.optional("hystart", Field::flag)?);
+    set(&mut tcp.idle_restart, table.optional("idle_restart", |field| field.choice(&IdleRestart::ALL))?);
     set(
         &mut tcp.syn,
         table.optional("syn", |field| match field.value().as_bool() {

@@ -169,20 +169,22 @@ impl Cubic {
         let from_origin = acked.now.since(curve.start).as_seconds() - curve.k;
         let at = |time: f64| curve.origin + values.c * (time * time * time);
 
-        let mut a_round_trip = (at(from_origin + rtt) - cwnd).clamp(0.0, values.most_growth * cwnd);
-        if from_origin + rtt >= 0.0 {
-            a_round_trip = a_round_trip.min(values.most_beyond * rtt);
+        let reno_is_ahead = at(from_origin) < curve.w_est; // the Reno-friendly region
+        let mut by_the_curve = 0.0;
+        if !reno_is_ahead {
+            by_the_curve = (at(from_origin + rtt) - cwnd).clamp(0.0, values.most_growth * cwnd);
+            if from_origin + rtt >= 0.0 {
+                by_the_curve = by_the_curve.min(values.most_beyond * rtt);
+            }
         }
-        if w_max == 0.0 {
-            a_round_trip = match values.unknown {
-                Unknown::ByTheCurve => a_round_trip,
-                Unknown::AtLeast(part) => a_round_trip.max(part * cwnd),
-                Unknown::Exactly(part) => part * cwnd,
-            };
-        }
+        let a_round_trip = match values.unknown {
+            Unknown::AtLeast(part) if w_max == 0.0 => by_the_curve.max(part * cwnd),
+            Unknown::Exactly(part) if w_max == 0.0 => part * cwnd,
+            _ => by_the_curve,
+        };
         window.cwnd = cwnd + a_round_trip * share;
-        if at(from_origin) < curve.w_est {
-            window.cwnd = cwnd.max(curve.w_est); // the Reno-friendly region
+        if reno_is_ahead {
+            window.cwnd = window.cwnd.max(curve.w_est);
         }
     }
 

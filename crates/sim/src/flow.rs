@@ -1,6 +1,7 @@
 //! A flow at work: its sender and receiver, or its open-loop source, and what is counted of it.
 
 use crate::chance::Stream;
+use crate::feedback::FeedbackUnderWay;
 use crate::network::{FlowKind, FlowSpec, HostId};
 use crate::packet::{Event, Packet};
 use paceline_core::{Instant, Span, Wire};
@@ -39,11 +40,15 @@ pub(crate) struct Tcp {
     pub(crate) receiver: Receiver,
     pub(crate) late: Late,
     pub(crate) ack_bytes: u16,
+    /// Its sender must know more of an acknowledgement than the number.
+    pub(crate) needs_feedback: bool,
+    pub(crate) feedback: FeedbackUnderWay,
     /// Packets without payload at the start: 1 with a SYN.
     pub(crate) syn: u32,
     /// When the timer events that count fire; others are stale.
     pub(crate) retransmission_event: Instant,
     pub(crate) pacing_event: Instant,
+    pub(crate) delayed_ack_event: Instant,
     /// bit/s that the window stands for, as last added to the host's port.
     pub(crate) port_rate: u64,
     /// First data byte sent; acknowledgement of the last.
@@ -106,11 +111,14 @@ impl Flow {
                 Source::Tcp(Box::new(Tcp {
                     ack_bytes: u16::try_from(config.ack).unwrap_or(u16::MAX),
                     syn: u32::from(config.syn.is_some()),
+                    needs_feedback: config.needs_feedback(),
+                    feedback: FeedbackUnderWay::default(),
+                    receiver: Receiver::with(&config),
                     sender: Sender::new(config, *packets, phase, jitter_seed),
-                    receiver: Receiver::new(),
                     late: Late::default(),
                     retransmission_event: Instant::MAX,
                     pacing_event: Instant::MAX,
+                    delayed_ack_event: Instant::MAX,
                     port_rate: 0,
                     first_data: None,
                     finished: None,
@@ -155,12 +163,13 @@ impl Flow {
         if !self.may_run_ahead[end] || self.waiting[end] != 0 {
             return false;
         }
+        let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
         match &self.source {
             Source::Tcp(tcp) if event.is_ack() => {
-                let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
                 not_before(tcp.sender.retransmission_at()) && not_before(tcp.sender.pacing_at())
             }
-            Source::Tcp(_) | Source::OpenLoop(_) => true,
+            Source::Tcp(tcp) => not_before(tcp.receiver.due()),
+            Source::OpenLoop(_) => true,
         }
     }
 
@@ -181,10 +190,12 @@ impl Flow {
 
     /// A link dropped a packet of this flow.
     pub(crate) fn on_drop(&mut self, packet: &Packet) {
-        if let Source::Tcp(tcp) = &mut self.source
-            && !packet.is_ack
-            && packet.seq >= tcp.receiver.next()
-        {
+        let Source::Tcp(tcp) = &mut self.source else { return };
+        if packet.is_ack {
+            if tcp.needs_feedback {
+                tcp.feedback.take(packet.sent);
+            }
+        } else if packet.seq >= tcp.receiver.next() {
             tcp.late.note(packet.seq, packet.sent);
         }
     }

@@ -6,6 +6,7 @@ mod calendar;
 pub mod chance;
 pub mod control;
 pub mod engine;
+mod feedback;
 mod flow;
 mod link;
 mod meter;

@@ -10,8 +10,9 @@
 
 use crate::cc::{self, Acked, Control, reno};
 use crate::config::{Config, Halving, IdleRestart};
+use crate::feedback::Feedback;
 use crate::pacing::{Pacing, Permit, Window};
-use crate::recovery::{self, DUPLICATE_THRESHOLD, LastCut};
+use crate::recovery::{self, LastCut, Selective};
 use crate::rtt::Rtt;
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
@@ -57,9 +58,9 @@ pub struct Sender {
     /// One more than the highest packet ever sent.
     pub(crate) end: u32,
     /// One more than the last packet that the application has given, the SYN included.
-    limit: u32,
+    pub(crate) limit: u32,
     /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
-    initial_window: u32,
+    pub(crate) initial_window: u32,
     pub(crate) cwnd: f64,
     ssthresh: u32,
     control: Control,
@@ -67,11 +68,15 @@ pub struct Sender {
     pub(crate) inflation: u32,
     /// Duplicate acknowledgements in a row.
     pub(crate) duplicates: u32,
+    /// `end` when the first of these came: limited transmit has added what is beyond.
+    pub(crate) end_before_duplicates: u32,
     /// `end` at the last loss: recovery is over beyond it.
     pub(crate) recover: u32,
     pub(crate) last_cut: LastCut,
     /// NewReno: a partial acknowledgement has come in this recovery.
     pub(crate) partial_seen: bool,
+    /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK.
+    pub(crate) selective: Box<Selective>,
     pub(crate) rtt: Rtt,
     retransmission_at: Option<Instant>,
     last_sent: Instant,
@@ -101,9 +106,11 @@ impl Sender {
             control: Control::new(&config),
             inflation: 0,
             duplicates: 0,
+            end_before_duplicates: 0,
             recover: 1,
             last_cut: LastCut::None,
             partial_seen: false,
+            selective: Box::default(),
             rtt: Rtt::new(&config, clock_phase),
             retransmission_at: None,
             last_sent: Instant::ZERO,
@@ -122,11 +129,19 @@ impl Sender {
         self.send_what_the_window_allows(u32::MAX, now, out);
     }
 
-    /// An acknowledgement of all before `next` arrives.
+    /// An acknowledgement of all before `next` arrives; enough where [`Config::needs_feedback`] says no.
     #[inline]
     pub fn on_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) {
         if next <= self.end {
-            recovery::on_ack(self, next, now, out);
+            recovery::on_ack(self, next, &Feedback::new(now), now, out);
+        }
+    }
+
+    /// An acknowledgement of all before `next` arrives, with what else it says.
+    #[inline]
+    pub fn on_ack_with(&mut self, next: u32, feedback: &Feedback, now: Instant, out: &mut impl Output) {
+        if next <= self.end {
+            recovery::on_ack(self, next, feedback, now, out);
         }
     }
 
@@ -144,21 +159,17 @@ impl Sender {
 
     /// The retransmission timer has run out: back to one packet (RFC 5681, equation 4; ns-2 tcp.cc `timeout`).
     pub fn on_retransmission_timer(&mut self, now: Instant, out: &mut impl Output) {
-        self.inflation = 0;
-        self.duplicates = 0;
-        self.recover = self.end;
+        recovery::on_timeout(self);
         self.cwnd = self.cwnd.max(1.0);
-        if self.una == 0 {
+        if self.una == 0 && self.config.first_packet_fix {
             self.initial_window = 1;
         }
         if self.una == self.end {
             self.shrink_idle_window(now); // nothing outstanding: no loss
         } else {
             self.counters.timeouts += 1;
-            self.counters.window_cuts += 1;
-            self.ssthresh = (self.window_after_loss() as u32).max(2);
+            self.cut_to_one();
             self.control.on_timeout();
-            self.cwnd = 1.0;
             self.rtt.back_off(&self.config);
         }
         self.last_cut = LastCut::Timeout;
@@ -227,37 +238,57 @@ impl Sender {
 
     /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
     #[inline]
-    pub(crate) fn on_new_ack(&mut self, next: u32, now: Instant) {
-        // What ends a recovery acknowledges mostly what left the network while that lasted.
-        let packets = if self.duplicates < DUPLICATE_THRESHOLD { next - self.una } else { 1 };
-        self.duplicates = 0;
+    pub(crate) fn on_new_ack(&mut self, next: u32, feedback: &Feedback, now: Instant) {
         let first = self.una == 0;
-        let in_flight = self.next.saturating_sub(self.una);
+        let (packets, in_flight) = (next - self.una, self.next.saturating_sub(self.una));
+        let sample = self.advance(next, feedback, now);
+        match self.control {
+            Control::Reno => self.grow(),
+            _ => self.grow_by_control(packets, in_flight, sample, now),
+        }
+        if first && next == 1 {
+            self.cwnd = f64::from(self.initial_window); // the handshake is over
+        }
+    }
+
+    /// New data are acknowledged: time, restart the timer (ns-2 `newack`). Returns the round trip, if one was measured.
+    #[inline]
+    pub(crate) fn advance(&mut self, next: u32, feedback: &Feedback, now: Instant) -> Option<Span> {
+        self.duplicates = 0;
         self.una = next;
         self.next = self.next.max(next);
-        let sample = self.rtt.on_ack(&self.config, next, now);
+        let sample = if self.config.timestamps {
+            Some(self.rtt.on_echo(&self.config, next, now, feedback.echo))
+        } else {
+            self.rtt.on_ack(&self.config, next, now)
+        };
         if let Some(sample) = sample
             && let Some(pacing) = &mut self.pacing
         {
             pacing.on_sample(sample, self.cwnd);
         }
-        match self.control {
-            Control::Reno => self.cwnd = reno::increase(self.cwnd, self.ssthresh),
-            _ => self.grow(packets, in_flight, sample, now),
-        }
         self.restart_timer(now);
-        if first && next == 1 {
-            self.cwnd = f64::from(self.initial_window); // the handshake is over
-        }
+        self.stop_timer_if_finished(now);
+        sample
+    }
+
+    /// The window grows by what one acknowledgement of new data is worth (ns-2 `opencwnd`).
+    #[inline]
+    pub(crate) fn grow(&mut self) {
+        self.cwnd = reno::increase(self.cwnd, self.ssthresh);
+    }
+
+    #[inline]
+    pub(crate) fn stop_timer_if_finished(&mut self, now: Instant) {
         if self.is_finished() {
             self.retransmission_at = None;
             self.idle_since = now;
         }
     }
 
-    /// The window grows by its control, if it was used up: not where the application had too little to send (RFC 9438
+    /// The window grows as BIC or CUBIC says, if it was used up: not where the application had too little to send (RFC 9438
     /// section 5.8; Linux `tcp_is_cwnd_limited`), nor beyond the receiver's window.
-    fn grow(&mut self, packets: u32, in_flight: u32, sample: Option<Span>, now: Instant) {
+    fn grow_by_control(&mut self, packets: u32, in_flight: u32, sample: Option<Span>, now: Instant) {
         let slow_start = self.cwnd < f64::from(self.ssthresh);
         let used = if slow_start { in_flight.saturating_mul(2) } else { in_flight };
         if self.next == self.limit && used < self.cwnd as u32 {
@@ -306,30 +337,45 @@ impl Sender {
         self.counters.window_cuts += u64::from(self.cwnd < before);
     }
 
-    /// Everything outstanding at the last loss has been acknowledged (or nothing but the SYN ever was).
+    /// Everything outstanding at the last loss has been acknowledged, or nothing but the SYN ever was.
     #[inline]
     pub(crate) fn recovered(&self) -> bool {
-        self.una > self.recover || self.una == 1
+        self.una > self.recover || (self.una == 1 && self.config.first_packet_fix) || !self.config.careful
     }
 
-    /// Three duplicates: ssthresh and window to what the control leaves of the window; Reno leaves half.
+    /// A loss: ssthresh and window to what the control leaves of the window: Reno leaves half.
     pub(crate) fn cut_to_half(&mut self) {
+        self.cwnd = self.cut();
+    }
+
+    /// A loss: ssthresh to what the control leaves of the window, and the window to one packet.
+    pub(crate) fn cut_to_one(&mut self) {
+        self.cut();
+        self.cwnd = 1.0;
+    }
+
+    /// A loss: ssthresh to what the control leaves of the window, which is returned (ns-2 `slowdown`).
+    fn cut(&mut self) -> f64 {
         self.counters.window_cuts += 1;
         let left = self.window_after_loss();
         self.ssthresh = (left as u32).max(2);
-        self.cwnd = left;
+        left
     }
 
-    /// What is left of that which counts as the window: see [`Halving`].
+    /// What the control leaves of that which counts as the window: see [`Halving`].
     fn window_after_loss(&mut self) -> f64 {
         let halves_in_flight = self.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
-        let window = match self.config.halving {
-            Halving::Window if !halves_in_flight => {
-                (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window))
+        let cwnd = (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window));
+        let (window, least) = match self.config.halving {
+            _ if halves_in_flight => (f64::from(self.next - self.una + 1), 0.0),
+            Halving::InFlight => (f64::from(self.next - self.una + 1), 0.0),
+            Halving::FlightSize => {
+                let end = if self.duplicates > 0 { self.end_before_duplicates } else { self.end };
+                (f64::from(end - self.una), 2.0)
             }
-            Halving::Window | Halving::InFlight => f64::from(self.next - self.una + 1),
+            Halving::Window => (cwnd, 0.0),
         };
-        self.control.cut(window, self.config.fractional_halving)
+        self.control.cut(window, cwnd, self.config.fractional_halving).max(least)
     }
 
     /// The first and the second duplicate let one new packet out each (RFC 3042; ns-2 `send_one`).
@@ -339,7 +385,7 @@ impl Sender {
             && self.next < self.limit
             && f64::from(in_flight) + 1.0 <= self.cwnd + f64::from(self.duplicates)
         {
-            debug_assert!(self.duplicates < DUPLICATE_THRESHOLD);
+            debug_assert!(self.duplicates < self.config.duplicate_threshold);
             self.transmit(self.next, now, out);
             self.next += 1;
         }
@@ -364,7 +410,7 @@ impl Sender {
             Permit::None => return,
         };
         let sent = self.send_burst(burst, now, out);
-        let more = self.may_send();
+        let more = recovery::next_packet(self).is_some();
         let window = self.pacing_window();
         if let Some(pacing) = &mut self.pacing {
             pacing.after_burst(window, sent, more, now);
@@ -373,19 +419,22 @@ impl Sender {
 
     #[inline]
     fn send_burst(&mut self, burst: u32, now: Instant, out: &mut impl Output) -> u32 {
+        let burst = burst.min(self.config.max_burst);
         let mut sent = 0;
-        while sent < burst && self.may_send() {
-            self.transmit(self.next, now, out);
-            self.next += 1;
+        while sent < burst
+            && let Some(seq) = recovery::next_packet(self)
+        {
+            self.transmit(seq, now, out);
+            recovery::on_sent(self, seq);
             sent += 1;
         }
         sent
     }
 
+    /// The window as far as it is usable, packets, with what duplicate acknowledgements add (ns-2 `window`).
     #[inline]
-    fn may_send(&self) -> bool {
-        let window = (self.cwnd as u32 + self.inflation).min(self.config.max_window);
-        self.next - self.una < window && self.next < self.limit
+    pub(crate) fn window(&self) -> u32 {
+        (self.cwnd as u32 + self.inflation).min(self.config.max_window)
     }
 
     /// Puts packet `seq` on the wire (ns-2 `output`).

@@ -9,7 +9,8 @@
 
 use paceline_core::{Instant, Span};
 use paceline_tcp::{
-    Config, Constants, HostPacing, Output, PacingRule, Profile, Receiver, Segment, Sender, Variant,
+    Config, Constants, Halving, HostPacing, Output, PacingRule, Profile, Receiver, Reply, Segment, Sender,
+    Variant,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ impl Output for Wire {
 fn epochs(config: Config, (service, delay): (u64, u64), losses: &[f64], until: f64) -> Vec<Epoch> {
     let ssthresh = f64::from(config.initial_ssthresh.unwrap());
     let mut sender = Sender::new(Arc::new(config), None, Span::ZERO, 1);
-    let mut receiver = Receiver::new();
+    let mut receiver = Receiver::with(sender.config());
     let mut wire = Wire::default();
     let mut data: VecDeque<(u64, u32)> = VecDeque::new();
     let (mut now, mut free, mut losses) = (0, 0, losses.iter().copied().peekable());
@@ -75,7 +76,11 @@ fn epochs(config: Config, (service, delay): (u64, u64), losses: &[f64], until: f
         now = at;
         receiver.on_data(seq);
         let (before, cuts) = (sender.cwnd(), sender.counters().window_cuts);
-        sender.on_ack(receiver.next(), Instant::from_nanos(now), &mut wire);
+        let at = Instant::from_nanos(now);
+        let Reply::Now(feedback) = receiver.reply(seq, at, at) else {
+            panic!("acknowledgements are not delayed")
+        };
+        sender.on_ack_with(receiver.next(), &feedback, at, &mut wire);
         assert_eq!(sender.counters().timeouts, 0);
         if sender.counters().window_cuts > cuts {
             epochs.push(Epoch { w_max: before, left: sender.cwnd(), points: Vec::new() });
@@ -89,7 +94,8 @@ fn epochs(config: Config, (service, delay): (u64, u64), losses: &[f64], until: f
 }
 
 fn config(variant: Variant, initial_ssthresh: u32) -> Config {
-    Config { variant, initial_ssthresh: Some(initial_ssthresh), ..Config::new(Profile::Rfc) }
+    let halving = Halving::Window;
+    Config { variant, halving, initial_ssthresh: Some(initial_ssthresh), ..Config::new(Profile::Rfc) }
 }
 
 /// The same, paced, so that acknowledgements come evenly.
@@ -136,6 +142,13 @@ fn cubic_is_back_at_its_maximum_after_k() {
         let itself = reaches(epoch.w_max) - epoch.points[0].time;
         assert!((itself - k).abs() < 0.05 * k, "{constants:?}: {itself} s, not {k} s");
     }
+}
+
+#[test]
+fn a_loss_cuts_the_flight_size_where_the_rfcs_are_followed() {
+    let halving = Config::new(Profile::Rfc).halving;
+    let epoch = &epochs(Config { halving, ..config(Variant::Cubic, 100) }, SLOW, &[1.0], 2.0)[1];
+    assert!((epoch.left - 0.7 * epoch.w_max.floor()).abs() < 1e-9, "{} {}", epoch.left, epoch.w_max);
 }
 
 #[test]

@@ -68,9 +68,9 @@ impl Bic {
         }
     }
 
-    pub(super) fn cut(&mut self, window: f64) -> f64 {
-        self.w_max = if window < self.w_max { window * (1.0 + BETA) / 2.0 } else { window };
-        let left = if window <= LOW_WINDOW { window / 2.0 } else { window * BETA };
+    pub(super) fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
+        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+        let left = if cwnd <= LOW_WINDOW { window / 2.0 } else { window * BETA };
         left.max(2.0)
     }
 

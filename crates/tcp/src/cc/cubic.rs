@@ -188,10 +188,10 @@ impl Cubic {
         }
     }
 
-    pub(super) fn cut(&mut self, window: f64) -> f64 {
+    pub(super) fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
         let beta = self.values.beta;
-        self.w_max = if window < self.w_max { window * (1.0 + beta) / 2.0 } else { window };
-        self.prior = window;
+        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        self.prior = cwnd;
         self.curve = None;
         if let Some(hystart) = &mut self.hystart {
             hystart.stop();

@@ -72,12 +72,13 @@ impl Control {
         }
     }
 
-    /// A loss: what is left of `window`, packets. `fractional` as in [`Config::fractional_halving`].
-    pub(crate) fn cut(&mut self, window: f64, fractional: bool) -> f64 {
+    /// A loss at this congestion window: what is left of `window`, which may be counted in another way (`Config::halving`),
+    /// packets. `fractional` as in `Config::fractional_halving`.
+    pub(crate) fn cut(&mut self, window: f64, cwnd: f64, fractional: bool) -> f64 {
         let left = match self {
             Control::Reno => return reno::half(window, fractional),
-            Control::Bic(bic) => bic.cut(window),
-            Control::Cubic(cubic) => cubic.cut(window),
+            Control::Bic(bic) => bic.cut(window, cwnd),
+            Control::Cubic(cubic) => cubic.cut(window, cwnd),
         };
         if fractional { left } else { left.floor() }
     }

@@ -180,6 +180,8 @@ pub struct Config {
     /// How long the receiver may hold an acknowledgement back for a second packet; `None` acknowledges each at once
     /// (RFC 5681 section 4.2; ns-2's TCPSink/DelAck, `interval_`).
     pub delayed_ack: Option<Span>,
+    /// The SYN's acknowledgement is held back too (ns-2 without `SYN_immediate_ack_`, which came in 2010).
+    pub delayed_syn_ack: bool,
     /// Most SACK blocks in an acknowledgement, at most [`MOST_BLOCKS`](crate::MOST_BLOCKS) (ns-2 `maxSackBlocks_`).
     pub sack_blocks: u32,
     /// Bytes of an acknowledgement's SACK option besides 8 a block: 4 with its padding (RFC 2018), 0 in ns-2.
@@ -187,6 +189,8 @@ pub struct Config {
     /// Time every acknowledgement of new data by the echo of its packet's timestamp (RFC 7323; ns-2 `timestamps_`). The
     /// option's bytes are part of `header` and `ack`.
     pub timestamps: bool,
+    /// Every such sample ends the back-off, not only that of a packet sent once (RFC 6298 section 5; `ts_resetRTO_`).
+    pub timestamps_end_back_off: bool,
     /// Duplicate acknowledgements that mean a loss (RFC 5681; ns-2 `numdupacks_`).
     pub duplicate_threshold: u32,
     /// Send a new packet on the first and the second duplicate acknowledgement (RFC 3042; ns-2 `singledup_`).
@@ -243,9 +247,11 @@ impl Config {
             initial_window: 2,
             initial_ssthresh: None,
             delayed_ack: None,
+            delayed_syn_ack: false,
             sack_blocks: 3,
             sack_header: 0,
             timestamps: false,
+            timestamps_end_back_off: false,
             duplicate_threshold: 3,
             limited_transmit: true,
             max_burst: u32::MAX,
@@ -274,6 +280,7 @@ impl Config {
                 initial_rto: Span::from_millis(6_000),
                 max_rto: Span::from_millis(100_000_000),
                 first_packet_fix: false,
+                delayed_syn_ack: true,
                 ..ns2
             },
             Profile::Ns2Validation => Config {
@@ -289,6 +296,7 @@ impl Config {
                 variant: Variant::NewReno,
                 payload: 1460,
                 sack_header: 4,
+                timestamps_end_back_off: true,
                 max_window: 10_000,
                 initial_window: 10, // RFC 6928
                 tick: Span::ZERO,
@@ -307,6 +315,7 @@ impl Config {
                 syn: Some(60),
                 sack_header: 4,
                 timestamps: true,
+                timestamps_end_back_off: true,
                 max_window: 10_000,
                 initial_window: 10,                       // TCP_INIT_CWND
                 delayed_ack: Some(Span::from_millis(40)), // TCP_DELACK_MIN

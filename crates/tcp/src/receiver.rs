@@ -68,7 +68,7 @@ impl Receiver {
             delay: config.delayed_ack,
             due: None,
             held_back: 0,
-            urgent: u32::from(config.syn.is_some()),
+            urgent: u32::from(config.syn.is_some() && !config.delayed_syn_ack),
             echo: Instant::ZERO,
             acknowledged: 1,
         };

@@ -79,18 +79,19 @@ impl Rtt {
         self.ack_of_timed(next);
     }
 
-    /// All before `next` is acknowledged, and the acknowledgement echoes when its packet was sent: a sample each time,
-    /// which ends the back-off (RFC 6298 section 5; ns-2 `timestamps_` with `ts_resetRTO_`).
+    /// All before `next` is acknowledged, and the acknowledgement echoes when its packet was sent: a sample each time.
     pub(crate) fn on_echo(&mut self, config: &Config, next: u32, now: Instant, echo: Instant) -> Span {
         self.ack_of_timed(next);
-        self.backoff = 1;
+        if config.timestamps_end_back_off {
+            self.backoff = 1;
+        }
         let sample = now.since(echo);
         let tick = config.tick.as_nanos().max(1);
         self.update(config, sample, (sample.as_nanos() + tick / 2) / tick);
         sample
     }
 
-    /// The same without the timestamp option, and back-off goes on: FACK times every acknowledgement while it recovers.
+    /// The same without the timestamp option: FACK times every acknowledgement while it recovers.
     pub(crate) fn on_echo_in_recovery(&mut self, config: &Config, next: u32, now: Instant, echo: Instant) {
         self.ack_of_timed(next);
         let sample = now.since(echo);

@@ -239,15 +239,15 @@ impl Sender {
     /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
     #[inline]
     pub(crate) fn on_new_ack(&mut self, next: u32, feedback: &Feedback, now: Instant) {
-        let first = self.una == 0;
+        let handshake = self.una == 0 && next == 1 && self.config.syn.is_some();
         let (packets, in_flight) = (next - self.una, self.next.saturating_sub(self.una));
         let sample = self.advance(next, feedback, now);
         match self.control {
             Control::Reno => self.grow(),
             _ => self.grow_by_control(packets, in_flight, sample, now),
         }
-        if first && next == 1 {
-            self.cwnd = f64::from(self.initial_window); // the handshake is over
+        if handshake {
+            self.cwnd = f64::from(self.initial_window);
         }
     }
 

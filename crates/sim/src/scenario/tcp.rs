@@ -13,7 +13,7 @@ pub(crate) const MOST_PACKET: u32 = 65_535;
 /// More packets than any window or transfer holds.
 const MOST_WINDOW: u64 = 1_000_000_000;
 
-const KEYS: [&str; 32] = [
+const KEYS: [&str; 34] = [
     "variant",
     "profile",
     "payload",
@@ -24,9 +24,11 @@ const KEYS: [&str; 32] = [
     "initial_window",
     "initial_ssthresh",
     "delayed_ack",
+    "delayed_syn_ack",
     "sack_blocks",
     "sack_header",
     "timestamps",
+    "timestamps_end_back_off",
     "duplicate_threshold",
     "limited_transmit",
     "max_burst",
@@ -69,10 +71,13 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
             or_false(field, "has no length; write for example \"100 ms\"", Field::positive_span)
         })?,
     );
+    set(&mut tcp.delayed_syn_ack, table.optional("delayed_syn_ack", Field::flag)?);
     let blocks = |field: &Field<'_>| field.whole(1, MOST_BLOCKS as u64).map(|blocks| blocks as u32);
     set(&mut tcp.sack_blocks, table.optional("sack_blocks", blocks)?);
     set(&mut tcp.sack_header, table.optional("sack_header", |field| field.packet_bytes(0, 32))?);
     set(&mut tcp.timestamps, table.optional("timestamps", Field::flag)?);
+    let flag = table.optional("timestamps_end_back_off", Field::flag)?;
+    set(&mut tcp.timestamps_end_back_off, flag);
     let threshold = |field: &Field<'_>| field.whole(1, 1000).map(|count| count as u32);
     set(&mut tcp.duplicate_threshold, table.optional("duplicate_threshold", threshold)?);
     let burst = table.optional("max_burst", |field| {

@@ -152,7 +152,7 @@ fn check(sender: &Sender, wire: &mut Wire, limit: u32) {
     let (una, end) = (sender.una(), sender.end());
     assert!(una <= end && end <= limit);
     assert!(end - una <= sender.config().max_window);
-    assert!(sender.cwnd() >= 0.5 && sender.cwnd().is_finite(), "{}", sender.cwnd());
+    assert!(sender.cwnd() >= 0.0 && sender.cwnd().is_finite(), "{}", sender.cwnd());
     assert!(sender.ssthresh() >= 1);
     for segment in wire.0.drain(..) {
         assert!((una..una + sender.config().max_window).contains(&segment.seq), "{segment:?}, una {una}");
@@ -236,10 +236,7 @@ pub(crate) fn torment_receiver(story: &[u8]) {
             }
             Reply::Later => {
                 unacknowledged += 1;
-                assert!(
-                    unacknowledged < 2 && next == before + 1,
-                    "only every second packet in order may wait"
-                );
+                assert!(unacknowledged < 2 && seq + 1 == next, "only every second packet in order may wait");
                 assert!(receiver.due().is_some_and(|due| due > now));
             }
         }

@@ -5,6 +5,7 @@
 mod cc;
 pub mod config;
 mod feedback;
+pub mod options;
 mod pacing;
 mod receiver;
 mod recovery;

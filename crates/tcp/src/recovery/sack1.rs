@@ -62,6 +62,7 @@ fn on_ack_in_recovery(
         clear(sender);
     } else if next > sender.una {
         sender.una = next;
+        sender.next = sender.next.max(next); // which a timeout may have set back
         learn(sender, feedback);
         if sender.config.partial_ack {
             on_partial_ack(sender, now, out);

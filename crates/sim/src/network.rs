@@ -5,7 +5,9 @@
 
 use paceline_core::pacer::PacerSpec;
 use paceline_core::queue::QueueSpec;
+use crate::workload::Talk;
 use paceline_core::{Instant, Rate, Span};
+use paceline_tcp::Config;
 
 /// Position in [`Network::links`].
 pub type LinkId = u32;
@@ -93,7 +95,7 @@ impl FlowSpec {
     /// Its data packets on the wire, bytes.
     pub fn packet_bytes(&self) -> u32 {
         match &self.kind {
-            FlowKind::Bulk { tcp, .. } => tcp.data_bytes(),
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => tcp.data_bytes(),
             FlowKind::OpenLoop { bytes, .. } => *bytes,
         }
     }
@@ -105,9 +107,16 @@ pub enum FlowKind {
     /// A TCP connection with unlimited data, or `packets` of it (a SYN not counted).
     Bulk {
         /// The connection's settings, host pacing included.
-        tcp: Box<paceline_tcp::Config>,
+        tcp: Box<Config>,
         /// Stop after this many data packets.
         packets: Option<u64>,
+    },
+    /// A TCP connection, or one direction of it, that carries what an application says.
+    Conversation {
+        /// The connection's settings, host pacing included.
+        tcp: Box<Config>,
+        /// What this flow does in the conversation.
+        part: Part,
     },
     /// Fixed-size packets without feedback, at the gap given or at exponential gaps of that mean.
     OpenLoop {
@@ -122,6 +131,42 @@ pub enum FlowKind {
         /// When it stops; `None` goes on to the end.
         stop: Option<Instant>,
     },
+}
+
+impl FlowKind {
+    /// The settings of a TCP connection.
+    pub fn tcp(&self) -> Option<&Config> {
+        match self {
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => Some(tcp),
+            FlowKind::OpenLoop { .. } => None,
+        }
+    }
+
+    /// The same, to change them.
+    pub(crate) fn tcp_mut(&mut self) -> Option<&mut Config> {
+        match self {
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => Some(tcp),
+            FlowKind::OpenLoop { .. } => None,
+        }
+    }
+
+    /// Part of a conversation of two flows: what reaches one end may make the other flow send.
+    pub(crate) fn is_two_way(&self) -> bool {
+        match self {
+            FlowKind::Conversation { part: Part::Opens(talk), .. } => talk.has_flow_back(),
+            FlowKind::Conversation { part: Part::Answers, .. } => true,
+            FlowKind::Bulk { .. } | FlowKind::OpenLoop { .. } => false,
+        }
+    }
+}
+
+/// What a flow does in a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// It carries what the opener says.
+    Opens(Talk),
+    /// It carries what the other side answers to the flow before it in the list.
+    Answers,
 }
 
 /// A loss forced on a link, before its pacer and buffer see the packet.

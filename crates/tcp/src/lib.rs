@@ -9,6 +9,7 @@ mod receiver;
 mod recovery;
 mod rtt;
 mod sender;
+mod short;
 
 pub use receiver::Receiver;
 pub use sender::{Counters, Output, Segment, Sender};

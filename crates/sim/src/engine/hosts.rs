@@ -21,12 +21,13 @@ impl Engine<'_> {
         let counting = self.counting;
         match &mut flow.source {
             Source::Tcp(tcp) => {
+                let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
                 let before = tcp.receiver.next();
-                let delivered = tcp.receiver.on_data(packet.seq);
+                let delivered = tcp.receiver.on_data(seq);
                 if delivered != 1 || !tcp.late.is_empty() {
-                    tcp.late.on_arrival(&packet, before);
+                    tcp.late.on_arrival(seq, packet.sent, before);
                 }
-                if packet.seq >= tcp.syn && counting {
+                if seq >= tcp.syn && counting {
                     flow.delays.received += 1;
                     flow.delays.network_ns += network_delay.as_nanos();
                 }
@@ -39,12 +40,13 @@ impl Engine<'_> {
                         self.delays[paced].record(delay);
                     }
                 }
-                let seq = tcp.receiver.next();
+                let next = tcp.receiver.next();
+                let message_is_complete = next >= tcp.marks.deliver;
                 let hop = self.ack_hop;
                 let ack = Packet {
                     sent: self.now,
                     flow: packet.flow,
-                    seq,
+                    seq: tcp.base.wrapping_add(next),
                     bytes: tcp.ack_bytes,
                     hop,
                     is_ack: true,
@@ -56,6 +58,9 @@ impl Engine<'_> {
                     tracer.now(TraceEvent::Send, host, &ack, f64::NAN, self.now);
                 }
                 self.set_out(ack);
+                if message_is_complete {
+                    self.on_message_delivered(packet.flow, next);
+                }
             }
             Source::OpenLoop(source) => {
                 source.received += 1;
@@ -80,11 +85,12 @@ impl Engine<'_> {
             tracer.now(TraceEvent::Receive, host, &ack, flow.cwnd(), self.now);
         }
         let Source::Tcp(tcp) = &mut flow.source else { return };
-        tcp.sender.on_ack(ack.seq, self.now, &mut self.segments);
-        if tcp.sender.is_finished() && tcp.finished.is_none() {
-            tcp.finished = Some(self.now);
-        }
+        tcp.sender.on_ack(ack.seq.wrapping_sub(tcp.base), self.now, &mut self.segments);
+        let message_is_complete = tcp.sender.una() >= tcp.marks.acknowledge;
         self.send(ack.flow);
+        if message_is_complete {
+            self.on_message_acknowledged(ack.flow);
+        }
     }
 
     pub(super) fn on_retransmission_timer(&mut self, flow: u32, at: Instant) {
@@ -113,10 +119,11 @@ impl Engine<'_> {
 
     pub(super) fn on_application(&mut self, flow: u32) {
         match &mut self.flows[flow as usize].source {
-            Source::Tcp(tcp) => {
+            Source::Tcp(tcp) if tcp.application.is_none() => {
                 tcp.sender.start(self.now, &mut self.segments);
                 self.send(flow);
             }
+            Source::Tcp(_) => self.on_conversation(flow),
             Source::OpenLoop(source) => {
                 if source.stop.is_some_and(|stop| self.now >= stop) {
                     return;
@@ -136,24 +143,23 @@ impl Engine<'_> {
 
     /// Puts what the flow's sender has just sent into the network, and sees to its timers.
     #[inline]
-    fn send(&mut self, flow: u32) {
+    pub(super) fn send(&mut self, flow: u32) {
         let host = self.flows[flow as usize].host;
+        let mut begun = None;
         for index in 0..self.segments.0.len() {
             let segment = self.segments.0[index];
-            if let Source::Tcp(tcp) = &mut self.flows[flow as usize].source
-                && tcp.first_data.is_none()
-                && segment.seq >= tcp.syn
-            {
-                tcp.first_data = Some(self.now);
+            let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+            if segment.seq >= tcp.marks.send {
+                begun = Some(tcp.on_message_begun(segment.seq, self.now));
             }
-            let bytes = segment.bytes as u16;
-            self.leave_host(
-                host,
-                Packet { sent: self.now, flow, seq: segment.seq, bytes, hop: 0, is_ack: false },
-            );
+            let (seq, bytes) = (tcp.base.wrapping_add(segment.seq), segment.bytes as u16);
+            self.leave_host(host, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
         }
         self.segments.0.clear();
         self.schedule_timers(flow, host);
+        if let Some(heard) = begun {
+            self.hear(flow, heard);
+        }
     }
 
     /// A packet leaves its host: through the host's port, if that paces, to its first link.

@@ -16,6 +16,7 @@ pub(crate) mod quantity;
 pub(crate) mod reader;
 mod routes;
 pub(crate) mod suggest;
+mod tcp;
 mod traffic;
 
 use paceline_core::Span;

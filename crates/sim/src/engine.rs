@@ -23,7 +23,7 @@ use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::flow::{Flow, Talking};
 use crate::link::Link;
-use crate::network::{FlowKind, Network, Part, ProbeKind};
+use crate::network::{Network, ProbeKind};
 use crate::output::{self, Delays, RunError, RunOutput, SeriesKind, SeriesRow};
 use crate::packet::{Event, Kind};
 use crate::port::Port;
@@ -107,8 +107,10 @@ impl<'a> Engine<'a> {
     pub fn new(network: &'a Network, trace: Option<&'a mut dyn TraceSink>) -> Self {
         let (mut configs, mut talks) = (Vec::new(), Vec::new());
         let specs = (0..).zip(&network.flows);
-        let mut flows: Vec<Flow> =
-            specs.map(|(id, spec)| Flow::new(id, spec, &mut configs, &mut talks, network.seed)).collect();
+        let end = Instant::ZERO + network.duration;
+        let mut flows: Vec<Flow> = specs
+            .map(|(id, spec)| Flow::new(id, spec, &mut configs, &mut talks, network.seed, end))
+            .collect();
         let forward = network.flows.iter().map(|flow| flow.forward.len()).max().unwrap_or(0) + 1;
         let reverse = network.flows.iter().map(|flow| flow.reverse.len()).max().unwrap_or(0) + 1;
         let hosts_from = network.links.len() as u32;
@@ -163,9 +165,9 @@ impl<'a> Engine<'a> {
                 }
             }
         }
-        let answers = |kind: &FlowKind| matches!(kind, FlowKind::Conversation { part: Part::Answers, .. });
-        for (flow, spec) in network.flows.iter().enumerate().filter(|(_, spec)| !answers(&spec.kind)) {
-            let event = Event::of_flow(spec.start, hosts_from + spec.source, Kind::Application, flow as u32);
+        for (flow, spec) in network.flows.iter().enumerate() {
+            let Some(at) = engine.flows[flow].first_event(spec.start) else { continue };
+            let event = Event::of_flow(at, hosts_from + spec.source, Kind::Application, flow as u32);
             engine.calendar.push(event);
         }
         engine

@@ -4,8 +4,9 @@ use crate::chance::Stream;
 use crate::network::{FlowKind, FlowSpec, HostId, Part};
 use crate::packet::{Event, Packet};
 use crate::workload::messages::{Marks, Messages};
+use crate::workload::open_loop::OpenLoop;
 use crate::workload::{Application, Heard, Side};
-use paceline_core::{Instant, Span, Wire};
+use paceline_core::{Instant, Span};
 use paceline_tcp::{Config, Counters, Receiver, Sender};
 use std::sync::Arc;
 
@@ -80,26 +81,6 @@ pub(crate) struct Talking {
     pub(crate) application: Application,
 }
 
-/// Fixed-size packets without feedback.
-#[derive(Debug)]
-pub(crate) struct OpenLoop {
-    pub(crate) bytes: u32,
-    pub(crate) payload: u32,
-    pub(crate) stop: Option<Instant>,
-    pub(crate) next_seq: u32,
-    pub(crate) sent: u64,
-    pub(crate) received: u64,
-    gaps: Gaps,
-}
-
-#[derive(Debug)]
-enum Gaps {
-    /// The rate as a wire that is always busy: exact, without drift.
-    Constant(Wire),
-    /// Mean in nanoseconds, and the fraction of one that the last gap left over: no rate drifts.
-    Exponential { mean_ns: f64, owed_ns: f64, draws: Stream },
-}
-
 /// Counts of a flow at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Snapshot {
@@ -123,13 +104,14 @@ pub(crate) struct DelaySums {
 
 impl Flow {
     /// Flow number `id`, which has not started; `configs` holds the settings met so far, which flows share, and `talks` the
-    /// conversations.
+    /// conversations; the run is over at `end`.
     pub(crate) fn new(
         id: u32,
         spec: &FlowSpec,
         configs: &mut Vec<Arc<Config>>,
         talks: &mut Vec<Talking>,
         seed: u64,
+        end: Instant,
     ) -> Self {
         let source = match &spec.kind {
             FlowKind::Bulk { tcp, packets } => {
@@ -157,24 +139,10 @@ impl Flow {
                 tcp.application = talks.len().checked_sub(1).map(|last| (last as u32, side));
                 Source::Tcp(Box::new(tcp))
             }
-            FlowKind::OpenLoop { bytes, payload, rate, poisson, stop } => {
-                let gaps = if *poisson {
-                    let mean_ns = f64::from(*bytes) * 8e9 / rate.bits_per_second() as f64;
-                    let draws = Stream::new(seed, &format!("{}:gaps", spec.name));
-                    Gaps::Exponential { mean_ns, owed_ns: 0.0, draws }
-                } else {
-                    Gaps::Constant(Wire::new(*rate))
-                };
-                let (bytes, payload, stop) = (*bytes, *payload, *stop);
-                Source::OpenLoop(Box::new(OpenLoop {
-                    bytes,
-                    payload,
-                    stop,
-                    next_seq: 0,
-                    sent: 0,
-                    received: 0,
-                    gaps,
-                }))
+            FlowKind::OpenLoop { bytes, header, timing, stop } => {
+                let stop = stop.map_or(end, |stop| stop.min(end));
+                let times = (spec.start, stop);
+                Source::OpenLoop(Box::new(OpenLoop::new(timing, *bytes, *header, times, seed, &spec.name)))
             }
         };
         Flow {
@@ -205,6 +173,14 @@ impl Flow {
         }
     }
 
+    /// When its first event is, if it starts at `start`; `None` where none ever comes, or another flow makes it send.
+    pub(crate) fn first_event(&mut self, start: Instant) -> Option<Instant> {
+        match &mut self.source {
+            Source::Tcp(tcp) => (tcp.side() == Side::Opener).then_some(start),
+            Source::OpenLoop(source) => source.first(start),
+        }
+    }
+
     /// What has been counted so far.
     pub(crate) fn snapshot(&self) -> Snapshot {
         match &self.source {
@@ -212,7 +188,7 @@ impl Flow {
                 Snapshot { delivered_bytes: tcp.delivered_bytes(), counters: tcp.sender.counters() }
             }
             Source::OpenLoop(source) => Snapshot {
-                delivered_bytes: source.received * u64::from(source.payload),
+                delivered_bytes: source.received_bytes,
                 counters: Counters { sent: source.sent, ..Counters::default() },
             },
         }
@@ -308,21 +284,6 @@ impl Tcp {
     /// The side that this flow carries.
     pub(crate) fn side(&self) -> Side {
         self.application.map_or(Side::Opener, |(_, side)| side)
-    }
-}
-
-impl OpenLoop {
-    /// When the packet after the one that leaves at `now` leaves.
-    pub(crate) fn next_after(&mut self, now: Instant) -> Instant {
-        match &mut self.gaps {
-            Gaps::Constant(wire) => wire.send(self.bytes, now).1,
-            Gaps::Exponential { mean_ns, owed_ns, draws } => {
-                let gap = draws.exponential() * *mean_ns + *owed_ns;
-                let whole = gap as u64;
-                *owed_ns = gap - whole as f64;
-                now + Span::from_nanos(whole)
-            }
-        }
     }
 }
 

@@ -3,9 +3,10 @@
 //! A [`crate::scenario::Scenario`] becomes a `Network` for one seed; an engine runs a `Network` and knows no scenario.
 //! Identifiers are positions in the vectors below.
 
+use crate::workload::Talk;
+use crate::workload::open_loop::Timing;
 use paceline_core::pacer::PacerSpec;
 use paceline_core::queue::QueueSpec;
-use crate::workload::Talk;
 use paceline_core::{Instant, Rate, Span};
 use paceline_tcp::Config;
 
@@ -118,16 +119,14 @@ pub enum FlowKind {
         /// What this flow does in the conversation.
         part: Part,
     },
-    /// Fixed-size packets without feedback, at the gap given or at exponential gaps of that mean.
+    /// Packets without feedback.
     OpenLoop {
-        /// On the wire, bytes.
+        /// The largest on the wire, bytes; all are as large unless they are replayed.
         bytes: u32,
-        /// Payload, bytes: what goodput counts.
-        payload: u32,
-        /// Mean rate on the wire.
-        rate: Rate,
-        /// Exponential gaps (Poisson) or constant ones (CBR).
-        poisson: bool,
+        /// Of these, bytes that goodput does not count.
+        header: u32,
+        /// When packets leave.
+        timing: Timing,
         /// When it stops; `None` goes on to the end.
         stop: Option<Instant>,
     },

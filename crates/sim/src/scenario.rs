@@ -136,8 +136,8 @@ impl Scenario {
 
     /// An upper bound on the flows, before hosts are paired: so that a caller may refuse what would take long.
     pub fn most_flows(&self) -> u64 {
-        let counts = self.traffic.iter().map(|traffic| traffic.count);
-        self.hosts().saturating_mul(counts.fold(0, u64::saturating_add))
+        let flows = self.traffic.iter().map(|traffic| traffic.kind.flows(self.hosts(), traffic.count));
+        flows.fold(0, u64::saturating_add)
     }
 
     /// The network that an engine runs under this seed. Everything is checked here that reading could not: names,

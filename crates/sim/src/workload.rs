@@ -8,13 +8,23 @@
 //! An application that waits has one timer in the calendar and costs nothing else.
 
 pub mod closed_loop;
+pub mod cvec;
 pub mod distribution;
 pub(crate) mod messages;
+mod modulated;
+mod noise;
+pub mod on_off;
+pub mod open_loop;
 pub mod rpc;
+pub mod self_similar;
+mod vector;
 
 use self::closed_loop::{ClosedLoop, User};
+use self::cvec::Vector;
 use self::rpc::{Caller, Rpc};
+use self::vector::Player;
 use paceline_core::Instant;
+use std::sync::Arc;
 
 pub use self::distribution::Distribution;
 pub use self::messages::Transfer;
@@ -53,6 +63,8 @@ pub enum Talk {
     ClosedLoop(ClosedLoop),
     /// Requests and responses.
     Rpc(Rpc),
+    /// A connection that was measured.
+    Vector(Arc<Vector>),
 }
 
 impl Talk {
@@ -60,14 +72,14 @@ impl Talk {
     pub fn has_flow_back(&self) -> bool {
         match self {
             Talk::ClosedLoop(_) => false,
-            Talk::Rpc(_) => true,
+            Talk::Rpc(_) | Talk::Vector(_) => true,
         }
     }
 
     /// Each message is a transfer of its own; else the application says what is.
     pub(crate) fn messages_are_transfers(&self) -> bool {
         match self {
-            Talk::ClosedLoop(_) => true,
+            Talk::ClosedLoop(_) | Talk::Vector(_) => true,
             Talk::Rpc(_) => false,
         }
     }
@@ -80,6 +92,8 @@ pub(crate) enum Heard {
     Start,
     /// What it waited for: the time of this side has come.
     Timer(Side),
+    /// The opener's SYN has reached the other side, or there is none.
+    Opened,
     /// The first byte of this side's next message is sent.
     Begun(Side),
     /// A message of this side has been delivered whole.
@@ -91,6 +105,8 @@ pub(crate) enum Heard {
 /// What an application does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
+    /// The opener opens the connection before it has anything to send. [`Heard::Opened`] follows.
+    Open,
     /// This side sends a message of so many bytes.
     Give(Side, u64),
     /// This side is to be told when it is this late. One timer a side.
@@ -106,6 +122,7 @@ pub(crate) enum Act {
 pub(crate) enum Application {
     ClosedLoop(User),
     Rpc(Caller),
+    Vector(Player),
 }
 
 impl Application {
@@ -114,6 +131,7 @@ impl Application {
         match talk {
             Talk::ClosedLoop(spec) => Application::ClosedLoop(User::new(*spec, seed, flow)),
             Talk::Rpc(spec) => Application::Rpc(Caller::new(*spec, seed, flow)),
+            Talk::Vector(vector) => Application::Vector(Player::new(Arc::clone(vector))),
         }
     }
 
@@ -122,6 +140,7 @@ impl Application {
         match self {
             Application::ClosedLoop(user) => user.hear(heard, now, acts),
             Application::Rpc(caller) => caller.hear(heard, now, acts),
+            Application::Vector(player) => player.hear(heard, now, acts),
         }
     }
 }

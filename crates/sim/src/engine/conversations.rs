@@ -15,9 +15,13 @@ impl Engine<'_> {
     #[cold]
     pub(super) fn on_message_delivered(&mut self, flow: u32, next: u32) {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        let opened = tcp.messages.on_opened(next);
         let (complete, marks) = tcp.messages.on_delivered(next);
         tcp.marks = marks;
         let side = tcp.side();
+        if opened {
+            self.hear(flow, Heard::Opened);
+        }
         for _ in 0..complete {
             self.hear(flow, Heard::Delivered(side));
         }
@@ -70,6 +74,16 @@ impl Engine<'_> {
     fn act(&mut self, opener: u32, act: Act) {
         let flow_of = |side: Side| opener + side.index();
         match act {
+            Act::Open => {
+                let Source::Tcp(tcp) = &mut self.flows[opener as usize].source else { return };
+                tcp.marks = tcp.messages.open(tcp.syn);
+                let has_syn = tcp.syn > 0;
+                tcp.sender.start(self.now, &mut self.segments);
+                self.send(opener);
+                if !has_syn {
+                    self.hear(opener, Heard::Opened);
+                }
+            }
             Act::Give(side, bytes) => {
                 let flow = flow_of(side);
                 let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };

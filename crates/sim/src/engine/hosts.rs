@@ -63,7 +63,7 @@ impl Engine<'_> {
                 }
             }
             Source::OpenLoop(source) => {
-                source.received += 1;
+                source.received_bytes += u64::from(packet.bytes).saturating_sub(u64::from(source.header));
                 if counting {
                     flow.delays.received += 1;
                     flow.delays.delivered += 1;
@@ -125,7 +125,7 @@ impl Engine<'_> {
             }
             Source::Tcp(_) => self.on_conversation(flow),
             Source::OpenLoop(source) => {
-                if source.stop.is_some_and(|stop| self.now >= stop) {
+                if self.now >= source.stop {
                     return;
                 }
                 let Ok(bytes) = u16::try_from(source.bytes) else { return };
@@ -134,8 +134,10 @@ impl Engine<'_> {
                 source.sent += 1;
                 let next = source.next_after(self.now);
                 let host = self.flows[flow as usize].host;
-                let place = self.network.links.len() as u32 + host;
-                self.calendar.push(Event::of_flow(next, place, Kind::Application, flow));
+                if let Some(next) = next {
+                    let place = self.network.links.len() as u32 + host;
+                    self.calendar.push(Event::of_flow(next, place, Kind::Application, flow));
+                }
                 self.leave_host(host, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
             }
         }

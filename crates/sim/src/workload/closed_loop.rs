@@ -56,7 +56,7 @@ impl User {
                     acts.push(Act::Wait(side, now + self.habits.think.draw_span(&mut self.thoughts)));
                 }
             }
-            Heard::Begun(_) | Heard::Delivered(_) => {}
+            Heard::Opened | Heard::Begun(_) | Heard::Delivered(_) => {}
         }
     }
 

@@ -109,7 +109,8 @@ mod tests {
     fn exponential_times_have_their_mean_their_deviation_and_their_distribution() {
         let values = sample(Distribution::Exponential { mean: 0.25 });
         let mean = mean_of(&values);
-        let variance = mean_of(&values.iter().map(|value| (value - mean) * (value - mean)).collect::<Vec<_>>());
+        let variance =
+            mean_of(&values.iter().map(|value| (value - mean) * (value - mean)).collect::<Vec<_>>());
         let n = (DRAWS as f64).sqrt();
         assert!((mean - 0.25).abs() < 4.0 * 0.25 / n, "{mean}");
         assert!((variance.sqrt() - 0.25).abs() < 4.0 * 2f64.sqrt() * 0.25 / n, "{}", variance.sqrt());
@@ -121,7 +122,7 @@ mod tests {
         // Shape 2.5: the variance is finite, so the mean of a sample means something.
         let distribution = Distribution::pareto(100e3, 2.5);
         let values = sample(distribution);
-        let (minimum, shape) = (60e3, 2.5);
+        let (minimum, shape) = (60e3_f64, 2.5_f64);
         assert!((distribution.mean() - 100e3).abs() < 1e-6);
         assert!(values.iter().all(|value| *value >= minimum * (1.0 - 1e-12)));
         let deviation = minimum * (shape / ((shape - 1.0) * (shape - 1.0) * (shape - 2.0))).sqrt();

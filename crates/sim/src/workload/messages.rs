@@ -45,6 +45,8 @@ pub(crate) struct Messages {
     /// How many of these have begun, and how many have been delivered.
     begun: usize,
     delivered: usize,
+    /// Packets that open the connection, while the application waits for them to be there.
+    opening: u32,
     /// Of full packets delivered, bytes that were not in them: their last packets were short.
     pub(crate) lacking: u64,
     /// Complete transfers.
@@ -63,7 +65,14 @@ struct Message {
 
 impl Messages {
     pub(crate) fn new() -> Self {
-        Messages { queue: VecDeque::new(), begun: 0, delivered: 0, lacking: 0, transfers: Vec::new() }
+        Messages {
+            queue: VecDeque::new(),
+            begun: 0,
+            delivered: 0,
+            opening: 0,
+            lacking: 0,
+            transfers: Vec::new(),
+        }
     }
 
     /// The application gives a message: packets `first` to `end`, each of `payload` bytes at most, `bytes` in all.
@@ -71,6 +80,21 @@ impl Messages {
         let lacking = (u64::from(end - first) * u64::from(payload)).saturating_sub(bytes);
         self.queue.push_back(Message { first, end, bytes, lacking, started: Instant::ZERO });
         self.marks()
+    }
+
+    /// The application wants to know when the first `packets` are there.
+    pub(crate) fn open(&mut self, packets: u32) -> Marks {
+        self.opening = packets;
+        self.marks()
+    }
+
+    /// All before `next` are delivered: whether that opens the connection for one who waits for it.
+    pub(crate) fn on_opened(&mut self, next: u32) -> bool {
+        let opened = self.opening > 0 && self.opening <= next;
+        if opened {
+            self.opening = 0;
+        }
+        opened
     }
 
     /// A packet at or beyond the first mark is sent for the first time: messages begin.
@@ -117,7 +141,11 @@ impl Messages {
         let never = u32::MAX;
         Marks {
             send: self.queue.get(self.begun).map_or(never, |message| message.first),
-            deliver: self.queue.get(self.delivered).map_or(never, |message| message.end),
+            deliver: if self.opening > 0 {
+                self.opening
+            } else {
+                self.queue.get(self.delivered).map_or(never, |message| message.end)
+            },
             acknowledge: self.queue.front().map_or(never, |message| message.end),
         }
     }

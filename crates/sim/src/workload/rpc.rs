@@ -74,7 +74,7 @@ impl Caller {
                     acts.push(Act::Wait(Side::Opener, now + self.spec.think.draw_span(&mut self.thoughts)));
                 }
             }
-            Heard::Begun(Side::Answerer) | Heard::Acknowledged(_) => {}
+            Heard::Opened | Heard::Begun(Side::Answerer) | Heard::Acknowledged(_) => {}
         }
     }
 }

@@ -149,6 +149,14 @@ impl FlowKind {
         }
     }
 
+    /// One connection follows another.
+    pub(crate) fn replaces_connections(&self) -> bool {
+        match self {
+            FlowKind::Conversation { part: Part::Opens(talk), .. } => talk.replaces_connections(),
+            _ => false,
+        }
+    }
+
     /// Part of a conversation of two flows: what reaches one end may make the other flow send.
     pub(crate) fn is_two_way(&self) -> bool {
         match self {

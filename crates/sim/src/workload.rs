@@ -76,6 +76,11 @@ impl Talk {
         }
     }
 
+    /// The opener closes its connection and opens another.
+    pub(crate) fn replaces_connections(&self) -> bool {
+        matches!(self, Talk::ClosedLoop(habits) if habits.new_connections)
+    }
+
     /// Each message is a transfer of its own; else the application says what is.
     pub(crate) fn messages_are_transfers(&self) -> bool {
         match self {

@@ -3,7 +3,7 @@
 //! Nothing here is on the path of a bulk flow's packet: a message begins or ends, or a timer fires.
 //!
 //! A timer that waits keeps its flow's ends from running ahead of time: what it sets off may come between. Two flows that
-//! answer each other never run ahead.
+//! answer each other never run ahead, nor do receivers where one connection follows another.
 
 use super::Engine;
 use crate::flow::{Flow, Source};

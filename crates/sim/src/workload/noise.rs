@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn samples_have_the_covariances_of_the_noise() {
         // Many short samples: the average over them is unbiased, for the mean is known to be 0.
-        let (samples, count) = (20_000, 64);
+        let (samples, count) = (5_000, 64);
         for hurst in [0.3, 0.5, 0.8, 0.95] {
             let mut draws = Stream::new(9, "covariance");
             let mut sums = [0.0; 5];

@@ -36,7 +36,7 @@ impl Field<'_> {
             Distribution::Pareto { minimum, .. } => minimum,
         };
         if least > MOST_BYTES {
-            return Err(self.wrong("is more than 1000 GB; write less"));
+            return Err(self.refused("is more than 1000 GB; write less"));
         }
         Ok(sizes)
     }

@@ -13,7 +13,7 @@ pub(super) fn path<'a>(field: &Field<'a>) -> Result<&'a str> {
         Ok(file) if file.is_file() => Ok(path),
         Ok(_) => Err(wrong(field, path, "is no file; name one")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(wrong(field, path, "no such file; a path is relative to the scenario's folder"))
+            Err(field.wrong(format!("no such file: {path}; a path is relative to the scenario's folder")))
         }
         Err(error) => Err(wrong(field, path, format!("cannot be read: {error}"))),
     }

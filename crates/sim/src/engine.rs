@@ -263,6 +263,7 @@ impl<'a> Engine<'a> {
             Kind::LinkWakeup => self.on_wakeup(event.place, event.at),
             Kind::RetransmissionTimer => self.on_retransmission_timer(event.flow, event.at),
             Kind::PacingTimer => self.on_pacing_timer(event.flow, event.at),
+            Kind::DelayedAckTimer => self.on_delayed_ack_timer(event.flow, event.at),
             Kind::PortTimer => self.on_port_timer(event.place),
             Kind::Application => self.on_application(event.flow),
         }

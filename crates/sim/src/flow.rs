@@ -1,6 +1,7 @@
 //! A flow at work: its sender and receiver, or its open-loop source, and what is counted of it.
 
 use crate::chance::Stream;
+use crate::feedback::FeedbackUnderWay;
 use crate::network::{FlowKind, FlowSpec, HostId, Part};
 use crate::packet::{Event, Packet};
 use crate::workload::messages::{Marks, Messages};
@@ -42,6 +43,9 @@ pub(crate) struct Tcp {
     pub(crate) receiver: Receiver,
     pub(crate) late: Late,
     pub(crate) ack_bytes: u16,
+    /// Its sender must know more of an acknowledgement than the number.
+    pub(crate) needs_feedback: bool,
+    pub(crate) feedback: FeedbackUnderWay,
     /// Packets without payload at the start: 1 with a SYN.
     pub(crate) syn: u32,
     /// Number on the wire of the connection's first packet: connections that follow one another go on counting, and leave
@@ -57,6 +61,7 @@ pub(crate) struct Tcp {
     /// When the timer events that count fire; others are stale.
     pub(crate) retransmission_event: Instant,
     pub(crate) pacing_event: Instant,
+    pub(crate) delayed_ack_event: Instant,
     /// bit/s that the window stands for, as last added to the host's port.
     pub(crate) port_rate: u64,
 }
@@ -164,12 +169,13 @@ impl Flow {
         if !self.may_run_ahead[end] || self.waiting[end] != 0 {
             return false;
         }
+        let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
         match &self.source {
             Source::Tcp(tcp) if event.is_ack() => {
-                let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
                 not_before(tcp.sender.retransmission_at()) && not_before(tcp.sender.pacing_at())
             }
-            Source::Tcp(_) | Source::OpenLoop(_) => true,
+            Source::Tcp(tcp) => not_before(tcp.receiver.due()),
+            Source::OpenLoop(_) => true,
         }
     }
 
@@ -196,9 +202,12 @@ impl Flow {
 
     /// A link dropped a packet of this flow.
     pub(crate) fn on_drop(&mut self, packet: &Packet) {
-        if let Source::Tcp(tcp) = &mut self.source
-            && !packet.is_ack
-            && let Some(seq) = tcp.number_of(packet.seq)
+        let Source::Tcp(tcp) = &mut self.source else { return };
+        if packet.is_ack {
+            if tcp.needs_feedback {
+                tcp.feedback.take(packet.sent);
+            }
+        } else if let Some(seq) = tcp.number_of(packet.seq)
             && seq >= tcp.receiver.next()
         {
             tcp.late.note(seq, packet.sent);
@@ -226,8 +235,10 @@ impl Tcp {
             ack_bytes: u16::try_from(config.ack).unwrap_or(u16::MAX),
             syn: u32::from(config.syn.is_some()),
             base: 0,
+            needs_feedback: config.needs_feedback(),
+            feedback: FeedbackUnderWay::default(),
+            receiver: Receiver::with(&config),
             sender: Sender::new(config, packets, phase, jitter_seed),
-            receiver: Receiver::new(),
             late: Late::default(),
             marks: messages.marks(),
             messages,
@@ -236,6 +247,7 @@ impl Tcp {
             opening: Opening { phase, jitter_seed },
             retransmission_event: Instant::MAX,
             pacing_event: Instant::MAX,
+            delayed_ack_event: Instant::MAX,
             port_rate: 0,
         }
     }
@@ -269,7 +281,7 @@ impl Tcp {
         let Opening { phase, jitter_seed } = &mut self.opening;
         *jitter_seed = jitter_seed.wrapping_add(1);
         self.sender = self.sender.reopened(*phase, *jitter_seed);
-        self.receiver = Receiver::new();
+        self.receiver = Receiver::with(self.sender.config());
         self.late = Late::default();
         self.marks = self.messages.marks();
     }

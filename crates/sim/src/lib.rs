@@ -7,6 +7,7 @@ pub mod capture;
 pub mod chance;
 pub mod control;
 pub mod engine;
+mod feedback;
 mod flow;
 mod link;
 mod meter;

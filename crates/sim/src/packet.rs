@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 /// A data packet or an acknowledgement on its way.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet {
-    /// When its sender sent it (this time).
+    /// When its sender sent it (this time). An acknowledgement's is what [`crate::feedback`] makes of it.
     pub(crate) sent: Instant,
     /// Position in `Network::flows`.
     pub(crate) flow: u32,
@@ -45,6 +45,8 @@ pub(crate) enum Kind {
     RetransmissionTimer,
     /// A pacing timer may have run out.
     PacingTimer,
+    /// An acknowledgement that was held back may be due.
+    DelayedAckTimer,
     /// A host's port may release a packet.
     PortTimer,
     /// A flow starts, or an open-loop source sends.

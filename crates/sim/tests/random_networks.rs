@@ -125,10 +125,12 @@ fn conversation() -> impl Strategy<Value = String> {
         1 => Just("\"0 s\"".to_owned()),
         2 => (1..300_u32).prop_map(|ms| format!("{{ exponential = \"{ms} ms\" }}")),
     ];
-    let rto = (30..400_u32, any::<bool>());
-    (size, think, rto, 0..5_u32, 1..4_u32).prop_map(|(size, think, (rto, syn), kind, count)| {
+    let rto = (30..400_u32, any::<bool>(), 0..6_usize, any::<bool>());
+    (size, think, rto, 0..5_u32, 1..4_u32).prop_map(|(size, think, (rto, syn, variant, delayed), kind, count)| {
+        let variant = ["tahoe", "reno", "newreno", "sack1", "rfc6675", "fack"][variant];
+        let delayed = if delayed { "\"40 ms\"" } else { "false" };
         let syn = if syn { "\"40 B\"" } else { "false" };
-        let tcp = format!("tcp = {{ min_rto = \"{rto} ms\", initial_rto = \"{rto} ms\", syn = {syn}, initial_window = \"4 packets\" }}");
+        let tcp = format!("tcp = {{ variant = \"{variant}\", delayed_ack = {delayed}, min_rto = \"{rto} ms\", initial_rto = \"{rto} ms\", syn = {syn}, initial_window = \"4 packets\" }}");
         let what = match kind {
             0 => format!("kind = \"closed-loop\"\nsize = {size}\nthink = {think}\ncount = {count}"),
             1 => format!("kind = \"closed-loop\"\nsize = {size}\nthink = {think}\nconnection = \"kept\"\ncount = {count}"),

@@ -4,18 +4,38 @@
 
 use paceline_core::Span;
 
-/// Loss recovery and window growth, by the names the field uses.
+/// Loss recovery, by the names the field uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
+    /// Fast retransmit, then slow start (ns-2's Agent/TCP).
+    Tahoe,
     /// Fast retransmit and fast recovery (RFC 5681; ns-2's Agent/TCP/Reno).
     Reno,
     /// Recovery stays on until all that was outstanding is acknowledged (RFC 6582; ns-2's Agent/TCP/Newreno).
     NewReno,
+    /// Selective acknowledgements and a count of what is in the pipe, as in ns-2's Agent/TCP/Sack1.
+    Sack1,
+    /// Selective acknowledgements as in RFC 6675.
+    Rfc6675,
+    /// Forward acknowledgements: what is beyond the highest packet held is in flight (ns-2's Agent/TCP/Fack).
+    Fack,
 }
 
 impl Variant {
-    /// Every variant by its name in a scenario: the one list.
-    pub const ALL: [(&'static str, Variant); 2] = [("reno", Variant::Reno), ("newreno", Variant::NewReno)];
+    /// Every variant by its name in a scenario: the one list. `"sack"` is [`Profile::sack`].
+    pub const ALL: [(&'static str, Variant); 6] = [
+        ("tahoe", Variant::Tahoe),
+        ("reno", Variant::Reno),
+        ("newreno", Variant::NewReno),
+        ("sack1", Variant::Sack1),
+        ("rfc6675", Variant::Rfc6675),
+        ("fack", Variant::Fack),
+    ];
+
+    /// The receiver tells what it holds beyond a gap.
+    pub fn is_selective(self) -> bool {
+        matches!(self, Variant::Sack1 | Variant::Rfc6675 | Variant::Fack)
+    }
 }
 
 /// A bundle of constants.
@@ -23,13 +43,33 @@ impl Variant {
 pub enum Profile {
     /// ns-2 2.35's defaults (tcl/lib/ns-default.tcl), as the papers ran it.
     Ns2,
+    /// ns-2 2.28's defaults (February 2005), before those of 2006.
+    Ns2Of2005,
+    /// What ns-2's own test suite sets (tcl/test/test-suite-tcpVariants.tcl).
+    Ns2Validation,
+    /// Linux (net/ipv4/tcp*.c), with Reno's growth.
+    Linux,
     /// The RFCs of today: 6298 (RTO), 6928 (initial window), 5681, 3042.
     Rfc,
 }
 
 impl Profile {
     /// Every profile by its name in a scenario: the one list.
-    pub const ALL: [(&'static str, Profile); 2] = [("ns2", Profile::Ns2), ("rfc", Profile::Rfc)];
+    pub const ALL: [(&'static str, Profile); 5] = [
+        ("ns2", Profile::Ns2),
+        ("ns2-2.28", Profile::Ns2Of2005),
+        ("ns2-validation", Profile::Ns2Validation),
+        ("linux", Profile::Linux),
+        ("rfc", Profile::Rfc),
+    ];
+
+    /// What a scenario's `variant = "sack"` means in this world.
+    pub fn sack(self) -> Variant {
+        match self {
+            Profile::Ns2 | Profile::Ns2Of2005 | Profile::Ns2Validation => Variant::Sack1,
+            Profile::Linux | Profile::Rfc => Variant::Rfc6675,
+        }
+    }
 }
 
 /// How a sender spaces its packets.
@@ -62,7 +102,8 @@ impl PacingRule {
     /// The rule of the world that the profile comes from.
     pub fn of_profile(profile: Profile) -> Self {
         match profile {
-            Profile::Ns2 => PacingRule::Wei,
+            Profile::Ns2 | Profile::Ns2Of2005 | Profile::Ns2Validation => PacingRule::Wei,
+            Profile::Linux => PacingRule::Linux,
             Profile::Rfc => PacingRule::Ideal,
         }
     }
@@ -76,24 +117,26 @@ pub enum Halving {
     /// What is in flight, and one more: `t_seqno_ - highest_ack_` in D. X. Wei's patch, which halves that in every flow of
     /// the simulation, paced or not.
     InFlight,
+    /// What is sent and not acknowledged, limited transmit left out: FlightSize of RFC 5681, equation 4.
+    FlightSize,
 }
 
 impl Halving {
     /// Every rule by its name in a scenario: the one list.
-    pub const ALL: [(&'static str, Halving); 2] =
-        [("window", Halving::Window), ("in-flight", Halving::InFlight)];
+    pub const ALL: [(&'static str, Halving); 3] =
+        [("window", Halving::Window), ("in-flight", Halving::InFlight), ("flight-size", Halving::FlightSize)];
 }
 
 /// One connection's settings. Sizes in bytes, windows in packets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Loss recovery and growth.
+    /// Loss recovery.
     pub variant: Variant,
     /// Payload of a data packet, bytes: what goodput counts.
     pub payload: u32,
     /// Header of a data packet, bytes; a data packet is payload + header on the wire.
     pub header: u32,
-    /// An acknowledgement on the wire, bytes.
+    /// An acknowledgement on the wire, bytes, without SACK blocks.
     pub ack: u32,
     /// Size of the first packet, numbered 0 and without payload; `None` starts with data.
     pub syn: Option<u32>,
@@ -103,32 +146,59 @@ pub struct Config {
     pub initial_window: u32,
     /// Slow-start threshold at the start, packets; `None` is `max_window`, as in ns-2.
     pub initial_ssthresh: Option<u32>,
+    /// How long the receiver may hold an acknowledgement back for a second packet; `None` acknowledges each at once
+    /// (RFC 5681 section 4.2; ns-2's TCPSink/DelAck, `interval_`).
+    pub delayed_ack: Option<Span>,
+    /// The SYN's acknowledgement is held back too (ns-2 without `SYN_immediate_ack_`, which came in 2010).
+    pub delayed_syn_ack: bool,
+    /// Most SACK blocks in an acknowledgement, at most [`MOST_BLOCKS`](crate::MOST_BLOCKS) (ns-2 `maxSackBlocks_`).
+    pub sack_blocks: u32,
+    /// Bytes of an acknowledgement's SACK option besides 8 a block: 4 with its padding (RFC 2018), 0 in ns-2.
+    pub sack_header: u32,
+    /// Time every acknowledgement of new data by the echo of its packet's timestamp (RFC 7323; ns-2 `timestamps_`). The
+    /// option's bytes are part of `header` and `ack`.
+    pub timestamps: bool,
+    /// Every such sample ends the back-off, not only that of a packet sent once (RFC 6298 section 5; `ts_resetRTO_`).
+    pub timestamps_end_back_off: bool,
+    /// Duplicate acknowledgements that mean a loss (RFC 5681; ns-2 `numdupacks_`).
+    pub duplicate_threshold: u32,
     /// Send a new packet on the first and the second duplicate acknowledgement (RFC 3042; ns-2 `singledup_`).
     pub limited_transmit: bool,
+    /// Most packets sent at one event; `u32::MAX` is no limit (ns-2 `maxburst_`, where 0 is none).
+    pub max_burst: u32,
     /// Granularity of the clock that times a round trip; `Span::ZERO` is exact (ns-2 `tcpTick_`).
     pub tick: Span,
     /// Where the tick stands at time zero, below `tick`; `None` is drawn for each flow.
     pub tick_phase: Option<Span>,
-    /// Least retransmission timeout, before back-off.
+    /// Least retransmission timeout.
     pub min_rto: Span,
+    /// `min_rto` is applied before back-off (RFC 6298; ns-2 `rfc2988_`); else after it.
+    pub min_rto_backs_off: bool,
     /// Greatest retransmission timeout.
     pub max_rto: Span,
-    /// Retransmission timeout before the first sample.
+    /// Retransmission timeout before the first sample (ns-2 `rtxcur_init_`).
     pub initial_rto: Span,
     /// What a loss halves; Wei's pacing rule always halves what is in flight.
     pub halving: Halving,
     /// Halve the window as a fraction; else round it down (ns-2 `precisionReduce_`, true since 2006).
     pub fractional_halving: bool,
+    /// No second fast retransmit for what was outstanding at the last loss (RFC 6582 section 3.2; ns-2 `bugFix_`).
+    pub careful: bool,
+    /// A lost SYN makes the initial window one packet, and the first data packet may be retransmitted fast (ns-2
+    /// `bugfix_ss_`, there since June 2006).
+    pub first_packet_fix: bool,
     /// NewReno: only the first partial acknowledgement restarts the timer (RFC 6582 "impatient"; `newreno_changes1_`).
     pub impatient: bool,
     /// NewReno: a partial acknowledgement deflates the window by what it covers (RFC 6582; `partial_window_deflation_`).
     pub partial_deflation: bool,
+    /// Sack1: a partial acknowledgement sends two packets, whatever the pipe holds (`partial_ack_`).
+    pub partial_ack: bool,
     /// Host pacing; `None` sends as the window allows.
     pub pacing: Option<HostPacing>,
 }
 
 impl Config {
-    /// The constants of a profile, Reno, unpaced.
+    /// The constants of a profile, unpaced.
     pub fn new(profile: Profile) -> Self {
         let ns2 = Config {
             variant: Variant::Reno,
@@ -139,31 +209,92 @@ impl Config {
             max_window: 20,
             initial_window: 2,
             initial_ssthresh: None,
+            delayed_ack: None,
+            delayed_syn_ack: false,
+            sack_blocks: 3,
+            sack_header: 0,
+            timestamps: false,
+            timestamps_end_back_off: false,
+            duplicate_threshold: 3,
             limited_transmit: true,
+            max_burst: u32::MAX,
             tick: Span::from_millis(10),
             tick_phase: None,
             min_rto: Span::from_millis(200),
+            min_rto_backs_off: true,
             max_rto: Span::from_millis(60_000),
             initial_rto: Span::from_millis(3_000),
             halving: Halving::Window,
             fractional_halving: true,
+            careful: true,
+            first_packet_fix: true,
             impatient: true,
             partial_deflation: true,
+            partial_ack: false,
             pacing: None,
         };
         match profile {
             Profile::Ns2 => ns2,
+            Profile::Ns2Of2005 => Config {
+                fractional_halving: false,
+                initial_rto: Span::from_millis(6_000),
+                max_rto: Span::from_millis(100_000_000),
+                first_packet_fix: false,
+                delayed_syn_ack: true,
+                ..ns2
+            },
+            Profile::Ns2Validation => Config {
+                fractional_halving: false,
+                initial_rto: Span::from_millis(6_000),
+                min_rto: Span::from_millis(1_000),
+                limited_transmit: false,
+                impatient: false,
+                partial_deflation: false,
+                ..ns2
+            },
             Profile::Rfc => Config {
                 variant: Variant::NewReno,
                 payload: 1460,
+                sack_header: 4,
+                timestamps_end_back_off: true,
                 max_window: 10_000,
                 initial_window: 10, // RFC 6928
                 tick: Span::ZERO,
                 min_rto: Span::from_millis(1_000),     // RFC 6298 (2.4)
                 initial_rto: Span::from_millis(1_000), // RFC 6298 (2.1)
+                halving: Halving::FlightSize,          // RFC 5681, equation 4
+                ..ns2
+            },
+            Profile::Linux => Config {
+                variant: Variant::Rfc6675,
+                payload: 1448, // an Ethernet frame's 1500 B less the headers
+                header: 52,    // IP 20, TCP 20, timestamps 12
+                ack: 52,
+                syn: Some(60),
+                sack_header: 4,
+                timestamps: true,
+                timestamps_end_back_off: true,
+                max_window: 10_000,
+                initial_window: 10,                       // TCP_INIT_CWND
+                delayed_ack: Some(Span::from_millis(40)), // TCP_DELACK_MIN
+                tick: Span::ZERO,                         // microseconds
+                min_rto: Span::from_millis(200),          // TCP_RTO_MIN
+                max_rto: Span::from_millis(120_000),      // TCP_RTO_MAX
+                initial_rto: Span::from_millis(1_000),    // TCP_TIMEOUT_INIT
+                fractional_halving: false,                // tcp_reno_ssthresh: cwnd >> 1
                 ..ns2
             },
         }
+    }
+
+    /// The sender must know more of an acknowledgement than its number.
+    pub fn needs_feedback(&self) -> bool {
+        self.variant.is_selective() || self.timestamps
+    }
+
+    /// An acknowledgement with so many SACK blocks on the wire, bytes.
+    pub fn ack_bytes(&self, blocks: usize) -> u32 {
+        if blocks == 0 { self.ack } else { self.ack + self.sack_header + 8 * blocks as u32 }
     }
 
     /// A data packet on the wire, bytes.

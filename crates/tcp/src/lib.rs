@@ -4,6 +4,7 @@
 
 mod cc;
 pub mod config;
+mod feedback;
 mod pacing;
 mod receiver;
 mod recovery;
@@ -11,7 +12,8 @@ mod rtt;
 mod sender;
 mod short;
 
-pub use receiver::Receiver;
+pub use feedback::{Block, Feedback, MOST_BLOCKS};
+pub use receiver::{Receiver, Reply};
 pub use sender::{Counters, Output, Segment, Sender};
 
 pub use config::{Config, Halving, HostPacing, PacingRule, Profile, Variant};

@@ -1,8 +1,19 @@
-//! The receiver: what has arrived in order, and what waits for a gap to fill. Every packet is acknowledged at once.
+//! The receiver: what has arrived in order, and what waits for a gap to fill; when it acknowledges, and what that says.
 //!
 //! *Idea.* `next` is the acknowledgement number; a ring of bits after it says what has arrived beyond a gap. A path
-//! without loss never touches the ring, and never allocates it.
-//! *References.* RFC 9293; ns-2.35 tcp/tcp-sink.cc (`Acker::update`).
+//! without loss never touches the ring, and never allocates it. Every packet is acknowledged at once, unless
+//! acknowledgements are delayed: then every second one is, or what has waited for the delay, and at once what arrives out of
+//! order, fills a gap, or is the SYN.
+//! *Parameters.* `delayed_ack`, `sack_blocks` of [`Config`].
+//! *References.* RFC 9293; RFC 5681 section 4.2; RFC 2018; RFC 7323 section 4 (which packet's time is echoed); ns-2.35
+//! tcp/tcp-sink.cc (`Acker::update`, `Acker::update_ts`, `DelAckSink::recv`).
+
+mod history;
+
+use crate::config::Config;
+use crate::feedback::{Block, Feedback};
+use history::History;
+use paceline_core::{Instant, Span};
 
 /// One connection's receiving end.
 #[derive(Debug, Clone, Default)]
@@ -13,12 +24,116 @@ pub struct Receiver {
     end: u32,
     /// Bit `seq mod ring length` says that `seq`, beyond `next`, has arrived.
     ring: Vec<u64>,
+    /// `None` where every packet is acknowledged at once by number alone.
+    manners: Option<Box<Manners>>,
+}
+
+/// How a receiver acknowledges that does more than send a number at once.
+#[derive(Debug, Clone)]
+struct Manners {
+    /// Blocks reported before, where blocks are reported.
+    history: Option<History>,
+    delay: Option<Span>,
+    /// An acknowledgement waits for a second packet, until then.
+    due: Option<Instant>,
+    /// The packet that it is for.
+    held_back: u32,
+    /// Packets below this are acknowledged at once: a SYN.
+    urgent: u32,
+    /// When the packet was sent that the next acknowledgement echoes.
+    echo: Instant,
+    /// The number of the last acknowledgement; ns-2 starts with one.
+    acknowledged: u32,
+}
+
+/// What a receiver does about a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// Acknowledges, and says this.
+    Now(Feedback),
+    /// Holds the acknowledgement back: ask again at [`Receiver::due`].
+    Later,
 }
 
 impl Receiver {
     /// A receiver that has received nothing.
     pub fn new() -> Self {
         Receiver::default()
+    }
+
+    /// A receiver that has received nothing, of a connection with these settings.
+    pub fn with(config: &Config) -> Self {
+        let manners = Manners {
+            history: config.variant.is_selective().then(|| History::new(config.sack_blocks)),
+            delay: config.delayed_ack,
+            due: None,
+            held_back: 0,
+            urgent: u32::from(config.syn.is_some() && !config.delayed_syn_ack),
+            echo: Instant::ZERO,
+            acknowledged: 1,
+        };
+        let plain = !config.needs_feedback() && config.delayed_ack.is_none();
+        Receiver { manners: (!plain).then(|| Box::new(manners)), ..Receiver::default() }
+    }
+
+    /// Every packet is acknowledged at once, and the number says all: [`Receiver::reply`] need not be asked.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.manners.is_none()
+    }
+
+    /// Packet `seq`, sent at `sent`, has arrived now and been told to [`Receiver::on_data`]: is it acknowledged?
+    pub fn reply(&mut self, seq: u32, sent: Instant, now: Instant) -> Reply {
+        let Some(manners) = &mut self.manners else { return Reply::Now(Feedback::new(sent)) };
+        if seq <= manners.acknowledged && sent >= manners.echo {
+            manners.echo = sent;
+        }
+        if let Some(delay) = manners.delay {
+            // In order, and nothing is held beyond it.
+            let ordinary = seq + 1 == self.next && self.next == self.end && seq >= manners.urgent;
+            if manners.due.is_none() && ordinary {
+                manners.due = Some(now + delay);
+                manners.held_back = seq;
+                return Reply::Later;
+            }
+            manners.due = None;
+        }
+        Reply::Now(self.feedback(seq))
+    }
+
+    /// When an acknowledgement that is held back is due.
+    #[inline]
+    pub fn due(&self) -> Option<Instant> {
+        self.manners.as_ref().and_then(|manners| manners.due)
+    }
+
+    /// [`Receiver::due`] has come: what the acknowledgement says.
+    pub fn on_delayed_ack_timer(&mut self) -> Feedback {
+        let Some(manners) = &mut self.manners else { return Feedback::default() };
+        manners.due = None;
+        let seq = manners.held_back;
+        self.feedback(seq)
+    }
+
+    /// What an acknowledgement brought about by packet `seq` says.
+    fn feedback(&mut self, seq: u32) -> Feedback {
+        let held = self.next < self.end;
+        let is_news = held && seq >= self.next;
+        let latest = match is_news {
+            true => Block { start: self.run_start(seq), end: self.run_end(seq) },
+            false => Block { start: 0, end: self.next },
+        };
+        let Some(manners) = &mut self.manners else { return Feedback::default() };
+        manners.acknowledged = self.next;
+        let mut feedback = Feedback::new(manners.echo);
+        if let Some(history) = &mut manners.history {
+            if held {
+                history.report(latest, is_news, &mut feedback);
+            } else {
+                history.clear();
+            }
+        }
+        feedback
     }
 
     /// The first packet not yet received in order: what an acknowledgement carries.
@@ -62,6 +177,28 @@ impl Receiver {
             self.ring.clear();
             self.ring.resize(needed, 0);
             held.into_iter().for_each(|seq| self.set(seq, true));
+        }
+    }
+
+    /// One more than the last packet of the run that `seq`, held beyond a gap, belongs to.
+    fn run_end(&self, mut seq: u32) -> u32 {
+        loop {
+            let ones = (self.ring[self.word(seq)] >> (seq % 64)).trailing_ones();
+            if ones < 64 - seq % 64 {
+                return seq + ones;
+            }
+            seq += ones;
+        }
+    }
+
+    /// The first packet of that run; the packet before it is missing.
+    fn run_start(&self, mut seq: u32) -> u32 {
+        loop {
+            let ones = (self.ring[self.word(seq)] << (63 - seq % 64)).leading_ones();
+            if ones <= seq % 64 {
+                return seq + 1 - ones;
+            }
+            seq -= ones;
         }
     }
 

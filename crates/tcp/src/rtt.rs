@@ -59,12 +59,17 @@ impl Rtt {
         self.timed = None;
     }
 
+    /// The path works again.
+    pub(crate) fn end_back_off(&mut self) {
+        self.backoff = 1;
+    }
+
     /// All before `next` is acknowledged: ends the back-off and returns the sample if that covers the timed segment.
     #[inline]
     pub(crate) fn on_ack(&mut self, config: &Config, next: u32, now: Instant) -> Option<Span> {
         let sent = self.ack_of_timed(next)?;
         let sample = now.since(sent);
-        self.update(config, sample, sent);
+        self.update(config, sample, self.ticks_of(config, sample, sent));
         Some(sample)
     }
 
@@ -72,6 +77,25 @@ impl Rtt {
     #[inline]
     pub(crate) fn on_partial_ack(&mut self, next: u32) {
         self.ack_of_timed(next);
+    }
+
+    /// All before `next` is acknowledged, and the acknowledgement echoes when its packet was sent: a sample each time.
+    pub(crate) fn on_echo(&mut self, config: &Config, next: u32, now: Instant, echo: Instant) -> Span {
+        self.ack_of_timed(next);
+        if config.timestamps_end_back_off {
+            self.backoff = 1;
+        }
+        let sample = now.since(echo);
+        let tick = config.tick.as_nanos().max(1);
+        self.update(config, sample, (sample.as_nanos() + tick / 2) / tick);
+        sample
+    }
+
+    /// The same without the timestamp option: FACK times every acknowledgement while it recovers.
+    pub(crate) fn on_echo_in_recovery(&mut self, config: &Config, next: u32, now: Instant, echo: Instant) {
+        self.ack_of_timed(next);
+        let sample = now.since(echo);
+        self.update(config, sample, self.ticks_of(config, sample, echo));
     }
 
     #[inline]
@@ -91,17 +115,19 @@ impl Rtt {
         self.smoothed
     }
 
-    fn update(&mut self, config: &Config, sample: Span, sent: Instant) {
+    /// A round trip as the clock that times reads it: what had passed of the first tick counts as if it were whole.
+    fn ticks_of(&self, config: &Config, sample: Span, sent: Instant) -> u64 {
+        let tick = config.tick.as_nanos();
+        if tick == 0 {
+            return sample.as_nanos();
+        }
+        let into_tick = (sent.as_nanos() + self.phase.as_nanos()) % tick;
+        (sample.as_nanos() + into_tick) / tick
+    }
+
+    fn update(&mut self, config: &Config, sample: Span, ticks: u64) {
         let seconds = sample.as_seconds();
         self.smoothed = if self.smoothed == 0.0 { seconds } else { (self.smoothed * 7.0 + seconds) / 8.0 };
-        let tick = config.tick.as_nanos();
-        let ticks = if tick == 0 {
-            sample.as_nanos()
-        } else {
-            // The clock that times reads whole ticks: what had passed of the first one counts as if it were whole.
-            let into_tick = (sent.as_nanos() + self.phase.as_nanos()) % tick;
-            (sample.as_nanos() + into_tick) / tick
-        };
         let measured = i64::try_from(ticks).unwrap_or(i64::MAX >> 8).max(1);
         if self.srtt8 == 0 {
             self.srtt8 = measured << 3;
@@ -112,20 +138,25 @@ impl Rtt {
             self.rttvar4 = (self.rttvar4 + error.abs() - (self.rttvar4 >> 2)).max(1);
         }
         let rto_ticks = ((self.rttvar4 << 3) + self.srtt8) >> 3;
-        self.rto = Span::from_nanos(rto_ticks.unsigned_abs() * tick.max(1));
+        self.rto = Span::from_nanos(rto_ticks.unsigned_abs() * config.tick.as_nanos().max(1));
     }
 
-    /// The timeout in force: at least `min_rto` before back-off, at most `max_rto` after.
+    /// The timeout in force: at least `min_rto`, at most `max_rto` after back-off.
     #[inline]
     pub(crate) fn timeout(&self, config: &Config) -> Span {
-        let backed_off = self.rto.max(config.min_rto).as_nanos().saturating_mul(self.backoff);
+        let (before, after) = if config.min_rto_backs_off {
+            (config.min_rto, Span::ZERO)
+        } else {
+            (Span::ZERO, config.min_rto)
+        };
+        let backed_off = self.rto.max(before).as_nanos().saturating_mul(self.backoff);
         let two_ticks = config.tick.as_nanos() * 2;
-        Span::from_nanos(backed_off.min(config.max_rto.as_nanos()).max(two_ticks))
+        Span::from_nanos(backed_off.max(after.as_nanos()).min(config.max_rto.as_nanos()).max(two_ticks))
     }
 
     /// A timeout: doubles the timeout; after the third in a row the estimate itself is no longer believed.
     pub(crate) fn back_off(&mut self, config: &Config) {
-        if self.backoff < 64 || self.timeout(config) < config.max_rto {
+        if self.backoff < 64 || (config.min_rto_backs_off && self.timeout(config) < config.max_rto) {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > 8 {

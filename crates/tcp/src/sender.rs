@@ -10,8 +10,9 @@
 
 use crate::cc::reno;
 use crate::config::{Config, Halving};
+use crate::feedback::Feedback;
 use crate::pacing::{Pacing, Permit, Window};
-use crate::recovery::{self, DUPLICATE_THRESHOLD, LastCut};
+use crate::recovery::{self, LastCut, Selective};
 use crate::rtt::Rtt;
 use crate::short::ShortPackets;
 use paceline_core::{Instant, Span};
@@ -58,23 +59,27 @@ pub struct Sender {
     /// One more than the highest packet ever sent.
     pub(crate) end: u32,
     /// One more than the last packet that the application has given, the SYN included.
-    limit: u32,
+    pub(crate) limit: u32,
     /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
     short_from: u32,
     short: ShortPackets,
     /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
-    initial_window: u32,
+    pub(crate) initial_window: u32,
     pub(crate) cwnd: f64,
     ssthresh: u32,
     /// What duplicate acknowledgements add to the window during fast recovery.
     pub(crate) inflation: u32,
     /// Duplicate acknowledgements in a row.
     pub(crate) duplicates: u32,
+    /// `end` when the first of these came: limited transmit has added what is beyond.
+    pub(crate) end_before_duplicates: u32,
     /// `end` at the last loss: recovery is over beyond it.
     pub(crate) recover: u32,
     pub(crate) last_cut: LastCut,
     /// NewReno: a partial acknowledgement has come in this recovery.
     pub(crate) partial_seen: bool,
+    /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK.
+    pub(crate) selective: Box<Selective>,
     pub(crate) rtt: Rtt,
     retransmission_at: Option<Instant>,
     pacing: Option<Box<Pacing>>,
@@ -102,9 +107,11 @@ impl Sender {
             ssthresh,
             inflation: 0,
             duplicates: 0,
+            end_before_duplicates: 0,
             recover: 1,
             last_cut: LastCut::None,
             partial_seen: false,
+            selective: Box::default(),
             rtt: Rtt::new(&config, clock_phase),
             retransmission_at: None,
             pacing: config.pacing.map(|settings| Box::new(Pacing::new(settings, jitter_seed))),
@@ -137,12 +144,20 @@ impl Sender {
         self.send_what_the_window_allows(u32::MAX, now, out);
     }
 
-    /// An acknowledgement of all before `next` arrives.
+    /// An acknowledgement of all before `next` arrives; enough where [`Config::needs_feedback`] says no.
     #[inline]
     pub fn on_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) {
         // What comes when nothing is outstanding, and nothing is left to send, is no duplicate (RFC 5681, section 2).
         if next <= self.end && !self.is_finished() {
-            recovery::on_ack(self, next, now, out);
+            recovery::on_ack(self, next, &Feedback::new(now), now, out);
+        }
+    }
+
+    /// An acknowledgement of all before `next` arrives, with what else it says.
+    #[inline]
+    pub fn on_ack_with(&mut self, next: u32, feedback: &Feedback, now: Instant, out: &mut impl Output) {
+        if next <= self.end && !self.is_finished() {
+            recovery::on_ack(self, next, feedback, now, out);
         }
     }
 
@@ -160,20 +175,17 @@ impl Sender {
 
     /// The retransmission timer has run out: back to one packet (RFC 5681, equation 4; ns-2 tcp.cc `timeout`).
     pub fn on_retransmission_timer(&mut self, now: Instant, out: &mut impl Output) {
-        self.inflation = 0;
-        self.duplicates = 0;
-        self.recover = self.end;
+        recovery::on_timeout(self);
         self.cwnd = self.cwnd.max(1.0);
-        self.counters.window_cuts += 1;
-        if self.una == 0 {
+        if self.una == 0 && self.config.first_packet_fix {
             self.initial_window = 1;
         }
         if self.una == self.end {
+            self.counters.window_cuts += 1;
             self.cwnd = 1.0; // nothing outstanding: an idle restart, not a loss
         } else {
             self.counters.timeouts += 1;
-            self.ssthresh = (self.half_window() as u32).max(2);
-            self.cwnd = 1.0;
+            self.cut_to_one();
             self.rtt.back_off(&self.config);
         }
         self.last_cut = LastCut::Timeout;
@@ -247,48 +259,84 @@ impl Sender {
 
     /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
     #[inline]
-    pub(crate) fn on_new_ack(&mut self, next: u32, now: Instant) {
+    pub(crate) fn on_new_ack(&mut self, next: u32, feedback: &Feedback, now: Instant) {
+        let handshake = self.una == 0 && next == 1 && self.config.syn.is_some();
+        self.advance(next, feedback, now);
+        self.grow();
+        if handshake {
+            self.cwnd = f64::from(self.initial_window);
+        }
+    }
+
+    /// New data are acknowledged: time, restart the timer (ns-2 `newack`).
+    #[inline]
+    pub(crate) fn advance(&mut self, next: u32, feedback: &Feedback, now: Instant) {
         self.duplicates = 0;
-        let first = self.una == 0;
         self.una = next;
         self.next = self.next.max(next);
-        if let Some(sample) = self.rtt.on_ack(&self.config, next, now)
+        let sample = if self.config.timestamps {
+            Some(self.rtt.on_echo(&self.config, next, now, feedback.echo))
+        } else {
+            self.rtt.on_ack(&self.config, next, now)
+        };
+        if let Some(sample) = sample
             && let Some(pacing) = &mut self.pacing
         {
             pacing.on_sample(sample, self.cwnd);
         }
-        self.cwnd = reno::increase(self.cwnd, self.ssthresh);
         self.restart_timer(now);
-        if first && next == 1 {
-            self.cwnd = f64::from(self.initial_window); // the handshake is over
-        }
+        self.stop_timer_if_finished();
+    }
+
+    /// The window grows by what one acknowledgement of new data is worth (ns-2 `opencwnd`).
+    #[inline]
+    pub(crate) fn grow(&mut self) {
+        self.cwnd = reno::increase(self.cwnd, self.ssthresh);
+    }
+
+    #[inline]
+    pub(crate) fn stop_timer_if_finished(&mut self) {
         if self.is_finished() {
             self.retransmission_at = None;
         }
     }
 
-    /// Everything outstanding at the last loss has been acknowledged (or nothing but the SYN ever was).
+    /// Everything outstanding at the last loss has been acknowledged, or nothing but the SYN ever was.
     #[inline]
     pub(crate) fn recovered(&self) -> bool {
-        self.una > self.recover || self.una == 1
+        self.una > self.recover || (self.una == 1 && self.config.first_packet_fix) || !self.config.careful
     }
 
-    /// Three duplicates: ssthresh and window to half of the window.
+    /// A loss: ssthresh and window to half of the window.
     pub(crate) fn cut_to_half(&mut self) {
+        self.cwnd = self.cut();
+    }
+
+    /// A loss: ssthresh to half of the window, and the window to one packet.
+    pub(crate) fn cut_to_one(&mut self) {
+        self.cut();
+        self.cwnd = 1.0;
+    }
+
+    /// A loss: ssthresh to half of the window, which is returned (ns-2 `slowdown`).
+    fn cut(&mut self) -> f64 {
         self.counters.window_cuts += 1;
         let half = self.half_window();
         self.ssthresh = (half as u32).max(2);
-        self.cwnd = half;
+        half
     }
 
     /// Half of what counts as the window: see [`Halving`].
     fn half_window(&self) -> f64 {
         let halves_in_flight = self.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
         let window = match self.config.halving {
-            Halving::Window if !halves_in_flight => {
-                (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window))
+            _ if halves_in_flight => f64::from(self.next - self.una + 1),
+            Halving::InFlight => f64::from(self.next - self.una + 1),
+            Halving::FlightSize => {
+                let end = if self.duplicates > 0 { self.end_before_duplicates } else { self.end };
+                return reno::half(f64::from(end - self.una), self.config.fractional_halving).max(2.0);
             }
-            Halving::Window | Halving::InFlight => f64::from(self.next - self.una + 1),
+            Halving::Window => (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window)),
         };
         reno::half(window, self.config.fractional_halving)
     }
@@ -300,7 +348,7 @@ impl Sender {
             && self.next < self.limit
             && f64::from(in_flight) + 1.0 <= self.cwnd + f64::from(self.duplicates)
         {
-            debug_assert!(self.duplicates < DUPLICATE_THRESHOLD);
+            debug_assert!(self.duplicates < self.config.duplicate_threshold);
             self.transmit(self.next, now, out);
             self.next += 1;
         }
@@ -325,7 +373,7 @@ impl Sender {
             Permit::None => return,
         };
         let sent = self.send_burst(burst, now, out);
-        let more = self.may_send();
+        let more = recovery::next_packet(self).is_some();
         let window = self.pacing_window();
         if let Some(pacing) = &mut self.pacing {
             pacing.after_burst(window, sent, more, now);
@@ -334,19 +382,22 @@ impl Sender {
 
     #[inline]
     fn send_burst(&mut self, burst: u32, now: Instant, out: &mut impl Output) -> u32 {
+        let burst = burst.min(self.config.max_burst);
         let mut sent = 0;
-        while sent < burst && self.may_send() {
-            self.transmit(self.next, now, out);
-            self.next += 1;
+        while sent < burst
+            && let Some(seq) = recovery::next_packet(self)
+        {
+            self.transmit(seq, now, out);
+            recovery::on_sent(self, seq);
             sent += 1;
         }
         sent
     }
 
+    /// The window as far as it is usable, packets, with what duplicate acknowledgements add (ns-2 `window`).
     #[inline]
-    fn may_send(&self) -> bool {
-        let window = (self.cwnd as u32 + self.inflation).min(self.config.max_window);
-        self.next - self.una < window && self.next < self.limit
+    pub(crate) fn window(&self) -> u32 {
+        (self.cwnd as u32 + self.inflation).min(self.config.max_window)
     }
 
     /// Puts packet `seq` on the wire (ns-2 `output`).

@@ -4,7 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_core::{Instant, Span};
-use paceline_tcp::{Config, HostPacing, Output, PacingRule, Profile, Receiver, Segment, Sender, Variant};
+use paceline_tcp::{
+    Block, Config, Feedback, HostPacing, Output, PacingRule, Profile, Receiver, Reply, Segment, Sender,
+    Variant,
+};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,20 +34,25 @@ struct Conversation {
 
 /// Runs a connection of `packets` over the pipe; `lost` says of the n-th transmission, from 0, whether it is lost.
 fn converse(config: Config, packets: u64, mut lost: impl FnMut(usize) -> bool) -> Conversation {
+    let mut receiver = Receiver::with(&config);
+    let max_window = config.max_window;
     let mut sender = Sender::new(Arc::new(config), Some(packets), Span::ZERO, 1);
-    let mut receiver = Receiver::new();
     let mut wire = Wire::default();
-    let mut data: VecDeque<(u64, u32)> = VecDeque::new();
-    let mut acks: VecDeque<(u64, u32)> = VecDeque::new();
+    let mut data: VecDeque<(u64, u32, Instant)> = VecDeque::new();
+    let mut acks: VecDeque<(u64, u32, Feedback)> = VecDeque::new();
     let mut sent = Vec::new();
     let mut transmissions = 0;
     let mut now = 0;
     sender.start(Instant::ZERO, &mut wire);
     for _ in 0..1_000_000 {
         for segment in wire.0.drain(..) {
+            assert!(
+                (sender.una()..sender.una() + max_window).contains(&segment.seq),
+                "outside of the window"
+            );
             sent.push((now / 1_000_000, segment.seq));
             if !lost(transmissions) {
-                data.push_back((now + ONE_WAY, segment.seq));
+                data.push_back((now + ONE_WAY, segment.seq, Instant::from_nanos(now)));
             }
             transmissions += 1;
         }
@@ -52,24 +60,30 @@ fn converse(config: Config, packets: u64, mut lost: impl FnMut(usize) -> bool) -
             return Conversation { sent, sender, finished_at: Some(Instant::from_nanos(now)) };
         }
         let nanos = |at: Option<Instant>| at.map_or(u64::MAX, Instant::as_nanos);
-        let arrival = data.front().map_or(u64::MAX, |(at, _)| *at);
-        let ack = acks.front().map_or(u64::MAX, |(at, _)| *at);
+        let arrival = data.front().map_or(u64::MAX, |(at, ..)| *at);
+        let ack = acks.front().map_or(u64::MAX, |(at, ..)| *at);
         let (rto, pace) = (nanos(sender.retransmission_at()), nanos(sender.pacing_at()));
-        now = arrival.min(ack).min(rto).min(pace);
+        let delayed = nanos(receiver.due());
+        now = arrival.min(ack).min(rto).min(pace).min(delayed);
         let instant = Instant::from_nanos(now);
         if now == u64::MAX {
             break; // nothing will ever happen again
         } else if arrival == now {
-            let (_, seq) = data.pop_front().unwrap();
+            let (_, seq, at) = data.pop_front().unwrap();
             receiver.on_data(seq);
-            acks.push_back((now + ONE_WAY, receiver.next()));
+            if let Reply::Now(feedback) = receiver.reply(seq, at, instant) {
+                acks.push_back((now + ONE_WAY, receiver.next(), feedback));
+            }
         } else if ack == now {
-            let (_, next) = acks.pop_front().unwrap();
-            sender.on_ack(next, instant, &mut wire);
+            let (_, next, feedback) = acks.pop_front().unwrap();
+            sender.on_ack_with(next, &feedback, instant, &mut wire);
         } else if rto == now {
             sender.on_retransmission_timer(instant, &mut wire);
-        } else {
+        } else if pace == now {
             sender.on_pacing_timer(instant, &mut wire);
+        } else {
+            let feedback = receiver.on_delayed_ack_timer();
+            acks.push_back((now + ONE_WAY, receiver.next(), feedback));
         }
     }
     Conversation { sent, sender, finished_at: None }
@@ -91,10 +105,16 @@ fn slow_start_after_the_handshake() {
 
 #[test]
 fn fast_retransmit_repairs_one_loss_without_a_timeout() {
-    for variant in [Variant::Reno, Variant::NewReno] {
+    for (_, variant) in Variant::ALL {
         let talk = converse(ns2(variant), 60, |transmission| transmission == 9);
         let counters = talk.sender.counters();
-        assert_eq!((counters.retransmits, counters.timeouts, counters.window_cuts), (1, 0, 1), "{variant:?}");
+        // Tahoe sends again all that had left after the lost packet, since it starts anew from there.
+        let retransmits = if variant == Variant::Tahoe { counters.retransmits } else { 1 };
+        assert_eq!(
+            (counters.retransmits, counters.timeouts, counters.window_cuts),
+            (retransmits, 0, 1),
+            "{variant:?}"
+        );
         // Packet 9 left at 300 ms with its window; its duplicates come a round trip later, and it goes again with the third.
         let repeats: Vec<u64> = talk.sent.iter().filter(|(_, seq)| *seq == 9).map(|(at, _)| *at).collect();
         assert_eq!(repeats, [300, 400], "{variant:?}");
@@ -102,11 +122,82 @@ fn fast_retransmit_repairs_one_loss_without_a_timeout() {
 }
 
 #[test]
-fn newreno_repairs_two_losses_of_a_window_without_a_timeout() {
-    let lost = |transmission| transmission == 17 || transmission == 20;
-    let talk = converse(ns2(Variant::NewReno), 120, lost);
+fn two_losses_of_a_window_need_no_timeout() {
+    for variant in [Variant::NewReno, Variant::Sack1, Variant::Rfc6675, Variant::Fack] {
+        let lost = |transmission| transmission == 17 || transmission == 20;
+        let talk = converse(ns2(variant), 120, lost);
+        let counters = talk.sender.counters();
+        assert_eq!((counters.retransmits, counters.timeouts, counters.window_cuts), (2, 0, 1), "{variant:?}");
+    }
+}
+
+#[test]
+fn selective_acknowledgements_repair_a_window_in_one_round_trip() {
+    // Packets 17, 20 and 23 of a window of 16 are lost. NewReno repairs one a round trip, the others all of them in one.
+    let lost = |transmission: usize| [17, 20, 23].contains(&transmission);
+    let span = |variant| {
+        let talk = converse(ns2(variant), 120, lost);
+        assert_eq!(talk.sender.counters().timeouts, 0, "{variant:?}");
+        let again = |seq: u32| talk.sent.iter().filter(|(_, sent)| *sent == seq).nth(1).unwrap().0;
+        again(23) - again(17)
+    };
+    assert_eq!(span(Variant::NewReno), 200);
+    assert!(span(Variant::Sack1) <= 100 && span(Variant::Rfc6675) <= 100 && span(Variant::Fack) <= 100);
+}
+
+#[test]
+fn a_packet_lost_twice_needs_a_timeout() {
+    // The second transmission of packet 17 is lost too. FACK stops at once when it sees that; the others go on for a while.
+    for variant in [Variant::Sack1, Variant::Rfc6675, Variant::Fack] {
+        let again = converse(ns2(variant), 60, |transmission| transmission == 17);
+        let second = again.sent.iter().rposition(|(_, seq)| *seq == 17).unwrap();
+        let talk = converse(ns2(variant), 60, |transmission| transmission == 17 || transmission == second);
+        assert_eq!(talk.sender.counters().timeouts, 1, "{variant:?}");
+        assert!(talk.finished_at.is_some(), "{variant:?}");
+    }
+}
+
+#[test]
+fn rfc_6675_keeps_what_was_reported_through_a_timeout() {
+    let config =
+        Config { syn: None, initial_window: 10, min_rto: Span::from_millis(300), ..ns2(Variant::Rfc6675) };
+    // Of ten packets the first is lost, and lost again when it is sent again.
+    let talk = converse(config, 12, |transmission| transmission == 0 || transmission == 12);
     let counters = talk.sender.counters();
-    assert_eq!((counters.retransmits, counters.timeouts, counters.window_cuts), (2, 0, 1));
+    assert_eq!(counters.timeouts, 1);
+    assert!(talk.sent.iter().filter(|(_, seq)| *seq > 0).count() == 11, "{:?}", talk.sent); // the others once each
+}
+
+#[test]
+fn the_last_packet_of_a_window_is_rescued() {
+    // Of the packets 0 to 9 the first, the second and the last are lost, and there are no more: nothing would report the
+    // last one missing (RFC 6675, NextSeg (4)).
+    let config = Config { syn: None, initial_window: 10, ..ns2(Variant::Rfc6675) };
+    let talk = converse(config, 10, |transmission| [0, 1, 9].contains(&transmission));
+    let counters = talk.sender.counters();
+    assert_eq!((counters.timeouts, counters.retransmits), (0, 3), "{:?}", talk.sent);
+}
+
+#[test]
+fn a_delayed_acknowledgement_comes_for_every_second_packet_or_after_the_delay() {
+    let config = Config { delayed_ack: Some(Span::from_millis(40)), ..ns2(Variant::Reno) };
+    let talk = converse(config, 5, |_| false);
+    // The SYN is acknowledged at once; packets 1 and 2 with one acknowledgement, which opens the window to three; of 3, 4
+    // and 5 the last waits.
+    assert_eq!(talk.sent, [(0, 0), (100, 1), (100, 2), (200, 3), (200, 4), (200, 5)]);
+    assert_eq!(talk.finished_at, Some(Instant::from_nanos(340_000_000)));
+}
+
+#[test]
+fn a_timestamp_times_what_was_sent_again() {
+    // Karn's rule leaves a connection whose first packet is lost with the timeout backed off; an echo ends that.
+    let finish = |timestamps| {
+        let config = Config { timestamps, timestamps_end_back_off: timestamps, ..ns2(Variant::Reno) };
+        // The SYN is lost, and so is packet 1: its timeout starts from the backed-off value without an echo.
+        converse(config, 1, |transmission| transmission == 0 || transmission == 2).finished_at.unwrap()
+    };
+    assert_eq!(finish(false), Instant::from_nanos(3_100_000_000 + 6_000_000_000 + 100_000_000));
+    assert_eq!(finish(true), Instant::from_nanos(3_100_000_000 + 300_000_000 + 100_000_000));
 }
 
 #[test]
@@ -135,28 +226,60 @@ fn the_ideal_rule_spreads_the_window_over_the_round_trip() {
     assert!(most_at_once <= Some(2), "{times:?}");
 }
 
+fn any_config() -> impl Strategy<Value = Config> {
+    let rules = (any::<[bool; 8]>(), prop::option::of(0..3_usize), prop_oneof![Just(0.0), 0.0..0.9]);
+    let sizes = (
+        0..Variant::ALL.len(),
+        0..3_usize,
+        1..50_u32,
+        1..5_u32,
+        1..5_u32,
+        prop_oneof![Just(u32::MAX), 1..5_u32],
+    );
+    (rules, sizes).prop_map(
+        |((flags, rule, jitter), (variant, halving, window, blocks, threshold, burst))| {
+            let [
+                limited_transmit,
+                fractional_halving,
+                impatient,
+                partial_deflation,
+                careful,
+                fix,
+                partial_ack,
+                delay,
+            ] = flags;
+            Config {
+                variant: Variant::ALL[variant].1,
+                limited_transmit,
+                fractional_halving,
+                impatient,
+                partial_deflation,
+                careful,
+                first_packet_fix: fix,
+                timestamps: fix != careful,
+                partial_ack,
+                halving: paceline_tcp::Halving::ALL[halving].1,
+                delayed_ack: delay.then(|| Span::from_millis(40)),
+                pacing: rule.map(|rule| HostPacing { rule: PacingRule::ALL[rule].1, gain: 1.0, jitter }),
+                max_window: window,
+                sack_blocks: blocks,
+                duplicate_threshold: threshold,
+                max_burst: burst,
+                ..Config::new(Profile::Ns2)
+            }
+        },
+    )
+}
+
 proptest! {
     /// Whatever is lost, the connection ends, in order, without ever exceeding the receiver's window.
     #[test]
     fn every_connection_ends(
-        newreno: bool,
-        limited_transmit: bool,
-        fractional_halving: bool,
-        impatient: bool,
-        partial_deflation: bool,
-        rule in prop::option::of(0..3_usize),
-        jitter in prop_oneof![Just(0.0), 0.0..0.9],
-        max_window in 1..50_u32,
+        config in any_config(),
         loss in 0.0..0.4,
         seed: u64,
         packets in 1..150_u64,
     ) {
-        let variant = if newreno { Variant::NewReno } else { Variant::Reno };
-        let pacing = rule.map(|rule| HostPacing { rule: PacingRule::ALL[rule].1, gain: 1.0, jitter });
-        let config = Config {
-            variant, limited_transmit, fractional_halving, impatient, partial_deflation, pacing, max_window,
-            ..Config::new(Profile::Ns2)
-        };
         let mut state = seed;
         let lost = |_| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -173,29 +296,36 @@ proptest! {
     /// Adversarial acknowledgements and timers, in any order: no panic, nothing outside the receiver's window.
     #[test]
     fn nothing_leaves_outside_the_window(
-        newreno: bool,
-        rule in prop::option::of(0..3_usize),
-        max_window in 1..40_u32,
-        steps in prop::collection::vec((0..4_u8, 0..60_u32, 0..500_000_000_u64), 1..300),
+        config in any_config(),
+        steps in prop::collection::vec((0..5_u8, 0..60_u32, 0..20_u32, 0..500_000_000_u64), 1..300),
     ) {
-        let variant = if newreno { Variant::NewReno } else { Variant::Reno };
-        let pacing = rule.map(|rule| HostPacing { rule: PacingRule::ALL[rule].1, gain: 1.0, jitter: 0.1 });
-        let config = Config { variant, pacing, max_window, ..Config::new(Profile::Ns2) };
+        let max_window = config.max_window;
         let mut sender = Sender::new(Arc::new(config), None, Span::ZERO, 3);
         let mut wire = Wire::default();
         let mut now = Instant::ZERO;
+        let mut feedback = Feedback::default();
         sender.start(now, &mut wire);
-        for (what, number, nanos) in steps {
+        for (what, number, more, nanos) in steps {
             now += Span::from_nanos(nanos);
+            let una = sender.una();
             match what {
-                0 => sender.on_ack(sender.una().wrapping_add(number), now, &mut wire), // ahead, perhaps beyond what was sent
-                1 => sender.on_ack(sender.una().saturating_sub(number % 3), now, &mut wire), // duplicate or old
+                // Ahead, perhaps beyond what was sent; a duplicate or old one.
+                0 => sender.on_ack_with(una.wrapping_add(number), &feedback, now, &mut wire),
+                1 => sender.on_ack_with(una.saturating_sub(number % 3), &feedback, now, &mut wire),
                 2 => sender.on_retransmission_timer(now, &mut wire),
-                _ => sender.on_pacing_timer(now, &mut wire),
+                3 => sender.on_pacing_timer(now, &mut wire),
+                _ => {
+                    // A block anywhere, upside down too, joins those that the next acknowledgements carry.
+                    let end = (una + number).saturating_sub(more);
+                    feedback.push(Block { start: una + number / 2, end });
+                    if more % 4 == 0 {
+                        feedback = Feedback::new(now);
+                    }
+                }
             }
             prop_assert!(sender.una() <= sender.end());
             prop_assert!(sender.end() - sender.una() <= max_window);
-            prop_assert!(sender.cwnd() >= 0.5 && sender.cwnd().is_finite());
+            prop_assert!(sender.cwnd() >= 0.0 && sender.cwnd().is_finite());
             for segment in wire.0.drain(..) {
                 prop_assert!(segment.seq < sender.end());
             }

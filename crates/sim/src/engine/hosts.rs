@@ -5,6 +5,7 @@ use crate::flow::Source;
 use crate::packet::{Event, Kind, Packet};
 use crate::trace::TraceEvent;
 use paceline_core::Instant;
+use paceline_tcp::{Feedback, Reply};
 
 impl Engine<'_> {
     /// Data reach their destination.
@@ -42,22 +43,12 @@ impl Engine<'_> {
                 }
                 let next = tcp.receiver.next();
                 let message_is_complete = next >= tcp.marks.deliver;
-                let hop = self.ack_hop;
-                let ack = Packet {
-                    sent: self.now,
-                    flow: packet.flow,
-                    seq: tcp.base.wrapping_add(next),
-                    bytes: tcp.ack_bytes,
-                    hop,
-                    is_ack: true,
-                };
-                self.census.sent += 1;
-                if let Some(tracer) = &mut self.tracer {
-                    let host =
-                        self.network.links.len() as u32 + self.network.flows[packet.flow as usize].sink;
-                    tracer.now(TraceEvent::Send, host, &ack, f64::NAN, self.now);
+                if tcp.receiver.is_plain() {
+                    let (seq, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
+                    self.acknowledge(packet.flow, seq, bytes, self.now);
+                } else {
+                    self.reply(packet.flow, seq, packet.sent);
                 }
-                self.set_out(ack);
                 if message_is_complete {
                     self.on_message_delivered(packet.flow, next);
                 }
@@ -75,6 +66,60 @@ impl Engine<'_> {
         }
     }
 
+    /// Data have reached a receiver that may report blocks, echo times or wait.
+    fn reply(&mut self, flow: u32, seq: u32, sent: Instant) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        match tcp.receiver.reply(seq, sent, self.now) {
+            Reply::Now(feedback) => self.acknowledge_with(flow, feedback),
+            Reply::Later => self.schedule_delayed_ack(flow),
+        }
+    }
+
+    pub(super) fn on_delayed_ack_timer(&mut self, flow: u32, at: Instant) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        if tcp.delayed_ack_event != at {
+            return;
+        }
+        tcp.delayed_ack_event = Instant::MAX;
+        if tcp.receiver.due().is_some_and(|due| due <= at) {
+            let feedback = tcp.receiver.on_delayed_ack_timer();
+            self.acknowledge_with(flow, feedback);
+        } else {
+            self.schedule_delayed_ack(flow);
+        }
+    }
+
+    fn schedule_delayed_ack(&mut self, flow: u32) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        if let Some(due) = tcp.receiver.due()
+            && due < tcp.delayed_ack_event
+        {
+            tcp.delayed_ack_event = due;
+            let place = self.network.links.len() as u32 + self.network.flows[flow as usize].sink;
+            self.calendar.push(Event::of_flow(due, place, Kind::DelayedAckTimer, flow));
+        }
+    }
+
+    fn acknowledge_with(&mut self, flow: u32, feedback: Feedback) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
+        let seq = tcp.base.wrapping_add(tcp.receiver.next());
+        let sent = tcp.feedback.put(feedback);
+        self.acknowledge(flow, seq, bytes, sent);
+    }
+
+    /// The receiver sends an acknowledgement.
+    #[inline]
+    fn acknowledge(&mut self, flow: u32, seq: u32, bytes: u16, sent: Instant) {
+        let ack = Packet { sent, flow, seq, bytes, hop: self.ack_hop, is_ack: true };
+        self.census.sent += 1;
+        if let Some(tracer) = &mut self.tracer {
+            let host = self.network.links.len() as u32 + self.network.flows[flow as usize].sink;
+            tracer.now(TraceEvent::Send, host, &ack, f64::NAN, self.now);
+        }
+        self.set_out(ack);
+    }
+
     /// An acknowledgement reaches the sender.
     #[inline]
     pub(super) fn on_ack(&mut self, ack: Packet) {
@@ -85,7 +130,13 @@ impl Engine<'_> {
             tracer.now(TraceEvent::Receive, host, &ack, flow.cwnd(), self.now);
         }
         let Source::Tcp(tcp) = &mut flow.source else { return };
-        tcp.sender.on_ack(ack.seq.wrapping_sub(tcp.base), self.now, &mut self.segments);
+        let next = ack.seq.wrapping_sub(tcp.base);
+        if tcp.needs_feedback {
+            let feedback = tcp.feedback.take(ack.sent);
+            tcp.sender.on_ack_with(next, &feedback, self.now, &mut self.segments);
+        } else {
+            tcp.sender.on_ack(next, self.now, &mut self.segments);
+        }
         let message_is_complete = tcp.sender.una() >= tcp.marks.acknowledge;
         self.send(ack.flow);
         if message_is_complete {

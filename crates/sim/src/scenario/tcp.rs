@@ -1,5 +1,6 @@
 //! `tcp = { … }`: the settings of a TCP connection, a profile's and what is changed of them.
 
+use paceline_tcp::MOST_BLOCKS;
 use paceline_tcp::config::{Config, Halving, Profile, Variant};
 
 use super::error::ScenarioError;
@@ -12,26 +13,38 @@ pub(crate) const MOST_PACKET: u32 = 65_535;
 /// More packets than any window or transfer holds.
 const MOST_WINDOW: u64 = 1_000_000_000;
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 31] = [
     "variant",
     "profile",
     "payload",
     "header",
     "ack",
+    "syn",
     "max_window",
     "initial_window",
     "initial_ssthresh",
+    "delayed_ack",
+    "delayed_syn_ack",
+    "sack_blocks",
+    "sack_header",
+    "timestamps",
+    "timestamps_end_back_off",
+    "duplicate_threshold",
     "limited_transmit",
+    "max_burst",
     "tick",
     "tick_phase",
     "min_rto",
+    "min_rto_backs_off",
     "max_rto",
     "initial_rto",
     "halving",
     "fractional_halving",
+    "careful",
+    "first_packet_fix",
     "impatient",
     "partial_deflation",
-    "syn",
+    "partial_ack",
 ];
 
 /// A profile's settings, and what the table changes of them.
@@ -39,7 +52,8 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     let table = field.table(&KEYS)?;
     let profile = table.optional("profile", |field| field.choice(&Profile::ALL))?.unwrap_or(Profile::Rfc);
     let mut tcp = Config::new(profile);
-    set(&mut tcp.variant, table.optional("variant", |field| field.choice(&Variant::ALL))?);
+    let variants = [&Variant::ALL[..], &[("sack", profile.sack())]].concat();
+    set(&mut tcp.variant, table.optional("variant", |field| field.choice(&variants))?);
     set(&mut tcp.payload, table.optional("payload", |field| field.packet_bytes(1, MOST_PACKET))?);
     set(&mut tcp.header, table.optional("header", |field| field.packet_bytes(0, MOST_PACKET))?);
     set(&mut tcp.ack, table.optional("ack", |field| field.packet_bytes(1, MOST_PACKET))?);
@@ -48,28 +62,52 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.max_window, table.optional("max_window", window)?);
     set(&mut tcp.initial_window, table.optional("initial_window", window)?);
     set(&mut tcp.initial_ssthresh, table.optional("initial_ssthresh", window)?.map(Some));
+    set(
+        &mut tcp.delayed_ack,
+        table.optional("delayed_ack", |field| {
+            or_false(field, "has no length; write for example \"100 ms\"", Field::positive_span)
+        })?,
+    );
+    set(&mut tcp.delayed_syn_ack, table.optional("delayed_syn_ack", Field::flag)?);
+    let blocks = |field: &Field<'_>| field.whole(1, MOST_BLOCKS as u64).map(|blocks| blocks as u32);
+    set(&mut tcp.sack_blocks, table.optional("sack_blocks", blocks)?);
+    set(&mut tcp.sack_header, table.optional("sack_header", |field| field.packet_bytes(0, 32))?);
+    set(&mut tcp.timestamps, table.optional("timestamps", Field::flag)?);
+    let flag = table.optional("timestamps_end_back_off", Field::flag)?;
+    set(&mut tcp.timestamps_end_back_off, flag);
+    let threshold = |field: &Field<'_>| field.whole(1, 1000).map(|count| count as u32);
+    set(&mut tcp.duplicate_threshold, table.optional("duplicate_threshold", threshold)?);
+    let burst = table.optional("max_burst", |field| {
+        or_false(field, "has no size; write for example \"4 packets\"", window)
+    })?;
+    set(&mut tcp.max_burst, burst.map(|burst| burst.unwrap_or(u32::MAX)));
     set(&mut tcp.limited_transmit, table.optional("limited_transmit", Field::flag)?);
     set(&mut tcp.tick, table.optional("tick", Field::span)?);
     set(&mut tcp.tick_phase, table.optional("tick_phase", Field::span)?.map(Some));
     set(&mut tcp.min_rto, table.optional("min_rto", Field::positive_span)?);
+    set(&mut tcp.min_rto_backs_off, table.optional("min_rto_backs_off", Field::flag)?);
     set(&mut tcp.max_rto, table.optional("max_rto", Field::positive_span)?);
     set(&mut tcp.initial_rto, table.optional("initial_rto", Field::positive_span)?);
     set(&mut tcp.halving, table.optional("halving", |field| field.choice(&Halving::ALL))?);
     set(&mut tcp.fractional_halving, table.optional("fractional_halving", Field::flag)?);
+    set(&mut tcp.careful, table.optional("careful", Field::flag)?);
+    set(&mut tcp.first_packet_fix, table.optional("first_packet_fix", Field::flag)?);
     set(&mut tcp.impatient, table.optional("impatient", Field::flag)?);
     set(&mut tcp.partial_deflation, table.optional("partial_deflation", Field::flag)?);
+    set(&mut tcp.partial_ack, table.optional("partial_ack", Field::flag)?);
+    let syn = |field: &Field<'_>| field.packet_bytes(1, MOST_PACKET);
     set(
         &mut tcp.syn,
-        table.optional("syn", |field| match field.value().as_bool() {
-            Some(false) => Ok(None),
-            Some(true) => Err(field.refused("has no size; write for example \"40 B\", or false")),
-            None => field.packet_bytes(1, MOST_PACKET).map(Some),
-        })?,
+        table.optional("syn", |field| or_false(field, "has no size; write for example \"40 B\"", syn))?,
     );
     if tcp.max_rto < tcp.min_rto {
         let problem =
             format!("min_rto {} is above max_rto {}; write the lesser first", tcp.min_rto, tcp.max_rto);
         return Err(ScenarioError::at(table.path(), problem));
+    }
+    if tcp.ack_bytes(MOST_BLOCKS) > MOST_PACKET {
+        let problem = format!("{} B leave no room for SACK blocks; write less", tcp.ack);
+        return Err(ScenarioError::at(&table.path_of("ack"), problem));
     }
     if tcp.payload + tcp.header > MOST_PACKET {
         let problem =
@@ -77,6 +115,19 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         return Err(ScenarioError::at(table.path(), problem));
     }
     Ok((tcp, profile))
+}
+
+/// What `read` makes of the value, or nothing where it is `false`.
+fn or_false<'a, T>(
+    field: &Field<'a>,
+    instead: &str,
+    read: impl Fn(&Field<'a>) -> Result<T>,
+) -> Result<Option<T>> {
+    match field.value().as_bool() {
+        Some(false) => Ok(None),
+        Some(true) => Err(field.refused(format!("{instead}, or false"))),
+        None => read(field).map(Some),
+    }
 }
 
 fn set<T>(setting: &mut T, value: Option<T>) {

@@ -1,11 +1,18 @@
-//! Loss recovery: what an acknowledgement says about losses, and what is sent again. One file a variant.
+//! Loss recovery: what an acknowledgement says about losses, and what is sent next. One file a variant.
 
+mod fack;
 mod newreno;
 mod reno;
+mod rfc6675;
+mod sack1;
+mod scoreboard;
+mod tahoe;
 
 use crate::config::Variant;
+use crate::feedback::Feedback;
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
+use scoreboard::Scoreboard;
 use std::cmp::Ordering;
 
 /// The last thing that cut the window.
@@ -20,23 +27,95 @@ pub(crate) enum LastCut {
     Timeout,
 }
 
-/// Duplicate acknowledgements that mean a loss (RFC 5681).
-pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
+/// The state of the variants that hear of single packets. Numbers are of packets.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Selective {
+    /// What the receiver holds beyond a gap.
+    board: Scoreboard,
+    /// Fast recovery runs.
+    recovering: bool,
+    /// Sack1: a timeout, and nothing new acknowledged since. FACK: a retransmission is lost, and only a timeout helps.
+    stalled: bool,
+    /// Holes below this have been sent again.
+    retransmitted_to: u32,
+    /// Sack1: packets thought to be under way, during recovery.
+    pipe: i64,
+    /// Sack1 with `partial_ack`: where its search for unacknowledged packets goes on.
+    partial_from: u32,
+    /// RFC 6675: the rescue retransmission may be made once `una` is beyond this.
+    rescue: u32,
+    /// FACK: one more than the highest packet that the receiver is known to hold.
+    forward: u32,
+    /// FACK: packets sent again and not known to have arrived, each with `next` at that time.
+    retransmitted: Vec<(u32, u32)>,
+    /// FACK: packets between the acknowledged and the highest held; as many as duplicate acknowledgements would count.
+    beyond: i64,
+}
 
-/// Processes a cumulative acknowledgement of all before `next`.
+/// Processes an acknowledgement of all before `next`.
 #[inline]
-pub(crate) fn on_ack(sender: &mut Sender, next: u32, now: Instant, out: &mut impl Output) {
+pub(crate) fn on_ack(
+    sender: &mut Sender,
+    next: u32,
+    feedback: &Feedback,
+    now: Instant,
+    out: &mut impl Output,
+) {
     match sender.config.variant {
-        Variant::Reno => reno::on_ack(sender, next, now, out),
-        Variant::NewReno => newreno::on_ack(sender, next, now, out),
+        Variant::Reno => reno::on_ack(sender, next, feedback, now, out),
+        Variant::NewReno => newreno::on_ack(sender, next, feedback, now, out),
+        Variant::Tahoe => tahoe::on_ack(sender, next, feedback, now, out),
+        Variant::Sack1 => sack1::on_ack(sender, next, feedback, now, out),
+        Variant::Rfc6675 => rfc6675::on_ack(sender, next, feedback, now, out),
+        Variant::Fack => fack::on_ack(sender, next, feedback, now, out),
+    }
+}
+
+/// The retransmission timer has run out: what each variant forgets.
+pub(crate) fn on_timeout(sender: &mut Sender) {
+    match sender.config.variant {
+        Variant::Reno | Variant::NewReno => {
+            sender.inflation = 0;
+            sender.duplicates = 0;
+            sender.recover = sender.end;
+        }
+        Variant::Tahoe => sender.recover = sender.end, // ns-2 goes on counting duplicates
+        Variant::Sack1 => sack1::on_timeout(sender),
+        Variant::Rfc6675 => rfc6675::on_timeout(sender),
+        Variant::Fack => fack::on_timeout(sender),
+    }
+}
+
+/// The packet that may be sent now, if one may.
+#[inline]
+pub(crate) fn next_packet(sender: &Sender) -> Option<u32> {
+    match sender.config.variant {
+        Variant::Tahoe | Variant::Reno | Variant::NewReno => {
+            let room = sender.next - sender.una < sender.window() && sender.next < sender.limit;
+            room.then_some(sender.next)
+        }
+        Variant::Sack1 => sack1::next_packet(sender),
+        Variant::Rfc6675 => rfc6675::next_packet(sender),
+        Variant::Fack => fack::next_packet(sender),
+    }
+}
+
+/// What [`next_packet`] said has been sent.
+#[inline]
+pub(crate) fn on_sent(sender: &mut Sender, seq: u32) {
+    match sender.config.variant {
+        Variant::Tahoe | Variant::Reno | Variant::NewReno => sender.next += 1,
+        Variant::Sack1 => sack1::on_sent(sender, seq),
+        Variant::Rfc6675 => rfc6675::on_sent(sender, seq),
+        Variant::Fack => fack::on_sent(sender, seq),
     }
 }
 
 /// A duplicate acknowledgement: the third means a loss, if this variant `may_retransmit` now; later ones inflate the window;
 /// the first two let a new packet out each, if limited transmit is on.
 fn on_duplicate(sender: &mut Sender, may_retransmit: bool, now: Instant, out: &mut impl Output) {
-    sender.duplicates += 1;
-    match sender.duplicates.cmp(&DUPLICATE_THRESHOLD) {
+    count_duplicate(sender);
+    match sender.duplicates.cmp(&sender.config.duplicate_threshold) {
         Ordering::Less if sender.config.limited_transmit => sender.limited_transmit(now, out),
         Ordering::Less => {}
         Ordering::Equal if may_retransmit => {
@@ -45,10 +124,17 @@ fn on_duplicate(sender: &mut Sender, may_retransmit: bool, now: Instant, out: &m
             sender.cut_to_half();
             sender.restart_timer_and_stop_timing(now);
             sender.transmit(sender.una, now, out);
-            sender.inflation = DUPLICATE_THRESHOLD;
+            sender.inflation = sender.config.duplicate_threshold;
         }
         Ordering::Equal => {}
         Ordering::Greater if sender.last_cut == LastCut::DuplicateAcks => sender.inflation += 1,
         Ordering::Greater => {}
     }
+}
+
+fn count_duplicate(sender: &mut Sender) {
+    if sender.duplicates == 0 {
+        sender.end_before_duplicates = sender.end;
+    }
+    sender.duplicates += 1;
 }

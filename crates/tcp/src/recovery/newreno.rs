@@ -7,7 +7,8 @@
 //! *Where it breaks.* It repairs one loss a round trip.
 //! *References.* RFC 6582; ns-2.35 tcp/tcp-newreno.cc.
 
-use super::{DUPLICATE_THRESHOLD, LastCut, on_duplicate};
+use super::{LastCut, on_duplicate};
+use crate::feedback::Feedback;
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 use std::cmp::Ordering;
@@ -16,7 +17,13 @@ use std::cmp::Ordering;
 const BURST_IN_RECOVERY: u32 = 2;
 
 #[inline]
-pub(super) fn on_ack(sender: &mut Sender, next: u32, now: Instant, out: &mut impl Output) {
+pub(super) fn on_ack(
+    sender: &mut Sender,
+    next: u32,
+    feedback: &Feedback,
+    now: Instant,
+    out: &mut impl Output,
+) {
     match next.cmp(&sender.una) {
         Ordering::Greater => {
             if next >= sender.recover || sender.last_cut != LastCut::DuplicateAcks {
@@ -27,7 +34,7 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, now: Instant, out: &mut imp
                     }
                 }
                 sender.partial_seen = false;
-                sender.on_new_ack(next, now);
+                sender.on_new_ack(next, feedback, now);
             } else {
                 on_partial_ack(sender, next, now, out);
             }
@@ -37,7 +44,7 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, now: Instant, out: &mut imp
     }
     if sender.duplicates == 0 {
         sender.send_what_the_window_allows(u32::MAX, now, out);
-    } else if sender.duplicates >= DUPLICATE_THRESHOLD {
+    } else if sender.duplicates >= sender.config.duplicate_threshold {
         sender.send_what_the_window_allows(BURST_IN_RECOVERY, now, out);
     }
 }

@@ -6,20 +6,27 @@
 //! window rarely brings three more duplicates, so a timeout follows.
 //! *References.* RFC 5681 section 3.2; RFC 3042 (limited transmit); ns-2.35 tcp/tcp-reno.cc.
 
-use super::{DUPLICATE_THRESHOLD, LastCut, on_duplicate};
+use super::{LastCut, on_duplicate};
+use crate::feedback::Feedback;
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 use std::cmp::Ordering;
 
 #[inline]
-pub(super) fn on_ack(sender: &mut Sender, next: u32, now: Instant, out: &mut impl Output) {
+pub(super) fn on_ack(
+    sender: &mut Sender,
+    next: u32,
+    feedback: &Feedback,
+    now: Instant,
+    out: &mut impl Output,
+) {
     match next.cmp(&sender.una) {
         Ordering::Greater => {
             if sender.last_cut == LastCut::DuplicateAcks {
                 sender.last_cut = LastCut::RecoveryLeft;
             }
             sender.inflation = 0;
-            sender.on_new_ack(next, now);
+            sender.on_new_ack(next, feedback, now);
         }
         Ordering::Equal => {
             // A second fast retransmit for one window of data is allowed only while recovery runs
@@ -29,7 +36,7 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, now: Instant, out: &mut imp
         }
         Ordering::Less => {}
     }
-    if sender.duplicates == 0 || sender.duplicates >= DUPLICATE_THRESHOLD {
+    if sender.duplicates == 0 || sender.duplicates >= sender.config.duplicate_threshold {
         sender.send_what_the_window_allows(u32::MAX, now, out);
     }
 }

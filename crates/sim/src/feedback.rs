@@ -1,0 +1,78 @@
+//! What acknowledgements on their way say beside their number.
+//!
+//! *Idea.* An acknowledgement needs no time of sending, so its [`Packet::sent`](crate::packet::Packet::sent) carries the
+//! echoed time instead, or, where there are SACK blocks, the place where they are kept until it arrives or is dropped. A
+//! path without holes keeps nothing here.
+
+use paceline_core::Instant;
+use paceline_tcp::Feedback;
+
+/// Marks a place; times end before this.
+const PLACE_BIT: u64 = 1 << 63;
+
+/// The feedback of one connection's acknowledgements under way.
+#[derive(Debug, Default)]
+pub(crate) struct FeedbackUnderWay {
+    kept: Vec<Feedback>,
+    free: Vec<u32>,
+}
+
+impl FeedbackUnderWay {
+    /// Keeps it if need be; what the acknowledgement carries for `sent`.
+    #[inline]
+    pub(crate) fn put(&mut self, feedback: Feedback) -> Instant {
+        if feedback.blocks().is_empty() {
+            return feedback.echo;
+        }
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.kept[place as usize] = feedback;
+                place
+            }
+            None => {
+                self.kept.push(feedback);
+                self.kept.len() as u32 - 1
+            }
+        };
+        Instant::from_nanos(PLACE_BIT | u64::from(place))
+    }
+
+    /// The acknowledgement has arrived, or is lost.
+    #[inline]
+    pub(crate) fn take(&mut self, sent: Instant) -> Feedback {
+        if sent.as_nanos() & PLACE_BIT == 0 {
+            return Feedback::new(sent);
+        }
+        let place = sent.as_nanos() as u32;
+        self.free.push(place);
+        self.kept[place as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_tcp::Block;
+
+    #[test]
+    fn places_are_used_again() {
+        let mut under_way = FeedbackUnderWay::default();
+        let echo = Feedback::new(Instant::from_nanos(7));
+        let sent = under_way.put(echo);
+        assert_eq!((sent, under_way.take(sent)), (Instant::from_nanos(7), echo));
+        for round in 0..3 {
+            let holes: Vec<Feedback> = (0..4)
+                .map(|start| {
+                    let mut feedback = echo;
+                    feedback.push(Block { start, end: start + 1 + round });
+                    feedback
+                })
+                .collect();
+            let places: Vec<Instant> = holes.iter().map(|feedback| under_way.put(*feedback)).collect();
+            for (place, feedback) in places.into_iter().zip(holes) {
+                assert_eq!(under_way.take(place), feedback);
+            }
+        }
+        assert_eq!(under_way.kept.len(), 4);
+    }
+}

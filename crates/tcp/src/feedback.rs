@@ -1,0 +1,46 @@
+//! What an acknowledgement says beside its number: blocks that are held beyond a gap, and an echoed time.
+
+use paceline_core::Instant;
+
+/// Most blocks in one acknowledgement: four fit into TCP's 40 bytes of options (RFC 2018 section 3).
+pub const MOST_BLOCKS: usize = 4;
+
+/// A block of packets that the receiver holds, none of them acknowledged yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Block {
+    /// Its first packet.
+    pub start: u32,
+    /// One more than its last packet.
+    pub end: u32,
+}
+
+/// The selective part of an acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Feedback {
+    /// When the packet was sent that this echoes (RFC 7323; ns-2 `ts_echo`).
+    pub echo: Instant,
+    blocks: [Block; MOST_BLOCKS],
+    count: u8,
+}
+
+impl Feedback {
+    /// An echo without blocks.
+    #[inline]
+    pub fn new(echo: Instant) -> Self {
+        Feedback { echo, ..Feedback::default() }
+    }
+
+    /// Adds a block; the fifth and later ones are left out.
+    pub fn push(&mut self, block: Block) {
+        if let Some(place) = self.blocks.get_mut(usize::from(self.count)) {
+            *place = block;
+            self.count += 1;
+        }
+    }
+
+    /// The blocks, the most recent first.
+    #[inline]
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}

@@ -1,0 +1,91 @@
+//! The SACK blocks of an acknowledgement: which, and in which order.
+//!
+//! *Idea.* The first block is the one that the packet just arrived belongs to; after it come the blocks reported last, the
+//! latest first, less those that the first one has swallowed (RFC 2018 section 4).
+//! *Parameters.* How many blocks fit.
+//! *References.* RFC 2018; ns-2.35 tcp/tcp-sink.cc (`Sacker::append_ack`).
+
+use crate::feedback::{Block, Feedback, MOST_BLOCKS};
+
+/// Blocks reported before, the latest first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct History {
+    blocks: [Block; MOST_BLOCKS],
+    count: usize,
+    most: usize,
+}
+
+impl History {
+    pub(super) fn new(most: u32) -> Self {
+        History { most: (most as usize).min(MOST_BLOCKS), ..History::default() }
+    }
+
+    /// Nothing is held beyond a gap any more.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Puts blocks into an acknowledgement. `latest` holds what has just arrived; where that only filled a gap, it is all
+    /// that has been acknowledged, `is_news` is false, and it is not reported.
+    pub(super) fn report(&mut self, latest: Block, is_news: bool, feedback: &mut Feedback) {
+        if is_news {
+            feedback.push(latest);
+        }
+        let mut next = 0;
+        while feedback.blocks().len() < self.most && next < self.count {
+            let block = self.blocks[next];
+            if latest.start <= block.start && latest.end >= block.end {
+                self.blocks.copy_within(next + 1..self.count, next);
+                self.count -= 1;
+            } else {
+                feedback.push(block);
+                next += 1;
+            }
+        }
+        if is_news {
+            self.count = (self.count + 1).min(self.most);
+            self.blocks.copy_within(..self.count - 1, 1);
+            self.blocks[0] = latest;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(start: u32, end: u32) -> Block {
+        Block { start, end }
+    }
+
+    /// What an acknowledgement reports after packets of a block have arrived.
+    fn report(history: &mut History, latest: Block) -> Vec<Block> {
+        let mut feedback = Feedback::default();
+        history.report(latest, true, &mut feedback);
+        feedback.blocks().to_vec()
+    }
+
+    #[test]
+    fn the_latest_block_comes_first_then_those_reported_last() {
+        // RFC 2018 section 5, case 3: every other one of eight packets is lost, 500 bytes each from 5000 on.
+        let mut history = History::new(3);
+        let [a, b, c, d] = [block(1, 2), block(3, 4), block(5, 6), block(7, 8)];
+        assert_eq!(report(&mut history, a), [a]);
+        assert_eq!(report(&mut history, b), [b, a]);
+        assert_eq!(report(&mut history, c), [c, b, a]);
+        assert_eq!(report(&mut history, d), [d, c, b]);
+        // The fourth packet arrives: it joins two blocks, and that is reported first.
+        assert_eq!(report(&mut history, block(3, 6)), [block(3, 6), d]);
+    }
+
+    #[test]
+    fn what_filled_a_gap_is_not_reported() {
+        let mut history = History::new(3);
+        report(&mut history, block(2, 4));
+        report(&mut history, block(6, 8));
+        let mut feedback = Feedback::default();
+        history.report(block(0, 4), false, &mut feedback);
+        assert_eq!(feedback.blocks(), [block(6, 8)]);
+    }
+}

@@ -3,6 +3,7 @@
 //! Deterministic to the byte: integer time, one total order of events, one random stream per named entity, no clock.
 
 mod calendar;
+pub mod capture;
 pub mod chance;
 pub mod control;
 pub mod engine;
@@ -17,6 +18,7 @@ mod port;
 pub mod scenario;
 mod template;
 pub mod trace;
+pub mod workload;
 
 pub use control::Control;
 pub use engine::Engine;

@@ -11,6 +11,7 @@ mod receiver;
 mod recovery;
 mod rtt;
 mod sender;
+mod short;
 
 pub use cc::Constants;
 pub use feedback::{Block, Feedback, MOST_BLOCKS};

@@ -14,6 +14,7 @@ use crate::feedback::Feedback;
 use crate::pacing::{Pacing, Permit, Window};
 use crate::recovery::{self, LastCut, Selective};
 use crate::rtt::Rtt;
+use crate::short::ShortPackets;
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
 
@@ -59,6 +60,9 @@ pub struct Sender {
     pub(crate) end: u32,
     /// One more than the last packet that the application has given, the SYN included.
     pub(crate) limit: u32,
+    /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
+    short_from: u32,
+    short: ShortPackets,
     /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
     pub(crate) initial_window: u32,
     pub(crate) cwnd: f64,
@@ -100,6 +104,8 @@ impl Sender {
             next: 0,
             end: 0,
             limit,
+            short_from: u32::MAX,
+            short: ShortPackets::default(),
             initial_window: config.initial_window,
             cwnd,
             ssthresh,
@@ -121,7 +127,26 @@ impl Sender {
         }
     }
 
-    /// The application has data from now on.
+    /// The sender of another connection with the same settings, not started, without data; counts go on.
+    pub fn reopened(&self, clock_phase: Span, jitter_seed: u64) -> Self {
+        let config = Arc::clone(&self.config);
+        Sender { counters: self.counters, ..Sender::new(config, Some(0), clock_phase, jitter_seed) }
+    }
+
+    /// The application gives `bytes` more, at least one: full packets, and a last one that may be shorter. Returns one more
+    /// than the number of the last packet. [`Sender::start`] must follow.
+    pub fn give(&mut self, bytes: u64) -> u32 {
+        let payload = u64::from(self.config.payload);
+        let packets = u32::try_from(bytes.div_ceil(payload)).unwrap_or(u32::MAX);
+        self.limit = self.limit.saturating_add(packets.max(1)).min(u32::MAX - 1);
+        let rest = bytes % payload;
+        if rest > 0 || bytes == 0 {
+            self.short_from = self.short.list(self.limit - 1, rest as u32, self.una);
+        }
+        self.limit
+    }
+
+    /// The application has data from now on, or more of them.
     pub fn start(&mut self, now: Instant, out: &mut impl Output) {
         if self.una == self.end && self.end > 0 {
             self.restart_after_idle(now);
@@ -132,7 +157,8 @@ impl Sender {
     /// An acknowledgement of all before `next` arrives; enough where [`Config::needs_feedback`] says no.
     #[inline]
     pub fn on_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) {
-        if next <= self.end {
+        // What comes when nothing is outstanding, and nothing is left to send, is no duplicate (RFC 5681, section 2).
+        if next <= self.end && !self.is_finished() {
             recovery::on_ack(self, next, &Feedback::new(now), now, out);
         }
     }
@@ -140,7 +166,7 @@ impl Sender {
     /// An acknowledgement of all before `next` arrives, with what else it says.
     #[inline]
     pub fn on_ack_with(&mut self, next: u32, feedback: &Feedback, now: Instant, out: &mut impl Output) {
-        if next <= self.end {
+        if next <= self.end && !self.is_finished() {
             recovery::on_ack(self, next, feedback, now, out);
         }
     }
@@ -211,6 +237,11 @@ impl Sender {
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
+    }
+
+    /// One more than the last packet that the application has given; `u32::MAX` is no end.
+    pub fn limit(&self) -> u32 {
+        self.limit
     }
 
     /// Everything that the application gave has been acknowledged.
@@ -444,6 +475,7 @@ impl Sender {
         let retransmission = seq < self.end;
         let bytes = match self.config.syn {
             Some(syn) if seq == 0 => syn,
+            _ if seq >= self.short_from => self.bytes_of(seq),
             _ => self.config.data_bytes(),
         };
         out.send(Segment { seq, bytes, retransmission });
@@ -462,6 +494,12 @@ impl Sender {
         if nothing_outstanding || self.retransmission_at.is_none() {
             self.restart_timer(now);
         }
+    }
+
+    /// Packet `seq` on the wire, where some are short.
+    #[cold]
+    fn bytes_of(&self, seq: u32) -> u32 {
+        self.short.payload_of(seq).unwrap_or(self.config.payload) + self.config.header
     }
 
     #[inline]

@@ -98,7 +98,7 @@ pub(crate) fn torment_sender(story: &[u8]) {
     let mut story = Story(story);
     let config = story.config();
     let packets = 1 + story.below(300);
-    let limit = packets + u32::from(config.syn.is_some());
+    let mut limit = packets + u32::from(config.syn.is_some());
     let reneges = story.flag();
     let mut sender = Sender::new(Arc::new(config), Some(u64::from(packets)), Span::ZERO, 3);
     let mut wire = Wire::default();
@@ -106,10 +106,10 @@ pub(crate) fn torment_sender(story: &[u8]) {
     let mut now = Instant::ZERO;
     sender.start(now, &mut wire);
     check(&sender, &mut wire, limit);
-    while !story.is_over() && !sender.is_finished() {
+    while !story.is_over() {
         now += Span::from_nanos(u64::from(story.below(u32::MAX >> 16)) * 8_000);
         let number = story.below(120);
-        match story.byte() % 6 {
+        match story.byte() % 7 {
             0 => {
                 let (next, feedback) =
                     (sender.una() + number, claims(&mut story, &sender, now, &mut claimed));
@@ -125,6 +125,10 @@ pub(crate) fn torment_sender(story: &[u8]) {
             }
             3 => sender.on_ack(sender.una().wrapping_sub(u32::from(story.flag())), now, &mut wire),
             4 => sender.on_retransmission_timer(now, &mut wire),
+            5 => {
+                limit = sender.give(u64::from(number) * 100);
+                sender.start(now, &mut wire);
+            }
             _ => sender.on_pacing_timer(now, &mut wire),
         }
         check(&sender, &mut wire, limit);

@@ -236,3 +236,34 @@ fn bic_gives_way_as_linux_does_and_is_reno_below_its_low_window() {
         assert!((point.cwnd - reno).abs() < 0.2, "{point:?}: {reno}");
     }
 }
+
+/// The window at which slow start ended, and the time, seconds; `None` if it went on until the end.
+fn slow_start_ends(config: Config, path: (u64, u64), until: f64) -> Option<f64> {
+    let all: Vec<f64> = epochs(config, path, &[], until)[0].points.iter().map(|point| point.cwnd).collect();
+    // From there on the window grows by less than a packet an acknowledgement.
+    all.windows(2).find(|pair| pair[1] > pair[0] && pair[1] - pair[0] < 0.9).map(|pair| pair[0])
+}
+
+#[test]
+fn hystart_ends_slow_start_where_the_queue_begins() {
+    let config = Config {
+        variant: Variant::Cubic,
+        constants: Constants::Linux2013,
+        delayed_ack: None,
+        initial_window: 10,
+        ..Config::new(Profile::Linux)
+    };
+    assert!(config.hystart);
+    // Acknowledgements 1 ms apart are a train. Rounds have 1, 10, 20, 40, 80 of them. The last one's lasts half of the round
+    // trip, 101 ms, with its 52nd: the window is 80 then, and one more for each.
+    let ends = slow_start_ends(config.clone(), (1_000_000, 100_000_000), 1.0).unwrap();
+    assert!((ends - 132.0).abs() <= 2.0, "{ends}");
+    // 3 ms apart they are none: the least round trip of a round must be longer by an eighth of 103 ms. The path holds 34 packets;
+    // 40 take 120 ms to leave, so that the round of 80 begins with a queue of 17 ms, and its ninth sample tells: at 89.
+    let ends = slow_start_ends(config.clone(), (3_000_000, 100_000_000), 2.0).unwrap();
+    assert!((ends - 89.0).abs() <= 2.0, "{ends}");
+    // A path without a queue gives no reason.
+    assert_eq!(slow_start_ends(config.clone(), (1_000, 100_000_000), 0.6), None);
+    // Nor is there one without HyStart.
+    assert_eq!(slow_start_ends(Config { hystart: false, ..config }, (3_000_000, 100_000_000), 2.0), None);
+}

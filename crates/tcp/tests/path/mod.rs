@@ -17,7 +17,7 @@ pub(crate) struct Point {
     pub(crate) cwnd: f64,
 }
 
-/// From one loss to the next; the first from the end of slow start.
+/// From one loss to the next; the first from the initial ssthresh on, or from the start where that is not given.
 #[derive(Debug)]
 pub(crate) struct Epoch {
     /// Window at the loss that it begins with; 0 is none.
@@ -44,11 +44,11 @@ pub(crate) fn epochs(
     mut lost: impl FnMut(usize, f64) -> bool,
     until: f64,
 ) -> Vec<Epoch> {
-    let ssthresh = f64::from(config.initial_ssthresh.unwrap_or(u32::MAX));
+    let ssthresh = f64::from(config.initial_ssthresh.unwrap_or(0));
     let mut sender = Sender::new(Arc::new(config), None, Span::ZERO, 1);
     let mut receiver = Receiver::with(sender.config());
     let mut wire = Wire::default();
-    let mut data: VecDeque<(u64, u32)> = VecDeque::new();
+    let mut data: VecDeque<(u64, u32, Instant)> = VecDeque::new();
     let (mut now, mut free, mut transmissions) = (0, 0, 0);
     let mut epochs = vec![Epoch { w_max: 0.0, left: ssthresh, points: Vec::new() }];
     sender.start(Instant::ZERO, &mut wire);
@@ -56,13 +56,13 @@ pub(crate) fn epochs(
         for segment in wire.0.drain(..) {
             free = now.max(free) + service;
             if !lost(transmissions, now as f64 / 1e9) {
-                data.push_back((free + delay, segment.seq));
+                data.push_back((free + delay, segment.seq, Instant::from_nanos(now)));
             }
             transmissions += 1;
         }
         let nanos = |at: Option<Instant>| at.map_or(u64::MAX, Instant::as_nanos);
         let (pace, due) = (nanos(sender.pacing_at()), nanos(receiver.due()));
-        let arrival = data.front().map_or(u64::MAX, |(at, _)| *at);
+        let arrival = data.front().map_or(u64::MAX, |(at, ..)| *at);
         now = arrival.min(pace).min(due);
         let at = Instant::from_nanos(now);
         if pace < arrival {
@@ -72,9 +72,9 @@ pub(crate) fn epochs(
         let feedback = if due < arrival {
             receiver.on_delayed_ack_timer()
         } else {
-            let Some((_, seq)) = data.pop_front() else { panic!("nothing will ever happen again") };
+            let Some((_, seq, sent)) = data.pop_front() else { panic!("nothing will ever happen again") };
             receiver.on_data(seq);
-            let Reply::Now(feedback) = receiver.reply(seq, at, at) else { continue };
+            let Reply::Now(feedback) = receiver.reply(seq, sent, at) else { continue };
             feedback
         };
         let (before, cuts) = (sender.cwnd(), sender.counters().window_cuts);

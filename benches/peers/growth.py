@@ -1,9 +1,9 @@
-"""Make tests/oracles/ns2-growth/: how the window of ns-2 2.35's TCP-Linux grows under CUBIC and BIC after forced losses.
+"""Make tests/oracles/ns2-growth/: how windows of ns-2 2.35's TCP-Linux grow under CUBIC and BIC after forced losses.
 
     python benches/peers/growth.py               rewrites the directory (needs ns-2: Debian's package ns2)
 
-The control is Linux's own source of 2007, compiled into ns-2. A file is CSV: lines `# key = value` (TOML) that say what ran,
-then time_s,cwnd every 0.1 s.
+The control is Linux's own source of 2007, compiled into ns-2. A file is CSV: lines `# key = value` (TOML) that say what
+ran, then time_s,cwnd every 0.1 s. crates/tcp/tests/growth.rs compares.
 """
 
 from __future__ import annotations

@@ -49,26 +49,23 @@ impl Setting {
         (self.value)(config)
     }
 
-    /// Its unit; empty for flags and names.
-    pub fn unit(&self) -> &'static str {
-        match self.value(&Config::new(Profile::Rfc)).unit() {
-            "" => Profile::ALL
-                .iter()
-                .map(|(_, profile)| self.value(&Config::new(*profile)).unit())
-                .find(|unit| !unit.is_empty())
-                .unwrap_or_default(),
-            unit => unit,
-        }
-    }
-
-    /// Where the world of a profile says so: a section of an RFC, a variable of ns-2, a file of Linux; empty where that
-    /// world does not know the option.
-    pub fn source(&self, profile: Profile) -> &'static str {
-        match profile {
+    /// Where it comes from in the world of a profile: a section of an RFC, a variable of ns-2, a file or name of Linux. Where
+    /// that world does not know the option, what does know it.
+    pub fn source(&self, profile: Profile) -> String {
+        let own = match profile {
             Profile::Rfc => self.rfc,
             Profile::Ns2 | Profile::Ns2Of2005 | Profile::Ns2Validation => self.ns2,
             Profile::Linux => self.linux,
+        };
+        if !own.is_empty() {
+            return own.to_owned();
         }
+        let known = [("", self.rfc), ("ns-2 ", self.ns2), ("Linux ", self.linux)];
+        known
+            .iter()
+            .find(|(_, source)| !source.is_empty())
+            .map(|(of, source)| format!("{of}{source}"))
+            .unwrap_or_default()
     }
 }
 

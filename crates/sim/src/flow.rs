@@ -205,7 +205,7 @@ impl Flow {
         let Source::Tcp(tcp) = &mut self.source else { return };
         if packet.is_ack {
             if tcp.needs_feedback {
-                tcp.feedback.take(packet.sent);
+                tcp.feedback.release(packet.sent);
             }
         } else if let Some(seq) = tcp.number_of(packet.seq)
             && seq >= tcp.receiver.next()

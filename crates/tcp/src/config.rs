@@ -215,6 +215,8 @@ pub struct Config {
     pub fractional_halving: bool,
     /// No second fast retransmit for what was outstanding at the last loss (RFC 6582 section 3.2; ns-2 `bugFix_`).
     pub careful: bool,
+    /// NewReno: but one for the packet at which that ended is allowed (RFC 2582 "less careful"; ns-2 `lessCareful_`).
+    pub less_careful: bool,
     /// A lost SYN makes the initial window one packet, and the first data packet may be retransmitted fast (ns-2
     /// `bugfix_ss_`, there since June 2006).
     pub first_packet_fix: bool,
@@ -222,6 +224,9 @@ pub struct Config {
     pub impatient: bool,
     /// NewReno: a partial acknowledgement deflates the window by what it covers (RFC 6582; `partial_window_deflation_`).
     pub partial_deflation: bool,
+    /// NewReno: at the end of recovery the window is no more than what is in flight and one packet (RFC 6582 section 3.2,
+    /// step 3, option 1; `exit_recovery_fix_`).
+    pub full_ack_deflation: bool,
     /// Sack1: a partial acknowledgement sends two packets, whatever the pipe holds (`partial_ack_`).
     pub partial_ack: bool,
     /// Host pacing; `None` sends as the window allows.
@@ -264,9 +269,11 @@ impl Config {
             halving: Halving::Window,
             fractional_halving: true,
             careful: true,
+            less_careful: false,
             first_packet_fix: true,
             impatient: true,
             partial_deflation: true,
+            full_ack_deflation: false,
             partial_ack: false,
             pacing: None,
             constants: Constants::Linux2007, // what ns-2.35's TCP-Linux has

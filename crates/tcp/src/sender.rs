@@ -10,7 +10,7 @@
 
 use crate::cc::{self, Acked, Control, reno};
 use crate::config::{Config, Halving, IdleRestart};
-use crate::feedback::Feedback;
+use crate::feedback::{Block, Told};
 use crate::pacing::{Pacing, Permit, Window};
 use crate::recovery::{self, LastCut, Selective};
 use crate::rtt::Rtt;
@@ -157,17 +157,22 @@ impl Sender {
     /// An acknowledgement of all before `next` arrives; enough where [`Config::needs_feedback`] says no.
     #[inline]
     pub fn on_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) {
-        // What comes when nothing is outstanding, and nothing is left to send, is no duplicate (RFC 5681, section 2).
-        if next <= self.end && !self.is_finished() {
-            recovery::on_ack(self, next, &Feedback::new(now), now, out);
-        }
+        self.on_ack_with(next, now, &[], now, out);
     }
 
-    /// An acknowledgement of all before `next` arrives, with what else it says.
+    /// An acknowledgement of all before `next` arrives. It echoes a packet sent at `echo`, and reports these blocks.
     #[inline]
-    pub fn on_ack_with(&mut self, next: u32, feedback: &Feedback, now: Instant, out: &mut impl Output) {
+    pub fn on_ack_with(
+        &mut self,
+        next: u32,
+        echo: Instant,
+        blocks: &[Block],
+        now: Instant,
+        out: &mut impl Output,
+    ) {
+        // What comes when nothing is outstanding, and nothing is left to send, is no duplicate (RFC 5681, section 2).
         if next <= self.end && !self.is_finished() {
-            recovery::on_ack(self, next, feedback, now, out);
+            recovery::on_ack(self, next, Told { echo, blocks }, now, out);
         }
     }
 
@@ -269,10 +274,10 @@ impl Sender {
 
     /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
     #[inline]
-    pub(crate) fn on_new_ack(&mut self, next: u32, feedback: &Feedback, now: Instant) {
+    pub(crate) fn on_new_ack(&mut self, next: u32, told: Told<'_>, now: Instant) {
         let handshake = self.una == 0 && next == 1 && self.config.syn.is_some();
         let (packets, in_flight) = (next - self.una, self.next.saturating_sub(self.una));
-        let sample = self.advance(next, feedback, now);
+        let sample = self.advance(next, told, now);
         match self.control {
             Control::Reno => self.grow(),
             _ => self.grow_by_control(packets, in_flight, sample, now),
@@ -284,12 +289,12 @@ impl Sender {
 
     /// New data are acknowledged: time, restart the timer (ns-2 `newack`). Returns the round trip, if one was measured.
     #[inline]
-    pub(crate) fn advance(&mut self, next: u32, feedback: &Feedback, now: Instant) -> Option<Span> {
+    pub(crate) fn advance(&mut self, next: u32, told: Told<'_>, now: Instant) -> Option<Span> {
         self.duplicates = 0;
         self.una = next;
         self.next = self.next.max(next);
         let sample = if self.config.timestamps {
-            Some(self.rtt.on_echo(&self.config, next, now, feedback.echo))
+            Some(self.rtt.on_echo(&self.config, next, now, told.echo))
         } else {
             self.rtt.on_ack(&self.config, next, now)
         };
@@ -383,6 +388,11 @@ impl Sender {
     pub(crate) fn cut_to_one(&mut self) {
         self.cut();
         self.cwnd = 1.0;
+    }
+
+    /// The window to ssthresh, and no further than this.
+    pub(crate) fn deflate_to(&mut self, packets: u32) {
+        self.cwnd = f64::from(self.ssthresh.min(packets));
     }
 
     /// A loss: ssthresh to what the control leaves of the window, which is returned (ns-2 `slowdown`).

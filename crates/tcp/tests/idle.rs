@@ -101,6 +101,6 @@ fn cubic_s_curve_does_not_run_on_in_silence() {
     let (before, at_once, mut sender) = silence(config, 600 * TIMEOUT);
     assert_eq!(at_once, before as usize);
     let now = Instant::from_nanos(601 * TIMEOUT + 100 * ROUND_TRIP);
-    sender.on_ack_with(sender.una() + 1, &paceline_tcp::Feedback::default(), now, &mut Wire::default());
+    sender.on_ack_with(sender.una() + 1, now, &[], now, &mut Wire::default());
     assert!(sender.cwnd() < before + 2.0, "{} {before}", sender.cwnd());
 }

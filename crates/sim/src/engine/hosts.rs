@@ -43,9 +43,11 @@ impl Engine<'_> {
                 }
                 let next = tcp.receiver.next();
                 let message_is_complete = next >= tcp.marks.deliver;
+                let (acknowledged, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
                 if tcp.receiver.is_plain() {
-                    let (seq, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
-                    self.acknowledge(packet.flow, seq, bytes, self.now);
+                    self.acknowledge(packet.flow, acknowledged, bytes, self.now); // nobody asks for the time
+                } else if let Some(echo) = tcp.receiver.echo(seq, packet.sent) {
+                    self.acknowledge(packet.flow, acknowledged, bytes, echo);
                 } else {
                     self.reply(packet.flow, seq, packet.sent);
                 }
@@ -132,8 +134,9 @@ impl Engine<'_> {
         let Source::Tcp(tcp) = &mut flow.source else { return };
         let next = ack.seq.wrapping_sub(tcp.base);
         if tcp.needs_feedback {
-            let feedback = tcp.feedback.take(ack.sent);
-            tcp.sender.on_ack_with(next, &feedback, self.now, &mut self.segments);
+            let (echo, blocks) = tcp.feedback.read(ack.sent);
+            tcp.sender.on_ack_with(next, echo, blocks, self.now, &mut self.segments);
+            tcp.feedback.release(ack.sent);
         } else {
             tcp.sender.on_ack(next, self.now, &mut self.segments);
         }

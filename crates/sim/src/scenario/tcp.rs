@@ -57,9 +57,11 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.halving, table.optional("halving", |field| field.choice(&Halving::ALL))?);
     set(&mut tcp.fractional_halving, table.optional("fractional_halving", Field::flag)?);
     set(&mut tcp.careful, table.optional("careful", Field::flag)?);
+    set(&mut tcp.less_careful, table.optional("less_careful", Field::flag)?);
     set(&mut tcp.first_packet_fix, table.optional("first_packet_fix", Field::flag)?);
     set(&mut tcp.impatient, table.optional("impatient", Field::flag)?);
     set(&mut tcp.partial_deflation, table.optional("partial_deflation", Field::flag)?);
+    set(&mut tcp.full_ack_deflation, table.optional("full_ack_deflation", Field::flag)?);
     set(&mut tcp.partial_ack, table.optional("partial_ack", Field::flag)?);
     set(&mut tcp.constants, table.optional("constants", |field| field.choice(&Constants::ALL))?);
     set(&mut tcp.hystart, table.optional("hystart", Field::flag)?);

@@ -217,6 +217,14 @@ pub const OPTIONS: &[Setting] = &[
         linux: "tcp_input.c `high_seq`",
     },
     Setting {
+        key: "less_careful",
+        meaning: "NewReno: but one for the packet at which that ended is allowed",
+        value: |config| Value::Flag(config.less_careful),
+        rfc: "RFC 2582",
+        ns2: "`lessCareful_`",
+        linux: "",
+    },
+    Setting {
         key: "first_packet_fix",
         meaning: "a lost SYN makes the initial window one packet; the first data packet may be retransmitted fast",
         value: |config| Value::Flag(config.first_packet_fix),
@@ -238,6 +246,14 @@ pub const OPTIONS: &[Setting] = &[
         value: |config| Value::Flag(config.partial_deflation),
         rfc: "RFC 6582 section 3.2",
         ns2: "`partial_window_deflation_`",
+        linux: "",
+    },
+    Setting {
+        key: "full_ack_deflation",
+        meaning: "NewReno: at the end of recovery the window is at most what is in flight and one packet",
+        value: |config| Value::Flag(config.full_ack_deflation),
+        rfc: "RFC 6582 section 3.2",
+        ns2: "`exit_recovery_fix_`",
         linux: "",
     },
     Setting {

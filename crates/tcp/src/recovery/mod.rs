@@ -9,7 +9,7 @@ mod scoreboard;
 mod tahoe;
 
 use crate::config::Variant;
-use crate::feedback::Feedback;
+use crate::feedback::Told;
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 use scoreboard::Scoreboard;
@@ -54,20 +54,14 @@ pub(crate) struct Selective {
 
 /// Processes an acknowledgement of all before `next`.
 #[inline]
-pub(crate) fn on_ack(
-    sender: &mut Sender,
-    next: u32,
-    feedback: &Feedback,
-    now: Instant,
-    out: &mut impl Output,
-) {
+pub(crate) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     match sender.config.variant {
-        Variant::Reno => reno::on_ack(sender, next, feedback, now, out),
-        Variant::NewReno => newreno::on_ack(sender, next, feedback, now, out),
-        Variant::Tahoe => tahoe::on_ack(sender, next, feedback, now, out),
-        Variant::Sack1 => sack1::on_ack(sender, next, feedback, now, out),
-        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_ack(sender, next, feedback, now, out),
-        Variant::Fack => fack::on_ack(sender, next, feedback, now, out),
+        Variant::Reno => reno::on_ack(sender, next, told, now, out),
+        Variant::NewReno => newreno::on_ack(sender, next, told, now, out),
+        Variant::Tahoe => tahoe::on_ack(sender, next, told, now, out),
+        Variant::Sack1 => sack1::on_ack(sender, next, told, now, out),
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_ack(sender, next, told, now, out),
+        Variant::Fack => fack::on_ack(sender, next, told, now, out),
     }
 }
 

@@ -61,9 +61,11 @@ impl Story<'_> {
             return config; // as the profile has it
         }
         config.syn = self.flag().then_some(40);
+        config.delayed_syn_ack = self.flag();
         config.delayed_ack = self.flag().then_some(Span::from_millis(100));
         config.sack_blocks = 1 + self.below(3);
         config.timestamps = self.flag();
+        config.timestamps_end_back_off = self.flag();
         config.duplicate_threshold = 1 + self.below(4);
         config.limited_transmit = self.flag();
         config.max_burst = if self.flag() { 1 + self.below(5) } else { u32::MAX };
@@ -71,9 +73,11 @@ impl Story<'_> {
         config.halving = self.one_of(&Halving::ALL);
         config.fractional_halving = self.flag();
         config.careful = self.flag();
+        config.less_careful = self.flag();
         config.first_packet_fix = self.flag();
         config.impatient = self.flag();
         config.partial_deflation = self.flag();
+        config.full_ack_deflation = self.flag();
         config.partial_ack = self.flag();
         config.constants = self.one_of(&Constants::ALL);
         config.hystart = self.flag();
@@ -113,15 +117,17 @@ pub(crate) fn torment_sender(story: &[u8]) {
             0 => {
                 let (next, feedback) =
                     (sender.una() + number, claims(&mut story, &sender, now, &mut claimed));
-                sender.on_ack_with(next, &feedback, now, &mut wire); // perhaps beyond what was sent
+                sender.on_ack_with(next, feedback.echo, feedback.blocks(), now, &mut wire); // perhaps beyond what was sent
             }
             1 => {
                 let next = (sender.una() + number % 3).min(sender.end());
-                sender.on_ack_with(next, &claims(&mut story, &sender, now, &mut claimed), now, &mut wire);
+                let feedback = claims(&mut story, &sender, now, &mut claimed);
+                sender.on_ack_with(next, feedback.echo, feedback.blocks(), now, &mut wire);
             }
             2 => {
                 let next = sender.una().saturating_sub(number % 4); // a duplicate, or an old one
-                sender.on_ack_with(next, &claims(&mut story, &sender, now, &mut claimed), now, &mut wire);
+                let feedback = claims(&mut story, &sender, now, &mut claimed);
+                sender.on_ack_with(next, feedback.echo, feedback.blocks(), now, &mut wire);
             }
             3 => sender.on_ack(sender.una().wrapping_sub(u32::from(story.flag())), now, &mut wire),
             4 => sender.on_retransmission_timer(now, &mut wire),
@@ -196,7 +202,7 @@ fn end_over_a_clean_path(mut sender: Sender, held: &BTreeSet<u32>, now: Instant,
             acks.push_back((now + ONE_WAY, receiver.next(), feedback));
         } else if ack <= now {
             let Some((_, next, feedback)) = acks.pop_front() else { return };
-            sender.on_ack_with(next, &feedback, at, &mut wire);
+            sender.on_ack_with(next, feedback.echo, feedback.blocks(), at, &mut wire);
         } else if rto <= now {
             sender.on_retransmission_timer(at, &mut wire);
         } else {
@@ -232,6 +238,14 @@ pub(crate) fn torment_receiver(story: &[u8]) {
         }
         assert_eq!(receiver.on_data(seq), next - before);
         assert_eq!(receiver.next(), next);
+        if let Some(echo) = receiver.echo(seq, now) {
+            assert!(
+                echo <= now && next >= before && (next..=seq).is_empty(),
+                "nothing to say but the number"
+            );
+            unacknowledged = 0;
+            continue;
+        }
         match receiver.reply(seq, now, now) {
             Reply::Now(feedback) => {
                 says_what_it_has(&feedback, next, &seen);

@@ -78,7 +78,7 @@ pub(crate) fn epochs(
             feedback
         };
         let (before, cuts) = (sender.cwnd(), sender.counters().window_cuts);
-        sender.on_ack_with(receiver.next(), &feedback, at, &mut wire);
+        sender.on_ack_with(receiver.next(), feedback.echo, feedback.blocks(), at, &mut wire);
         assert_eq!(sender.counters().timeouts, 0);
         if sender.counters().window_cuts > cuts {
             epochs.push(Epoch { w_max: before, left: sender.cwnd(), points: Vec::new() });

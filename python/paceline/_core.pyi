@@ -1,6 +1,7 @@
 """The compiled module: the simulator behind the package. Private; use what `paceline` exports."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import Any, final
 
 from numpy.typing import NDArray
@@ -64,4 +65,23 @@ def run(
     `trace` is called from the same thread with columns of packet events: `time_ns`, `event` (0 send, 1 enqueue,
     2 drop, 3 dequeue, 4 receive), `place`, `flow`, `kind` (0 data, 1 ack), `seq`, `bytes`, `cwnd`; the first call
     also has `places`, the names that `place` counts. What it raises ends the run and comes out of here.
+    """
+
+def shaper(text: str) -> str:
+    """A pacer for a capture as it is understood, JSON: `name`, `method`, `parameters`, `link_bps`, `buffer`,
+    `pacer_buffer`; the last three null where they are not given. Raises `InputError`.
+    """
+
+def analyse(
+    path: str | PathLike[str] | None,
+    by_flow: bool,
+    top: int,
+    burst_gap_ns: int,
+    pacers: Sequence[str],
+    write: str | PathLike[str] | None = None,
+    pcapng: bool = False,
+    control: Control | None = None,
+) -> str:
+    """Analyses a capture, JSON, the GIL released; standard input where `path` is `None`. `write` gets what the first
+    pacer lets go. Raises `InputError` where the capture is wrong, `RunError` where `write` fails or it was cancelled.
     """

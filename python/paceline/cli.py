@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -18,6 +17,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from paceline.commands.analyse import analyse
+from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT
+from paceline.console import forget_output as _forget_output
+from paceline.console import print_data as _print
+from paceline.console import print_table as _print_rows
+from paceline.console import say as _say
 from paceline.errors import InputError, Interrupted, PacelineError, RunError, StoreError
 
 if TYPE_CHECKING:
@@ -25,7 +30,6 @@ if TYPE_CHECKING:
     from paceline.scenario import Point, Scenario
     from paceline.store import Store
 
-DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 _EXIT_CODES = "Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted (finished runs are kept)."
 
 
@@ -71,6 +75,7 @@ def paceline() -> None:
     \b
     paceline run scenarios/edge-vs-host.toml
     paceline check scenarios/edge-vs-host.toml
+    paceline analyse traffic.pcap --pacer "edge 10 ms"
     """
 
 
@@ -183,6 +188,9 @@ def version() -> int:
 
     _print(f"paceline {_core.version()}\n")
     return DONE
+
+
+paceline.add_command(analyse)
 
 
 def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None) -> tuple[Scenario, list[Point]]:
@@ -322,43 +330,7 @@ def _print_json(runs: Sequence[Any]) -> None:
 
 
 def _print_table(done: Execution) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     from paceline.tables import summary_rows
 
     head, rows = summary_rows(done.results)
-    axes = len(done.points[0].settings)
-    terminal = sys.stdout.isatty()
-    table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False)
-    for number, title in enumerate(head):
-        table.add_column(title, justify="left" if number < axes else "right", no_wrap=not terminal)
-    for row in rows:
-        table.add_row(*row)
-    console = Console(highlight=False, markup=False, width=None if terminal else 10_000)
-    with console.capture() as capture:
-        console.print(table)
-    lines = [line.rstrip() for line in capture.get().splitlines()]
-    _print("".join(f"{line}\n" for line in lines if line))
-
-
-def _say(what: str, code: int = DONE) -> int:
-    with contextlib.suppress(OSError, ValueError):
-        print(f"paceline: {what}", file=sys.stderr, flush=True)
-    return code
-
-
-def _print(text: str) -> None:
-    """Data, to standard output. Whoever reads it may stop when they have read enough."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _forget_output()
-
-
-def _forget_output() -> None:
-    """Keeps the interpreter from trying to write, as it ends, what could not be written."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _print_rows(head, rows, len(done.points[0].settings))

@@ -1,5 +1,6 @@
 //! The compiled module `paceline._core`: thin; a simulation runs without the GIL, and no panic crosses into Python.
 
+mod analyse;
 mod run;
 mod trace;
 
@@ -108,6 +109,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(quantity, module)?,
         wrap_pyfunction!(pacers, module)?,
         wrap_pyfunction!(run::run, module)?,
+        wrap_pyfunction!(analyse::analyse, module)?,
+        wrap_pyfunction!(analyse::shaper, module)?,
     ] {
         module.add_function(function)?;
     }

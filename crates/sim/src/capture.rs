@@ -7,6 +7,7 @@
 //! [`CaptureError::Broken`], then nothing. Packets without a time (pcapng's simple packet blocks) are counted and left out.
 //! *References.* draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
+pub mod analysis;
 mod error;
 pub mod flow_key;
 mod fragments;
@@ -16,6 +17,7 @@ mod pcap;
 mod pcapng;
 mod sniff;
 mod source;
+pub mod write;
 
 use std::fs::File;
 use std::io::Read;
@@ -145,7 +147,13 @@ impl Capture {
     }
 
     /// The next packet; `None` after the last. After an error there is none.
+    #[inline]
     pub fn read(&mut self) -> Result<Option<Record<'_>>, CaptureError> {
+        Ok(self.read_beside()?.map(|(record, _)| record))
+    }
+
+    /// The next packet, with the interfaces known by then.
+    pub fn read_beside(&mut self) -> Result<Option<(Record<'_>, &[Interface])>, CaptureError> {
         if self.ended {
             return Ok(None);
         }
@@ -160,13 +168,9 @@ impl Capture {
                 self.taken = found.total;
                 self.packets += 1;
                 let frame = self.source.buffered().get(found.offset..found.offset + found.captured);
-                let frame = frame.unwrap_or_default();
-                Ok(Some(Record {
-                    time_ns: found.time_ns,
-                    bytes: found.bytes,
-                    interface: found.interface,
-                    frame,
-                }))
+                let Found { time_ns, bytes, interface, .. } = found;
+                let record = Record { time_ns, bytes, interface, frame: frame.unwrap_or_default() };
+                Ok(Some((record, &self.interfaces)))
             }
             Ok(None) => {
                 self.ended = true;

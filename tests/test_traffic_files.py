@@ -33,9 +33,7 @@ def written(folder: Path) -> Path:
     return folder / "talk.toml"
 
 
-def test_a_file_lies_beside_the_scenario_wherever_one_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_lies_beside_the_scenario_wherever_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "a")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

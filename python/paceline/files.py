@@ -6,7 +6,6 @@ A path is relative to the scenario's own file. What a run is known by is not whe
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,9 @@ def place(document: dict[str, Any], folder: Path) -> bool:
         changed |= placed != table["file"]
         table["file"] = placed
     sweep = document.get("sweep")
-    for axis, values in sweep.items() if isinstance(sweep, dict) else ():
+    if not isinstance(sweep, dict):
+        return changed
+    for axis, values in sweep.items():
         if isinstance(values, list) and _names_a_file(axis):
             placed_values = [_absolute(value, folder) if isinstance(value, str) else value for value in values]
             changed |= placed_values != values
@@ -42,7 +43,7 @@ def digest(document: dict[str, Any], known: dict[str, str]) -> None:
         path = table["file"]
         if path not in known:
             try:
-                with open(path, "rb") as file:
+                with Path(path).open("rb") as file:
                     known[path] = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
             except OSError:
                 known[path] = path
@@ -62,4 +63,4 @@ def _names_a_file(axis: str) -> bool:
 
 
 def _absolute(path: str, folder: Path) -> str:
-    return os.path.abspath(folder / path)
+    return str((folder / path).resolve())

@@ -61,7 +61,7 @@ impl Run {
         let mut summary = serde_json::to_value(&self.output).map_err(input_error)?;
         summary["engine"] = serde_json::json!({
             "kind": "simulation",
-            "method": "reference",
+            "method": self.output.method.name(),
             "wall_s": self.wall_s,
             "cpu_s": self.cpu_s,
             "core_packets": self.output.core_packets,

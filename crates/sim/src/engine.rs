@@ -1,4 +1,5 @@
-//! The reference engine: one event a hop on a calendar, any network.
+//! The engines. The reference engine: one event a hop on a calendar, any network. The windowed engine ([`windows`]) runs
+//! the same code link by link.
 //!
 //! *Idea.* Pop the next event, hand it to the link, the flow or the host that it concerns, push what follows. A packet's
 //! walk: the sender sends (`send`) → link (`offer`: pacer, buffer, wire, propagation) → … → receiver
@@ -16,9 +17,12 @@
 
 mod conversations;
 mod hosts;
+mod line;
 mod transit;
+mod windows;
 
-use self::transit::{links_of, mark_at_once};
+use self::transit::{links_of, mark_at_once, mark_staged};
+use self::windows::Windows;
 use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::flow::{Flow, Talking};
@@ -44,6 +48,8 @@ pub struct Engine<'a> {
     /// A host is being handled ahead of time.
     ahead: bool,
     calendar: Calendar,
+    /// Links run in windows; `None` is the reference engine.
+    windows: Option<Windows>,
     pub(crate) links: Vec<Link>,
     pub(crate) flows: Vec<Flow>,
     /// One per host; `None` where packets leave as flows send them.
@@ -67,6 +73,28 @@ pub struct Engine<'a> {
     /// Room for what an application says.
     acts: Vec<Act>,
     census: Census,
+}
+
+/// How time advances: the results are the same bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Windowed where that is possible and pays.
+    Auto,
+    /// One event a packet and hop.
+    Reference,
+    /// Link by link, over a window of time each.
+    Windowed,
+}
+
+impl Method {
+    /// Every method by its name: the one list.
+    pub const ALL: [(&'static str, Method); 3] =
+        [("auto", Method::Auto), ("reference", Method::Reference), ("windowed", Method::Windowed)];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Method::ALL.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// Where every packet is.
@@ -103,8 +131,13 @@ impl Output for Segments {
 }
 
 impl<'a> Engine<'a> {
-    /// A network at time zero.
+    /// A network at time zero, under the engine that suits it.
     pub fn new(network: &'a Network, trace: Option<&'a mut dyn TraceSink>) -> Self {
+        Engine::with_method(network, Method::Auto, trace)
+    }
+
+    /// A network at time zero, under the engine asked for. What `method` cannot run, the reference engine runs.
+    pub fn with_method(network: &'a Network, method: Method, trace: Option<&'a mut dyn TraceSink>) -> Self {
         let (mut configs, mut talks) = (Vec::new(), Vec::new());
         let specs = (0..).zip(&network.flows);
         let end = Instant::ZERO + network.duration;
@@ -123,8 +156,18 @@ impl<'a> Engine<'a> {
             acks[flow.reverse.len()] = hosts_from + flow.source;
         }
         let links = links_of(network);
+        let mut windows = None;
         if trace.is_none() {
-            mark_at_once(&mut routes, network, &links, &mut flows);
+            let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
+            if method != Method::Reference {
+                let is_sampled =
+                    |link: u32| network.probes.iter().any(|probe| probe.link == link && probe.samples());
+                let is_plain = |link: u32| links[link as usize].refuses_nothing() && !is_sampled(link);
+                windows = Windows::new(network, &needs_order, is_plain, method == Method::Auto);
+            }
+            if windows.is_some() {
+                mark_staged(&mut routes, &needs_order);
+            }
         }
         let mut engine = Engine {
             network,
@@ -132,6 +175,7 @@ impl<'a> Engine<'a> {
             until: Instant::ZERO,
             ahead: false,
             calendar: Calendar::new(),
+            windows,
             links,
             flows,
             ports: network
@@ -173,13 +217,23 @@ impl<'a> Engine<'a> {
         engine
     }
 
-    /// Runs a network from start to end.
+    /// Runs a network from start to end, under the engine that suits it.
     pub fn run(
         network: &'a Network,
         control: &Control,
         trace: Option<&'a mut dyn TraceSink>,
     ) -> Result<RunOutput, RunError> {
-        let mut engine = Engine::new(network, trace);
+        Engine::run_by(network, Method::Auto, control, trace)
+    }
+
+    /// Runs a network from start to end, under the engine asked for.
+    pub fn run_by(
+        network: &'a Network,
+        method: Method,
+        control: &Control,
+        trace: Option<&'a mut dyn TraceSink>,
+    ) -> Result<RunOutput, RunError> {
+        let mut engine = Engine::with_method(network, method, trace);
         let end = Instant::ZERO + network.duration;
         engine.run_until(Instant::ZERO + network.warmup, control)?;
         engine.start_statistics();
@@ -187,8 +241,22 @@ impl<'a> Engine<'a> {
         Ok(output::collect(engine))
     }
 
+    /// How time advances.
+    pub fn method(&self) -> Method {
+        if self.windows.is_some() { Method::Windowed } else { Method::Reference }
+    }
+
     /// Handles every event before `until`.
     pub fn run_until(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
+        if self.windows.is_some() {
+            self.run_windows(until, control)
+        } else {
+            self.run_events(until, control)
+        }
+    }
+
+    /// Handles every event before `until`, one by one.
+    fn run_events(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
         self.until = until;
         loop {
             control.report(self.now.as_nanos(), self.network.duration.as_nanos());
@@ -235,7 +303,9 @@ impl<'a> Engine<'a> {
 
     /// Where every packet is, now.
     pub fn census(&self) -> Census {
-        let travelling = self.calendar.iter().filter(|event| event.carries_packet()).count() as u64;
+        let staged = self.windows.iter().flat_map(Windows::iter);
+        let travelling =
+            self.calendar.iter().chain(staged).filter(|event| event.carries_packet()).count() as u64;
         let held: u64 = self.links.iter().map(Link::held_packets).sum();
         let queued: u64 = self.ports.iter().flatten().map(|port| port.held_packets()).sum();
         let dropped =
@@ -251,7 +321,7 @@ impl<'a> Engine<'a> {
     #[inline]
     fn handle(&mut self, event: Event) {
         match event.kind {
-            Kind::Arrival if (event.place as usize) < self.links.len() => self.offer(event),
+            Kind::Arrival if (event.place as usize) < self.links.len() => self.travel(event),
             Kind::Arrival => {
                 self.flows[event.flow as usize].waiting[0] -= 1;
                 self.receive(event.packet());
@@ -272,14 +342,29 @@ impl<'a> Engine<'a> {
     /// Samples of queues that fall before `time` (the state between events does not change).
     fn sample_before(&mut self, time: Instant) {
         for sample in &mut self.samples {
-            while sample.next < time && sample.next < sample.to {
-                let link = self.links[sample.link as usize].fitted.as_mut();
-                let bytes =
-                    link.and_then(|link| link.meter.as_mut()).map_or(0, |meter| meter.level(sample.next));
-                let (link, time_ns) = (sample.link, sample.next.as_nanos());
-                self.series.push(SeriesRow { link, kind: SeriesKind::Queue, time_ns, flow: u32::MAX, bytes });
-                sample.next += sample.every;
+            sample.take_before(time, &mut self.links, &mut self.series);
+        }
+    }
+
+    /// The same of one link.
+    #[inline]
+    fn look_at_link(&mut self, link: u32, time: Instant) {
+        if !self.samples.is_empty() {
+            for sample in self.samples.iter_mut().filter(|sample| sample.link == link) {
+                sample.take_before(time, &mut self.links, &mut self.series);
             }
+        }
+    }
+}
+
+impl Sample {
+    fn take_before(&mut self, time: Instant, links: &mut [Link], series: &mut Vec<SeriesRow>) {
+        while self.next < time && self.next < self.to {
+            let link = links[self.link as usize].fitted.as_mut();
+            let bytes = link.and_then(|link| link.meter.as_mut()).map_or(0, |meter| meter.level(self.next));
+            let (link, time_ns) = (self.link, self.next.as_nanos());
+            series.push(SeriesRow { link, kind: SeriesKind::Queue, time_ns, flow: u32::MAX, bytes });
+            self.next += self.every;
         }
     }
 }

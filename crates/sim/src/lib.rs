@@ -21,7 +21,7 @@ pub mod trace;
 pub mod workload;
 
 pub use control::Control;
-pub use engine::Engine;
+pub use engine::{Engine, Method};
 pub use network::Network;
 pub use output::{RunError, RunOutput};
 pub use scenario::Scenario;

@@ -209,6 +209,13 @@ pub struct Probe {
     pub to: Instant,
 }
 
+impl Probe {
+    /// It asks for the state of a link between packets.
+    pub(crate) fn samples(&self) -> bool {
+        matches!(self.what, ProbeKind::Queue { .. })
+    }
+}
+
 /// What a probe records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbeKind {

@@ -5,7 +5,7 @@
 
 use paceline_core::Instant;
 use paceline_sim::trace::{TraceEvent, TraceRow};
-use paceline_sim::{Control, Engine, Network, Scenario};
+use paceline_sim::{Control, Engine, Method, Network, Scenario};
 use proptest::prelude::*;
 use std::collections::{HashMap, VecDeque};
 
@@ -190,6 +190,9 @@ proptest! {
         let json = |output| serde_json::to_string(output).unwrap();
         prop_assert_eq!(json(&plain), json(&traced), "{}", &text);
         prop_assert_eq!(&plain.flow_rows, &traced.flow_rows, "{}", &text);
+        let windowed = Engine::run_by(&network, Method::Windowed, &Control::default(), None).unwrap();
+        prop_assert_eq!(json(&windowed), json(&traced), "{}", &text);
+        prop_assert_eq!(&windowed.flow_rows, &traced.flow_rows, "{}", &text);
         prop_assert!(rows.is_sorted_by_key(|row| row.time_ns));
         assert_order(&rows);
         for (name, link) in &plain.links {

@@ -168,7 +168,13 @@ fn check(sender: &Sender, wire: &mut Wire, limit: u32) {
         assert!((una..una + sender.config().max_window).contains(&segment.seq), "{segment:?}, una {una}");
         assert!(segment.seq < limit);
     }
-    assert!(sender.is_finished() || sender.retransmission_at().is_some(), "nothing will ever be sent again");
+    let waits = sender.retransmission_at().is_some() || sender.pacing_at().is_some();
+    assert!(
+        sender.is_finished() || waits,
+        "nothing will ever be sent again: cwnd {}, {:?}",
+        sender.cwnd(),
+        sender.config()
+    );
 }
 
 fn end_over_a_clean_path(mut sender: Sender, held: &BTreeSet<u32>, now: Instant, limit: u32) {

@@ -343,6 +343,7 @@ impl Sender {
     fn restart_after_idle(&mut self, now: Instant) {
         self.control.on_idle(now.since(self.last_sent));
         self.shrink_idle_window(now);
+        self.cwnd = self.cwnd.max(1.0); // half of one packet, rounded down, would never send again
     }
 
     /// Nothing is outstanding: the window that is left of the last one, which the path may no longer bear.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+import paceline as pl
 
 TOLERANCE_NS = 100_000
 
@@ -28,12 +27,7 @@ class Row:
 def simulate(text: str, place: Path, link: str = "second") -> dict[str, list[Row]]:
     """Run it and read the same rows from the packet trace: data at a link, acknowledgements at the sender."""
     (place / "case.toml").write_text(text)
-    beside = Path(sys.executable).parent / "paceline"
-    program = str(beside) if beside.exists() else shutil.which("paceline")
-    assert program is not None, "paceline is not installed: run `make test`"
-    command = [program, "run", "case.toml", "--json", "--trace", "trace.csv"]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    pl.run(place / "case.toml", trace=place / "trace.csv")
     rows: dict[str, list[Row]] = {"data": [], "ack": []}
     with (place / "trace.csv").open(newline="") as file:
         for row in csv.DictReader(file):

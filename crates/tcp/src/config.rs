@@ -40,6 +40,7 @@ impl Variant {
     ];
 
     /// The receiver tells what it holds beyond a gap.
+    #[inline]
     pub fn is_selective(self) -> bool {
         matches!(self, Variant::Sack1 | Variant::Rfc6675 | Variant::Fack | Variant::Bic | Variant::Cubic)
     }

@@ -9,7 +9,7 @@
 //! *References.* RFC 9293, 5681, 6298; ns-2.35 tcp/tcp.cc.
 
 use crate::cc::{self, Acked, Control, reno};
-use crate::config::{Config, Halving, IdleRestart};
+use crate::config::{Config, Halving, IdleRestart, Variant};
 use crate::feedback::{Block, Told};
 use crate::pacing::{Pacing, Permit, Window};
 use crate::recovery::{self, LastCut, Selective};
@@ -192,8 +192,8 @@ impl Sender {
     pub fn on_retransmission_timer(&mut self, now: Instant, out: &mut impl Output) {
         recovery::on_timeout(self);
         self.cwnd = self.cwnd.max(1.0);
-        if self.una == 0 && self.config.first_packet_fix {
-            self.initial_window = 1;
+        if self.una == 0 && self.config.first_packet_fix && self.config.variant != Variant::Fack {
+            self.initial_window = 1; // ns-2's FACK knows no such rule
         }
         if self.una == self.end {
             self.shrink_idle_window(now); // nothing outstanding: no loss

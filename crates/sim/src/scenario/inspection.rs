@@ -350,17 +350,19 @@ fn flow_of<'n>(flow: &'n FlowSpec, traffic: u32, network: &Network, tcps: &mut V
         rate_bps: None,
         stop_ns: None,
     };
+    if let Some(tcp) = flow.kind.tcp() {
+        let known = tcps.iter().rposition(|other| *other == tcp);
+        let position = known.unwrap_or_else(|| {
+            tcps.push(tcp);
+            tcps.len() - 1
+        });
+        seen.tcp = Some(position as u32);
+    }
     match &flow.kind {
-        FlowKind::Bulk { tcp, packets } => {
-            let known = tcps.iter().rposition(|other| *other == &**tcp);
-            let position = known.unwrap_or_else(|| {
-                tcps.push(tcp);
-                tcps.len() - 1
-            });
-            (seen.tcp, seen.packets) = (Some(position as u32), *packets);
-        }
-        FlowKind::OpenLoop { rate, stop, .. } => {
-            seen.rate_bps = Some(rate.bits_per_second());
+        FlowKind::Bulk { packets, .. } => seen.packets = *packets,
+        FlowKind::Conversation { .. } => {} // as much as it gets, at most
+        FlowKind::OpenLoop { timing, stop, .. } => {
+            seen.rate_bps = Some(timing.mean_bps() as u64);
             seen.stop_ns = stop.map(|stop| stop.as_nanos());
         }
     }

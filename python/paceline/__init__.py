@@ -15,6 +15,7 @@ from paceline import _core
 from paceline.analysis import analyse
 from paceline.build import dumbbell, path
 from paceline.capture_results import Analysis
+from paceline.doctor import doctor
 from paceline.errors import InputError, Interrupted, PacelineError, RunError, StoreError
 from paceline.intervals import Interval
 from paceline.results import Engine, FlowStats, LinkStats, Result, Results
@@ -37,6 +38,7 @@ __all__ = [
     "Scenario",
     "StoreError",
     "analyse",
+    "doctor",
     "dumbbell",
     "path",
     "run",

@@ -6,7 +6,7 @@ from typing import Any, final
 
 from numpy.typing import NDArray
 
-Columns = dict[str, NDArray[Any] | list[str]]
+Columns = dict[str, NDArray[Any] | list[str] | list[str | None]]
 
 class InputError(ValueError):
     """One line, the path of the key first, without a file name."""
@@ -22,6 +22,9 @@ def check(scenario_json: str) -> None:
 
 def describe(scenario_json: str, seed: int) -> str:
     """The network as drawn for this seed, JSON: for pictures of it. Raises `InputError`."""
+
+def inspect(scenario_json: str, seed: int) -> str:
+    """The network resolved for this seed, every link and flow of it, JSON: to reason about. Raises `InputError`."""
 
 def quantity(kind: str, text: str) -> float:
     """A quantity in bit/s, nanoseconds or bytes, for kind `rate`, `time` or `size`. Raises `InputError`."""
@@ -53,6 +56,8 @@ class Run:
         """One row a flow."""
     def series(self) -> Columns:
         """`link`, `kind` (`queue` or `departure`), `time_ns`, `flow`, `bytes`."""
+    def instruments(self) -> Columns:
+        """`instrument`, `link`, `flow`, `next`, `x`, `y`, `count`, `x_unit`, `y_unit`: a row a point of a curve."""
 
 def run(
     scenario_json: str,

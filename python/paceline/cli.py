@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
+import os
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -75,6 +77,7 @@ def paceline() -> None:
     \b
     paceline run scenarios/edge-vs-host.toml
     paceline check scenarios/edge-vs-host.toml
+    paceline doctor scenarios/edge-vs-host.toml
     paceline analyse traffic.pcap --pacer "edge 10 ms"
     """
 
@@ -111,7 +114,7 @@ def run(
     """Run the scenario in FILE, all that it sweeps.
 
     Prints a table of means with 95 % intervals over seeds and writes a report, runs.parquet, flows.parquet,
-    series.parquet and the scenario as run. What --out has already is not run again.
+    series.parquet, instruments.parquet and the scenario as run. What --out has already is not run again.
 
     \b
     paceline run scenarios/one-flow.toml
@@ -179,6 +182,37 @@ def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str 
     lines += [f"  {describe_point(point)}" for point in points]
     _print("\n".join(lines) + "\n")
     return DONE
+
+
+@paceline.command()
+@_file
+@_set
+@click.option("--seed", metavar="N", help="Whose draws to look at.  [default: the scenario's first]")
+@click.option("--json", "as_json", is_flag=True, help="Print it all as one JSON object.")
+@click.option("--strict", is_flag=True, help="Exit 1 where there is a warning or an error.")
+def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, strict: bool) -> int:
+    """Say what the scenario in FILE really does, and what is odd about it, without running it.
+
+    Every kind of way hop by hop, with what each queue holds and who paces; round trips, bandwidth-delay products, fair
+    windows, expected cost; and the classic mistakes. docs/doctor.md lists the checks.
+
+    \b
+    paceline doctor scenarios/edge-vs-host.toml
+    paceline doctor scenarios/one-flow.toml --set "network.links.bottleneck.buffer=2 packets"
+    paceline doctor scenarios/one-flow.toml --json | jq -r '.findings[].id'
+    """
+    from paceline.doctor import doctor as look_at
+    from paceline.doctor.text import PLAIN_WIDTH, as_text
+
+    scenario, _ = _asked(file, sets, (), None)
+    diagnosis = look_at(scenario, None if seed is None else _one_seed(seed))
+    if as_json:
+        _print(diagnosis.to_json())
+    else:
+        terminal = sys.stdout.isatty()
+        width = min(shutil.get_terminal_size().columns, 140) if terminal else PLAIN_WIDTH
+        _print(as_text(diagnosis, width, colour=terminal and not os.environ.get("NO_COLOR")))
+    return FAILED if strict and diagnosis.worst in ("error", "warning") else DONE
 
 
 @paceline.command()
@@ -253,6 +287,12 @@ def _seed_numbers(text: str) -> int | list[int]:
     except ValueError:
         raise InputError(f'"{text}" is not a number of seeds; write as 5, or seeds as 3,5,8', "--seeds") from None
     return numbers if "," in text else numbers[0]
+
+
+def _one_seed(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) >= 2**63:
+        raise InputError(f'"{text}" is not a seed; write a whole number from 0 to 2^63 - 1', "--seed")
+    return int(text)
 
 
 def _jobs(text: str | None) -> int | None:

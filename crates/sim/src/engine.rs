@@ -26,6 +26,7 @@ use self::windows::Windows;
 use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::flow::{Flow, Talking};
+use crate::instrument::Instruments;
 use crate::link::Link;
 use crate::network::{Network, ProbeKind};
 use crate::output::{self, Delays, RunError, RunOutput, SeriesKind, SeriesRow};
@@ -65,6 +66,7 @@ pub struct Engine<'a> {
     pub(crate) delays: [Delays; 2],
     pub(crate) series: Vec<SeriesRow>,
     samples: Vec<Sample>,
+    pub(crate) instruments: Instruments,
     tracer: Option<Tracer<'a>>,
     /// After this time there are samples to take or rows to write.
     next_look: Instant,
@@ -155,7 +157,7 @@ impl<'a> Engine<'a> {
             acks[..flow.reverse.len()].copy_from_slice(&flow.reverse);
             acks[flow.reverse.len()] = hosts_from + flow.source;
         }
-        let links = links_of(network);
+        let mut links = links_of(network);
         let mut windows = None;
         if trace.is_none() {
             let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
@@ -169,6 +171,7 @@ impl<'a> Engine<'a> {
                 mark_staged(&mut routes, &needs_order);
             }
         }
+        let instruments = Instruments::new(network, &mut links, &mut flows);
         let mut engine = Engine {
             network,
             now: Instant::ZERO,
@@ -190,6 +193,7 @@ impl<'a> Engine<'a> {
             delays: [Delays::new(), Delays::new()],
             series: Vec::new(),
             samples: Vec::new(),
+            instruments,
             next_look: Instant::ZERO,
             tracer: trace.map(Tracer::new),
             segments: Segments::default(),
@@ -198,15 +202,8 @@ impl<'a> Engine<'a> {
             census: Census::default(),
         };
         for probe in &network.probes {
-            match probe.what {
-                ProbeKind::Queue { every } => {
-                    engine.samples.push(Sample { link: probe.link, every, next: probe.from, to: probe.to });
-                }
-                ProbeKind::Departures => {
-                    if let Some(fitted) = &mut engine.links[probe.link as usize].fitted {
-                        fitted.record = Some((probe.from, probe.to));
-                    }
-                }
+            if let ProbeKind::Queue { every } = probe.what {
+                engine.samples.push(Sample { link: probe.link, every, next: probe.from, to: probe.to });
             }
         }
         for (flow, spec) in network.flows.iter().enumerate() {
@@ -285,9 +282,10 @@ impl<'a> Engine<'a> {
     #[cold]
     fn look_before(&mut self, time: Instant) {
         self.sample_before(time);
+        self.instruments.sample_before(time, &self.flows);
         let next = self.samples.iter().filter(|sample| sample.next < sample.to).map(|sample| sample.next);
-        self.next_look =
-            if self.tracer.is_some() { Instant::ZERO } else { next.min().unwrap_or(Instant::MAX) };
+        let next = next.chain([self.instruments.next_sample]).min().unwrap_or(Instant::MAX);
+        self.next_look = if self.tracer.is_some() { Instant::ZERO } else { next };
         if let Some(tracer) = &mut self.tracer {
             tracer.advance(time);
         }

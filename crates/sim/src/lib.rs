@@ -9,6 +9,7 @@ pub mod control;
 pub mod engine;
 mod feedback;
 mod flow;
+mod instrument;
 mod link;
 mod meter;
 pub mod network;
@@ -22,6 +23,7 @@ pub mod workload;
 
 pub use control::Control;
 pub use engine::{Engine, Method};
+pub use instrument::{Curve, Point};
 pub use network::Network;
 pub use output::{RunError, RunOutput};
 pub use scenario::Scenario;

@@ -36,7 +36,7 @@ pub(crate) struct Fitted {
     pub(crate) meter: Option<Meter>,
     /// The wake-up event that counts; events of other times are stale.
     pub(crate) wakeup_at: Option<Instant>,
-    /// Departures are recorded from, until.
+    /// Departures are recorded from, until: where a probe or an instrument looks.
     pub(crate) record: Option<(Instant, Instant)>,
 }
 
@@ -168,6 +168,13 @@ impl Link {
     #[inline]
     pub(crate) fn refuses_nothing(&self) -> bool {
         self.fitted.as_ref().is_none_or(|link| link.only_watched)
+    }
+
+    /// A packet may wait here for a wake-up.
+    pub(crate) fn holds(&self) -> bool {
+        self.fitted
+            .as_ref()
+            .is_some_and(|link| link.pacer.is_some() || matches!(link.buffer, Buffer::Stepwise(_)))
     }
 
     /// Packets held in a pacer or a step-by-step queue (a plain FIFO's are under way already).

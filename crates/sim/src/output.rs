@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, Method};
 use crate::flow::Source;
+use crate::instrument::Curve;
 use crate::workload::Transfer;
 use hdrhistogram::Histogram;
 use paceline_core::{Instant, Span};
@@ -55,6 +56,9 @@ pub struct RunOutput {
     /// What probes recorded, in the order of time within each.
     #[serde(skip)]
     pub series: Vec<SeriesRow>,
+    /// What instruments found.
+    #[serde(skip)]
+    pub curves: Vec<Curve>,
 }
 
 /// A link over the window.
@@ -136,6 +140,13 @@ pub struct FlowRow {
     pub network_delay_sum_ns: u64,
     /// Its transfers that were complete within the window.
     pub transfers: Vec<Transfer>,
+}
+
+impl FlowRow {
+    /// Transfers that ended in the window: completion time, seconds, and payload, bytes.
+    pub fn transfers(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.transfers.iter().map(|transfer| (transfer.took.as_seconds(), transfer.bytes))
+    }
 }
 
 /// What a probe recorded.
@@ -240,6 +251,7 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
         core_packets,
         method: engine.method(),
         series,
+        curves: std::mem::take(&mut engine.instruments).curves(network, &engine.flows, &rows),
         flow_rows: rows,
     }
 }

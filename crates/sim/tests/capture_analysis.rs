@@ -51,8 +51,7 @@ fn paced(file: &[u8], shaper: &str, format: Format) -> Vec<u8> {
     let capture = Capture::read_from(Box::new(Cursor::new(file.to_vec()))).unwrap();
     let writer = Writer::new(Box::new(written.clone()), format);
     analyse(capture, &options(&[shaper]), Some(writer), 0, &Control::default()).unwrap();
-    let bytes = written.0.lock().unwrap().clone();
-    bytes
+    written.0.lock().unwrap().clone()
 }
 
 /// Time, interface, length on the wire and frame of every packet.

@@ -99,9 +99,17 @@ def _answer(analysis: Analysis) -> str:
             cv, best = min(smoothed, key=lambda pair: pair[0])
             if cv < scale.cv:
                 delay = quantity(best.delay_mean_s, "s")
-                text += f" With {best.pacer} it varies by {cv:.2g}, at a mean delay of {delay}."
+                text += f" With {_called(analysis, best.pacer)} it varies by {cv:.2g}, at a mean delay of {delay}"
+                text += f" and {best.dropped_packets} packets dropped." if best.dropped_packets else "."
         return text
     return f"{analysis.packets} packets, too few or too close together to tell how the rate varies."
+
+
+def _called(analysis: Analysis, name: str) -> str:
+    """A pacer's method where only one has it, else all that was given."""
+    method = str(analysis.pacers[name]["method"])
+    alike = [pacer for pacer in analysis.pacers.values() if pacer["method"] == method]
+    return method if len(alike) == 1 else name
 
 
 def _pacers(analysis: Analysis) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,6 @@ use super::Engine;
 use crate::flow::Flow;
 use crate::link::{Fate, Link, Passage};
 use crate::network::{Network, Probe};
-use crate::output::{SeriesKind, SeriesRow};
 use crate::packet::{Event, Kind, Packet};
 use crate::trace::TraceEvent;
 use paceline_core::Instant;
@@ -63,7 +62,10 @@ impl Engine<'_> {
                 self.trace_enqueue(&event);
                 self.depart(event, passage);
             }
-            Fate::Refused => self.drop(event.place, &event.packet()),
+            Fate::Refused => {
+                self.see_arrival(&event);
+                self.drop(event.place, &event.packet());
+            }
             Fate::Held => self.hold(&event),
             Fate::Displaced(older) => {
                 self.drop(event.place, &older);
@@ -84,7 +86,7 @@ impl Engine<'_> {
     #[inline(always)]
     fn leave(&mut self, event: &mut Event, passage: Passage) -> u32 {
         if passage.recorded || self.tracer.is_some() {
-            self.record(event, passage);
+            self.record(*event, passage);
         }
         event.step();
         event.at = passage.arrival;
@@ -148,24 +150,37 @@ impl Engine<'_> {
         if let Some(tracer) = &mut self.tracer {
             tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
         }
+        self.instruments.drops(place, packet.flow, self.now);
         self.flows[packet.flow as usize].on_drop(packet);
+    }
+
+    /// Somebody looks at what reaches links.
+    fn see_arrival(&mut self, event: &Event) {
+        if self.instruments.see_arrivals {
+            self.instruments.arrives(event.place, u32::from(event.bytes), event.at);
+        }
     }
 
     fn hold(&mut self, event: &Event) {
         self.trace_enqueue(event);
+        self.see_arrival(event);
         self.pump(event.place);
     }
 
     /// What the trace and probes have to say of a departure.
     #[cold]
-    fn record(&mut self, event: &Event, passage: Passage) {
-        let Event { place: link, flow, bytes, .. } = *event;
+    fn record(&mut self, event: Event, passage: Passage) {
+        let link = event.place;
         if let Some(tracer) = &mut self.tracer {
             tracer.dequeue(link, &event.packet(), passage.start, self.now);
         }
         if passage.recorded {
-            let (time_ns, bytes) = (passage.start.as_nanos(), u64::from(bytes));
-            self.series.push(SeriesRow { link, kind: SeriesKind::Departure, time_ns, flow, bytes });
+            let finish = passage.arrival - self.network.links[link as usize].delay;
+            self.instruments.departs(link, &event.packet(), (passage.start, finish), &mut self.series);
+            // A link that holds packets has said so when this one came.
+            if !self.links[link as usize].holds() {
+                self.see_arrival(&event);
+            }
         }
     }
 
@@ -218,8 +233,9 @@ pub(super) fn links_of(network: &Network) -> Vec<Link> {
     if let Some(core) = metered.get_mut(network.core as usize) {
         *core = true;
     }
-    for probe in &network.probes {
-        metered[probe.link as usize] = true;
+    let watched = network.instruments.iter().filter_map(|instrument| instrument.what.link());
+    for link in network.probes.iter().map(|probe| probe.link).chain(watched) {
+        metered[link as usize] = true;
     }
     let (seed, flows) = (network.seed, network.flows.len());
     let window = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);

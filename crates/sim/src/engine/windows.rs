@@ -223,9 +223,13 @@ impl Engine<'_> {
             let (hosts_until, stages, mut is_idle) = (windows.hosts_until, windows.stages.len(), true);
             while let Some(event) = self.calendar.pop_before(hosts_until) {
                 is_idle = false;
+                if event.at > self.instruments.next_sample {
+                    self.instruments.sample_before(event.at, &self.flows);
+                }
                 self.now = event.at;
                 self.handle(event);
             }
+            self.instruments.sample_before(hosts_until, &self.flows);
             let served: u64 = (0..stages).map(|stage| self.run_stage(stage, hosts_until, until)).sum();
             if is_idle && served == 0 {
                 self.skip_idle_time();

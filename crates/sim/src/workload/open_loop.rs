@@ -25,6 +25,25 @@ pub enum Timing {
     Replay(Arc<Schedule>),
 }
 
+impl Timing {
+    /// The mean rate on the wire, bit/s.
+    pub(crate) fn mean_bps(&self) -> u64 {
+        match self {
+            Timing::Constant(rate) | Timing::Poisson(rate) => rate.bits_per_second(),
+            Timing::OnOff(OnOff { rate, on, off }) => {
+                let share = on.mean() / (on.mean() + off.mean());
+                (rate.bits_per_second() as f64 * share) as u64
+            }
+            Timing::SelfSimilar(spec) => spec.mean.bits_per_second(),
+            Timing::Replay(schedule) => {
+                let bits: u64 = schedule.packets.iter().map(|(_, bytes)| u64::from(*bytes) * 8).sum();
+                let over = schedule.packets.last().map_or(1, |(after, _)| (*after).max(1));
+                (bits as f64 * 1e9 / over as f64) as u64
+            }
+        }
+    }
+}
+
 /// Packets by time and size.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Schedule {

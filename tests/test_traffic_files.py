@@ -93,3 +93,14 @@ def test_what_is_wrong_with_a_file_is_one_line_that_names_the_line(tmp_path: Pat
     assert ran.returncode == 2
     assert len(ran.stderr.strip().splitlines()) == 1
     assert "no such file" in ran.stderr
+
+
+def test_the_table_shows_how_long_transfers_take_where_there_are_any(tmp_path: Path, command: Command) -> None:
+    path = written(tmp_path / "a")
+    ran = command("run", path, "--out", tmp_path / "out")
+    head, row = ran.stdout.splitlines()[:2]
+    assert "mean transfer, ms" in head
+    # 300 B and 9000 B over 10 Mbit/s and 5 ms each way: a round trip, and 0.3 ms or 7.5 ms.
+    took = json.loads(command("run", path, "--out", tmp_path / "out", "--json").stdout)[0]["flows"]["fct_mean_s"]
+    assert 0.010 < took < 0.020
+    assert f"{took * 1e3:.2f}" in row

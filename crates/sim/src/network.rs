@@ -95,6 +95,15 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
+    /// The name of its `[[traffic]]`; a flow back belongs to that of the flow there.
+    pub fn traffic(&self) -> &str {
+        let there = match &self.kind {
+            FlowKind::Conversation { part: Part::Answers, .. } => self.name.trim_end_matches(Part::BACK),
+            _ => &self.name,
+        };
+        there.rsplit_once('.').map_or(there, |(traffic, _)| traffic)
+    }
+
     /// Its data packets on the wire, bytes.
     pub fn packet_bytes(&self) -> u32 {
         match &self.kind {
@@ -176,6 +185,11 @@ pub enum Part {
     Opens(Talk),
     /// It carries what the other side answers to the flow before it in the list.
     Answers,
+}
+
+impl Part {
+    /// What the name of a flow back ends in.
+    pub(crate) const BACK: &'static str = ".back";
 }
 
 /// A loss forced on a link, before its pacer and buffer see the packet.

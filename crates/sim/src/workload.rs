@@ -76,6 +76,20 @@ impl Talk {
         }
     }
 
+    /// Mean size of what one side says in one go, bytes.
+    pub(crate) fn mean_bytes(&self, side: Side) -> f64 {
+        match (self, side) {
+            (Talk::ClosedLoop(habits), Side::Opener) => habits.size.mean(),
+            (Talk::ClosedLoop(_), Side::Answerer) => 0.0,
+            (Talk::Rpc(spec), Side::Opener) => spec.request.mean(),
+            (Talk::Rpc(spec), Side::Answerer) => spec.response.mean(),
+            (Talk::Vector(vector), side) => {
+                let units = vector.units.iter().filter(|unit| unit.side == side).count();
+                vector.bytes()[side.index() as usize] as f64 / units.max(1) as f64
+            }
+        }
+    }
+
     /// The opener closes its connection and opens another.
     pub(crate) fn replaces_connections(&self) -> bool {
         matches!(self, Talk::ClosedLoop(habits) if habits.new_connections)

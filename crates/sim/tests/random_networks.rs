@@ -73,7 +73,7 @@ fn scenario() -> impl Strategy<Value = String> {
     // What applications say may be all that there is: then ends run ahead of time that else would wait.
     let bulk = prop_oneof![
         2 => Just("[[traffic]]\nkind = \"bulk\"\ncount = COUNT\nstart = \"0 s .. 500 ms\"\nTCP\n".to_owned()),
-        1 => conversation(),
+        1 => conversation().prop_map(|text| text.replacen("kind", "name = \"bulk\"\nkind", 1)),
     ];
     let front = prop_oneof![4 => Just(""), 1 => Just(", drop = \"front\"")];
     (network, buffer, counts, pacing, variant, loss, background, front, (bulk, 1..3_u32)).prop_map(

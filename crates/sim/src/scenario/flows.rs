@@ -145,7 +145,7 @@ impl Flows {
         self.push(traffic, way.flow(name.to_owned(), start, kind));
         if let Some(tcp) = back {
             let kind = FlowKind::Conversation { tcp, part: Part::Answers };
-            self.push(traffic, way.turned().flow(format!("{name}.back"), start, kind));
+            self.push(traffic, way.turned().flow(format!("{name}{}", Part::BACK), start, kind));
         }
     }
 

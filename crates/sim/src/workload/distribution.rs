@@ -30,7 +30,7 @@ pub enum Distribution {
     Pareto {
         /// The least value, m.
         minimum: f64,
-        /// The tail's exponent; above 1.
+        /// The tail's exponent; the mean is finite above 1.
         shape: f64,
     },
 }
@@ -47,6 +47,7 @@ impl Distribution {
             Distribution::Fixed(value) => value,
             Distribution::Uniform { low, high } => (low + high) / 2.0,
             Distribution::Exponential { mean } => mean,
+            Distribution::Pareto { shape, .. } if shape <= 1.0 => f64::INFINITY,
             Distribution::Pareto { minimum, shape } => minimum * shape / (shape - 1.0),
         }
     }

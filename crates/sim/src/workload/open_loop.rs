@@ -26,18 +26,19 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// What leaves in the long run, on the wire, bit/s.
-    pub fn mean_bps(&self) -> f64 {
+    /// The mean rate on the wire, bit/s.
+    pub(crate) fn mean_bps(&self) -> u64 {
         match self {
-            Timing::Constant(rate) | Timing::Poisson(rate) => rate.bits_per_second() as f64,
+            Timing::Constant(rate) | Timing::Poisson(rate) => rate.bits_per_second(),
             Timing::OnOff(OnOff { rate, on, off }) => {
-                rate.bits_per_second() as f64 * on.mean() / (on.mean() + off.mean())
+                let share = on.mean() / (on.mean() + off.mean());
+                (rate.bits_per_second() as f64 * share) as u64
             }
-            Timing::SelfSimilar(noise) => noise.mean.bits_per_second() as f64,
+            Timing::SelfSimilar(spec) => spec.mean.bits_per_second(),
             Timing::Replay(schedule) => {
-                let bytes: u64 = schedule.packets.iter().map(|(_, bytes)| u64::from(*bytes)).sum();
-                let nanos = schedule.packets.last().map_or(0, |(after, _)| *after).max(1);
-                bytes as f64 * 8e9 / nanos as f64
+                let bits: u64 = schedule.packets.iter().map(|(_, bytes)| u64::from(*bytes) * 8).sum();
+                let over = schedule.packets.last().map_or(1, |(after, _)| (*after).max(1));
+                (bits as f64 * 1e9 / over as f64) as u64
             }
         }
     }

@@ -346,6 +346,7 @@ impl Sender {
     /// The application goes on after nothing was outstanding.
     #[cold]
     fn restart_after_idle(&mut self, now: Instant) {
+        recovery::on_restart(self);
         self.control.on_idle(now.since(self.last_sent));
         self.shrink_idle_window(now);
         self.cwnd = self.cwnd.max(1.0); // half of one packet, rounded down, would never send again

@@ -88,6 +88,12 @@ pub(crate) fn on_timeout(sender: &mut Sender) {
     }
 }
 
+/// The application goes on after all was acknowledged: no retransmission is lost any more.
+pub(crate) fn on_restart(sender: &mut Sender) {
+    sender.selective.stalled = false;
+    sender.selective.retransmitted.clear();
+}
+
 /// The packet that may be sent now, if one may.
 #[inline]
 pub(crate) fn next_packet(sender: &Sender) -> Option<u32> {

@@ -13,7 +13,7 @@ pub(crate) const MOST_PACKET: u32 = 65_535;
 /// More packets than any window or transfer holds.
 const MOST_WINDOW: u64 = 1_000_000_000;
 
-const KEYS: [&str; 33] = [
+const KEYS: [&str; 34] = [
     "variant",
     "profile",
     "payload",
@@ -36,6 +36,7 @@ const KEYS: [&str; 33] = [
     "tick_phase",
     "min_rto",
     "min_rto_backs_off",
+    "back_off_to_maximum",
     "max_rto",
     "initial_rto",
     "halving",
@@ -88,6 +89,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.tick_phase, table.optional("tick_phase", Field::span)?.map(Some));
     set(&mut tcp.min_rto, table.optional("min_rto", Field::positive_span)?);
     set(&mut tcp.min_rto_backs_off, table.optional("min_rto_backs_off", Field::flag)?);
+    set(&mut tcp.back_off_to_maximum, table.optional("back_off_to_maximum", Field::flag)?);
     set(&mut tcp.max_rto, table.optional("max_rto", Field::positive_span)?);
     set(&mut tcp.initial_rto, table.optional("initial_rto", Field::positive_span)?);
     set(&mut tcp.halving, table.optional("halving", |field| field.choice(&Halving::ALL))?);

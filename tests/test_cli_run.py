@@ -126,6 +126,7 @@ def test_results_are_written_and_found_again(command: Command, tiny: Path) -> No
     assert flows.num_rows == 16
     assert flows["run"].to_pylist() == [run for run in range(4) for _ in range(4)]
     assert {"time_ns", "link", "kind", "bytes"} <= set(pq.read_table(out / "series.parquet").column_names)
+    assert {"instrument", "x", "y"} <= set(pq.read_table(out / "instruments.parquet").column_names)
     assert "--seeds" not in (out / "scenario.toml").read_text()
     assert "host" in (out / "scenario.toml").read_text()
     again = command(*arguments)

@@ -19,14 +19,17 @@ SHORT = ("--set", "duration=1 s", "--set", "warmup=500 ms")
 
 def commands(text: str) -> list[str]:
     joined = text.replace("\\\n", " ")
-    return re.findall(r"^\s*(?:\.venv/bin/)?paceline ((?:run|check) scenarios/.*?)\s*(?:\||$)", joined, re.MULTILINE)
+    return re.findall(
+        r"^\s*(?:\.venv/bin/)?paceline ((?:run|check|doctor) scenarios/.*?)\s*(?:\||$)", joined, re.MULTILINE
+    )
 
 
 def helps(group: click.Group) -> str:
     return "\n".join([group.help or "", *(one.help or "" for one in group.commands.values())])
 
 
-EXAMPLES = list(dict.fromkeys(commands((ROOT / "README.md").read_text()) + commands(helps(paceline))))
+PAGES = "\n".join((ROOT / page).read_text() for page in ("README.md", "docs/doctor.md"))
+EXAMPLES = list(dict.fromkeys(commands(PAGES) + commands(helps(paceline))))
 
 
 def test_the_examples_are_found() -> None:
@@ -43,6 +46,10 @@ def test_an_example_of_the_command(command: Command, tmp_path: Path, example: st
         if "edge-vs-host" in example:
             arguments += ["--sweep", "pacing=none,host", "--seeds", "1"]
         done = command(*arguments, *SHORT)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+    if arguments[0] == "doctor":
+        done = command(*arguments)
         assert done.returncode == 0, done.stderr
         assert done.stdout
 

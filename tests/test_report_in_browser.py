@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import paceline as pl
 import pytest
 import report_samples as samples
+from conftest import TINY
 from paceline.report import write
 from report_browser import Browser, found
+from test_instruments import PROBES
 
 pytestmark = pytest.mark.skipif(found() is None, reason="no Chromium to look with")
 
@@ -49,8 +53,15 @@ def wild(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(samples.directory(tmp_path_factory.mktemp("wild"), methods=methods, seeds=1, title="W" * 300))
 
 
+@pytest.fixture(scope="module")
+def instruments(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("instruments")
+    pl.sweep(pl.Scenario(tomllib.loads(TINY + PROBES)), {"pacing": ["none", "host"]}, seeds=2, out=folder)
+    return write(folder)
+
+
 @pytest.mark.parametrize("width", [320, 360, 768, 1280])
-@pytest.mark.parametrize("page", ["demo", "wild"])
+@pytest.mark.parametrize("page", ["demo", "wild", "instruments"])
 def test_fits_the_window_and_is_quiet(browser: Browser, request: pytest.FixtureRequest, page: str, width: int) -> None:
     path = request.getfixturevalue(page)
     browser.open(path, width)
@@ -60,8 +71,11 @@ def test_fits_the_window_and_is_quiet(browser: Browser, request: pytest.FixtureR
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_text_is_legible_in_light_and_dark(browser: Browser, demo: Path, dark: bool) -> None:
-    browser.open(demo, 1280, dark=dark)
+@pytest.mark.parametrize("page", ["demo", "instruments"])
+def test_text_is_legible_in_light_and_dark(
+    browser: Browser, request: pytest.FixtureRequest, page: str, dark: bool
+) -> None:
+    browser.open(request.getfixturevalue(page), 1280, dark=dark)
     background = browser.value("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") != dark
     contrast, where = browser.value(CONTRAST)

@@ -12,7 +12,10 @@ from __future__ import annotations
 import warnings
 
 from paceline import _core
+from paceline.analysis import analyse
 from paceline.build import dumbbell, path
+from paceline.capture_results import Analysis
+from paceline.doctor import doctor
 from paceline.errors import InputError, Interrupted, PacelineError, RunError, StoreError
 from paceline.intervals import Interval
 from paceline.results import Engine, FlowStats, LinkStats, Result, Results
@@ -20,6 +23,7 @@ from paceline.scenario import Point, Scenario
 from paceline.sweep import run, sweep
 
 __all__ = [
+    "Analysis",
     "Engine",
     "FlowStats",
     "InputError",
@@ -33,6 +37,8 @@ __all__ = [
     "RunError",
     "Scenario",
     "StoreError",
+    "analyse",
+    "doctor",
     "dumbbell",
     "path",
     "run",

@@ -1,11 +1,12 @@
 """The compiled module: the simulator behind the package. Private; use what `paceline` exports."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import Any, final
 
 from numpy.typing import NDArray
 
-Columns = dict[str, NDArray[Any] | list[str]]
+Columns = dict[str, NDArray[Any] | list[str] | list[str | None]]
 
 class InputError(ValueError):
     """One line, the path of the key first, without a file name."""
@@ -21,6 +22,9 @@ def check(scenario_json: str) -> None:
 
 def describe(scenario_json: str, seed: int) -> str:
     """The network as drawn for this seed, JSON: for pictures of it. Raises `InputError`."""
+
+def inspect(scenario_json: str, seed: int) -> str:
+    """The network resolved for this seed, every link and flow of it, JSON: to reason about. Raises `InputError`."""
 
 def quantity(kind: str, text: str) -> float:
     """A quantity in bit/s, nanoseconds or bytes, for kind `rate`, `time` or `size`. Raises `InputError`."""
@@ -52,6 +56,8 @@ class Run:
         """One row a flow."""
     def series(self) -> Columns:
         """`link`, `kind` (`queue` or `departure`), `time_ns`, `flow`, `bytes`."""
+    def instruments(self) -> Columns:
+        """`instrument`, `link`, `flow`, `next`, `x`, `y`, `count`, `x_unit`, `y_unit`: a row a point of a curve."""
 
 def run(
     scenario_json: str,
@@ -64,4 +70,23 @@ def run(
     `trace` is called from the same thread with columns of packet events: `time_ns`, `event` (0 send, 1 enqueue,
     2 drop, 3 dequeue, 4 receive), `place`, `flow`, `kind` (0 data, 1 ack), `seq`, `bytes`, `cwnd`; the first call
     also has `places`, the names that `place` counts. What it raises ends the run and comes out of here.
+    """
+
+def shaper(text: str) -> str:
+    """A pacer for a capture as it is understood, JSON: `name`, `method`, `parameters`, `link_bps`, `buffer`,
+    `pacer_buffer`; the last three null where they are not given. Raises `InputError`.
+    """
+
+def analyse(
+    path: str | PathLike[str] | None,
+    by_flow: bool,
+    top: int,
+    burst_gap_ns: int,
+    pacers: Sequence[str],
+    write: str | PathLike[str] | None = None,
+    pcapng: bool = False,
+    control: Control | None = None,
+) -> str:
+    """Analyses a capture, JSON, the GIL released; standard input where `path` is `None`. `write` gets what the first
+    pacer lets go. Raises `InputError` where the capture is wrong, `RunError` where `write` fails or it was cancelled.
     """

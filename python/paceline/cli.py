@@ -10,6 +10,7 @@ import contextlib
 import errno
 import io
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from paceline.commands.analyse import analyse
+from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT
+from paceline.console import forget_output as _forget_output
+from paceline.console import print_data as _print
+from paceline.console import print_table as _print_rows
+from paceline.console import say as _say
 from paceline.errors import InputError, Interrupted, PacelineError, RunError, StoreError
 
 if TYPE_CHECKING:
@@ -25,7 +32,6 @@ if TYPE_CHECKING:
     from paceline.scenario import Point, Scenario
     from paceline.store import Store
 
-DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 _EXIT_CODES = "Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted (finished runs are kept)."
 
 
@@ -71,6 +77,8 @@ def paceline() -> None:
     \b
     paceline run scenarios/edge-vs-host.toml
     paceline check scenarios/edge-vs-host.toml
+    paceline doctor scenarios/edge-vs-host.toml
+    paceline analyse traffic.pcap --pacer "edge 10 ms"
     """
 
 
@@ -84,7 +92,7 @@ _seeds = click.option("--seeds", metavar="N", help="Seeds for each setting, or e
 _file = click.argument("file", type=str)
 
 
-@paceline.command()
+@paceline.command(short_help="Run a scenario, all that it sweeps.")
 @_file
 @_set
 @_sweep
@@ -106,7 +114,7 @@ def run(
     """Run the scenario in FILE, all that it sweeps.
 
     Prints a table of means with 95 % intervals over seeds and writes a report, runs.parquet, flows.parquet,
-    series.parquet and the scenario as run. What --out has already is not run again.
+    series.parquet, instruments.parquet and the scenario as run. What --out has already is not run again.
 
     \b
     paceline run scenarios/one-flow.toml
@@ -156,7 +164,7 @@ def run(
     return FAILED if done.failures else DONE
 
 
-@paceline.command()
+@paceline.command(short_help="Check a scenario and list its runs.")
 @_file
 @_set
 @_sweep
@@ -176,6 +184,37 @@ def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str 
     return DONE
 
 
+@paceline.command(short_help="Say what a scenario really does, and what is odd.")
+@_file
+@_set
+@click.option("--seed", metavar="N", help="Whose draws to look at.  [default: the scenario's first]")
+@click.option("--json", "as_json", is_flag=True, help="Print it all as one JSON object.")
+@click.option("--strict", is_flag=True, help="Exit 1 where there is a warning or an error.")
+def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, strict: bool) -> int:
+    """Say what the scenario in FILE really does, and what is odd about it, without running it.
+
+    Every kind of way hop by hop, with what each queue holds and who paces; round trips, bandwidth-delay products, fair
+    windows, expected cost; and the classic mistakes. docs/doctor.md lists the checks.
+
+    \b
+    paceline doctor scenarios/edge-vs-host.toml
+    paceline doctor scenarios/one-flow.toml --set "network.links.bottleneck.buffer=2 packets"
+    paceline doctor scenarios/one-flow.toml --json | jq -r '.findings[].id'
+    """
+    from paceline.doctor import doctor as look_at
+    from paceline.doctor.text import PLAIN_WIDTH, as_text
+
+    scenario, _ = _asked(file, sets, (), None)
+    diagnosis = look_at(scenario, None if seed is None else _one_seed(seed))
+    if as_json:
+        _print(diagnosis.to_json())
+    else:
+        terminal = sys.stdout.isatty()
+        width = min(shutil.get_terminal_size().columns, 140) if terminal else PLAIN_WIDTH
+        _print(as_text(diagnosis, width, colour=terminal and not os.environ.get("NO_COLOR")))
+    return FAILED if strict and diagnosis.worst in ("error", "warning") else DONE
+
+
 @paceline.command()
 def version() -> int:
     """Print the version."""
@@ -183,6 +222,9 @@ def version() -> int:
 
     _print(f"paceline {_core.version()}\n")
     return DONE
+
+
+paceline.add_command(analyse)
 
 
 def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None) -> tuple[Scenario, list[Point]]:
@@ -245,6 +287,12 @@ def _seed_numbers(text: str) -> int | list[int]:
     except ValueError:
         raise InputError(f'"{text}" is not a number of seeds; write as 5, or seeds as 3,5,8', "--seeds") from None
     return numbers if "," in text else numbers[0]
+
+
+def _one_seed(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) >= 2**63:
+        raise InputError(f'"{text}" is not a seed; write a whole number from 0 to 2^63 - 1', "--seed")
+    return int(text)
 
 
 def _jobs(text: str | None) -> int | None:
@@ -322,43 +370,7 @@ def _print_json(runs: Sequence[Any]) -> None:
 
 
 def _print_table(done: Execution) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     from paceline.tables import summary_rows
 
     head, rows = summary_rows(done.results)
-    axes = len(done.points[0].settings)
-    terminal = sys.stdout.isatty()
-    table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False)
-    for number, title in enumerate(head):
-        table.add_column(title, justify="left" if number < axes else "right", no_wrap=not terminal)
-    for row in rows:
-        table.add_row(*row)
-    console = Console(highlight=False, markup=False, width=None if terminal else 10_000)
-    with console.capture() as capture:
-        console.print(table)
-    lines = [line.rstrip() for line in capture.get().splitlines()]
-    _print("".join(f"{line}\n" for line in lines if line))
-
-
-def _say(what: str, code: int = DONE) -> int:
-    with contextlib.suppress(OSError, ValueError):
-        print(f"paceline: {what}", file=sys.stderr, flush=True)
-    return code
-
-
-def _print(text: str) -> None:
-    """Data, to standard output. Whoever reads it may stop when they have read enough."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _forget_output()
-
-
-def _forget_output() -> None:
-    """Keeps the interpreter from trying to write, as it ends, what could not be written."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _print_rows(head, rows, len(done.points[0].settings))

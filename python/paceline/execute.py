@@ -31,7 +31,7 @@ class Execution:
     Attributes:
         points: what was asked for.
         runs: objects of the JSON contract; ``None`` for what failed or was not reached.
-        columns: per flow and series of each, where they were kept.
+        columns: the tables of each by kind (`flows`, `series`, `instruments`), where they were kept.
         failures: points that failed, and why.
         reused: how many were in the store already.
         damaged: files of the store that were not whole; their runs were done again.
@@ -39,7 +39,7 @@ class Execution:
 
     points: Sequence[Point]
     runs: list[dict[str, Any] | None]
-    columns: list[tuple[_core.Columns, _core.Columns] | None]
+    columns: list[dict[str, _core.Columns] | None]
     failures: list[tuple[Point, str]] = field(default_factory=list)
     reused: int = 0
     damaged: list[Path] = field(default_factory=list)
@@ -50,11 +50,7 @@ class Execution:
         pairs = zip(self.runs, self.columns, strict=True)
         core = core_of(self.points[0]) if self.points else None
         return Results(
-            [
-                Result.from_dict(run, columns[0] if columns else None, columns[1] if columns else None, core)
-                for run, columns in pairs
-                if run is not None
-            ]
+            [Result.from_dict(run, core=core, **_named(columns)) for run, columns in pairs if run is not None]
         )
 
 
@@ -87,7 +83,7 @@ def execute(
         executor: runs them elsewhere, as processes or machines that have Paceline installed; `jobs` is then its own
             affair, and an interrupt leaves alone what has begun.
         store: where finished runs go, and are looked for.
-        keep_columns: keep per-flow columns and series in memory.
+        keep_columns: keep per-flow columns, series and what instruments found in memory.
         trace: gets the events of the one point, which then runs whether the store has it or not.
         watch: hears of progress, ten times a second.
 
@@ -137,13 +133,23 @@ def execute(
 @dataclass(frozen=True, slots=True)
 class _Finished:
     run: dict[str, Any]
-    columns: tuple[_core.Columns, _core.Columns] | None
+    columns: dict[str, _core.Columns] | None
 
 
 def run_elsewhere(scenario_json: str, seed: int) -> _Finished:
     """One run, for an executor: what comes back can be pickled."""
     run = _core.run(scenario_json, seed)
-    return _Finished(json.loads(run.summary()), (run.flows(), run.series()))
+    return _Finished(json.loads(run.summary()), _tables(run))
+
+
+def _tables(run: _core.Run) -> dict[str, _core.Columns]:
+    return {"flows": run.flows(), "series": run.series(), "instruments": run.instruments()}
+
+
+def _named(tables: dict[str, _core.Columns] | None) -> dict[str, _core.Columns | None]:
+    """Tables by the names that a `Result` has for them."""
+    found = tables or {}
+    return {"per_flow": found.get("flows"), "series": found.get("series"), "instruments": found.get("instruments")}
 
 
 class _Task:
@@ -164,9 +170,9 @@ class _Task:
                 control.cancel()
             run = _core.run(scenario_json, seed, control, self._trace)
             summary = json.loads(run.summary())
-            columns = (run.flows(), run.series()) if self._columns else None
+            columns = _tables(run) if self._columns else None
             if self._store and columns:
-                self._store.put(key, summary, *columns)
+                self._store.put(key, summary, columns)
             return _Finished(summary, columns)
         finally:
             del self._controls[id(control)]
@@ -194,7 +200,7 @@ def _collect(done: Execution, number: int, future: Future[_Finished], store: Sto
         done.failures.append((point, " ".join(why.split())))
         return
     if store and finished.columns:
-        store.put(point.key, finished.run, *finished.columns)
+        store.put(point.key, finished.run, finished.columns)
     done.runs[number] = _with_settings(point, finished.run)
     if columns:
         done.columns[number] = finished.columns

@@ -91,6 +91,7 @@ class Result:
         core: name of the link that the network is about, or ``None`` where that is not known.
         per_flow: columns with a row a flow, or ``None`` where they were not kept.
         series: columns ``link``, ``kind``, ``time_ns``, ``flow``, ``bytes``, or ``None``.
+        instruments: what the scenario's instruments found, a row a point of a curve (see `instrument`), or ``None``.
     """
 
     settings: Mapping[str, str]
@@ -103,6 +104,7 @@ class Result:
     core: str | None = None
     per_flow: Columns | None = field(default=None, repr=False)
     series: Columns | None = field(default=None, repr=False)
+    instruments: Columns | None = field(default=None, repr=False)
     _dict: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -112,6 +114,7 @@ class Result:
         per_flow: Columns | None = None,
         series: Columns | None = None,
         core: str | None = None,
+        instruments: Columns | None = None,
     ) -> Self:
         """From one object of the JSON contract."""
         return cls(
@@ -125,6 +128,7 @@ class Result:
             core=core,
             per_flow=per_flow,
             series=series,
+            instruments=instruments,
             _dict=run,
         )
 
@@ -132,6 +136,17 @@ class Result:
         """The object of the JSON contract, as `paceline run --json` prints it."""
         copied: dict[str, Any] = json.loads(json.dumps(self._dict))
         return copied
+
+    def instrument(self, name: str) -> pyarrow.Table:
+        """What one instrument found: ``link``, ``flow``, ``next``, ``x``, ``y``, ``count``, ``x_unit``, ``y_unit``.
+
+        Names are ``cwnd``, ``ssthresh``, ``srtt``, ``rate_variation``, ``auto_covariance``, ``succession``,
+        ``burst_size``, ``drop_event_flows``, ``drop_event_packets``, ``delay``, ``fct``, ``jain``, ``carried`` and
+        ``delivered``. Raises `KeyError` where the run has none of that name, and names those that it has.
+        """
+        from paceline.instruments import of_run
+
+        return of_run(self, name)
 
     def _repr_html_(self) -> str:
         return Results([self])._repr_html_()
@@ -172,6 +187,19 @@ class Results(Sequence[Result]):
         ``None`` where no run has it. Raises `KeyError` where the contract does not.
         """
         return interval(number(run._dict, path) for run in self)
+
+    def instrument(self, name: str, *, mean: bool = False) -> pyarrow.Table:
+        """What one instrument found in every run; ``run``, ``settings.*`` and ``seed`` stand in front.
+
+        With `mean`, its curves are averaged over the seeds of each setting where they have the same ``x``: ``y`` is
+        the mean, ``half`` the half width of its 95 % interval (Student t; null for one seed), ``seeds`` their number.
+        Distributions, whose ``x`` differ, are averaged as shares at the places of all of them.
+
+        Raises `KeyError` where no run has an instrument of that name.
+        """
+        from paceline.instruments import means_of, of_runs
+
+        return means_of(self, name) if mean else of_runs(self, name)
 
     @property
     def bottleneck(self) -> str | None:

@@ -1,6 +1,6 @@
 """Finished runs on disk, each in one file named by what it is the result of.
 
-``DIR/store/<key>.zip`` holds ``run.json``, ``flows.parquet`` and ``series.parquet`` of one run. It is written under
+``DIR/store/<key>.zip`` holds ``run.json`` and a Parquet file of each kind in `TABLES` of one run. It is written under
 another name, flushed to the disk and renamed, so a file of that name is whole; zip's checksums tell one that was
 damaged later. The tables in ``DIR`` are put together from these files, by the same way of writing.
 """
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from paceline._core import Columns
     from paceline.scenario import Point, Scenario
 
+#: The kinds of tables that a run yields, each ``<kind>.parquet``.
+TABLES = ("flows", "series", "instruments")
 #: The time in an entry of a zip, always this one: the same run gives the same file.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -48,13 +50,10 @@ class Store:
                     if not _is_being_written(leftover):
                         leftover.unlink(missing_ok=True)
 
-    def put(self, key: str, run: Mapping[str, Any], flows: Columns, series: Columns) -> None:
+    def put(self, key: str, run: Mapping[str, Any], tables: Mapping[str, Columns]) -> None:
         """Keeps a finished run, without its settings: those are the sweep's. Raises `StoreError`."""
-        parts = {
-            "run.json": json.dumps(dict(run), allow_nan=False).encode(),
-            "flows.parquet": _parquet(columns_table(flows)),
-            "series.parquet": _parquet(columns_table(series)),
-        }
+        parts = {"run.json": json.dumps(dict(run), allow_nan=False).encode()}
+        parts |= {f"{kind}.parquet": _parquet(columns_table(tables[kind])) for kind in TABLES}
         with self._replacing(self._store / f"{key}.zip") as file, zipfile.ZipFile(file, "w") as archive:
             for name, data in parts.items():
                 archive.writestr(zipfile.ZipInfo(name, _EPOCH), data)
@@ -64,7 +63,7 @@ class Store:
         path = self._store / f"{key}.zip"
         try:
             with zipfile.ZipFile(path) as archive:
-                if archive.testzip() is None and {"flows.parquet", "series.parquet"} <= set(archive.namelist()):
+                if archive.testzip() is None and {f"{kind}.parquet" for kind in TABLES} <= set(archive.namelist()):
                     run = json.loads(archive.read("run.json"))
                     if isinstance(run, dict) and "flows" in run:
                         return run
@@ -79,7 +78,7 @@ class Store:
         return None
 
     def table(self, key: str, name: str) -> pyarrow.Table:
-        """``flows`` or ``series`` of a run that is there."""
+        """A table of a run that is there: `name` is one of `TABLES`."""
         import pyarrow.parquet as pq
 
         path = self._store / f"{key}.zip"
@@ -92,15 +91,15 @@ class Store:
             file.write(scenario.to_toml().encode())
 
     def consolidate(self, points: Sequence[Point], runs: Sequence[Mapping[str, Any]]) -> None:
-        """``runs.parquet``, ``flows.parquet`` and ``series.parquet`` of these runs, which all are in the store.
+        """``runs.parquet``, and one file for each of `TABLES`, of these runs, which all are in the store.
 
-        Rows of the latter two name their run by ``run`` (the row in ``runs.parquet``), ``settings.*`` and ``seed``.
+        Rows of the latter name their run by ``run`` (the row in ``runs.parquet``), ``settings.*`` and ``seed``.
         """
         import pyarrow.parquet as pq
 
         with self._replacing(self.directory / "runs.parquet") as file:
             pq.write_table(runs_table(runs), file)
-        for name in ("flows", "series"):
+        for name in TABLES:
             with self._replacing(self.directory / f"{name}.parquet") as file:
                 writer = None
                 for number, point in enumerate(points):

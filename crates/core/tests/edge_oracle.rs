@@ -5,7 +5,7 @@
 
 use paceline_core::pacer::edge::{Edge, Parameters, Release};
 use paceline_core::pacer::none;
-use paceline_core::{Instant, Packet, Rate, Span, Stage};
+use paceline_core::{Instant, Packet, Rate, Span, Stage, Verdict};
 use proptest::prelude::*;
 
 const LINK: Rate = Rate::from_bits_per_second(100_000_000);
@@ -203,8 +203,15 @@ fn a_lone_packet_leaves_at_once_or_is_held_for_the_whole_delay() {
 fn extreme_times_and_sizes() {
     let end = u64::MAX;
     let hours = 100 * 3_600 * 1_000_000_000;
-    let arrivals =
-        [(0, u32::MAX), (1, 0), (1, 1), (end / 2, u32::MAX), (end - 10, 65_536), (end - 1, 0), (end, 1_000)];
+    let arrivals = [
+        (0, 1 << 30),
+        (1, 0),
+        (end / 2, 1 << 29),
+        (end / 2, 1),
+        (end - 10, 65_536),
+        (end - 1, 0),
+        (end, 1_000),
+    ];
     for delay in [0, 1, 1_000_000, hours, end] {
         for release in [Release::Start, Release::Finish] {
             let (times, _) = paced(&arrivals, delay, release);
@@ -213,4 +220,17 @@ fn extreme_times_and_sizes() {
             }
         }
     }
+}
+
+#[test]
+fn more_than_two_gibibytes_are_refused_but_for_one_packet_alone() {
+    let mut pacer = Edge::new(&Parameters { delay: Span::from_millis(10), release: Release::Start }, LINK);
+    let mut offer = |bytes, at| pacer.enqueue(Sent { number: 0, bytes }, Instant::from_nanos(at));
+    assert!(matches!(offer(u32::MAX, 0), Verdict::Queued));
+    assert!(matches!(offer(1, 1), Verdict::Refused(_)));
+    assert_eq!(pacer.dequeue(Instant::ZERO).map(|sent| sent.bytes), Some(u32::MAX));
+    assert!(matches!(
+        pacer.enqueue(Sent { number: 1, bytes: 1 << 31 }, Instant::from_nanos(2)),
+        Verdict::Queued
+    ));
 }

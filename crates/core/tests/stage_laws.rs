@@ -352,7 +352,10 @@ fn nothing_overflows() {
                 let Ok(spec) = parse(row.name, &mut values, link_rate) else { continue };
                 built[index] += 1;
                 let mut pacer = Pacer::new(&spec, link_rate);
-                let nothing = Promise { delay: &|_| None, envelope: None, refuses: &|_, _| Some(false) };
+                // A pacer may hold as little as 2 GiB.
+                let refuses =
+                    |held: Backlog, bytes: u32| (held.bytes + u64::from(bytes) <= 1 << 31).then_some(false);
+                let nothing = Promise { delay: &|_| None, envelope: None, refuses: &refuses };
                 drive(&mut pacer, &arrivals, &[0, end / 3, 7], &nothing)
                     .expect("the laws hold at the extremes");
             }

@@ -1,5 +1,6 @@
 //! The compiled module `paceline._core`: thin; a simulation runs without the GIL, and no panic crosses into Python.
 
+mod analyse;
 mod run;
 mod trace;
 
@@ -78,6 +79,17 @@ fn describe(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<String> 
     serde_json::to_string(&description).map_err(input_error)
 }
 
+/// The network resolved for one seed, every link and flow of it, JSON. Raises InputError.
+#[pyfunction]
+fn inspect(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<String> {
+    py.detach(|| {
+        let inspection = Scenario::from_json(scenario_json)?.inspect(seed)?;
+        Ok(serde_json::to_string(&inspection))
+    })
+    .map_err(|error: paceline_sim::scenario::ScenarioError| input_error(error))?
+    .map_err(input_error)
+}
+
 /// A quantity in base units: bit/s, nanoseconds or bytes. Raises InputError.
 #[pyfunction]
 fn quantity(kind: &str, text: &str) -> PyResult<f64> {
@@ -105,9 +117,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(version, module)?,
         wrap_pyfunction!(check, module)?,
         wrap_pyfunction!(describe, module)?,
+        wrap_pyfunction!(inspect, module)?,
         wrap_pyfunction!(quantity, module)?,
         wrap_pyfunction!(pacers, module)?,
         wrap_pyfunction!(run::run, module)?,
+        wrap_pyfunction!(analyse::analyse, module)?,
+        wrap_pyfunction!(analyse::shaper, module)?,
     ] {
         module.add_function(function)?;
     }

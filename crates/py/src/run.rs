@@ -5,7 +5,7 @@ use crate::{PyControl, RunError, input_error};
 use numpy::IntoPyArray;
 use paceline_sim::output::SeriesKind;
 use paceline_sim::trace::TraceSink;
-use paceline_sim::{Engine, Network, RunOutput, Scenario};
+use paceline_sim::{Curve, Engine, Network, RunOutput, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -61,7 +61,7 @@ impl Run {
         let mut summary = serde_json::to_value(&self.output).map_err(input_error)?;
         summary["engine"] = serde_json::json!({
             "kind": "simulation",
-            "method": "reference",
+            "method": self.output.method.name(),
             "wall_s": self.wall_s,
             "cpu_s": self.cpu_s,
             "core_packets": self.output.core_packets,
@@ -127,6 +127,31 @@ impl Run {
             .set_item("time_ns", rows.iter().map(|row| row.time_ns).collect::<Vec<_>>().into_pyarray(py))?;
         columns.set_item("flow", rows.iter().map(|row| row.flow).collect::<Vec<_>>().into_pyarray(py))?;
         columns.set_item("bytes", rows.iter().map(|row| row.bytes).collect::<Vec<_>>().into_pyarray(py))?;
+        Ok(columns)
+    }
+
+    /// What instruments found, as columns: one row a point.
+    fn instruments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let curves = &self.output.curves;
+        let columns = PyDict::new(py);
+        let text = |name: &str, of: &dyn Fn(&Curve) -> &str| {
+            let named = curves.iter().flat_map(|curve| {
+                let value = of(curve);
+                std::iter::repeat_n((!value.is_empty()).then_some(value), curve.points.len())
+            });
+            columns.set_item(name, named.collect::<Vec<Option<&str>>>())
+        };
+        text("instrument", &|curve| curve.instrument)?;
+        text("link", &|curve| &curve.link)?;
+        text("flow", &|curve| &curve.flow)?;
+        text("next", &|curve| &curve.next)?;
+        let points = || curves.iter().flat_map(|curve| &curve.points);
+        columns.set_item("x", points().map(|point| point.x).collect::<Vec<f64>>().into_pyarray(py))?;
+        columns.set_item("y", points().map(|point| point.y).collect::<Vec<f64>>().into_pyarray(py))?;
+        columns
+            .set_item("count", points().map(|point| point.count).collect::<Vec<u64>>().into_pyarray(py))?;
+        text("x_unit", &|curve| curve.x_unit)?;
+        text("y_unit", &|curve| curve.y_unit)?;
         Ok(columns)
     }
 }

@@ -129,6 +129,15 @@ impl Calendar {
         Some(*event)
     }
 
+    /// When the next event is.
+    pub(crate) fn next_at(&mut self) -> Option<Instant> {
+        if self.taken == self.current.len() && self.late.is_empty() {
+            self.advance()?;
+        }
+        let current = self.current.get(self.taken).map(|event| event.at);
+        current.into_iter().chain(self.late.peek().map(|late| late.event.at)).min()
+    }
+
     /// All events, in no order: for counting what is under way.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Event> {
         let current = self.current[self.taken..].iter().chain(self.late.iter().map(|late| &late.event));

@@ -1,4 +1,5 @@
-//! The reference engine: one event a hop on a calendar, any network.
+//! The engines. The reference engine: one event a hop on a calendar, any network. The windowed engine ([`windows`]) runs
+//! the same code link by link.
 //!
 //! *Idea.* Pop the next event, hand it to the link, the flow or the host that it concerns, push what follows. A packet's
 //! walk: the sender sends (`send`) → link (`offer`: pacer, buffer, wire, propagation) → … → receiver
@@ -15,12 +16,16 @@
 //! early finds that out and goes on to the new time.
 
 mod hosts;
+mod line;
 mod transit;
+mod windows;
 
-use self::transit::{links_of, mark_at_once};
+use self::transit::{links_of, mark_at_once, mark_staged};
+use self::windows::Windows;
 use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::flow::Flow;
+use crate::instrument::Instruments;
 use crate::link::Link;
 use crate::network::{Network, ProbeKind};
 use crate::output::{self, Delays, RunError, RunOutput, SeriesKind, SeriesRow};
@@ -42,6 +47,8 @@ pub struct Engine<'a> {
     /// A host is being handled ahead of time.
     ahead: bool,
     calendar: Calendar,
+    /// Links run in windows; `None` is the reference engine.
+    windows: Option<Windows>,
     pub(crate) links: Vec<Link>,
     pub(crate) flows: Vec<Flow>,
     /// One per host; `None` where packets leave as flows send them.
@@ -57,11 +64,34 @@ pub struct Engine<'a> {
     pub(crate) delays: [Delays; 2],
     pub(crate) series: Vec<SeriesRow>,
     samples: Vec<Sample>,
+    pub(crate) instruments: Instruments,
     tracer: Option<Tracer<'a>>,
     /// After this time there are samples to take or rows to write.
     next_look: Instant,
     segments: Segments,
     census: Census,
+}
+
+/// How time advances: the results are the same bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Windowed where that is possible and pays.
+    Auto,
+    /// One event a packet and hop.
+    Reference,
+    /// Link by link, over a window of time each.
+    Windowed,
+}
+
+impl Method {
+    /// Every method by its name: the one list.
+    pub const ALL: [(&'static str, Method); 3] =
+        [("auto", Method::Auto), ("reference", Method::Reference), ("windowed", Method::Windowed)];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Method::ALL.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// Where every packet is.
@@ -98,8 +128,13 @@ impl Output for Segments {
 }
 
 impl<'a> Engine<'a> {
-    /// A network at time zero.
+    /// A network at time zero, under the engine that suits it.
     pub fn new(network: &'a Network, trace: Option<&'a mut dyn TraceSink>) -> Self {
+        Engine::with_method(network, Method::Auto, trace)
+    }
+
+    /// A network at time zero, under the engine asked for. What `method` cannot run, the reference engine runs.
+    pub fn with_method(network: &'a Network, method: Method, trace: Option<&'a mut dyn TraceSink>) -> Self {
         let mut configs = Vec::new();
         let mut flows: Vec<Flow> =
             network.flows.iter().map(|spec| Flow::new(spec, &mut configs, network.seed)).collect();
@@ -114,16 +149,28 @@ impl<'a> Engine<'a> {
             acks[..flow.reverse.len()].copy_from_slice(&flow.reverse);
             acks[flow.reverse.len()] = hosts_from + flow.source;
         }
-        let links = links_of(network);
+        let mut links = links_of(network);
+        let mut windows = None;
         if trace.is_none() {
-            mark_at_once(&mut routes, network, &links, &mut flows);
+            let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
+            if method != Method::Reference {
+                let is_sampled =
+                    |link: u32| network.probes.iter().any(|probe| probe.link == link && probe.samples());
+                let is_plain = |link: u32| links[link as usize].refuses_nothing() && !is_sampled(link);
+                windows = Windows::new(network, &needs_order, is_plain, method == Method::Auto);
+            }
+            if windows.is_some() {
+                mark_staged(&mut routes, &needs_order);
+            }
         }
+        let instruments = Instruments::new(network, &mut links, &mut flows);
         let mut engine = Engine {
             network,
             now: Instant::ZERO,
             until: Instant::ZERO,
             ahead: false,
             calendar: Calendar::new(),
+            windows,
             links,
             flows,
             ports: network
@@ -138,21 +185,15 @@ impl<'a> Engine<'a> {
             delays: [Delays::new(), Delays::new()],
             series: Vec::new(),
             samples: Vec::new(),
+            instruments,
             next_look: Instant::ZERO,
             tracer: trace.map(Tracer::new),
             segments: Segments::default(),
             census: Census::default(),
         };
         for probe in &network.probes {
-            match probe.what {
-                ProbeKind::Queue { every } => {
-                    engine.samples.push(Sample { link: probe.link, every, next: probe.from, to: probe.to });
-                }
-                ProbeKind::Departures => {
-                    if let Some(fitted) = &mut engine.links[probe.link as usize].fitted {
-                        fitted.record = Some((probe.from, probe.to));
-                    }
-                }
+            if let ProbeKind::Queue { every } = probe.what {
+                engine.samples.push(Sample { link: probe.link, every, next: probe.from, to: probe.to });
             }
         }
         for (flow, spec) in network.flows.iter().enumerate() {
@@ -162,13 +203,23 @@ impl<'a> Engine<'a> {
         engine
     }
 
-    /// Runs a network from start to end.
+    /// Runs a network from start to end, under the engine that suits it.
     pub fn run(
         network: &'a Network,
         control: &Control,
         trace: Option<&'a mut dyn TraceSink>,
     ) -> Result<RunOutput, RunError> {
-        let mut engine = Engine::new(network, trace);
+        Engine::run_by(network, Method::Auto, control, trace)
+    }
+
+    /// Runs a network from start to end, under the engine asked for.
+    pub fn run_by(
+        network: &'a Network,
+        method: Method,
+        control: &Control,
+        trace: Option<&'a mut dyn TraceSink>,
+    ) -> Result<RunOutput, RunError> {
+        let mut engine = Engine::with_method(network, method, trace);
         let end = Instant::ZERO + network.duration;
         engine.run_until(Instant::ZERO + network.warmup, control)?;
         engine.start_statistics();
@@ -176,8 +227,22 @@ impl<'a> Engine<'a> {
         Ok(output::collect(engine))
     }
 
+    /// How time advances.
+    pub fn method(&self) -> Method {
+        if self.windows.is_some() { Method::Windowed } else { Method::Reference }
+    }
+
     /// Handles every event before `until`.
     pub fn run_until(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
+        if self.windows.is_some() {
+            self.run_windows(until, control)
+        } else {
+            self.run_events(until, control)
+        }
+    }
+
+    /// Handles every event before `until`, one by one.
+    fn run_events(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
         self.until = until;
         loop {
             control.report(self.now.as_nanos(), self.network.duration.as_nanos());
@@ -206,9 +271,10 @@ impl<'a> Engine<'a> {
     #[cold]
     fn look_before(&mut self, time: Instant) {
         self.sample_before(time);
+        self.instruments.sample_before(time, &self.flows);
         let next = self.samples.iter().filter(|sample| sample.next < sample.to).map(|sample| sample.next);
-        self.next_look =
-            if self.tracer.is_some() { Instant::ZERO } else { next.min().unwrap_or(Instant::MAX) };
+        let next = next.chain([self.instruments.next_sample]).min().unwrap_or(Instant::MAX);
+        self.next_look = if self.tracer.is_some() { Instant::ZERO } else { next };
         if let Some(tracer) = &mut self.tracer {
             tracer.advance(time);
         }
@@ -224,7 +290,9 @@ impl<'a> Engine<'a> {
 
     /// Where every packet is, now.
     pub fn census(&self) -> Census {
-        let travelling = self.calendar.iter().filter(|event| event.carries_packet()).count() as u64;
+        let staged = self.windows.iter().flat_map(Windows::iter);
+        let travelling =
+            self.calendar.iter().chain(staged).filter(|event| event.carries_packet()).count() as u64;
         let held: u64 = self.links.iter().map(Link::held_packets).sum();
         let queued: u64 = self.ports.iter().flatten().map(|port| port.held_packets()).sum();
         let dropped =
@@ -240,7 +308,7 @@ impl<'a> Engine<'a> {
     #[inline]
     fn handle(&mut self, event: Event) {
         match event.kind {
-            Kind::Arrival if (event.place as usize) < self.links.len() => self.offer(event),
+            Kind::Arrival if (event.place as usize) < self.links.len() => self.travel(event),
             Kind::Arrival => {
                 self.flows[event.flow as usize].waiting[0] -= 1;
                 self.receive(event.packet());
@@ -261,14 +329,29 @@ impl<'a> Engine<'a> {
     /// Samples of queues that fall before `time` (the state between events does not change).
     fn sample_before(&mut self, time: Instant) {
         for sample in &mut self.samples {
-            while sample.next < time && sample.next < sample.to {
-                let link = self.links[sample.link as usize].fitted.as_mut();
-                let bytes =
-                    link.and_then(|link| link.meter.as_mut()).map_or(0, |meter| meter.level(sample.next));
-                let (link, time_ns) = (sample.link, sample.next.as_nanos());
-                self.series.push(SeriesRow { link, kind: SeriesKind::Queue, time_ns, flow: u32::MAX, bytes });
-                sample.next += sample.every;
+            sample.take_before(time, &mut self.links, &mut self.series);
+        }
+    }
+
+    /// The same of one link.
+    #[inline]
+    fn look_at_link(&mut self, link: u32, time: Instant) {
+        if !self.samples.is_empty() {
+            for sample in self.samples.iter_mut().filter(|sample| sample.link == link) {
+                sample.take_before(time, &mut self.links, &mut self.series);
             }
+        }
+    }
+}
+
+impl Sample {
+    fn take_before(&mut self, time: Instant, links: &mut [Link], series: &mut Vec<SeriesRow>) {
+        while self.next < time && self.next < self.to {
+            let link = links[self.link as usize].fitted.as_mut();
+            let bytes = link.and_then(|link| link.meter.as_mut()).map_or(0, |meter| meter.level(self.next));
+            let (link, time_ns) = (self.link, self.next.as_nanos());
+            series.push(SeriesRow { link, kind: SeriesKind::Queue, time_ns, flow: u32::MAX, bytes });
+            self.next += self.every;
         }
     }
 }

@@ -15,6 +15,9 @@ pub(crate) struct Flow {
     pub(crate) host: HostId,
     /// A pacing method acts on it.
     pub(crate) paced: bool,
+    /// An instrument looks at its window; at the delays of its packets.
+    pub(crate) watched: bool,
+    pub(crate) measured: bool,
     pub(crate) source: Source,
     /// Its receiver, and its sender, may handle a packet before its time: no other flow uses the link that they feed.
     pub(crate) may_run_ahead: [bool; 2],
@@ -147,6 +150,8 @@ impl Flow {
         Flow {
             host: spec.source,
             paced: spec.paced,
+            watched: false,
+            measured: false,
             source,
             may_run_ahead: [false; 2],
             waiting: [0; 2],

@@ -3,11 +3,13 @@
 //! Deterministic to the byte: integer time, one total order of events, one random stream per named entity, no clock.
 
 mod calendar;
+pub mod capture;
 pub mod chance;
 pub mod control;
 pub mod engine;
 mod feedback;
 mod flow;
+mod instrument;
 mod link;
 mod meter;
 pub mod network;
@@ -19,7 +21,8 @@ mod template;
 pub mod trace;
 
 pub use control::Control;
-pub use engine::Engine;
+pub use engine::{Engine, Method};
+pub use instrument::{Curve, Point};
 pub use network::Network;
 pub use output::{RunError, RunOutput};
 pub use scenario::Scenario;

@@ -36,7 +36,7 @@ pub(crate) struct Fitted {
     pub(crate) meter: Option<Meter>,
     /// The wake-up event that counts; events of other times are stale.
     pub(crate) wakeup_at: Option<Instant>,
-    /// Departures are recorded from, until.
+    /// Departures are recorded from, until: where a probe or an instrument looks.
     pub(crate) record: Option<(Instant, Instant)>,
 }
 
@@ -143,21 +143,19 @@ impl Link {
         Link { wire: Wire::new(spec.rate), delay: spec.delay, fitted }
     }
 
-    /// The packet of an event reaches the link, at the event's time.
+    /// A packet reaches a link that refuses nothing, at `at`.
     #[inline(always)]
+    pub(crate) fn pass(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Passage {
+        let (start, finish) = self.wire.send(u32::from(bytes), at);
+        let recorded =
+            self.fitted.as_mut().is_some_and(|fitted| fitted.watch(bytes, is_ack, at, start, finish));
+        Passage { start, arrival: finish + self.delay, recorded }
+    }
+
+    /// The packet of an event reaches a link that may refuse or hold it, at the event's time.
+    #[inline]
     pub(crate) fn offer(&mut self, event: &Event) -> Fate {
-        let bytes = u32::from(event.bytes);
-        let mut recorded = false;
-        let (start, finish) = match &mut self.fitted {
-            None => self.wire.send(bytes, event.at),
-            Some(fitted) if fitted.only_watched => {
-                let (start, finish) = self.wire.send(bytes, event.at);
-                recorded = fitted.watch(event, start, finish);
-                (start, finish)
-            }
-            Some(fitted) => return fitted.offer(event, self.delay),
-        };
-        Fate::Leaves(Passage { start, arrival: finish + self.delay, recorded })
+        self.fitted.as_mut().map_or(Fate::Refused, |fitted| fitted.offer(event, self.delay))
     }
 
     /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer behind the pacer
@@ -167,8 +165,16 @@ impl Link {
     }
 
     /// Every packet's passage is known at its arrival, and none is dropped.
+    #[inline]
     pub(crate) fn refuses_nothing(&self) -> bool {
         self.fitted.as_ref().is_none_or(|link| link.only_watched)
+    }
+
+    /// A packet may wait here for a wake-up.
+    pub(crate) fn holds(&self) -> bool {
+        self.fitted
+            .as_ref()
+            .is_some_and(|link| link.pacer.is_some() || matches!(link.buffer, Buffer::Stepwise(_)))
     }
 
     /// Packets held in a pacer or a step-by-step queue (a plain FIFO's are under way already).
@@ -180,15 +186,21 @@ impl Link {
 impl Fitted {
     /// A packet passes a link that is only watched; whether a probe wants to know.
     #[inline(always)]
-    fn watch(&mut self, event: &Event, start: Instant, finish: Instant) -> bool {
-        if start > event.at
-            && let Some(meter) = &mut self.meter
-        {
-            meter.enter(u32::from(event.bytes), event.at);
-            meter.leave_at(u32::from(event.bytes), start);
+    fn watch(&mut self, bytes: u16, is_ack: bool, at: Instant, start: Instant, finish: Instant) -> bool {
+        if start > at {
+            self.wait(bytes, at, start);
         }
-        self.counters.passes(event, start, finish);
+        self.counters.passes(bytes, is_ack, at, start, finish);
         self.record.is_some_and(|(from, to)| from <= start && start < to)
+    }
+
+    /// A packet waits from its arrival to the start of its service.
+    #[inline(never)]
+    fn wait(&mut self, bytes: u16, at: Instant, start: Instant) {
+        if let Some(meter) = &mut self.meter {
+            meter.enter(u32::from(bytes), at);
+            meter.leave_at(u32::from(bytes), start);
+        }
     }
 
     #[inline(never)]
@@ -207,7 +219,8 @@ impl Fitted {
                 self.counters.drops(now);
                 return Fate::Refused;
             };
-            let recorded = self.watch(event, departure.start, departure.finish);
+            let (start, finish) = (departure.start, departure.finish);
+            let recorded = self.watch(event.bytes, event.is_ack(), now, start, finish);
             return Fate::Leaves(Passage {
                 start: departure.start,
                 arrival: departure.finish + delay,
@@ -337,18 +350,23 @@ impl LinkCounters {
 
     /// A packet arrives and is given to the wire.
     #[inline(always)]
-    fn passes(&mut self, event: &Event, start: Instant, finish: Instant) {
-        if self.from <= event.at && finish < self.to {
+    fn passes(&mut self, bytes: u16, is_ack: bool, at: Instant, start: Instant, finish: Instant) {
+        if self.from <= at && finish < self.to {
             self.arrived += 1;
-            self.left_bytes += u64::from(event.bytes);
-            self.data_ever += u64::from(!event.is_ack());
+            self.left_bytes += u64::from(bytes);
+            self.data_ever += u64::from(!is_ack);
         } else {
-            self.arrives(event.at);
-            self.leaves(u32::from(event.bytes), event.is_ack(), start, finish);
+            self.passes_outside(bytes, is_ack, at, start, finish);
         }
     }
 
+    /// The same, where not all of it falls into the window.
     #[cold]
+    fn passes_outside(&mut self, bytes: u16, is_ack: bool, at: Instant, start: Instant, finish: Instant) {
+        self.arrives(at);
+        self.leaves(u32::from(bytes), is_ack, start, finish);
+    }
+
     fn leaves(&mut self, bytes: u32, is_ack: bool, start: Instant, finish: Instant) {
         self.data_ever += u64::from(!is_ack && finish < self.to);
         if self.from <= start && finish <= self.to {

@@ -22,12 +22,26 @@ pub(crate) struct Meter {
     area: u128,
     /// Nanoseconds spent at each level.
     levels: Histogram<u64>,
+    /// The same of a few levels, not yet in `levels`: packets of one size make but a few, which come again and again.
+    recent: [(u64, u64); RECENT],
 }
+
+/// Levels remembered.
+const RECENT: usize = 16;
 
 impl Meter {
     pub(crate) fn new(from: Instant, to: Instant) -> Option<Self> {
         let levels = Histogram::new_with_bounds(1, 1 << 40, 3).ok()?;
-        Some(Meter { level: 0, since: Instant::ZERO, from, to, leaving: VecDeque::new(), area: 0, levels })
+        Some(Meter {
+            level: 0,
+            since: Instant::ZERO,
+            from,
+            to,
+            leaving: VecDeque::new(),
+            area: 0,
+            levels,
+            recent: [(0, 0); RECENT],
+        })
     }
 
     /// A packet begins to wait.
@@ -62,6 +76,9 @@ impl Meter {
     pub(crate) fn finish(&mut self) -> (f64, f64) {
         self.settle(self.to);
         self.note(self.to);
+        for (level, stood) in std::mem::take(&mut self.recent).into_iter().filter(|(_, stood)| *stood > 0) {
+            self.levels.saturating_record_n(level, stood);
+        }
         let time = self.to.since(self.from).as_nanos().max(1) as f64;
         // The lower edge of the histogram's bin: never more than ever waited.
         let p99 = self.levels.lowest_equivalent(self.levels.value_at_quantile(0.99));
@@ -85,7 +102,15 @@ impl Meter {
         let stood = until.min(self.to).since(self.since.max(self.from)).as_nanos();
         if stood > 0 {
             self.area += u128::from(self.level) * u128::from(stood);
-            self.levels.saturating_record_n(self.level, stood);
+            // Packets of 40, 1000, 1040 or 1500 B: a few of them on top of each other make different remainders.
+            let recent = &mut self.recent[(self.level / 8) as usize % RECENT];
+            if recent.0 != self.level {
+                if recent.1 > 0 {
+                    self.levels.saturating_record_n(recent.0, recent.1);
+                }
+                *recent = (self.level, 0);
+            }
+            recent.1 += stood;
         }
         self.since = self.since.max(until);
     }

@@ -1,7 +1,8 @@
 //! What a run yields: statistics over the window from warm-up to end, and what probes recorded.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Method};
 use crate::flow::Source;
+use crate::instrument::Curve;
 use hdrhistogram::Histogram;
 use paceline_core::{Instant, Span};
 use serde::{Serialize, Serializer};
@@ -45,12 +46,18 @@ pub struct RunOutput {
     /// Data packets that left the core link in the whole run.
     #[serde(skip)]
     pub core_packets: u64,
+    /// The engine that it ended under.
+    #[serde(skip)]
+    pub method: Method,
     /// One row a flow.
     #[serde(skip)]
     pub flow_rows: Vec<FlowRow>,
     /// What probes recorded, in the order of time within each.
     #[serde(skip)]
     pub series: Vec<SeriesRow>,
+    /// What instruments found.
+    #[serde(skip)]
+    pub curves: Vec<Curve>,
 }
 
 /// A link over the window.
@@ -134,6 +141,13 @@ pub struct FlowRow {
     pub transfer: Option<(f64, u64)>,
 }
 
+impl FlowRow {
+    /// Transfers that ended in the window: completion time, seconds, and payload, bytes.
+    pub fn transfers(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.transfer.iter().copied()
+    }
+}
+
 /// What a probe recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeriesRow {
@@ -159,29 +173,46 @@ pub enum SeriesKind {
 }
 
 /// Delays of delivered packets: only their distribution; sums are kept by flow.
+///
+/// Counted by the three leading digits of their microseconds, in the very bins of [`Histogram`], which a count a packet
+/// would be too slow for; it is filled at the end, and asked.
 #[derive(Debug)]
 pub(crate) struct Delays {
-    /// In microseconds, to three digits.
-    histogram: Option<Histogram<u64>>,
+    /// By bin: 2048 of one microsecond, then 1024 for each further power of two.
+    bins: Vec<u64>,
 }
+
+/// log2 of the bins that have the width of one unit.
+const FINE: u32 = 11;
+/// Delays from here on (19 hours) count as this one.
+const LONGEST_US: u64 = (1 << 36) - 1;
 
 impl Delays {
     pub(crate) fn new() -> Self {
-        Delays { histogram: Histogram::new_with_bounds(1, 1 << 36, 3).ok() }
+        Delays { bins: vec![0; ((36 - FINE as usize) << (FINE - 1)) + (1 << FINE)] }
     }
 
     #[inline]
     pub(crate) fn record(&mut self, delay: Span) {
-        if let Some(histogram) = &mut self.histogram {
-            histogram.saturating_record(delay.as_nanos() / 1000);
+        let micros = (delay.as_nanos() / 1000).min(LONGEST_US);
+        let width = (u64::BITS - FINE).saturating_sub(micros.leading_zeros()); // log2
+        self.bins[(u64::from(width) << (FINE - 1)) as usize + (micros >> width) as usize] += 1;
+    }
+
+    fn histogram(of: &[&Delays]) -> Option<Histogram<u64>> {
+        let mut histogram = Histogram::new_with_bounds(1, LONGEST_US + 1, 3).ok()?;
+        for (bin, count) in
+            of.iter().flat_map(|delays| delays.bins.iter().enumerate()).filter(|(_, count)| **count > 0)
+        {
+            let width = (bin >> (FINE - 1)).saturating_sub(1);
+            let micros = ((bin - (width << (FINE - 1))) as u64) << width;
+            histogram.record_n(micros, *count).ok()?;
         }
+        Some(histogram)
     }
 
     fn p99_s(of: &[&Delays]) -> Option<f64> {
-        let mut all = of.first()?.histogram.clone()?;
-        for more in &of[1..] {
-            all.add(more.histogram.as_ref()?).ok()?;
-        }
+        let all = Delays::histogram(of)?;
         (!all.is_empty()).then(|| all.lowest_equivalent(all.value_at_quantile(0.99)) as f64 * 1e-6)
     }
 }
@@ -217,7 +248,9 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
         flows,
         groups,
         core_packets,
+        method: engine.method(),
         series,
+        curves: std::mem::take(&mut engine.instruments).curves(network, &engine.flows, &rows),
         flow_rows: rows,
     }
 }
@@ -278,7 +311,7 @@ fn flow_statistics(rows: &[&FlowRow], delays: &[&Delays]) -> FlowStatistics {
         let tcp = rows.iter().filter(|row| row.is_tcp);
         tcp.clone().next().map(|_| tcp.map(|row| count(row)).sum())
     };
-    let transfers: Vec<(f64, u64)> = rows.iter().filter_map(|row| row.transfer).collect();
+    let transfers: Vec<(f64, u64)> = rows.iter().flat_map(|row| row.transfers()).collect();
     let mut times: Vec<f64> = transfers.iter().map(|(time, _)| *time).collect();
     times.sort_by(f64::total_cmp);
     let rates: Vec<f64> = transfers
@@ -334,5 +367,25 @@ mod tests {
         assert_eq!(quantile(&[1.0, 2.0], 0.25), Some(1.25));
         assert_eq!(quantile(&[4.0], 0.99), Some(4.0));
         assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn delays_fall_into_the_bins_of_the_histogram() {
+        let (mut delays, mut histogram) =
+            (Delays::new(), Histogram::<u64>::new_with_bounds(1, 1 << 36, 3).unwrap());
+        let mut micros = 0_u64;
+        while micros <= LONGEST_US {
+            delays.record(Span::from_nanos(micros * 1000 + 999));
+            histogram.record(micros).unwrap();
+            micros += 1 + micros / 700;
+        }
+        let counted = Delays::histogram(&[&delays]).unwrap();
+        let bins = |histogram: &Histogram<u64>| {
+            histogram
+                .iter_recorded()
+                .map(|bin| (histogram.lowest_equivalent(bin.value_iterated_to()), bin.count_at_value()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(bins(&counted), bins(&histogram));
     }
 }

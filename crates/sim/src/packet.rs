@@ -94,10 +94,11 @@ impl Event {
         usize::from(self.hop & !ACK_BIT)
     }
 
-    /// On to the next place of the round trip.
+    /// On to the next place of the round trip, where it arrives.
     #[inline]
     pub(crate) fn step(&mut self) {
         self.hop += 1;
+        self.kind = Kind::Arrival;
     }
 
     /// An event that carries no packet.

@@ -8,6 +8,7 @@ mod deploy;
 mod description;
 pub(crate) mod error;
 mod flows;
+mod inspection;
 pub(crate) mod link;
 mod names;
 mod pacing;
@@ -24,6 +25,7 @@ use serde_json::Value;
 
 pub use self::description::{Description, LinkGroup, NodeGroup};
 pub use self::error::ScenarioError;
+pub use self::inspection::Inspection;
 
 use self::deploy::{Deployment, Ground};
 use self::names::Names;
@@ -104,7 +106,7 @@ impl Scenario {
             pacing: file.optional("pacing", Pacing::read_all)?.unwrap_or_default(),
             losses: file.optional("drop", Loss::read_all)?.unwrap_or_default(),
             probes: file
-                .optional("probes", |field| Probes::read(field, duration))?
+                .optional("probes", |field| Probes::read(field, warmup.unwrap_or(Span::ZERO), duration))?
                 .unwrap_or(Probes::Default),
         })
     }
@@ -148,12 +150,14 @@ impl Scenario {
         let (mut flows, profiles) = flows::flows(&self.traffic, &layout, &names, Draw::Seeded(seed))?;
         let ground = Ground { layout: &layout, names: &names, profiles: &profiles, seed };
         check_routes(&flows, &layout, self.duration)?;
-        let Deployment { hosts, pacers } = deploy::deploy(&self.pacing, &ground, &mut flows)?;
+        let Deployment { hosts, pacers, .. } = deploy::deploy(&self.pacing, &ground, &mut flows)?;
         let buffers = buffers::buffers(&layout, &flows)?;
         let drops = self.losses.iter().map(|loss| loss.place(&names, &flows)).collect::<Result<Vec<_>>>()?;
         let first_pacer = pacers.iter().position(Option::is_some).map(|i| i as u32);
         let watched = first_pacer.or_else(|| layout.pacable.first().copied());
         let probes = self.probes.place(&names, layout.core, watched, self.duration)?;
+        let delays: Vec<Span> = layout.links.iter().map(|link| link.delay).collect();
+        let instruments = self.probes.instruments(&names, layout.core, &flows, &delays)?;
 
         let mut reported: Vec<bool> = (0..layout.links.len())
             .map(|i| {
@@ -162,6 +166,7 @@ impl Scenario {
             })
             .collect();
         let named = drops.iter().map(|drop| drop.link).chain(probes.iter().map(|probe| probe.link));
+        let named = named.chain(instruments.iter().filter_map(|instrument| instrument.what.link()));
         named.chain([layout.core]).for_each(|link| reported[link as usize] = true);
 
         let core = layout.core;
@@ -181,6 +186,7 @@ impl Scenario {
             flows,
             drops,
             probes,
+            instruments,
             duration: self.duration,
             warmup: self.warmup,
             seed,

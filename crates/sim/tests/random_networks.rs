@@ -5,7 +5,7 @@
 
 use paceline_core::Instant;
 use paceline_sim::trace::{TraceEvent, TraceRow};
-use paceline_sim::{Control, Engine, Network, Scenario};
+use paceline_sim::{Control, Engine, Method, Network, Scenario};
 use proptest::prelude::*;
 use std::collections::{HashMap, VecDeque};
 
@@ -87,6 +87,25 @@ fn scenario() -> impl Strategy<Value = String> {
     )
 }
 
+/// Everything that can be measured, everywhere.
+const INSTRUMENTS: &str = r#"
+[probes]
+departures = { links = ALL, from = "500 ms", to = "2 s" }
+window = { flows = "bulk", every = "7 ms" }
+rate_variation = [
+    { links = ALL, finest = "10 ms" },
+    { links = ALL, at = "arrival" },
+]
+auto_covariance = { links = ALL, at = "arrival", lags = 3 }
+succession = { links = ALL, by = "traffic" }
+bursts = { links = ALL, of = "flow" }
+drop_events = { links = ALL, length = "20 ms" }
+delay = { by = "pacing" }
+transfers = {}
+fairness = { window = "400 ms", every = "100 ms" }
+throughput = { links = ALL, by = "traffic", every = "33 ms", from = "1 s" }
+"#;
+
 fn network(text: &str, seed: u64) -> Network {
     let scenario = Scenario::from_toml(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     scenario.network(seed).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -134,10 +153,58 @@ proptest! {
         let traced = Engine::run(&network, &Control::default(), Some(&mut rows)).unwrap();
         let json = |output| serde_json::to_string(output).unwrap();
         prop_assert_eq!(json(&plain), json(&traced), "{}", &text);
+        let windowed = Engine::run_by(&network, Method::Windowed, &Control::default(), None).unwrap();
+        prop_assert_eq!(json(&windowed), json(&traced), "{}", &text);
         prop_assert!(rows.is_sorted_by_key(|row| row.time_ns));
         assert_order(&rows);
         for (name, link) in &plain.links {
             prop_assert!(link.utilisation <= 1.0 + 1e-9, "{}: {:?}\n{}", name, link, &text);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(std::env::var("PACELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(50)))]
+
+    #[test]
+    fn instruments_change_nothing_and_see_what_the_trace_sees(text in scenario(), seed in 0..1000_u64) {
+        let plain = network(&text, seed);
+        let links: Vec<&str> = plain.links.iter().map(|link| link.name.as_str()).collect();
+        let watched = network(&format!("{text}{}", INSTRUMENTS.replace("ALL", &format!("{links:?}"))), seed);
+        let json = |output| serde_json::to_string(output).unwrap();
+        let unwatched = Engine::run(&plain, &Control::default(), None).unwrap();
+        let output = Engine::run(&watched, &Control::default(), None).unwrap();
+        prop_assert_eq!(json(&unwatched), json(&output), "{}", &text);
+        let mut rows: Vec<TraceRow> = Vec::new();
+        let traced = Engine::run(&watched, &Control::default(), Some(&mut rows)).unwrap();
+        prop_assert_eq!(format!("{:?}", &output.curves), format!("{:?}", &traced.curves), "{}", &text);
+        let windowed = Engine::run_by(&watched, Method::Windowed, &Control::default(), None).unwrap();
+        prop_assert_eq!(json(&windowed), json(&traced), "{}", &text);
+        prop_assert_eq!(format!("{:?}", &windowed.curves), format!("{:?}", &traced.curves), "{}", &text);
+        prop_assert_eq!(format!("{:?}", &windowed.series), format!("{:?}", &traced.series), "{}", &text);
+        for (place, (name, link)) in output.links.iter().enumerate() {
+            let curve = |instrument: &str| {
+                output.curves.iter().find(|curve| curve.instrument == instrument && curve.link == *name)
+            };
+            let carried = curve("carried").unwrap().points.last().unwrap();
+            let expected = link.throughput_bps * 3.0 / 8.0;
+            prop_assert!((carried.y - expected).abs() <= 1e-9 * expected, "{}: {:?} {}\n{}", name, carried, expected, &text);
+            let mut counts = vec![0_u64; 300]; // bytes in intervals of 10 ms after the warm-up
+            let leaves = |row: &&TraceRow| row.event == TraceEvent::Dequeue && row.place == place as u32;
+            for row in rows.iter().filter(leaves) {
+                if let Some(index) = row.time_ns.checked_sub(1_000_000_000)
+                    && let Some(count) = counts.get_mut((index / 10_000_000) as usize)
+                {
+                    *count += u64::from(row.bytes);
+                }
+            }
+            let sum: u64 = counts.iter().sum();
+            let found = curve("rate_variation").map(|found| found.points[0].y);
+            let mean = sum as f64 / 300.0;
+            let squares = counts.iter().map(|count| (*count as f64 - mean).powi(2)).sum::<f64>();
+            let expected = (sum > 0).then(|| (squares / 299.0).sqrt() / mean);
+            let close = found.zip(expected).is_some_and(|(a, b)| (a - b).abs() <= 1e-9 * b);
+            prop_assert!(close || found == expected, "{}: {:?} {:?}\n{}", name, found, expected, &text);
         }
     }
 }

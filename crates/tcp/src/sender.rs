@@ -225,6 +225,11 @@ impl Sender {
         &self.config
     }
 
+    /// Smoothed round-trip time without ticks, seconds; `None` before the first sample.
+    pub fn srtt_s(&self) -> Option<f64> {
+        Some(self.rtt.smoothed()).filter(|srtt| *srtt > 0.0)
+    }
+
     /// The rate that the window stands for, cwnd · packet bits / srtt, bit/s; 0 before the first sample.
     pub fn rate_bps(&self) -> u64 {
         let srtt = self.rtt.smoothed();

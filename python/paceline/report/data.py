@@ -20,6 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from paceline.instruments import Curve, curves_of
+
 from .formatting import quantity
 from .metrics import METRICS, Metric, Row
 from .statistics import Estimate, estimate
@@ -86,6 +88,16 @@ class Recordings(Protocol):
         """What was recorded under the setting's first seed, in order of time; `None` where nothing was."""
 
 
+class Findings(Protocol):
+    """Where what instruments found comes from."""
+
+    def names(self) -> list[str]:
+        """The instruments that any run has."""
+
+    def of(self, setting: Setting, name: str) -> dict[int, list[Curve]]:
+        """The curves of one instrument by seed."""
+
+
 @dataclass
 class Study:
     """Everything that tables and pictures are made from."""
@@ -97,6 +109,8 @@ class Study:
     recordings: Recordings
     #: Of the scenario's file, without its ending; empty where that is not known.
     file_name: str = ""
+    #: Of the instruments; `None` where there were none.
+    findings: Findings | None = None
 
     # What was swept
 
@@ -317,7 +331,30 @@ def load(directory: Path, file_name: str = "") -> Study:
         rows, _read(directory / "scenario.toml"), _description(directory), FromFile(directory / "series.parquet")
     )
     found.file_name = file_name
+    if (directory / "instruments.parquet").is_file():
+        found.findings = FindingsFromFile(directory / "instruments.parquet")
     return found
+
+
+@dataclass(frozen=True)
+class FindingsFromFile:
+    """The curves in an `instruments.parquet`, read as they are asked for."""
+
+    path: Path
+
+    def names(self) -> list[str]:
+        table = pq.read_table(self.path, columns=["instrument"])
+        return [str(v) for v in pc.unique(table.column("instrument")).to_pylist() if v is not None]
+
+    def of(self, setting: Setting, name: str) -> dict[int, list[Curve]]:
+        wanted = [("instrument", "==", name), ("run", "in", list(setting.numbers.values()))]
+        table = pq.read_table(self.path, filters=wanted)
+        found: dict[int, list[Curve]] = {}
+        for seed, number in setting.numbers.items():
+            rows = table.filter(pc.equal(table.column("run"), number))
+            if rows.num_rows:
+                found[seed] = curves_of(rows)
+        return found
 
 
 @dataclass(frozen=True)

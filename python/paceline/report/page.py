@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from . import charts, diagram, recordings, words
+from . import charts, diagram, instruments, recordings, words
 from .data import Study, load
 from .findings import headline, headline_metric, standing
 from .formatting import DASH, listed, plain, scale_for
@@ -74,6 +74,7 @@ def _content(study: Study) -> dict[str, Any]:
         "charts": list(_charts(study)),
         "raster": _raster(study),
         "queue": _queue(study),
+        "instruments": instruments.found(study),
         "run": _run_facts(study),
         "warnings": list(_warnings(study)),
     }

@@ -13,15 +13,16 @@
 //! S is a straight line from an anchor to the first vertex. The anchor moves when that vertex is reached, when nothing is
 //! left to serve, and when an arrival pops the first vertex (else S would jump); at no other time.
 //!
-//! *Exactness.* Vertices are whole bytes at whole nanoseconds. S at an anchor has a fraction of 64 bits, rounded up, so no
-//! rounding ever makes a packet late; slopes are compared as products. S lies above every deadline point, so a packet
-//! leaves neither before it arrives nor after its deadline, and no clamp is needed.
+//! *Exactness.* Vertices are whole bytes at whole nanoseconds. S at an anchor has a fraction of 32 bits, rounded up, so no
+//! rounding ever makes a packet late, nor early by more than d / 2^32 for each byte of it; slopes are compared as
+//! products. S lies above every deadline point, so a packet leaves neither before it arrives nor after its deadline, and no
+//! clamp is needed.
 //!
 //! *Parameters.* `delay` d (time; no default) is the bound at release: where S is steeper than the link, released packets
 //! wait once more before the wire. `release` (default `"start"`): a packet leaves when S reaches its first byte, so a lone
 //! packet leaves at once, or with `"finish"` its last, so a lone packet is held for the whole of d. d = 0 is no pacing.
 //!
-//! *Where it breaks.* It spends nearly all of d, at any load. Smoothing is of the aggregate: one flow among many keeps its
+//! *Where it breaks.* It holds 2 GiB at most and refuses more, so that a rise fits 64 bits. It spends nearly all of d, at any load. Smoothing is of the aggregate: one flow among many keeps its
 //! own burstiness. It cannot know that more is coming, so it is less smooth than the offline optimum.
 //!
 //! *References.* V. Sivaraman, H. ElGindy, D. Moreland, D. Ostry, "Packet pacing in small buffer optical packet
@@ -55,6 +56,9 @@ pub enum Release {
     /// Its last.
     Finish,
 }
+
+/// Bytes held at most: with one packet more, of any size, below 2^32.
+const MOST_HELD: u64 = 1 << 31;
 
 const RELEASES: &[&str] = &["start", "finish"];
 
@@ -127,7 +131,7 @@ struct Vertex {
 #[derive(Debug, Clone, Copy)]
 struct Anchor {
     at: Instant,
-    /// Bytes served, in units of 2^-64.
+    /// Bytes served, in units of 2^-32.
     served: u128,
 }
 
@@ -195,10 +199,10 @@ impl<P: Packet> Edge<P> {
     /// The service curve at `now`, on the line from the anchor to `vertex`, rounded up.
     #[inline]
     fn served(&self, now: Instant, vertex: Vertex) -> u128 {
-        let rise = fixed(vertex.bytes) - self.anchor.served;
+        let rise = rise(self.anchor, vertex);
         let run = vertex.at.since(self.anchor.at).as_nanos();
         let part = now.since(self.anchor.at).as_nanos();
-        self.anchor.served + scale_up(rise, part, run)
+        self.anchor.served + u128::from(scale_up(rise, part, run))
     }
 
     /// Computes when the curve reaches the head's byte, `now` at the earliest.
@@ -219,7 +223,7 @@ impl<P: Packet> Edge<P> {
             let to = fixed(vertex.bytes);
             if due <= to {
                 let run = vertex.at.since(from.at).as_nanos();
-                let part = first_part(due - from.served, to - from.served, run);
+                let part = scale_up(run, (due - from.served) as u64, rise(from, *vertex));
                 self.release = now.max(from.at + Span::from_nanos(part));
                 return;
             }
@@ -233,6 +237,9 @@ impl<P: Packet> Stage<P> for Edge<P> {
     #[inline]
     fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
         let first = self.queue.is_empty();
+        if self.arrived_bytes - self.released_bytes + u64::from(packet.bytes()) > MOST_HELD && !first {
+            return Verdict::Refused(packet);
+        }
         let mut moved = self.advance(now);
         if self.hull.is_empty() && first {
             // All is served and all has left: the curve starts anew, from zero.
@@ -270,58 +277,32 @@ impl<P: Packet> Stage<P> for Edge<P> {
     }
 }
 
-/// A number of bytes in units of 2^-64.
+/// A number of bytes in units of 2^-32.
 #[inline]
 fn fixed(bytes: u64) -> u128 {
-    u128::from(bytes) << 64
+    u128::from(bytes) << 32
+}
+
+/// Bytes from one point of the curve to the next, in units of 2^-32; less than what the pacer may hold.
+#[inline]
+fn rise(from: Anchor, to: Vertex) -> u64 {
+    (fixed(to.bytes) - from.served) as u64
 }
 
 /// Whether the line from `before` to `back` is steeper than the one from there to `after`: whether `back` stays.
 #[inline]
 fn steeper(before: Anchor, back: Vertex, after: Vertex) -> bool {
-    let rise = fixed(back.bytes) - before.served;
     let run = back.at.since(before.at).as_nanos();
-    let next_rise = fixed(after.bytes - back.bytes);
+    let next_rise = (after.bytes - back.bytes) << 32;
     let next_run = after.at.since(back.at).as_nanos();
-    product(rise, next_run) > product(next_rise, run)
+    u128::from(rise(before, back)) * u128::from(next_run) > u128::from(next_rise) * u128::from(run)
 }
 
-/// a b, as 192 bits: the upper 128 and the lower 64.
+/// whole part / of, rounded up, where `part` is at most `of`.
 #[inline]
-fn product(a: u128, b: u64) -> (u128, u64) {
-    let low = (a & u128::from(u64::MAX)) * u128::from(b);
-    let high = (a >> 64) * u128::from(b) + (low >> 64);
-    (high, low as u64)
-}
-
-/// rise part / run, rounded up, where `part` is at most `run`.
-#[inline]
-fn scale_up(rise: u128, part: u64, run: u64) -> u128 {
-    if part >= run {
-        return rise;
+fn scale_up(whole: u64, part: u64, of: u64) -> u64 {
+    if part >= of {
+        return whole;
     }
-    // Long division of the 192-bit product by 64 bits: the quotient is at most `rise`.
-    let (high, low) = product(rise, part);
-    let run = u128::from(run);
-    let (upper, rest) = (high / run, high % run);
-    let last = (rest << 64) | u128::from(low);
-    (upper << 64) + last.div_ceil(run)
-}
-
-/// The least `part` of `run` at which a line that rises by `rise` over `run` has risen by `wanted`, which is not more.
-#[inline]
-fn first_part(wanted: u128, rise: u128, run: u64) -> u64 {
-    // 64 significant bits of both give an estimate that is off by a few at most; the products decide.
-    let shift = 64u32.saturating_sub(rise.leading_zeros());
-    let (near_wanted, near_rise) = (wanted >> shift, (rise >> shift).max(1));
-    let estimate = near_wanted * u128::from(run) / near_rise;
-    let mut part = u64::try_from(estimate).unwrap_or(run).min(run);
-    let target = product(wanted, run);
-    while part < run && product(rise, part) < target {
-        part += 1;
-    }
-    while part > 0 && product(rise, part - 1) >= target {
-        part -= 1;
-    }
-    part
+    (u128::from(whole) * u128::from(part)).div_ceil(u128::from(of)) as u64 // at most `whole`
 }

@@ -273,9 +273,12 @@ impl<P: Packet> Stage<P> for Pacer<P> {
         if self.full(bytes) {
             return Verdict::Refused(packet);
         }
-        self.held_bytes += u64::from(bytes);
-        self.held_packets += 1;
-        self.algorithm.enqueue(packet, now)
+        let verdict = self.algorithm.enqueue(packet, now);
+        if !matches!(verdict, Verdict::Refused(_)) {
+            self.held_bytes += u64::from(bytes);
+            self.held_packets += 1;
+        }
+        verdict
     }
 
     #[inline]

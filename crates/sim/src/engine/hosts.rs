@@ -33,6 +33,9 @@ impl Engine<'_> {
                 }
                 for seq in before..before + delivered {
                     let first_sent = tcp.late.take(seq).map_or(packet.sent, |first| first.min(packet.sent));
+                    if flow.measured && seq >= tcp.syn {
+                        self.instruments.delivers(packet.flow, self.now.since(first_sent), self.now);
+                    }
                     if counting && seq >= tcp.syn {
                         let delay = self.now.since(first_sent);
                         flow.delays.delivered += 1;
@@ -52,6 +55,9 @@ impl Engine<'_> {
             }
             Source::OpenLoop(source) => {
                 source.received += 1;
+                if flow.measured {
+                    self.instruments.delivers(packet.flow, network_delay, self.now);
+                }
                 if counting {
                     flow.delays.received += 1;
                     flow.delays.delivered += 1;
@@ -249,6 +255,10 @@ impl Engine<'_> {
     /// Events for the flow's timers, where none is due before them already.
     #[inline]
     fn schedule_timers(&mut self, flow: u32, host: u32) {
+        let watched = self.flows[flow as usize].watched;
+        if watched {
+            self.instruments.looks_at(flow, &self.flows[flow as usize].source, self.now);
+        }
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
         let place = self.network.links.len() as u32 + host;
         if let Some(due) = tcp.sender.retransmission_at()

@@ -3,90 +3,119 @@
 use super::Engine;
 use crate::flow::Flow;
 use crate::link::{Fate, Link, Passage};
-use crate::network::{Network, Probe, ProbeKind};
-use crate::output::{SeriesKind, SeriesRow};
+use crate::network::{Network, Probe};
 use crate::packet::{Event, Kind, Packet};
 use crate::trace::TraceEvent;
 use paceline_core::Instant;
 
 /// Bit of a place in [`Engine::routes`]: packets pass this link as soon as the one before has let them go.
 const AT_ONCE: u32 = 1 << 31;
+/// Another: the link runs in windows ([`super::windows`]).
+const STAGED: u32 = 1 << 30;
+/// The bits of the place itself.
+const PLACE: u32 = STAGED - 1;
 
 impl Engine<'_> {
     /// A packet sets out: it reaches the first link of its way, now.
     #[inline]
     pub(super) fn set_out(&mut self, packet: Packet) {
         let mut event = Event::of_packet(self.now, 0, packet);
-        event.place = self.place_of(&event) & !AT_ONCE;
-        self.offer(event);
-    }
-
-    /// A packet reaches a link.
-    pub(super) fn offer(&mut self, event: Event) {
-        let place = event.place;
-        match self.links[place as usize].offer(&event) {
-            Fate::Leaves(passage) => {
-                if let Some(tracer) = &mut self.tracer {
-                    tracer.now(TraceEvent::Enqueue, place, &event.packet(), f64::NAN, self.now);
-                }
-                self.pass(event, passage);
-            }
-            Fate::Refused => self.drop(place, &event.packet()),
-            Fate::Held => self.hold(place, &event.packet()),
-            Fate::Displaced(older) => {
-                self.drop(place, &older);
-                self.hold(place, &event.packet());
-            }
-        }
-    }
-
-    #[cold]
-    fn drop(&mut self, place: u32, packet: &Packet) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
-        }
-        self.flows[packet.flow as usize].on_drop(packet);
-    }
-
-    fn hold(&mut self, place: u32, packet: &Packet) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.now(TraceEvent::Enqueue, place, packet, f64::NAN, self.now);
-        }
-        self.pump(place);
-    }
-
-    /// A packet is on the wire of the event's place, or will be: its next event.
-    #[inline(always)]
-    fn pass(&mut self, mut event: Event, mut passage: Passage) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.dequeue(event.place, &event.packet(), passage.start, self.now);
-        }
-        loop {
-            if passage.recorded {
-                self.record(event.place, &event.packet(), passage.start);
-            }
-            event.step();
-            event.at = passage.arrival;
-            let entry = self.place_of(&event);
-            event.place = entry & !AT_ONCE;
-            if entry & AT_ONCE == 0 {
-                break;
-            }
-            match self.links[event.place as usize].offer(&event) {
-                Fate::Leaves(further) => passage = further,
-                // Links that may hold or refuse are not marked.
-                Fate::Held | Fate::Refused | Fate::Displaced(_) => return,
-            }
-        }
-        if event.place as usize >= self.links.len() {
-            self.reach_host(event);
+        let entry = self.place_of(&event);
+        event.place = entry & PLACE;
+        if entry & STAGED != 0 {
+            event.kind = Kind::Application; // behind what links send
+            self.push_staged(event);
         } else {
+            self.travel(event);
+        }
+    }
+
+    /// A packet reaches a link, at the event's time.
+    #[inline]
+    pub(super) fn travel(&mut self, event: Event) {
+        if self.links[event.place as usize].refuses_nothing() {
+            if self.tracer.is_some() {
+                self.trace_enqueue(&event);
+            }
+            self.pass(event);
+        } else {
+            self.offer(event);
+        }
+    }
+
+    /// A packet passes a link that refuses nothing, and those after it that it passes at once.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, mut event: Event) {
+        loop {
+            let passage = self.links[event.place as usize].pass(event.bytes, event.is_ack(), event.at);
+            let entry = self.leave(&mut event, passage);
+            if entry & AT_ONCE == 0 {
+                return self.arrive(event, entry);
+            }
+        }
+    }
+
+    /// A packet reaches a link that may refuse or hold it.
+    pub(super) fn offer(&mut self, event: Event) {
+        match self.links[event.place as usize].offer(&event) {
+            Fate::Leaves(passage) => {
+                self.trace_enqueue(&event);
+                self.depart(event, passage);
+            }
+            Fate::Refused => {
+                self.see_arrival(&event);
+                self.drop(event.place, &event.packet());
+            }
+            Fate::Held => self.hold(&event),
+            Fate::Displaced(older) => {
+                self.drop(event.place, &older);
+                self.hold(&event);
+            }
+        }
+    }
+
+    /// A packet has been given to the wire of a link that may refuse or hold packets.
+    #[inline]
+    fn depart(&mut self, mut event: Event, passage: Passage) {
+        let entry = self.leave(&mut event, passage);
+        if entry & AT_ONCE == 0 { self.arrive(event, entry) } else { self.pass(event) }
+    }
+
+    /// A packet is on the wire of the event's place, or will be: the event moves on to where the packet comes next. Returns
+    /// the route's entry for that.
+    #[inline(always)]
+    fn leave(&mut self, event: &mut Event, passage: Passage) -> u32 {
+        if passage.recorded || self.tracer.is_some() {
+            self.record(*event, passage);
+        }
+        event.step();
+        event.at = passage.arrival;
+        let entry = self.place_of(event);
+        event.place = entry & PLACE;
+        entry
+    }
+
+    /// A packet will be at the event's place at the event's time.
+    #[inline(always)]
+    fn arrive(&mut self, event: Event, entry: u32) {
+        if entry & STAGED != 0 {
+            self.push_staged(event);
+        } else if (event.place as usize) < self.links.len() {
             self.calendar.push(event);
+        } else {
+            self.reach_host(event);
+        }
+    }
+
+    /// A packet will reach a link that runs in windows.
+    #[inline]
+    fn push_staged(&mut self, event: Event) {
+        if let Some(windows) = &mut self.windows {
+            windows.push(event);
         }
     }
 
     /// A packet will be at its host at the event's time: handles that now if nothing can come between, else then.
-    #[inline(always)]
     fn reach_host(&mut self, mut event: Event) {
         let may_run_ahead = !self.ahead && event.at < self.until;
         let flow = &mut self.flows[event.flow as usize];
@@ -110,16 +139,56 @@ impl Engine<'_> {
     }
 
     #[cold]
-    fn record(&mut self, link: u32, packet: &Packet, start: Instant) {
-        let (flow, bytes, time_ns) = (packet.flow, u64::from(packet.bytes), start.as_nanos());
-        self.series.push(SeriesRow { link, kind: SeriesKind::Departure, time_ns, flow, bytes });
+    fn trace_enqueue(&mut self, event: &Event) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.now(TraceEvent::Enqueue, event.place, &event.packet(), f64::NAN, self.now);
+        }
+    }
+
+    #[cold]
+    fn drop(&mut self, place: u32, packet: &Packet) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
+        }
+        self.instruments.drops(place, packet.flow, self.now);
+        self.flows[packet.flow as usize].on_drop(packet);
+    }
+
+    /// Somebody looks at what reaches links.
+    fn see_arrival(&mut self, event: &Event) {
+        if self.instruments.see_arrivals {
+            self.instruments.arrives(event.place, u32::from(event.bytes), event.at);
+        }
+    }
+
+    fn hold(&mut self, event: &Event) {
+        self.trace_enqueue(event);
+        self.see_arrival(event);
+        self.pump(event.place);
+    }
+
+    /// What the trace and probes have to say of a departure.
+    #[cold]
+    fn record(&mut self, event: Event, passage: Passage) {
+        let link = event.place;
+        if let Some(tracer) = &mut self.tracer {
+            tracer.dequeue(link, &event.packet(), passage.start, self.now);
+        }
+        if passage.recorded {
+            let finish = passage.arrival - self.network.links[link as usize].delay;
+            self.instruments.departs(link, &event.packet(), (passage.start, finish), &mut self.series);
+            // A link that holds packets has said so when this one came.
+            if !self.links[link as usize].holds() {
+                self.see_arrival(&event);
+            }
+        }
     }
 
     /// Lets go what a link may let go now, and asks it when to come again.
     fn pump(&mut self, place: u32) {
         while let Some((packet, passage)) = self.links[place as usize].pump(self.now) {
             match passage {
-                Some(passage) => self.pass(Event::of_packet(self.now, place, packet), passage),
+                Some(passage) => self.depart(Event::of_packet(self.now, place, packet), passage),
                 None => self.drop(place, &packet),
             }
         }
@@ -128,7 +197,9 @@ impl Engine<'_> {
         let at = at.max(self.now);
         if link.wakeup_at.is_none_or(|scheduled| at < scheduled) {
             link.wakeup_at = Some(at);
-            self.calendar.push(Event::of_flow(at, place, Kind::LinkWakeup, 0));
+            if self.windows.is_none() {
+                self.calendar.push(Event::of_flow(at, place, Kind::LinkWakeup, 0));
+            }
         }
     }
 
@@ -140,7 +211,12 @@ impl Engine<'_> {
         }
     }
 
-    /// The place where a packet is on its round trip, with [`AT_ONCE`].
+    /// No link runs in windows any more.
+    pub(super) fn unstage(&mut self) {
+        self.routes.iter_mut().filter(|place| **place != u32::MAX).for_each(|place| *place &= !STAGED);
+    }
+
+    /// The place where a packet is on its round trip, with [`AT_ONCE`] and [`STAGED`].
     #[inline]
     fn place_of(&self, event: &Event) -> u32 {
         self.routes[event.flow as usize * self.stride + event.hop()]
@@ -157,8 +233,9 @@ pub(super) fn links_of(network: &Network) -> Vec<Link> {
     if let Some(core) = metered.get_mut(network.core as usize) {
         *core = true;
     }
-    for probe in &network.probes {
-        metered[probe.link as usize] = true;
+    let watched = network.instruments.iter().filter_map(|instrument| instrument.what.link());
+    for link in network.probes.iter().map(|probe| probe.link).chain(watched) {
+        metered[link as usize] = true;
     }
     let (seed, flows) = (network.seed, network.flows.len());
     let window = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);
@@ -178,8 +255,14 @@ enum Feeder {
 }
 
 /// Sets [`AT_ONCE`] where it is true: on links that refuse nothing, hold nothing, and are fed by one other link alone. Says
-/// of each flow whether its receiver and its sender may run ahead: where the link that they feed is theirs alone.
-pub(super) fn mark_at_once(routes: &mut [u32], network: &Network, links: &[Link], flows: &mut [Flow]) {
+/// of each flow whether its receiver and its sender may run ahead: where the link that they feed is theirs alone. Returns
+/// which of the other links must take their packets in the order of time, whoever sends them.
+pub(super) fn mark_at_once(
+    routes: &mut [u32],
+    network: &Network,
+    links: &[Link],
+    flows: &mut [Flow],
+) -> Vec<bool> {
     let mut feeders = vec![Feeder::None; links.len()];
     for (id, flow) in network.flows.iter().enumerate() {
         for (is_ack, route) in [(false, &flow.forward), (true, &flow.reverse)] {
@@ -192,13 +275,14 @@ pub(super) fn mark_at_once(routes: &mut [u32], network: &Network, links: &[Link]
         }
     }
     // A queue that is sampled is asked for its level between arrivals: it must not know the future.
-    let is_sampled = |probe: &&Probe| matches!(probe.what, ProbeKind::Queue { .. });
+    let is_sampled = |probe: &&Probe| probe.samples();
     for probe in network.probes.iter().filter(is_sampled) {
         feeders[probe.link as usize] = Feeder::More;
     }
+    let at_once = |link: usize| links[link].refuses_nothing() && matches!(feeders[link], Feeder::Link(_));
     for place in routes {
         let link = *place as usize;
-        if link < links.len() && links[link].refuses_nothing() && matches!(feeders[link], Feeder::Link(_)) {
+        if link < links.len() && at_once(link) {
             *place |= AT_ONCE;
         }
     }
@@ -213,5 +297,22 @@ pub(super) fn mark_at_once(routes: &mut [u32], network: &Network, links: &[Link]
             is_its_own(spec.reverse.first(), true),
             is_its_own(spec.forward.first(), false) && !network.hosts[spec.source as usize].port_pacing,
         ];
+    }
+    // Hosts send in the order of time: a link that refuses nothing and that they alone feed needs no other.
+    let mut needs_order: Vec<bool> = links.iter().map(|link| !link.refuses_nothing()).collect();
+    let behind = |route: &[u32]| route.iter().skip(1).map(|&link| link as usize).collect::<Vec<_>>();
+    let sampled = network.probes.iter().filter(is_sampled).map(|probe| probe.link as usize);
+    let fed_by_links =
+        network.flows.iter().flat_map(|flow| [behind(&flow.forward), behind(&flow.reverse)]).flatten();
+    sampled.chain(fed_by_links).for_each(|link| needs_order[link] = true);
+    (0..links.len()).map(|link| needs_order[link] && !at_once(link)).collect()
+}
+
+/// Sets [`STAGED`] for the links that run in windows.
+pub(super) fn mark_staged(routes: &mut [u32], is_staged: &[bool]) {
+    for place in routes {
+        if is_staged.get((*place & PLACE) as usize).is_some_and(|is_staged| *is_staged) {
+            *place |= STAGED;
+        }
     }
 }

@@ -40,28 +40,40 @@ pub(crate) fn buffers(layout: &Layout, flows: &[FlowSpec]) -> Result<Vec<QueueSp
 /// What one BDP is, bytes: the link's rate times the mean propagation round-trip time of the flows whose data pass
 /// it, or else of those whose acknowledgements do.
 pub(crate) fn bandwidth_delay(layout: &Layout, flows: &[FlowSpec], link: LinkId) -> Option<u64> {
-    let mean = |passes: &dyn Fn(&FlowSpec) -> bool| {
-        let (mut count, mut sum) = (0u128, 0u128);
-        for flow in flows.iter().filter(|flow| passes(flow)) {
-            count += 1;
-            sum += u128::from(round_trip(layout, flow));
-        }
-        (count > 0).then(|| sum / count)
-    };
-    let data = |flow: &FlowSpec| flow.forward.contains(&link);
-    let acks = |flow: &FlowSpec| flow.reverse.contains(&link);
-    let nanos = mean(&data).or_else(|| mean(&acks))?;
+    let nanos = u128::from(mean_round_trip(flows, link, |flow| round_trip(layout, flow))?);
     let bits_per_second = u128::from(layout.links[link as usize].rate.bits_per_second());
     let bytes = bits_per_second.saturating_mul(nanos) / (8 * u128::from(NANOS_PER_SECOND));
     Some(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
+/// Mean round-trip time of the flows whose data pass a link, or else of those whose acknowledgements do; in the unit of
+/// `round_trip`.
+pub(crate) fn mean_round_trip(
+    flows: &[FlowSpec],
+    link: LinkId,
+    round_trip: impl Fn(&FlowSpec) -> u64,
+) -> Option<u64> {
+    let mean = |passes: &dyn Fn(&FlowSpec) -> bool| {
+        let (mut count, mut sum) = (0u128, 0u128);
+        for flow in flows.iter().filter(|flow| passes(flow)) {
+            count += 1;
+            sum += u128::from(round_trip(flow));
+        }
+        (count > 0).then(|| (sum / count) as u64)
+    };
+    let data = |flow: &FlowSpec| flow.forward.contains(&link);
+    let acks = |flow: &FlowSpec| flow.reverse.contains(&link);
+    mean(&data).or_else(|| mean(&acks))
+}
+
 /// A flow's propagation round-trip time, nanoseconds: twice the way there where there is no way back.
 pub(crate) fn round_trip(layout: &Layout, flow: &FlowSpec) -> u64 {
-    let way = |links: &[LinkId]| {
-        let delays = links.iter().map(|link| layout.links[*link as usize].delay.as_nanos());
-        delays.fold(0u64, u64::saturating_add)
-    };
+    round_trip_over(flow, |link| layout.links[link as usize].delay.as_nanos())
+}
+
+/// The same, with the propagation delay of each link, nanoseconds.
+pub(crate) fn round_trip_over(flow: &FlowSpec, delay: impl Fn(LinkId) -> u64) -> u64 {
+    let way = |links: &[LinkId]| links.iter().map(|link| delay(*link)).fold(0u64, u64::saturating_add);
     let there = way(&flow.forward);
     let back = if flow.reverse.is_empty() { there } else { way(&flow.reverse) };
     there.saturating_add(back)

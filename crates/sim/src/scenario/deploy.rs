@@ -19,6 +19,17 @@ pub(crate) struct Deployment {
     pub(crate) hosts: Vec<Host>,
     /// For each link.
     pub(crate) pacers: Vec<Option<PacerSpec>>,
+    /// For each method of the file, in its order.
+    pub(crate) sites: Vec<Site>,
+}
+
+/// Where a method could act, and where it does.
+#[derive(Debug, Default)]
+pub(crate) struct Site {
+    /// How many hosts or links it could act on: those that `at` names, or the default.
+    pub(crate) candidates: usize,
+    /// The hosts or links that its share takes, those for acknowledgements aside.
+    pub(crate) chosen: Vec<u32>,
 }
 
 /// What to deploy in, and where each flow's constants came from.
@@ -37,20 +48,24 @@ pub(crate) fn deploy(all: &[Pacing], ground: &Ground<'_>, flows: &mut [FlowSpec]
     let mut deployment = Deployment {
         hosts: ground.layout.hosts.iter().map(host).collect(),
         pacers: vec![None; ground.layout.links.len()],
+        sites: Vec::with_capacity(all.len()),
     };
     for pacing in all {
-        match &pacing.method {
-            Method::None => {}
+        let site = match &pacing.method {
+            Method::None => Site::default(),
             Method::Host { rule, gain, jitter, at } => {
-                let paced = chosen_hosts(pacing, at.as_ref(), ground, flows)?;
+                let site = chosen_hosts(pacing, at.as_ref(), ground, flows)?;
+                let paced = site.among(ground.layout.hosts.len());
                 pace_flows(pacing, ground, flows, &paced, |profile| HostPacing {
                     rule: rule.unwrap_or_else(|| PacingRule::of_profile(profile)),
                     gain: *gain,
                     jitter: *jitter,
                 })?;
+                site
             }
             Method::Port { per_flow, gain, at } => {
-                let paced = chosen_hosts(pacing, at.as_ref(), ground, flows)?;
+                let site = chosen_hosts(pacing, at.as_ref(), ground, flows)?;
+                let paced = site.among(ground.layout.hosts.len());
                 for (host, _) in deployment.hosts.iter_mut().zip(&paced).filter(|(_, paced)| **paced) {
                     if host.port_pacing {
                         let problem = format!("{} is port-paced already; write other hosts in at", host.name);
@@ -67,9 +82,11 @@ pub(crate) fn deploy(all: &[Pacing], ground: &Ground<'_>, flows: &mut [FlowSpec]
                 } else {
                     flows.iter_mut().for_each(|flow| flow.paced |= paced[flow.source as usize]);
                 }
+                site
             }
             Method::Link(method) => place_pacers(pacing, method, ground, &mut deployment.pacers)?,
-        }
+        };
+        deployment.sites.push(site);
     }
     for flow in flows {
         flow.paced |= flow.forward.iter().any(|link| deployment.pacers[*link as usize].is_some());
@@ -77,13 +94,22 @@ pub(crate) fn deploy(all: &[Pacing], ground: &Ground<'_>, flows: &mut [FlowSpec]
     Ok(deployment)
 }
 
-/// For each host, whether the method is deployed there.
+impl Site {
+    /// For each of so many hosts or links, whether it is chosen.
+    fn among(&self, count: usize) -> Vec<bool> {
+        let mut chosen = vec![false; count];
+        self.chosen.iter().for_each(|id| chosen[*id as usize] = true);
+        chosen
+    }
+}
+
+/// The hosts that a method is deployed on.
 fn chosen_hosts(
     pacing: &Pacing,
     at: Option<&HostNames>,
     ground: &Ground<'_>,
     flows: &[FlowSpec],
-) -> Result<Vec<bool>> {
+) -> Result<Site> {
     let mut sends_tcp = vec![false; ground.layout.hosts.len()];
     for flow in flows.iter().filter(|flow| matches!(flow.kind, FlowKind::Bulk { .. })) {
         sends_tcp[flow.source as usize] = true;
@@ -98,12 +124,9 @@ fn chosen_hosts(
             "none of the hosts sends TCP, which is what this paces; write a method that acts on links";
         return Err(ScenarioError::at(&pacing.path, problem));
     }
-    let mut chosen = vec![false; ground.layout.hosts.len()];
     let name_of = |host: HostId| ground.layout.hosts[host as usize].as_str();
-    for host in share_of(&candidates, pacing, ground.seed, name_of) {
-        chosen[host as usize] = true;
-    }
-    Ok(chosen)
+    let chosen = share_of(&candidates, pacing, ground.seed, name_of);
+    Ok(Site { candidates: candidates.len(), chosen })
 }
 
 fn pace_flows(
@@ -132,15 +155,16 @@ fn place_pacers(
     method: &LinkMethod,
     ground: &Ground<'_>,
     pacers: &mut [Option<PacerSpec>],
-) -> Result<()> {
+) -> Result<Site> {
     let layout = ground.layout;
     let candidates = links_of(pacing, method.at.as_ref(), ground)?;
     let name_of = |link: LinkId| layout.links[link as usize].name.as_str();
-    let mut placed = share_of(&candidates, pacing, ground.seed, name_of);
+    let chosen = share_of(&candidates, pacing, ground.seed, name_of);
+    let mut placed = chosen.clone();
     if method.acks {
         let mut taken = vec![false; layout.links.len()];
         placed.iter().for_each(|link| taken[*link as usize] = true);
-        for link in placed.clone() {
+        for &link in &chosen {
             let Some(mirror) = layout.links[link as usize].mirror else {
                 let problem = format!("{} has no way back to pace; leave acks out", name_of(link));
                 return Err(ScenarioError::at(&format!("{}.acks", pacing.path), problem));
@@ -164,7 +188,7 @@ fn place_pacers(
         let limit = plan.queue(plan.pacer_buffer, no_bdp)?.limit;
         pacers[link as usize] = Some(PacerSpec { limit, ..method.pacer(&pacing.path, laid.rate)? });
     }
-    Ok(())
+    Ok(Site { candidates: candidates.len(), chosen })
 }
 
 /// The links that a method acts on.

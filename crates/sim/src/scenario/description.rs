@@ -146,7 +146,7 @@ fn link_groups(layout: &Layout, network: &Network) -> Vec<LinkGroup> {
 
 impl Pacing {
     /// As one would write it in short: `edge 10 ms`, `host gain 1.25`, `qlbp load 0.9 max_delay 10 ms on 30 %`.
-    fn in_words(&self) -> String {
+    pub(super) fn in_words(&self) -> String {
         let mut words = Vec::new();
         match &self.method {
             Method::None => words.push("none".to_owned()),

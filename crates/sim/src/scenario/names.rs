@@ -130,7 +130,7 @@ fn each_once(found: Vec<u32>, of: usize) -> Vec<u32> {
 }
 
 /// Whether `name` matches `pattern`, whose stars stand for any characters but dots.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let mut patterns = pattern.split('.');
     let mut names = name.split('.');
     loop {

@@ -1,12 +1,16 @@
 //! `[probes]` and `[[drop]]`: what to record over time, and which losses to force.
 
+mod flows;
+mod instruments;
+
 use paceline_core::{Instant, Span};
 use serde_json::Value;
 
+use self::instruments::{ChosenInstrument, Ground, INSTRUMENTS};
 use super::error::ScenarioError;
 use super::names::{LinkNames, Names};
 use super::reader::{Field, Table};
-use crate::network::{DropRule, FlowId, FlowSpec, ForcedDrop, LinkId, Probe, ProbeKind};
+use crate::network::{DropRule, FlowId, FlowSpec, ForcedDrop, Instrument, LinkId, Probe, ProbeKind};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -21,10 +25,10 @@ pub(crate) enum Probes {
     /// The core's queue, and what leaves the core and the first link that a pacer could stand on.
     Default,
     /// What the scenario says, and nothing else.
-    Chosen(Vec<ChosenProbe>),
+    Chosen(Vec<ChosenProbe>, Vec<ChosenInstrument>),
 }
 
-/// One of the tables in `[probes]`.
+/// A series of a table in `[probes]`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ChosenProbe {
     /// `None` is the core.
@@ -36,34 +40,44 @@ pub(crate) struct ChosenProbe {
 
 impl Probes {
     /// Reads `[probes]`.
-    pub(crate) fn read(field: &Field<'_>, duration: Span) -> Result<Probes> {
-        let table = field.table(&["queue", "departures"])?;
+    pub(crate) fn read(field: &Field<'_>, warmup: Span, duration: Span) -> Result<Probes> {
+        let keys: Vec<&str> = ["queue", "departures"].into_iter().chain(INSTRUMENTS).collect();
+        let table = field.table(&keys)?;
         let mut chosen = Vec::new();
-        if let Some(queue) = table.get("queue") {
+        for queue in each(&table, "queue") {
             let own = queue.table(&["links", "every", "from", "to"])?;
-            let (from, to) = interval(&own, duration)?;
-            let every = match own.get("every") {
-                None => sampling(to.since(from)),
-                Some(field) => {
-                    let every = field.positive_span()?;
-                    let samples = to.since(from).as_nanos() / every.as_nanos();
-                    if samples > MOST_SAMPLES {
-                        let problem = format!("makes {samples} samples; write a longer interval");
-                        return Err(field.refused(problem));
-                    }
-                    every
-                }
-            };
+            let (from, to) = interval(&own, Span::ZERO, duration)?;
+            let every = every(&own, from, to)?;
             let links = own.optional("links", LinkNames::read)?;
             chosen.push(ChosenProbe { links, from, to, what: ProbeKind::Queue { every } });
         }
-        if let Some(departures) = table.get("departures") {
+        for departures in each(&table, "departures") {
             let own = departures.table(&["links", "from", "to"])?;
-            let (from, to) = interval(&own, duration)?;
+            let (from, to) = interval(&own, Span::ZERO, duration)?;
             let links = own.optional("links", LinkNames::read)?;
             chosen.push(ChosenProbe { links, from, to, what: ProbeKind::Departures });
         }
-        Ok(Probes::Chosen(chosen))
+        let mut instruments = Vec::new();
+        for kind in INSTRUMENTS {
+            for field in each(&table, kind) {
+                instruments.push(ChosenInstrument::read(kind, &field, warmup, duration)?);
+            }
+        }
+        Ok(Probes::Chosen(chosen, instruments))
+    }
+
+    /// Every instrument at its links or flows.
+    pub(crate) fn instruments(
+        &self,
+        names: &Names<'_>,
+        core: LinkId,
+        flows: &[FlowSpec],
+        delays: &[Span],
+    ) -> Result<Vec<Instrument>> {
+        let Probes::Chosen(_, chosen) = self else { return Ok(Vec::new()) };
+        let ground = Ground { names, core, flows, delays };
+        let placed = chosen.iter().map(|instrument| instrument.place(&ground)).collect::<Result<Vec<_>>>()?;
+        Ok(placed.into_iter().flatten().collect())
     }
 
     /// Every probe on its link.
@@ -86,7 +100,7 @@ impl Probes {
                     placed.push(Probe { what: ProbeKind::Departures, link, from, to: end });
                 }
             }
-            Probes::Chosen(chosen) => {
+            Probes::Chosen(chosen, _) => {
                 for probe in chosen {
                     let links = match &probe.links {
                         Some(named) => names.links(named)?,
@@ -106,9 +120,25 @@ fn sampling(over: Span) -> Span {
     Span::from_nanos(over.as_nanos() / 2000).max(Span::from_millis(1))
 }
 
-/// `from` and `to`: the whole run unless they say otherwise.
-fn interval(table: &Table<'_>, duration: Span) -> Result<(Instant, Instant)> {
-    let from = table.optional("from", Field::span)?.unwrap_or(Span::ZERO);
+/// The tables under a key: one, a list, or none.
+fn each<'a>(table: &Table<'a>, key: &str) -> Vec<Field<'a>> {
+    table.get(key).map(|field| field.one_or_many()).unwrap_or_default()
+}
+
+/// `every`: how often to sample.
+fn every(table: &Table<'_>, from: Instant, to: Instant) -> Result<Span> {
+    let Some(field) = table.get("every") else { return Ok(sampling(to.since(from))) };
+    let every = field.positive_span()?;
+    let samples = to.since(from).as_nanos() / every.as_nanos();
+    if samples > MOST_SAMPLES {
+        return Err(field.refused(format!("makes {samples} samples; write a longer interval")));
+    }
+    Ok(every)
+}
+
+/// `from` and `to`: from `start` to the end unless they say otherwise.
+fn interval(table: &Table<'_>, start: Span, duration: Span) -> Result<(Instant, Instant)> {
+    let from = table.optional("from", Field::span)?.unwrap_or(start);
     let to = table.optional("to", |field| match field.span()? {
         to if to > duration => {
             Err(field.refused(format!("is after the end; write the duration, \"{duration}\", at most")))

@@ -1,0 +1,73 @@
+//! `analyse`: what a capture's traffic is like, and what pacers would make of it.
+
+use crate::{PyControl, RunError, input_error};
+use paceline_sim::capture::analysis::shaper::Shaper;
+use paceline_sim::capture::analysis::{AnalysisError, Options, analyse as analyse_capture};
+use paceline_sim::capture::write::Writer;
+use paceline_sim::capture::{Capture, CaptureError, Format, open};
+use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+/// A pacer as it is understood, JSON: its name, method with parameters, and the link behind it. Raises InputError.
+#[pyfunction]
+pub(crate) fn shaper(text: &str) -> PyResult<String> {
+    let shaper = Shaper::parse(text).map_err(input_error)?;
+    let limit = |limit: Option<paceline_core::queue::Limit>| limit.map(|limit| limit.to_string());
+    Ok(serde_json::json!({
+        "name": shaper.name,
+        "method": shaper.method().name(),
+        "parameters": shaper.method().to_string(),
+        "link_bps": shaper.link.map(|rate| rate.bits_per_second()),
+        "buffer": limit(shaper.buffer.limit),
+        "pacer_buffer": limit(shaper.pacer.limit),
+    })
+    .to_string())
+}
+
+/// Analyses a capture, JSON; standard input where `path` is None. Releases the GIL; `control` may cancel it from another
+/// thread. `write` gets what the first pacer lets go, as a pcapng or a pcap. Raises InputError or RunError.
+#[pyfunction]
+#[pyo3(signature = (path, by_flow, top, burst_gap_ns, pacers, write=None, pcapng=false, control=None))]
+#[allow(clippy::too_many_arguments, reason = "a function of Python, where they have names")]
+pub(crate) fn analyse(
+    py: Python<'_>,
+    path: Option<PathBuf>,
+    by_flow: bool,
+    top: usize,
+    burst_gap_ns: u64,
+    pacers: Vec<String>,
+    write: Option<PathBuf>,
+    pcapng: bool,
+    control: Option<&Bound<'_, PyControl>>,
+) -> PyResult<String> {
+    let control = control.map_or_else(Default::default, |control| control.get().0.clone());
+    let shapers =
+        pacers.iter().map(|text| Shaper::parse(text)).collect::<Result<_, _>>().map_err(input_error)?;
+    let options = Options { by_flow, top, burst_gap_ns, shapers };
+    let work = || -> Result<_, AnalysisError> {
+        let (capture, bytes) = opened(path).map_err(AnalysisError::Capture)?;
+        let format = if pcapng { Format::Pcapng } else { Format::Pcap };
+        let writer = write.map(|path| Writer::create(&path, format)).transpose();
+        analyse_capture(capture, &options, writer.map_err(AnalysisError::Write)?, bytes, &control)
+    };
+    let analysis = py
+        .detach(|| catch_unwind(AssertUnwindSafe(work)))
+        .map_err(|_| RunError::new_err("the analysis failed; this is a bug: please report the capture"))?
+        .map_err(|error| match error {
+            AnalysisError::Capture(error) => input_error(error),
+            AnalysisError::Write(_) | AnalysisError::Cancelled => RunError::new_err(error.to_string()),
+        })?;
+    serde_json::to_string(&analysis).map_err(input_error)
+}
+
+/// The capture, and how many bytes it has; 0 for what has no length, as a pipe.
+fn opened(path: Option<PathBuf>) -> Result<(Capture, u64), CaptureError> {
+    match path {
+        None => Ok((Capture::read_from(Box::new(std::io::stdin()))?, 0)),
+        Some(path) => {
+            let capture = open(&path)?;
+            Ok((capture, path.metadata().map_or(0, |metadata| metadata.len())))
+        }
+    }
+}

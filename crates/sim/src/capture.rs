@@ -1,0 +1,218 @@
+//! Reading packet captures: pcap (either byte order, micro- and nanoseconds) and pcapng, plain or gzip'd, as a stream.
+//!
+//! *Idea.* A capture is read front to back through one buffer that holds a packet at a time, so that memory does not grow
+//! with the file. Framing is read here, not by a library: the ones at hand refuse resolutions of powers of two, stop at
+//! blocks that a reader may skip, and wait for more of a block that contradicts itself.
+//! *Where it breaks.* A file that is cut off or broken yields its packets up to that point, then one
+//! [`CaptureError::Broken`], then nothing. Packets without a time (pcapng's simple packet blocks) are counted and left out.
+//! *References.* draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
+
+pub mod analysis;
+mod error;
+pub mod flow_key;
+mod fragments;
+pub mod link_type;
+pub mod order;
+mod pcap;
+mod pcapng;
+mod sniff;
+mod source;
+pub mod write;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use error::CaptureError;
+use link_type::LinkType;
+use pcap::Pcap;
+use pcapng::Pcapng;
+use source::Source;
+
+/// The largest packet or block that is believed, bytes; Wireshark's limit is 256 KiB for most links.
+const MOST_BYTES: u32 = 1 << 24;
+
+/// A packet of a capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// When it was captured, nanoseconds since 1970 (finer resolutions are cut). May be before the one ahead of it: see
+    /// [`order::Order`].
+    pub time_ns: u64,
+    /// Its length on the wire as the capture counts it, bytes: link header included, preamble and checksum seldom.
+    pub bytes: u32,
+    /// Where it was captured, a position in [`Capture::interfaces`].
+    pub interface: u32,
+    /// What was captured of it, from its first byte.
+    pub frame: &'a [u8],
+}
+
+/// Where packets were captured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interface {
+    /// What its frames begin with.
+    pub link_type: LinkType,
+    /// As the capture calls it.
+    pub name: Option<String>,
+}
+
+/// What kind of file a capture is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// One interface, one clock.
+    Pcap,
+    /// Blocks: interfaces with clocks of their own.
+    Pcapng,
+}
+
+impl Format {
+    /// What the format is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Pcap => "pcap",
+            Format::Pcapng => "pcapng",
+        }
+    }
+}
+
+/// A capture that is being read.
+#[derive(Debug)]
+pub struct Capture {
+    source: Source,
+    reader: Reader,
+    interfaces: Vec<Interface>,
+    packets: u64,
+    untimed: u64,
+    /// Bytes of the source that the last record takes.
+    taken: usize,
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum Reader {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+}
+
+/// Where the next packet lies in the source.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    time_ns: u64,
+    bytes: u32,
+    interface: u32,
+    /// Its frame begins so many bytes on, and has so many.
+    offset: usize,
+    captured: usize,
+    /// The packet and all that belongs to it has so many.
+    total: usize,
+}
+
+/// How far a capture has been read, for another thread to see.
+#[derive(Debug, Clone, Default)]
+pub struct Progress(Arc<AtomicU64>);
+
+impl Progress {
+    /// Bytes of the file, compressed as it may be, that have been read.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Opens a file. Reads no more than its beginning.
+pub fn open(path: &Path) -> Result<Capture, CaptureError> {
+    let unreadable = |error: std::io::Error| CaptureError::Unreadable { problem: error::plain(&error) };
+    if path.is_dir() {
+        return Err(CaptureError::Unreadable { problem: "it is a directory; name a file in it".to_owned() });
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    Capture::read_from(Box::new(file))
+}
+
+impl Capture {
+    /// Reads a capture from whatever yields its bytes.
+    pub fn read_from(input: Box<dyn Read + Send>) -> Result<Capture, CaptureError> {
+        let mut source = Source::new(input)?;
+        let mut interfaces = Vec::new();
+        let reader = match sniff::format_of(source.peek(sniff::WANTED)?) {
+            Ok(Format::Pcap) => {
+                let (pcap, interface) = Pcap::begin(&mut source)?;
+                interfaces.push(interface);
+                Reader::Pcap(pcap)
+            }
+            Ok(Format::Pcapng) => Reader::Pcapng(Pcapng::begin(&mut source)?),
+            Err(what) => return Err(CaptureError::NotACapture { what }),
+        };
+        Ok(Capture { source, reader, interfaces, packets: 0, untimed: 0, taken: 0, ended: false })
+    }
+
+    /// The next packet; `None` after the last. After an error there is none.
+    #[inline]
+    pub fn read(&mut self) -> Result<Option<Record<'_>>, CaptureError> {
+        Ok(self.read_beside()?.map(|(record, _)| record))
+    }
+
+    /// The next packet, with the interfaces known by then.
+    pub fn read_beside(&mut self) -> Result<Option<(Record<'_>, &[Interface])>, CaptureError> {
+        if self.ended {
+            return Ok(None);
+        }
+        self.source.consume(self.taken);
+        self.taken = 0;
+        let found = match &mut self.reader {
+            Reader::Pcap(pcap) => pcap.next(&mut self.source),
+            Reader::Pcapng(pcapng) => pcapng.next(&mut self.source, &mut self.interfaces, &mut self.untimed),
+        };
+        match found {
+            Ok(Some(found)) => {
+                self.taken = found.total;
+                self.packets += 1;
+                let frame = self.source.buffered().get(found.offset..found.offset + found.captured);
+                let Found { time_ns, bytes, interface, .. } = found;
+                let record = Record { time_ns, bytes, interface, frame: frame.unwrap_or_default() };
+                Ok(Some((record, &self.interfaces)))
+            }
+            Ok(None) => {
+                self.ended = true;
+                Ok(None)
+            }
+            Err(problem) => {
+                self.ended = true;
+                Err(CaptureError::Broken {
+                    packets: self.packets,
+                    at: self.source.position(),
+                    uncompressed: self.source.is_compressed(),
+                    problem,
+                })
+            }
+        }
+    }
+
+    /// What kind of file it is.
+    pub fn format(&self) -> Format {
+        match self.reader {
+            Reader::Pcap(_) => Format::Pcap,
+            Reader::Pcapng(_) => Format::Pcapng,
+        }
+    }
+
+    /// Where packets were captured, as far as it has been read; a pcapng may add more as it goes on.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    /// Packets read so far.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Packets left out so far because the capture has no time for them.
+    pub fn untimed(&self) -> u64 {
+        self.untimed
+    }
+
+    /// To see from another thread how far it has been read.
+    pub fn progress(&self) -> Progress {
+        self.source.progress()
+    }
+}

@@ -1,0 +1,89 @@
+//! Sizes of bursts on a link: packets back to back.
+//!
+//! *Idea.* A packet follows the one before back to back where the wire is idle between them for no longer than a gap. Count
+//! how many follow each other so; keep how often each size came.
+//! *Parameters.* `gap` (time; a twentieth of the time that the first of the two spends on the wire), and `of = "flow"`: a packet
+//! of another flow ends a burst too.
+//! *Where it breaks.* On a link that never idles all is one burst: look at links before a bottleneck. The first and the
+//! last burst are cut where the time watched begins and ends.
+//! *References.* H. Jiang and C. Dovrolis 2005, "Why is the Internet traffic bursty in short time scales?"
+
+use super::Curve;
+use super::distribution::cumulative;
+use paceline_core::{Instant, Span};
+use std::collections::BTreeMap;
+
+/// At work on one link.
+#[derive(Debug)]
+pub(crate) struct Bursts {
+    gap: Option<Span>,
+    of_one_flow: bool,
+    /// Packets of the burst under way; 0 before the first.
+    size: u64,
+    last: Last,
+    /// How often each size came. A size of k needs k packets, so there are few.
+    sizes: BTreeMap<u64, u64>,
+}
+
+/// The packet before.
+#[derive(Debug, Default)]
+struct Last {
+    flow: u32,
+    finish: Instant,
+    on_wire: Span,
+}
+
+impl Bursts {
+    pub(crate) fn new(gap: Option<Span>, of_one_flow: bool) -> Self {
+        Bursts { gap, of_one_flow, size: 0, last: Last::default(), sizes: BTreeMap::new() }
+    }
+
+    /// A packet is on the wire from `start` to `finish`.
+    pub(crate) fn add(&mut self, flow: u32, start: Instant, finish: Instant) {
+        let gap = self.gap.unwrap_or(Span::from_nanos(self.last.on_wire.as_nanos() / 20));
+        let follows = start.since(self.last.finish) <= gap && (!self.of_one_flow || flow == self.last.flow);
+        if !follows {
+            self.end();
+        }
+        self.size += 1;
+        self.last = Last { flow, finish, on_wire: finish.since(start) };
+    }
+
+    fn end(&mut self) {
+        if self.size > 0 {
+            *self.sizes.entry(std::mem::take(&mut self.size)).or_default() += 1;
+        }
+    }
+
+    pub(crate) fn curve(mut self, link: &str) -> Curve {
+        self.end();
+        Curve::at_link(
+            "burst_size",
+            link,
+            ("packets", "1"),
+            cumulative(self.sizes.iter().map(|(size, count)| (*size as f64, *count))),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_end_where_the_wire_idles_or_the_flow_changes() {
+        // Packets of 100 ns; the third comes 5 ns late, which is still back to back, the fourth 6 ns.
+        let packets = [(0, 0), (1, 100), (1, 205), (1, 311), (1, 1000)];
+        let sizes = |gap, of_one_flow| {
+            let mut bursts = Bursts::new(gap, of_one_flow);
+            for (flow, start) in packets {
+                bursts.add(flow, Instant::from_nanos(start), Instant::from_nanos(start + 100));
+            }
+            bursts.curve("core").points.iter().map(|p| (p.x as u64, p.count)).collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(None, false), [(1, 2), (3, 3)]);
+        assert_eq!(sizes(None, true), [(1, 3), (2, 4)]);
+        assert_eq!(sizes(Some(Span::from_nanos(6)), false), [(1, 1), (4, 2)]);
+        assert_eq!(sizes(Some(Span::ZERO), false), [(1, 3), (2, 4)]);
+    }
+}

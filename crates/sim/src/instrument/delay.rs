@@ -1,0 +1,91 @@
+//! Delays of packets as the transport layer sees them: from the first transmission to the delivery in order.
+//!
+//! *Idea.* A histogram of three significant digits for each class of flows, in nanoseconds, so that any number of packets takes
+//! the same memory; the least and the largest delay are kept exactly. The curve is the share of packets with a delay no longer
+//! than x. Retransmissions, time behind a gap, and time in pacers and queues are all in it.
+//! *Parameters.* Which flows, and how they are put into classes (`flows`, `by`).
+//! *Where it breaks.* x is a bin's upper edge, up to 0.1 % above the delay itself, but never beyond the largest. A packet that is
+//! never delivered has no delay.
+//! *References.* RFC 7679 for one-way delay as such; G. Tene, HdrHistogram.
+
+use super::Curve;
+use super::distribution::cumulative;
+use crate::network::Classes;
+use hdrhistogram::Histogram;
+use paceline_core::{Instant, Span};
+
+/// Nineteen hours, nanoseconds: longer delays count as that.
+const LONGEST: u64 = 1 << 46;
+
+/// The delays of chosen flows.
+#[derive(Debug)]
+pub(crate) struct DelayDistribution {
+    from: Instant,
+    to: Instant,
+    classes: Classes,
+    /// One a class; made when its first packet comes.
+    delays: Vec<Option<Delays>>,
+}
+
+#[derive(Debug)]
+struct Delays {
+    histogram: Histogram<u64>,
+    /// Nanoseconds.
+    largest: u64,
+}
+
+impl DelayDistribution {
+    pub(crate) fn new(from: Instant, to: Instant, classes: Classes) -> Self {
+        let delays = classes.names.iter().map(|_| None).collect();
+        DelayDistribution { from, to, classes, delays }
+    }
+
+    /// A packet is delivered.
+    pub(crate) fn add(&mut self, flow: u32, delay: Span, now: Instant) {
+        if now < self.from || now >= self.to {
+            return;
+        }
+        let Some(class) = self.classes.class(flow) else { return };
+        let delays = &mut self.delays[class];
+        if delays.is_none() {
+            *delays = Histogram::new_with_bounds(1, LONGEST, 3)
+                .ok()
+                .map(|histogram| Delays { histogram, largest: 0 });
+        }
+        if let Some(delays) = delays {
+            delays.histogram.saturating_record(delay.as_nanos());
+            delays.largest = delays.largest.max(delay.as_nanos());
+        }
+    }
+
+    pub(crate) fn curves(self, curves: &mut Vec<Curve>) {
+        for (name, delays) in self.classes.names.iter().zip(&self.delays) {
+            let Some(Delays { histogram, largest }) = delays else { continue };
+            let bins = histogram.iter_recorded().map(|bin| {
+                let upper = histogram.highest_equivalent(bin.value_iterated_to()).min(*largest);
+                (upper as f64 / 1e9, bin.count_since_last_iteration())
+            });
+            let bins: Vec<(f64, u64)> = bins.collect();
+            curves.push(Curve::of_flow("delay", name, ("s", "1"), cumulative(bins.into_iter())));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_delays_are_one_exact_point() {
+        let at = Instant::from_nanos;
+        let classes = Classes { of: vec![0], names: vec!["all".into()], are_flows: false };
+        let mut delays = DelayDistribution::new(at(0), at(100), classes);
+        for now in [0, 50, 99, 100] {
+            delays.add(0, Span::from_nanos(10_832_001), at(now));
+        }
+        let mut curves = Vec::new();
+        delays.curves(&mut curves);
+        let points: Vec<(f64, f64, u64)> = curves[0].points.iter().map(|p| (p.x, p.y, p.count)).collect();
+        assert_eq!(points, [(0.010_832_001, 1.0, 3)]);
+    }
+}

@@ -1,0 +1,138 @@
+//! Drop events of a link: how many flows each hits.
+//!
+//! *Idea.* A drop belongs to the event of the drop before it if it comes less than `gap` after that one and less than `length`
+//! after the event's first; else it begins a new event. By default an event is what RFC 5348 takes for one loss event: all
+//! within a round-trip time of its first drop; a gap makes it a cluster of drops in the sense of loss-burst studies.
+//! For each event the flows it hit and the packets it took are counted.
+//! *Parameters.* `gap` (time; none), `length` (time; where neither is given, the mean propagation round-trip time of the flows
+//! over the link).
+//! *Where it breaks.* At a loss rate where drops never stop, a gap alone makes one event of the whole run. Events that the ends
+//! of the time watched cut count as they are. Forced losses count; lost acknowledgements count for their flow.
+//! *References.* RFC 5348, section 5.2; D. X. Wei, P. Cao and S. Low 2006 and M. Ghobadi and Y. Ganjali 2013 (flows affected by a
+//! drop event).
+
+use super::Curve;
+use super::distribution::cumulative;
+use crate::network::LinkId;
+use paceline_core::{Instant, Span};
+use std::collections::BTreeMap;
+
+/// At work on one link.
+#[derive(Debug)]
+pub(crate) struct DropEvents {
+    pub(crate) link: LinkId,
+    from: Instant,
+    to: Instant,
+    gap: Span,
+    length: Span,
+    first: Instant,
+    last: Instant,
+    /// Events so far, this one included.
+    number: u32,
+    /// The last event that hit each flow.
+    hit_by: Vec<u32>,
+    /// Flows and packets of the event under way.
+    flows_hit: u64,
+    packets: u64,
+    /// How often each number of flows, and of packets, came.
+    by_flows: BTreeMap<u64, u64>,
+    by_packets: BTreeMap<u64, u64>,
+}
+
+impl DropEvents {
+    pub(crate) fn new(
+        link: LinkId,
+        from: Instant,
+        to: Instant,
+        gap: Span,
+        length: Span,
+        flows: usize,
+    ) -> Self {
+        DropEvents {
+            link,
+            from,
+            to,
+            gap,
+            length,
+            first: Instant::ZERO,
+            last: Instant::ZERO,
+            number: 0,
+            hit_by: vec![0; flows],
+            flows_hit: 0,
+            packets: 0,
+            by_flows: BTreeMap::new(),
+            by_packets: BTreeMap::new(),
+        }
+    }
+
+    /// A packet of this flow is dropped.
+    pub(crate) fn add(&mut self, flow: u32, now: Instant) {
+        if now < self.from || now >= self.to {
+            return;
+        }
+        let goes_on = now.since(self.last) < self.gap && now.since(self.first) < self.length;
+        if self.number == 0 || !goes_on {
+            self.end();
+            self.number += 1;
+            self.first = now;
+        }
+        self.last = now;
+        self.packets += 1;
+        let hit_by = &mut self.hit_by[flow as usize];
+        if *hit_by != self.number {
+            *hit_by = self.number;
+            self.flows_hit += 1;
+        }
+    }
+
+    fn end(&mut self) {
+        if self.packets > 0 {
+            *self.by_flows.entry(std::mem::take(&mut self.flows_hit)).or_default() += 1;
+            *self.by_packets.entry(std::mem::take(&mut self.packets)).or_default() += 1;
+        }
+    }
+
+    pub(crate) fn curves<'n>(mut self, name: impl Fn(LinkId) -> &'n str, curves: &mut Vec<Curve>) {
+        self.end();
+        let kinds = [
+            ("drop_event_flows", "flows", self.by_flows),
+            ("drop_event_packets", "packets", self.by_packets),
+        ];
+        for (instrument, x_unit, sizes) in kinds {
+            curves.push(Curve::at_link(
+                instrument,
+                name(self.link),
+                (x_unit, "1"),
+                cumulative(sizes.iter().map(|(size, count)| (*size as f64, *count))),
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes in flows and in packets, with how many events are no larger.
+    fn sizes(gap: Span, length: Span, drops: &[(u32, u64)]) -> [Vec<(u64, u64)>; 2] {
+        let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
+        let mut events = DropEvents::new(0, at(0), at(1000), gap, length, 3);
+        drops.iter().for_each(|(flow, millis)| events.add(*flow, at(*millis)));
+        let mut curves = Vec::new();
+        events.curves(|_| "core", &mut curves);
+        let of = |curve: &Curve| curve.points.iter().map(|p| (p.x as u64, p.count)).collect();
+        [of(&curves[0]), of(&curves[1])]
+    }
+
+    #[test]
+    fn an_event_ends_by_its_gap_or_its_length() {
+        let ms = Span::from_millis;
+        let drops = [(0, 0), (1, 5), (0, 9), (2, 19), (2, 100), (2, 1000)];
+        // 0 5 9 | 19 | 100: 10 ms after the last is not less than 10 ms; the last is after the end.
+        assert_eq!(sizes(ms(10), Span::MAX, &drops), [vec![(1, 2), (2, 3)], vec![(1, 2), (3, 3)]]);
+        // 0 5 9 19 | 100
+        assert_eq!(sizes(ms(11), Span::MAX, &drops), [vec![(1, 1), (3, 2)], vec![(1, 1), (4, 2)]]);
+        // 0 5 | 9 | 19 | 100
+        assert_eq!(sizes(Span::MAX, ms(9), &drops), [vec![(1, 3), (2, 4)], vec![(1, 3), (2, 4)]]);
+    }
+}

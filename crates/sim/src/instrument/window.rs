@@ -1,0 +1,99 @@
+//! Congestion window, slow-start threshold and smoothed round-trip time of a flow.
+//!
+//! *Idea.* Look at the sender whenever it has handled an acknowledgement or a timer, at that event's own time. With an
+//! interval, the state that stood at each of its multiples is kept, what changed at that very instant included; without one,
+//! every change.
+//! *Parameters.* `every` (time, or `"change"`), which flows.
+//! *Where it breaks.* Samples may miss a window that stands shorter than the interval. Every change of a long run is as many rows
+//! as there are acknowledgements. The smoothed round-trip time is without ticks, whatever the clock of the profile.
+//! *References.* RFC 5681, RFC 6298; the traced variables `cwnd_`, `ssthresh_`, `srtt_` of ns-2.
+
+use super::{Curve, Point};
+use paceline_core::{Instant, Span};
+use paceline_tcp::Sender;
+
+/// One flow.
+#[derive(Debug)]
+pub(crate) struct Window {
+    from: Instant,
+    to: Instant,
+    /// `None`: every change.
+    every: Option<Span>,
+    /// The next sample, or nothing recorded yet.
+    next: Instant,
+    state: State,
+    states: Vec<(Instant, State)>,
+}
+
+/// Windows in packets; seconds, not a number before the first sample.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    cwnd: f64,
+    ssthresh: u32,
+    srtt_s: f64,
+}
+
+impl State {
+    fn of(sender: &Sender) -> Self {
+        State {
+            cwnd: sender.cwnd(),
+            ssthresh: sender.ssthresh(),
+            srtt_s: sender.srtt_s().unwrap_or(f64::NAN),
+        }
+    }
+
+    fn is(&self, other: &State) -> bool {
+        self.cwnd.to_bits() == other.cwnd.to_bits()
+            && self.ssthresh == other.ssthresh
+            && self.srtt_s.to_bits() == other.srtt_s.to_bits()
+    }
+}
+
+impl Window {
+    pub(crate) fn new(sender: &Sender, from: Instant, to: Instant, every: Option<Span>) -> Self {
+        Window { from, to, every, next: from, state: State::of(sender), states: Vec::new() }
+    }
+
+    /// The sender has handled something.
+    pub(crate) fn see(&mut self, sender: &Sender, now: Instant) {
+        let state = State::of(sender);
+        if state.is(&self.state) {
+            return;
+        }
+        self.keep_before(now);
+        self.state = state;
+        if self.every.is_none() && self.from < now && now < self.to {
+            self.states.pop_if(|(at, _)| *at == now);
+            self.states.push((now, state));
+        }
+    }
+
+    /// What stood until `now`.
+    fn keep_before(&mut self, now: Instant) {
+        while self.next < now.min(self.to) {
+            self.states.push((self.next, self.state));
+            self.next = self.every.map_or(Instant::MAX, |every| self.next + every);
+        }
+    }
+
+    pub(crate) fn curves(mut self, flow: &str, curves: &mut Vec<Curve>) {
+        self.keep_before(Instant::MAX);
+        for (instrument, y_unit) in [("cwnd", "packets"), ("ssthresh", "packets"), ("srtt", "s")] {
+            let of = |state: &State| match instrument {
+                "cwnd" => state.cwnd,
+                "ssthresh" => f64::from(state.ssthresh),
+                _ => state.srtt_s,
+            };
+            let mut points: Vec<Point> = Vec::new();
+            for (at, state) in &self.states {
+                let point = Point { x: at.as_seconds(), y: of(state), count: 1 };
+                let stands = points.last().is_some_and(|last| last.y == point.y);
+                if point.y.is_nan() || (self.every.is_none() && stands) {
+                    continue;
+                }
+                points.push(point);
+            }
+            curves.push(Curve::of_flow(instrument, flow, ("s", y_unit), points));
+        }
+    }
+}

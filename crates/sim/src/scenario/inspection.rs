@@ -1,0 +1,401 @@
+//! A scenario resolved for one seed and laid open, for whoever reasons about it without running it (`paceline doctor`).
+//!
+//! Unlike a [`super::Description`], which groups for a drawing, this names every link and every flow, with numbers in base
+//! units. Identifiers are positions in the vectors.
+
+use paceline_core::queue::Limit;
+use paceline_tcp::Config;
+use paceline_tcp::config::{PacingRule, Variant};
+use serde::Serialize;
+
+use super::deploy::{Ground, deploy};
+use super::link::LinkPlan;
+use super::names::Names;
+use super::pacing::{Method, Pacing};
+use super::quantity::BufferSize;
+use super::{Result, Scenario, flows};
+use crate::network::{FlowKind, FlowSpec, LinkSpec, Network};
+use crate::template::draw::Draw;
+use crate::template::layout::{Back, Layout};
+
+/// What a scenario comes to under one seed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Inspection {
+    /// `dumbbell`, `path`, …
+    pub template: &'static str,
+    /// End of the simulated time, seconds.
+    pub duration_s: f64,
+    /// Statistics start here, seconds.
+    pub warmup_s: f64,
+    /// Position of the link that the network is about.
+    pub core: u32,
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+    /// Tables of the file that links come from: two for each kind of cable, forward and back.
+    pub plans: Vec<Plan>,
+    /// Every link in one direction.
+    pub links: Vec<Link>,
+    /// Every `[[traffic]]` of the file.
+    pub traffics: Vec<Sent>,
+    /// Settings of TCP connections, each once.
+    pub tcps: Vec<Tcp>,
+    /// Every flow.
+    pub flows: Vec<Flow>,
+    /// Every method of the file.
+    pub pacings: Vec<Deployed>,
+}
+
+/// What a link's table says of one direction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    /// Name of the kind of cable: `access.l`, `core`.
+    pub name: String,
+    /// Where its table stands: `network.core`.
+    pub path: String,
+    /// The key of its buffer in that table.
+    pub buffer_key: &'static str,
+    /// The buffer as written; `None` is unlimited.
+    pub buffer: Option<String>,
+    /// Both ends of the range of rates, bit/s.
+    pub rate_bps: [u64; 2],
+    /// Both ends of the range of delays, nanoseconds.
+    pub delay_ns: [u64; 2],
+}
+
+/// A link in one direction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Link {
+    /// `core`, `edge.l.3`, …
+    pub name: String,
+    /// Position in [`Inspection::plans`].
+    pub plan: u32,
+    /// Bit/s.
+    pub rate_bps: u64,
+    /// Nanoseconds.
+    pub delay_ns: u64,
+    /// What may wait, and what that counts.
+    pub buffer: Buffer,
+    /// The pacer before the buffer.
+    pub pacer: Option<Pacer>,
+}
+
+/// A queue's limit; unlimited where both are `None`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Buffer {
+    /// Limit in bytes.
+    pub bytes: Option<u64>,
+    /// Limit in packets.
+    pub packets: Option<u64>,
+    /// `waiting`, `waiting+service` or `ns2`.
+    pub counts: &'static str,
+    /// Drops what has waited longest.
+    pub drop_front: bool,
+}
+
+/// A pacer on a link.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pacer {
+    /// Its name in a scenario.
+    pub method: &'static str,
+    /// Parameters in effect: `delay = 10 ms, release = start`.
+    pub parameters: String,
+    /// What it may hold, bytes.
+    pub bytes: Option<u64>,
+    /// What it may hold, packets.
+    pub packets: Option<u64>,
+    /// In the long run no more leaves than this, bit/s; `None` where that depends on what arrives.
+    pub rate_bps: Option<u64>,
+    /// What may leave at once beside that, bytes.
+    pub burst_bytes: Option<u64>,
+}
+
+/// Settings of TCP connections that reasoning needs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tcp {
+    /// `reno`, `newreno`, …
+    pub variant: &'static str,
+    /// A data packet on the wire, bytes.
+    pub data_bytes: u32,
+    /// Of these, payload, bytes.
+    pub payload_bytes: u32,
+    /// An acknowledgement on the wire, bytes.
+    pub ack_bytes: u32,
+    /// Packets.
+    pub max_window: u32,
+    /// Packets.
+    pub initial_window: u32,
+    /// Packets.
+    pub initial_ssthresh: u32,
+    /// Sends on the first two duplicate acknowledgements.
+    pub limited_transmit: bool,
+    /// Seconds.
+    pub min_rto_s: f64,
+    /// Seconds.
+    pub initial_rto_s: f64,
+    /// The phase of a coarse clock is drawn for each flow.
+    pub draws_phase: bool,
+    /// Host pacing: `wei`, `linux`, `ideal`.
+    pub rule: Option<&'static str>,
+    /// Times the rule's rate.
+    pub gain: f64,
+    /// A fraction of the gap.
+    pub jitter: f64,
+}
+
+/// A table of traffic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Sent {
+    /// Where it stands in the file: `traffic[0]`.
+    pub path: String,
+    /// Its flows are `name.0`, `name.1`, …
+    pub name: String,
+    /// Both ends of the range of starts, nanoseconds.
+    pub start_ns: [u64; 2],
+}
+
+/// A flow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Flow {
+    /// `bulk.17`.
+    pub name: String,
+    /// Position in [`Inspection::traffics`].
+    pub traffic: u32,
+    /// Position in [`Inspection::hosts`].
+    pub source: u32,
+    /// Position in [`Inspection::hosts`].
+    pub sink: u32,
+    /// Links of the data, in order.
+    pub forward: Vec<u32>,
+    /// Links of the acknowledgements, in order.
+    pub reverse: Vec<u32>,
+    /// Nanoseconds.
+    pub start_ns: u64,
+    /// A data packet on the wire, bytes.
+    pub packet_bytes: u32,
+    /// A method acts on it.
+    pub paced: bool,
+    /// Its host's port is paced.
+    pub port_paced: bool,
+    /// Position in [`Inspection::tcps`]; `None` for a flow without feedback.
+    pub tcp: Option<u32>,
+    /// A transfer of so many packets; `None` goes on for ever.
+    pub packets: Option<u64>,
+    /// Mean rate on the wire of a flow without feedback, bit/s.
+    pub rate_bps: Option<u64>,
+    /// When a flow without feedback stops, nanoseconds.
+    pub stop_ns: Option<u64>,
+}
+
+/// A pacing method at work.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Deployed {
+    /// Where it stands in the file: `pacing`, `pacing[1]`.
+    pub path: String,
+    /// Its name.
+    pub method: String,
+    /// As one would write it: `edge 10 ms at edge.l.*`.
+    pub words: String,
+    /// Whether it acts on hosts; else on links.
+    pub on_hosts: bool,
+    /// Of those that it could act on.
+    pub share: f64,
+    /// How many it could act on.
+    pub candidates: u64,
+    /// Hosts or links that the share takes.
+    pub chosen: Vec<u32>,
+    /// Whether the way back is paced too.
+    pub acks: bool,
+}
+
+impl Scenario {
+    /// What it comes to under this seed. Refuses what [`Scenario::network`] refuses.
+    pub fn inspect(&self, seed: u64) -> Result<Inspection> {
+        let network = self.network(seed)?;
+        let layout = self.template.layout(Draw::Seeded(seed));
+        let names = Names::new(&layout);
+        let (mut flows, profiles) = flows::flows(&self.traffic, &layout, &names, Draw::Seeded(seed))?;
+        let ground = Ground { layout: &layout, names: &names, profiles: &profiles, seed };
+        let sites = deploy(&self.pacing, &ground, &mut flows)?.sites;
+        let deployed = self.pacing.iter().zip(sites).map(|(pacing, site)| Deployed {
+            path: pacing.path.clone(),
+            method: pacing.name().to_owned(),
+            words: pacing.in_words(),
+            on_hosts: matches!(pacing.method, Method::Host { .. } | Method::Port { .. }),
+            share: pacing.share,
+            candidates: site.candidates as u64,
+            chosen: site.chosen,
+            acks: matches!(&pacing.method, Method::Link(link) if link.acks),
+        });
+        let pacings = deployed.collect();
+        let mut tcps: Vec<&Config> = Vec::new();
+        let traffic_of = |flow: &FlowSpec| {
+            let name = flow.name.rsplit_once('.').map_or("", |(name, _)| name);
+            self.traffic.iter().position(|traffic| traffic.name == name).unwrap_or(0) as u32
+        };
+        let flow = |flow| flow_of(flow, traffic_of(flow), &network, &mut tcps);
+        let flows = network.flows.iter().map(flow).collect();
+        let traffics = self.traffic.iter().map(|traffic| Sent {
+            path: traffic.path.clone(),
+            name: traffic.name.clone(),
+            start_ns: [traffic.start.low, traffic.start.high].map(|start| start.as_nanos()),
+        });
+        let largest = largest_data(&network);
+        let links = layout.links.iter().zip(&network.links).zip(largest).map(|((laid, spec), largest)| {
+            let plan = 2 * laid.stage + u32::from(laid.reversed);
+            link_of(spec, plan, largest)
+        });
+        Ok(Inspection {
+            template: self.template.name(),
+            duration_s: self.duration.as_seconds(),
+            warmup_s: self.warmup.as_seconds(),
+            core: network.core,
+            hosts: network.hosts.iter().map(|host| host.name.clone()).collect(),
+            plans: plans(&layout),
+            links: links.collect(),
+            traffics: traffics.collect(),
+            tcps: tcps.into_iter().map(tcp_of).collect(),
+            flows,
+            pacings,
+        })
+    }
+}
+
+impl Pacing {
+    fn name(&self) -> &str {
+        match &self.method {
+            Method::None => "none",
+            Method::Host { .. } => "host",
+            Method::Port { .. } => "port",
+            Method::Link(link) => &link.name,
+        }
+    }
+}
+
+fn plans(layout: &Layout) -> Vec<Plan> {
+    let plan = |plan: &LinkPlan, name: String, buffer_key, buffer: Option<BufferSize>| Plan {
+        name,
+        path: plan.path.clone(),
+        buffer_key,
+        buffer: buffer.map(|size| size.to_string()),
+        rate_bps: [plan.rate.low, plan.rate.high].map(|rate| rate.bits_per_second()),
+        delay_ns: [plan.delay.low, plan.delay.high].map(|delay| delay.as_nanos()),
+    };
+    let both = layout.stages.iter().flat_map(|stage| {
+        let back = format!("{}.reverse", stage.name);
+        [
+            plan(&stage.plan, stage.name.clone(), "buffer", stage.plan.buffer),
+            match &stage.back {
+                Back::Own(own) => plan(own, back, "buffer", own.buffer),
+                Back::Alike | Back::None => {
+                    plan(&stage.plan, back, "reverse_buffer", stage.plan.reverse_buffer)
+                }
+            },
+        ]
+    });
+    both.collect()
+}
+
+fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
+    let (bytes, packets) = both_units(spec.buffer.limit);
+    let pacer = spec.pacer.as_ref().map(|pacer| {
+        let envelope = pacer.method.envelope(spec.rate, largest);
+        let (bytes, packets) = both_units(pacer.limit);
+        let (method, words) = (pacer.method.name(), pacer.method.to_string());
+        Pacer {
+            method,
+            parameters: words.strip_prefix(method).unwrap_or(&words).trim().to_owned(),
+            bytes,
+            packets,
+            rate_bps: envelope.map(|envelope| envelope.rate.bits_per_second()),
+            burst_bytes: envelope.map(|envelope| envelope.burst),
+        }
+    });
+    Link {
+        name: spec.name.clone(),
+        plan,
+        rate_bps: spec.rate.bits_per_second(),
+        delay_ns: spec.delay.as_nanos(),
+        buffer: Buffer {
+            bytes,
+            packets,
+            counts: spec.buffer.counts.name(),
+            drop_front: spec.buffer.drop_front,
+        },
+        pacer,
+    }
+}
+
+fn both_units(limit: Option<Limit>) -> (Option<u64>, Option<u64>) {
+    match limit {
+        None => (None, None),
+        Some(Limit::Bytes(bytes)) => (Some(bytes), None),
+        Some(Limit::Packets(packets)) => (None, Some(packets)),
+    }
+}
+
+fn flow_of<'n>(flow: &'n FlowSpec, traffic: u32, network: &Network, tcps: &mut Vec<&'n Config>) -> Flow {
+    let mut seen = Flow {
+        name: flow.name.clone(),
+        traffic,
+        source: flow.source,
+        sink: flow.sink,
+        forward: flow.forward.clone(),
+        reverse: flow.reverse.clone(),
+        start_ns: flow.start.as_nanos(),
+        packet_bytes: flow.packet_bytes(),
+        paced: flow.paced,
+        port_paced: network.hosts[flow.source as usize].port_pacing,
+        tcp: None,
+        packets: None,
+        rate_bps: None,
+        stop_ns: None,
+    };
+    match &flow.kind {
+        FlowKind::Bulk { tcp, packets } => {
+            let known = tcps.iter().rposition(|other| *other == &**tcp);
+            let position = known.unwrap_or_else(|| {
+                tcps.push(tcp);
+                tcps.len() - 1
+            });
+            (seen.tcp, seen.packets) = (Some(position as u32), *packets);
+        }
+        FlowKind::OpenLoop { rate, stop, .. } => {
+            seen.rate_bps = Some(rate.bits_per_second());
+            seen.stop_ns = stop.map(|stop| stop.as_nanos());
+        }
+    }
+    seen
+}
+
+fn tcp_of(tcp: &Config) -> Tcp {
+    let variant = Variant::ALL.iter().find(|(_, other)| *other == tcp.variant);
+    let rule = |rule: PacingRule| PacingRule::ALL.iter().find(|(_, other)| *other == rule);
+    Tcp {
+        variant: variant.map_or("", |(name, _)| name),
+        data_bytes: tcp.data_bytes(),
+        payload_bytes: tcp.payload,
+        ack_bytes: tcp.ack,
+        max_window: tcp.max_window,
+        initial_window: tcp.initial_window,
+        initial_ssthresh: tcp.initial_ssthresh.unwrap_or(tcp.max_window),
+        limited_transmit: tcp.limited_transmit,
+        min_rto_s: tcp.min_rto.as_seconds(),
+        initial_rto_s: tcp.initial_rto.as_seconds(),
+        draws_phase: tcp.tick_phase.is_none() && tcp.tick.as_nanos() > 0,
+        rule: tcp.pacing.and_then(|pacing| rule(pacing.rule)).map(|(name, _)| *name),
+        gain: tcp.pacing.map_or(1.0, |pacing| pacing.gain),
+        jitter: tcp.pacing.map_or(0.0, |pacing| pacing.jitter),
+    }
+}
+
+/// The largest data packet on each link, bytes; 0 where none passes.
+fn largest_data(network: &Network) -> Vec<u32> {
+    let mut largest = vec![0; network.links.len()];
+    for flow in &network.flows {
+        for link in &flow.forward {
+            let known: &mut u32 = &mut largest[*link as usize];
+            *known = flow.packet_bytes().max(*known);
+        }
+    }
+    largest
+}

@@ -1,0 +1,49 @@
+//! No bytes make the capture reader, the flow keys or a pacer behind them panic or loop; what is refused is explained in one
+//! line; what is read arrives once behind every pacer, or is dropped.
+
+#![no_main]
+
+use std::io::Cursor;
+
+use libfuzzer_sys::fuzz_target;
+use paceline_sim::Control;
+use paceline_sim::capture::Capture;
+use paceline_sim::capture::analysis::shaper::Shaper;
+use paceline_sim::capture::analysis::{Options, analyse};
+
+/// Each pacer once, behind every kind of link.
+const SHAPERS: [&str; 4] = [
+    "none link = 100 Mbit/s buffer = 5 packets",
+    "edge 10 ms",
+    "qlbp mu_min = 1 Mbit/s mu_max = 50 Mbit/s q_max = 30 KB link = 1 Gbit/s",
+    "token-bucket rate = 10 Mbit/s burst = 3 KB pacer_buffer = 100 KB",
+];
+
+fuzz_target!(|bytes: &[u8]| {
+    let options = Options {
+        by_flow: true,
+        shapers: SHAPERS.iter().filter_map(|text| Shaper::parse(text).ok()).collect(),
+        ..Options::default()
+    };
+    assert_eq!(options.shapers.len(), SHAPERS.len());
+    let open = || Capture::read_from(Box::new(Cursor::new(bytes.to_vec())));
+    // flows cannot be told apart on every link; sizes and times can be counted
+    for options in [&Options { by_flow: false, ..options.clone() }, &options] {
+        let outcome = open().map_err(|error| error.to_string()).and_then(|capture| {
+            analyse(capture, options, None, 0, &Control::default()).map_err(|error| error.to_string())
+        });
+        match outcome {
+            Err(error) => assert_eq!(error.lines().count(), 1),
+            Ok(analysis) => {
+                let packets: u64 = analysis.interfaces.iter().map(|group| group.captured.packets).sum();
+                assert_eq!(packets, analysis.packets);
+                for group in &analysis.interfaces {
+                    for paced in &group.paced {
+                        let all = paced.stream.packets + paced.cost.dropped_packets;
+                        assert_eq!(all, group.captured.packets);
+                    }
+                }
+            }
+        }
+    }
+});

@@ -1,0 +1,35 @@
+"""What a scenario really does, without running it: ways, queues, windows, and the classic mistakes.
+
+    print(pl.doctor("scenarios/one-flow.toml"))
+
+The checks are listed in docs/doctor.md. A new one is a function in `paceline.doctor.checks`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from paceline.scenario import Scenario
+
+if TYPE_CHECKING:
+    from paceline.doctor.diagnosis import Diagnosis
+
+
+def doctor(scenario: Scenario | str | os.PathLike[str], seed: int | None = None) -> Diagnosis:
+    """Looks at a scenario, every setting that it sweeps, without running it.
+
+    Args:
+        scenario: what to look at, or its file.
+        seed: whose draws to look at; the scenario's first by default.
+
+    Returns:
+        What was found: ``findings`` and ``settings``; as text the report that the command prints.
+
+    Raises:
+        InputError: the scenario is wrong.
+    """
+    from paceline.doctor.diagnosis import diagnose
+    from paceline.doctor.sweep import Sweep
+
+    return diagnose(Sweep.of(scenario if isinstance(scenario, Scenario) else Scenario.load(scenario), seed))

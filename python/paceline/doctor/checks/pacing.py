@@ -1,0 +1,168 @@
+"""Checks of where pacing is deployed, and of pacing at hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import fmean
+
+from paceline.doctor import windows, words
+from paceline.doctor.case import Case
+from paceline.doctor.finding import Problem, check
+from paceline.doctor.groups import Group, common_name
+from paceline.doctor.network import Flow
+
+#: Each profile's own rule of host pacing.
+RULES = {"ns2": "wei", "rfc": "ideal", "linux": "linux"}
+#: Access links so many times slower than the bottleneck space packets by themselves.
+SLOW_ACCESS = 5.0
+#: Linux sends bursts of about this time at its rate, at least two packets, 64 KB at most.
+LINUX_BURST_S, LINUX_LEAST_PACKETS, LINUX_MOST_BYTES = 1e-3, 2, 65536
+
+
+@check("pacer-without-traffic", "warning", "note")
+def pacer_without_traffic(case: Case) -> Iterator[Problem]:
+    """Pacers on links that no flow uses.
+
+    `at` names links that neither data nor acknowledgements of any flow pass. A note where only some of them are idle.
+    """
+    used = {link for flow in case.network.flows for link in (*flow.forward, *flow.reverse)}
+    for pacing in case.network.pacings:
+        idle = [link for link in pacing.chosen if link not in used] if not pacing.on_hosts else []
+        if not idle:
+            continue
+        names = common_name(case.network.links[link].name for link in idle)
+        example = max(used, key=lambda link: (case.load_bps[link], -link))
+        whole = len(idle) == len(pacing.chosen)
+        yield Problem(
+            f"{pacing.path}.at",
+            f"no flow uses {names}: {len(idle)} of {words.count(len(pacing.chosen), 'paced link')}",
+            "nothing is paced" if whole else "the method acts on fewer links than it says",
+            f'at = "{case.network.links[example].name}", or other links that flows pass',
+            "warning" if whole else "note",
+        )
+
+
+@check("share-rounds", "warning")
+def share_rounds(case: Case) -> Iterator[Problem]:
+    """A share that rounds to none or to all.
+
+    `share` deploys a method on floor(share · n + 1/2) of n hosts or links. With few of them that is none, or all.
+    """
+    for pacing in case.network.pacings:
+        chosen, n = len(pacing.chosen), pacing.candidates
+        if 0 < pacing.share < 1 and n and chosen in (0, n):
+            things = "hosts" if pacing.on_hosts else "links"
+            near = max(1, min(n - 1, round(pacing.share * n)))
+            remedy = f"share = {words.number(near / n)}, for {near} of {n}" if n > 1 else "share = 1, or no pacing"
+            yield Problem(
+                f"{pacing.path}.share",
+                f"{words.percent(pacing.share)} of {words.count(n, things[:-1])} is {'all' if chosen else 'none'}",
+                "there are no two groups to compare",
+                remedy,
+            )
+
+
+@check("access-already-paces", "note")
+def access_already_paces(case: Case) -> Iterator[Problem]:
+    """Slow access links pace already.
+
+    Behind an access link that is C/r times slower than the bottleneck, a flow's packets arrive C/r packet times apart
+    at least, paced by the wire ("link pacing": Enachescu, Ganjali, Goel, McKeown, Roughgarden, "Routers with very small
+    buffers", 2006). From a ratio of five on, pacing hosts as well changes little.
+    """
+    for group in _host_paced(case):
+        ratio = min(case.spacing(flow) for flow in group.flows)
+        if ratio >= SLOW_ACCESS:
+            link = case.fair.limit[group.flows[0]]
+            assert link is not None
+            yield Problem(
+                _pacing_path(case, group.first),
+                f"packets of a flow come to {case.network.links[link].name} {words.number(ratio)} packet times apart"
+                " as it is, for a slower link is before it",
+                "host pacing can only spread what that link lets through in a burst: expect little of it",
+                "faster access links, to see what host pacing does by itself",
+            )
+
+
+@check("host-pacing-small-window", "note")
+def host_pacing_small_window(case: Case) -> Iterator[Problem]:
+    """Hosts pace windows of a few packets.
+
+    A pacer at the host spreads a window over the round trip. Where the fair window is below four packets flows are in
+    timeouts most of the time, and there is little to spread.
+    """
+    for group in _host_paced(case):
+        mean = fmean(case.overflow_window[flow] for flow in group.flows)
+        if windows.regime(mean) is windows.TIMEOUTS:
+            yield Problem(
+                _pacing_path(case, group.first),
+                f"hosts pace windows of {words.number(mean)} packets",
+                "a window below four packets is lost to timeouts more than to bursts: expect little of host pacing",
+                "as it is to show just that; else fewer flows, or pacing of aggregates (edge)",
+            )
+
+
+@check("rule-profile", "note")
+def rule_profile(case: Case) -> Iterator[Problem]:
+    """A host pacing rule beside constants of another world.
+
+    Each profile has its rule: `ns2` Wei's patch, `rfc` the ideal gap, `linux` Linux's. Another combination runs, but
+    repeats nobody's experiment: Wei's patch was written for ns-2's windows and clock, Linux's rule expects an initial
+    window of ten.
+    """
+    for group in _host_paced(case):
+        table = case.table(group.first).get("tcp") or {}
+        profile = str(table.get("profile", "rfc"))
+        own = next((rule for name, rule in RULES.items() if profile == name or profile.startswith(f"{name}-")), None)
+        rule = group.first.tcp.rule if group.first.tcp else None
+        if own and rule and rule != own:
+            yield Problem(
+                f"{_pacing_path(case, group.first)}.rule",
+                f"flows of {group.name} are paced by rule {rule}, and have the constants of profile {profile}",
+                f"results compare with no published ones: those of {profile} go with rule {own}",
+                f'rule = "{own}", or a profile that goes with {rule}',
+            )
+
+
+@check("linux-bursts", "warning")
+def linux_bursts(case: Case) -> Iterator[Problem]:
+    """Bursts that Linux's rule sends are more than the buffer takes.
+
+    Rule `linux` sends what its rate makes in a millisecond at once, two packets at least, 64 KB at most. Over a fast
+    access link, (1 - C/r) of a burst must find a place at the bottleneck.
+    """
+    for group in _host_paced(case):
+        flow = group.first
+        link = case.fair.limit[group.flows[0]]
+        if flow.tcp is None or flow.tcp.rule != "linux" or link not in flow.forward:
+            continue
+        assert link is not None
+        burst_bytes = min(
+            1.2 * flow.tcp.gain * case.fair.rate_bps[group.flows[0]] * LINUX_BURST_S / 8, LINUX_MOST_BYTES
+        )
+        burst = max(LINUX_LEAST_PACKETS, int(burst_bytes // flow.packet_bytes))
+        places = case.places(link, flow.packet_bytes)
+        ratio = min(case.spacing(one) for one in group.flows)
+        waits = (burst - 1) * (1 - ratio)
+        if places is not None and waits > places:
+            yield Problem(
+                f"{_pacing_path(case, flow)}.rule",
+                f"rule linux sends {words.count(burst, 'packet')} at once, of which {words.number(waits)} must wait at"
+                f" {case.network.links[link].name}, which has places for {places}",
+                "each of its bursts loses packets: that is hardly pacing",
+                'rule = "ideal"',
+            )
+
+
+def _host_paced(case: Case) -> Iterator[Group]:
+    for group in case.groups:
+        if group.first.tcp and group.first.tcp.rule:
+            yield group
+
+
+def _pacing_path(case: Case, flow: Flow) -> str:
+    """Where the method stands that paces a flow's host."""
+    for pacing in case.network.pacings:
+        if pacing.on_hosts and flow.source in pacing.chosen:
+            return pacing.path
+    return "pacing"

@@ -1,0 +1,71 @@
+"""A scenario with all that it sweeps: a case for each setting, under its first seed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from paceline import _core
+from paceline.doctor.case import Case
+from paceline.doctor.network import Network
+from paceline.errors import InputError
+from paceline.scenario import Scenario
+
+#: Kinds of traffic that draw nothing while they send.
+_WITHOUT_CHANCE = ("bulk", "cbr")
+
+
+@dataclass
+class Sweep:
+    """What a scenario asks for.
+
+    Attributes:
+        scenario: with its sweep.
+        cases: one for each combination of what is swept, in the order of the runs.
+        seeds: the seeds of each.
+        seed: that the cases are drawn for.
+    """
+
+    scenario: Scenario
+    cases: list[Case]
+    seeds: list[int]
+    seed: int
+
+    @classmethod
+    def of(cls, scenario: Scenario, seed: int | None = None) -> Sweep:
+        """Resolves every setting once. Raises `InputError` where one is wrong."""
+        points = scenario.points()
+        seeds = list(dict.fromkeys(point.seed for point in points))
+        drawn = seeds[0] if seed is None else seed
+        cases = []
+        for point in {point.json: point for point in reversed(points)}.values():
+            try:
+                network = Network.resolve(point.json, drawn)
+            except _core.InputError as error:
+                raise InputError(str(error), scenario.source) from None
+            cases.append(Case(point.settings, json.loads(point.json), network))
+        return cls(scenario, cases[::-1], seeds, drawn)
+
+    @cached_property
+    def draws(self) -> bool:
+        """Whether anything differs from seed to seed, under any setting."""
+        return any(_draws(case, self.seed) for case in self.cases)
+
+
+def _draws(case: Case, seed: int) -> bool:
+    document: dict[str, Any] = dict(case.document)
+    network = case.network
+    if any(table.get("kind") not in _WITHOUT_CHANCE for table in document["traffic"]):
+        return True
+    drops = document.get("drop", [])
+    if any("probability" in drop for drop in ([drops] if isinstance(drops, dict) else drops)):
+        return True
+    if any(flow.tcp and (flow.tcp.draws_phase or (flow.tcp.rule and flow.tcp.jitter)) for flow in network.flows):
+        return True
+    try:
+        other = Network.resolve(json.dumps(document), seed + 1)
+    except _core.InputError:  # as a buffer in BDP that is too small as that seed draws
+        return True
+    return other.links != network.links or other.flows != network.flows or other.pacings != network.pacings

@@ -1,0 +1,281 @@
+"""The report that people read: ways drawn a line a hop, numbers, findings. Colours only where asked for."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from paceline.doctor import words
+from paceline.doctor.finding import SEVERITIES, Finding
+from paceline.doctor.numbers import Entry, entries, pacing_lines
+
+if TYPE_CHECKING:
+    from paceline.doctor.diagnosis import Diagnosis
+
+PLAIN_WIDTH = 110
+#: More ways, or rows of settings, than this are counted, not shown.
+MOST_WAYS = 8
+MOST_ROWS = 40
+
+_NO_BREAK = "\u00a0"
+_QUANTITY = re.compile(
+    r"(?<=\d) (?=(?:[kMGT]?bit/s|[KMG]?B|ns|us|ms|s|min|%|packets?|flows?|BDP)\b|%)|(?<=\d) (?=\.\.)|(?<=\.\.) "
+)
+_MARKS = {"error": ("✗", "bold red"), "warning": ("▲", "yellow"), "note": ("·", "cyan")}
+
+
+def as_text(diagnosis: Diagnosis, width: int = PLAIN_WIDTH, colour: bool = False) -> str:
+    """The report, no line wider than `width` where words allow; ends in a newline."""
+    out = io.StringIO()
+    system: Literal["standard"] | None = "standard" if colour else None
+    console = Console(
+        file=out, width=width, force_terminal=colour, color_system=system, highlight=False, markup=False, emoji=False
+    )
+    _print_head(console, diagnosis)
+    _print_ways(console, diagnosis)
+    _print_numbers(console, diagnosis)
+    _print_findings(console, diagnosis)
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().replace(_NO_BREAK, " ").splitlines())
+
+
+def _kept(text: str) -> str:
+    """The text with its quantities whole: no line ends between a number and its unit."""
+    return _QUANTITY.sub(_NO_BREAK, text)
+
+
+def _print_head(console: Console, diagnosis: Diagnosis) -> None:
+    runs = len(diagnosis.settings) * diagnosis.seeds
+    size = words.count(runs, "run")
+    if len(diagnosis.settings) > 1:
+        size += f": {words.count(len(diagnosis.settings), 'setting')}"
+        size += f" under {words.count(diagnosis.seeds, 'seed')} each" if diagnosis.seeds > 1 else ""
+    console.print(Text(diagnosis.title, "bold"))
+    console.print(Text(f"{size}; ranges as seed {diagnosis.seed} draws them", "dim"))
+
+
+def _print_ways(console: Console, diagnosis: Diagnosis) -> None:
+    ways = _ways(diagnosis.settings)
+    for groups in ways[:MOST_WAYS]:
+        console.print()
+        _print_way(console, groups, len(diagnosis.settings))
+    if len(ways) > MOST_WAYS:
+        console.print(Text(f"\n{len(ways) - MOST_WAYS} more kinds of flows; see --json", "dim"))
+
+
+def _ways(settings: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Groups that go the same way, over all settings: what differs in a hop stands side by side."""
+    ways: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for setting in settings:
+        several: dict[tuple[Any, ...], int] = {}
+        for group in setting["groups"]:
+            key = (group["name"], group["from"], *((hop["link"], hop["count"]) for hop in group["path"]))
+            several[key] = several.get(key, 0) + 1
+            ways.setdefault((*key, several[key]), []).append(group)
+    return list(ways.values())
+
+
+def _print_way(console: Console, groups: list[dict[str, Any]], settings: int) -> None:
+    first = groups[0]
+    head = Text.assemble((first["name"], "bold"))
+    flows = _alternatives(words.count(group["flows"], "flow") for group in groups)
+    sends = _alternatives(group["sends"] for group in groups)
+    packet = _alternatives(f"{group['packet_bytes']} B" for group in groups)
+    head.append(f"  {flows}  {first['from']} → {first['to']}  {sends}, packets of {packet} on the wire")
+    if len(groups) < settings:
+        head.append(f"  (in {len(groups)} of {settings} settings)", "dim")
+    console.print(head)
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for _ in range(3):
+        table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    host = _alternatives((group["host_pacing"] or "unpaced") for group in groups)
+    if host != "unpaced":
+        table.add_row(f"  {first['from']}", "", "", Text(f"[{host}]", "magenta"))
+    bottlenecks = {group["bottleneck"] for group in groups}
+    for number, hop in enumerate(first["path"]):
+        alike = [group["path"][number] for group in groups]
+        table.add_row(*_hop_cells(alike, hop["link"] in bottlenecks))
+    console.print(table)
+    console.print(Text(f"  {_back(groups)}", "dim"))
+
+
+def _hop_cells(hops: list[dict[str, Any]], bottleneck: bool) -> list[str | Text]:
+    first = hops[0]
+    name = Text(f"→ {first['link']}")
+    if first["count"] > 1:
+        name.append(f" ×{first['count']}", "dim")
+    waits = Text(_kept(_queues_words([hop["queue"] for hop in hops])))
+    if first["queue"]["packets_wait"] is None and len({str(hop["queue"]) for hop in hops}) == 1:
+        waits.stylize("dim")
+    pacer = _alternatives((_pacer_words(hop["pacer"]) or "unpaced") for hop in hops)
+    if pacer != "unpaced":
+        waits = Text.assemble((f"[{pacer}]", "magenta"), (" then ", "dim"), waits)
+    if bottleneck:
+        waits.append(f"  ←{_NO_BREAK}bottleneck", "bold")
+    return [
+        name,
+        _alternatives(words.span(hop["rate_bps"], words.rate) for hop in hops),
+        _alternatives(words.span(hop["delay_s"], words.time) for hop in hops),
+        waits,
+    ]
+
+
+def _queues_words(queues: list[Mapping[str, Any]]) -> str:
+    """``5 KB by ns2: 4 packets wait``; in several settings ``5 KB: 4 | 10 KB: 9 packets wait, by ns2``."""
+    known = list({str(queue): queue for queue in queues}.values())
+    if len(known) == 1 or any(queue["packets_wait"] is None for queue in known):
+        return _alternatives(_queue_words(queue) for queue in known)
+    counts = _alternatives(queue["counts"] for queue in known)
+    return f"{_alternatives(f'{_limit_words(one)}: {_waits(one)}' for one in known)} packets wait, by {counts}"
+
+
+def _queue_words(queue: Mapping[str, Any]) -> str:
+    if queue["packets_wait"] is None:
+        return "no limit"
+    wait = _waits(queue)
+    front = ", drops at its front" if queue["drop"] == "front" else ""
+    return (
+        f"{_limit_words(queue)} by {queue['counts']}: {wait} {'packet waits' if wait == '1' else 'packets wait'}{front}"
+    )
+
+
+def _waits(queue: Mapping[str, Any]) -> str:
+    return words.span(queue["packets_wait"], words.number)
+
+
+def _limit_words(queue: Mapping[str, Any]) -> str:
+    limit = str(queue["written"] or "")
+    if limit.endswith("BDP") and queue["limit_bytes"]:
+        limit += f" = {words.span(queue['limit_bytes'], words.size)}"
+    return limit
+
+
+def _pacer_words(pacer: Mapping[str, Any] | None) -> str:
+    if pacer is None:
+        return ""
+    limit = pacer["limit_packets"]
+    holds = words.count(limit, "packet") if limit is not None else words.size(pacer["limit_bytes"] or 0)
+    bounded = limit is not None or pacer["limit_bytes"] is not None
+    return str(pacer["short"]) + (f", holds {holds}" if bounded else "")
+
+
+def _back(groups: list[dict[str, Any]]) -> str:
+    """The acknowledgements' way in a line: only what limits or paces them."""
+    first = groups[0]
+    if not first["ack_path"]:
+        return "nothing comes back"
+    odd = []
+    for number, hop in enumerate(first["ack_path"]):
+        alike = [group["ack_path"][number] for group in groups if number < len(group["ack_path"])]
+        pacer = _alternatives((_pacer_words(one["pacer"]) or "unpaced") for one in alike)
+        queue = _queues_words([one["queue"] for one in alike])
+        if pacer != "unpaced" or queue != "no limit":
+            odd.append(f"{hop['link']} [{pacer}] {queue}" if pacer != "unpaced" else f"{hop['link']} {queue}")
+    if not odd:
+        return "acknowledgements come back unpaced, over queues without limits"
+    return f"acknowledgements come back over {words.listed(odd, most=6)}"
+
+
+def _alternatives(texts: Iterable[str]) -> str:
+    """What the settings say: one text, or several with bars between."""
+    known = list(dict.fromkeys(texts))
+    if len(known) > 6:
+        known = [*known[:5], f"{len(known) - 5} more"]
+    return " | ".join(known)
+
+
+def _print_numbers(console: Console, diagnosis: Diagnosis) -> None:
+    rows = [entries(setting) for setting in diagnosis.settings]
+    labels = list(dict.fromkeys(entry.label for row in rows for entry in row))
+    by_label: list[dict[str, Entry]] = [{entry.label: entry for entry in row} for row in rows]
+    texts = {label: {(row[label].text if label in row else None) for row in by_label} for label in labels}
+    cells = {label: {(row[label].cell if label in row else None) for row in by_label} for label in labels}
+    agree = {label for label in labels if len(texts[label]) == 1 or len(cells[label]) == 1}
+    console.print()
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for label in (label for label in labels if label in agree and None not in texts[label]):
+        table.add_row(label, _kept(_alternatives(row[label].text or "" for row in by_label)))
+    for number, line in enumerate(pacing_lines(diagnosis.settings)):
+        table.add_row("pacing" if number == 0 else "", _kept(line))
+    total = sum(setting["cost"]["cpu_s"] for setting in diagnosis.settings) * diagnosis.seeds
+    if len(diagnosis.settings) * diagnosis.seeds > 1:
+        table.add_row("all runs", f"about {words.time(float(f'{total:.2g}'))} of one processor")
+    console.print(table)
+    varying = [label for label in labels if len(cells[label]) > 1]
+    if len(diagnosis.settings) > 1 and varying:
+        console.print()
+        _print_settings(console, diagnosis, by_label, varying)
+
+
+def _print_settings(
+    console: Console, diagnosis: Diagnosis, by_label: list[dict[str, Entry]], varying: list[str]
+) -> None:
+    """A row a setting, of what differs between them."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    axes = list(diagnosis.settings[0]["settings"])
+    for axis in axes:
+        table.add_column(axis.removeprefix("network."), overflow="fold", min_width=8)
+    for label in varying:
+        table.add_column(label, no_wrap=True)
+    for setting, row in list(zip(diagnosis.settings, by_label, strict=True))[:MOST_ROWS]:
+        chosen = [setting["settings"][axis] for axis in axes]
+        table.add_row(*chosen, *((row[label].cell or "") if label in row else "" for label in varying))
+    console.print(table)
+    if len(by_label) > MOST_ROWS:
+        console.print(Text(f"{len(by_label) - MOST_ROWS} more settings; narrow them by --set, or see --json", "dim"))
+
+
+def _print_findings(console: Console, diagnosis: Diagnosis) -> None:
+    console.print()
+    if not diagnosis.findings:
+        console.print(Text("Nothing odd found.", "bold green"))
+        return
+    numbers = [
+        words.count(many, severity)
+        for severity in SEVERITIES
+        if (many := sum(finding.severity == severity for finding in diagnosis.findings))
+    ]
+    console.print(Text(words.listed(numbers).capitalize(), "bold"))
+    for finding in diagnosis.findings:
+        console.print()
+        _print_finding(console, finding, diagnosis)
+
+
+def _print_finding(console: Console, finding: Finding, diagnosis: Diagnosis) -> None:
+    mark, style = _MARKS[finding.severity]
+    head = Text.assemble((f"{mark} {finding.severity}", style), "  ", (finding.where, "bold"))
+    head.append(f": {_kept(finding.what)}").append(f"  ({finding.id})", "dim")
+    console.print(head)
+    for text in (Text(_kept(finding.why)), Text.assemble(("→ ", "green"), _kept(finding.instead))):
+        console.print(Padding(text, (0, 0, 0, 4)))
+    if not finding.everywhere:
+        where = Text(f"in {in_words(finding.settings, diagnosis.settings)}", "dim")
+        console.print(Padding(where, (0, 0, 0, 4)))
+
+
+def in_words(found: Sequence[Mapping[str, str]], settings: Sequence[Mapping[str, Any]]) -> str:
+    """Which settings: by what they have in common, where that is exactly them."""
+    axes = list(found[0])
+    everything = {axis: list(dict.fromkeys(one["settings"][axis] for one in settings)) for axis in axes}
+    values = {axis: list(dict.fromkeys(one[axis] for one in found)) for axis in axes}
+    product = 1
+    for axis in axes:
+        product *= len(values[axis])
+    if product == len(found):
+        told = [
+            f"{axis} = {words.listed(values[axis], 'or')}" for axis in axes if len(values[axis]) < len(everything[axis])
+        ]
+        if told:
+            return ", ".join(told)
+    first = ", ".join(f"{axis} = {value}" for axis, value in found[0].items())
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{len(found)} of {len(settings)} settings: {first}{more}"

@@ -1,10 +1,11 @@
 """CPU time per packet delivered over the core, on the demo's 1000-flow network: the number that Paceline is about.
 
-    python benches/engine.py            five runs of each, 400 s simulated (four minutes), and ns-2 if installed
+    python benches/engine.py            five runs of each, 400 s simulated (six minutes), and ns-2 if installed
     python benches/engine.py --quick    one run of each
 
-The second table is what probes cost, unpaced: CPU time, and the instructions that they add to each packet, which
-valgrind counts over 6 s simulated, where it is installed; those do not depend on what else the machine does.
+The second table is what the TCP variants cost, unpaced: CPU time and instructions a packet, beside Reno's. The third is
+what probes cost: CPU time, and the instructions that they add to each packet. Instructions are counted by valgrind,
+where it is installed, over a few simulated seconds; they do not depend on what else the machine does.
 
 `cpu` is the simulation's own CPU time, `process` that of the whole command, start-up and set-up included, `memory`
 its peak. All on one core; ratios hold across machines, nanoseconds do not. The network has 2,022 nodes and five hops
@@ -26,6 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios" / "edge-vs-host.toml"
 METHODS = ("none", "host", "edge 10 ms", "qlbp load = 0.1, max_delay = 10 ms")
+VARIANTS = ("reno", "newreno", "tahoe", "sack1", "fack", "rfc6675")
 #: Tables of [probes]; everything that is not named is at its default, mostly the core and all flows.
 PROBES = {
     "none": "{}",
@@ -51,10 +53,11 @@ print(json.loads(_core.run(sys.argv[1], 1).summary())["engine"]["core_packets"])
 """
 
 
-def measure(pacing: str, probes: str | None = None) -> tuple[float, float, float]:
+def measure(pacing: str, probes: str | None = None, variant: str = "reno") -> tuple[float, float, float]:
     """One run: the simulation's ns a packet, the whole process's ns a packet, peak memory in MB."""
     command = [sys.executable, "-m", "paceline", "run", str(SCENARIO), "--json", "--jobs", "1", "--seeds", "1"]
     command += ["--set", f"pacing={pacing}", "--set", "network.core.buffer=5 KB"]
+    command += ["--set", f"traffic.bulk.tcp.variant={variant}"]
     command += ["--set", f"probes={probes}"] if probes else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -69,7 +72,7 @@ def measure(pacing: str, probes: str | None = None) -> tuple[float, float, float
     return engine["cpu_s"] / packets * 1e9, whole / packets * 1e9, usage.ru_maxrss / 1024
 
 
-def instructions(probes: str, seconds: int) -> tuple[int, int]:
+def instructions(probes: str, seconds: int, variant: str = "reno") -> tuple[int, int]:
     """Instructions of a whole process that simulates so long, and the packets over the core."""
     import paceline as pl
 
@@ -79,6 +82,7 @@ def instructions(probes: str, seconds: int) -> tuple[int, int]:
         "warmup": "1 s",
         "network.core.buffer": "5 KB",
         "traffic.bulk.start": "0 s .. 1 s",
+        "traffic.bulk.tcp.variant": variant,
         "probes": tomllib.loads(f"probes = {probes}".replace("399.7 s", f"{seconds - 0.3} s"))["probes"],
         "sweep": {},
     }.items():
@@ -89,6 +93,22 @@ def instructions(probes: str, seconds: int) -> tuple[int, int]:
         [*command, json.dumps(scenario.to_dict())], env=environment, capture_output=True, text=True, check=True
     )
     return int(done.stderr.split("Collected : ")[1].split()[0]), int(done.stdout)
+
+
+def cost_of_variants(quick: bool) -> None:
+    """Prints a row a TCP variant: the time to beat is Reno's and 15 %."""
+    counts = shutil.which("valgrind") is not None
+    print(f"\n{'variant, unpaced':36} {'cpu, ns a packet':>18} {'(least)':>8} {'instructions a packet':>22}")
+    reno = 0.0
+    for variant in VARIANTS:
+        cpu = [measure("none", variant=variant)[0] for _ in range(1 if quick else 5)]
+        said = ""
+        if counts:
+            short, long = (instructions("{}", seconds, variant) for seconds in (4, 12))
+            each = (long[0] - short[0]) / (long[1] - short[1])
+            reno = reno or each
+            said = f"{each:.0f} ({each / reno - 1:+.1%})"
+        print(f"{variant:36} {statistics.median(cpu):18.0f} {min(cpu):8.0f} {said:>22}", flush=True)
 
 
 def cost_of_probes(quick: bool) -> None:
@@ -112,7 +132,7 @@ def cost_of_probes(quick: bool) -> None:
 
 
 def main() -> None:
-    """Prints a row a pacing method, a row a probe, then the peers."""
+    """Prints a row a pacing method, a row a variant, a row a probe, then the peers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one run of each")
     quick = parser.parse_args().quick
@@ -122,6 +142,7 @@ def main() -> None:
         cpu, process, memory = (list(column) for column in zip(*runs, strict=True))
         median = statistics.median(cpu)
         print(f"{pacing:36} {median:18.0f} {min(cpu):8.0f} {statistics.median(process):8.0f} {max(memory):11.0f}")
+    cost_of_variants(quick)
     cost_of_probes(quick)
     if shutil.which("ns") is None:
         print("ns-2 is not installed, so there is no ratio to it: on Debian or Ubuntu, apt-get install ns2")

@@ -88,7 +88,7 @@ fn results_and_traces_are_the_same_bytes_everywhere() {
         "port",
     ];
     let mut lines = String::new();
-    for variant in ["reno", "newreno"] {
+    for variant in ["reno", "newreno", "tahoe", "sack", "rfc6675", "fack"] {
         for method in methods {
             let text = format!("pacing = \"{method}\"\n{}", NETWORK.replace("VARIANT", variant));
             writeln!(lines, "{:016x}  {variant}, {method}", digest(&text)).unwrap();

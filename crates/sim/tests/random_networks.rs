@@ -57,11 +57,19 @@ fn scenario() -> impl Strategy<Value = String> {
             "method = \"token-bucket\"\nrate = \"{rate}00 kbit/s\"\nburst = \"3 KB\"\nat = AT"
         )),
     ];
-    let variant = prop_oneof![Just("reno"), Just("newreno")];
+    let tcp = (0..6_usize, 0..5_usize, prop::option::of(20..200_u32), any::<bool>()).prop_map(
+        |(variant, profile, delayed, timestamps)| {
+            let variant = ["tahoe", "reno", "newreno", "sack1", "rfc6675", "fack"][variant];
+            let profile = ["rfc", "ns2", "ns2-2.28", "ns2-validation", "linux"][profile];
+            let delayed = delayed.map_or(String::new(), |ms| format!(", delayed_ack = \"{ms} ms\""));
+            format!("variant = \"{variant}\", profile = \"{profile}\", timestamps = {timestamps}{delayed}")
+        },
+    );
     let loss = prop_oneof![
         3 => Just(String::new()),
         1 => (0..30_u32).prop_map(|n| format!("[[drop]]\nlink = LINK\nflow = 0\narrivals = [{n}, {}]", n + 2)),
         1 => (1..10_u32).prop_map(|percent| format!("[[drop]]\nlink = LINK\nprobability = 0.0{percent}")),
+        1 => (1..10_u32).prop_map(|percent| format!("[[drop]]\nlink = BACK\nprobability = 0.0{percent}")),
     ];
     let background = prop_oneof![
         2 => Just(String::new()),
@@ -76,8 +84,8 @@ fn scenario() -> impl Strategy<Value = String> {
         1 => conversation().prop_map(|text| text.replacen("kind", "name = \"bulk\"\nkind", 1)),
     ];
     let front = prop_oneof![4 => Just(""), 1 => Just(", drop = \"front\"")];
-    (network, buffer, counts, pacing, variant, loss, background, front, (bulk, 1..3_u32)).prop_map(
-        |(network, buffer, counts, pacing, variant, loss, background, front, (bulk, count))| {
+    (network, buffer, counts, pacing, tcp, loss, background, front, (bulk, 1..3_u32)).prop_map(
+        |(network, buffer, counts, pacing, tcp, loss, background, front, (bulk, count))| {
             let (at, link) = match &network {
                 dumbbell if dumbbell.contains("dumbbell") => ("[\"edge.l.*\"]", "\"core\""),
                 path if path.contains("\"path\"") => ("[\"first\"]", "\"second\""),
@@ -85,12 +93,13 @@ fn scenario() -> impl Strategy<Value = String> {
             };
             let network = network.replace("BUFFER", &format!("{buffer}{front}"));
             let (pacing, loss) = (pacing.replace("AT", at), loss.replace("LINK", link));
+            let loss = loss.replace("BACK", &format!("{}.reverse\"", link.trim_end_matches('"')));
             format!(
                 "duration = \"4 s\"\nwarmup = \"1 s\"\n[network]\ncounts = \"{counts}\"\n{network}\n[pacing]\n{pacing}\n\
                  {bulk}\n{background}\n{loss}\n"
             )
             .replace("COUNT", &count.to_string())
-            .replace("TCP", &format!("tcp = {{ variant = \"{variant}\", max_window = \"60 packets\" }}"))
+            .replace("TCP", &format!("tcp = {{ {tcp}, max_window = \"60 packets\" }}"))
         },
     )
 }

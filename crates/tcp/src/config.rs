@@ -206,6 +206,8 @@ pub struct Config {
     pub min_rto: Span,
     /// `min_rto` is applied before back-off (RFC 6298; ns-2 `rfc2988_`); else after it.
     pub min_rto_backs_off: bool,
+    /// Back-off doubles the timeout up to `max_rto`; else 64-fold at most (ns-2 before 2007, and without `rfc2988_`).
+    pub back_off_to_maximum: bool,
     /// Greatest retransmission timeout.
     pub max_rto: Span,
     /// Retransmission timeout before the first sample (ns-2 `rtxcur_init_`).
@@ -265,6 +267,7 @@ impl Config {
             tick_phase: None,
             min_rto: Span::from_millis(200),
             min_rto_backs_off: true,
+            back_off_to_maximum: true,
             max_rto: Span::from_millis(60_000),
             initial_rto: Span::from_millis(3_000),
             halving: Halving::Window,
@@ -287,6 +290,7 @@ impl Config {
                 fractional_halving: false,
                 initial_rto: Span::from_millis(6_000),
                 max_rto: Span::from_millis(100_000_000),
+                back_off_to_maximum: false,
                 first_packet_fix: false,
                 delayed_syn_ack: true,
                 ..ns2

@@ -156,7 +156,8 @@ impl Rtt {
 
     /// A timeout: doubles the timeout; after the third in a row the estimate itself is no longer believed.
     pub(crate) fn back_off(&mut self, config: &Config) {
-        if self.backoff < 64 || (config.min_rto_backs_off && self.timeout(config) < config.max_rto) {
+        let to_maximum = config.back_off_to_maximum && config.min_rto_backs_off;
+        if self.backoff < 64 || (to_maximum && self.timeout(config) < config.max_rto) {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > 8 {

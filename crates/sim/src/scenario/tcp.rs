@@ -52,6 +52,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.tick_phase, table.optional("tick_phase", Field::span)?.map(Some));
     set(&mut tcp.min_rto, table.optional("min_rto", Field::positive_span)?);
     set(&mut tcp.min_rto_backs_off, table.optional("min_rto_backs_off", Field::flag)?);
+    set(&mut tcp.back_off_to_maximum, table.optional("back_off_to_maximum", Field::flag)?);
     set(&mut tcp.max_rto, table.optional("max_rto", Field::positive_span)?);
     set(&mut tcp.initial_rto, table.optional("initial_rto", Field::positive_span)?);
     set(&mut tcp.halving, table.optional("halving", |field| field.choice(&Halving::ALL))?);

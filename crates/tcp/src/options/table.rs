@@ -177,6 +177,14 @@ pub const OPTIONS: &[Setting] = &[
         linux: "tcp_timer.c `tcp_retransmit_timer`",
     },
     Setting {
+        key: "back_off_to_maximum",
+        meaning: "back-off goes on to `max_rto`, else 64-fold at most",
+        value: |config| Value::Flag(config.back_off_to_maximum),
+        rfc: "RFC 6298 (5.5)",
+        ns2: "tcp.cc `rtt_backoff`: since 2007, with `rfc2988_`",
+        linux: "`TCP_RTO_MAX`",
+    },
+    Setting {
         key: "max_rto",
         meaning: "greatest retransmission timeout",
         value: |config| Value::Time(config.max_rto),

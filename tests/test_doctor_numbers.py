@@ -66,6 +66,14 @@ def test_qlbp_from_its_load() -> None:
     assert pl.doctor(scenario).settings[0]["pacing"][0]["delay_s"] == pytest.approx(0.010)
 
 
+def test_what_qlbp_holds_and_access_links_space() -> None:
+    """The table's pacer holds ten packets of 1000 B at 10 Mbit/s, 8 ms; 10 Mbit/s before 200 is 20 packet times."""
+    table = pl.doctor(SCENARIOS / "qlbp-table2.toml").settings[0]["pacing"][0]
+    assert table["delay_s"] == pytest.approx(0.008)
+    slow = pl.doctor(SCENARIOS / "very-small-buffers.toml").settings[0]["groups"][0]
+    assert slow["spacing"] == pytest.approx([20, 20])
+
+
 def test_flows_that_a_share_leaves_unpaced() -> None:
     scenario = changed(HEALTHY, {"pacing": {"method": "host", "share": 0.3}})
     groups = pl.doctor(scenario).settings[0]["groups"]
@@ -129,6 +137,17 @@ def test_shares_by_hand() -> None:
     shares = max_min([10, 100], [[(0, 1.0)], [(0, 1.0), (1, 1.0)], [(1, 1.0)]], [2, math.inf, math.inf])
     assert shares.rate_bps == pytest.approx([2, 8, 92])
     assert shares.limit == [None, 0, 1]
+
+
+def test_transfers_count_by_their_mean_rate() -> None:
+    """80 transfers of 35 packets of 1500 B over 20 s are 1.68 Mbit/s of 20: ten lasting flows share the rest."""
+    short = {"name": "short", "kind": "bulk", "size": "35 packets", "count": 8, "start": "0 s .. 20 s"}
+    scenario = changed(HEALTHY, {"traffic": [HEALTHY["traffic"][0], short]})
+    lasting, transfers = pl.doctor(scenario).settings[0]["groups"]
+    assert lasting["fair_rate_bps"] == pytest.approx([1.832e6] * 2)
+    assert transfers["fair_rate_bps"] == pytest.approx([1.832e6] * 2)  # while one is under way
+    alone = changed(HEALTHY, {"traffic": [short | {"count": 1, "size": "10 MB", "start": "0 s"}]})
+    assert pl.doctor(alone).settings[0]["groups"][0]["fair_rate_bps"] == pytest.approx([2e6] * 2)
 
 
 def test_acknowledgements_can_be_the_bottleneck() -> None:

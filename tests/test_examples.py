@@ -19,7 +19,9 @@ SHORT = ("--set", "duration=1 s", "--set", "warmup=500 ms")
 
 def commands(text: str) -> list[str]:
     joined = text.replace("\\\n", " ")
-    return re.findall(r"^\s*(?:\.venv/bin/)?paceline ((?:run|check|doctor) scenarios/.*?)\s*(?:\||$)", joined, re.MULTILINE)
+    return re.findall(
+        r"^\s*(?:\.venv/bin/)?paceline ((?:run|check|doctor) scenarios/.*?)\s*(?:\||$)", joined, re.MULTILINE
+    )
 
 
 def helps(group: click.Group) -> str:

@@ -9,31 +9,14 @@ from __future__ import annotations
 
 import csv
 import gzip
-import shutil
-import subprocess
-import sys
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from ns2_traces import TOLERANCE_NS, Row, beside, differs, simulate
 
 ORACLES = Path(__file__).parent / "oracles" / "ns2"
 CASES = sorted(path.name.removesuffix(".csv.gz") for path in ORACLES.glob("*.csv.gz"))
-TOLERANCE_NS = 100_000
-
-
-@dataclass(frozen=True)
-class Row:
-    """A data packet at the second link, or an acknowledgement at the sender."""
-
-    time_ns: int
-    event: str
-    seq: int
-    size: int
-
-    def __str__(self) -> str:
-        return f"{self.time_ns / 1e9:12.6f} s  {self.event:<8} {self.seq:>5}  {self.size:>5} B"
 
 
 def oracle(name: str) -> tuple[dict[str, object], dict[str, list[Row]]]:
@@ -84,40 +67,6 @@ tick_phase = "{settings["tick_phase_ns"]} ns"
 [pacing]
 method = "none"
 {drops}"""
-
-
-def simulate(text: str, place: Path) -> dict[str, list[Row]]:
-    """Run it and read the same rows from the packet trace."""
-    (place / "case.toml").write_text(text)
-    beside = Path(sys.executable).parent / "paceline"
-    program = str(beside) if beside.exists() else shutil.which("paceline")
-    assert program is not None, "paceline is not installed: run `make test`"
-    command = [program, "run", "case.toml", "--json", "--trace", "trace.csv"]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    rows: dict[str, list[Row]] = {"data": [], "ack": []}
-    with (place / "trace.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            here = row["place"] == "second" and row["event"] in {"enqueue", "drop"}
-            if here if row["kind"] == "data" else row["event"] == "receive":
-                rows[row["kind"]].append(Row(int(row["time_ns"]), row["event"], int(row["seq"]), int(row["bytes"])))
-    return rows
-
-
-def differs(ours: Row, theirs: Row) -> bool:
-    """Whether two rows are more than rounding apart."""
-    same = (ours.event, ours.seq, ours.size) == (theirs.event, theirs.seq, theirs.size)
-    return not same or abs(ours.time_ns - theirs.time_ns) > TOLERANCE_NS
-
-
-def beside(ours: list[Row], theirs: list[Row], at: int) -> str:
-    """Both sequences around the first difference."""
-    lines = [f"first difference at row {at}:", f"{'ns-2':<45}  paceline"]
-    for n in range(max(0, at - 8), at + 5):
-        left = str(theirs[n]) if n < len(theirs) else "(no more)"
-        right = str(ours[n]) if n < len(ours) else "(no more)"
-        lines.append(f"{left:<45}  {right}{'   <--' if n == at else ''}")
-    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("name", CASES)

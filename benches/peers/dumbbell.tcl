@@ -141,7 +141,7 @@ for {set i 0} {$i < $opt(flows)} {incr i} {
         default_route $host($side) $near
         route $near $host($side) $host($side)
     }
-    set tcp($i) [new Agent/TCP/$opt(variant)]
+    set tcp($i) [new Agent/TCP[expr {$opt(variant) eq "Tahoe" ? "" : "/$opt(variant)"}]]
     if {$opt(variant) in {Sack1 Fack}} {
         set sink [new Agent/TCPSink/Sack1]
     } else {

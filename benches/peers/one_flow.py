@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -96,6 +97,7 @@ def simulate(
     with tempfile.TemporaryDirectory() as place:
         trace, variables = Path(place) / "trace", Path(place) / "vars"
         command = ["ns", str(HERE / "one_flow.tcl"), "-variant", variant, "-singledup", str(int(limited))]
+        command += ["-sink", "TCPSink/Sack1" if variant in {"Sack1", "Fack"} else "TCPSink"]
         command += ["-window", str(case.window), "-queue", str(case.queue), "-drops", " ".join(map(str, drops))]
         command += ["-payload", str(case.payload), "-first", str(case.first), "-second", str(case.second)]
         command += ["-delay", str(case.delay_ms / 1000), "-start", str(case.start_ms / 1000)]
@@ -161,39 +163,40 @@ def main() -> int:
         sys.exit(INSTALL)
     OUT.mkdir(parents=True, exist_ok=True)
     total, number = 0, 0
-    for case in CASES:
-        for variant in ("Reno", "Newreno"):
-            for limited in (True, False):
-                number += 1
-                seed = number * 747796405 % 2**31  # another tick phase for each file
-                if wanted.only and wanted.only != case.name:
-                    continue
-                drops = with_retransmissions(case, variant, limited, seed)
-                name = f"{case.name}.{variant.lower()}{'' if limited else '.no-limited-transmit'}"
-                if wanted.vars:
-                    print(f"== {name}, drops {drops}")
-                phase, rows = simulate(case, variant, limited, seed, drops, show=wanted.vars)
-                rows, until = shorten(rows, case.duration * 10**9)
-                head = [
-                    "ns-2 2.35, made by benches/peers/one_flow.py",
-                    f'variant = "{variant.lower()}"',
-                    f"limited_transmit = {str(limited).lower()}",
-                    f"window_packets = {case.window}",
-                    f"queue_packets = {case.queue}",
-                    f"drops = {list(drops)}",
-                    f"payload_bytes = {case.payload}",
-                    f"first_bps = {case.first}",
-                    f"second_bps = {case.second}",
-                    f"delay_ms = {case.delay_ms}",
-                    f"start_ns = {case.start_ms * 10**6}",
-                    f"until_ns = {until}",
-                    f"tick_phase_ns = {phase}",
-                ]
-                text = "".join(f"# {line}\n" for line in head) + "time_ns,event,kind,seq,bytes\n"
-                text += "".join(",".join(map(str, row)) + "\n" for row in rows)
-                packed = gzip.compress(text.encode(), 9, mtime=0)
-                total += len(packed)
-                (OUT / f"{name}.csv.gz").write_bytes(packed)
+    for variants in (("Reno", "Newreno"), ("Tahoe", "Sack1", "Fack")):  # numbered in the order in which they came
+        for case, variant, limited in product(CASES, variants, (True, False)):
+            if variant == "Fack" and not limited:
+                continue  # FACK has no limited transmit
+            number += 1
+            seed = number * 747796405 % 2**31  # another tick phase for each file
+            if wanted.only and wanted.only != case.name:
+                continue
+            drops = with_retransmissions(case, variant, limited, seed)
+            name = f"{case.name}.{variant.lower()}{'' if limited else '.no-limited-transmit'}"
+            if wanted.vars:
+                print(f"== {name}, drops {drops}")
+            phase, rows = simulate(case, variant, limited, seed, drops, show=wanted.vars)
+            rows, until = shorten(rows, case.duration * 10**9)
+            head = [
+                "ns-2 2.35, made by benches/peers/one_flow.py",
+                f'variant = "{variant.lower()}"',
+                f"limited_transmit = {str(limited).lower()}",
+                f"window_packets = {case.window}",
+                f"queue_packets = {case.queue}",
+                f"drops = {list(drops)}",
+                f"payload_bytes = {case.payload}",
+                f"first_bps = {case.first}",
+                f"second_bps = {case.second}",
+                f"delay_ms = {case.delay_ms}",
+                f"start_ns = {case.start_ms * 10**6}",
+                f"until_ns = {until}",
+                f"tick_phase_ns = {phase}",
+            ]
+            text = "".join(f"# {line}\n" for line in head) + "time_ns,event,kind,seq,bytes\n"
+            text += "".join(",".join(map(str, row)) + "\n" for row in rows)
+            packed = gzip.compress(text.encode(), 9, mtime=0)
+            total += len(packed)
+            (OUT / f"{name}.csv.gz").write_bytes(packed)
     print(f"{len(list(OUT.glob('*.csv.gz')))} files, {total} bytes written", file=sys.stderr)
     return 0
 

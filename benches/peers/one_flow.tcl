@@ -4,7 +4,10 @@
 #
 #   host --- 8 Mbit/s, 0 ms --- router --- 800 kbit/s, 100 ms, drop-tail of `queue` packets --- host
 #
-# These are the defaults of first (bit/s), second (bit/s) and delay (s).
+# These are the defaults of first (bit/s), second (bit/s) and delay (s); first_delay is that of the first link (s).
+#
+# set: class defaults to set before anything is made, `CLASS VARIABLE VALUE …`.
+# sink: the receiver's class. packets: what the application sends, 0 for ever.
 #
 # drops: ordinals of the packets to lose as they reach the second link, from 0, the SYN included, before its queue.
 #
@@ -20,6 +23,7 @@ array set opt {
     window      20
     payload     1000
     first       8000000
+    first_delay 0
     second      800000
     delay       0.1
     queue       100
@@ -28,6 +32,9 @@ array set opt {
     duration    20
     seed        1
     minrto      0.2
+    set         {}
+    sink        TCPSink
+    packets     0
     trace       ""
     vars        ""
 }
@@ -46,12 +53,13 @@ Agent/TCP set packetSize_ $opt(payload)
 Agent/TCP set window_ $opt(window)
 Agent/TCP set singledup_ $opt(singledup)
 Agent/TCP set minrto_ $opt(minrto)
+foreach {class variable value} $opt(set) { $class set $variable $value }
 
 set ns [new Simulator]
 set host [$ns node]
 set router [$ns node]
 set far [$ns node]
-$ns duplex-link $host $router $opt(first) 0 DropTail
+$ns duplex-link $host $router $opt(first) $opt(first_delay) DropTail
 $ns duplex-link $router $far $opt(second) $opt(delay) DropTail
 foreach {from to} [list $host $router $router $host $far $router] { $ns queue-limit $from $to 1000000 }
 $ns queue-limit $router $far $opt(queue)
@@ -69,7 +77,8 @@ if {[llength $opt(drops)]} {
     $module bind $list 1
 }
 
-set tcp [$ns create-connection TCP/$opt(variant) $host TCPSink $far 1]
+set agent TCP[expr {$opt(variant) eq "Tahoe" ? "" : "/$opt(variant)"}]
+set tcp [$ns create-connection $agent $host $opt(sink) $far 1]
 set ftp [new Application/FTP]
 $ftp attach-agent $tcp
 if {$opt(vars) ne ""} {
@@ -84,6 +93,6 @@ $ns at 0.0 {
     $defaultRNG seed $opt(seed)
     $tcp reset
 }
-$ns at $opt(start) "$ftp start"
+$ns at $opt(start) [expr {$opt(packets) ? "$ftp produce $opt(packets)" : "$ftp start"}]
 $ns at $opt(duration) { close $trace; if {$opt(vars) ne ""} { close $vars }; exit 0 }
 $ns run

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from paceline.commands.analyse import analyse
+from paceline.commands.explain import explain
 from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT
 from paceline.console import forget_output as _forget_output
 from paceline.console import print_data as _print
@@ -79,6 +80,7 @@ def paceline() -> None:
     paceline check scenarios/edge-vs-host.toml
     paceline doctor scenarios/edge-vs-host.toml
     paceline analyse traffic.pcap --pacer "edge 10 ms"
+    paceline explain tcp --profile linux
     """
 
 
@@ -92,7 +94,7 @@ _seeds = click.option("--seeds", metavar="N", help="Seeds for each setting, or e
 _file = click.argument("file", type=str)
 
 
-@paceline.command()
+@paceline.command(short_help="Run a scenario, all that it sweeps.")
 @_file
 @_set
 @_sweep
@@ -164,7 +166,7 @@ def run(
     return FAILED if done.failures else DONE
 
 
-@paceline.command()
+@paceline.command(short_help="Check a scenario and list its runs.")
 @_file
 @_set
 @_sweep
@@ -184,7 +186,7 @@ def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str 
     return DONE
 
 
-@paceline.command()
+@paceline.command(short_help="Say what a scenario really does, and what is odd.")
 @_file
 @_set
 @click.option("--seed", metavar="N", help="Whose draws to look at.  [default: the scenario's first]")
@@ -225,6 +227,7 @@ def version() -> int:
 
 
 paceline.add_command(analyse)
+paceline.add_command(explain)
 
 
 def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None) -> tuple[Scenario, list[Point]]:

@@ -5,7 +5,7 @@
 //! path without holes keeps nothing here.
 
 use paceline_core::Instant;
-use paceline_tcp::Feedback;
+use paceline_tcp::{Block, Feedback};
 
 /// Marks a place; times end before this.
 const PLACE_BIT: u64 = 1 << 63;
@@ -37,29 +37,35 @@ impl FeedbackUnderWay {
         Instant::from_nanos(PLACE_BIT | u64::from(place))
     }
 
-    /// The acknowledgement has arrived, or is lost.
+    /// What an acknowledgement that carries `sent` says: the echoed time and the blocks.
     #[inline]
-    pub(crate) fn take(&mut self, sent: Instant) -> Feedback {
+    pub(crate) fn read(&self, sent: Instant) -> (Instant, &[Block]) {
         if sent.as_nanos() & PLACE_BIT == 0 {
-            return Feedback::new(sent);
+            return (sent, &[]);
         }
-        let place = sent.as_nanos() as u32;
-        self.free.push(place);
-        self.kept[place as usize]
+        let feedback = &self.kept[sent.as_nanos() as u32 as usize];
+        (feedback.echo, feedback.blocks())
+    }
+
+    /// The acknowledgement has been read, or is lost.
+    #[inline]
+    pub(crate) fn release(&mut self, sent: Instant) {
+        if sent.as_nanos() & PLACE_BIT != 0 {
+            self.free.push(sent.as_nanos() as u32);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_tcp::Block;
 
     #[test]
     fn places_are_used_again() {
         let mut under_way = FeedbackUnderWay::default();
         let echo = Feedback::new(Instant::from_nanos(7));
         let sent = under_way.put(echo);
-        assert_eq!((sent, under_way.take(sent)), (Instant::from_nanos(7), echo));
+        assert_eq!((sent, under_way.read(sent)), (echo.echo, (echo.echo, &[][..])));
         for round in 0..3 {
             let holes: Vec<Feedback> = (0..4)
                 .map(|start| {
@@ -70,7 +76,8 @@ mod tests {
                 .collect();
             let places: Vec<Instant> = holes.iter().map(|feedback| under_way.put(*feedback)).collect();
             for (place, feedback) in places.into_iter().zip(holes) {
-                assert_eq!(under_way.take(place), feedback);
+                assert_eq!(under_way.read(place), (feedback.echo, feedback.blocks()));
+                under_way.release(place);
             }
         }
         assert_eq!(under_way.kept.len(), 4);

@@ -210,7 +210,7 @@ impl Flow {
         let Source::Tcp(tcp) = &mut self.source else { return };
         if packet.is_ack {
             if tcp.needs_feedback {
-                tcp.feedback.take(packet.sent);
+                tcp.feedback.release(packet.sent);
             }
         } else if let Some(seq) = tcp.number_of(packet.seq)
             && seq >= tcp.receiver.next()
@@ -226,6 +226,15 @@ impl Flow {
             Source::OpenLoop(_) => f64::NAN,
         }
     }
+}
+
+/// What an application is to hear of a delivery.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct News {
+    pub(crate) opened: bool,
+    /// Messages that are whole now.
+    pub(crate) messages: u32,
+    pub(crate) side: Side,
 }
 
 impl Tcp {
@@ -296,6 +305,15 @@ impl Tcp {
     pub(crate) fn on_message_begun(&mut self, seq: u32, now: Instant) -> Heard {
         self.marks = self.messages.on_sent(seq, now);
         Heard::Begun(self.side())
+    }
+
+    /// All before packet `next` have been delivered, and with them a message, or the connection is open.
+    #[cold]
+    pub(crate) fn on_delivered(&mut self, next: u32) -> News {
+        let opened = self.messages.on_opened(next);
+        let (messages, marks) = self.messages.on_delivered(next);
+        self.marks = marks;
+        News { opened, messages, side: self.side() }
     }
 
     /// The side that this flow carries.

@@ -142,13 +142,6 @@ pub struct FlowRow {
     pub transfers: Vec<Transfer>,
 }
 
-impl FlowRow {
-    /// Transfers that ended in the window: completion time, seconds, and payload, bytes.
-    pub fn transfers(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
-        self.transfers.iter().map(|transfer| (transfer.took.as_seconds(), transfer.bytes))
-    }
-}
-
 /// What a probe recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeriesRow {

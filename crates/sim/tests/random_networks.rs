@@ -95,6 +95,25 @@ fn scenario() -> impl Strategy<Value = String> {
     )
 }
 
+/// Everything that can be measured, everywhere.
+const INSTRUMENTS: &str = r#"
+[probes]
+departures = { links = ALL, from = "500 ms", to = "2 s" }
+window = { flows = "FIRST", every = "7 ms" }
+rate_variation = [
+    { links = ALL, finest = "10 ms" },
+    { links = ALL, at = "arrival" },
+]
+auto_covariance = { links = ALL, at = "arrival", lags = 3 }
+succession = { links = ALL, by = "traffic" }
+bursts = { links = ALL, of = "flow" }
+drop_events = { links = ALL, length = "20 ms" }
+delay = { by = "pacing" }
+transfers = {}
+fairness = { window = "400 ms", every = "100 ms" }
+throughput = { links = ALL, by = "traffic", every = "33 ms", from = "1 s" }
+"#;
+
 /// A source whose rate changes.
 fn modulated() -> impl Strategy<Value = String> {
     let time = |ms: u32, shape: u32| match shape {
@@ -141,25 +160,6 @@ fn conversation() -> impl Strategy<Value = String> {
         format!("[[traffic]]\n{what}\n{tcp}\nstart = \"0 s .. 500 ms\"")
     })
 }
-
-/// Everything that can be measured, everywhere.
-const INSTRUMENTS: &str = r#"
-[probes]
-departures = { links = ALL, from = "500 ms", to = "2 s" }
-window = { flows = "bulk", every = "7 ms" }
-rate_variation = [
-    { links = ALL, finest = "10 ms" },
-    { links = ALL, at = "arrival" },
-]
-auto_covariance = { links = ALL, at = "arrival", lags = 3 }
-succession = { links = ALL, by = "traffic" }
-bursts = { links = ALL, of = "flow" }
-drop_events = { links = ALL, length = "20 ms" }
-delay = { by = "pacing" }
-transfers = {}
-fairness = { window = "400 ms", every = "100 ms" }
-throughput = { links = ALL, by = "traffic", every = "33 ms", from = "1 s" }
-"#;
 
 fn network(text: &str, seed: u64) -> Network {
     let scenario = Scenario::from_toml(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -227,7 +227,9 @@ proptest! {
     fn instruments_change_nothing_and_see_what_the_trace_sees(text in scenario(), seed in 0..1000_u64) {
         let plain = network(&text, seed);
         let links: Vec<&str> = plain.links.iter().map(|link| link.name.as_str()).collect();
-        let watched = network(&format!("{text}{}", INSTRUMENTS.replace("ALL", &format!("{links:?}"))), seed);
+        let first = plain.flows[0].name.split('.').next().unwrap();
+        let instruments = INSTRUMENTS.replace("ALL", &format!("{links:?}")).replace("FIRST", first);
+        let watched = network(&format!("{text}{instruments}"), seed);
         let json = |output| serde_json::to_string(output).unwrap();
         let unwatched = Engine::run(&plain, &Control::default(), None).unwrap();
         let output = Engine::run(&watched, &Control::default(), None).unwrap();

@@ -2,9 +2,10 @@
 //!
 //! A [`Profile`] bundles the constants of one world; every one of them can be set on its own after that.
 
+use crate::cc::Constants;
 use paceline_core::Span;
 
-/// Loss recovery, by the names the field uses.
+/// Loss recovery and window growth, by the names the field uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// Fast retransmit, then slow start (ns-2's Agent/TCP).
@@ -19,22 +20,29 @@ pub enum Variant {
     Rfc6675,
     /// Forward acknowledgements: what is beyond the highest packet held is in flight (ns-2's Agent/TCP/Fack).
     Fack,
+    /// Binary increase (Linux's tcp_bic), with RFC 6675's recovery.
+    Bic,
+    /// A cubic function of the time since the last loss (RFC 9438; Linux's tcp_cubic), with RFC 6675's recovery.
+    Cubic,
 }
 
 impl Variant {
     /// Every variant by its name in a scenario: the one list. `"sack"` is [`Profile::sack`].
-    pub const ALL: [(&'static str, Variant); 6] = [
+    pub const ALL: [(&'static str, Variant); 8] = [
         ("tahoe", Variant::Tahoe),
         ("reno", Variant::Reno),
         ("newreno", Variant::NewReno),
         ("sack1", Variant::Sack1),
         ("rfc6675", Variant::Rfc6675),
         ("fack", Variant::Fack),
+        ("bic", Variant::Bic),
+        ("cubic", Variant::Cubic),
     ];
 
     /// The receiver tells what it holds beyond a gap.
+    #[inline]
     pub fn is_selective(self) -> bool {
-        matches!(self, Variant::Sack1 | Variant::Rfc6675 | Variant::Fack)
+        matches!(self, Variant::Sack1 | Variant::Rfc6675 | Variant::Fack | Variant::Bic | Variant::Cubic)
     }
 }
 
@@ -127,10 +135,34 @@ impl Halving {
         [("window", Halving::Window), ("in-flight", Halving::InFlight), ("flight-size", Halving::FlightSize)];
 }
 
+/// What becomes of the window while nothing is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// It stays.
+    Keep,
+    /// One packet, once the retransmission timer has run out with nothing outstanding (ns-2 `slow_start_restart_`).
+    One,
+    /// The initial window at most, once nothing was sent for longer than the timeout (RFC 5681 section 4.1).
+    Initial,
+    /// Halved for each timeout without sending, down to the initial window; ssthresh is at least three quarters of what
+    /// it was (RFC 2861; Linux `tcp_slow_start_after_idle`).
+    Decay,
+}
+
+impl IdleRestart {
+    /// Every rule by its name in a scenario: the one list.
+    pub const ALL: [(&'static str, IdleRestart); 4] = [
+        ("keep", IdleRestart::Keep),
+        ("one", IdleRestart::One),
+        ("initial", IdleRestart::Initial),
+        ("decay", IdleRestart::Decay),
+    ];
+}
+
 /// One connection's settings. Sizes in bytes, windows in packets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Loss recovery.
+    /// Loss recovery and growth.
     pub variant: Variant,
     /// Payload of a data packet, bytes: what goodput counts.
     pub payload: u32,
@@ -184,6 +216,8 @@ pub struct Config {
     pub fractional_halving: bool,
     /// No second fast retransmit for what was outstanding at the last loss (RFC 6582 section 3.2; ns-2 `bugFix_`).
     pub careful: bool,
+    /// NewReno: but one for the packet at which that ended is allowed (RFC 2582 "less careful"; ns-2 `lessCareful_`).
+    pub less_careful: bool,
     /// A lost SYN makes the initial window one packet, and the first data packet may be retransmitted fast (ns-2
     /// `bugfix_ss_`, there since June 2006).
     pub first_packet_fix: bool,
@@ -191,10 +225,19 @@ pub struct Config {
     pub impatient: bool,
     /// NewReno: a partial acknowledgement deflates the window by what it covers (RFC 6582; `partial_window_deflation_`).
     pub partial_deflation: bool,
+    /// NewReno: at the end of recovery the window is no more than what is in flight and one packet (RFC 6582 section 3.2,
+    /// step 3, option 1; `exit_recovery_fix_`).
+    pub full_ack_deflation: bool,
     /// Sack1: a partial acknowledgement sends two packets, whatever the pipe holds (`partial_ack_`).
     pub partial_ack: bool,
     /// Host pacing; `None` sends as the window allows.
     pub pacing: Option<HostPacing>,
+    /// CUBIC's constants.
+    pub constants: Constants,
+    /// CUBIC: slow start ends where the queue begins.
+    pub hystart: bool,
+    /// What becomes of the window while the application has nothing to send.
+    pub idle_restart: IdleRestart,
 }
 
 impl Config {
@@ -227,11 +270,16 @@ impl Config {
             halving: Halving::Window,
             fractional_halving: true,
             careful: true,
+            less_careful: false,
             first_packet_fix: true,
             impatient: true,
             partial_deflation: true,
+            full_ack_deflation: false,
             partial_ack: false,
             pacing: None,
+            constants: Constants::Linux2007, // what ns-2.35's TCP-Linux has
+            hystart: false,
+            idle_restart: IdleRestart::One,
         };
         match profile {
             Profile::Ns2 => ns2,
@@ -263,6 +311,8 @@ impl Config {
                 min_rto: Span::from_millis(1_000),     // RFC 6298 (2.4)
                 initial_rto: Span::from_millis(1_000), // RFC 6298 (2.1)
                 halving: Halving::FlightSize,          // RFC 5681, equation 4
+                constants: Constants::Rfc9438,
+                idle_restart: IdleRestart::Initial, // RFC 5681 (4.1)
                 ..ns2
             },
             Profile::Linux => Config {
@@ -282,6 +332,9 @@ impl Config {
                 max_rto: Span::from_millis(120_000),      // TCP_RTO_MAX
                 initial_rto: Span::from_millis(1_000),    // TCP_TIMEOUT_INIT
                 fractional_halving: false,                // tcp_reno_ssthresh: cwnd >> 1
+                constants: Constants::Linux2013,
+                hystart: true,                    // tcp_cubic.c
+                idle_restart: IdleRestart::Decay, // tcp_cwnd_restart
                 ..ns2
             },
         }

@@ -14,6 +14,14 @@ pub struct Block {
     pub end: u32,
 }
 
+/// What a sender is told beside the number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Told<'a> {
+    /// When the packet was sent that this echoes.
+    pub(crate) echo: Instant,
+    pub(crate) blocks: &'a [Block],
+}
+
 /// The selective part of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Feedback {

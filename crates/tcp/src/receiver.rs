@@ -31,8 +31,10 @@ pub struct Receiver {
 /// How a receiver acknowledges that does more than send a number at once.
 #[derive(Debug, Clone)]
 struct Manners {
-    /// Blocks reported before, where blocks are reported.
-    history: Option<History>,
+    /// Blocks reported before.
+    reported: History,
+    /// Blocks are reported.
+    selective: bool,
     delay: Option<Span>,
     /// An acknowledgement waits for a second packet, until then.
     due: Option<Instant>,
@@ -64,7 +66,8 @@ impl Receiver {
     /// A receiver that has received nothing, of a connection with these settings.
     pub fn with(config: &Config) -> Self {
         let manners = Manners {
-            history: config.variant.is_selective().then(|| History::new(config.sack_blocks)),
+            reported: History::new(config.sack_blocks),
+            selective: config.variant.is_selective(),
             delay: config.delayed_ack,
             due: None,
             held_back: 0,
@@ -80,6 +83,21 @@ impl Receiver {
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.manners.is_none()
+    }
+
+    /// As [`Receiver::reply`], for the ordinary packet of a receiver that does not delay: nothing is held beyond a gap, and
+    /// the echo is all that there is to say.
+    #[inline]
+    pub fn echo(&mut self, seq: u32, sent: Instant) -> Option<Instant> {
+        let manners = self.manners.as_mut()?;
+        if self.next < self.end || manners.delay.is_some() || !manners.reported.is_empty() {
+            return None;
+        }
+        if seq <= manners.acknowledged && sent >= manners.echo {
+            manners.echo = sent;
+        }
+        manners.acknowledged = self.next;
+        Some(manners.echo)
     }
 
     /// Packet `seq`, sent at `sent`, has arrived now and been told to [`Receiver::on_data`]: is it acknowledged?
@@ -126,12 +144,10 @@ impl Receiver {
         let Some(manners) = &mut self.manners else { return Feedback::default() };
         manners.acknowledged = self.next;
         let mut feedback = Feedback::new(manners.echo);
-        if let Some(history) = &mut manners.history {
-            if held {
-                history.report(latest, is_news, &mut feedback);
-            } else {
-                history.clear();
-            }
+        if !held {
+            manners.reported.clear();
+        } else if manners.selective {
+            manners.reported.report(latest, is_news, &mut feedback);
         }
         feedback
     }

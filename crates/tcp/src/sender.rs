@@ -8,9 +8,9 @@
 //!
 //! *References.* RFC 9293, 5681, 6298; ns-2.35 tcp/tcp.cc.
 
-use crate::cc::reno;
-use crate::config::{Config, Halving};
-use crate::feedback::Feedback;
+use crate::cc::{self, Acked, Control, reno};
+use crate::config::{Config, Halving, IdleRestart, Variant};
+use crate::feedback::{Block, Told};
 use crate::pacing::{Pacing, Permit, Window};
 use crate::recovery::{self, LastCut, Selective};
 use crate::rtt::Rtt;
@@ -67,6 +67,7 @@ pub struct Sender {
     pub(crate) initial_window: u32,
     pub(crate) cwnd: f64,
     ssthresh: u32,
+    control: Control,
     /// What duplicate acknowledgements add to the window during fast recovery.
     pub(crate) inflation: u32,
     /// Duplicate acknowledgements in a row.
@@ -82,6 +83,9 @@ pub struct Sender {
     pub(crate) selective: Box<Selective>,
     pub(crate) rtt: Rtt,
     retransmission_at: Option<Instant>,
+    last_sent: Instant,
+    /// When all that the application had given was acknowledged.
+    idle_since: Instant,
     pacing: Option<Box<Pacing>>,
     counters: Counters,
 }
@@ -105,6 +109,7 @@ impl Sender {
             initial_window: config.initial_window,
             cwnd,
             ssthresh,
+            control: Control::new(&config),
             inflation: 0,
             duplicates: 0,
             end_before_duplicates: 0,
@@ -114,6 +119,8 @@ impl Sender {
             selective: Box::default(),
             rtt: Rtt::new(&config, clock_phase),
             retransmission_at: None,
+            last_sent: Instant::ZERO,
+            idle_since: Instant::ZERO,
             pacing: config.pacing.map(|settings| Box::new(Pacing::new(settings, jitter_seed))),
             counters: Counters::default(),
             config,
@@ -141,23 +148,31 @@ impl Sender {
 
     /// The application has data from now on, or more of them.
     pub fn start(&mut self, now: Instant, out: &mut impl Output) {
+        if self.una == self.end && self.end > 0 {
+            self.restart_after_idle(now);
+        }
         self.send_what_the_window_allows(u32::MAX, now, out);
     }
 
     /// An acknowledgement of all before `next` arrives; enough where [`Config::needs_feedback`] says no.
     #[inline]
     pub fn on_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) {
-        // What comes when nothing is outstanding, and nothing is left to send, is no duplicate (RFC 5681, section 2).
-        if next <= self.end && !self.is_finished() {
-            recovery::on_ack(self, next, &Feedback::new(now), now, out);
-        }
+        self.on_ack_with(next, now, &[], now, out);
     }
 
-    /// An acknowledgement of all before `next` arrives, with what else it says.
+    /// An acknowledgement of all before `next` arrives. It echoes a packet sent at `echo`, and reports these blocks.
     #[inline]
-    pub fn on_ack_with(&mut self, next: u32, feedback: &Feedback, now: Instant, out: &mut impl Output) {
+    pub fn on_ack_with(
+        &mut self,
+        next: u32,
+        echo: Instant,
+        blocks: &[Block],
+        now: Instant,
+        out: &mut impl Output,
+    ) {
+        // What comes when nothing is outstanding, and nothing is left to send, is no duplicate (RFC 5681, section 2).
         if next <= self.end && !self.is_finished() {
-            recovery::on_ack(self, next, feedback, now, out);
+            recovery::on_ack(self, next, Told { echo, blocks }, now, out);
         }
     }
 
@@ -177,15 +192,15 @@ impl Sender {
     pub fn on_retransmission_timer(&mut self, now: Instant, out: &mut impl Output) {
         recovery::on_timeout(self);
         self.cwnd = self.cwnd.max(1.0);
-        if self.una == 0 && self.config.first_packet_fix {
-            self.initial_window = 1;
+        if self.una == 0 && self.config.first_packet_fix && self.config.variant != Variant::Fack {
+            self.initial_window = 1; // ns-2's FACK knows no such rule
         }
         if self.una == self.end {
-            self.counters.window_cuts += 1;
-            self.cwnd = 1.0; // nothing outstanding: an idle restart, not a loss
+            self.shrink_idle_window(now); // nothing outstanding: no loss
         } else {
             self.counters.timeouts += 1;
             self.cut_to_one();
+            self.control.on_timeout();
             self.rtt.back_off(&self.config);
         }
         self.last_cut = LastCut::Timeout;
@@ -264,23 +279,27 @@ impl Sender {
 
     /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
     #[inline]
-    pub(crate) fn on_new_ack(&mut self, next: u32, feedback: &Feedback, now: Instant) {
+    pub(crate) fn on_new_ack(&mut self, next: u32, told: Told<'_>, now: Instant) {
         let handshake = self.una == 0 && next == 1 && self.config.syn.is_some();
-        self.advance(next, feedback, now);
-        self.grow();
+        let (packets, in_flight) = (next - self.una, self.next.saturating_sub(self.una));
+        let sample = self.advance(next, told, now);
+        match self.control {
+            Control::Reno => self.grow(),
+            _ => self.grow_by_control(packets, in_flight, sample, now),
+        }
         if handshake {
             self.cwnd = f64::from(self.initial_window);
         }
     }
 
-    /// New data are acknowledged: time, restart the timer (ns-2 `newack`).
+    /// New data are acknowledged: time, restart the timer (ns-2 `newack`). Returns the round trip, if one was measured.
     #[inline]
-    pub(crate) fn advance(&mut self, next: u32, feedback: &Feedback, now: Instant) {
+    pub(crate) fn advance(&mut self, next: u32, told: Told<'_>, now: Instant) -> Option<Span> {
         self.duplicates = 0;
         self.una = next;
         self.next = self.next.max(next);
         let sample = if self.config.timestamps {
-            Some(self.rtt.on_echo(&self.config, next, now, feedback.echo))
+            Some(self.rtt.on_echo(&self.config, next, now, told.echo))
         } else {
             self.rtt.on_ack(&self.config, next, now)
         };
@@ -290,7 +309,8 @@ impl Sender {
             pacing.on_sample(sample, self.cwnd);
         }
         self.restart_timer(now);
-        self.stop_timer_if_finished();
+        self.stop_timer_if_finished(now);
+        sample
     }
 
     /// The window grows by what one acknowledgement of new data is worth (ns-2 `opencwnd`).
@@ -300,10 +320,64 @@ impl Sender {
     }
 
     #[inline]
-    pub(crate) fn stop_timer_if_finished(&mut self) {
+    pub(crate) fn stop_timer_if_finished(&mut self, now: Instant) {
         if self.is_finished() {
             self.retransmission_at = None;
+            self.idle_since = now;
         }
+    }
+
+    /// The window grows as BIC or CUBIC says, if it was used up: not where the application had too little to send (RFC 9438
+    /// section 5.8; Linux `tcp_is_cwnd_limited`), nor beyond the receiver's window.
+    fn grow_by_control(&mut self, packets: u32, in_flight: u32, sample: Option<Span>, now: Instant) {
+        let slow_start = self.cwnd < f64::from(self.ssthresh);
+        let used = if slow_start { in_flight.saturating_mul(2) } else { in_flight };
+        if self.next == self.limit && used < self.cwnd as u32 {
+            return;
+        }
+        let srtt = self.rtt.smoothed();
+        let acked = Acked { now, next: self.una, packets, end: self.end, srtt, sample };
+        let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
+        self.control.increase(&mut window, acked);
+        self.cwnd = window.cwnd.min(f64::from(self.config.max_window).max(self.cwnd));
+        self.ssthresh = window.ssthresh;
+    }
+
+    /// The application goes on after nothing was outstanding.
+    #[cold]
+    fn restart_after_idle(&mut self, now: Instant) {
+        recovery::on_restart(self);
+        self.control.on_idle(now.since(self.last_sent));
+        self.shrink_idle_window(now);
+        self.cwnd = self.cwnd.max(1.0); // half of one packet, rounded down, would never send again
+    }
+
+    /// Nothing is outstanding: the window that is left of the last one, which the path may no longer bear.
+    #[cold]
+    fn shrink_idle_window(&mut self, now: Instant) {
+        let timeout = self.rtt.timeout(&self.config);
+        let unsent = now.since(self.last_sent);
+        let initial = f64::from(self.initial_window);
+        let before = self.cwnd;
+        match self.config.idle_restart {
+            IdleRestart::One if now.since(self.idle_since) >= timeout => {
+                self.cwnd = 1.0;
+                self.last_cut = LastCut::Timeout;
+                self.recover = self.end;
+                self.rtt.stop_timing();
+            }
+            IdleRestart::Initial if unsent > timeout => self.cwnd = before.min(initial),
+            IdleRestart::Decay if unsent > timeout => {
+                self.ssthresh = self.ssthresh.max((before * 0.75) as u32);
+                let mut idle = unsent.as_nanos().saturating_sub(timeout.as_nanos());
+                while idle > 0 && self.cwnd > initial {
+                    self.cwnd = (self.cwnd / 2.0).max(initial);
+                    idle = idle.saturating_sub(timeout.as_nanos());
+                }
+            }
+            _ => {}
+        }
+        self.counters.window_cuts += u64::from(self.cwnd < before);
     }
 
     /// Everything outstanding at the last loss has been acknowledged, or nothing but the SYN ever was.
@@ -312,38 +386,44 @@ impl Sender {
         self.una > self.recover || (self.una == 1 && self.config.first_packet_fix) || !self.config.careful
     }
 
-    /// A loss: ssthresh and window to half of the window.
+    /// A loss: ssthresh and window to what the control leaves of the window: Reno leaves half.
     pub(crate) fn cut_to_half(&mut self) {
         self.cwnd = self.cut();
     }
 
-    /// A loss: ssthresh to half of the window, and the window to one packet.
+    /// A loss: ssthresh to what the control leaves of the window, and the window to one packet.
     pub(crate) fn cut_to_one(&mut self) {
         self.cut();
         self.cwnd = 1.0;
     }
 
-    /// A loss: ssthresh to half of the window, which is returned (ns-2 `slowdown`).
-    fn cut(&mut self) -> f64 {
-        self.counters.window_cuts += 1;
-        let half = self.half_window();
-        self.ssthresh = (half as u32).max(2);
-        half
+    /// The window to ssthresh, and no further than this.
+    pub(crate) fn deflate_to(&mut self, packets: u32) {
+        self.cwnd = f64::from(self.ssthresh.min(packets));
     }
 
-    /// Half of what counts as the window: see [`Halving`].
-    fn half_window(&self) -> f64 {
+    /// A loss: ssthresh to what the control leaves of the window, which is returned (ns-2 `slowdown`).
+    fn cut(&mut self) -> f64 {
+        self.counters.window_cuts += 1;
+        let left = self.window_after_loss();
+        self.ssthresh = (left as u32).max(2);
+        left
+    }
+
+    /// What the control leaves of that which counts as the window: see [`Halving`].
+    fn window_after_loss(&mut self) -> f64 {
         let halves_in_flight = self.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
-        let window = match self.config.halving {
-            _ if halves_in_flight => f64::from(self.next - self.una + 1),
-            Halving::InFlight => f64::from(self.next - self.una + 1),
+        let cwnd = (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window));
+        let (window, least) = match self.config.halving {
+            _ if halves_in_flight => (f64::from(self.next - self.una + 1), 0.0),
+            Halving::InFlight => (f64::from(self.next - self.una + 1), 0.0),
             Halving::FlightSize => {
                 let end = if self.duplicates > 0 { self.end_before_duplicates } else { self.end };
-                return reno::half(f64::from(end - self.una), self.config.fractional_halving).max(2.0);
+                (f64::from(end - self.una), 2.0)
             }
-            Halving::Window => (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window)),
+            Halving::Window => (cwnd, 0.0),
         };
-        reno::half(window, self.config.fractional_halving)
+        self.control.cut(window, cwnd, self.config.fractional_halving).max(least)
     }
 
     /// The first and the second duplicate let one new packet out each (RFC 3042; ns-2 `send_one`).
@@ -422,7 +502,9 @@ impl Sender {
         } else {
             self.end = seq + 1;
             self.rtt.on_first_transmission(seq, now);
+            self.control.on_first_transmission(seq, now);
         }
+        self.last_sent = now;
         if let Some(pacing) = &mut self.pacing {
             pacing.on_sent(now);
         }

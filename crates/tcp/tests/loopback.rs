@@ -76,7 +76,7 @@ fn converse(config: Config, packets: u64, mut lost: impl FnMut(usize) -> bool) -
             }
         } else if ack == now {
             let (_, next, feedback) = acks.pop_front().unwrap();
-            sender.on_ack_with(next, &feedback, instant, &mut wire);
+            sender.on_ack_with(next, feedback.echo, feedback.blocks(), instant, &mut wire);
         } else if rto == now {
             sender.on_retransmission_timer(instant, &mut wire);
         } else if pace == now {
@@ -310,8 +310,11 @@ proptest! {
             let una = sender.una();
             match what {
                 // Ahead, perhaps beyond what was sent; a duplicate or old one.
-                0 => sender.on_ack_with(una.wrapping_add(number), &feedback, now, &mut wire),
-                1 => sender.on_ack_with(una.saturating_sub(number % 3), &feedback, now, &mut wire),
+                0 => sender.on_ack_with(una.wrapping_add(number), feedback.echo, feedback.blocks(), now, &mut wire),
+                1 => {
+                    let old = una.saturating_sub(number % 3);
+                    sender.on_ack_with(old, feedback.echo, feedback.blocks(), now, &mut wire);
+                }
                 2 => sender.on_retransmission_timer(now, &mut wire),
                 3 => sender.on_pacing_timer(now, &mut wire),
                 _ => {

@@ -124,22 +124,69 @@ class Case:
 
     @cached_property
     def fair(self) -> Shares:
-        """Max-min shares of the flows with feedback in what the others leave, whatever their windows allow."""
-        return self._shares([math.inf if flow.rate_bps is None else flow.rate_bps for flow in self.network.flows])
+        """Max-min shares of the flows with feedback in what the others leave, whatever their windows allow.
+
+        Of a transfer of some size, what it gets while it is under way; to the others it is its mean rate.
+        """
+        shares = self._shares([math.inf if flow.rate_bps is None else flow.rate_bps for flow in self.network.flows])
+        return self._while_active(shares) if self.transfer_bps else shares
 
     @cached_property
     def expected(self) -> Shares:
-        """The same, where no flow goes faster than its maximum window a round trip."""
+        """Mean rates, where no flow goes faster than its maximum window a round trip."""
         demand = [
             _rate(flow.tcp.max_window, flow.packet_bytes, trip) if flow.tcp else flow.rate_bps or math.inf
             for flow, trip in zip(self.network.flows, self.trip_s, strict=True)
         ]
         capped = any(level < fair for level, fair in zip(demand, self.fair.rate_bps, strict=True))
-        return self._shares(demand) if capped else self.fair
+        return self._shares(demand) if capped or self.transfer_bps else self.fair
+
+    @cached_property
+    def transfer_bps(self) -> dict[int, float]:
+        """Mean rates of transfers of some size, by flow.
+
+        Those of one table come over their range of starts, or as long as the slowest link takes to send them all.
+        """
+        bits: dict[int, float] = {}
+        slowest: dict[int, float] = {}
+        sized = [number for number, flow in enumerate(self.network.flows) if flow.packets is not None]
+        for number in sized:
+            flow = self.network.flows[number]
+            bits[flow.traffic] = bits.get(flow.traffic, 0.0) + 8.0 * (flow.packets or 0) * flow.packet_bytes
+            least = min(self.network.links[link].capacity_bps for link in flow.forward)
+            slowest[flow.traffic] = min(least, slowest.get(flow.traffic, math.inf))
+        mean: dict[int, float] = {}
+        for number in sized:
+            flow = self.network.flows[number]
+            first, last = self.network.traffics[flow.traffic].start_s
+            over = max(last - first, bits[flow.traffic] / slowest[flow.traffic])
+            mean[number] = 8.0 * (flow.packets or 0) * flow.packet_bytes / over
+        return mean
+
+    def _while_active(self, shares: Shares) -> Shares:
+        """Gives transfers what one flow more would get: the level of a link that is full, else what is left of it."""
+        rates, limits = list(shares.rate_bps), list(shares.limit)
+        full: dict[int, float] = {}
+        for rate, limit in zip(rates, limits, strict=True):
+            if limit is not None:
+                full[limit] = max(rate, full.get(limit, 0.0))
+        used = [0.0] * len(self.network.links)
+        for flow, rate in zip(self.network.flows, rates, strict=True):
+            for link in flow.forward:
+                used[link] += rate
+        for number in self.transfer_bps:
+            if limits[number] is None:
+                links = self.network.links
+                way = self.network.flows[number].forward
+                levels = [full.get(link, links[link].capacity_bps - used[link] + rates[number]) for link in way]
+                rates[number] = max(rates[number], min(levels))
+                limits[number] = way[levels.index(min(levels))]
+        return Shares(rates, limits)
 
     def _shares(self, demand: list[float]) -> Shares:
-        """Sources without feedback come first; their own rates are what they send."""
+        """Sources without feedback come first; their own rates are what they send. Transfers want their mean rates."""
         flows = self.network.flows
+        demand = [min(level, self.transfer_bps.get(number, math.inf)) for number, level in enumerate(demand)]
         capacity = [
             link.capacity_bps - offered for link, offered in zip(self.network.links, self.offered_bps, strict=True)
         ]
@@ -174,8 +221,12 @@ class Case:
 
     @cached_property
     def limited_by(self) -> Counter[int]:
-        """How many flows each link limits: the bottlenecks."""
-        return Counter(link for link in self.fair.limit if link is not None)
+        """How many flows each link limits: the bottlenecks. Transfers count where there is nothing else."""
+        limits = Counter(link for link in self.fair.limit if link is not None)
+        lasting = Counter(
+            link for number, link in enumerate(self.fair.limit) if link is not None and number not in self.transfer_bps
+        )
+        return Counter({link: lasting[link] or count for link, count in limits.items()})
 
     def places(self, link: int, packet_bytes: int | None = None) -> int | None:
         """How many data packets can wait before a link; of the largest that pass unless told."""
@@ -199,6 +250,15 @@ class Case:
             return math.inf
         places = self.places(link, self.network.flows[flow].packet_bytes)
         return math.inf if places is None else places / self.limited_by[link]
+
+    def spacing(self, flow: int) -> float:
+        """How far apart a flow's packets reach its bottleneck, in packet times there: C / the slowest rate before."""
+        link = self.fair.limit[flow]
+        way = self.network.flows[flow].forward
+        if link is None or link not in way:
+            return 0.0
+        before = [self.network.links[one].rate_bps for one in way[: way.index(link)]]
+        return self.network.links[link].rate_bps / min(before) if before else 0.0
 
     @cached_property
     def connections(self) -> list[Group]:

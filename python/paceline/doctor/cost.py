@@ -1,7 +1,7 @@
 """What a run is expected to cost: packets, processor time, memory. Good to a factor of two or three.
 
 Processor time is by packets sent: `PACKET_NS`, and `HOP_NS` for each link on its way and its acknowledgement's. Many
-flows miss the processor's caches: a thousand cost 1.4 times as much for a packet, ten thousand five times. A pacer on
+flows miss the processor's caches: a thousand cost 1.4 times as much for a packet, ten thousand four times. A pacer on
 a link makes it half as much again. Fitted to the scenarios shipped, on the machine of README's table; `make bench`
 measures yours.
 """

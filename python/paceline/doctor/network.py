@@ -72,12 +72,15 @@ class Pacer:
     def limited(self) -> bool:
         return self.bytes is not None or self.packets is not None
 
-    def delay_s(self) -> float | None:
+    def delay_s(self, packet_bytes: int) -> float | None:
         """The longest that it holds a packet of a steady source, seconds; ``None`` without such a bound."""
         if self.method == "edge":
             return seconds(self.parameters["delay"])
-        if self.method == "qlbp" and not self.parameters["q_max"].endswith(("packet", "packets")):
-            return _core.quantity("size", self.parameters["q_max"]) * 8 / bits(self.parameters["mu_max"])
+        if self.method == "qlbp":
+            text = self.parameters["q_max"]
+            packets = text.endswith(("packet", "packets"))
+            held = int(text.split()[0]) * packet_bytes if packets else _core.quantity("size", text)
+            return held * 8 / bits(self.parameters["mu_max"])
         return None
 
     def in_words(self) -> str:

@@ -123,8 +123,12 @@ def _flows(name: str, group: Mapping[str, Any]) -> list[Entry]:
     losses = tcp["regime"]
     if overflow is not None and not losses.startswith("no loss"):
         losses = f"repaired by {losses}: {words.about(overflow)} packets in flight when the buffer overflows"
+    apart = ""
+    if group["spacing"][0] > 1:
+        spacing = words.span(group["spacing"], words.number)
+        apart = f"; slower links before it keep a flow's packets {spacing} packet times apart"
     return [
-        Entry(f"{name} share", f"{rate}{at}{bdp}"),
+        Entry(f"{name} share", f"{rate}{at}{bdp}{apart}"),
         Entry(f"{name} window", share),
         Entry(f"{name} losses", losses),
     ]

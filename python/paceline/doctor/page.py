@@ -37,7 +37,7 @@ code is 0, whatever is found; with `--strict` 1 where there is a warning or an e
 Python, `pl.doctor(scenario)` returns the same as an object with `findings` and `settings`.
 
 Shares are an estimate: TCP is not max-min fair. Flows with short round trips get more than their share, flows in
-timeouts less.
+timeouts less. Transfers of some size count by their mean rate, and sources without feedback come first.
 
 ## Checks
 

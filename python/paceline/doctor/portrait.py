@@ -84,6 +84,7 @@ def _group(case: Case, group: Group) -> dict[str, Any]:
         "bottleneck": common_name(bottlenecks) or None,
         "bdp_bytes": _ends(bdp) if bdp else None,
         "fair_rate_bps": _ends(fair),
+        "spacing": _ends(case.spacing(one) for one in group.flows),
         "path": [_hop(case, hop) for hop in group.forward],
         "ack_path": [_hop(case, hop) for hop in group.reverse],
     }
@@ -180,7 +181,7 @@ def _pacing(case: Case, pacing: Deployed) -> dict[str, Any]:
         link = max(pacing.chosen, key=lambda one: case.load_bps[one])
         spec = network.links[link]
         largest = case.largest[link]
-        delay = spec.pacer.delay_s() if spec.pacer else None
+        delay = spec.pacer.delay_s(largest) if spec.pacer else None
         found["delay_s"] = delay
         found["load_bps"] = case.load_bps[link]
         found["delay_packets_at_load"] = None if delay is None else delay * case.load_bps[link] / 8 / largest
@@ -201,7 +202,7 @@ def _effective(case: Case, pacing: Deployed) -> str:
         port = ["one gap for all that leaves a host, by the sum of its flows' rates"] if pacing.method == "port" else []
         return "; ".join(port + texts)
     pacers = [pacer for link in pacing.chosen if (pacer := network.links[link].pacer)]
-    if not pacers or pacers[0].method != "qlbp":
+    if not pacers or pacers[0].method != "qlbp" or "mu_min" in pacing.words:
         return ""
     if any(pacer != pacers[0] for pacer in pacers):
         return f"parameters by each link's rate, as {pacers[0].in_words()}"

@@ -6,24 +6,19 @@
 //! answer each other never run ahead, nor do receivers where one connection follows another.
 
 use super::Engine;
-use crate::flow::{Flow, Source};
+use crate::flow::{Flow, News, Source};
 use crate::packet::{Event, Kind};
 use crate::workload::{Act, Heard, Side, Transfer};
 
 impl Engine<'_> {
-    /// All before packet `next` have been delivered, and with them a message.
+    /// Tells a flow's application what has been delivered.
     #[cold]
-    pub(super) fn on_message_delivered(&mut self, flow: u32, next: u32) {
-        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        let opened = tcp.messages.on_opened(next);
-        let (complete, marks) = tcp.messages.on_delivered(next);
-        tcp.marks = marks;
-        let side = tcp.side();
-        if opened {
+    pub(super) fn on_news(&mut self, flow: u32, news: News) {
+        if news.opened {
             self.hear(flow, Heard::Opened);
         }
-        for _ in 0..complete {
-            self.hear(flow, Heard::Delivered(side));
+        for _ in 0..news.messages {
+            self.hear(flow, Heard::Delivered(news.side));
         }
     }
 

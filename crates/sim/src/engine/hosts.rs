@@ -45,15 +45,18 @@ impl Engine<'_> {
                     }
                 }
                 let next = tcp.receiver.next();
-                let message_is_complete = next >= tcp.marks.deliver;
+                // Noted before the acknowledgement goes, which may be back at once; told after it.
+                let news = if next >= tcp.marks.deliver { Some(tcp.on_delivered(next)) } else { None };
+                let (acknowledged, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
                 if tcp.receiver.is_plain() {
-                    let (seq, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
-                    self.acknowledge(packet.flow, seq, bytes, self.now);
+                    self.acknowledge(packet.flow, acknowledged, bytes, self.now); // nobody asks for the time
+                } else if let Some(echo) = tcp.receiver.echo(seq, packet.sent) {
+                    self.acknowledge(packet.flow, acknowledged, bytes, echo);
                 } else {
                     self.reply(packet.flow, seq, packet.sent);
                 }
-                if message_is_complete {
-                    self.on_message_delivered(packet.flow, next);
+                if let Some(news) = news {
+                    self.on_news(packet.flow, news);
                 }
             }
             Source::OpenLoop(source) => {
@@ -138,8 +141,9 @@ impl Engine<'_> {
         let Source::Tcp(tcp) = &mut flow.source else { return };
         let next = ack.seq.wrapping_sub(tcp.base);
         if tcp.needs_feedback {
-            let feedback = tcp.feedback.take(ack.sent);
-            tcp.sender.on_ack_with(next, &feedback, self.now, &mut self.segments);
+            let (echo, blocks) = tcp.feedback.read(ack.sent);
+            tcp.sender.on_ack_with(next, echo, blocks, self.now, &mut self.segments);
+            tcp.feedback.release(ack.sent);
         } else {
             tcp.sender.on_ack(next, self.now, &mut self.segments);
         }

@@ -20,6 +20,11 @@ impl History {
         History { most: (most as usize).min(MOST_BLOCKS), ..History::default() }
     }
 
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Nothing is held beyond a gap any more.
     #[inline]
     pub(super) fn clear(&mut self) {

@@ -11,35 +11,29 @@
 //! *References.* M. Mathis, J. Mahdavi, "Forward acknowledgment" (1996); ns-2.35 tcp/tcp-fack.cc, tcp/scoreboard.cc.
 
 use super::{LastCut, Selective};
-use crate::feedback::{Block, Feedback};
+use crate::feedback::{Block, Told};
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 
 #[inline]
-pub(super) fn on_ack(
-    sender: &mut Sender,
-    next: u32,
-    feedback: &Feedback,
-    now: Instant,
-    out: &mut impl Output,
-) {
+pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     if sender.selective.recovering {
         if next >= sender.una {
-            on_ack_in_recovery(sender, next, feedback, now);
+            on_ack_in_recovery(sender, next, told, now);
         }
         sender.send_what_the_window_allows(u32::MAX, now, out);
         return;
     }
-    if next > sender.una && feedback.blocks().is_empty() {
-        sender.on_new_ack(next, feedback, now);
+    if next > sender.una && told.blocks.is_empty() {
+        sender.on_new_ack(next, told, now);
         let selective = &mut *sender.selective;
         selective.forward = next;
         selective.beyond = 0;
         selective.stalled = false;
         forget(selective);
     } else if next >= sender.una {
-        learn(sender, sender.una, feedback);
-        acknowledge(sender, next, feedback, now);
+        learn(sender, sender.una, told);
+        acknowledge(sender, next, told, now);
         let selective = &mut *sender.selective;
         selective.beyond = i64::from(selective.forward) - i64::from(next) - 1;
         if selective.beyond >= i64::from(sender.config.duplicate_threshold) {
@@ -61,19 +55,19 @@ fn enter_recovery(sender: &mut Sender, now: Instant, out: &mut impl Output) {
     sender.transmit(sender.una, now, out);
 }
 
-fn on_ack_in_recovery(sender: &mut Sender, next: u32, feedback: &Feedback, now: Instant) {
-    acknowledge(sender, next, feedback, now);
-    learn(sender, sender.una, feedback);
+fn on_ack_in_recovery(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant) {
+    acknowledge(sender, next, told, now);
+    learn(sender, sender.una, told);
     let una = sender.una;
     let selective = &mut *sender.selective;
-    for block in feedback.blocks() {
+    for block in told.blocks {
         // A hole sent again, and what was sent after it has arrived: lost again.
         let lost = |&(seq, next): &(u32, u32)| seq < block.end && next < block.end;
         selective.stalled |= selective.retransmitted.iter().any(lost);
     }
     sender.grow();
     let selective = &mut *sender.selective;
-    if feedback.blocks().is_empty() && una >= sender.recover {
+    if told.blocks.is_empty() && una >= sender.recover {
         selective.recovering = false;
         selective.stalled = false;
         selective.beyond = 0;
@@ -82,27 +76,27 @@ fn on_ack_in_recovery(sender: &mut Sender, next: u32, feedback: &Feedback, now: 
 }
 
 /// Takes in an acknowledgement's number and time (ns-2 `oldack`), and the highest packet that it reports.
-fn acknowledge(sender: &mut Sender, next: u32, feedback: &Feedback, now: Instant) {
+fn acknowledge(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant) {
     sender.una = next;
     sender.restart_timer(now); // by the estimate before this sample, as ns-2 does
     if sender.config.timestamps {
-        sender.rtt.on_echo(&sender.config, next, now, feedback.echo);
+        sender.rtt.on_echo(&sender.config, next, now, told.echo);
     } else {
-        sender.rtt.on_echo_in_recovery(&sender.config, next, now, feedback.echo);
+        sender.rtt.on_echo_in_recovery(&sender.config, next, now, told.echo);
     }
-    let highest = feedback.blocks().iter().map(|block| block.end).filter(|end| *end <= sender.end).max();
+    let highest = told.blocks.iter().map(|block| block.end).filter(|end| *end <= sender.end).max();
     let forward = &mut sender.selective.forward;
     *forward = (*forward).max(highest.unwrap_or(0)).max(next);
     sender.next = sender.next.max(*forward);
-    sender.stop_timer_if_finished();
+    sender.stop_timer_if_finished(now);
 }
 
 /// Takes in what the receiver holds beyond `una`.
-fn learn(sender: &mut Sender, una: u32, feedback: &Feedback) {
+fn learn(sender: &mut Sender, una: u32, told: Told<'_>) {
     let end = sender.end;
     let selective = &mut *sender.selective;
     selective.board.forget_below(una);
-    for &Block { start, end: block_end } in feedback.blocks() {
+    for &Block { start, end: block_end } in told.blocks {
         if block_end <= end {
             selective.board.add(Block { start: start.max(una), end: block_end });
         }

@@ -9,7 +9,7 @@ mod scoreboard;
 mod tahoe;
 
 use crate::config::Variant;
-use crate::feedback::Feedback;
+use crate::feedback::Told;
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 use scoreboard::Scoreboard;
@@ -54,20 +54,22 @@ pub(crate) struct Selective {
 
 /// Processes an acknowledgement of all before `next`.
 #[inline]
-pub(crate) fn on_ack(
-    sender: &mut Sender,
-    next: u32,
-    feedback: &Feedback,
-    now: Instant,
-    out: &mut impl Output,
-) {
+pub(crate) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
+    // The two that the papers ran are inlined; the others cost a call.
     match sender.config.variant {
-        Variant::Reno => reno::on_ack(sender, next, feedback, now, out),
-        Variant::NewReno => newreno::on_ack(sender, next, feedback, now, out),
-        Variant::Tahoe => tahoe::on_ack(sender, next, feedback, now, out),
-        Variant::Sack1 => sack1::on_ack(sender, next, feedback, now, out),
-        Variant::Rfc6675 => rfc6675::on_ack(sender, next, feedback, now, out),
-        Variant::Fack => fack::on_ack(sender, next, feedback, now, out),
+        Variant::Reno => reno::on_ack(sender, next, told, now, out),
+        Variant::NewReno => newreno::on_ack(sender, next, told, now, out),
+        _ => on_ack_of_others(sender, next, told, now, out),
+    }
+}
+
+#[inline(never)]
+fn on_ack_of_others(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
+    match sender.config.variant {
+        Variant::Sack1 => sack1::on_ack(sender, next, told, now, out),
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_ack(sender, next, told, now, out),
+        Variant::Fack => fack::on_ack(sender, next, told, now, out),
+        Variant::Tahoe | Variant::Reno | Variant::NewReno => tahoe::on_ack(sender, next, told, now, out),
     }
 }
 
@@ -81,33 +83,52 @@ pub(crate) fn on_timeout(sender: &mut Sender) {
         }
         Variant::Tahoe => sender.recover = sender.end, // ns-2 goes on counting duplicates
         Variant::Sack1 => sack1::on_timeout(sender),
-        Variant::Rfc6675 => rfc6675::on_timeout(sender),
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_timeout(sender),
         Variant::Fack => fack::on_timeout(sender),
     }
+}
+
+/// The application goes on after all was acknowledged: no retransmission is lost any more.
+pub(crate) fn on_restart(sender: &mut Sender) {
+    sender.selective.stalled = false;
+    sender.selective.retransmitted.clear();
 }
 
 /// The packet that may be sent now, if one may.
 #[inline]
 pub(crate) fn next_packet(sender: &Sender) -> Option<u32> {
+    if sender.config.variant.is_selective() {
+        return next_selective_packet(sender);
+    }
+    let room = sender.next - sender.una < sender.window() && sender.next < sender.limit;
+    room.then_some(sender.next)
+}
+
+#[inline(never)]
+fn next_selective_packet(sender: &Sender) -> Option<u32> {
     match sender.config.variant {
-        Variant::Tahoe | Variant::Reno | Variant::NewReno => {
-            let room = sender.next - sender.una < sender.window() && sender.next < sender.limit;
-            room.then_some(sender.next)
-        }
-        Variant::Sack1 => sack1::next_packet(sender),
-        Variant::Rfc6675 => rfc6675::next_packet(sender),
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::next_packet(sender),
         Variant::Fack => fack::next_packet(sender),
+        Variant::Sack1 | Variant::Tahoe | Variant::Reno | Variant::NewReno => sack1::next_packet(sender),
     }
 }
 
 /// What [`next_packet`] said has been sent.
 #[inline]
 pub(crate) fn on_sent(sender: &mut Sender, seq: u32) {
+    if sender.config.variant.is_selective() {
+        on_selective_sent(sender, seq);
+    } else {
+        sender.next += 1;
+    }
+}
+
+#[inline(never)]
+fn on_selective_sent(sender: &mut Sender, seq: u32) {
     match sender.config.variant {
-        Variant::Tahoe | Variant::Reno | Variant::NewReno => sender.next += 1,
-        Variant::Sack1 => sack1::on_sent(sender, seq),
-        Variant::Rfc6675 => rfc6675::on_sent(sender, seq),
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_sent(sender, seq),
         Variant::Fack => fack::on_sent(sender, seq),
+        Variant::Sack1 | Variant::Tahoe | Variant::Reno | Variant::NewReno => sack1::on_sent(sender, seq),
     }
 }
 

@@ -3,12 +3,13 @@
 //! *Idea.* As Reno, but a partial acknowledgement (new data, not yet all of the window that had the loss) means the next
 //! packet is lost too: send it again at once and stay in recovery.
 //! *Parameters.* `impatient`: only the first partial acknowledgement restarts the timer (RFC 6582 section 4);
-//! `partial_deflation`: a partial acknowledgement takes what it covers off the window, less one (RFC 6582 step 3).
+//! `partial_deflation`: a partial acknowledgement takes what it covers off the window, less one (RFC 6582 step 3);
+//! `full_ack_deflation`: at the end the window is at most what is in flight and one; `less_careful`.
 //! *Where it breaks.* It repairs one loss a round trip.
 //! *References.* RFC 6582; ns-2.35 tcp/tcp-newreno.cc.
 
 use super::{LastCut, on_duplicate};
-use crate::feedback::Feedback;
+use crate::feedback::Told;
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 use std::cmp::Ordering;
@@ -17,13 +18,7 @@ use std::cmp::Ordering;
 const BURST_IN_RECOVERY: u32 = 2;
 
 #[inline]
-pub(super) fn on_ack(
-    sender: &mut Sender,
-    next: u32,
-    feedback: &Feedback,
-    now: Instant,
-    out: &mut impl Output,
-) {
+pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     match next.cmp(&sender.una) {
         Ordering::Greater => {
             if next >= sender.recover || sender.last_cut != LastCut::DuplicateAcks {
@@ -32,14 +27,20 @@ pub(super) fn on_ack(
                     if sender.last_cut == LastCut::DuplicateAcks {
                         sender.last_cut = LastCut::RecoveryLeft;
                     }
+                    if sender.config.full_ack_deflation {
+                        sender.deflate_to(sender.end - next + 1);
+                    }
                 }
                 sender.partial_seen = false;
-                sender.on_new_ack(next, feedback, now);
+                sender.on_new_ack(next, told, now);
             } else {
                 on_partial_ack(sender, next, now, out);
             }
         }
-        Ordering::Equal => on_duplicate(sender, sender.recovered(), now, out),
+        Ordering::Equal => {
+            let less_careful = sender.config.less_careful && sender.una == sender.recover;
+            on_duplicate(sender, sender.recovered() || less_careful, now, out);
+        }
         Ordering::Less => {}
     }
     if sender.duplicates == 0 {

@@ -7,26 +7,20 @@
 //! *References.* RFC 5681 section 3.2; RFC 3042 (limited transmit); ns-2.35 tcp/tcp-reno.cc.
 
 use super::{LastCut, on_duplicate};
-use crate::feedback::Feedback;
+use crate::feedback::Told;
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 use std::cmp::Ordering;
 
 #[inline]
-pub(super) fn on_ack(
-    sender: &mut Sender,
-    next: u32,
-    feedback: &Feedback,
-    now: Instant,
-    out: &mut impl Output,
-) {
+pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     match next.cmp(&sender.una) {
         Ordering::Greater => {
             if sender.last_cut == LastCut::DuplicateAcks {
                 sender.last_cut = LastCut::RecoveryLeft;
             }
             sender.inflation = 0;
-            sender.on_new_ack(next, feedback, now);
+            sender.on_new_ack(next, told, now);
         }
         Ordering::Equal => {
             // A second fast retransmit for one window of data is allowed only while recovery runs

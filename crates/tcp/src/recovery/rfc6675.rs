@@ -10,43 +10,31 @@
 //! *References.* RFC 6675 (numbers of its steps stand in the code); RFC 5681; RFC 6298.
 
 use super::{LastCut, Selective, count_duplicate};
-use crate::feedback::{Block, Feedback};
+use crate::feedback::{Block, Told};
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 
 #[inline]
-pub(super) fn on_ack(
-    sender: &mut Sender,
-    next: u32,
-    feedback: &Feedback,
-    now: Instant,
-    out: &mut impl Output,
-) {
-    if feedback.blocks().is_empty() && sender.selective.board.is_empty() && !sender.selective.recovering {
+pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
+    if told.blocks.is_empty() && sender.selective.board.is_empty() && !sender.selective.recovering {
         if next > sender.una {
-            sender.on_new_ack(next, feedback, now);
+            sender.on_new_ack(next, told, now);
             sender.send_what_the_window_allows(u32::MAX, now, out);
         }
         return; // a duplicate that reports nothing counts for nothing (section 2)
     }
-    on_ack_with_holes(sender, next, feedback, now, out);
+    on_ack_with_holes(sender, next, told, now, out);
 }
 
-fn on_ack_with_holes(
-    sender: &mut Sender,
-    next: u32,
-    feedback: &Feedback,
-    now: Instant,
-    out: &mut impl Output,
-) {
+fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     let una = sender.una;
-    let news = learn(sender, next, feedback);
+    let news = learn(sender, next, told);
     if next > una {
         if sender.selective.recovering {
-            sender.advance(next, feedback, now);
+            sender.advance(next, told, now);
             sender.selective.recovering = next < sender.recover; // A: beyond the recovery point it is over
         } else {
-            sender.on_new_ack(next, feedback, now);
+            sender.on_new_ack(next, told, now);
         }
     } else if news && !sender.selective.recovering {
         count_duplicate(sender);
@@ -78,6 +66,9 @@ pub(super) fn on_timeout(sender: &mut Sender) {
     sender.duplicates = 0;
     sender.recover = sender.end; // 5.1: no new recovery before this
     sender.selective.recovering = false;
+    if sender.selective.board.holds(sender.una) {
+        sender.selective.board.clear(); // the receiver no longer has what it reported (RFC 2018 section 8)
+    }
     sender.selective.retransmitted_to = 0;
 }
 
@@ -86,8 +77,12 @@ pub(super) fn next_packet(sender: &Sender) -> Option<u32> {
     let Selective { board, recovering, retransmitted_to, .. } = &*sender.selective;
     let window = sender.window();
     if !recovering {
+        if board.is_empty() {
+            let room = sender.next - sender.una < window && sender.next < sender.limit;
+            return room.then_some(sender.next);
+        }
         // Limited transmit, or after a timeout: on from `next`, past what is held.
-        let seq = if board.is_empty() { sender.next } else { board.gap_from(sender.next) };
+        let seq = board.gap_from(sender.next);
         let in_flight = sender.next - sender.una - board.held_below(sender.next);
         return (in_flight < window && fits(sender, seq)).then_some(seq);
     }
@@ -140,13 +135,13 @@ fn lost_below(sender: &Sender) -> u32 {
 }
 
 /// `Update`: takes in what an acknowledgement reports; whether it was news.
-fn learn(sender: &mut Sender, next: u32, feedback: &Feedback) -> bool {
+fn learn(sender: &mut Sender, next: u32, told: Told<'_>) -> bool {
     let una = next.max(sender.una);
     let end = sender.end;
     let board = &mut sender.selective.board;
     board.forget_below(una);
     let mut news = false;
-    for &Block { start, end: block_end } in feedback.blocks() {
+    for &Block { start, end: block_end } in told.blocks {
         if block_end <= end {
             news |= board.add(Block { start: start.max(una), end: block_end }) > 0;
         }

@@ -11,32 +11,26 @@
 //! tcp/tcp-sack1.cc, tcp/scoreboard-rq.cc.
 
 use super::{LastCut, count_duplicate};
-use crate::feedback::{Block, Feedback};
+use crate::feedback::{Block, Told};
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 use std::cmp::Ordering;
 
 #[inline]
-pub(super) fn on_ack(
-    sender: &mut Sender,
-    next: u32,
-    feedback: &Feedback,
-    now: Instant,
-    out: &mut impl Output,
-) {
+pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     if sender.selective.recovering {
-        on_ack_in_recovery(sender, next, feedback, now, out);
+        on_ack_in_recovery(sender, next, told, now, out);
         return;
     }
     match next.cmp(&sender.una) {
         Ordering::Greater => {
             sender.partial_seen = false;
-            sender.on_new_ack(next, feedback, now);
+            sender.on_new_ack(next, told, now);
             sender.selective.stalled = false;
             clear(sender);
         }
         Ordering::Equal if !sender.selective.stalled => {
-            if learn(sender, feedback) {
+            if learn(sender, told) {
                 on_duplicate(sender, now, out);
             }
         }
@@ -47,22 +41,17 @@ pub(super) fn on_ack(
     }
 }
 
-fn on_ack_in_recovery(
-    sender: &mut Sender,
-    next: u32,
-    feedback: &Feedback,
-    now: Instant,
-    out: &mut impl Output,
-) {
+fn on_ack_in_recovery(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     sender.selective.pipe -= 1;
     if next >= sender.recover {
         sender.recover = 1;
         sender.selective.recovering = false;
-        sender.advance(next.max(sender.una), feedback, now);
+        sender.advance(next.max(sender.una), told, now);
         clear(sender);
     } else if next > sender.una {
         sender.una = next;
-        learn(sender, feedback);
+        sender.next = sender.next.max(next); // which a timeout may have set back
+        learn(sender, told);
         if sender.config.partial_ack {
             on_partial_ack(sender, now, out);
         } else {
@@ -70,7 +59,7 @@ fn on_ack_in_recovery(
             sender.restart_timer(now);
             sender.rtt.end_back_off();
         }
-    } else if learn(sender, feedback) && sender.duplicates > 0 {
+    } else if learn(sender, told) && sender.duplicates > 0 {
         sender.duplicates += 1;
     }
     sender.send_what_the_window_allows(u32::MAX, now, out);
@@ -163,12 +152,12 @@ fn mark_retransmitted(sender: &mut Sender, seq: u32) {
 }
 
 /// Takes in what an acknowledgement reports; whether it was news.
-fn learn(sender: &mut Sender, feedback: &Feedback) -> bool {
+fn learn(sender: &mut Sender, told: Told<'_>) -> bool {
     let board = &mut sender.selective.board;
     let held = board.held();
     board.forget_below(sender.una);
     let mut news = held != board.held();
-    for &Block { start, end } in feedback.blocks() {
+    for &Block { start, end } in told.blocks {
         // What was never sent is not held, and what is acknowledged needs no entry.
         if end <= sender.end {
             news |= board.add(Block { start: start.max(sender.una), end }) > 0;

@@ -6,21 +6,15 @@
 //! *References.* V. Jacobson, "Congestion avoidance and control" (1988); ns-2.35 tcp/tcp.cc `TcpAgent::dupack_action`.
 
 use super::{LastCut, count_duplicate};
-use crate::feedback::Feedback;
+use crate::feedback::Told;
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 use std::cmp::Ordering;
 
 #[inline]
-pub(super) fn on_ack(
-    sender: &mut Sender,
-    next: u32,
-    feedback: &Feedback,
-    now: Instant,
-    out: &mut impl Output,
-) {
+pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     match next.cmp(&sender.una) {
-        Ordering::Greater => sender.on_new_ack(next, feedback, now),
+        Ordering::Greater => sender.on_new_ack(next, told, now),
         Ordering::Equal => on_duplicate(sender, now, out),
         Ordering::Less => {}
     }

@@ -111,7 +111,7 @@ def pacer_hides_buffer(case: Case) -> Iterator[Problem]:
         assert places is not None
         largest = case.largest[links[0]]
         if link.pacer.method == "edge":
-            held = (link.pacer.delay_s() or 0.0) * link.rate_bps / 8 / largest
+            held = (link.pacer.delay_s(largest) or 0.0) * link.rate_bps / 8 / largest
             if held <= places:
                 continue
             more = f"the pacer holds up to {words.number(held)} packets, the buffer {places}"
@@ -229,7 +229,7 @@ def pacer_buffer(case: Case) -> Iterator[Problem]:
         largest = case.largest[links[0]]
         holds = pacer.packets if pacer.packets is not None else max(1, (pacer.bytes or 0) // largest)
         load = max(case.load_bps[link] for link in links)
-        needs = max(2.0, (pacer.delay_s() or 0.0) * load / 8 / largest)
+        needs = max(2.0, (pacer.delay_s(largest) or 0.0) * load / 8 / largest)
         if holds < needs:
             yield Problem(
                 f"{case.network.plans[plan].path}.pacer_buffer",

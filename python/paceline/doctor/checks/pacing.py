@@ -71,7 +71,7 @@ def access_already_paces(case: Case) -> Iterator[Problem]:
     buffers", 2006). From a ratio of five on, pacing hosts as well changes little.
     """
     for group in _host_paced(case):
-        ratio = min(_spacing(case, flow) for flow in group.flows)
+        ratio = min(case.spacing(flow) for flow in group.flows)
         if ratio >= SLOW_ACCESS:
             link = case.fair.limit[group.flows[0]]
             assert link is not None
@@ -142,7 +142,7 @@ def linux_bursts(case: Case) -> Iterator[Problem]:
         )
         burst = max(LINUX_LEAST_PACKETS, int(burst_bytes // flow.packet_bytes))
         places = case.places(link, flow.packet_bytes)
-        ratio = min(_spacing(case, one) for one in group.flows)
+        ratio = min(case.spacing(one) for one in group.flows)
         waits = (burst - 1) * (1 - ratio)
         if places is not None and waits > places:
             yield Problem(
@@ -166,13 +166,3 @@ def _pacing_path(case: Case, flow: Flow) -> str:
         if pacing.on_hosts and flow.source in pacing.chosen:
             return pacing.path
     return "pacing"
-
-
-def _spacing(case: Case, flow: int) -> float:
-    """How far apart a flow's packets reach its bottleneck, in packet times there: C / the slowest rate before."""
-    link = case.fair.limit[flow]
-    way = case.network.flows[flow].forward
-    if link is None or link not in way:
-        return 0.0
-    before = [case.network.links[one].rate_bps for one in way[: way.index(link)]]
-    return case.network.links[link].rate_bps / min(before) if before else 0.0

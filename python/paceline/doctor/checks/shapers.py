@@ -10,7 +10,7 @@ from paceline.doctor.case import Case
 from paceline.doctor.checks.buffers import never_fills
 from paceline.doctor.finding import Problem, check
 from paceline.doctor.groups import common_name
-from paceline.doctor.network import Deployed, Link, bits, seconds
+from paceline.doctor.network import Deployed, bits, seconds
 
 
 @check("pacer-after-bottleneck", "warning")
@@ -42,7 +42,7 @@ def pacer_delay(case: Case) -> Iterator[Problem]:
     """
     for pacing, links in _working(case):
         flows = sorted({flow for link in links for flow in case.on[link] if case.network.flows[flow].tcp})
-        held = max((_delay(case.network.links[link]) for link in links), default=0.0)
+        held = max((_delay(case, link) for link in links), default=0.0)
         if not flows or not held:
             continue
         trip = min(case.trip_s[flow] for flow in flows)
@@ -173,8 +173,9 @@ def _can_lose(case: Case, link: int) -> bool:
     return case.network.links[link].buffer.limited and not never_fills(case, link)
 
 
-def _delay(link: Link) -> float:
-    return (link.pacer.delay_s() or 0.0) if link.pacer else 0.0
+def _delay(case: Case, link: int) -> float:
+    pacer = case.network.links[link].pacer
+    return (pacer.delay_s(case.largest[link]) or 0.0) if pacer else 0.0
 
 
 def _written(case: Case, pacing: Deployed) -> Any:

@@ -94,6 +94,8 @@ enum Unknown {
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
     values: Values,
+    /// Growth of W_est, packets a round trip: 3 (1 - beta) / (1 + beta), RFC 9438 section 4.3.
+    alpha: f64,
     /// Window at the last loss; 0 is unknown.
     w_max: f64,
     /// Window when ssthresh was last set (RFC 9438 `cwnd_prior`).
@@ -117,8 +119,10 @@ struct Curve {
 
 impl Cubic {
     pub(super) fn new(config: &Config) -> Self {
+        let values = config.constants.values();
         Cubic {
-            values: config.constants.values(),
+            values,
+            alpha: 3.0 * (1.0 - values.beta) / (1.0 + values.beta),
             w_max: 0.0,
             prior: 0.0,
             curve: None,
@@ -159,11 +163,8 @@ impl Cubic {
             w_est: cwnd,
         });
         let share = (f64::from(acked.packets) / cwnd).min(1.0); // of a round trip
-        let alpha = if values.as_fast_as_reno_beyond_prior && curve.w_est >= self.prior {
-            1.0
-        } else {
-            3.0 * (1.0 - values.beta) / (1.0 + values.beta) // RFC 9438 section 4.3
-        };
+        let alpha =
+            if values.as_fast_as_reno_beyond_prior && curve.w_est >= self.prior { 1.0 } else { self.alpha };
         curve.w_est += alpha * share;
         let rtt = if values.ahead_by_least_rtt { self.least_rtt } else { acked.srtt };
         let from_origin = acked.now.since(curve.start).as_seconds() - curve.k;

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from paceline.commands.analyse import analyse
+from paceline.commands.explain import explain
 from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT
 from paceline.console import forget_output as _forget_output
 from paceline.console import print_data as _print
@@ -79,6 +80,7 @@ def paceline() -> None:
     paceline check scenarios/edge-vs-host.toml
     paceline doctor scenarios/edge-vs-host.toml
     paceline analyse traffic.pcap --pacer "edge 10 ms"
+    paceline explain tcp --profile linux
     """
 
 
@@ -225,6 +227,7 @@ def version() -> int:
 
 
 paceline.add_command(analyse)
+paceline.add_command(explain)
 
 
 def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None) -> tuple[Scenario, list[Point]]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paceline import _core
+from paceline import _core, files
 from paceline.errors import InputError
 from paceline.paths import assign, full_label, join_path, label, split_path
 
@@ -32,7 +32,8 @@ class Point:
         settings: what is swept, by path, as labels: ``{"pacing": "edge 10 ms"}``.
         seed: from 0.
         json: the scenario as the core reads it, in canonical form.
-        key: what the result is stored under: a hash of scenario (its title aside), seed and core version.
+        key: what the result is stored under: a hash of scenario (its title aside; of a file that it names, what that
+            holds), seed and core version.
     """
 
     settings: Mapping[str, str]
@@ -108,6 +109,11 @@ class Scenario:
 
         return tomli_w.dumps(self._document)
 
+    def placed(self) -> Scenario:
+        """The same scenario with absolute paths of the files that it names: it can lie in another folder."""
+        document = self.to_dict()
+        return Scenario(document, source=self.source) if files.place(document, self._folder()) else self
+
     def set(self, path: str, value: Any) -> Scenario:
         """The same scenario with `value` at `path`, as ``set("network.core.buffer", "5 KB")``.
 
@@ -164,6 +170,7 @@ class Scenario:
         labels = {path: _labels(path, values, self.source) for path, values in axes.items()}
         order = sorted(axes, key=lambda path: len(split_path(path)))
         version = _core.version()
+        digests: dict[str, str] = {}
         points = []
         for choice in itertools.product(*(range(len(values)) for values in axes.values())):
             chosen = dict(zip(axes, choice, strict=True))
@@ -175,7 +182,9 @@ class Scenario:
                     assign(document, path, copy.deepcopy(axes[path][chosen[path]]))
                 except InputError as error:
                     raise InputError(f"sweep.{error.message}", self.source) from None
+            files.place(document, self._folder())
             text = _canonical(document)
+            files.digest(document, digests)
             identity = _canonical({key: value for key, value in document.items() if key != "title"})
             settings = {path: labels[path][number] for path, number in chosen.items()}
             for seed in seeds:
@@ -211,6 +220,9 @@ class Scenario:
         import html
 
         return f"<b>{html.escape(self.title)}</b> · {self._size()}<pre>{html.escape(self.to_toml())}</pre>"
+
+    def _folder(self) -> Path:
+        return Path(self.source).parent if self.source else Path()
 
     def _size(self) -> str:
         try:

@@ -86,9 +86,9 @@ class Store:
             return pq.read_table(io.BytesIO(archive.read(f"{name}.parquet")))
 
     def write_scenario(self, scenario: Scenario) -> None:
-        """``scenario.toml``: the scenario as run, changes of the command line included."""
+        """``scenario.toml``: the scenario as run, changes of the command line included; paths of files are absolute."""
         with self._replacing(self.directory / "scenario.toml") as file:
-            file.write(scenario.to_toml().encode())
+            file.write(scenario.placed().to_toml().encode())
 
     def consolidate(self, points: Sequence[Point], runs: Sequence[Mapping[str, Any]]) -> None:
         """``runs.parquet``, and one file for each of `TABLES`, of these runs, which all are in the store.

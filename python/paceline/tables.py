@@ -84,6 +84,8 @@ def summary_rows(results: Results) -> tuple[list[str], list[list[str]]]:
     for group in _GROUPS:
         if len({name for run in results for name in run.groups if name in _GROUPS}) == len(_GROUPS):
             columns.append((group, f"groups.{group}.goodput_mean_bps", "bit/s"))
+    if any(run.flows.transfers for run in results):
+        columns += [("mean transfer", "flows.fct_mean_s", "s")]
     if link:
         columns += [("loss", f"links.{link}.loss_ratio", "%")]
     columns += [("timeouts", "flows.timeouts", ""), ("Jain", "flows.jain", "")]
@@ -139,6 +141,8 @@ def _scale(intervals: list[Interval | None], unit: str) -> tuple[float, str]:
     largest = max((abs(one.mean) for one in intervals if one), default=0.0)
     if unit == "%":
         return 0.01, "%"
+    if unit == "s" and 0 < largest < 1:
+        return 1e-3, "ms"
     if unit:
         for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k" if unit == "bit/s" else "K")):
             if largest >= factor:

@@ -98,6 +98,7 @@ impl Run {
         count("retransmits", &|row| rows[row].retransmits)?;
         count("timeouts", &|row| rows[row].timeouts)?;
         count("window_cuts", &|row| rows[row].window_cuts)?;
+        count("transfers", &|row| rows[row].transfers.len() as u64)?;
         let number = |name: &str, of: &dyn Fn(usize) -> f64| {
             columns.set_item(name, (0..rows.len()).map(of).collect::<Vec<f64>>().into_pyarray(py))
         };
@@ -108,7 +109,9 @@ impl Run {
         number("network_delay_mean_s", &|row| {
             mean_s(rows[row].network_delay_sum_ns, rows[row].received_packets)
         })?;
-        number("fct_s", &|row| rows[row].transfer.map_or(f64::NAN, |(time, _)| time))?;
+        let took_ns =
+            |row: usize| rows[row].transfers.iter().map(|transfer| transfer.took.as_nanos()).sum::<u64>();
+        number("fct_s", &|row| mean_s(took_ns(row), rows[row].transfers.len() as u64))?;
         Ok(columns)
     }
 

@@ -35,6 +35,13 @@ impl Stream {
         (self.0.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
+    /// Two independent normal numbers of mean 0 and variance 1 (Box and Muller).
+    pub fn gaussians(&mut self) -> (f64, f64) {
+        let radius = (2.0 * self.exponential()).sqrt();
+        let (sin, cos) = libm::sincos(2.0 * core::f64::consts::PI * self.unit());
+        (radius * cos, radius * sin)
+    }
+
     /// An exponential number of mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.unit())

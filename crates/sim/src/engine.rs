@@ -15,6 +15,7 @@
 //! Timers are lazy: an acknowledgement that moves a retransmission timer later touches no event; the event that fires
 //! early finds that out and goes on to the new time.
 
+mod conversations;
 mod hosts;
 mod line;
 mod transit;
@@ -24,7 +25,7 @@ use self::transit::{links_of, mark_at_once, mark_staged};
 use self::windows::Windows;
 use crate::calendar::Calendar;
 use crate::control::Control;
-use crate::flow::Flow;
+use crate::flow::{Flow, Talking};
 use crate::instrument::Instruments;
 use crate::link::Link;
 use crate::network::{Network, ProbeKind};
@@ -32,6 +33,7 @@ use crate::output::{self, Delays, RunError, RunOutput, SeriesKind, SeriesRow};
 use crate::packet::{Event, Kind};
 use crate::port::Port;
 use crate::trace::{TraceSink, Tracer};
+use crate::workload::Act;
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Output, Segment};
 
@@ -69,6 +71,9 @@ pub struct Engine<'a> {
     /// After this time there are samples to take or rows to write.
     next_look: Instant,
     segments: Segments,
+    talks: Vec<Talking>,
+    /// Room for what an application says.
+    acts: Vec<Act>,
     census: Census,
 }
 
@@ -135,9 +140,12 @@ impl<'a> Engine<'a> {
 
     /// A network at time zero, under the engine asked for. What `method` cannot run, the reference engine runs.
     pub fn with_method(network: &'a Network, method: Method, trace: Option<&'a mut dyn TraceSink>) -> Self {
-        let mut configs = Vec::new();
-        let mut flows: Vec<Flow> =
-            network.flows.iter().map(|spec| Flow::new(spec, &mut configs, network.seed)).collect();
+        let (mut configs, mut talks) = (Vec::new(), Vec::new());
+        let specs = (0..).zip(&network.flows);
+        let end = Instant::ZERO + network.duration;
+        let mut flows: Vec<Flow> = specs
+            .map(|(id, spec)| Flow::new(id, spec, &mut configs, &mut talks, network.seed, end))
+            .collect();
         let forward = network.flows.iter().map(|flow| flow.forward.len()).max().unwrap_or(0) + 1;
         let reverse = network.flows.iter().map(|flow| flow.reverse.len()).max().unwrap_or(0) + 1;
         let hosts_from = network.links.len() as u32;
@@ -189,6 +197,8 @@ impl<'a> Engine<'a> {
             next_look: Instant::ZERO,
             tracer: trace.map(Tracer::new),
             segments: Segments::default(),
+            talks,
+            acts: Vec::new(),
             census: Census::default(),
         };
         for probe in &network.probes {
@@ -197,7 +207,8 @@ impl<'a> Engine<'a> {
             }
         }
         for (flow, spec) in network.flows.iter().enumerate() {
-            let event = Event::of_flow(spec.start, hosts_from + spec.source, Kind::Application, flow as u32);
+            let Some(at) = engine.flows[flow].first_event(spec.start) else { continue };
+            let event = Event::of_flow(at, hosts_from + spec.source, Kind::Application, flow as u32);
             engine.calendar.push(event);
         }
         engine

@@ -2,9 +2,12 @@
 
 use crate::chance::Stream;
 use crate::feedback::FeedbackUnderWay;
-use crate::network::{FlowKind, FlowSpec, HostId};
+use crate::network::{FlowKind, FlowSpec, HostId, Part};
 use crate::packet::{Event, Packet};
-use paceline_core::{Instant, Span, Wire};
+use crate::workload::messages::{Marks, Messages};
+use crate::workload::open_loop::OpenLoop;
+use crate::workload::{Application, Heard, Side};
+use paceline_core::{Instant, Span};
 use paceline_tcp::{Config, Counters, Receiver, Sender};
 use std::sync::Arc;
 
@@ -48,35 +51,42 @@ pub(crate) struct Tcp {
     pub(crate) feedback: FeedbackUnderWay,
     /// Packets without payload at the start: 1 with a SYN.
     pub(crate) syn: u32,
+    /// Number on the wire of the connection's first packet: connections that follow one another go on counting, and leave
+    /// one number out between them, so that nothing of an older one passes for the present one's.
+    pub(crate) base: u32,
+    pub(crate) marks: Marks,
+    pub(crate) messages: Messages,
+    /// Payload that earlier connections delivered, bytes.
+    earlier_bytes: u64,
+    /// The application: its position in the engine's list, and the side that this flow carries.
+    pub(crate) application: Option<(u32, Side)>,
+    opening: Opening,
     /// When the timer events that count fire; others are stale.
     pub(crate) retransmission_event: Instant,
     pub(crate) pacing_event: Instant,
     pub(crate) delayed_ack_event: Instant,
     /// bit/s that the window stands for, as last added to the host's port.
     pub(crate) port_rate: u64,
-    /// First data byte sent; acknowledgement of the last.
-    pub(crate) first_data: Option<Instant>,
-    pub(crate) finished: Option<Instant>,
 }
 
-/// Fixed-size packets without feedback.
-#[derive(Debug)]
-pub(crate) struct OpenLoop {
-    pub(crate) bytes: u32,
-    pub(crate) payload: u32,
-    pub(crate) stop: Option<Instant>,
-    pub(crate) next_seq: u32,
-    pub(crate) sent: u64,
-    pub(crate) received: u64,
-    gaps: Gaps,
+/// What a new connection of a flow begins with.
+#[derive(Debug, Clone, Copy)]
+struct Opening {
+    /// Where its host's clock stands within a tick at time zero.
+    phase: Span,
+    /// For the jitter of the next connection.
+    jitter_seed: u64,
 }
 
+/// A conversation at work.
 #[derive(Debug)]
-enum Gaps {
-    /// The rate as a wire that is always busy: exact, without drift.
-    Constant(Wire),
-    /// Mean in nanoseconds, and the fraction of one that the last gap left over: no rate drifts.
-    Exponential { mean_ns: f64, owed_ns: f64, draws: Stream },
+pub(crate) struct Talking {
+    /// The opener's flow; the answerer's, if it has one, is the next.
+    pub(crate) opener: u32,
+    /// Each message is a transfer.
+    pub(crate) messages_are_transfers: bool,
+    pub(crate) started: bool,
+    pub(crate) application: Application,
 }
 
 /// Counts of a flow at one moment.
@@ -101,50 +111,46 @@ pub(crate) struct DelaySums {
 }
 
 impl Flow {
-    /// A flow that has not started; `configs` holds the settings met so far, which flows share.
-    pub(crate) fn new(spec: &FlowSpec, configs: &mut Vec<Arc<Config>>, seed: u64) -> Self {
+    /// Flow number `id`, which has not started; `configs` holds the settings met so far, which flows share, and `talks` the
+    /// conversations; the run is over at `end`.
+    pub(crate) fn new(
+        id: u32,
+        spec: &FlowSpec,
+        configs: &mut Vec<Arc<Config>>,
+        talks: &mut Vec<Talking>,
+        seed: u64,
+        end: Instant,
+    ) -> Self {
         let source = match &spec.kind {
             FlowKind::Bulk { tcp, packets } => {
-                let config = shared(configs, tcp);
-                let tick = config.tick.as_nanos();
-                let mut draws = Stream::new(seed, &format!("{}:clock", spec.name));
-                let phase = Span::from_nanos(if tick == 0 { 0 } else { draws.between(0, tick - 1) });
-                let phase = config.tick_phase.unwrap_or(phase);
-                let jitter_seed = draws.between(0, u64::MAX);
-                Source::Tcp(Box::new(Tcp {
-                    ack_bytes: u16::try_from(config.ack).unwrap_or(u16::MAX),
-                    syn: u32::from(config.syn.is_some()),
-                    needs_feedback: config.needs_feedback(),
-                    feedback: FeedbackUnderWay::default(),
-                    receiver: Receiver::with(&config),
-                    sender: Sender::new(config, *packets, phase, jitter_seed),
-                    late: Late::default(),
-                    retransmission_event: Instant::MAX,
-                    pacing_event: Instant::MAX,
-                    delayed_ack_event: Instant::MAX,
-                    port_rate: 0,
-                    first_data: None,
-                    finished: None,
-                }))
+                let mut tcp = Tcp::new(spec, shared(configs, tcp), *packets, seed);
+                // One message: all that there is, or more than there ever will be.
+                let end = packets.map_or(u32::MAX, |_| tcp.sender.limit());
+                let bytes = u64::from(end - tcp.syn) * u64::from(tcp.sender.config().payload);
+                tcp.marks = tcp.messages.give(tcp.syn, end, tcp.sender.config().payload, bytes);
+                Source::Tcp(Box::new(tcp))
             }
-            FlowKind::OpenLoop { bytes, payload, rate, poisson, stop } => {
-                let gaps = if *poisson {
-                    let mean_ns = f64::from(*bytes) * 8e9 / rate.bits_per_second() as f64;
-                    let draws = Stream::new(seed, &format!("{}:gaps", spec.name));
-                    Gaps::Exponential { mean_ns, owed_ns: 0.0, draws }
-                } else {
-                    Gaps::Constant(Wire::new(*rate))
+            FlowKind::Conversation { tcp, part } => {
+                let mut tcp = Tcp::new(spec, shared(configs, tcp), Some(0), seed);
+                let side = match part {
+                    Part::Opens(talk) => {
+                        talks.push(Talking {
+                            opener: id,
+                            messages_are_transfers: talk.messages_are_transfers(),
+                            started: false,
+                            application: Application::new(talk, seed, &spec.name),
+                        });
+                        Side::Opener
+                    }
+                    Part::Answers => Side::Answerer,
                 };
-                let (bytes, payload, stop) = (*bytes, *payload, *stop);
-                Source::OpenLoop(Box::new(OpenLoop {
-                    bytes,
-                    payload,
-                    stop,
-                    next_seq: 0,
-                    sent: 0,
-                    received: 0,
-                    gaps,
-                }))
+                tcp.application = talks.len().checked_sub(1).map(|last| (last as u32, side));
+                Source::Tcp(Box::new(tcp))
+            }
+            FlowKind::OpenLoop { bytes, header, timing, stop } => {
+                let stop = stop.map_or(end, |stop| stop.min(end));
+                let times = (spec.start, stop);
+                Source::OpenLoop(Box::new(OpenLoop::new(timing, *bytes, *header, times, seed, &spec.name)))
             }
         };
         Flow {
@@ -178,16 +184,22 @@ impl Flow {
         }
     }
 
+    /// When its first event is, if it starts at `start`; `None` where none ever comes, or another flow makes it send.
+    pub(crate) fn first_event(&mut self, start: Instant) -> Option<Instant> {
+        match &mut self.source {
+            Source::Tcp(tcp) => (tcp.side() == Side::Opener).then_some(start),
+            Source::OpenLoop(source) => source.first(start),
+        }
+    }
+
     /// What has been counted so far.
     pub(crate) fn snapshot(&self) -> Snapshot {
         match &self.source {
             Source::Tcp(tcp) => {
-                let packets = tcp.receiver.next().saturating_sub(tcp.syn);
-                let delivered_bytes = u64::from(packets) * u64::from(tcp.sender.config().payload);
-                Snapshot { delivered_bytes, counters: tcp.sender.counters() }
+                Snapshot { delivered_bytes: tcp.delivered_bytes(), counters: tcp.sender.counters() }
             }
             Source::OpenLoop(source) => Snapshot {
-                delivered_bytes: source.received * u64::from(source.payload),
+                delivered_bytes: source.received_bytes,
                 counters: Counters { sent: source.sent, ..Counters::default() },
             },
         }
@@ -200,8 +212,10 @@ impl Flow {
             if tcp.needs_feedback {
                 tcp.feedback.release(packet.sent);
             }
-        } else if packet.seq >= tcp.receiver.next() {
-            tcp.late.note(packet.seq, packet.sent);
+        } else if let Some(seq) = tcp.number_of(packet.seq)
+            && seq >= tcp.receiver.next()
+        {
+            tcp.late.note(seq, packet.sent);
         }
     }
 
@@ -214,18 +228,97 @@ impl Flow {
     }
 }
 
-impl OpenLoop {
-    /// When the packet after the one that leaves at `now` leaves.
-    pub(crate) fn next_after(&mut self, now: Instant) -> Instant {
-        match &mut self.gaps {
-            Gaps::Constant(wire) => wire.send(self.bytes, now).1,
-            Gaps::Exponential { mean_ns, owed_ns, draws } => {
-                let gap = draws.exponential() * *mean_ns + *owed_ns;
-                let whole = gap as u64;
-                *owed_ns = gap - whole as f64;
-                now + Span::from_nanos(whole)
-            }
+/// What an application is to hear of a delivery.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct News {
+    pub(crate) opened: bool,
+    /// Messages that are whole now.
+    pub(crate) messages: u32,
+    pub(crate) side: Side,
+}
+
+impl Tcp {
+    fn new(spec: &FlowSpec, config: Arc<Config>, packets: Option<u64>, seed: u64) -> Self {
+        let tick = config.tick.as_nanos();
+        let mut draws = Stream::new(seed, &format!("{}:clock", spec.name));
+        let phase = Span::from_nanos(if tick == 0 { 0 } else { draws.between(0, tick - 1) });
+        let phase = config.tick_phase.unwrap_or(phase);
+        let jitter_seed = draws.between(0, u64::MAX);
+        let messages = Messages::new();
+        Tcp {
+            ack_bytes: u16::try_from(config.ack).unwrap_or(u16::MAX),
+            syn: u32::from(config.syn.is_some()),
+            base: 0,
+            needs_feedback: config.needs_feedback(),
+            feedback: FeedbackUnderWay::default(),
+            receiver: Receiver::with(&config),
+            sender: Sender::new(config, packets, phase, jitter_seed),
+            late: Late::default(),
+            marks: messages.marks(),
+            messages,
+            earlier_bytes: 0,
+            application: None,
+            opening: Opening { phase, jitter_seed },
+            retransmission_event: Instant::MAX,
+            pacing_event: Instant::MAX,
+            delayed_ack_event: Instant::MAX,
+            port_rate: 0,
         }
+    }
+
+    /// The number within the connection of a data packet by its number on the wire; `None` for one of an older connection.
+    #[inline]
+    pub(crate) fn number_of(&self, on_the_wire: u32) -> Option<u32> {
+        let seq = on_the_wire.wrapping_sub(self.base);
+        (self.base == 0 || seq < self.sender.end()).then_some(seq)
+    }
+
+    /// Payload delivered in order, bytes.
+    fn delivered_bytes(&self) -> u64 {
+        let packets = self.receiver.next().saturating_sub(self.syn);
+        let full = u64::from(packets) * u64::from(self.sender.config().payload);
+        self.earlier_bytes + full - self.messages.lacking
+    }
+
+    /// The application gives a message; the sender has to be started.
+    pub(crate) fn give(&mut self, bytes: u64) {
+        let first = self.sender.limit();
+        let end = self.sender.give(bytes);
+        self.marks = self.messages.give(first, end, self.sender.config().payload, bytes);
+    }
+
+    /// Another connection takes the place of this one, all of whose data have been acknowledged.
+    pub(crate) fn reopen(&mut self) {
+        self.earlier_bytes = self.delivered_bytes();
+        self.messages.lacking = 0;
+        self.base = self.base.wrapping_add(self.sender.end() + 1);
+        let Opening { phase, jitter_seed } = &mut self.opening;
+        *jitter_seed = jitter_seed.wrapping_add(1);
+        self.sender = self.sender.reopened(*phase, *jitter_seed);
+        self.receiver = Receiver::with(self.sender.config());
+        self.late = Late::default();
+        self.marks = self.messages.marks();
+    }
+
+    /// A packet at or beyond the mark is sent for the first time.
+    #[cold]
+    pub(crate) fn on_message_begun(&mut self, seq: u32, now: Instant) -> Heard {
+        self.marks = self.messages.on_sent(seq, now);
+        Heard::Begun(self.side())
+    }
+
+    /// All before packet `next` have been delivered, and with them a message, or the connection is open.
+    #[cold]
+    pub(crate) fn on_delivered(&mut self, next: u32) -> News {
+        let opened = self.messages.on_opened(next);
+        let (messages, marks) = self.messages.on_delivered(next);
+        self.marks = marks;
+        News { opened, messages, side: self.side() }
+    }
+
+    /// The side that this flow carries.
+    pub(crate) fn side(&self) -> Side {
+        self.application.map_or(Side::Opener, |(_, side)| side)
     }
 }
 
@@ -258,10 +351,10 @@ impl Late {
         }
     }
 
-    /// A packet arrives where `next` was waited for: it waits if it lies beyond.
-    pub(crate) fn on_arrival(&mut self, packet: &Packet, next: u32) {
-        if packet.seq > next {
-            self.note(packet.seq, packet.sent);
+    /// Packet `seq` arrives where `next` was waited for: it waits if it lies beyond.
+    pub(crate) fn on_arrival(&mut self, seq: u32, sent: Instant, next: u32) {
+        if seq > next {
+            self.note(seq, sent);
         }
     }
 

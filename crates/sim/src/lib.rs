@@ -19,6 +19,7 @@ mod port;
 pub mod scenario;
 mod template;
 pub mod trace;
+pub mod workload;
 
 pub use control::Control;
 pub use engine::{Engine, Method};

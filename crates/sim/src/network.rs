@@ -3,9 +3,12 @@
 //! A [`crate::scenario::Scenario`] becomes a `Network` for one seed; an engine runs a `Network` and knows no scenario.
 //! Identifiers are positions in the vectors below.
 
+use crate::workload::Talk;
+use crate::workload::open_loop::Timing;
 use paceline_core::pacer::PacerSpec;
 use paceline_core::queue::QueueSpec;
 use paceline_core::{Instant, Rate, Span};
+use paceline_tcp::Config;
 
 /// Position in [`Network::links`].
 pub type LinkId = u32;
@@ -92,10 +95,19 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
+    /// The name of its `[[traffic]]`; a flow back belongs to that of the flow there.
+    pub fn traffic(&self) -> &str {
+        let there = match &self.kind {
+            FlowKind::Conversation { part: Part::Answers, .. } => self.name.trim_end_matches(Part::BACK),
+            _ => &self.name,
+        };
+        there.rsplit_once('.').map_or(there, |(traffic, _)| traffic)
+    }
+
     /// Its data packets on the wire, bytes.
     pub fn packet_bytes(&self) -> u32 {
         match &self.kind {
-            FlowKind::Bulk { tcp, .. } => tcp.data_bytes(),
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => tcp.data_bytes(),
             FlowKind::OpenLoop { bytes, .. } => *bytes,
         }
     }
@@ -107,23 +119,77 @@ pub enum FlowKind {
     /// A TCP connection with unlimited data, or `packets` of it (a SYN not counted).
     Bulk {
         /// The connection's settings, host pacing included.
-        tcp: Box<paceline_tcp::Config>,
+        tcp: Box<Config>,
         /// Stop after this many data packets.
         packets: Option<u64>,
     },
-    /// Fixed-size packets without feedback, at the gap given or at exponential gaps of that mean.
+    /// A TCP connection, or one direction of it, that carries what an application says.
+    Conversation {
+        /// The connection's settings, host pacing included.
+        tcp: Box<Config>,
+        /// What this flow does in the conversation.
+        part: Part,
+    },
+    /// Packets without feedback.
     OpenLoop {
-        /// On the wire, bytes.
+        /// The largest on the wire, bytes; all are as large unless they are replayed.
         bytes: u32,
-        /// Payload, bytes: what goodput counts.
-        payload: u32,
-        /// Mean rate on the wire.
-        rate: Rate,
-        /// Exponential gaps (Poisson) or constant ones (CBR).
-        poisson: bool,
+        /// Of these, bytes that goodput does not count.
+        header: u32,
+        /// When packets leave.
+        timing: Timing,
         /// When it stops; `None` goes on to the end.
         stop: Option<Instant>,
     },
+}
+
+impl FlowKind {
+    /// The settings of a TCP connection.
+    pub fn tcp(&self) -> Option<&Config> {
+        match self {
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => Some(tcp),
+            FlowKind::OpenLoop { .. } => None,
+        }
+    }
+
+    /// The same, to change them.
+    pub(crate) fn tcp_mut(&mut self) -> Option<&mut Config> {
+        match self {
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => Some(tcp),
+            FlowKind::OpenLoop { .. } => None,
+        }
+    }
+
+    /// One connection follows another.
+    pub(crate) fn replaces_connections(&self) -> bool {
+        match self {
+            FlowKind::Conversation { part: Part::Opens(talk), .. } => talk.replaces_connections(),
+            _ => false,
+        }
+    }
+
+    /// Part of a conversation of two flows: what reaches one end may make the other flow send.
+    pub(crate) fn is_two_way(&self) -> bool {
+        match self {
+            FlowKind::Conversation { part: Part::Opens(talk), .. } => talk.has_flow_back(),
+            FlowKind::Conversation { part: Part::Answers, .. } => true,
+            FlowKind::Bulk { .. } | FlowKind::OpenLoop { .. } => false,
+        }
+    }
+}
+
+/// What a flow does in a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// It carries what the opener says.
+    Opens(Talk),
+    /// It carries what the other side answers to the flow before it in the list.
+    Answers,
+}
+
+impl Part {
+    /// What the name of a flow back ends in.
+    pub(crate) const BACK: &'static str = ".back";
 }
 
 /// A loss forced on a link, before its pacer and buffer see the packet.

@@ -3,6 +3,7 @@
 use crate::engine::{Engine, Method};
 use crate::flow::Source;
 use crate::instrument::Curve;
+use crate::workload::Transfer;
 use hdrhistogram::Histogram;
 use paceline_core::{Instant, Span};
 use serde::{Serialize, Serializer};
@@ -137,15 +138,8 @@ pub struct FlowRow {
     pub received_packets: u64,
     /// See `received_packets`.
     pub network_delay_sum_ns: u64,
-    /// Completion time of its transfer and that transfer's payload, if it ended in the window: seconds, bytes.
-    pub transfer: Option<(f64, u64)>,
-}
-
-impl FlowRow {
-    /// Transfers that ended in the window: completion time, seconds, and payload, bytes.
-    pub fn transfers(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
-        self.transfer.iter().copied()
-    }
+    /// Its transfers that were complete within the window.
+    pub transfers: Vec<Transfer>,
 }
 
 /// What a probe recorded.
@@ -276,14 +270,11 @@ fn flow_row(engine: &Engine<'_>, id: usize, from: Instant, seconds: f64) -> Flow
     let flow = &engine.flows[id];
     let (before, now) = (flow.at_warmup, flow.snapshot());
     let bytes = now.delivered_bytes - before.delivered_bytes;
-    let transfer = match &flow.source {
-        Source::Tcp(tcp) => match (tcp.first_data, tcp.finished) {
-            (Some(first), Some(finished)) if finished >= from => {
-                Some((finished.since(first).as_seconds(), now.delivered_bytes))
-            }
-            _ => None,
-        },
-        Source::OpenLoop(_) => None,
+    let transfers = match &flow.source {
+        Source::Tcp(tcp) => {
+            tcp.messages.transfers.iter().filter(|transfer| transfer.finished() >= from).copied().collect()
+        }
+        Source::OpenLoop(_) => Vec::new(),
     };
     FlowRow {
         goodput_bps: bytes as f64 * 8.0 / seconds,
@@ -297,7 +288,7 @@ fn flow_row(engine: &Engine<'_>, id: usize, from: Instant, seconds: f64) -> Flow
         delay_sum_ns: flow.delays.delay_ns,
         received_packets: flow.delays.received,
         network_delay_sum_ns: flow.delays.network_ns,
-        transfer,
+        transfers,
     }
 }
 
@@ -311,13 +302,12 @@ fn flow_statistics(rows: &[&FlowRow], delays: &[&Delays]) -> FlowStatistics {
         let tcp = rows.iter().filter(|row| row.is_tcp);
         tcp.clone().next().map(|_| tcp.map(|row| count(row)).sum())
     };
-    let transfers: Vec<(f64, u64)> = rows.iter().flat_map(|row| row.transfers()).collect();
-    let mut times: Vec<f64> = transfers.iter().map(|(time, _)| *time).collect();
+    let transfers = || rows.iter().flat_map(|row| &row.transfers);
+    let mut times: Vec<f64> = transfers().map(|transfer| transfer.took.as_seconds()).collect();
     times.sort_by(f64::total_cmp);
-    let rates: Vec<f64> = transfers
-        .iter()
-        .filter(|(time, _)| *time > 0.0)
-        .map(|(time, bytes)| *bytes as f64 * 8.0 / time)
+    let rates: Vec<f64> = transfers()
+        .filter(|transfer| transfer.took > Span::ZERO)
+        .map(|transfer| transfer.bytes as f64 * 8.0 / transfer.took.as_seconds())
         .collect();
     let delivered: u64 = rows.iter().map(|row| row.delivered_packets).sum();
     let received: u64 = rows.iter().map(|row| row.received_packets).sum();
@@ -331,7 +321,7 @@ fn flow_statistics(rows: &[&FlowRow], delays: &[&Delays]) -> FlowStatistics {
         retransmits: of_tcp(|row| row.retransmits),
         timeouts: of_tcp(|row| row.timeouts),
         window_cuts: of_tcp(|row| row.window_cuts),
-        transfers: transfers.len() as u64,
+        transfers: times.len() as u64,
         fct_mean_s: mean(&times),
         fct_p99_s: quantile(&times, 0.99),
         delay_mean_s: mean_s(rows.iter().map(|row| row.delay_sum_ns).sum(), delivered),

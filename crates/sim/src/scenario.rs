@@ -33,7 +33,7 @@ use self::pacing::Pacing;
 use self::probes::{Loss, Probes};
 use self::reader::Field;
 use self::traffic::Traffic;
-use crate::network::{FlowKind, FlowSpec, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
+use crate::network::{FlowSpec, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
 use crate::template::Template;
 use crate::template::draw::Draw;
 use crate::template::layout::Layout;
@@ -138,8 +138,8 @@ impl Scenario {
 
     /// An upper bound on the flows, before hosts are paired: so that a caller may refuse what would take long.
     pub fn most_flows(&self) -> u64 {
-        let counts = self.traffic.iter().map(|traffic| traffic.count);
-        self.hosts().saturating_mul(counts.fold(0, u64::saturating_add))
+        let flows = self.traffic.iter().map(|traffic| traffic.kind.flows(self.hosts(), traffic.count));
+        flows.fold(0, u64::saturating_add)
     }
 
     /// The network that an engine runs under this seed. Everything is checked here that reading could not: names,
@@ -208,8 +208,8 @@ fn check_routes(flows: &[FlowSpec], layout: &Layout, duration: Span) -> Result<(
     for flow in flows {
         let slowest =
             flow.forward.iter().map(|&link| layout.links[link as usize].rate.bits_per_second()).min();
-        let (FlowKind::Bulk { .. }, Some(rate)) = (&flow.kind, slowest) else { continue };
-        let bytes = flow.packet_bytes();
+        let (Some(tcp), Some(rate)) = (flow.kind.tcp(), slowest) else { continue };
+        let bytes = tcp.data_bytes();
         let packets =
             u128::from(rate) * u128::from(duration.as_nanos()) / (8_000_000_000 * u128::from(bytes.max(1)));
         if packets >= u128::from(u32::MAX) {

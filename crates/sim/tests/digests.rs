@@ -55,6 +55,26 @@ const NETWORK: &str = r#"
     packet = "200 B"
 "#;
 
+/// What draws, computes powers or sines, or reacts.
+const TRAFFIC: [&str; 6] = [
+    "kind = \"closed-loop\"\nsize = { pareto = { mean = \"20 KB\", shape = 1.2 } }\nthink = { exponential = \"500 ms\" }",
+    "kind = \"rpc\"\nrequest = \"200 B\"\nresponse = { exponential = \"10 KB\" }\nthink = { uniform = \"0 s .. 1 s\" }",
+    concat!("kind = \"cvec\"\nfile = \"", env!("CARGO_MANIFEST_DIR"), "/tests/small.cvec\""),
+    "kind = \"on-off\"\nrate = \"1 Mbit/s\"\npacket = \"500 B\"\non = { exponential = \"100 ms\" }\noff = { exponential = \"1 s\" }",
+    "kind = \"on-off\" # Pareto\nrate = \"1 Mbit/s\"\npacket = \"500 B\"\non = { pareto = { mean = \"100 ms\", shape = 1.5 } }\noff = \"1 s\"",
+    "kind = \"self-similar\"\nmean = \"300 kbit/s\"\nmax = \"900 kbit/s\"\nhurst = 0.9\npacket = \"200 B\"",
+];
+
+fn digest(text: &str) -> u64 {
+    let network = Scenario::from_toml(text)
+        .and_then(|scenario| scenario.network(7))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let mut digest = Digest(0xcbf2_9ce4_8422_2325);
+    let output = Engine::run(&network, &Control::default(), Some(&mut digest)).unwrap();
+    digest.add(serde_json::to_string(&output).unwrap().as_bytes());
+    digest.0
+}
+
 #[test]
 fn results_and_traces_are_the_same_bytes_everywhere() {
     let methods = [
@@ -71,14 +91,13 @@ fn results_and_traces_are_the_same_bytes_everywhere() {
     for variant in ["reno", "newreno", "tahoe", "sack", "rfc6675", "fack"] {
         for method in methods {
             let text = format!("pacing = \"{method}\"\n{}", NETWORK.replace("VARIANT", variant));
-            let network = Scenario::from_toml(&text)
-                .and_then(|scenario| scenario.network(7))
-                .unwrap_or_else(|error| panic!("{error}"));
-            let mut digest = Digest(0xcbf2_9ce4_8422_2325);
-            let output = Engine::run(&network, &Control::default(), Some(&mut digest)).unwrap();
-            digest.add(serde_json::to_string(&output).unwrap().as_bytes());
-            writeln!(lines, "{:016x}  {variant}, {method}", digest.0).unwrap();
+            writeln!(lines, "{:016x}  {variant}, {method}", digest(&text)).unwrap();
         }
+    }
+    for traffic in TRAFFIC {
+        let (network, _) = NETWORK.split_once("[[traffic]]").unwrap();
+        let kind = traffic.lines().next().unwrap();
+        writeln!(lines, "{:016x}  {kind}", digest(&format!("{network}[[traffic]]\n{traffic}"))).unwrap();
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/digests.txt");
     if std::env::var_os("PACELINE_WRITE_DIGESTS").is_some() {

@@ -75,10 +75,17 @@ fn scenario() -> impl Strategy<Value = String> {
         2 => Just(String::new()),
         1 => Just("[[traffic]]\nname = \"cbr\"\nkind = \"cbr\"\nrate = \"300 kbit/s\"\npacket = \"200 B\"".to_owned()),
         1 => Just("[[traffic]]\nname = \"p\"\nkind = \"poisson\"\nrate = \"700 kbit/s\"\npacket = \"500 B\"".to_owned()),
+        4 => modulated(),
+        8 => conversation(),
+    ];
+    // What applications say may be all that there is: then ends run ahead of time that else would wait.
+    let bulk = prop_oneof![
+        2 => Just("[[traffic]]\nkind = \"bulk\"\ncount = COUNT\nstart = \"0 s .. 500 ms\"\nTCP\n".to_owned()),
+        1 => conversation().prop_map(|text| text.replacen("kind", "name = \"bulk\"\nkind", 1)),
     ];
     let front = prop_oneof![4 => Just(""), 1 => Just(", drop = \"front\"")];
-    (network, buffer, counts, pacing, tcp, loss, background, front, 1..3_u32).prop_map(
-        |(network, buffer, counts, pacing, tcp, loss, background, front, count)| {
+    (network, buffer, counts, pacing, tcp, loss, background, front, (bulk, 1..3_u32)).prop_map(
+        |(network, buffer, counts, pacing, tcp, loss, background, front, (bulk, count))| {
             let (at, link) = match &network {
                 dumbbell if dumbbell.contains("dumbbell") => ("[\"edge.l.*\"]", "\"core\""),
                 path if path.contains("\"path\"") => ("[\"first\"]", "\"second\""),
@@ -89,9 +96,10 @@ fn scenario() -> impl Strategy<Value = String> {
             let loss = loss.replace("BACK", &format!("{}.reverse\"", link.trim_end_matches('"')));
             format!(
                 "duration = \"4 s\"\nwarmup = \"1 s\"\n[network]\ncounts = \"{counts}\"\n{network}\n[pacing]\n{pacing}\n\
-                 [[traffic]]\nkind = \"bulk\"\ncount = {count}\nstart = \"0 s .. 500 ms\"\n\
-                 tcp = {{ {tcp}, max_window = \"60 packets\" }}\n{background}\n{loss}\n"
+                 {bulk}\n{background}\n{loss}\n"
             )
+            .replace("COUNT", &count.to_string())
+            .replace("TCP", &format!("tcp = {{ {tcp}, max_window = \"60 packets\" }}"))
         },
     )
 }
@@ -100,7 +108,7 @@ fn scenario() -> impl Strategy<Value = String> {
 const INSTRUMENTS: &str = r#"
 [probes]
 departures = { links = ALL, from = "500 ms", to = "2 s" }
-window = { flows = "bulk", every = "7 ms" }
+window = { flows = "FIRST", every = "7 ms" }
 rate_variation = [
     { links = ALL, finest = "10 ms" },
     { links = ALL, at = "arrival" },
@@ -114,6 +122,53 @@ transfers = {}
 fairness = { window = "400 ms", every = "100 ms" }
 throughput = { links = ALL, by = "traffic", every = "33 ms", from = "1 s" }
 "#;
+
+/// A source whose rate changes.
+fn modulated() -> impl Strategy<Value = String> {
+    let time = |ms: u32, shape: u32| match shape {
+        0 => format!("\"{ms} ms\""),
+        1 => format!("{{ exponential = \"{ms} ms\" }}"),
+        _ => format!("{{ pareto = {{ mean = \"{ms} ms\", shape = 1.{shape} }} }}"),
+    };
+    let head = "[[traffic]]\npacket = \"300 B\"\nstart = \"0 s .. 1 s\"";
+    prop_oneof![
+        (1..200_u32, 0..200_u32, 0..5_u32).prop_map(move |(on, off, shape)| {
+            let off = if shape == 0 { format!("\"{off} ms\"") } else { time(off + 1, shape) };
+            format!("{head}\nkind = \"on-off\"\nrate = \"1 Mbit/s\"\non = {}\noff = {off}", time(on, shape))
+        }),
+        (1..99_u32, 1..50_u32).prop_map(move |(h, slot)| format!(
+            "{head}\nkind = \"self-similar\"\nmean = \"500 kbit/s\"\nmax = \"2 Mbit/s\"\nhurst = 0.{h:02}\nslot = \"{slot} ms\""
+        )),
+    ]
+}
+
+/// Applications over TCP.
+fn conversation() -> impl Strategy<Value = String> {
+    let size = prop_oneof![
+        (1..40_000_u32).prop_map(|bytes| format!("\"{bytes} B\"")),
+        (1..40_u32).prop_map(|kb| format!("{{ exponential = \"{kb} KB\" }}")),
+        (1..40_u32).prop_map(|kb| format!("{{ pareto = {{ mean = \"{kb} KB\", shape = 1.3 }} }}")),
+    ];
+    let think = prop_oneof![
+        1 => Just("\"0 s\"".to_owned()),
+        2 => (1..300_u32).prop_map(|ms| format!("{{ exponential = \"{ms} ms\" }}")),
+    ];
+    let rto = (30..400_u32, any::<bool>(), 0..6_usize, any::<bool>());
+    (size, think, rto, 0..5_u32, 1..4_u32).prop_map(|(size, think, (rto, syn, variant, delayed), kind, count)| {
+        let variant = ["tahoe", "reno", "newreno", "sack1", "rfc6675", "fack"][variant];
+        let delayed = if delayed { "\"40 ms\"" } else { "false" };
+        let syn = if syn { "\"40 B\"" } else { "false" };
+        let tcp = format!("tcp = {{ variant = \"{variant}\", delayed_ack = {delayed}, min_rto = \"{rto} ms\", initial_rto = \"{rto} ms\", syn = {syn}, initial_window = \"4 packets\" }}");
+        let what = match kind {
+            0 => format!("kind = \"closed-loop\"\nsize = {size}\nthink = {think}\ncount = {count}"),
+            1 => format!("kind = \"closed-loop\"\nsize = {size}\nthink = {think}\nconnection = \"kept\"\ncount = {count}"),
+            2 => format!("kind = \"rpc\"\nrequest = \"300 B\"\nresponse = {size}\nthink = {think}\ncount = {count}"),
+            3 => format!("kind = \"rpc\"\nrequest = {size}\nresponse = {size}\nthink = {think}"),
+            _ => format!("kind = \"cvec\"\nfile = \"{}/tests/small.cvec\"", env!("CARGO_MANIFEST_DIR")),
+        };
+        format!("[[traffic]]\n{what}\n{tcp}\nstart = \"0 s .. 500 ms\"")
+    })
+}
 
 fn network(text: &str, seed: u64) -> Network {
     let scenario = Scenario::from_toml(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -162,8 +217,10 @@ proptest! {
         let traced = Engine::run(&network, &Control::default(), Some(&mut rows)).unwrap();
         let json = |output| serde_json::to_string(output).unwrap();
         prop_assert_eq!(json(&plain), json(&traced), "{}", &text);
+        prop_assert_eq!(&plain.flow_rows, &traced.flow_rows, "{}", &text);
         let windowed = Engine::run_by(&network, Method::Windowed, &Control::default(), None).unwrap();
         prop_assert_eq!(json(&windowed), json(&traced), "{}", &text);
+        prop_assert_eq!(&windowed.flow_rows, &traced.flow_rows, "{}", &text);
         prop_assert!(rows.is_sorted_by_key(|row| row.time_ns));
         assert_order(&rows);
         for (name, link) in &plain.links {
@@ -179,7 +236,9 @@ proptest! {
     fn instruments_change_nothing_and_see_what_the_trace_sees(text in scenario(), seed in 0..1000_u64) {
         let plain = network(&text, seed);
         let links: Vec<&str> = plain.links.iter().map(|link| link.name.as_str()).collect();
-        let watched = network(&format!("{text}{}", INSTRUMENTS.replace("ALL", &format!("{links:?}"))), seed);
+        let first = plain.flows[0].name.split('.').next().unwrap();
+        let instruments = INSTRUMENTS.replace("ALL", &format!("{links:?}")).replace("FIRST", first);
+        let watched = network(&format!("{text}{instruments}"), seed);
         let json = |output| serde_json::to_string(output).unwrap();
         let unwatched = Engine::run(&plain, &Control::default(), None).unwrap();
         let output = Engine::run(&watched, &Control::default(), None).unwrap();

@@ -5,6 +5,7 @@
 use paceline_core::queue::{Counts, Limit};
 use paceline_core::{Instant, Span};
 use paceline_sim::network::{DropRule, FlowKind, LinkSpec, Network, ProbeKind};
+use paceline_sim::workload::open_loop::Timing;
 use paceline_sim::{Scenario, scenario::ScenarioError};
 use paceline_tcp::PacingRule;
 
@@ -147,9 +148,9 @@ fn a_share_is_rounded_drawn_and_grows_without_moving() {
 
 #[test]
 fn host_and_port_pacing_reach_the_senders() {
-    let rule_of = |network: &Network| match &network.flows[0].kind {
-        FlowKind::Bulk { tcp, .. } => tcp.pacing.map(|pacing| (pacing.rule, pacing.gain, pacing.jitter)),
-        FlowKind::OpenLoop { .. } => None,
+    let rule_of = |network: &Network| {
+        let pacing = network.flows[0].kind.tcp().and_then(|tcp| tcp.pacing);
+        pacing.map(|pacing| (pacing.rule, pacing.gain, pacing.jitter))
     };
     let network = small("").network(1).unwrap();
     assert_eq!(rule_of(&network), None);
@@ -264,11 +265,9 @@ fn traffic_becomes_flows_in_the_order_of_the_file() {
             "bulk.0 right.7 left.7"
         ]
     );
-    let FlowKind::OpenLoop { bytes, payload, rate, poisson, stop } = &network.flows[0].kind else { panic!() };
-    assert_eq!(
-        (*bytes, *payload, *poisson, *stop),
-        (1000, 960, false, Some(Instant::from_nanos(5_000_000_000)))
-    );
+    let FlowKind::OpenLoop { bytes, header, timing, stop } = &network.flows[0].kind else { panic!() };
+    assert_eq!((*bytes, *header, *stop), (1000, 40, Some(Instant::from_nanos(5_000_000_000))));
+    let Timing::Constant(rate) = timing else { panic!("{timing:?}") };
     assert!((1_000_000..=2_000_000).contains(&rate.bits_per_second()));
     assert!(network.flows[0].reverse.is_empty());
     let FlowKind::Bulk { tcp, packets } = &network.flows[4].kind else { panic!() };

@@ -2,9 +2,10 @@
 //!
 //! A [`Profile`] bundles the constants of one world; every one of them can be set on its own after that.
 
+use crate::cc::Constants;
 use paceline_core::Span;
 
-/// Loss recovery, by the names the field uses.
+/// Loss recovery and window growth, by the names the field uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// Fast retransmit, then slow start (ns-2's Agent/TCP).
@@ -19,23 +20,29 @@ pub enum Variant {
     Rfc6675,
     /// Forward acknowledgements: what is beyond the highest packet held is in flight (ns-2's Agent/TCP/Fack).
     Fack,
+    /// Binary increase (Linux's tcp_bic), with RFC 6675's recovery.
+    Bic,
+    /// A cubic function of the time since the last loss (RFC 9438; Linux's tcp_cubic), with RFC 6675's recovery.
+    Cubic,
 }
 
 impl Variant {
     /// Every variant by its name in a scenario: the one list. `"sack"` is [`Profile::sack`].
-    pub const ALL: [(&'static str, Variant); 6] = [
+    pub const ALL: [(&'static str, Variant); 8] = [
         ("tahoe", Variant::Tahoe),
         ("reno", Variant::Reno),
         ("newreno", Variant::NewReno),
         ("sack1", Variant::Sack1),
         ("rfc6675", Variant::Rfc6675),
         ("fack", Variant::Fack),
+        ("bic", Variant::Bic),
+        ("cubic", Variant::Cubic),
     ];
 
     /// The receiver tells what it holds beyond a gap.
     #[inline]
     pub fn is_selective(self) -> bool {
-        matches!(self, Variant::Sack1 | Variant::Rfc6675 | Variant::Fack)
+        matches!(self, Variant::Sack1 | Variant::Rfc6675 | Variant::Fack | Variant::Bic | Variant::Cubic)
     }
 }
 
@@ -128,10 +135,34 @@ impl Halving {
         [("window", Halving::Window), ("in-flight", Halving::InFlight), ("flight-size", Halving::FlightSize)];
 }
 
+/// What becomes of the window while nothing is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// It stays.
+    Keep,
+    /// One packet, once the retransmission timer has run out with nothing outstanding (ns-2 `slow_start_restart_`).
+    One,
+    /// The initial window at most, once nothing was sent for longer than the timeout (RFC 5681 section 4.1).
+    Initial,
+    /// Halved for each timeout without sending, down to the initial window; ssthresh is at least three quarters of what
+    /// it was (RFC 2861; Linux `tcp_slow_start_after_idle`).
+    Decay,
+}
+
+impl IdleRestart {
+    /// Every rule by its name in a scenario: the one list.
+    pub const ALL: [(&'static str, IdleRestart); 4] = [
+        ("keep", IdleRestart::Keep),
+        ("one", IdleRestart::One),
+        ("initial", IdleRestart::Initial),
+        ("decay", IdleRestart::Decay),
+    ];
+}
+
 /// One connection's settings. Sizes in bytes, windows in packets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Loss recovery.
+    /// Loss recovery and growth.
     pub variant: Variant,
     /// Payload of a data packet, bytes: what goodput counts.
     pub payload: u32,
@@ -203,6 +234,12 @@ pub struct Config {
     pub partial_ack: bool,
     /// Host pacing; `None` sends as the window allows.
     pub pacing: Option<HostPacing>,
+    /// CUBIC's constants.
+    pub constants: Constants,
+    /// CUBIC: slow start ends where the queue begins.
+    pub hystart: bool,
+    /// What becomes of the window while the application has nothing to send.
+    pub idle_restart: IdleRestart,
 }
 
 impl Config {
@@ -243,6 +280,9 @@ impl Config {
             full_ack_deflation: false,
             partial_ack: false,
             pacing: None,
+            constants: Constants::Linux2007, // what ns-2.35's TCP-Linux has
+            hystart: false,
+            idle_restart: IdleRestart::One,
         };
         match profile {
             Profile::Ns2 => ns2,
@@ -275,6 +315,8 @@ impl Config {
                 min_rto: Span::from_millis(1_000),     // RFC 6298 (2.4)
                 initial_rto: Span::from_millis(1_000), // RFC 6298 (2.1)
                 halving: Halving::FlightSize,          // RFC 5681, equation 4
+                constants: Constants::Rfc9438,
+                idle_restart: IdleRestart::Initial, // RFC 5681 (4.1)
                 ..ns2
             },
             Profile::Linux => Config {
@@ -294,6 +336,9 @@ impl Config {
                 max_rto: Span::from_millis(120_000),      // TCP_RTO_MAX
                 initial_rto: Span::from_millis(1_000),    // TCP_TIMEOUT_INIT
                 fractional_halving: false,                // tcp_reno_ssthresh: cwnd >> 1
+                constants: Constants::Linux2013,
+                hystart: true,                    // tcp_cubic.c
+                idle_restart: IdleRestart::Decay, // tcp_cwnd_restart
                 ..ns2
             },
         }

@@ -5,14 +5,17 @@
 mod cc;
 pub mod config;
 mod feedback;
+pub mod options;
 mod pacing;
 mod receiver;
 mod recovery;
 mod rtt;
 mod sender;
+mod short;
 
+pub use cc::Constants;
 pub use feedback::{Block, Feedback, MOST_BLOCKS};
 pub use receiver::{Receiver, Reply};
 pub use sender::{Counters, Output, Segment, Sender};
 
-pub use config::{Config, Halving, HostPacing, PacingRule, Profile, Variant};
+pub use config::{Config, Halving, HostPacing, IdleRestart, PacingRule, Profile, Variant};

@@ -8,12 +8,13 @@
 //!
 //! *References.* RFC 9293, 5681, 6298; ns-2.35 tcp/tcp.cc.
 
-use crate::cc::reno;
-use crate::config::{Config, Halving, Variant};
+use crate::cc::{self, Acked, Control, reno};
+use crate::config::{Config, Halving, IdleRestart, Variant};
 use crate::feedback::{Block, Told};
 use crate::pacing::{Pacing, Permit, Window};
 use crate::recovery::{self, LastCut, Selective};
 use crate::rtt::Rtt;
+use crate::short::ShortPackets;
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
 
@@ -59,10 +60,14 @@ pub struct Sender {
     pub(crate) end: u32,
     /// One more than the last packet that the application has given, the SYN included.
     pub(crate) limit: u32,
+    /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
+    short_from: u32,
+    short: ShortPackets,
     /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
     pub(crate) initial_window: u32,
     pub(crate) cwnd: f64,
     ssthresh: u32,
+    control: Control,
     /// What duplicate acknowledgements add to the window during fast recovery.
     pub(crate) inflation: u32,
     /// Duplicate acknowledgements in a row.
@@ -78,6 +83,9 @@ pub struct Sender {
     pub(crate) selective: Box<Selective>,
     pub(crate) rtt: Rtt,
     retransmission_at: Option<Instant>,
+    last_sent: Instant,
+    /// When all that the application had given was acknowledged.
+    idle_since: Instant,
     pacing: Option<Box<Pacing>>,
     counters: Counters,
 }
@@ -96,9 +104,12 @@ impl Sender {
             next: 0,
             end: 0,
             limit,
+            short_from: u32::MAX,
+            short: ShortPackets::default(),
             initial_window: config.initial_window,
             cwnd,
             ssthresh,
+            control: Control::new(&config),
             inflation: 0,
             duplicates: 0,
             end_before_duplicates: 0,
@@ -108,14 +119,38 @@ impl Sender {
             selective: Box::default(),
             rtt: Rtt::new(&config, clock_phase),
             retransmission_at: None,
+            last_sent: Instant::ZERO,
+            idle_since: Instant::ZERO,
             pacing: config.pacing.map(|settings| Box::new(Pacing::new(settings, jitter_seed))),
             counters: Counters::default(),
             config,
         }
     }
 
-    /// The application has data from now on.
+    /// The sender of another connection with the same settings, not started, without data; counts go on.
+    pub fn reopened(&self, clock_phase: Span, jitter_seed: u64) -> Self {
+        let config = Arc::clone(&self.config);
+        Sender { counters: self.counters, ..Sender::new(config, Some(0), clock_phase, jitter_seed) }
+    }
+
+    /// The application gives `bytes` more, at least one: full packets, and a last one that may be shorter. Returns one more
+    /// than the number of the last packet. [`Sender::start`] must follow.
+    pub fn give(&mut self, bytes: u64) -> u32 {
+        let payload = u64::from(self.config.payload);
+        let packets = u32::try_from(bytes.div_ceil(payload)).unwrap_or(u32::MAX);
+        self.limit = self.limit.saturating_add(packets.max(1)).min(u32::MAX - 1);
+        let rest = bytes % payload;
+        if rest > 0 || bytes == 0 {
+            self.short_from = self.short.list(self.limit - 1, rest as u32, self.una);
+        }
+        self.limit
+    }
+
+    /// The application has data from now on, or more of them.
     pub fn start(&mut self, now: Instant, out: &mut impl Output) {
+        if self.una == self.end && self.end > 0 {
+            self.restart_after_idle(now);
+        }
         self.send_what_the_window_allows(u32::MAX, now, out);
     }
 
@@ -135,7 +170,8 @@ impl Sender {
         now: Instant,
         out: &mut impl Output,
     ) {
-        if next <= self.end {
+        // What comes when nothing is outstanding, and nothing is left to send, is no duplicate (RFC 5681, section 2).
+        if next <= self.end && !self.is_finished() {
             recovery::on_ack(self, next, Told { echo, blocks }, now, out);
         }
     }
@@ -160,11 +196,11 @@ impl Sender {
             self.initial_window = 1; // ns-2's FACK knows no such rule
         }
         if self.una == self.end {
-            self.counters.window_cuts += 1;
-            self.cwnd = 1.0; // nothing outstanding: an idle restart, not a loss
+            self.shrink_idle_window(now); // nothing outstanding: no loss
         } else {
             self.counters.timeouts += 1;
             self.cut_to_one();
+            self.control.on_timeout();
             self.rtt.back_off(&self.config);
         }
         self.last_cut = LastCut::Timeout;
@@ -208,6 +244,11 @@ impl Sender {
         self.end
     }
 
+    /// One more than the last packet that the application has given; `u32::MAX` is no end.
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
     /// Everything that the application gave has been acknowledged.
     #[inline]
     pub fn is_finished(&self) -> bool {
@@ -240,16 +281,20 @@ impl Sender {
     #[inline]
     pub(crate) fn on_new_ack(&mut self, next: u32, told: Told<'_>, now: Instant) {
         let handshake = self.una == 0 && next == 1 && self.config.syn.is_some();
-        self.advance(next, told, now);
-        self.grow();
+        let (packets, in_flight) = (next - self.una, self.next.saturating_sub(self.una));
+        let sample = self.advance(next, told, now);
+        match self.control {
+            Control::Reno => self.grow(),
+            _ => self.grow_by_control(packets, in_flight, sample, now),
+        }
         if handshake {
             self.cwnd = f64::from(self.initial_window);
         }
     }
 
-    /// New data are acknowledged: time, restart the timer (ns-2 `newack`).
+    /// New data are acknowledged: time, restart the timer (ns-2 `newack`). Returns the round trip, if one was measured.
     #[inline]
-    pub(crate) fn advance(&mut self, next: u32, told: Told<'_>, now: Instant) {
+    pub(crate) fn advance(&mut self, next: u32, told: Told<'_>, now: Instant) -> Option<Span> {
         self.duplicates = 0;
         self.una = next;
         self.next = self.next.max(next);
@@ -264,7 +309,8 @@ impl Sender {
             pacing.on_sample(sample, self.cwnd);
         }
         self.restart_timer(now);
-        self.stop_timer_if_finished();
+        self.stop_timer_if_finished(now);
+        sample
     }
 
     /// The window grows by what one acknowledgement of new data is worth (ns-2 `opencwnd`).
@@ -274,10 +320,64 @@ impl Sender {
     }
 
     #[inline]
-    pub(crate) fn stop_timer_if_finished(&mut self) {
+    pub(crate) fn stop_timer_if_finished(&mut self, now: Instant) {
         if self.is_finished() {
             self.retransmission_at = None;
+            self.idle_since = now;
         }
+    }
+
+    /// The window grows as BIC or CUBIC says, if it was used up: not where the application had too little to send (RFC 9438
+    /// section 5.8; Linux `tcp_is_cwnd_limited`), nor beyond the receiver's window.
+    fn grow_by_control(&mut self, packets: u32, in_flight: u32, sample: Option<Span>, now: Instant) {
+        let slow_start = self.cwnd < f64::from(self.ssthresh);
+        let used = if slow_start { in_flight.saturating_mul(2) } else { in_flight };
+        if self.next == self.limit && used < self.cwnd as u32 {
+            return;
+        }
+        let srtt = self.rtt.smoothed();
+        let acked = Acked { now, next: self.una, packets, end: self.end, srtt, sample };
+        let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
+        self.control.increase(&mut window, acked);
+        self.cwnd = window.cwnd.min(f64::from(self.config.max_window).max(self.cwnd));
+        self.ssthresh = window.ssthresh;
+    }
+
+    /// The application goes on after nothing was outstanding.
+    #[cold]
+    fn restart_after_idle(&mut self, now: Instant) {
+        recovery::on_restart(self);
+        self.control.on_idle(now.since(self.last_sent));
+        self.shrink_idle_window(now);
+        self.cwnd = self.cwnd.max(1.0); // half of one packet, rounded down, would never send again
+    }
+
+    /// Nothing is outstanding: the window that is left of the last one, which the path may no longer bear.
+    #[cold]
+    fn shrink_idle_window(&mut self, now: Instant) {
+        let timeout = self.rtt.timeout(&self.config);
+        let unsent = now.since(self.last_sent);
+        let initial = f64::from(self.initial_window);
+        let before = self.cwnd;
+        match self.config.idle_restart {
+            IdleRestart::One if now.since(self.idle_since) >= timeout => {
+                self.cwnd = 1.0;
+                self.last_cut = LastCut::Timeout;
+                self.recover = self.end;
+                self.rtt.stop_timing();
+            }
+            IdleRestart::Initial if unsent > timeout => self.cwnd = before.min(initial),
+            IdleRestart::Decay if unsent > timeout => {
+                self.ssthresh = self.ssthresh.max((before * 0.75) as u32);
+                let mut idle = unsent.as_nanos().saturating_sub(timeout.as_nanos());
+                while idle > 0 && self.cwnd > initial {
+                    self.cwnd = (self.cwnd / 2.0).max(initial);
+                    idle = idle.saturating_sub(timeout.as_nanos());
+                }
+            }
+            _ => {}
+        }
+        self.counters.window_cuts += u64::from(self.cwnd < before);
     }
 
     /// Everything outstanding at the last loss has been acknowledged, or nothing but the SYN ever was.
@@ -286,12 +386,12 @@ impl Sender {
         self.una > self.recover || (self.una == 1 && self.config.first_packet_fix) || !self.config.careful
     }
 
-    /// A loss: ssthresh and window to half of the window.
+    /// A loss: ssthresh and window to what the control leaves of the window: Reno leaves half.
     pub(crate) fn cut_to_half(&mut self) {
         self.cwnd = self.cut();
     }
 
-    /// A loss: ssthresh to half of the window, and the window to one packet.
+    /// A loss: ssthresh to what the control leaves of the window, and the window to one packet.
     pub(crate) fn cut_to_one(&mut self) {
         self.cut();
         self.cwnd = 1.0;
@@ -302,27 +402,28 @@ impl Sender {
         self.cwnd = f64::from(self.ssthresh.min(packets));
     }
 
-    /// A loss: ssthresh to half of the window, which is returned (ns-2 `slowdown`).
+    /// A loss: ssthresh to what the control leaves of the window, which is returned (ns-2 `slowdown`).
     fn cut(&mut self) -> f64 {
         self.counters.window_cuts += 1;
-        let half = self.half_window();
-        self.ssthresh = (half as u32).max(2);
-        half
+        let left = self.window_after_loss();
+        self.ssthresh = (left as u32).max(2);
+        left
     }
 
-    /// Half of what counts as the window: see [`Halving`].
-    fn half_window(&self) -> f64 {
+    /// What the control leaves of that which counts as the window: see [`Halving`].
+    fn window_after_loss(&mut self) -> f64 {
         let halves_in_flight = self.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
-        let window = match self.config.halving {
-            _ if halves_in_flight => f64::from(self.next - self.una + 1),
-            Halving::InFlight => f64::from(self.next - self.una + 1),
+        let cwnd = (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window));
+        let (window, least) = match self.config.halving {
+            _ if halves_in_flight => (f64::from(self.next - self.una + 1), 0.0),
+            Halving::InFlight => (f64::from(self.next - self.una + 1), 0.0),
             Halving::FlightSize => {
                 let end = if self.duplicates > 0 { self.end_before_duplicates } else { self.end };
-                return reno::half(f64::from(end - self.una), self.config.fractional_halving).max(2.0);
+                (f64::from(end - self.una), 2.0)
             }
-            Halving::Window => (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window)),
+            Halving::Window => (cwnd, 0.0),
         };
-        reno::half(window, self.config.fractional_halving)
+        self.control.cut(window, cwnd, self.config.fractional_halving).max(least)
     }
 
     /// The first and the second duplicate let one new packet out each (RFC 3042; ns-2 `send_one`).
@@ -391,6 +492,7 @@ impl Sender {
         let retransmission = seq < self.end;
         let bytes = match self.config.syn {
             Some(syn) if seq == 0 => syn,
+            _ if seq >= self.short_from => self.bytes_of(seq),
             _ => self.config.data_bytes(),
         };
         out.send(Segment { seq, bytes, retransmission });
@@ -400,13 +502,21 @@ impl Sender {
         } else {
             self.end = seq + 1;
             self.rtt.on_first_transmission(seq, now);
+            self.control.on_first_transmission(seq, now);
         }
+        self.last_sent = now;
         if let Some(pacing) = &mut self.pacing {
             pacing.on_sent(now);
         }
         if nothing_outstanding || self.retransmission_at.is_none() {
             self.restart_timer(now);
         }
+    }
+
+    /// Packet `seq` on the wire, where some are short.
+    #[cold]
+    fn bytes_of(&self, seq: u32) -> u32 {
+        self.short.payload_of(seq).unwrap_or(self.config.payload) + self.config.header
     }
 
     #[inline]

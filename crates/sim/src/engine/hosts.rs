@@ -22,12 +22,13 @@ impl Engine<'_> {
         let counting = self.counting;
         match &mut flow.source {
             Source::Tcp(tcp) => {
+                let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
                 let before = tcp.receiver.next();
-                let delivered = tcp.receiver.on_data(packet.seq);
+                let delivered = tcp.receiver.on_data(seq);
                 if delivered != 1 || !tcp.late.is_empty() {
-                    tcp.late.on_arrival(&packet, before);
+                    tcp.late.on_arrival(seq, packet.sent, before);
                 }
-                if packet.seq >= tcp.syn && counting {
+                if seq >= tcp.syn && counting {
                     flow.delays.received += 1;
                     flow.delays.network_ns += network_delay.as_nanos();
                 }
@@ -43,18 +44,23 @@ impl Engine<'_> {
                         self.delays[paced].record(delay);
                     }
                 }
-                let mut echo = self.now; // which nobody asks for
-                if !tcp.receiver.is_plain() {
-                    match tcp.receiver.echo(packet.seq, packet.sent) {
-                        Some(sent) => echo = sent,
-                        None => return self.reply(&packet),
-                    }
+                let next = tcp.receiver.next();
+                // Noted before the acknowledgement goes, which may be back at once; told after it.
+                let news = if next >= tcp.marks.deliver { Some(tcp.on_delivered(next)) } else { None };
+                let (acknowledged, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
+                if tcp.receiver.is_plain() {
+                    self.acknowledge(packet.flow, acknowledged, bytes, self.now); // nobody asks for the time
+                } else if let Some(echo) = tcp.receiver.echo(seq, packet.sent) {
+                    self.acknowledge(packet.flow, acknowledged, bytes, echo);
+                } else {
+                    self.reply(packet.flow, seq, packet.sent);
                 }
-                let (seq, bytes) = (tcp.receiver.next(), tcp.ack_bytes);
-                self.acknowledge(packet.flow, seq, bytes, echo);
+                if let Some(news) = news {
+                    self.on_news(packet.flow, news);
+                }
             }
             Source::OpenLoop(source) => {
-                source.received += 1;
+                source.received_bytes += u64::from(packet.bytes).saturating_sub(u64::from(source.header));
                 if flow.measured {
                     self.instruments.delivers(packet.flow, network_delay, self.now);
                 }
@@ -70,11 +76,11 @@ impl Engine<'_> {
     }
 
     /// Data have reached a receiver that may report blocks, echo times or wait.
-    fn reply(&mut self, packet: &Packet) {
-        let Source::Tcp(tcp) = &mut self.flows[packet.flow as usize].source else { return };
-        match tcp.receiver.reply(packet.seq, packet.sent, self.now) {
-            Reply::Now(feedback) => self.acknowledge_with(packet.flow, feedback),
-            Reply::Later => self.schedule_delayed_ack(packet.flow),
+    fn reply(&mut self, flow: u32, seq: u32, sent: Instant) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        match tcp.receiver.reply(seq, sent, self.now) {
+            Reply::Now(feedback) => self.acknowledge_with(flow, feedback),
+            Reply::Later => self.schedule_delayed_ack(flow),
         }
     }
 
@@ -106,7 +112,8 @@ impl Engine<'_> {
     fn acknowledge_with(&mut self, flow: u32, feedback: Feedback) {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
         let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
-        let (seq, sent) = (tcp.receiver.next(), tcp.feedback.put(feedback));
+        let seq = tcp.base.wrapping_add(tcp.receiver.next());
+        let sent = tcp.feedback.put(feedback);
         self.acknowledge(flow, seq, bytes, sent);
     }
 
@@ -132,17 +139,19 @@ impl Engine<'_> {
             tracer.now(TraceEvent::Receive, host, &ack, flow.cwnd(), self.now);
         }
         let Source::Tcp(tcp) = &mut flow.source else { return };
+        let next = ack.seq.wrapping_sub(tcp.base);
         if tcp.needs_feedback {
             let (echo, blocks) = tcp.feedback.read(ack.sent);
-            tcp.sender.on_ack_with(ack.seq, echo, blocks, self.now, &mut self.segments);
+            tcp.sender.on_ack_with(next, echo, blocks, self.now, &mut self.segments);
             tcp.feedback.release(ack.sent);
         } else {
-            tcp.sender.on_ack(ack.seq, self.now, &mut self.segments);
+            tcp.sender.on_ack(next, self.now, &mut self.segments);
         }
-        if tcp.sender.is_finished() && tcp.finished.is_none() {
-            tcp.finished = Some(self.now);
-        }
+        let message_is_complete = tcp.sender.una() >= tcp.marks.acknowledge;
         self.send(ack.flow);
+        if message_is_complete {
+            self.on_message_acknowledged(ack.flow);
+        }
     }
 
     pub(super) fn on_retransmission_timer(&mut self, flow: u32, at: Instant) {
@@ -171,12 +180,13 @@ impl Engine<'_> {
 
     pub(super) fn on_application(&mut self, flow: u32) {
         match &mut self.flows[flow as usize].source {
-            Source::Tcp(tcp) => {
+            Source::Tcp(tcp) if tcp.application.is_none() => {
                 tcp.sender.start(self.now, &mut self.segments);
                 self.send(flow);
             }
+            Source::Tcp(_) => self.on_conversation(flow),
             Source::OpenLoop(source) => {
-                if source.stop.is_some_and(|stop| self.now >= stop) {
+                if self.now >= source.stop {
                     return;
                 }
                 let Ok(bytes) = u16::try_from(source.bytes) else { return };
@@ -185,8 +195,10 @@ impl Engine<'_> {
                 source.sent += 1;
                 let next = source.next_after(self.now);
                 let host = self.flows[flow as usize].host;
-                let place = self.network.links.len() as u32 + host;
-                self.calendar.push(Event::of_flow(next, place, Kind::Application, flow));
+                if let Some(next) = next {
+                    let place = self.network.links.len() as u32 + host;
+                    self.calendar.push(Event::of_flow(next, place, Kind::Application, flow));
+                }
                 self.leave_host(host, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
             }
         }
@@ -194,24 +206,23 @@ impl Engine<'_> {
 
     /// Puts what the flow's sender has just sent into the network, and sees to its timers.
     #[inline]
-    fn send(&mut self, flow: u32) {
+    pub(super) fn send(&mut self, flow: u32) {
         let host = self.flows[flow as usize].host;
+        let mut begun = None;
         for index in 0..self.segments.0.len() {
             let segment = self.segments.0[index];
-            if let Source::Tcp(tcp) = &mut self.flows[flow as usize].source
-                && tcp.first_data.is_none()
-                && segment.seq >= tcp.syn
-            {
-                tcp.first_data = Some(self.now);
+            let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+            if segment.seq >= tcp.marks.send {
+                begun = Some(tcp.on_message_begun(segment.seq, self.now));
             }
-            let bytes = segment.bytes as u16;
-            self.leave_host(
-                host,
-                Packet { sent: self.now, flow, seq: segment.seq, bytes, hop: 0, is_ack: false },
-            );
+            let (seq, bytes) = (tcp.base.wrapping_add(segment.seq), segment.bytes as u16);
+            self.leave_host(host, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
         }
         self.segments.0.clear();
         self.schedule_timers(flow, host);
+        if let Some(heard) = begun {
+            self.hear(flow, heard);
+        }
     }
 
     /// A packet leaves its host: through the host's port, if that paces, to its first link.

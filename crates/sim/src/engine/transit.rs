@@ -293,8 +293,12 @@ pub(super) fn mark_at_once(
                 links[link].refuses_nothing() && feeders[link] == Feeder::Host(id as u32, is_ack)
             })
         };
+        if spec.kind.is_two_way() {
+            continue; // each of its flows may be made to send by what reaches the other
+        }
         flow.may_run_ahead = [
-            is_its_own(spec.reverse.first(), true),
+            // A packet that comes late must not be taken before the sender has had time to begin another connection.
+            is_its_own(spec.reverse.first(), true) && !spec.kind.replaces_connections(),
             is_its_own(spec.forward.first(), false) && !network.hosts[spec.source as usize].port_pacing,
         ];
     }

@@ -19,7 +19,7 @@ pub(crate) fn curves(classes: &Classes, rows: &[FlowRow], curves: &mut Vec<Curve
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); classes.names.len()];
     for (flow, row) in rows.iter().enumerate() {
         if let Some(class) = classes.class(flow as u32) {
-            times[class].extend(row.transfers().map(|(seconds, _)| seconds));
+            times[class].extend(row.transfers.iter().map(|transfer| transfer.took.as_seconds()));
         }
     }
     for (name, mut times) in classes.names.iter().zip(times) {

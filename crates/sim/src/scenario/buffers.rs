@@ -84,7 +84,9 @@ fn largest_packets(layout: &Layout, flows: &[FlowSpec]) -> Vec<u32> {
     let mut largest = vec![0; layout.links.len()];
     for flow in flows {
         let (data, ack) = match &flow.kind {
-            FlowKind::Bulk { tcp, .. } => (tcp.data_bytes().max(tcp.syn.unwrap_or(0)), tcp.ack),
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => {
+                (tcp.data_bytes().max(tcp.syn.unwrap_or(0)), tcp.ack)
+            }
             FlowKind::OpenLoop { bytes, .. } => (*bytes, 0),
         };
         for (links, bytes) in [(&flow.forward, data), (&flow.reverse, ack)] {

@@ -8,7 +8,7 @@ use super::names::{LinkNames, Names};
 use super::pacing::{LinkMethod, Method, Pacing};
 use super::traffic::HostNames;
 use crate::chance::Stream;
-use crate::network::{FlowKind, FlowSpec, Host, HostId, LinkId};
+use crate::network::{FlowSpec, Host, HostId, LinkId};
 use crate::template::layout::Layout;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -111,7 +111,7 @@ fn chosen_hosts(
     flows: &[FlowSpec],
 ) -> Result<Site> {
     let mut sends_tcp = vec![false; ground.layout.hosts.len()];
-    for flow in flows.iter().filter(|flow| matches!(flow.kind, FlowKind::Bulk { .. })) {
+    for flow in flows.iter().filter(|flow| flow.kind.tcp().is_some()) {
         sends_tcp[flow.source as usize] = true;
     }
     let candidates: Vec<HostId> = match at {
@@ -138,7 +138,7 @@ fn pace_flows(
 ) -> Result<()> {
     let all = flows.iter_mut().zip(ground.profiles);
     for (flow, profile) in all.filter(|(flow, _)| at[flow.source as usize]) {
-        let FlowKind::Bulk { tcp, .. } = &mut flow.kind else { continue };
+        let Some(tcp) = flow.kind.tcp_mut() else { continue };
         if tcp.pacing.is_some() {
             let name = &ground.layout.hosts[flow.source as usize];
             let problem = format!("{name} is host-paced already; write other hosts in at");

@@ -1,15 +1,19 @@
 //! From `[[traffic]]` to flows: pairs of hosts, routes, starts.
 
+use std::sync::Arc;
+
 use paceline_core::Instant;
 use paceline_tcp::config::Profile;
 
 use super::error::ScenarioError;
 use super::names::Names;
 use super::routes::Routes;
-use super::traffic::{HostNames, Kind, MOST_FLOWS, Traffic};
-use crate::network::{FlowKind, FlowSpec, HostId};
+use super::traffic::{About, Conversation, HostNames, Kind, MOST_FLOWS, Traffic};
+use crate::network::{FlowKind, FlowSpec, HostId, LinkId, Part};
 use crate::template::draw::Draw;
 use crate::template::layout::Layout;
+use crate::workload::cvec::Vector;
+use crate::workload::{Side, Talk};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -21,15 +25,15 @@ pub(crate) fn flows(
     draw: Draw,
 ) -> Result<(Vec<FlowSpec>, Vec<Profile>)> {
     let mut routes = Routes::new(layout);
-    let mut flows = Vec::new();
-    let mut profiles = Vec::new();
+    let mut all_flows = Flows::default();
     for traffic in all {
         let pairs = pairs(traffic, layout, names)?;
-        if flows.len() as u64 + pairs.len() as u64 * traffic.count > MOST_FLOWS {
+        let more = traffic.kind.flows(pairs.len() as u64, traffic.count);
+        if (all_flows.specs.len() as u64).saturating_add(more) > MOST_FLOWS {
             let problem = format!("makes more than {MOST_FLOWS} flows; write a smaller count");
             return Err(ScenarioError::at(&format!("{}.count", traffic.path), problem));
         }
-        let mut number = 0;
+        let mut ways = Vec::new();
         for (source, sink) in pairs {
             let no_route = |from: HostId, to: HostId| {
                 let (from, to) = (&layout.hosts[from as usize], &layout.hosts[to as usize]);
@@ -38,29 +42,117 @@ pub(crate) fn flows(
             };
             let forward = routes.there(source, sink).ok_or_else(|| no_route(source, sink))?;
             let reverse = match &traffic.kind {
-                Kind::OpenLoop { .. } => Vec::new(),
-                Kind::Bulk { .. } => {
+                Kind::OpenLoop(_) => Vec::new(),
+                Kind::Bulk { .. } | Kind::Conversation(_) => {
                     routes.back(source, sink, &forward).ok_or_else(|| no_route(sink, source))?
                 }
             };
-            for _ in 0..traffic.count {
-                let name = format!("{}.{number}", traffic.name);
-                number += 1;
-                profiles.push(traffic.kind.profile());
-                flows.push(FlowSpec {
-                    start: Instant::ZERO + draw.span(traffic.start, &name, "start"),
-                    kind: traffic.kind.of_flow(&name, draw),
-                    name,
-                    source,
-                    sink,
-                    forward: forward.clone(),
-                    reverse: reverse.clone(),
-                    paced: false,
-                });
+            ways.push(Way { source, sink, forward, reverse });
+        }
+        match &traffic.kind {
+            Kind::Conversation(Conversation { about: About::Vectors { vectors, .. }, .. }) => {
+                let ways = ways.iter().cycle(); // connections are dealt to the pairs in turn
+                all_flows.extend(
+                    traffic,
+                    vectors.iter().zip(ways).map(|(vector, way)| (way, Some(vector))),
+                    draw,
+                );
+            }
+            _ => {
+                let count = traffic.count as usize;
+                let each = ways.iter().flat_map(|way| std::iter::repeat_n((way, None), count));
+                all_flows.extend(traffic, each, draw);
             }
         }
     }
-    Ok((flows, profiles))
+    Ok((all_flows.specs, all_flows.profiles))
+}
+
+/// Two hosts and the links between them.
+struct Way {
+    source: HostId,
+    sink: HostId,
+    forward: Vec<LinkId>,
+    reverse: Vec<LinkId>,
+}
+
+impl Way {
+    /// The same from the other end.
+    fn turned(&self) -> Way {
+        let (forward, reverse) = (self.reverse.clone(), self.forward.clone());
+        Way { source: self.sink, sink: self.source, forward, reverse }
+    }
+
+    /// A flow on this way, unpaced.
+    fn flow(&self, name: String, start: Instant, kind: FlowKind) -> FlowSpec {
+        let (forward, reverse) = (self.forward.clone(), self.reverse.clone());
+        FlowSpec { name, source: self.source, sink: self.sink, forward, reverse, start, paced: false, kind }
+    }
+}
+
+/// Flows as they are made, each with the profile that its constants come from.
+#[derive(Default)]
+struct Flows {
+    specs: Vec<FlowSpec>,
+    profiles: Vec<Profile>,
+}
+
+impl Flows {
+    /// The flows of one traffic, numbered from 0: on each way one, and one back if it answers.
+    fn extend<'a>(
+        &mut self,
+        traffic: &Traffic,
+        ways: impl Iterator<Item = (&'a Way, Option<&'a Arc<Vector>>)>,
+        draw: Draw,
+    ) {
+        for (number, (way, vector)) in ways.enumerate() {
+            let name = format!("{}.{number}", traffic.name);
+            let start = Instant::ZERO + draw.span(traffic.start, &name, "start");
+            match (&traffic.kind, vector) {
+                (Kind::Bulk { tcp, packets, .. }, _) => {
+                    let kind = FlowKind::Bulk { tcp: tcp.clone(), packets: *packets };
+                    self.push(traffic, way.flow(name, start, kind));
+                }
+                (Kind::OpenLoop(source), _) => {
+                    let kind = source.of_flow(&name, draw);
+                    self.push(traffic, way.flow(name, start, kind));
+                }
+                (Kind::Conversation(conversation), Some(vector)) => {
+                    let talk = Talk::Vector(Arc::clone(vector));
+                    self.converse(traffic, conversation, talk, way, &name, start + vector.start);
+                }
+                (Kind::Conversation(conversation), None) => {
+                    let About::Same(talk) = &conversation.about else { continue };
+                    self.converse(traffic, conversation, talk.clone(), way, &name, start);
+                }
+            }
+        }
+    }
+
+    /// The flow of one who opens a conversation, and the flow back if the other answers.
+    fn converse(
+        &mut self,
+        traffic: &Traffic,
+        conversation: &Conversation,
+        talk: Talk,
+        way: &Way,
+        name: &str,
+        start: Instant,
+    ) {
+        let there = conversation.tcp_of(Side::Opener, &talk);
+        let back = talk.has_flow_back().then(|| conversation.tcp_of(Side::Answerer, &talk));
+        let kind = FlowKind::Conversation { tcp: there, part: Part::Opens(talk) };
+        self.push(traffic, way.flow(name.to_owned(), start, kind));
+        if let Some(tcp) = back {
+            let kind = FlowKind::Conversation { tcp, part: Part::Answers };
+            self.push(traffic, way.turned().flow(format!("{name}{}", Part::BACK), start, kind));
+        }
+    }
+
+    fn push(&mut self, traffic: &Traffic, flow: FlowSpec) {
+        self.specs.push(flow);
+        self.profiles.push(traffic.kind.profile());
+    }
 }
 
 /// Who sends to whom: host i of `from` to host i of `to`, the shorter list in turn; without `to`, to its partner.
@@ -112,21 +204,19 @@ impl Kind {
     /// Traffic without TCP has none of its own.
     fn profile(&self) -> Profile {
         match self {
-            Kind::Bulk { profile, .. } => *profile,
-            Kind::OpenLoop { .. } => Profile::Rfc,
+            Kind::Bulk { profile, .. } | Kind::Conversation(Conversation { profile, .. }) => *profile,
+            Kind::OpenLoop(_) => Profile::Rfc,
         }
     }
 
-    fn of_flow(&self, name: &str, draw: Draw) -> FlowKind {
+    /// The most flows on a pair of hosts, or in all where a file says how many there are.
+    pub(crate) fn flows(&self, pairs: u64, count: u64) -> u64 {
         match self {
-            Kind::Bulk { tcp, packets, .. } => FlowKind::Bulk { tcp: tcp.clone(), packets: *packets },
-            Kind::OpenLoop { poisson, rate, bytes, payload, stop } => FlowKind::OpenLoop {
-                bytes: *bytes,
-                payload: *payload,
-                rate: draw.rate(*rate, name),
-                poisson: *poisson,
-                stop: stop.map(|stop| Instant::ZERO + stop),
-            },
+            Kind::Bulk { .. } | Kind::OpenLoop(_) => pairs.saturating_mul(count),
+            Kind::Conversation(Conversation { about: About::Vectors { vectors, .. }, .. }) => {
+                2 * vectors.len() as u64
+            }
+            Kind::Conversation(_) => pairs.saturating_mul(count).saturating_mul(2),
         }
     }
 }

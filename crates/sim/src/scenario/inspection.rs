@@ -14,9 +14,10 @@ use super::names::Names;
 use super::pacing::{Method, Pacing};
 use super::quantity::BufferSize;
 use super::{Result, Scenario, flows};
-use crate::network::{FlowKind, FlowSpec, LinkSpec, Network};
+use crate::network::{FlowKind, FlowSpec, LinkSpec, Network, Part};
 use crate::template::draw::Draw;
 use crate::template::layout::{Back, Layout};
+use crate::workload::{Side, Talk};
 
 /// What a scenario comes to under one seed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -178,7 +179,7 @@ pub struct Flow {
     pub port_paced: bool,
     /// Position in [`Inspection::tcps`]; `None` for a flow without feedback.
     pub tcp: Option<u32>,
-    /// A transfer of so many packets; `None` goes on for ever.
+    /// Transfers of so many packets (a conversation's: of this size on average); `None` is one that goes on for ever.
     pub packets: Option<u64>,
     /// Mean rate on the wire of a flow without feedback, bit/s.
     pub rate_bps: Option<u64>,
@@ -229,11 +230,21 @@ impl Scenario {
         let pacings = deployed.collect();
         let mut tcps: Vec<&Config> = Vec::new();
         let traffic_of = |flow: &FlowSpec| {
-            let name = flow.name.rsplit_once('.').map_or("", |(name, _)| name);
-            self.traffic.iter().position(|traffic| traffic.name == name).unwrap_or(0) as u32
+            self.traffic.iter().position(|traffic| traffic.name == flow.traffic()).unwrap_or(0) as u32
         };
-        let flow = |flow| flow_of(flow, traffic_of(flow), &network, &mut tcps);
-        let flows = network.flows.iter().map(flow).collect();
+        let mut talk: Option<&Talk> = None;
+        let mut flows = Vec::new();
+        for flow in &network.flows {
+            let side = match &flow.kind {
+                FlowKind::Conversation { part: Part::Opens(opened), .. } => {
+                    talk = Some(opened);
+                    Side::Opener
+                }
+                _ => Side::Answerer,
+            };
+            let spoken = talk.map_or(0.0, |talk| talk.mean_bytes(side));
+            flows.push(flow_of(flow, spoken, traffic_of(flow), &network, &mut tcps));
+        }
         let traffics = self.traffic.iter().map(|traffic| Sent {
             path: traffic.path.clone(),
             name: traffic.name.clone(),
@@ -333,7 +344,14 @@ fn both_units(limit: Option<Limit>) -> (Option<u64>, Option<u64>) {
     }
 }
 
-fn flow_of<'n>(flow: &'n FlowSpec, traffic: u32, network: &Network, tcps: &mut Vec<&'n Config>) -> Flow {
+/// A flow; `spoken` is the mean size of its messages, bytes, if it belongs to a conversation.
+fn flow_of<'n>(
+    flow: &'n FlowSpec,
+    spoken: f64,
+    traffic: u32,
+    network: &Network,
+    tcps: &mut Vec<&'n Config>,
+) -> Flow {
     let mut seen = Flow {
         name: flow.name.clone(),
         traffic,
@@ -351,16 +369,20 @@ fn flow_of<'n>(flow: &'n FlowSpec, traffic: u32, network: &Network, tcps: &mut V
         stop_ns: None,
     };
     match &flow.kind {
-        FlowKind::Bulk { tcp, packets } => {
+        FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => {
             let known = tcps.iter().rposition(|other| *other == &**tcp);
             let position = known.unwrap_or_else(|| {
                 tcps.push(tcp);
                 tcps.len() - 1
             });
-            (seen.tcp, seen.packets) = (Some(position as u32), *packets);
+            seen.tcp = Some(position as u32);
+            seen.packets = match &flow.kind {
+                FlowKind::Bulk { packets, .. } => *packets,
+                _ => Some((spoken / f64::from(tcp.payload)).ceil().max(1.0) as u64),
+            };
         }
-        FlowKind::OpenLoop { rate, stop, .. } => {
-            seen.rate_bps = Some(rate.bits_per_second());
+        FlowKind::OpenLoop { timing, stop, .. } => {
+            seen.rate_bps = Some(timing.mean_bps());
             seen.stop_ns = stop.map(|stop| stop.as_nanos());
         }
     }

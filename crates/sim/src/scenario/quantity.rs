@@ -1,6 +1,6 @@
 //! Quantities with units, as a scenario writes them: the parser is `paceline_core`'s, the path is ours.
 
-use paceline_core::units::parse::{self, QuantityError};
+use paceline_core::units::parse::{self, Quantity, QuantityError};
 use paceline_core::{Bytes, Rate, Span};
 use serde_json::Value;
 
@@ -68,6 +68,28 @@ impl Field<'_> {
             }
             packets => Ok(packets),
         }
+    }
+
+    /// A rate in bit/s, or none at all.
+    pub(crate) fn zero_or_rate(&self) -> Result<u64> {
+        let is_zero = |text: &str| {
+            let number: String = text.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+            number.parse() == Ok(0.0) && parse::rate(&text.replacen(&number, "1", 1)).is_ok()
+        };
+        match self.value() {
+            Value::String(text) if is_zero(text.trim()) => Ok(0),
+            _ => self.one_of::<Rate>().map(Rate::bits_per_second),
+        }
+    }
+
+    /// A quantity of a kind.
+    pub(crate) fn one_of<T: Quantity>(&self) -> Result<T> {
+        self.quantity(T::parse)
+    }
+
+    /// Two of a kind, or one.
+    pub(crate) fn range_of<T: Quantity>(&self) -> Result<Range<T>> {
+        self.quantity(parse::range::<T>)
     }
 
     fn quantity<T>(&self, parse: impl Fn(&str) -> std::result::Result<T, QuantityError>) -> Result<T> {

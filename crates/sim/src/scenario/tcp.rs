@@ -1,7 +1,7 @@
 //! `tcp = { … }`: the settings of a TCP connection, a profile's and what is changed of them.
 
-use paceline_tcp::MOST_BLOCKS;
-use paceline_tcp::config::{Config, Halving, Profile, Variant};
+use paceline_tcp::config::{Config, Halving, IdleRestart, Profile, Variant};
+use paceline_tcp::{Constants, MOST_BLOCKS, options};
 
 use super::error::ScenarioError;
 use super::reader::Field;
@@ -13,46 +13,9 @@ pub(crate) const MOST_PACKET: u32 = 65_535;
 /// More packets than any window or transfer holds.
 const MOST_WINDOW: u64 = 1_000_000_000;
 
-const KEYS: [&str; 34] = [
-    "variant",
-    "profile",
-    "payload",
-    "header",
-    "ack",
-    "syn",
-    "max_window",
-    "initial_window",
-    "initial_ssthresh",
-    "delayed_ack",
-    "delayed_syn_ack",
-    "sack_blocks",
-    "sack_header",
-    "timestamps",
-    "timestamps_end_back_off",
-    "duplicate_threshold",
-    "limited_transmit",
-    "max_burst",
-    "tick",
-    "tick_phase",
-    "min_rto",
-    "min_rto_backs_off",
-    "back_off_to_maximum",
-    "max_rto",
-    "initial_rto",
-    "halving",
-    "fractional_halving",
-    "careful",
-    "less_careful",
-    "first_packet_fix",
-    "impatient",
-    "partial_deflation",
-    "full_ack_deflation",
-    "partial_ack",
-];
-
 /// A profile's settings, and what the table changes of them.
 pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
-    let table = field.table(&KEYS)?;
+    let table = field.table(&options::keys())?;
     let profile = table.optional("profile", |field| field.choice(&Profile::ALL))?.unwrap_or(Profile::Rfc);
     let mut tcp = Config::new(profile);
     let variants = [&Variant::ALL[..], &[("sack", profile.sack())]].concat();
@@ -101,6 +64,9 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.partial_deflation, table.optional("partial_deflation", Field::flag)?);
     set(&mut tcp.full_ack_deflation, table.optional("full_ack_deflation", Field::flag)?);
     set(&mut tcp.partial_ack, table.optional("partial_ack", Field::flag)?);
+    set(&mut tcp.constants, table.optional("constants", |field| field.choice(&Constants::ALL))?);
+    set(&mut tcp.hystart, table.optional("hystart", Field::flag)?);
+    set(&mut tcp.idle_restart, table.optional("idle_restart", |field| field.choice(&IdleRestart::ALL))?);
     let syn = |field: &Field<'_>| field.packet_bytes(1, MOST_PACKET);
     set(
         &mut tcp.syn,

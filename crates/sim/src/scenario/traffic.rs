@@ -1,12 +1,19 @@
 //! `[[traffic]]`: what hosts send to each other.
 
-use paceline_core::{Rate, Span};
+mod conversation;
+mod distribution;
+mod file;
+mod open_loop;
+
+use paceline_core::Span;
 use paceline_tcp::config::{Config, Profile};
 
 use super::error::ScenarioError;
 use super::quantity::Range;
 use super::reader::{Field, Table};
-use super::tcp::{self, MOST_PACKET};
+
+pub(crate) use self::conversation::{About, Conversation};
+pub(crate) use self::open_loop::OpenLoop;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -16,7 +23,6 @@ pub(crate) const MOST_FLOWS: u64 = 10_000_000;
 /// Keys of every kind.
 const KEYS: [&str; 6] = ["name", "kind", "count", "from", "to", "start"];
 const BULK_KEYS: [&str; 2] = ["tcp", "size"];
-const OPEN_LOOP_KEYS: [&str; 4] = ["rate", "packet", "header", "stop"];
 
 /// Flows that are alike.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,18 +65,9 @@ pub(crate) enum Kind {
         packets: Option<u64>,
     },
     /// Packets without feedback.
-    OpenLoop {
-        /// Exponential gaps, or constant ones.
-        poisson: bool,
-        /// On the wire, drawn once for each flow.
-        rate: Range<Rate>,
-        /// On the wire, bytes.
-        bytes: u32,
-        /// Of these, bytes that goodput counts.
-        payload: u32,
-        /// When it stops.
-        stop: Option<Span>,
-    },
+    OpenLoop(OpenLoop),
+    /// TCP, as applications ask for it.
+    Conversation(Conversation),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -78,19 +75,24 @@ enum KindName {
     Bulk,
     Cbr,
     Poisson,
-    NotYet,
+    OnOff,
+    SelfSimilar,
+    Pcap,
+    ClosedLoop,
+    Rpc,
+    Cvec,
 }
 
 const KINDS: [(&str, KindName); 9] = [
     ("bulk", KindName::Bulk),
     ("cbr", KindName::Cbr),
     ("poisson", KindName::Poisson),
-    ("closed-loop", KindName::NotYet),
-    ("rpc", KindName::NotYet),
-    ("on-off", KindName::NotYet),
-    ("self-similar", KindName::NotYet),
-    ("cvec", KindName::NotYet),
-    ("pcap", KindName::NotYet),
+    ("on-off", KindName::OnOff),
+    ("self-similar", KindName::SelfSimilar),
+    ("pcap", KindName::Pcap),
+    ("closed-loop", KindName::ClosedLoop),
+    ("rpc", KindName::Rpc),
+    ("cvec", KindName::Cvec),
 ];
 
 impl Traffic {
@@ -114,12 +116,17 @@ impl Traffic {
         let kind = kind_field.choice(&KINDS)?;
         let own: &[&str] = match kind {
             KindName::Bulk => &BULK_KEYS,
-            KindName::Cbr | KindName::Poisson => &OPEN_LOOP_KEYS,
-            KindName::NotYet => {
-                return Err(kind_field.refused("is not built yet; choose \"bulk\", \"cbr\" or \"poisson\""));
-            }
+            KindName::Cbr | KindName::Poisson => &open_loop::STEADY_KEYS,
+            KindName::OnOff => &open_loop::ON_OFF_KEYS,
+            KindName::SelfSimilar => &open_loop::SELF_SIMILAR_KEYS,
+            KindName::Pcap => &open_loop::PCAP_KEYS,
+            KindName::ClosedLoop => &conversation::CLOSED_LOOP_KEYS,
+            KindName::Rpc => &conversation::RPC_KEYS,
+            KindName::Cvec => &conversation::CVEC_KEYS,
         };
-        table.only(&[&KEYS, own].concat())?;
+        // The connections of a file are as many as it says.
+        let common = KEYS.into_iter().filter(|key| *key != "count" || !matches!(kind, KindName::Cvec));
+        table.only(&common.chain(own.iter().copied()).collect::<Vec<_>>())?;
         let taken = |name: &str| before.iter().any(|other| other.name == name);
         let name = match table.get("name") {
             Some(name) if taken(name.text()?) => {
@@ -145,9 +152,15 @@ impl Traffic {
             to: table.optional("to", HostNames::read)?,
             start,
             kind: match kind {
-                KindName::Bulk | KindName::NotYet => Kind::bulk(&table)?,
-                KindName::Cbr => Kind::open_loop(&table, start, false)?,
-                KindName::Poisson => Kind::open_loop(&table, start, true)?,
+                KindName::Bulk => Kind::bulk(&table)?,
+                KindName::Cbr => OpenLoop::steady(&table, start, false)?,
+                KindName::Poisson => OpenLoop::steady(&table, start, true)?,
+                KindName::OnOff => OpenLoop::on_off(&table, start)?,
+                KindName::SelfSimilar => OpenLoop::self_similar(&table, start, duration)?,
+                KindName::Pcap => OpenLoop::pcap(&table, start, duration)?,
+                KindName::ClosedLoop => Conversation::closed_loop(&table)?,
+                KindName::Rpc => Conversation::rpc(&table)?,
+                KindName::Cvec => Conversation::cvec(&table, duration)?,
             },
         })
     }
@@ -168,32 +181,8 @@ impl HostNames {
 
 impl Kind {
     fn bulk(table: &Table<'_>) -> Result<Kind> {
-        let (tcp, profile) = match table.get("tcp") {
-            Some(field) => tcp::read(&field)?,
-            None => (Config::new(Profile::Rfc), Profile::Rfc),
-        };
+        let (tcp, profile) = conversation::settings(table)?;
         let packets = table.optional("size", |field| field.packets(tcp.payload, true, u64::MAX))?;
         Ok(Kind::Bulk { tcp: Box::new(tcp), profile, packets })
-    }
-
-    fn open_loop(table: &Table<'_>, start: Range<Span>, poisson: bool) -> Result<Kind> {
-        let bytes = table.required("packet", "\"1000 B\"")?.packet_bytes(1, MOST_PACKET)?;
-        let header = table.optional("header", |field| field.packet_bytes(0, bytes))?.unwrap_or(0);
-        let stop = table.optional("stop", |field| match field.span()? {
-            stop if stop <= start.low => {
-                Err(field.refused(format!("is not after the start; write more than \"{}\"", start.low)))
-            }
-            stop => Ok(stop),
-        })?;
-        let field = table.required("rate", "\"1 Mbit/s\"")?;
-        let rate = field.rates()?;
-        let most = u64::from(bytes) * 8_000_000_000;
-        if rate.high.bits_per_second() > most {
-            let most = Rate::from_bits_per_second(most);
-            return Err(
-                field.refused(format!("is more than a packet a nanosecond; write at most \"{most}\""))
-            );
-        }
-        Ok(Kind::OpenLoop { poisson, rate, bytes, payload: bytes - header, stop })
     }
 }

@@ -2,4 +2,108 @@
 //!
 //! Which losses are found, and what is sent while they are repaired, is loss recovery's part: [`crate::recovery`].
 
+mod bic;
+mod cubic;
+mod hystart;
 pub(crate) mod reno;
+
+pub use cubic::Constants;
+
+use crate::config::{Config, Variant};
+use bic::Bic;
+use cubic::Cubic;
+use paceline_core::{Instant, Span};
+
+/// The control of one connection: the one list. Reno has no state.
+#[derive(Debug, Clone)]
+pub(crate) enum Control {
+    Reno,
+    Bic(Box<Bic>),
+    Cubic(Box<Cubic>),
+}
+
+/// An acknowledgement of new data, as a control sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Acked {
+    /// When it came.
+    pub(crate) now: Instant,
+    /// It covers all before this packet.
+    pub(crate) next: u32,
+    /// Packets that it covers for the first time.
+    pub(crate) packets: u32,
+    /// One more than the highest packet sent so far.
+    pub(crate) end: u32,
+    /// Round trip, smoothed, seconds; 0 before the first sample.
+    pub(crate) srtt: f64,
+    /// The round trip that it measured, if it measured one.
+    pub(crate) sample: Option<Span>,
+}
+
+/// What a control moves, packets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Window {
+    pub(crate) cwnd: f64,
+    pub(crate) ssthresh: u32,
+}
+
+impl Window {
+    fn in_slow_start(self) -> bool {
+        self.cwnd < f64::from(self.ssthresh)
+    }
+}
+
+impl Control {
+    /// The control that the settings ask for.
+    pub(crate) fn new(config: &Config) -> Self {
+        match config.variant {
+            Variant::Bic => Control::Bic(Box::default()),
+            Variant::Cubic => Control::Cubic(Box::new(Cubic::new(config))),
+            _ => Control::Reno,
+        }
+    }
+
+    /// New data are acknowledged, outside of recovery: the window grows.
+    #[inline]
+    pub(crate) fn increase(&mut self, window: &mut Window, acked: Acked) {
+        match self {
+            Control::Reno => window.cwnd = reno::increase(window.cwnd, window.ssthresh),
+            Control::Bic(bic) => bic.increase(window, acked),
+            Control::Cubic(cubic) => cubic.increase(window, acked),
+        }
+    }
+
+    /// A loss at this congestion window: what is left of `window`, which may be counted in another way (`Config::halving`),
+    /// packets. `fractional` as in `Config::fractional_halving`.
+    pub(crate) fn cut(&mut self, window: f64, cwnd: f64, fractional: bool) -> f64 {
+        let left = match self {
+            Control::Reno => return reno::half(window, fractional),
+            Control::Bic(bic) => bic.cut(window, cwnd),
+            Control::Cubic(cubic) => cubic.cut(window, cwnd),
+        };
+        if fractional { left } else { left.floor() }
+    }
+
+    /// The loss was found by a timeout: what the path bears is unknown again.
+    pub(crate) fn on_timeout(&mut self) {
+        match self {
+            Control::Reno => {}
+            Control::Bic(bic) => bic.on_timeout(),
+            Control::Cubic(cubic) => cubic.on_timeout(),
+        }
+    }
+
+    /// The application goes on after it had nothing to send for `idle`.
+    pub(crate) fn on_idle(&mut self, idle: Span) {
+        if let Control::Cubic(cubic) = self {
+            cubic.on_idle(idle);
+        }
+    }
+
+    /// Packet `seq` leaves for the first time.
+    #[inline]
+    pub(crate) fn on_first_transmission(&mut self, seq: u32, now: Instant) {
+        if let Control::Cubic(cubic) = self {
+            cubic.on_first_transmission(seq, now);
+        }
+    }
+}

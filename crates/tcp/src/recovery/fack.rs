@@ -88,7 +88,7 @@ fn acknowledge(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant) {
     let forward = &mut sender.selective.forward;
     *forward = (*forward).max(highest.unwrap_or(0)).max(next);
     sender.next = sender.next.max(*forward);
-    sender.stop_timer_if_finished();
+    sender.stop_timer_if_finished(now);
 }
 
 /// Takes in what the receiver holds beyond `una`.

@@ -67,7 +67,7 @@ pub(crate) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
 fn on_ack_of_others(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     match sender.config.variant {
         Variant::Sack1 => sack1::on_ack(sender, next, told, now, out),
-        Variant::Rfc6675 => rfc6675::on_ack(sender, next, told, now, out),
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_ack(sender, next, told, now, out),
         Variant::Fack => fack::on_ack(sender, next, told, now, out),
         Variant::Tahoe | Variant::Reno | Variant::NewReno => tahoe::on_ack(sender, next, told, now, out),
     }
@@ -83,9 +83,15 @@ pub(crate) fn on_timeout(sender: &mut Sender) {
         }
         Variant::Tahoe => sender.recover = sender.end, // ns-2 goes on counting duplicates
         Variant::Sack1 => sack1::on_timeout(sender),
-        Variant::Rfc6675 => rfc6675::on_timeout(sender),
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_timeout(sender),
         Variant::Fack => fack::on_timeout(sender),
     }
+}
+
+/// The application goes on after all was acknowledged: no retransmission is lost any more.
+pub(crate) fn on_restart(sender: &mut Sender) {
+    sender.selective.stalled = false;
+    sender.selective.retransmitted.clear();
 }
 
 /// The packet that may be sent now, if one may.
@@ -101,7 +107,7 @@ pub(crate) fn next_packet(sender: &Sender) -> Option<u32> {
 #[inline(never)]
 fn next_selective_packet(sender: &Sender) -> Option<u32> {
     match sender.config.variant {
-        Variant::Rfc6675 => rfc6675::next_packet(sender),
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::next_packet(sender),
         Variant::Fack => fack::next_packet(sender),
         Variant::Sack1 | Variant::Tahoe | Variant::Reno | Variant::NewReno => sack1::next_packet(sender),
     }
@@ -120,7 +126,7 @@ pub(crate) fn on_sent(sender: &mut Sender, seq: u32) {
 #[inline(never)]
 fn on_selective_sent(sender: &mut Sender, seq: u32) {
     match sender.config.variant {
-        Variant::Rfc6675 => rfc6675::on_sent(sender, seq),
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_sent(sender, seq),
         Variant::Fack => fack::on_sent(sender, seq),
         Variant::Sack1 | Variant::Tahoe | Variant::Reno | Variant::NewReno => sack1::on_sent(sender, seq),
     }

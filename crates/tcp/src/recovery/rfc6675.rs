@@ -66,6 +66,9 @@ pub(super) fn on_timeout(sender: &mut Sender) {
     sender.duplicates = 0;
     sender.recover = sender.end; // 5.1: no new recovery before this
     sender.selective.recovering = false;
+    if sender.selective.board.holds(sender.una) {
+        sender.selective.board.clear(); // the receiver no longer has what it reported (RFC 2018 section 8)
+    }
     sender.selective.retransmitted_to = 0;
 }
 

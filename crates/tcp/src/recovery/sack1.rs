@@ -50,6 +50,7 @@ fn on_ack_in_recovery(sender: &mut Sender, next: u32, told: Told<'_>, now: Insta
         clear(sender);
     } else if next > sender.una {
         sender.una = next;
+        sender.next = sender.next.max(next); // which a timeout may have set back
         learn(sender, told);
         if sender.config.partial_ack {
             on_partial_ack(sender, now, out);

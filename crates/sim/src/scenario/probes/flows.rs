@@ -62,7 +62,7 @@ impl By {
             let name = match self.rule {
                 Rule::All => "all",
                 Rule::Flow => spec.name.as_str(),
-                Rule::Traffic => traffic_of(spec),
+                Rule::Traffic => spec.traffic(),
                 Rule::Pacing if spec.paced => "paced",
                 Rule::Pacing => "unpaced",
             };
@@ -84,11 +84,6 @@ impl By {
         }
         Ok(classes)
     }
-}
-
-/// The name of a flow's `[[traffic]]`.
-fn traffic_of(flow: &FlowSpec) -> &str {
-    flow.name.rsplit_once('.').map_or(flow.name.as_str(), |(traffic, _)| traffic)
 }
 
 pub(super) fn chosen(named: Option<&FlowNames>, flows: &[FlowSpec]) -> Result<Vec<FlowId>> {
@@ -120,7 +115,7 @@ impl FlowNames {
                 let named = match name {
                     FlowName::Number(number) => *number == id as u64,
                     FlowName::Name(name) if name.contains('*') => matches(name, &flow.name),
-                    FlowName::Name(name) => flow.name == *name || traffic_of(flow) == name,
+                    FlowName::Name(name) => flow.name == *name || flow.traffic() == name,
                 };
                 found[id] |= named;
                 any |= named;
@@ -136,7 +131,7 @@ impl FlowNames {
         let problem = match name {
             FlowName::Number(number) => format!("{number} is no flow; write 0 to {}", flows.len() - 1),
             FlowName::Name(name) => {
-                let known = flows.iter().flat_map(|flow| [flow.name.as_str(), traffic_of(flow)]);
+                let known = flows.iter().flat_map(|flow| [flow.name.as_str(), flow.traffic()]);
                 let meant = suggestion(name, known, || format!("the first flow is \"{}\"", flows[0].name));
                 format!("\"{}\" is no flow here; {meant}", shortened(name))
             }

@@ -1,0 +1,66 @@
+//! Closed loop: a user fetches a file, thinks, fetches the next.
+//!
+//! *Idea.* The next file starts only when the last byte of the one before has been acknowledged and the user has thought:
+//! a slow network is offered less. N users over a link of capacity C that is shared out fairly behave like a machine-repair
+//! queue: below saturation a user's cycle is think + size / own rate, above it the link is full.
+//! *Parameters.* `size` (bytes), `think` (seconds; from the end of one file to the start of the next; 0),
+//! `new_connections` (each file has a connection of its own, with its handshake and its slow start), `files` (no end).
+//! *Where it breaks.* The request that asks for a file is not sent: it would cost half a round trip more.
+//! *References.* A. Feldmann et al., "Dynamics of IP traffic: a study of the role of variability and the impact of
+//! control" (SIGCOMM 1999); M. Crovella and A. Bestavros (1997).
+
+use super::{Act, Distribution, Heard, Side};
+use crate::chance::Stream;
+use paceline_core::Instant;
+
+/// A user's habits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClosedLoop {
+    /// Of a file, bytes.
+    pub size: Distribution,
+    /// From the end of one file to the start of the next, seconds.
+    pub think: Distribution,
+    /// A new connection for each file.
+    pub new_connections: bool,
+    /// Files to fetch; `None` goes on to the end.
+    pub files: Option<u64>,
+}
+
+/// A user at work.
+#[derive(Debug)]
+pub(crate) struct User {
+    habits: ClosedLoop,
+    fetched: u64,
+    sizes: Stream,
+    thoughts: Stream,
+}
+
+impl User {
+    pub(crate) fn new(habits: ClosedLoop, seed: u64, flow: &str) -> Self {
+        let stream = |what| Stream::new(seed, &format!("{flow}:{what}"));
+        User { habits, fetched: 0, sizes: stream("size"), thoughts: stream("think") }
+    }
+
+    pub(crate) fn hear(&mut self, heard: Heard, now: Instant, acts: &mut Vec<Act>) {
+        match heard {
+            Heard::Start => self.fetch(acts),
+            Heard::Timer(side) => {
+                if self.habits.new_connections {
+                    acts.push(Act::Reopen(side));
+                }
+                self.fetch(acts);
+            }
+            Heard::Acknowledged(side) => {
+                self.fetched += 1;
+                if self.habits.files.is_none_or(|files| self.fetched < files) {
+                    acts.push(Act::Wait(side, now + self.habits.think.draw_span(&mut self.thoughts)));
+                }
+            }
+            Heard::Opened | Heard::Begun(_) | Heard::Delivered(_) => {}
+        }
+    }
+
+    fn fetch(&mut self, acts: &mut Vec<Act>) {
+        acts.push(Act::Give(Side::Opener, self.habits.size.draw_bytes(&mut self.sizes)));
+    }
+}

@@ -1,0 +1,383 @@
+//! Connection vectors: what applications were seen to say over TCP connections, as Tmix writes it down.
+//!
+//! *Idea.* A connection is a list of units of data with the pauses between them, and nothing of how a network carried them.
+//! Two ways to write it, told apart line by line:
+//!
+//! ```text
+//! SEQ start_us epochs id id            S start_us epochs id id
+//! w 17520 64240                        w 17520 64240      windows, bytes: initiator's, acceptor's
+//! r 36556                              r 36556            least round trip, us
+//! l 0.000000 0.010000                  l 0.000000 0.0100  loss rates
+//! > 245                                I 0 0 245          the initiator sends 245 B
+//! t 51257                              A 0 51257 510      and 51257 us after it has them, the acceptor 510 B
+//! < 510                                A 6308497 0 0      6308497 us after sending these, the acceptor closes
+//! t 6308497
+//! ```
+//!
+//! In the second, a unit has two pauses: after the sending of the side's own last unit, and after the receipt of the other
+//! side's. In a concurrent connection (`CONC start_us units units id id`, `C`) the sides do not wait for each other: `c>`,
+//! `t>`, `c<` and `t<`, or `I` and `A`.
+//!
+//! *Where it breaks.* Round trips and loss rates belong to the network that was measured: they are read, and not used.
+//! *References.* M. C. Weigle et al., "Tmix: a tool for generating realistic TCP application workloads in ns-2" (CCR 2006);
+//! ns-2.35 manual, chapter Tmix.
+
+use super::Side;
+use paceline_core::Span;
+use std::fmt;
+use std::io::BufRead;
+
+/// One unit of more than this is a slip of the pen, bytes.
+const MOST_BYTES: u64 = 1_000_000_000_000;
+/// A year, microseconds: the same of times.
+const MOST_MICROS: u64 = 31_536_000_000_000;
+/// Longer lines are not what they seem.
+const LONGEST_LINE: usize = 1000;
+
+/// One connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vector {
+    /// From the start of the file's time.
+    pub start: Span,
+    /// What the initiator and the acceptor let the other have in flight, bytes.
+    pub windows: Option<[u64; 2]>,
+    /// The sides do not wait for each other.
+    pub is_concurrent: bool,
+    /// What is said, in the order of the file.
+    pub units: Vec<Unit>,
+}
+
+/// Data that one side sends in one go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unit {
+    /// Who sends them.
+    pub side: Side,
+    /// Pause before: after the unit before has been given to the connection, if the same side sent that (always so in a
+    /// concurrent connection, where the side's first counts from the start), and after it has been received, if the other did.
+    pub wait: Span,
+    /// How much, at least one byte.
+    pub bytes: u64,
+}
+
+impl Vector {
+    /// Bytes that the initiator and the acceptor send.
+    pub fn bytes(&self) -> [u64; 2] {
+        let of = |side| self.units.iter().filter(|unit| unit.side == side).map(|unit| unit.bytes).sum();
+        [of(Side::Opener), of(Side::Answerer)]
+    }
+}
+
+/// What is wrong with a file of connection vectors. Displays as one line that names the file's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CvecError {
+    /// From 1.
+    pub line: usize,
+    /// What is there, and what was expected.
+    pub problem: String,
+}
+
+impl fmt::Display for CvecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.problem)
+    }
+}
+
+impl std::error::Error for CvecError {}
+
+/// Reads every connection; there is at least one.
+pub fn read(input: impl BufRead) -> Result<Vec<Vector>, CvecError> {
+    let mut reader = Reader { line: 0, vectors: Vec::new(), pause: [None; 2], alternate: false };
+    let mut input = input.take(u64::MAX);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        input.set_limit(LONGEST_LINE as u64 + 1);
+        reader.line += 1;
+        match input.read_until(b'\n', &mut line) {
+            Ok(0) => break,
+            Ok(length) if length > LONGEST_LINE => {
+                return Err(reader.error("is too long for a line of connection vectors"));
+            }
+            Ok(_) => {}
+            Err(error) => return Err(reader.error(format!("cannot be read: {error}"))),
+        }
+        let Ok(text) = std::str::from_utf8(&line) else {
+            return Err(reader.error("is not text; expected a file of connection vectors"));
+        };
+        let text = text.split('#').next().unwrap_or_default().trim();
+        if !text.is_empty() {
+            reader.read_line(text)?;
+        }
+    }
+    if reader.vectors.is_empty() {
+        return Err(reader.error("the file ends without a connection; expected SEQ, CONC, S or C"));
+    }
+    Ok(reader.vectors)
+}
+
+#[derive(Debug)]
+struct Reader {
+    line: usize,
+    vectors: Vec<Vector>,
+    /// Microseconds to wait before the next unit, as `t` said: of either side in a sequential connection (in the first
+    /// place), else of each.
+    pause: [Option<u64>; 2],
+    /// The connection is in the second way of writing.
+    alternate: bool,
+}
+
+impl Reader {
+    fn read_line(&mut self, text: &str) -> Result<(), CvecError> {
+        let mut words = text.split_ascii_whitespace();
+        let word = words.next().unwrap_or_default();
+        let rest: Vec<&str> = words.collect();
+        match word {
+            "SEQ" | "S" => self.begin(&rest, false, word == "S"),
+            "CONC" | "C" => self.begin(&rest, true, word == "C"),
+            "w" => {
+                let [initiator, acceptor] =
+                    self.numbers(word, &rest, "w INITIATOR ACCEPTOR, bytes", MOST_BYTES)?;
+                self.last()?.windows = Some([initiator, acceptor]);
+                Ok(())
+            }
+            "r" => {
+                self.numbers(word, &rest, "r ROUND_TRIP, microseconds", MOST_MICROS).map(|[_]: [u64; 1]| ())
+            }
+            "l" => self.loss_rates(&rest),
+            ">" => self.unit(word, &rest, Side::Opener, false),
+            "<" => self.unit(word, &rest, Side::Answerer, false),
+            "c>" => self.unit(word, &rest, Side::Opener, true),
+            "c<" => self.unit(word, &rest, Side::Answerer, true),
+            "t" => self.pause(word, &rest, Side::Opener, false),
+            "t>" => self.pause(word, &rest, Side::Opener, true),
+            "t<" => self.pause(word, &rest, Side::Answerer, true),
+            "I" => self.alternate_unit(word, &rest, Side::Opener),
+            "A" => self.alternate_unit(word, &rest, Side::Answerer),
+            _ => {
+                let known = "SEQ, CONC, S, C, w, r, l, >, <, t, c>, c<, t>, t<, I or A";
+                Err(self.error(format!("{} begins no line; expected {known}", shown(word))))
+            }
+        }
+    }
+
+    /// A connection's first line.
+    fn begin(&mut self, rest: &[&str], is_concurrent: bool, alternate: bool) -> Result<(), CvecError> {
+        let start = if is_concurrent {
+            let form = "CONC or C, then START_US UNITS UNITS ID ID";
+            let [start, _, _, _, _] = self.numbers("CONC", rest, form, MOST_MICROS)?;
+            start
+        } else {
+            let form = "SEQ or S, then START_US EPOCHS ID ID";
+            let [start, _, _, _] = self.numbers("SEQ", rest, form, MOST_MICROS)?;
+            start
+        };
+        let start = Span::from_nanos(start * 1000);
+        self.vectors.push(Vector { start, windows: None, is_concurrent, units: Vec::new() });
+        (self.pause, self.alternate) = ([None; 2], alternate);
+        Ok(())
+    }
+
+    fn loss_rates(&mut self, rest: &[&str]) -> Result<(), CvecError> {
+        self.last()?;
+        let is_rate = |word: &&str| word.parse::<f64>().is_ok_and(|rate| (0.0..=1.0).contains(&rate));
+        if rest.len() == 2 && rest.iter().all(is_rate) {
+            return Ok(());
+        }
+        Err(self.error("expected l RATE RATE, each from 0 to 1"))
+    }
+
+    /// `>`, `<`, `c>`, `c<`.
+    fn unit(&mut self, word: &str, rest: &[&str], side: Side, concurrent: bool) -> Result<(), CvecError> {
+        self.expect_form(word, concurrent, false)?;
+        let [bytes] = self.numbers(word, rest, &format!("{word} BYTES"), MOST_BYTES)?;
+        let pause = self.pause[if concurrent { side.index() as usize } else { 0 }].take();
+        self.push(side, pause.unwrap_or(0), bytes)
+    }
+
+    /// `t`, `t>`, `t<`: two in a row add up.
+    fn pause(&mut self, word: &str, rest: &[&str], side: Side, concurrent: bool) -> Result<(), CvecError> {
+        self.expect_form(word, concurrent, false)?;
+        let [micros] = self.numbers(word, rest, &format!("{word} MICROSECONDS"), MOST_MICROS)?;
+        let pause = &mut self.pause[side.index() as usize];
+        *pause = Some(pause.unwrap_or(0).saturating_add(micros).min(MOST_MICROS));
+        Ok(())
+    }
+
+    /// `I`, `A`.
+    fn alternate_unit(&mut self, word: &str, rest: &[&str], side: Side) -> Result<(), CvecError> {
+        let concurrent = self.last()?.is_concurrent;
+        self.expect_form(word, concurrent, true)?;
+        let form = format!("{word} SEND_WAIT_US RECEIVE_WAIT_US BYTES");
+        let [after_sending, after_receipt, bytes] = self.numbers(word, rest, &form, MOST_BYTES)?;
+        let before = self.last()?.units.last().map(|unit| unit.side);
+        let (wait, none, which) = match before {
+            _ if concurrent => (after_sending, after_receipt, "RECEIVE_WAIT_US"),
+            None => (after_sending.saturating_add(after_receipt), 0, ""),
+            Some(before) if before == side => (after_sending, after_receipt, "RECEIVE_WAIT_US"),
+            Some(_) => (after_receipt, after_sending, "SEND_WAIT_US"),
+        };
+        if none > 0 {
+            let why = match concurrent {
+                true => "a concurrent connection waits for nothing that it receives",
+                false if which == "SEND_WAIT_US" => "the other side sent the unit before",
+                false => "this side sent the unit before",
+            };
+            return Err(self.error(format!("{which} is {none}, but {why}; expected 0")));
+        }
+        self.push(side, wait, bytes)
+    }
+
+    /// A unit of the connection; one of no bytes closes a side, and says nothing else.
+    fn push(&mut self, side: Side, micros: u64, bytes: u64) -> Result<(), CvecError> {
+        if micros > MOST_MICROS {
+            return Err(self.error(format!("a pause of {micros} us; expected at most {MOST_MICROS}")));
+        }
+        let vector = self.last()?;
+        if bytes > 0 {
+            vector.units.push(Unit { side, wait: Span::from_nanos(micros * 1000), bytes });
+        }
+        Ok(())
+    }
+
+    /// A line of the connection's own kind, in its own way of writing.
+    fn expect_form(&mut self, word: &str, concurrent: bool, alternate: bool) -> Result<(), CvecError> {
+        let is_concurrent = self.last()?.is_concurrent;
+        let expected = match (is_concurrent, self.alternate) {
+            (_, true) => "I or A",
+            (true, false) => "c>, c<, t> or t<",
+            (false, false) => ">, < or t",
+        };
+        if is_concurrent == concurrent && self.alternate == alternate {
+            return Ok(());
+        }
+        let kind = if is_concurrent { "a concurrent" } else { "a sequential" };
+        Err(self
+            .error(format!("{} in {kind} connection of the other form; expected {expected}", shown(word))))
+    }
+
+    fn last(&mut self) -> Result<&mut Vector, CvecError> {
+        let error = self.error("belongs to no connection; expected SEQ, CONC, S or C first");
+        self.vectors.last_mut().ok_or(error)
+    }
+
+    /// Exactly so many whole numbers.
+    fn numbers<const N: usize>(
+        &self,
+        word: &str,
+        rest: &[&str],
+        form: &str,
+        most: u64,
+    ) -> Result<[u64; N], CvecError> {
+        if word != "SEQ" && word != "CONC" && self.vectors.is_empty() {
+            return Err(self.error("belongs to no connection; expected SEQ, CONC, S or C first"));
+        }
+        if rest.len() != N {
+            let count = rest.len();
+            let s = if count == 1 { "" } else { "s" };
+            return Err(self.error(format!("{count} value{s} after {word}; expected {form}")));
+        }
+        let mut numbers = [0; N];
+        for (number, word) in numbers.iter_mut().zip(rest) {
+            *number = match word.parse::<u64>() {
+                Ok(value) if value <= most => value,
+                Ok(value) => return Err(self.error(format!("{value} is too large; expected {form}"))),
+                Err(_) => {
+                    return Err(self.error(format!("{} is no whole number; expected {form}", shown(word))));
+                }
+            };
+        }
+        Ok(numbers)
+    }
+
+    fn error(&self, problem: impl fmt::Display) -> CvecError {
+        CvecError { line: self.line, problem: problem.to_string() }
+    }
+}
+
+/// A word as an error shows it: short, and without what would break the line.
+fn shown(word: &str) -> String {
+    let mut shown: String = word.chars().take(20).flat_map(char::escape_default).collect();
+    if word.chars().count() > 20 {
+        shown.push('…');
+    }
+    format!("\"{shown}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(side: Side, micros: u64, bytes: u64) -> Unit {
+        Unit { side, wait: Span::from_nanos(micros * 1000), bytes }
+    }
+
+    #[test]
+    fn both_ways_of_writing_say_the_same() {
+        let original = "# comment\nSEQ 3412 1 21217 555381\nw 64800 6432\nr 1118156\nl 0.000000 0.000000\n> 253\nt 123693\n\
+                        < 510\nt 7\n< 20\nt 6308497\nCONC 1429381 2 2 26876 793318\nw 65535 5840\nr 36556\nl 0.0 0.1579\n\
+                        c> 222\nt> 62436302\nc< 726\nt< 62400173\nc> 16\nt> 725\nc< 84\nt< 130\n";
+        let alternate = "S 3412 1 21217 555381\nw 64800 6432\nr 1118156\nl 0.000000 0.000000\nI 0 0 253\nA 0 123693 510\n\
+                         A 7 0 20\nA 6308497 0 0\nC 1429381 2 2 26876 793318\nw 65535 5840\nr 36556\nl 0.0 0.1579\n\
+                         I 0 0 222\nA 0 0 726\nI 62436302 0 16\nA 62400173 0 84\nI 725 0 0\nA 130 0 0\n";
+        let vectors = read(original.as_bytes()).unwrap();
+        use Side::{Answerer, Opener};
+        assert_eq!(
+            vectors[0],
+            Vector {
+                start: Span::from_nanos(3_412_000),
+                windows: Some([64800, 6432]),
+                is_concurrent: false,
+                units: vec![unit(Opener, 0, 253), unit(Answerer, 123_693, 510), unit(Answerer, 7, 20)],
+            }
+        );
+        assert_eq!(vectors[1].bytes(), [238, 810]);
+        let by_side = |vector: &Vector, side| -> Vec<Unit> {
+            vector.units.iter().filter(|unit| unit.side == side).copied().collect()
+        };
+        for (one, other) in vectors.iter().zip(read(alternate.as_bytes()).unwrap()) {
+            for side in [Opener, Answerer] {
+                assert_eq!(by_side(one, side), by_side(&other, side));
+            }
+            assert_eq!((one.start, one.windows), (other.start, other.windows));
+        }
+    }
+
+    #[test]
+    fn what_is_malformed_is_named_by_its_line() {
+        for (text, expected) in [
+            ("", "line 1: the file ends without a connection; expected SEQ, CONC, S or C"),
+            ("SEQ 1 2 3\n", "line 1: 3 values after SEQ; expected SEQ or S, then START_US EPOCHS ID ID"),
+            ("> 5\n", "line 1: belongs to no connection; expected SEQ, CONC, S or C first"),
+            ("SEQ 1 2 3 4\n> x\n", "line 2: \"x\" is no whole number; expected > BYTES"),
+            ("SEQ 1 2 3 4\n> -5\n", "line 2: \"-5\" is no whole number; expected > BYTES"),
+            ("SEQ 1 2 3 4\nt\n", "line 2: 0 values after t; expected t MICROSECONDS"),
+            (
+                "S 1 2 3 4\nI 0 0 10\nI 0 7 10\n",
+                "line 3: RECEIVE_WAIT_US is 7, but this side sent the unit before; expected 0",
+            ),
+            (
+                "S 1 2 3 4\n\nI 0 0 10\nA 7 0 10\n",
+                "line 4: SEND_WAIT_US is 7, but the other side sent the unit before; expected 0",
+            ),
+            (
+                "C 1 2 3 4 5\nI 0 7 10\n",
+                "line 2: RECEIVE_WAIT_US is 7, but a concurrent connection waits for nothing that it receives; expected 0",
+            ),
+            (
+                "CONC 1 1 1 4 5\n> 10\n",
+                "line 2: \">\" in a concurrent connection of the other form; expected c>, c<, t> or t<",
+            ),
+            (
+                "S 1 1 1 4\n> 10\n",
+                "line 2: \">\" in a sequential connection of the other form; expected I or A",
+            ),
+            ("SEQ 1 2 3 4\nl 0.1 2\n", "line 2: expected l RATE RATE, each from 0 to 1"),
+            (
+                "SEQ 1 2 3 4\nfoo 3\n",
+                "line 2: \"foo\" begins no line; expected SEQ, CONC, S, C, w, r, l, >, <, t, c>, c<, t>, t<, I or A",
+            ),
+        ] {
+            assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), expected, "{text}");
+        }
+    }
+}

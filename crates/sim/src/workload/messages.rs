@@ -1,0 +1,152 @@
+//! What an application gives to a connection, message by message, and how far each has come.
+//!
+//! *Idea.* A message is a run of packets; the last may be short. Three marks say at which packet something happens next: the
+//! first packet of a message that has not begun, the end of the oldest that has not been delivered, the end of the oldest
+//! that has not been acknowledged. A packet that reaches no mark costs a comparison; a bulk transfer is one message, and
+//! one without end reaches only the first mark.
+
+use paceline_core::{Instant, Span};
+use std::collections::VecDeque;
+
+/// Packet numbers at which something happens next, within the connection; `u32::MAX` is never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// When this packet is sent, a message begins.
+    pub(crate) send: u32,
+    /// When all before this packet are delivered, a message is.
+    pub(crate) deliver: u32,
+    /// When all before this packet are acknowledged, a message is.
+    pub(crate) acknowledge: u32,
+}
+
+/// A message whose last byte has been acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// Its first byte was sent.
+    pub started: Instant,
+    /// From then to the acknowledgement of its last byte.
+    pub took: Span,
+    /// Payload, bytes.
+    pub bytes: u64,
+}
+
+impl Transfer {
+    /// When it was complete.
+    pub fn finished(&self) -> Instant {
+        self.started + self.took
+    }
+}
+
+/// The messages of one direction of a connection.
+#[derive(Debug)]
+pub(crate) struct Messages {
+    /// Given and not yet acknowledged, in order.
+    queue: VecDeque<Message>,
+    /// How many of these have begun, and how many have been delivered.
+    begun: usize,
+    delivered: usize,
+    /// Packets that open the connection, while the application waits for them to be there.
+    opening: u32,
+    /// Of full packets delivered, bytes that were not in them: their last packets were short.
+    pub(crate) lacking: u64,
+    /// Complete transfers.
+    pub(crate) transfers: Vec<Transfer>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Message {
+    first: u32,
+    end: u32,
+    bytes: u64,
+    /// Payload of `end - first` full packets, less `bytes`.
+    lacking: u64,
+    started: Instant,
+}
+
+impl Messages {
+    pub(crate) fn new() -> Self {
+        Messages {
+            queue: VecDeque::new(),
+            begun: 0,
+            delivered: 0,
+            opening: 0,
+            lacking: 0,
+            transfers: Vec::new(),
+        }
+    }
+
+    /// The application gives a message: packets `first` to `end`, each of `payload` bytes at most, `bytes` in all.
+    pub(crate) fn give(&mut self, first: u32, end: u32, payload: u32, bytes: u64) -> Marks {
+        let lacking = (u64::from(end - first) * u64::from(payload)).saturating_sub(bytes);
+        self.queue.push_back(Message { first, end, bytes, lacking, started: Instant::ZERO });
+        self.marks()
+    }
+
+    /// The application wants to know when the first `packets` are there.
+    pub(crate) fn open(&mut self, packets: u32) -> Marks {
+        self.opening = packets;
+        self.marks()
+    }
+
+    /// All before `next` are delivered: whether that opens the connection for one who waits for it.
+    pub(crate) fn on_opened(&mut self, next: u32) -> bool {
+        let opened = self.opening > 0 && self.opening <= next;
+        if opened {
+            self.opening = 0;
+        }
+        opened
+    }
+
+    /// A packet at or beyond the first mark is sent for the first time: messages begin.
+    pub(crate) fn on_sent(&mut self, seq: u32, now: Instant) -> Marks {
+        while let Some(message) = self.queue.get_mut(self.begun)
+            && message.first <= seq
+        {
+            message.started = now;
+            self.begun += 1;
+        }
+        self.marks()
+    }
+
+    /// All before `next` are delivered: how many messages that completes.
+    pub(crate) fn on_delivered(&mut self, next: u32) -> (u32, Marks) {
+        let before = self.delivered;
+        while let Some(message) = self.queue.get(self.delivered)
+            && message.end <= next
+        {
+            self.lacking += message.lacking;
+            self.delivered += 1;
+        }
+        ((self.delivered - before) as u32, self.marks())
+    }
+
+    /// All before `next` are acknowledged: how many messages that completes. They are transfers of their own if `counted`.
+    pub(crate) fn on_acknowledged(&mut self, next: u32, now: Instant, counted: bool) -> (u32, Marks) {
+        let mut complete = 0;
+        while let Some(message) = self.queue.front()
+            && message.end <= next
+        {
+            let Message { started, bytes, .. } = *message;
+            if counted {
+                self.transfers.push(Transfer { started, took: now.since(started), bytes });
+            }
+            self.queue.pop_front();
+            (self.begun, self.delivered) = (self.begun - 1, self.delivered - 1);
+            complete += 1;
+        }
+        (complete, self.marks())
+    }
+
+    pub(crate) fn marks(&self) -> Marks {
+        let never = u32::MAX;
+        Marks {
+            send: self.queue.get(self.begun).map_or(never, |message| message.first),
+            deliver: if self.opening > 0 {
+                self.opening
+            } else {
+                self.queue.get(self.delivered).map_or(never, |message| message.end)
+            },
+            acknowledge: self.queue.front().map_or(never, |message| message.end),
+        }
+    }
+}

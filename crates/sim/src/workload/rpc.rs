@@ -1,0 +1,80 @@
+//! Remote procedure calls over a connection that is kept: a request, a response, perhaps a pause, the next request.
+//!
+//! *Idea.* The caller sends a request; when it is there whole, the answerer sends its response; when that is back whole,
+//! the call is over. Both windows stay as they are from call to call. A call is one transfer: from the first byte of the
+//! request sent to the last byte of the response received, and it carries both.
+//! *Parameters.* `request`, `response` (bytes), `think` (seconds; from one call's end to the next; 0), `calls` (no end).
+//! *Where it breaks.* One call at a time on a connection; more at once are more connections. Acknowledgements do not ride
+//! on data, so each way carries 40 B more a packet than it would.
+//! *References.* V. Vasudevan et al., "Safe and effective fine-grained TCP retransmissions for datacenter communication"
+//! (SIGCOMM 2009).
+
+use super::{Act, Distribution, Heard, Side};
+use crate::chance::Stream;
+use paceline_core::Instant;
+
+/// What calls are like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rpc {
+    /// Of a request, bytes.
+    pub request: Distribution,
+    /// Of a response, bytes.
+    pub response: Distribution,
+    /// From the end of one call to the start of the next, seconds.
+    pub think: Distribution,
+    /// Calls to make; `None` goes on to the end.
+    pub calls: Option<u64>,
+}
+
+/// A caller and what it calls, at work.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    spec: Rpc,
+    made: u64,
+    /// The first byte of the request under way was sent.
+    asked: Instant,
+    /// Bytes of the call under way, both ways.
+    bytes: u64,
+    requests: Stream,
+    responses: Stream,
+    thoughts: Stream,
+}
+
+impl Caller {
+    pub(crate) fn new(spec: Rpc, seed: u64, flow: &str) -> Self {
+        let stream = |what| Stream::new(seed, &format!("{flow}:{what}"));
+        Caller {
+            spec,
+            made: 0,
+            asked: Instant::ZERO,
+            bytes: 0,
+            requests: stream("request"),
+            responses: stream("response"),
+            thoughts: stream("think"),
+        }
+    }
+
+    pub(crate) fn hear(&mut self, heard: Heard, now: Instant, acts: &mut Vec<Act>) {
+        match heard {
+            Heard::Start | Heard::Timer(_) => {
+                let request = self.spec.request.draw_bytes(&mut self.requests);
+                self.bytes = request;
+                acts.push(Act::Give(Side::Opener, request));
+            }
+            Heard::Begun(Side::Opener) => self.asked = now,
+            Heard::Delivered(Side::Opener) => {
+                let response = self.spec.response.draw_bytes(&mut self.responses);
+                self.bytes += response;
+                acts.push(Act::Give(Side::Answerer, response));
+            }
+            Heard::Delivered(Side::Answerer) => {
+                acts.push(Act::Complete(self.asked, self.bytes));
+                self.made += 1;
+                if self.spec.calls.is_none_or(|calls| self.made < calls) {
+                    acts.push(Act::Wait(Side::Opener, now + self.spec.think.draw_span(&mut self.thoughts)));
+                }
+            }
+            Heard::Opened | Heard::Begun(Side::Answerer) | Heard::Acknowledged(_) => {}
+        }
+    }
+}

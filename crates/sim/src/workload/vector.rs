@@ -1,0 +1,107 @@
+//! A connection vector played over a connection: both sides say what they said, when they are ready to.
+//!
+//! *Idea.* In a sequential connection a unit follows the one before it: after its pause from when that was given to the
+//! connection, if the same side sent it, or from when it was received whole. In a concurrent one each side keeps to its own
+//! units. The acceptor says nothing before the initiator's SYN has reached it.
+//! *Where it breaks.* A side that pauses after sending counts from when it gave the data away, as Tmix in ns-2 does; on a
+//! network slower than the one measured, units of one side then queue up in its sender.
+//! *References.* [`super::cvec`].
+
+use super::cvec::Vector;
+use super::{Act, Heard, Side};
+use paceline_core::{Instant, Span};
+use std::sync::Arc;
+
+/// A connection vector at work.
+#[derive(Debug)]
+pub(crate) struct Player {
+    vector: Arc<Vector>,
+    /// The next unit: of both sides (in the first place) where they take turns, else of each.
+    next: [usize; 2],
+    /// Units of each side that have been given and not yet delivered.
+    under_way: [u32; 2],
+    /// The next unit waits until all that this side has said is there.
+    awaits: Option<Side>,
+}
+
+impl Player {
+    pub(crate) fn new(vector: Arc<Vector>) -> Self {
+        let mut player = Player { vector, next: [0; 2], under_way: [0; 2], awaits: None };
+        if player.vector.is_concurrent {
+            for side in [Side::Opener, Side::Answerer] {
+                player.next[side.index() as usize] = player.of_side(side, 0);
+            }
+        }
+        player
+    }
+
+    pub(crate) fn hear(&mut self, heard: Heard, now: Instant, acts: &mut Vec<Act>) {
+        match heard {
+            Heard::Start => {
+                acts.push(Act::Open);
+                if self.begins(Side::Opener) {
+                    self.proceed(Side::Opener, now, acts);
+                }
+            }
+            Heard::Opened => {
+                if self.begins(Side::Answerer) {
+                    self.proceed(Side::Answerer, now, acts);
+                }
+            }
+            Heard::Timer(side) => {
+                self.say(side, acts);
+                self.proceed(side, now, acts);
+            }
+            Heard::Delivered(side) => {
+                let under_way = &mut self.under_way[side.index() as usize];
+                *under_way -= 1;
+                if *under_way == 0 && self.awaits == Some(side) {
+                    self.awaits = None;
+                    self.proceed(side.other(), now, acts);
+                }
+            }
+            Heard::Begun(_) | Heard::Acknowledged(_) => {}
+        }
+    }
+
+    /// Whether this side speaks without having heard the other.
+    fn begins(&self, side: Side) -> bool {
+        self.vector.is_concurrent || self.vector.units.first().is_some_and(|unit| unit.side == side)
+    }
+
+    /// Says all that `side` may say now, and sets its timer for what comes later.
+    fn proceed(&mut self, side: Side, now: Instant, acts: &mut Vec<Act>) {
+        while let Some(unit) = self.vector.units.get(self.next[self.place(side)]) {
+            if unit.side != side {
+                self.awaits = Some(side);
+                return;
+            }
+            if unit.wait > Span::ZERO {
+                acts.push(Act::Wait(side, now + unit.wait));
+                return;
+            }
+            self.say(side, acts);
+        }
+    }
+
+    /// Gives the next unit of `side` away.
+    fn say(&mut self, side: Side, acts: &mut Vec<Act>) {
+        let place = self.place(side);
+        let at = self.next[place];
+        let Some(unit) = self.vector.units.get(at) else { return };
+        acts.push(Act::Give(side, unit.bytes));
+        self.under_way[side.index() as usize] += 1;
+        self.next[place] = if self.vector.is_concurrent { self.of_side(side, at + 1) } else { at + 1 };
+    }
+
+    /// Where in `next` this side's unit is.
+    fn place(&self, side: Side) -> usize {
+        if self.vector.is_concurrent { side.index() as usize } else { 0 }
+    }
+
+    /// Position of the first unit of `side` from `from` on.
+    fn of_side(&self, side: Side, from: usize) -> usize {
+        let units = self.vector.units.iter().enumerate().skip(from);
+        units.into_iter().find(|(_, unit)| unit.side == side).map_or(usize::MAX, |(at, _)| at)
+    }
+}

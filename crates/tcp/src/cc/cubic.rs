@@ -1,0 +1,223 @@
+//! CUBIC: the window is a cubic function of the time since the last loss.
+//!
+//! *Idea.* W(t) = C (t - K)³ + W_max: fast at first, flat about the window W_max at which the last loss came, which it
+//! reaches after K = ³√((W_max - cwnd) / C), then ever faster. At each acknowledgement the window makes for W a round trip
+//! ahead. It is never below what Reno would have, were that to cut by the same factor (W_est). A loss below the last
+//! W_max gives way: W_max becomes (1 + beta) / 2 of the window (fast convergence).
+//! *Parameters.* [`Constants`]: beta, C (packets/s³) and what else changed over the years. HyStart ([`super::hystart`]).
+//! *Where it breaks.* Growth does not go by round trips, so at small windows and short round trips it is Reno. After a
+//! timeout, W_max is unknown: the curve starts flat, at the window where congestion avoidance begins.
+//! *References.* RFC 9438; S. Ha, I. Rhee, L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", SIGOPS OSR 42(5),
+//! 2008; Linux net/ipv4/tcp_cubic.c; ns-2.35 tcp/linux/src/tcp_cubic.c.
+
+use super::hystart::HyStart;
+use super::{Acked, Window, reno};
+use crate::config::Config;
+use paceline_core::{Instant, Span};
+
+/// Whose constants, of which years.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Constants {
+    /// RFC 9438 (2023): beta 0.7, C 0.4.
+    Rfc9438,
+    /// Linux 2.6.25 (2008) and later: beta 717/1024, C 410/1024; 5 % a round trip while W_max is unknown.
+    Linux2013,
+    /// Linux 2.6.19 to 2.6.24 and ns-2.35's TCP-Linux: beta 819/1024, C 410/1024; beyond W_max 160 packets/s at most; 2 % a
+    /// round trip while W_max is unknown.
+    Linux2007,
+}
+
+impl Constants {
+    /// Every set by its name in a scenario: the one list.
+    pub const ALL: [(&'static str, Constants); 3] = [
+        ("rfc9438", Constants::Rfc9438),
+        ("linux-2013", Constants::Linux2013),
+        ("linux-2007", Constants::Linux2007),
+    ];
+
+    const fn values(self) -> Values {
+        let linux = Values {
+            beta: 717.0 / 1024.0,
+            c: 410.0 / 1024.0,
+            most_growth: 1.0,
+            most_beyond: f64::INFINITY,
+            unknown: Unknown::AtLeast(0.05),
+            ahead_by_least_rtt: true,
+            as_fast_as_reno_beyond_prior: false,
+        };
+        match self {
+            Constants::Rfc9438 => Values {
+                beta: 0.7,
+                c: 0.4,
+                most_growth: 0.5,
+                most_beyond: f64::INFINITY,
+                unknown: Unknown::ByTheCurve,
+                ahead_by_least_rtt: false,
+                as_fast_as_reno_beyond_prior: true,
+            },
+            Constants::Linux2013 => linux,
+            Constants::Linux2007 => {
+                Values { beta: 819.0 / 1024.0, most_beyond: 160.0, unknown: Unknown::Exactly(0.02), ..linux }
+            }
+        }
+    }
+}
+
+/// A set of constants.
+#[derive(Debug, Clone, Copy)]
+struct Values {
+    /// Left of the window after a loss.
+    beta: f64,
+    /// Packets/s³.
+    c: f64,
+    /// The most growth, of the window, a round trip (RFC 9438 section 4.2; Linux `cnt` of at least 1).
+    most_growth: f64,
+    /// The most growth beyond W_max, packets/s (Linux `max_increment` 16 in 0.1 s).
+    most_beyond: f64,
+    /// Growth before the first loss and after a timeout.
+    unknown: Unknown,
+    /// "A round trip ahead" is the least one seen (Linux `delay_min`), else the smoothed one (RFC 9438).
+    ahead_by_least_rtt: bool,
+    /// W_est grows by one packet a round trip once it is back at the window of the loss (RFC 9438 section 4.3).
+    as_fast_as_reno_beyond_prior: bool,
+}
+
+/// Growth while W_max is unknown, of the window, a round trip.
+#[derive(Debug, Clone, Copy)]
+enum Unknown {
+    ByTheCurve,
+    AtLeast(f64),
+    Exactly(f64),
+}
+
+/// What CUBIC remembers. Windows in packets, times in seconds.
+#[derive(Debug, Clone)]
+pub(crate) struct Cubic {
+    values: Values,
+    /// Window at the last loss; 0 is unknown.
+    w_max: f64,
+    /// Window when ssthresh was last set (RFC 9438 `cwnd_prior`).
+    prior: f64,
+    /// The curve in force, from the first acknowledgement of this congestion avoidance on.
+    curve: Option<Curve>,
+    /// Least round trip; 0 before the first sample.
+    least_rtt: f64,
+    hystart: Option<HyStart>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Curve {
+    start: Instant,
+    k: f64,
+    /// Where it is flat: W_max, or the window at its start if that is greater.
+    origin: f64,
+    /// What Reno would have.
+    w_est: f64,
+}
+
+impl Cubic {
+    pub(super) fn new(config: &Config) -> Self {
+        Cubic {
+            values: config.constants.values(),
+            w_max: 0.0,
+            prior: 0.0,
+            curve: None,
+            least_rtt: 0.0,
+            hystart: config.hystart.then(|| HyStart::new(config.pacing.is_some())),
+        }
+    }
+
+    pub(super) fn increase(&mut self, window: &mut Window, acked: Acked) {
+        if let Some(sample) = acked.sample.map(Span::as_seconds)
+            && (self.least_rtt == 0.0 || sample < self.least_rtt)
+        {
+            self.least_rtt = sample;
+        }
+        if window.in_slow_start() {
+            window.cwnd = reno::increase(window.cwnd, window.ssthresh);
+            if let Some(hystart) = &mut self.hystart
+                && hystart.ends_slow_start(window.cwnd, acked)
+            {
+                window.ssthresh = window.cwnd as u32;
+            }
+            return;
+        }
+        if let Some(hystart) = &mut self.hystart {
+            hystart.stop();
+        }
+        self.follow_the_curve(window, acked);
+    }
+
+    fn follow_the_curve(&mut self, window: &mut Window, acked: Acked) {
+        let values = self.values;
+        let cwnd = window.cwnd;
+        let w_max = self.w_max;
+        let curve = self.curve.get_or_insert_with(|| Curve {
+            start: acked.now,
+            k: if w_max > cwnd { libm::cbrt((w_max - cwnd) / values.c) } else { 0.0 },
+            origin: w_max.max(cwnd),
+            w_est: cwnd,
+        });
+        let share = (f64::from(acked.packets) / cwnd).min(1.0); // of a round trip
+        let alpha = if values.as_fast_as_reno_beyond_prior && curve.w_est >= self.prior {
+            1.0
+        } else {
+            3.0 * (1.0 - values.beta) / (1.0 + values.beta) // RFC 9438 section 4.3
+        };
+        curve.w_est += alpha * share;
+        let rtt = if values.ahead_by_least_rtt { self.least_rtt } else { acked.srtt };
+        let from_origin = acked.now.since(curve.start).as_seconds() - curve.k;
+        let at = |time: f64| curve.origin + values.c * (time * time * time);
+
+        let reno_is_ahead = at(from_origin) < curve.w_est; // the Reno-friendly region
+        let mut by_the_curve = 0.0;
+        if !reno_is_ahead {
+            by_the_curve = (at(from_origin + rtt) - cwnd).clamp(0.0, values.most_growth * cwnd);
+            if from_origin + rtt >= 0.0 {
+                by_the_curve = by_the_curve.min(values.most_beyond * rtt);
+            }
+        }
+        let a_round_trip = match values.unknown {
+            Unknown::AtLeast(part) if w_max == 0.0 => by_the_curve.max(part * cwnd),
+            Unknown::Exactly(part) if w_max == 0.0 => part * cwnd,
+            _ => by_the_curve,
+        };
+        window.cwnd = cwnd + a_round_trip * share;
+        if reno_is_ahead {
+            window.cwnd = window.cwnd.max(curve.w_est);
+        }
+    }
+
+    pub(super) fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
+        let beta = self.values.beta;
+        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        self.prior = cwnd;
+        self.curve = None;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.stop();
+        }
+        (window * beta).max(2.0)
+    }
+
+    pub(super) fn on_timeout(&mut self) {
+        self.w_max = 0.0;
+        self.curve = None;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.restart();
+        }
+    }
+
+    /// The time without data does not count (RFC 9438 section 5.8).
+    pub(super) fn on_idle(&mut self, idle: Span) {
+        if let Some(curve) = &mut self.curve {
+            curve.start += idle;
+        }
+    }
+
+    #[inline]
+    pub(super) fn on_first_transmission(&mut self, seq: u32, now: Instant) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_first_transmission(seq, now);
+        }
+    }
+}

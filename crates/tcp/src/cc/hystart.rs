@@ -1,0 +1,123 @@
+//! HyStart: slow start ends where the queue begins, before the loss.
+//!
+//! *Idea.* A round is the time in which all that was sent at its start is acknowledged. Slow start ends when, at a window of
+//! 16 packets or more, either the acknowledgements that follow each other within 2 ms stretch over half of the least round
+//! trip (over all of it if the sender is paced): the path is as full as it can be without a queue; or the least of the
+//! round trips of this round, from the ninth on, is above the least ever by an eighth of that (at least 4 ms, at most 16).
+//! *Parameters.* None: Linux's constants (`hystart_low_window` 16 packets, `hystart_ack_delta` 2 ms, `HYSTART_MIN_SAMPLES`
+//! 8, `HYSTART_DELAY_MIN` 4 ms, `HYSTART_DELAY_MAX` 16 ms; both ways of detecting).
+//! *Where it breaks.* Cross traffic and delayed or bunched acknowledgements look like a queue: slow start ends early.
+//! *References.* S. Ha, I. Rhee, "Taming the elephants: new TCP slow start", Computer Networks 55(9), 2011; Linux
+//! net/ipv4/tcp_cubic.c `hystart_update` (2.6.29, as of 5.5).
+
+use super::Acked;
+use paceline_core::{Instant, Span};
+use std::collections::VecDeque;
+
+/// Nothing ends below this window, packets.
+const LOW_WINDOW: f64 = 16.0;
+/// Acknowledgements closer than this make a train.
+const CLOSE: Span = Span::from_millis(2);
+/// Round trips to see in a round before their least counts.
+const SAMPLES: u32 = 8;
+/// Bounds of the delay that means a queue.
+const LEAST_DELAY: Span = Span::from_millis(4);
+const MOST_DELAY: Span = Span::from_millis(16);
+
+/// The state of one connection.
+#[derive(Debug, Clone)]
+pub(super) struct HyStart {
+    paced: bool,
+    /// Slow start is over: nothing is measured.
+    done: bool,
+    /// Packets on their way, with the time at which each left.
+    sent: VecDeque<(u32, Instant)>,
+    /// Least round trip of the connection.
+    least: Option<Span>,
+    round: Round,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Round {
+    start: Instant,
+    /// The last acknowledgement of the train.
+    last_close: Instant,
+    /// The round is over once more than all before this packet is acknowledged.
+    end: u32,
+    least: Option<Span>,
+    samples: u32,
+}
+
+impl HyStart {
+    pub(super) fn new(paced: bool) -> Self {
+        HyStart { paced, done: false, sent: VecDeque::new(), least: None, round: Round::default() }
+    }
+
+    #[inline]
+    pub(super) fn on_first_transmission(&mut self, seq: u32, now: Instant) {
+        if !self.done {
+            self.sent.push_back((seq, now));
+        }
+    }
+
+    /// New data are acknowledged in slow start at this window, packets: is it to end?
+    pub(super) fn ends_slow_start(&mut self, cwnd: f64, acked: Acked) -> bool {
+        if self.done {
+            return false;
+        }
+        let mut newest = None;
+        while let Some(&(seq, left)) = self.sent.front()
+            && seq < acked.next
+        {
+            newest = Some(left);
+            self.sent.pop_front();
+        }
+        let Some(rtt) = newest.map(|left| acked.now.since(left)) else { return false };
+        let least = self.least.map_or(rtt, |least| least.min(rtt));
+        self.least = Some(least);
+        if acked.next > self.round.end {
+            self.round =
+                Round { start: acked.now, last_close: acked.now, end: acked.end, least: None, samples: 0 };
+        }
+        if cwnd >= LOW_WINDOW
+            && (self.train_fills_the_path(acked.now, least) | self.delay_has_grown(rtt, least))
+        {
+            self.stop();
+        }
+        self.done
+    }
+
+    fn train_fills_the_path(&mut self, now: Instant, least: Span) -> bool {
+        if now.since(self.round.last_close) > CLOSE {
+            return false;
+        }
+        self.round.last_close = now;
+        let path = if self.paced { least.as_nanos() } else { least.as_nanos() / 2 };
+        now.since(self.round.start).as_nanos() > path
+    }
+
+    fn delay_has_grown(&mut self, rtt: Span, least: Span) -> bool {
+        let round = &mut self.round;
+        let of_round = round.least.map_or(rtt, |of_round| of_round.min(rtt));
+        round.least = Some(of_round);
+        if round.samples < SAMPLES {
+            round.samples += 1;
+            return false;
+        }
+        let queue = Span::from_nanos(least.as_nanos() / 8).clamp(LEAST_DELAY, MOST_DELAY);
+        of_round > least + queue
+    }
+
+    /// Slow start is over.
+    pub(super) fn stop(&mut self) {
+        if !self.done {
+            self.done = true;
+            self.sent = VecDeque::new();
+        }
+    }
+
+    /// Slow start begins anew, after a timeout; what is on its way now is not measured.
+    pub(super) fn restart(&mut self) {
+        *self = HyStart { least: self.least, ..HyStart::new(self.paced) };
+    }
+}

@@ -1,0 +1,28 @@
+//! Packets that are not full: the last of each message that an application gives.
+//!
+//! *Idea.* Every packet carries the configured payload but those listed here. A sender whose data end in full packets, or
+//! never, lists none and pays one comparison a packet.
+
+use std::collections::VecDeque;
+
+/// Numbers of short packets, ascending, with their payloads in bytes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ShortPackets(VecDeque<(u32, u32)>);
+
+impl ShortPackets {
+    /// Packet `seq`, beyond all listed, carries `payload` bytes; packets before `una` are not asked for again. Returns
+    /// the number of the first packet listed.
+    pub(crate) fn list(&mut self, seq: u32, payload: u32, una: u32) -> u32 {
+        while self.0.front().is_some_and(|(listed, _)| *listed < una) {
+            self.0.pop_front();
+        }
+        self.0.push_back((seq, payload));
+        self.0.front().map_or(seq, |(first, _)| *first)
+    }
+
+    /// Payload of packet `seq`, bytes, if it is short.
+    pub(crate) fn payload_of(&self, seq: u32) -> Option<u32> {
+        let at = self.0.binary_search_by_key(&seq, |(listed, _)| *listed).ok()?;
+        Some(self.0[at].1)
+    }
+}

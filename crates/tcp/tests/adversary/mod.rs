@@ -1,0 +1,275 @@
+//! A path that does to a sender, and to a receiver, whatever it is told to. What is told is bytes, so that a fuzzer and a
+//! property test say it alike.
+
+use paceline_core::{Instant, Span};
+use paceline_tcp::config::{Halving, IdleRestart};
+use paceline_tcp::{
+    Block, Config, Constants, Feedback, HostPacing, Output, PacingRule, Profile, Receiver, Reply, Segment,
+    Sender, Variant,
+};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// One way over the clean path, nanoseconds.
+const ONE_WAY: u64 = 50_000_000;
+
+/// The bytes, read one after another; zeros after the last.
+struct Story<'a>(&'a [u8]);
+
+impl Story<'_> {
+    fn is_over(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn byte(&mut self) -> u8 {
+        match self.0.split_first() {
+            Some((first, rest)) => {
+                self.0 = rest;
+                *first
+            }
+            None => 0,
+        }
+    }
+
+    fn flag(&mut self) -> bool {
+        self.byte() & 1 == 1
+    }
+
+    /// From 0 to `most`.
+    fn below(&mut self, most: u32) -> u32 {
+        u32::from(u16::from_le_bytes([self.byte(), self.byte()])) % (most + 1)
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[(&str, T)]) -> T {
+        all[usize::from(self.byte()) % all.len()].1
+    }
+
+    fn config(&mut self) -> Config {
+        let mut config = Config::new(self.one_of(&Profile::ALL));
+        config.variant = self.one_of(&Variant::ALL);
+        config.max_window = 1 + self.below(80);
+        config.initial_window = 1 + self.below(20);
+        if self.flag() {
+            config.initial_ssthresh = Some(1 + self.below(80));
+        }
+        if self.flag() {
+            let rule = self.one_of(&PacingRule::ALL);
+            let jitter = if self.flag() { 0.3 } else { 0.0 };
+            config.pacing = Some(HostPacing { rule, gain: 1.0, jitter });
+        }
+        if self.flag() {
+            return config; // as the profile has it
+        }
+        config.syn = self.flag().then_some(40);
+        config.delayed_syn_ack = self.flag();
+        config.delayed_ack = self.flag().then_some(Span::from_millis(100));
+        config.sack_blocks = 1 + self.below(3);
+        config.timestamps = self.flag();
+        config.timestamps_end_back_off = self.flag();
+        config.duplicate_threshold = 1 + self.below(4);
+        config.limited_transmit = self.flag();
+        config.max_burst = if self.flag() { 1 + self.below(5) } else { u32::MAX };
+        config.min_rto_backs_off = self.flag();
+        config.halving = self.one_of(&Halving::ALL);
+        config.fractional_halving = self.flag();
+        config.careful = self.flag();
+        config.less_careful = self.flag();
+        config.first_packet_fix = self.flag();
+        config.impatient = self.flag();
+        config.partial_deflation = self.flag();
+        config.full_ack_deflation = self.flag();
+        config.partial_ack = self.flag();
+        config.constants = self.one_of(&Constants::ALL);
+        config.hystart = self.flag();
+        config.idle_restart = self.one_of(&IdleRestart::ALL);
+        config
+    }
+}
+
+#[derive(Default)]
+struct Wire(Vec<Segment>);
+
+impl Output for Wire {
+    fn send(&mut self, segment: Segment) {
+        self.0.push(segment);
+    }
+}
+
+/// A sender under whatever acknowledgements, at whatever times: it sends nothing outside the receiver's window and nothing
+/// that it was not given. Afterwards the path is clean, and the receiver holds what it was told to claim, or (reneging, as
+/// RFC 2018 allows) nothing beyond what it acknowledged: the connection ends.
+pub(crate) fn torment_sender(story: &[u8]) {
+    let mut story = Story(story);
+    let config = story.config();
+    let packets = 1 + story.below(300);
+    let mut limit = packets + u32::from(config.syn.is_some());
+    let reneges = story.flag();
+    let mut sender = Sender::new(Arc::new(config), Some(u64::from(packets)), Span::ZERO, 3);
+    let mut wire = Wire::default();
+    let mut claimed = BTreeSet::new();
+    let mut now = Instant::ZERO;
+    sender.start(now, &mut wire);
+    check(&sender, &mut wire, limit);
+    while !story.is_over() {
+        now += Span::from_nanos(u64::from(story.below(u32::MAX >> 16)) * 8_000);
+        let number = story.below(120);
+        match story.byte() % 7 {
+            0 => {
+                let (next, feedback) =
+                    (sender.una() + number, claims(&mut story, &sender, now, &mut claimed));
+                sender.on_ack_with(next, feedback.echo, feedback.blocks(), now, &mut wire); // perhaps beyond what was sent
+            }
+            1 => {
+                let next = (sender.una() + number % 3).min(sender.end());
+                let feedback = claims(&mut story, &sender, now, &mut claimed);
+                sender.on_ack_with(next, feedback.echo, feedback.blocks(), now, &mut wire);
+            }
+            2 => {
+                let next = sender.una().saturating_sub(number % 4); // a duplicate, or an old one
+                let feedback = claims(&mut story, &sender, now, &mut claimed);
+                sender.on_ack_with(next, feedback.echo, feedback.blocks(), now, &mut wire);
+            }
+            3 => sender.on_ack(sender.una().wrapping_sub(u32::from(story.flag())), now, &mut wire),
+            4 => sender.on_retransmission_timer(now, &mut wire),
+            5 => {
+                limit = sender.give(u64::from(number) * 100);
+                sender.start(now, &mut wire);
+            }
+            _ => sender.on_pacing_timer(now, &mut wire),
+        }
+        check(&sender, &mut wire, limit);
+    }
+    let held = if reneges { BTreeSet::new() } else { claimed };
+    end_over_a_clean_path(sender, &held, now, limit);
+}
+
+/// Blocks about the window, some of packets that were never sent, and an echo of some time.
+fn claims(story: &mut Story<'_>, sender: &Sender, now: Instant, claimed: &mut BTreeSet<u32>) -> Feedback {
+    let ago = u64::from(story.byte()) * 1_000_000;
+    let mut feedback = Feedback::new(Instant::from_nanos(now.as_nanos().saturating_sub(ago)));
+    for _ in 0..story.byte() % 4 {
+        let start = (sender.una() + story.below(90)).saturating_sub(5);
+        let block = Block { start, end: start + story.below(12) };
+        feedback.push(block);
+        if block.end <= sender.end() {
+            claimed.extend(block.start..block.end);
+        }
+    }
+    feedback
+}
+
+fn check(sender: &Sender, wire: &mut Wire, limit: u32) {
+    let (una, end) = (sender.una(), sender.end());
+    assert!(una <= end && end <= limit);
+    assert!(end - una <= sender.config().max_window);
+    assert!(sender.cwnd() >= 0.0 && sender.cwnd().is_finite(), "{}", sender.cwnd());
+    assert!(sender.ssthresh() >= 1);
+    for segment in wire.0.drain(..) {
+        assert!((una..una + sender.config().max_window).contains(&segment.seq), "{segment:?}, una {una}");
+        assert!(segment.seq < limit);
+    }
+    let waits = sender.retransmission_at().is_some() || sender.pacing_at().is_some();
+    assert!(
+        sender.is_finished() || waits,
+        "nothing will ever be sent again: cwnd {}, {:?}",
+        sender.cwnd(),
+        sender.config()
+    );
+}
+
+fn end_over_a_clean_path(mut sender: Sender, held: &BTreeSet<u32>, now: Instant, limit: u32) {
+    let mut receiver = Receiver::with(sender.config());
+    (0..sender.una()).chain(held.iter().copied()).for_each(|seq| {
+        receiver.on_data(seq);
+    });
+    let mut wire = Wire::default();
+    let mut now = now.as_nanos();
+    let mut data: VecDeque<(u64, u64, u32)> = VecDeque::new();
+    let mut acks: VecDeque<(u64, u32, Feedback)> = VecDeque::new();
+    for _ in 0..100_000 {
+        if sender.is_finished() {
+            return;
+        }
+        let nanos = |at: Option<Instant>| at.map_or(u64::MAX, Instant::as_nanos);
+        let arrival = data.front().map_or(u64::MAX, |(at, ..)| *at);
+        let ack = acks.front().map_or(u64::MAX, |(at, ..)| *at);
+        let (rto, pace) = (nanos(sender.retransmission_at()), nanos(sender.pacing_at()));
+        let due = nanos(receiver.due());
+        now = now.max(arrival.min(ack).min(rto).min(pace).min(due));
+        let at = Instant::from_nanos(now);
+        if arrival <= now {
+            let Some((_, sent, seq)) = data.pop_front() else { return };
+            receiver.on_data(seq);
+            if let Reply::Now(feedback) = receiver.reply(seq, Instant::from_nanos(sent), at) {
+                acks.push_back((now + ONE_WAY, receiver.next(), feedback));
+            }
+        } else if due <= now {
+            let feedback = receiver.on_delayed_ack_timer();
+            acks.push_back((now + ONE_WAY, receiver.next(), feedback));
+        } else if ack <= now {
+            let Some((_, next, feedback)) = acks.pop_front() else { return };
+            sender.on_ack_with(next, feedback.echo, feedback.blocks(), at, &mut wire);
+        } else if rto <= now {
+            sender.on_retransmission_timer(at, &mut wire);
+        } else {
+            sender.on_pacing_timer(at, &mut wire);
+        }
+        data.extend(wire.0.iter().map(|segment| (now + ONE_WAY, now, segment.seq)));
+        check(&sender, &mut wire, limit);
+    }
+    panic!("stuck: una {} of {limit}, cwnd {}, {:?}", sender.una(), sender.cwnd(), sender.config());
+}
+
+/// A receiver under whatever arrivals: it delivers each packet once, in order, and claims only what it has.
+pub(crate) fn torment_receiver(story: &[u8]) {
+    let mut story = Story(story);
+    let config = story.config();
+    let mut receiver = Receiver::with(&config);
+    let mut seen = BTreeSet::new();
+    let mut next = 0;
+    let mut now = Instant::ZERO;
+    let mut unacknowledged = 0;
+    while !story.is_over() {
+        now += Span::from_nanos(u64::from(story.byte()) * 1_000_000);
+        if receiver.due().is_some_and(|due| due <= now) {
+            says_what_it_has(&receiver.on_delayed_ack_timer(), next, &seen);
+            unacknowledged = 0;
+        }
+        let far = if story.flag() { 4 } else { 2000 };
+        let seq = (next + story.below(far)).saturating_sub(2);
+        seen.insert(seq);
+        let before = next;
+        while seen.contains(&next) {
+            next += 1;
+        }
+        assert_eq!(receiver.on_data(seq), next - before);
+        assert_eq!(receiver.next(), next);
+        if let Some(echo) = receiver.echo(seq, now) {
+            assert!(
+                echo <= now && next >= before && (next..=seq).is_empty(),
+                "nothing to say but the number"
+            );
+            unacknowledged = 0;
+            continue;
+        }
+        match receiver.reply(seq, now, now) {
+            Reply::Now(feedback) => {
+                says_what_it_has(&feedback, next, &seen);
+                unacknowledged = 0;
+                assert_eq!(receiver.due(), None);
+            }
+            Reply::Later => {
+                unacknowledged += 1;
+                assert!(unacknowledged < 2 && seq + 1 == next, "only every second packet in order may wait");
+                assert!(receiver.due().is_some_and(|due| due > now));
+            }
+        }
+    }
+}
+
+fn says_what_it_has(feedback: &Feedback, next: u32, seen: &BTreeSet<u32>) {
+    for block in feedback.blocks() {
+        assert!(next < block.start && block.start < block.end, "{block:?} beside {next}");
+        assert!((block.start..block.end).all(|seq| seen.contains(&seq)), "{block:?}");
+    }
+}

@@ -71,11 +71,18 @@ impl Wire {
     /// Divides once for a new size.
     #[cold]
     fn measure(&mut self, bytes: u32) {
-        let scaled = u128::from(bytes) * 8 * u128::from(NANOS_PER_SECOND);
-        let rate = u128::from(self.rate.bits_per_second());
+        let (bits, rate) = (u64::from(bytes) * 8, self.rate.bits_per_second());
+        let (whole, remainder) = match bits.checked_mul(NANOS_PER_SECOND) {
+            Some(scaled) => (scaled / rate, scaled % rate),
+            None => {
+                let (scaled, rate) = (u128::from(bits) * u128::from(NANOS_PER_SECOND), u128::from(rate));
+                let whole = u64::try_from(scaled / rate).unwrap_or(u64::MAX);
+                (whole, u64::try_from(scaled % rate).unwrap_or(0))
+            }
+        };
         self.last_bytes = bytes;
-        self.last_whole = Span::from_nanos(u64::try_from(scaled / rate).unwrap_or(u64::MAX));
-        self.last_remainder = u64::try_from(scaled % rate).unwrap_or(0);
+        self.last_whole = Span::from_nanos(whole);
+        self.last_remainder = remainder;
     }
 }
 

@@ -27,7 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios" / "edge-vs-host.toml"
 METHODS = ("none", "host", "edge 10 ms", "qlbp load = 0.1, max_delay = 10 ms")
-VARIANTS = ("reno", "newreno", "tahoe", "sack1", "fack", "rfc6675")
+VARIANTS = ("reno", "newreno", "tahoe", "sack1", "fack", "rfc6675", "bic", "cubic")
 #: Tables of [probes]; everything that is not named is at its default, mostly the core and all flows.
 PROBES = {
     "none": "{}",

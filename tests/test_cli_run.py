@@ -112,6 +112,15 @@ def test_the_number_of_workers_changes_nothing(command: Command, tiny: Path) -> 
     assert without_engine(runs(command(*sweep, "1"))) == without_engine(runs(command(*sweep, "2")))
 
 
+def test_engines_change_nothing(command: Command, tiny: Path) -> None:
+    found = {engine: runs(command("run", tiny, "--json", "--engine", engine)) for engine in ("windowed", "reference")}
+    assert [run["engine"]["method"] for one in found.values() for run in one] == ["windowed", "reference"]
+    assert without_engine(found["windowed"]) == without_engine(found["reference"])
+    refused = command("run", tiny, "--json", "--engine", "windowed", "--trace", str(tiny.parent / "trace.csv"))
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert "the windowed engine cannot run this" in refused.stderr
+
+
 def test_results_are_written_and_found_again(command: Command, tiny: Path) -> None:
     arguments = ("run", tiny, "--out", "out", "--seeds", "2", "--sweep", "pacing=none,host")
     first = command(*arguments)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from paceline.scenario import Point, Scenario
     from paceline.store import Store
 
+ENGINES = ("auto", "windowed", "reference")
 _EXIT_CODES = "Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted (finished runs are kept)."
 
 
@@ -103,6 +104,7 @@ _file = click.argument("file", type=str)
 @click.option("--out", metavar="DIR", help="Where results go.  [default: results/<name of FILE>]")
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON only; write files only with --out.")
 @click.option("--trace", metavar="FILE", help="Write every packet event of the one run: .csv, .parquet or .pcap.")
+@click.option("--engine", metavar="NAME", default="auto", help="auto, windowed or reference; the results are the same.")
 def run(
     file: str,
     sets: tuple[str, ...],
@@ -112,6 +114,7 @@ def run(
     out: str | None,
     as_json: bool,
     trace: str | None,
+    engine: str,
 ) -> int:
     """Run the scenario in FILE, all that it sweeps.
 
@@ -127,6 +130,8 @@ def run(
     paceline run scenarios/one-flow.toml --set pacing=host --trace one-flow.pcap
     """
     workers = _jobs(jobs)
+    if engine not in ENGINES:
+        raise InputError(f'"{engine}" is no engine; write {", ".join(ENGINES[:-1])} or {ENGINES[-1]}', "--engine")
     scenario, points = _asked(file, sets, sweeps, seeds)
     if trace is not None:
         from paceline.trace import check_name
@@ -139,7 +144,7 @@ def run(
     if out is not None or not as_json:
         store = _store(out, file, scenario)
     try:
-        done = _execute(scenario, points, workers, store, trace)
+        done = _execute(scenario, points, workers, store, trace, engine)
     except Interrupted as interrupt:
         if as_json:
             _print_json([result.to_dict() for result in interrupt.results])
@@ -340,18 +345,18 @@ def _store(out: str | None, file: str, scenario: Scenario) -> Store:
 
 
 def _execute(
-    scenario: Scenario, points: list[Point], jobs: int | None, store: Store | None, trace: str | None
+    scenario: Scenario, points: list[Point], jobs: int | None, store: Store | None, trace: str | None, engine: str
 ) -> Execution:
     from paceline.execute import execute
     from paceline.progress import progress
 
     with progress(scenario.title) as watch:
         if trace is None:
-            return execute(points, jobs=jobs, store=store, watch=watch)
+            return execute(points, jobs=jobs, store=store, engine=engine, watch=watch)
         from paceline.trace import tracing
 
         with tracing(trace) as writer:
-            done = execute(points, jobs=jobs, store=store, watch=watch, trace=writer)
+            done = execute(points, jobs=jobs, store=store, engine=engine, watch=watch, trace=writer)
             if done.failures:
                 raise RunError(done.failures[0][1])
             return done

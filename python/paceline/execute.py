@@ -73,6 +73,7 @@ def execute(
     store: Store | None = None,
     keep_columns: bool = False,
     trace: Trace | None = None,
+    engine: str = "auto",
     watch: Watch | None = None,
 ) -> Execution:
     """Runs the points that the store does not have. A failed run does not stop the others.
@@ -85,6 +86,7 @@ def execute(
         store: where finished runs go, and are looked for.
         keep_columns: keep per-flow columns, series and what instruments found in memory.
         trace: gets the events of the one point, which then runs whether the store has it or not.
+        engine: how time advances: ``"auto"``, ``"reference"`` or ``"windowed"``; the results are the same.
         watch: hears of progress, ten times a second.
 
     Raises:
@@ -94,7 +96,7 @@ def execute(
     """
     done = Execution(points, [None] * len(points), [None] * len(points))
     pending: dict[Future[_Finished], int] = {}
-    task = _Task(store if executor is None else None, executor is not None or keep_columns or store is not None, trace)
+    task = _Task(store if executor is None else None, executor is not None or keep_columns or store is not None, trace, engine)
     pool = ThreadPoolExecutor(jobs or cores(), "paceline") if executor is None else executor
     try:
         for number, point in enumerate(points):
@@ -105,7 +107,7 @@ def execute(
             elif executor is None:
                 pending[pool.submit(task.run, point.key, point.json, point.seed)] = number
             else:
-                pending[pool.submit(run_elsewhere, point.json, point.seed)] = number
+                pending[pool.submit(run_elsewhere, point.json, point.seed, engine)] = number
         while pending:
             if watch:
                 finished = len(points) - len(pending)
@@ -136,9 +138,9 @@ class _Finished:
     columns: dict[str, _core.Columns] | None
 
 
-def run_elsewhere(scenario_json: str, seed: int) -> _Finished:
+def run_elsewhere(scenario_json: str, seed: int, engine: str = "auto") -> _Finished:
     """One run, for an executor: what comes back can be pickled."""
-    run = _core.run(scenario_json, seed)
+    run = _core.run(scenario_json, seed, engine=engine)
     return _Finished(json.loads(run.summary()), _tables(run))
 
 
@@ -155,10 +157,11 @@ def _named(tables: dict[str, _core.Columns] | None) -> dict[str, _core.Columns |
 class _Task:
     """What the threads share."""
 
-    def __init__(self, store: Store | None, columns: bool, trace: Trace | None) -> None:
+    def __init__(self, store: Store | None, columns: bool, trace: Trace | None, engine: str) -> None:
         self._store = store
         self._columns = columns
         self._trace = trace
+        self._engine = engine
         self._controls: dict[int, _core.Control] = {}
         self._cancelled = False
 
@@ -168,7 +171,7 @@ class _Task:
         try:
             if self._cancelled:
                 control.cancel()
-            run = _core.run(scenario_json, seed, control, self._trace)
+            run = _core.run(scenario_json, seed, control, self._trace, self._engine)
             summary = json.loads(run.summary())
             columns = _tables(run) if self._columns else None
             if self._store and columns:

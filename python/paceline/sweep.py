@@ -18,6 +18,7 @@ def run(
     seed: int | None = None,
     *,
     trace: str | os.PathLike[str] | None = None,
+    engine: str = "auto",
 ) -> Result:
     """Runs a scenario once, under one seed of those that it may list.
 
@@ -25,6 +26,7 @@ def run(
         scenario: what to run, or its file.
         seed: the scenario's own by default.
         trace: a ``.csv``, ``.parquet`` or ``.pcap`` file for every packet event (see `paceline.trace`).
+        engine: ``"auto"``, ``"windowed"`` or ``"reference"``; the results are the same.
 
     Raises:
         InputError: the scenario is wrong, or sweeps more than one setting; nothing has run.
@@ -44,12 +46,12 @@ def run(
         raise InputError(f"sweep.{path}: the scenario has {len(points)} settings to run; {remedy}", scenario.source)
     points = Scenario(document, source=scenario.source).check()
     if trace is None:
-        done = execute(points, jobs=1, keep_columns=True)
+        done = execute(points, jobs=1, keep_columns=True, engine=engine)
     else:
         from paceline.trace import tracing
 
         with tracing(trace) as writer:
-            done = execute(points, jobs=1, keep_columns=True, trace=writer)
+            done = execute(points, jobs=1, keep_columns=True, trace=writer, engine=engine)
             if done.failures:
                 raise RunError(done.failures[0][1])
     if done.failures:
@@ -65,6 +67,7 @@ def sweep(
     seeds: int | Sequence[int] | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
+    engine: str = "auto",
     out: str | os.PathLike[str] | None = None,
 ) -> Results:
     """Runs every combination of what is swept, under every seed; seeds are paired between settings.
@@ -75,6 +78,7 @@ def sweep(
         seeds: so many, counted from the scenario's seed, or exactly these; the scenario's own by default.
         jobs: runs at a time; the number of processors by default.
         executor: any `concurrent.futures.Executor` to run on instead of threads here.
+        engine: ``"auto"``, ``"windowed"`` or ``"reference"``; the results are the same.
         out: a directory for results; what it has already is not run again.
 
     Raises:
@@ -97,7 +101,7 @@ def sweep(
 
         store = Store(out)
         store.write_scenario(scenario)
-    done = execute(points, jobs=jobs, executor=executor, store=store, keep_columns=store is None)
+    done = execute(points, jobs=jobs, executor=executor, store=store, keep_columns=store is None, engine=engine)
     if done.failures:
         point, why = done.failures[0]
         raise RunError(f"{len(done.failures)} of {len(points)} runs failed; the first, {describe_point(point)}: {why}")

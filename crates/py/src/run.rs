@@ -5,7 +5,7 @@ use crate::{PyControl, RunError, input_error};
 use numpy::IntoPyArray;
 use paceline_sim::output::SeriesKind;
 use paceline_sim::trace::TraceSink;
-use paceline_sim::{Curve, Engine, Network, RunOutput, Scenario};
+use paceline_sim::{Curve, Engine, Method, Network, RunOutput, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,16 +20,21 @@ pub(crate) struct Run {
 }
 
 /// Runs one seed of a scenario. Releases the GIL; `control` may cancel it from another thread; `trace` is called with
-/// chunks of columns. Raises InputError or RunError.
+/// chunks of columns; `engine` is "auto", "reference" or "windowed". Raises InputError or RunError.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, seed, control=None, trace=None))]
+#[pyo3(signature = (scenario_json, seed, control=None, trace=None, engine="auto"))]
 pub(crate) fn run(
     py: Python<'_>,
     scenario_json: &str,
     seed: u64,
     control: Option<&Bound<'_, PyControl>>,
     trace: Option<Py<PyAny>>,
+    engine: &str,
 ) -> PyResult<Run> {
+    let method = Method::ALL.iter().find(|(name, _)| *name == engine).map(|(_, method)| *method);
+    let names = Method::ALL.map(|(name, _)| name).join(", ");
+    let method = method
+        .ok_or_else(|| input_error(format!("engine: \"{engine}\" is unknown; write one of {names}")))?;
     let control = control.map_or_else(Default::default, |control| control.get().0.clone());
     let time = py.import("time")?;
     let clock = |name: &str| -> PyResult<f64> { time.call_method0(name)?.extract() };
@@ -41,7 +46,7 @@ pub(crate) fn run(
     let output = py.detach(|| {
         catch_unwind(AssertUnwindSafe(|| {
             let sink = sink.as_mut().map(|sink| sink as &mut dyn TraceSink);
-            Engine::run(&network, &control, sink)
+            Engine::run_by(&network, method, &control, sink)
         }))
     });
     let (cpu_s, wall_s) = (clock("thread_time")? - cpu, clock("perf_counter")? - wall);

@@ -223,7 +223,7 @@ impl<'a> Engine<'a> {
         Engine::run_by(network, Method::Auto, control, trace)
     }
 
-    /// Runs a network from start to end, under the engine asked for.
+    /// Runs a network from start to end, under the engine asked for, or not at all.
     pub fn run_by(
         network: &'a Network,
         method: Method,
@@ -231,6 +231,9 @@ impl<'a> Engine<'a> {
         trace: Option<&'a mut dyn TraceSink>,
     ) -> Result<RunOutput, RunError> {
         let mut engine = Engine::with_method(network, method, trace);
+        if method == Method::Windowed && engine.windows.is_none() {
+            return Err(RunError::NoWindows);
+        }
         let end = Instant::ZERO + network.duration;
         engine.run_until(Instant::ZERO + network.warmup, control)?;
         engine.start_statistics();

@@ -16,6 +16,8 @@ pub enum RunError {
     Cancelled,
     /// The trace sink refused a row.
     TraceRefused,
+    /// The windowed engine was asked for by name, and this network or its trace needs the reference engine.
+    NoWindows,
 }
 
 impl fmt::Display for RunError {
@@ -23,6 +25,9 @@ impl fmt::Display for RunError {
         f.write_str(match self {
             RunError::Cancelled => "the run was cancelled",
             RunError::TraceRefused => "the trace could not be written",
+            RunError::NoWindows => {
+                "the windowed engine cannot run this: links that others feed come in a ring, there are none, or every packet is traced"
+            }
         })
     }
 }

@@ -59,6 +59,7 @@ pub(crate) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
     match sender.config.variant {
         Variant::Reno => reno::on_ack(sender, next, told, now, out),
         Variant::NewReno => newreno::on_ack(sender, next, told, now, out),
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_ack(sender, next, told, now, out),
         _ => on_ack_of_others(sender, next, told, now, out),
     }
 }
@@ -67,9 +68,8 @@ pub(crate) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
 fn on_ack_of_others(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     match sender.config.variant {
         Variant::Sack1 => sack1::on_ack(sender, next, told, now, out),
-        Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_ack(sender, next, told, now, out),
         Variant::Fack => fack::on_ack(sender, next, told, now, out),
-        Variant::Tahoe | Variant::Reno | Variant::NewReno => tahoe::on_ack(sender, next, told, now, out),
+        _ => tahoe::on_ack(sender, next, told, now, out),
     }
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn on_restart(sender: &mut Sender) {
 /// The packet that may be sent now, if one may.
 #[inline]
 pub(crate) fn next_packet(sender: &Sender) -> Option<u32> {
-    if sender.config.variant.is_selective() {
+    if sender.config.variant.is_selective() && !rfc6675::is_quiet(sender) {
         return next_selective_packet(sender);
     }
     let room = sender.next - sender.una < sender.window() && sender.next < sender.limit;
@@ -116,7 +116,7 @@ fn next_selective_packet(sender: &Sender) -> Option<u32> {
 /// What [`next_packet`] said has been sent.
 #[inline]
 pub(crate) fn on_sent(sender: &mut Sender, seq: u32) {
-    if sender.config.variant.is_selective() {
+    if sender.config.variant.is_selective() && !rfc6675::is_quiet(sender) {
         on_selective_sent(sender, seq);
     } else {
         sender.next += 1;

@@ -10,11 +10,12 @@
 //! *References.* RFC 6675 (numbers of its steps stand in the code); RFC 5681; RFC 6298.
 
 use super::{LastCut, Selective, count_duplicate};
+use crate::config::Variant;
 use crate::feedback::{Block, Told};
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 
-#[inline]
+#[inline(never)]
 pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     if told.blocks.is_empty() && sender.selective.board.is_empty() && !sender.selective.recovering {
         if next > sender.una {
@@ -26,6 +27,7 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
     on_ack_with_holes(sender, next, told, now, out);
 }
 
+#[inline(never)]
 fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     let una = sender.una;
     let news = learn(sender, next, told);
@@ -72,15 +74,19 @@ pub(super) fn on_timeout(sender: &mut Sender) {
     sender.selective.retransmitted_to = 0;
 }
 
+/// One of those who recover so, and nothing is known to be missing: the next packet is as with Reno.
+#[inline]
+pub(super) fn is_quiet(sender: &Sender) -> bool {
+    matches!(sender.config.variant, Variant::Rfc6675 | Variant::Bic | Variant::Cubic)
+        && !sender.selective.recovering
+        && sender.selective.board.is_empty()
+}
+
 /// `NextSeg`, while `pipe` is below the window.
 pub(super) fn next_packet(sender: &Sender) -> Option<u32> {
     let Selective { board, recovering, retransmitted_to, .. } = &*sender.selective;
     let window = sender.window();
     if !recovering {
-        if board.is_empty() {
-            let room = sender.next - sender.una < window && sender.next < sender.limit;
-            return room.then_some(sender.next);
-        }
         // Limited transmit, or after a timeout: on from `next`, past what is held.
         let seq = board.gap_from(sender.next);
         let in_flight = sender.next - sender.una - board.held_below(sender.next);

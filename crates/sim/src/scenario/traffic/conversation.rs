@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use flate2::bufread::MultiGzDecoder;
 use paceline_core::Span;
-use paceline_tcp::config::{Config, Profile};
+use paceline_tcp::config::{Config, IdleRestart, Profile};
 
 use super::{Kind, Result, file};
 use crate::scenario::reader::{Field, Table};
@@ -60,7 +60,12 @@ impl Conversation {
             think: think(table)?,
             calls: table.optional("calls", |field| field.whole(1, u64::MAX))?,
         });
-        Conversation::same(table, talk)
+        let (mut tcp, profile) = settings(table)?;
+        let tcp_table = table.get("tcp").map(|field| field.open()).transpose()?;
+        if tcp_table.is_none_or(|table| table.get("idle_restart").is_none()) {
+            tcp.idle_restart = IdleRestart::Keep; // calls find the window that the last one left
+        }
+        Ok(Kind::Conversation(Conversation { tcp: Box::new(tcp), profile, about: About::Same(talk) }))
     }
 
     pub(super) fn cvec(table: &Table<'_>, duration: Span) -> Result<Kind> {

@@ -96,7 +96,9 @@ def execute(
     """
     done = Execution(points, [None] * len(points), [None] * len(points))
     pending: dict[Future[_Finished], int] = {}
-    task = _Task(store if executor is None else None, executor is not None or keep_columns or store is not None, trace, engine)
+    task = _Task(
+        store if executor is None else None, executor is not None or keep_columns or store is not None, trace, engine
+    )
     pool = ThreadPoolExecutor(jobs or cores(), "paceline") if executor is None else executor
     try:
         for number, point in enumerate(points):

@@ -16,6 +16,36 @@ _KINDS = {
     "poisson": "packets at random (Poisson)",
     "on-off": "streams that switch on and off",
     "self-similar": "self-similar streams",
+    "cvec": "connections as a file tells",
+    "pcap": "a capture replayed",
+}
+
+_SIZES = (
+    "rate",
+    "packet",
+    "size",
+    "packets",
+    "request",
+    "response",
+    "think",
+    "mean",
+    "hurst",
+    "on",
+    "off",
+    "file",
+    "count",
+)
+
+_VARIANTS = {
+    "tahoe": "Tahoe",
+    "reno": "Reno",
+    "newreno": "NewReno",
+    "sack": "SACK",
+    "sack1": "SACK (Sack1)",
+    "rfc6675": "SACK (RFC 6675)",
+    "fack": "FACK",
+    "bic": "BIC",
+    "cubic": "CUBIC",
 }
 
 _RULES = {
@@ -112,11 +142,11 @@ def flow_count(study: Study) -> int | None:
 def _traffic(study: Study, entry: Mapping[str, Any], number: int) -> str:
     kind = str(entry.get("kind", ""))
     name = str(entry.get("name") or kind or number)
-    text = f"{name}: {_KINDS.get(kind, kind)}"
-    for key in ("rate", "packet", "size", "packets", "count"):
-        value = swept_or(study, f"traffic.{name}.{key}", entry.get(key)) or swept_or(
-            study, f"traffic.{number}.{key}", None
-        )
+    what = "a transfer each" if kind == "bulk" and "size" in entry else _KINDS.get(kind, kind)
+    text = f"{name}: {what}"
+    for key in _SIZES:
+        given = _drawn(entry[key]) if key in entry else None
+        value = swept_or(study, f"traffic.{name}.{key}", given) or swept_or(study, f"traffic.{number}.{key}", None)
         if value:
             text += f", {key} {value}"
     start = entry.get("start")
@@ -125,12 +155,19 @@ def _traffic(study: Study, entry: Mapping[str, Any], number: int) -> str:
     return text + "."
 
 
+def _drawn(value: object) -> str:
+    """A value, or a distribution's table: `pareto, mean 50 KB, shape 1.2`."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    parts = [f"{key}, {_drawn(of)}" if isinstance(of, Mapping) else f"{key} {of}" for key, of in value.items()]
+    return ", ".join(parts)
+
+
 def _tcp(entry: Mapping[str, Any]) -> str:
     tcp = table(entry.get("tcp"))
     if not tcp:
         return ""
-    variant = {"reno": "Reno", "newreno": "NewReno", "cubic": "CUBIC", "sack": "SACK", "bbr": "BBR"}
-    text = variant.get(str(tcp.get("variant", "")), str(tcp.get("variant", "TCP")))
+    text = _VARIANTS.get(str(tcp.get("variant", "")), str(tcp.get("variant", "TCP")))
     if "profile" in tcp:
         text += f" in the {tcp['profile']} profile"
     sizes = [f"{tcp[key]} of {word}" for key, word in (("payload", "payload"), ("header", "header")) if key in tcp]

@@ -1,0 +1,129 @@
+//! What leaves and when: as the window allows, as pacing permits, with the retransmission timer set.
+//!
+//! *References.* RFC 6298 section 5; RFC 3042; ns-2.35 tcp/tcp.cc `send_much`, `output`.
+
+use super::{Output, Segment, Sender};
+use crate::pacing::{Permit, Window};
+use crate::recovery;
+use paceline_core::Instant;
+
+impl Sender {
+    /// The first and the second duplicate let one new packet out each (RFC 3042; ns-2 `send_one`).
+    pub(crate) fn limited_transmit(&mut self, now: Instant, out: &mut impl Output) {
+        let in_flight = self.next - self.una;
+        if in_flight < self.config.max_window
+            && self.next < self.limit
+            && f64::from(in_flight) + 1.0 <= self.cwnd + f64::from(self.duplicates)
+        {
+            debug_assert!(self.duplicates < self.config.duplicate_threshold);
+            self.transmit(self.next, now, out);
+            self.next += 1;
+        }
+    }
+
+    /// Sends what the window allows, at most `burst` packets, if pacing lets it (ns-2 `send_much`).
+    #[inline]
+    pub(crate) fn send_what_the_window_allows(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
+        if self.pacing.is_some() {
+            let window = self.pacing_window();
+            let permit = self.pacing.as_mut().map_or(Permit::All, |pacing| pacing.on_event(window, now));
+            self.send_as_permitted(permit, burst, now, out);
+        } else {
+            self.send_burst(burst, now, out);
+        }
+    }
+
+    pub(super) fn send_as_permitted(
+        &mut self,
+        permit: Permit,
+        burst: u32,
+        now: Instant,
+        out: &mut impl Output,
+    ) {
+        let burst = match permit {
+            Permit::All => burst,
+            Permit::Some(packets) => burst.min(packets),
+            Permit::None => return,
+        };
+        let sent = self.send_burst(burst, now, out);
+        let more = recovery::next_packet(self).is_some();
+        let window = self.pacing_window();
+        if let Some(pacing) = &mut self.pacing {
+            pacing.after_burst(window, sent, more, now);
+        }
+    }
+
+    #[inline]
+    fn send_burst(&mut self, burst: u32, now: Instant, out: &mut impl Output) -> u32 {
+        let burst = burst.min(self.config.max_burst);
+        let mut sent = 0;
+        while sent < burst
+            && let Some(seq) = recovery::next_packet(self)
+        {
+            self.transmit(seq, now, out);
+            recovery::on_sent(self, seq);
+            sent += 1;
+        }
+        sent
+    }
+
+    /// The window as far as it is usable, packets, with what duplicate acknowledgements add (ns-2 `window`).
+    #[inline]
+    pub(crate) fn window(&self) -> u32 {
+        (self.cwnd as u32 + self.inflation).min(self.config.max_window)
+    }
+
+    /// Puts packet `seq` on the wire (ns-2 `output`).
+    #[inline]
+    pub(crate) fn transmit(&mut self, seq: u32, now: Instant, out: &mut impl Output) {
+        let nothing_outstanding = self.una == self.end;
+        let retransmission = seq < self.end;
+        let bytes = match self.config.syn {
+            Some(syn) if seq == 0 => syn,
+            _ if seq >= self.short_from => self.bytes_of(seq),
+            _ => self.config.data_bytes(),
+        };
+        out.send(Segment { seq, bytes, retransmission });
+        self.counters.sent += 1;
+        if retransmission {
+            self.counters.retransmits += 1;
+        } else {
+            self.end = seq + 1;
+            self.rtt.on_first_transmission(seq, now);
+            self.control.on_first_transmission(seq, now);
+        }
+        self.last_sent = now;
+        if let Some(pacing) = &mut self.pacing {
+            pacing.on_sent(now);
+        }
+        if nothing_outstanding || self.retransmission_at.is_none() {
+            self.restart_timer(now);
+        }
+    }
+
+    /// Packet `seq` on the wire, where some are short.
+    #[cold]
+    fn bytes_of(&self, seq: u32) -> u32 {
+        self.short.payload_of(seq).unwrap_or(self.config.payload) + self.config.header
+    }
+
+    #[inline]
+    pub(crate) fn restart_timer(&mut self, now: Instant) {
+        self.retransmission_at = Some(now + self.rtt.timeout(&self.config));
+    }
+
+    pub(crate) fn restart_timer_and_stop_timing(&mut self, now: Instant) {
+        self.restart_timer(now);
+        self.rtt.stop_timing();
+    }
+
+    pub(super) fn pacing_window(&self) -> Window {
+        Window {
+            cwnd: self.cwnd,
+            ssthresh: f64::from(self.ssthresh),
+            in_flight: f64::from(self.next.saturating_sub(self.una)),
+            recovering: self.una <= self.recover,
+            packet: self.config.data_bytes(),
+        }
+    }
+}

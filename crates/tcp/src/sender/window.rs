@@ -1,0 +1,161 @@
+//! The window: what acknowledgements add to it, what losses and silence take off.
+//!
+//! *References.* RFC 5681; ns-2.35 tcp/tcp.cc `recv_newack_helper`, `slowdown`.
+
+use super::Sender;
+use crate::cc::{self, Acked, Control, reno};
+use crate::config::{Halving, IdleRestart};
+use crate::feedback::Told;
+use crate::recovery::{self, LastCut};
+use paceline_core::{Instant, Span};
+
+impl Sender {
+    /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
+    #[inline]
+    pub(crate) fn on_new_ack(&mut self, next: u32, told: Told<'_>, now: Instant) {
+        let handshake = self.una == 0 && next == 1 && self.config.syn.is_some();
+        let (packets, in_flight) = (next - self.una, self.next.saturating_sub(self.una));
+        let sample = self.advance(next, told, now);
+        match self.control {
+            Control::Reno => self.grow(),
+            _ => self.grow_by_control(packets, in_flight, sample, now),
+        }
+        if handshake {
+            self.cwnd = f64::from(self.initial_window);
+        }
+    }
+
+    /// New data are acknowledged: time, restart the timer (ns-2 `newack`). Returns the round trip, if one was measured.
+    #[inline]
+    pub(crate) fn advance(&mut self, next: u32, told: Told<'_>, now: Instant) -> Option<Span> {
+        self.duplicates = 0;
+        self.una = next;
+        self.next = self.next.max(next);
+        let sample = if self.config.timestamps {
+            Some(self.rtt.on_echo(&self.config, next, now, told.echo))
+        } else {
+            self.rtt.on_ack(&self.config, next, now)
+        };
+        if let Some(sample) = sample
+            && let Some(pacing) = &mut self.pacing
+        {
+            pacing.on_sample(sample, self.cwnd);
+        }
+        self.restart_timer(now);
+        self.stop_timer_if_finished(now);
+        sample
+    }
+
+    /// The window grows by what one acknowledgement of new data is worth (ns-2 `opencwnd`).
+    #[inline]
+    pub(crate) fn grow(&mut self) {
+        self.cwnd = reno::increase(self.cwnd, self.ssthresh);
+    }
+
+    #[inline]
+    pub(crate) fn stop_timer_if_finished(&mut self, now: Instant) {
+        if self.is_finished() {
+            self.retransmission_at = None;
+            self.idle_since = now;
+        }
+    }
+
+    /// The window grows as BIC or CUBIC says, if it was used up: not where the application had too little to send (RFC 9438
+    /// section 5.8; Linux `tcp_is_cwnd_limited`), nor beyond the receiver's window.
+    fn grow_by_control(&mut self, packets: u32, in_flight: u32, sample: Option<Span>, now: Instant) {
+        let slow_start = self.cwnd < f64::from(self.ssthresh);
+        let used = if slow_start { in_flight.saturating_mul(2) } else { in_flight };
+        if self.next == self.limit && used < self.cwnd as u32 {
+            return;
+        }
+        let srtt = self.rtt.smoothed();
+        let acked = Acked { now, next: self.una, packets, end: self.end, srtt, sample };
+        let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
+        self.control.increase(&mut window, acked);
+        self.cwnd = window.cwnd.min(f64::from(self.config.max_window).max(self.cwnd));
+        self.ssthresh = window.ssthresh;
+    }
+
+    /// The application goes on after nothing was outstanding.
+    #[cold]
+    pub(super) fn restart_after_idle(&mut self, now: Instant) {
+        recovery::on_restart(self);
+        self.control.on_idle(now.since(self.last_sent));
+        self.shrink_idle_window(now);
+        self.cwnd = self.cwnd.max(1.0); // half of one packet, rounded down, would never send again
+    }
+
+    /// Nothing is outstanding: the window that is left of the last one, which the path may no longer bear.
+    #[cold]
+    pub(super) fn shrink_idle_window(&mut self, now: Instant) {
+        let timeout = self.rtt.timeout(&self.config);
+        let unsent = now.since(self.last_sent);
+        let initial = f64::from(self.initial_window);
+        let before = self.cwnd;
+        match self.config.idle_restart {
+            IdleRestart::One if now.since(self.idle_since) >= timeout => {
+                self.cwnd = 1.0;
+                self.last_cut = LastCut::Timeout;
+                self.recover = self.end;
+                self.rtt.stop_timing();
+            }
+            IdleRestart::Initial if unsent > timeout => self.cwnd = before.min(initial),
+            IdleRestart::Decay if unsent > timeout => {
+                self.ssthresh = self.ssthresh.max((before * 0.75) as u32);
+                let mut idle = unsent.as_nanos().saturating_sub(timeout.as_nanos());
+                while idle > 0 && self.cwnd > initial {
+                    self.cwnd = (self.cwnd / 2.0).max(initial);
+                    idle = idle.saturating_sub(timeout.as_nanos());
+                }
+            }
+            _ => {}
+        }
+        self.counters.window_cuts += u64::from(self.cwnd < before);
+    }
+
+    /// Everything outstanding at the last loss has been acknowledged, or nothing but the SYN ever was.
+    #[inline]
+    pub(crate) fn recovered(&self) -> bool {
+        self.una > self.recover || (self.una == 1 && self.config.first_packet_fix) || !self.config.careful
+    }
+
+    /// A loss: ssthresh and window to what the control leaves of the window: Reno leaves half.
+    pub(crate) fn cut_to_half(&mut self) {
+        self.cwnd = self.cut();
+    }
+
+    /// A loss: ssthresh to what the control leaves of the window, and the window to one packet.
+    pub(crate) fn cut_to_one(&mut self) {
+        self.cut();
+        self.cwnd = 1.0;
+    }
+
+    /// The window to ssthresh, and no further than this.
+    pub(crate) fn deflate_to(&mut self, packets: u32) {
+        self.cwnd = f64::from(self.ssthresh.min(packets));
+    }
+
+    /// A loss: ssthresh to what the control leaves of the window, which is returned (ns-2 `slowdown`).
+    fn cut(&mut self) -> f64 {
+        self.counters.window_cuts += 1;
+        let left = self.window_after_loss();
+        self.ssthresh = (left as u32).max(2);
+        left
+    }
+
+    /// What the control leaves of that which counts as the window: see [`Halving`].
+    fn window_after_loss(&mut self) -> f64 {
+        let halves_in_flight = self.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
+        let cwnd = (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window));
+        let (window, least) = match self.config.halving {
+            _ if halves_in_flight => (f64::from(self.next - self.una + 1), 0.0),
+            Halving::InFlight => (f64::from(self.next - self.una + 1), 0.0),
+            Halving::FlightSize => {
+                let end = if self.duplicates > 0 { self.end_before_duplicates } else { self.end };
+                (f64::from(end - self.una), 2.0)
+            }
+            Halving::Window => (cwnd, 0.0),
+        };
+        self.control.cut(window, cwnd, self.config.fractional_halving).max(least)
+    }
+}

@@ -58,7 +58,8 @@ def test_a_target_that_is_never_reached_fails() -> None:
 def test_the_smallest_buffer_is_whole_packets() -> None:
     runs = fig2(slow=5.2)
     found = network.buffer_for(runs["slow"])
-    assert found is not None and found.mean == 6
+    assert found is not None
+    assert found.mean == 6
     assert network.crossing(runs["slow"]) == pytest.approx(5.2, abs=0.001)
 
 

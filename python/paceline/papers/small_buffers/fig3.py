@@ -122,9 +122,9 @@ def note(runs: Runs) -> str:
     first = [criteria.mean(at(runs[f"why-{name}-slow"], 5), UTILISATION).mean for name in WHY]
     return (
         "With host pacing about 5 packets give 90 % whatever the mix, as printed. The gain over slow access is "
-        f"{_spread(found)} %, not 4 %: in the set-up in which Fig. 2 comes out, slow access has {slow:.1%} of the core "
+        f"{_spread(found)} %, not 4: in the set-up in which Fig. 2 comes out, slow access has {slow:.1%} of the core "
         f"at {size} packets, so that even a full link is only {100 * (1 / slow - 1):.1f} % more. What decides is how "
-        "long a flow is silent after a timeout, because that keeps slow access off the full link at any buffer: a least "
+        "long a flow is silent after a timeout: that keeps slow access off the full link at any buffer. A least "
         f"timeout of 1 s, as in ns-2's own test suite, gives {_spread(varied['minimum-rto'])} %, a clock of 100 ms "
         f"{_spread(varied['timer-tick'])} %, longer round trips {_spread(varied['round-trip'])} %. But then slow "
         f"access has only {first[0]:.1%}, {first[1]:.1%} and {first[2]:.1%} at 5 packets, where Fig. 2 has nearly 90 "

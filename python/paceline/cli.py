@@ -21,6 +21,7 @@ import click
 
 from paceline.commands.analyse import analyse
 from paceline.commands.explain import explain
+from paceline.commands.reproduce import reproduce
 from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT
 from paceline.console import forget_output as _forget_output
 from paceline.console import print_data as _print
@@ -233,6 +234,7 @@ def version() -> int:
 
 paceline.add_command(analyse)
 paceline.add_command(explain)
+paceline.add_command(reproduce)
 
 
 def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None) -> tuple[Scenario, list[Point]]:

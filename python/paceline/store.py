@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from paceline.errors import StoreError
 from paceline.tables import columns_table, runs_table, with_constants
@@ -85,6 +85,10 @@ class Store:
         with _as_store_error(path), zipfile.ZipFile(path) as archive:
             return pq.read_table(io.BytesIO(archive.read(f"{name}.parquet")))
 
+    def columns(self, key: str, name: str) -> Columns:
+        """As `table`, as the core gives it: arrays, and lists of text. Read from the disk when first looked at."""
+        return cast("Columns", _StoredColumns(self, key, name))
+
     def write_scenario(self, scenario: Scenario) -> None:
         """``scenario.toml``: the scenario as run, changes of the command line included; paths of files are absolute."""
         with self._replacing(self.directory / "scenario.toml") as file:
@@ -115,6 +119,39 @@ class Store:
     def _replacing(self, path: Path) -> Iterator[IO[bytes]]:
         with _as_store_error(path), replacing(path) as file:
             yield file
+
+
+class _StoredColumns(Mapping[str, Any]):
+    """A table of the store that is read when it is first looked at: a sweep's tables need not all be in memory."""
+
+    def __init__(self, store: Store, key: str, name: str) -> None:
+        self._where = (store, key, name)
+        self._loaded: dict[str, Any] | None = None
+
+    def __getitem__(self, column: str) -> Any:
+        return self._columns()[column]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns())
+
+    def __len__(self) -> int:
+        return len(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        if self._loaded is None:
+            store, key, name = self._where
+            table = store.table(key, name)
+            self._loaded = {
+                column: table.column(column).to_pylist() if is_text else table.column(column).to_numpy()
+                for column, is_text in ((field.name, _is_text(field.type)) for field in table.schema)
+            }
+        return self._loaded
+
+
+def _is_text(kind: pyarrow.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(kind) or pa.types.is_string(kind))
 
 
 @contextlib.contextmanager

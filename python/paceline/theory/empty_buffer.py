@@ -83,7 +83,8 @@ def _least_squares(sizes: NDArray[np.float64], loads: NDArray[np.float64]) -> fl
         return float(np.sum((loads + np.expm1(-sizes / math.exp(logarithm))) ** 2))
 
     scan = np.linspace(math.log(sizes.min() / 1e3), math.log(sizes.max() * 1e3), 400)
-    best = int(np.argmin([error(x) for x in scan]))
+    curves = -np.expm1(-sizes / np.exp(scan)[:, None])
+    best = int(np.argmin(np.sum((loads - curves) ** 2, axis=1)))
     low, high = float(scan[max(best - 1, 0)]), float(scan[min(best + 1, scan.size - 1)])
     golden = (math.sqrt(5) - 1) / 2
     left, right = high - golden * (high - low), low + golden * (high - low)

@@ -86,6 +86,13 @@ def _twice(x: _Array, decay: _Array) -> _Array:
 
 
 def _slope(lag: _Array, length: _Array, decay: _Array) -> _Array:
-    """Derivative of `_exponential` by `decay`, by central difference: for the one point where two decays are equal."""
-    step = 1e-4 * decay
-    return (_exponential(lag, length, decay + step) - _exponential(lag, length, decay - step)) / (2 * step)
+    """Derivative of `_exponential` by `decay`."""
+    if not np.any(length > 0):
+        return np.asarray(-lag * np.exp(-decay * lag))
+    parts = [_twice_slope(x, decay) for x in (lag + length, lag, lag - length)]
+    return (parts[0] - 2 * parts[1] + parts[2]) / length**2
+
+
+def _twice_slope(x: _Array, decay: _Array) -> _Array:
+    """Derivative of `_twice` by `decay`."""
+    return np.asarray((-np.abs(x) * np.expm1(-decay * np.abs(x)) / decay - 2 * _twice(x, decay)) / decay)

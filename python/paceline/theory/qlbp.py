@@ -82,6 +82,21 @@ def steady_packets(source: Amount, mu_min: Amount, mu_max: Amount, q_max_packets
     return answer(np.where(load > fastest, most, below))
 
 
+def drain_time(
+    packet: Amount, packets: int, mu_min: Amount, mu_max: Amount, q_max_packets: int, capacity: Amount
+) -> Numbers:
+    """How long so many equal packets take to leave when no more come, seconds: the sum over k of L / rate(k), eq. (1).
+
+    It bounds the delay of the last of them whatever its source, steady or not: arrivals only add to the rate.
+    """
+    most = whole(q_max_packets, "q_max_packets", 1)
+    slowest, fastest = _rates(mu_min, mu_max)
+    link = rate(capacity, "capacity", least=float(np.max(fastest)))
+    queues = range(1, whole(packets, "packets", 1) + 1)
+    rates = [slowest + (fastest - slowest) * k / most if k <= most else link for k in queues]
+    return answer(size(packet, "packet", above=0) * 8 * np.sum([1 / one for one in rates], axis=0))
+
+
 def _rates(mu_min: Amount, mu_max: Amount) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     slowest, fastest = rate(mu_min, "mu_min", least=0), rate(mu_max, "mu_max", above=0)
     if np.any(slowest >= fastest):

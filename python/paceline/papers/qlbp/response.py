@@ -73,7 +73,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         fine = np.linspace(0, WINDOWS[-1] / alpha, 121)
         for slot, rate in enumerate(RATES, 1):
             curve = qlbp_response.step_response(fine, rate, MU_MIN, MU_MAX, q_max) / 1e6
-            drawing.curve(ax, list(fine * 1e3), list(curve), "", slot, marker="", linewidth=1.0)
+            drawing.law(ax, list(fine * 1e3), list(curve), "", slot)
             middles = [500 * (start + end) / alpha for start, end in _windows()]
             points = output(_at(runs["main"], q_max, rate), alpha)
             drawing.curve(ax, middles, points, f"source {rate}", slot, linestyle="none")

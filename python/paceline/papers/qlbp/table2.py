@@ -62,10 +62,9 @@ def draw(runs: Runs) -> Sequence[Picture]:
     fine = [0.5 + 0.05 * k for k in range(291)]
     fluid = [float(qlbp.steady_delay(r * 1e6, SETTING.mu_min, SETTING.mu_max, 10_000, SETTING.link)) for r in fine]
     held = [float(qlbp.steady_queue(r * 1e6, SETTING.mu_min, SETTING.mu_max, 10_000)) / 1000 for r in fine]
-    plain = {"marker": "", "linestyle": "--", "linewidth": 1.0}
-    drawing.curve(left, fine, held, "fluid", 3, **plain)
+    drawing.law(left, fine, held, "fluid", 3)
     drawing.curve(left, x, [steady.queue(results, rate, 1000) for rate in rates], "simulated", 2, linestyle="none")
-    drawing.curve(right, fine, [1e3 * one for one in fluid], "fluid", 3, **plain)
+    drawing.law(right, fine, [1e3 * one for one in fluid], "fluid", 3)
     drawing.curve(right, x, [steady.mean_delay(results, rate) for rate in rates], "simulated", 2, linestyle="none")
     for ax, values in ((left, PRINTED["queue_pkts"]), (right, PRINTED["delay_ms"])):
         drawing.printed(ax, x[0], values[0], "paper", offset=(-4, 8))

@@ -123,8 +123,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
         )
     ax.set_xlabel("rate of the source over mu_max")
     ax.set_ylabel("longest pacing delay, ms")
-    ax.set_ylim(0, 9)
-    drawing.legend(ax, loc="upper right", title=None)
+    ax.set_ylim(0, 11)
+    drawing.legend(ax, loc="upper right")
     caption = (
         "The longest that QLBP holds a packet of a constant source, beyond what a plain queue would, for the paper's "
         "three set-ups; dotted, Q_max / mu_max as printed."

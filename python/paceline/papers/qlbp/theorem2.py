@@ -103,7 +103,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         curve = covariances(runs["main"].where({_QMAX: q_max}), link)
         lags = [lag for lag in sorted(curve) if lag * INTERVAL <= 0.4]
         theory = [_theory(link, x / INTERVAL, _alpha(q_max)) / 1e12 / variance for x in fine]
-        drawing.curve(ax, list(fine * 1e3), theory, "", slot, marker="", linewidth=1.0)
+        drawing.law(ax, list(fine * 1e3), theory, "", slot)
         points = [Interval(curve[k].mean / variance, (curve[k].half or 0) / variance, curve[k].count) for k in lags]
         drawing.curve(ax, [1e3 * lag * INTERVAL for lag in lags], points, words, slot, linestyle="none")
     ax.set_xlabel("lag, ms")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from paceline.commands.asked import DASK, JOBS, cluster_at, jobs_of, opened_store
 from paceline.console import DONE, FAILED, INTERRUPTED, print_data, print_table, say
 from paceline.errors import InputError, Interrupted
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from paceline.papers import Claim, Length
     from paceline.papers.reproduction import Reproduction
     from paceline.papers.verdicts import Record
+    from paceline.store import Store
 
 DEFAULT_OUT = "results/papers"
 
@@ -26,10 +28,9 @@ DEFAULT_OUT = "results/papers"
 @click.option("--list", "as_list", is_flag=True, help="Show claims with their last verdict; run nothing.")
 @click.option("--quick", is_flag=True, help="Shorter runs and fewer seeds: minutes in all. A verdict may differ.")
 @click.option("--seeds", metavar="N", help="Seeds for each setting.  [default: each claim's own, 5 or more]")
-@click.option("--jobs", metavar="N", help="Runs at a time.  [default: one a processor]")
-@click.option(
-    "--out", metavar="DIR", default=DEFAULT_OUT, show_default=True, help="Where runs, verdicts and pictures go."
-)
+@JOBS
+@DASK
+@click.option("--out", metavar="DIR", help=f"Where runs, verdicts and pictures go.  [default: {DEFAULT_OUT}]")
 @click.option("--json", "as_json", is_flag=True, help="Print verdicts as JSON only.")
 def reproduce(
     names: tuple[str, ...],
@@ -37,7 +38,8 @@ def reproduce(
     quick: bool,
     seeds: str | None,
     jobs: str | None,
-    out: str,
+    address: str | None,
+    out: str | None,
     as_json: bool,
 ) -> int:
     """Rerun figures and tables of the papers, and judge each against what its paper says.
@@ -50,6 +52,7 @@ def reproduce(
     paceline reproduce edge-fig3-goodput
     paceline reproduce edge-vs-host qlbp-table2 --quick
     paceline reproduce all --out results/papers
+    paceline reproduce all --dask tcp://127.0.0.1:8786
     paceline reproduce all --json | jq -r '.[] | [.id, .verdict] | @tsv'
     """
     from paceline.papers import Length, select
@@ -58,22 +61,24 @@ def reproduce(
         raise InputError("names nothing to reproduce; write ids of claims, names of papers, or all (see --list)")
     chosen = select(names or ("all",))
     length = Length(quick, _count(seeds, "--seeds", "number of seeds"))
-    folder = _folder(out)
     if as_list:
-        _print_list(chosen, folder, quick, as_json)
+        _print_list(chosen, Path(out or DEFAULT_OUT), quick, as_json)
         return DONE
-    return _run(chosen, length, folder, _count(jobs, "--jobs", "number of runs at a time"), as_json)
+    at_a_time = jobs_of(jobs)
+    store = opened_store(out, Path(DEFAULT_OUT))
+    with cluster_at(address) as client:
+        return _run(chosen, length, store, {"jobs": at_a_time, "executor": client}, as_json)
 
 
-def _run(chosen: Sequence[Claim], length: Length, out: Path, jobs: int | None, as_json: bool) -> int:
+def _run(chosen: Sequence[Claim], length: Length, store: Store, how: dict[str, Any], as_json: bool) -> int:
     from paceline.papers import reproduction
     from paceline.progress import progress
 
     try:
         with progress("reproduce") as watch:
-            done = reproduction.reproduce(chosen, length, out, jobs=jobs, watch=watch)
+            done = reproduction.reproduce(chosen, length, store, watch=watch, **how)
     except Interrupted as error:
-        kept = f"kept in {out}; the same command goes on from there"
+        kept = f"kept in {store.directory}; the same command goes on from there"
         return say(f"interrupted: {len(error.results)} of {error.total} runs had finished, {kept}", INTERRUPTED)
     for path in done.damaged:
         say(f"{path}: damaged; ran that one again")
@@ -82,7 +87,7 @@ def _run(chosen: Sequence[Claim], length: Length, out: Path, jobs: int | None, a
         _print_json([(known[record.claim], record) for record in done.records])
     else:
         _print_verdicts([(known[record.claim], record) for record in done.records])
-    _say_totals(done, out, length)
+    _say_totals(done, store.directory, length)
     for name, why in done.failures:
         say(f"{name}: {why}")
     return FAILED if done.failures else DONE
@@ -94,12 +99,6 @@ def _count(text: str | None, option: str, what: str) -> int | None:
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 4096:
         raise InputError(f'"{text}" is not a {what}; write 1 or more', option)
     return int(text)
-
-
-def _folder(out: str) -> Path:
-    if not out.strip():
-        raise InputError("names no directory; write one that can be written, as --out results/mine", "--out")
-    return Path(out)
 
 
 def _print_list(chosen: Sequence[Claim], out: Path, quick: bool, as_json: bool) -> None:

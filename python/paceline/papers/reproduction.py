@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import InputError
-from paceline.execute import Watch, core_of, describe_point, execute
+from paceline.execute import core_of, describe_point, execute
 from paceline.papers import verdicts
 from paceline.papers.claim import Claim, Length, Runs
 from paceline.papers.verdicts import Record
@@ -74,22 +74,21 @@ def plan(claims: Sequence[Claim], length: Length) -> list[Plan]:
 def reproduce(
     claims: Sequence[Claim],
     length: Length,
-    out: Path,
-    *,
-    jobs: int | None = None,
-    watch: Watch | None = None,
+    store: Store,
+    **how: Any,
 ) -> Reproduction:
-    """Runs what `out` does not have, judges every claim and keeps all of it in `out`.
+    """Runs what the store does not have, judges every claim and keeps all of it in the store's directory.
+
+    `how` is as for `execute`: `jobs`, `executor`, `watch`.
 
     Raises:
         InputError: a claim's scenario is wrong; nothing has run.
-        StoreError: `out` cannot be written.
+        StoreError: the store cannot be written.
         Interrupted: Ctrl-C; finished runs are kept.
     """
     plans = plan(claims, length)
-    store = Store(out)
     points = list({point.key: point for one in plans for group in one.points.values() for point in group}.values())
-    done = execute(points, jobs=jobs, store=store, watch=watch)
+    done = execute(points, store=store, **how)
     found = {point.key: run for point, run in zip(points, done.runs, strict=True) if run is not None}
     failed = {point.key: f"{describe_point(point)}: {why}" for point, why in done.failures}
     outcome = Reproduction(runs=len(points), reused=done.reused, damaged=done.damaged)
@@ -98,7 +97,7 @@ def reproduce(
         outcome.core_packets += run["engine"]["core_packets"] or 0
     for one in plans:
         why = next((failed[point.key] for group in one.points.values() for point in group if point.key in failed), None)
-        record = None if why else _judged(one, found, store, out, length, outcome)
+        record = None if why else _judged(one, found, store, length, outcome)
         if why:
             outcome.failures.append((one.claim.id, why))
         if record:
@@ -107,7 +106,7 @@ def reproduce(
 
 
 def _judged(
-    plan: Plan, found: Mapping[str, dict[str, Any]], store: Store, out: Path, length: Length, outcome: Reproduction
+    plan: Plan, found: Mapping[str, dict[str, Any]], store: Store, length: Length, outcome: Reproduction
 ) -> Record | None:
     """A claim's verdict, kept. What goes wrong in its check is its failure, not that of the others."""
     runs = Runs({name: _results(points, found, store) for name, points in plan.points.items()}, length)
@@ -119,7 +118,9 @@ def _judged(
         where = f"{Path(frame.filename).name}:{frame.lineno}"
         outcome.failures.append((plan.claim.id, f"its check failed: {type(error).__name__}: {error} ({where})"))
         return None
-    return verdicts.save(out, plan.claim, length, verdict, plan.scenarios, pictures, list(_rows(plan, found)))
+    return verdicts.save(
+        store.directory, plan.claim, length, verdict, plan.scenarios, pictures, list(_rows(plan, found))
+    )
 
 
 def _results(points: Sequence[Point], found: Mapping[str, dict[str, Any]], store: Store) -> Results:
@@ -127,7 +128,7 @@ def _results(points: Sequence[Point], found: Mapping[str, dict[str, Any]], store
     runs = []
     for point in points:
         run = found[point.key] | {"settings": dict(point.settings)}
-        tables = {kind: store.columns(point.key, kind) for kind in ("flows", "series", "instruments")}
+        tables = store.columns(point.key)
         runs.append(
             Result.from_dict(
                 run, per_flow=tables["flows"], series=tables["series"], instruments=tables["instruments"], core=core

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _core
+from paceline.atomic import replacing
 from paceline.errors import StoreError
 from paceline.papers.claim import Claim, Length, Picture, Verdict
 from paceline.scenario import Scenario
-from paceline.store import replacing
 
 
 @dataclass(frozen=True)

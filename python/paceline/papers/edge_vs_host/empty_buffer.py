@@ -29,7 +29,7 @@ def sweeps(length: Length) -> Mapping[str, Scenario]:
         scenario = scenario.set("duration", "40 s").set("warmup", "15 s")
     pacing = [{"method": "none"}]
     buffers = [f"{size} KB" for size in length.choose(_FULL, _QUICK)]
-    main = scenario.over({"pacing": pacing, _BUFFER: buffers}).seeds(length.seed_count())
+    main = scenario.over({"pacing": pacing, _BUFFER: buffers}).seeds(length.seed_count(5, 3))
     fast = scenario.set("network.access.rate", "100 Mbit/s").over(
         {"pacing": pacing, _BUFFER: ["5 KB", "10 KB", "20 KB"]}
     )
@@ -37,7 +37,7 @@ def sweeps(length: Length) -> Mapping[str, Scenario]:
 
 
 def check(runs: Runs) -> Verdict:
-    """B* within 2 to 10 KB, 90 % at 5 KB within 5 %, over 99.9 % at 50 KB, all loads within 5 % of the curve."""
+    """B* within 2 to 10 KB, 90 % at 5 KB within 5 %, over 99.9 % at 50 KB; each load gives such a B*."""
     main = runs["main"]
     fitted = fit(main)
     low, high = (fitted.scale_bytes - fitted.half_bytes) / 1e3, (fitted.scale_bytes + fitted.half_bytes) / 1e3
@@ -47,19 +47,26 @@ def check(runs: Runs) -> Verdict:
         criteria.within("load at 5 KB", criteria.mean(_at(main, 5), UTILISATION), 0.9),
         criteria.above("load at 50 KB", criteria.mean(_at(main, 50), UTILISATION), 0.999),
     ]
+    lone = scales(main)
     evidence += [
-        criteria.within(
-            f"load at {size} KB, beside the curve",
-            criteria.mean(_at(main, size), UTILISATION),
-            float(empty_buffer.load(size * 1e3, fitted.scale_bytes)),
-        )
-        for size in sizes(main)
+        criteria.above("least B* of a load alone, KB", min(lone.values()), RANGE[0], "KB"),
+        criteria.below("largest B* of a load alone, KB", max(lone.values()), RANGE[1], "KB"),
     ]
-    lone = {size: scale_of(main, size) for size in sizes(main)}
     evidence += [
         criteria.inform(f"B* of the load at {size} KB alone, KB", value, "one curve would give one B*")
         for size, value in lone.items()
     ]
+    far = [
+        abs(
+            float(empty_buffer.load(size * 1e3, fitted.scale_bytes)) / criteria.mean(_at(main, size), UTILISATION).mean
+            - 1
+        )
+        for size in sizes(main)
+    ]
+    worst = int(np.argmax(far))
+    evidence.append(
+        criteria.inform(f"largest distance from the curve, at {sizes(main)[worst]} KB", far[worst], "of the load")
+    )
     evidence.append(criteria.inform("root mean square distance from the curve", fitted.residual, "of a load of 1"))
     other = fit(runs["why-network"]).scale_bytes / 1e3
     evidence.append(criteria.inform("B* with access links of 100 Mbit/s, KB", other, "B* is of the network"))
@@ -71,11 +78,11 @@ def check(runs: Runs) -> Verdict:
     }
     theirs = {"b_star_kb": list(RANGE), "load_at_5_kb": 0.9, "load_at_50_kb": "above 0.999"}
     note = (
-        f"Least squares over {len(lone)} buffers give B* = {fitted.scale_bytes / 1e3:.2f} ± "
-        f"{fitted.half_bytes / 1e3:.2f} KB. The exponential is a rough law: loads lie {fitted.residual:.1%} off it, "
-        f"and the B* of each load alone rises from {min(lone.values()):.2f} KB at small buffers to "
-        f"{max(lone.values()):.2f} KB at large ones, within the paper's own range of 2 to 10 KB. Another network has "
-        f"another: {other:.2f} KB with access links of 100 Mbit/s."
+        f"Least squares over {len(sizes(main))} buffers give B* = {fitted.scale_bytes / 1e3:.2f} ± "
+        f"{fitted.half_bytes / 1e3:.2f} KB. The law is a rough one: loads lie up to {far[worst]:.1%} off it (at "
+        f"{sizes(main)[worst]} KB), and the B* of each load alone rises from {min(lone.values()):.2f} KB at small "
+        f"buffers to {max(lone.values()):.2f} KB at large ones: the paper's own range of 2 to 10 KB is needed within "
+        f"one network. With access links of 100 Mbit/s B* is {other:.2f} KB."
     )
     return Verdict(criteria.judge(evidence), ours, theirs, note, evidence)
 
@@ -122,10 +129,10 @@ def fit(results: Results) -> empty_buffer.Fit:
     return empty_buffer.fit([size * 1e3 for size in sizes(results)], np.asarray(rows))
 
 
-def scale_of(results: Results, size: int) -> float:
-    """The B* that gives the load at one buffer, KB."""
-    load = criteria.mean(_at(results, size), UTILISATION).mean
-    return size / float(empty_buffer.buffer_for(load, 1.0))
+def scales(results: Results) -> dict[int, float]:
+    """The B* that gives the load at each buffer alone, KB; none where the core never rested."""
+    loads = {size: criteria.mean(_at(results, size), UTILISATION).mean for size in sizes(results)}
+    return {size: size / float(empty_buffer.buffer_for(load, 1.0)) for size, load in loads.items() if 0 < load < 1}
 
 
 def sizes(results: Results) -> list[int]:

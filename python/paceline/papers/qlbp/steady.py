@@ -42,6 +42,7 @@ class Setting:
         mu_min, mu_max, q_max: the pacer's.
         delay: propagation of each link.
         links: how many there are; the pacer stands before the last.
+        q_lim: what the pacer may hold.
     """
 
     link: str
@@ -51,18 +52,22 @@ class Setting:
     q_max: str
     delay: str = "10 ms"
     links: int = 1
+    q_lim: str | None = None
 
 
 def scenario(setting: Setting, rates: Sequence[str], *, duration: str, warmup: str) -> Scenario:
     """Every rate, with the pacer and without."""
     cable = {"rate": setting.link, "delay": setting.delay}
     names = [f"link.{number}" for number in range(setting.links - 1)] + ["paced"]
+    cables = [{"name": name} | cable for name in names]
+    if setting.q_lim:
+        cables[-1]["pacer_buffer"] = setting.q_lim
     pacer = {"method": "qlbp", "mu_min": setting.mu_min, "mu_max": setting.mu_max, "q_max": setting.q_max}
     document = {
         "title": f"QLBP, a steady source: mu_max {setting.mu_max}, Q_max {setting.q_max}",
         "duration": duration,
         "warmup": warmup,
-        "network": {"template": "path", "core": "paced", "links": [{"name": name} | cable for name in names]},
+        "network": {"template": "path", "core": "paced", "links": cables},
         # any phase of the source against the pacer
         "traffic": [
             {"name": "cbr", "kind": "cbr", "packet": setting.packet, "rate": rates[0], "start": "0 s .. 10 ms"},

@@ -11,7 +11,7 @@ from paceline.papers.qlbp import steady
 from paceline.scenario import Scenario
 from paceline.theory import qlbp
 
-SETTING = steady.Setting("15 Mbit/s", "1000 B", "2 Mbit/s", "10 Mbit/s", "10 packets", links=2)
+SETTING = steady.Setting("15 Mbit/s", "1000 B", "2 Mbit/s", "10 Mbit/s", "10 packets", links=2, q_lim="1000 packets")
 PRINTED: Mapping[str, list[float]] = {
     "rate_mbps": [1, 2, 4, 6, 8, 10, 12, 15],
     "queue_pkts": [0, 0, 2, 4, 7, 9, 10, 10],

@@ -35,7 +35,7 @@ CASES = {
         "150 KB, 600 Mbit/s",
     ),
     "table2": Case(
-        steady.Setting("15 Mbit/s", "1000 B", "2 Mbit/s", "10 Mbit/s", "10 packets", links=2),
+        steady.Setting("15 Mbit/s", "1000 B", "2 Mbit/s", "10 Mbit/s", "10 packets", links=2, q_lim="1000 packets"),
         10e3,
         8,
         "10 packets, 10 Mbit/s",

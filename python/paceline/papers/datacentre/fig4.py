@@ -42,7 +42,7 @@ FULL = {
 }
 QUICK = {64: (32, 56, 72, 100), 128: (24, 40, 56, 100), 256: (12, 24, 40, 100)}
 #: Of experiments: about the crossings.
-NEAR = {64: (56, 64, 72, 80, 88, 100), 128: (32, 40, 48, 56, 64), 256: (16, 20, 24, 28, 32, 40)}
+NEAR = {64: (56, 72, 80, 100), 128: (32, 40, 48, 64), 256: (16, 20, 24, 32, 40)}
 TCP = "traffic.rpc.tcp"
 #: What else may decide, by name: settings of the scenario, and in words.
 CHOICES: Mapping[str, tuple[Mapping[str, object], str]] = {

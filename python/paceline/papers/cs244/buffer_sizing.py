@@ -54,7 +54,8 @@ PRINTED = {"bdp_packets": BDP, "flows": 50, "unpaced_below_packets": 100}
 TARGET = Assumption(
     "What full utilisation is.",
     "98 % of the link.",
-    "The search of Stanford's CS244 assignment on buffer sizing, from which the page's code starts: TARGET_UTIL_FRACTION = 0.98.",
+    "The search of Stanford's CS244 assignment on buffer sizing, from which the page's code starts: "
+    "TARGET_UTIL_FRACTION = 0.98.",
 )
 RATE = Assumption(
     "Rate and round trip; the page prints their product, 1180 packets.",
@@ -68,8 +69,8 @@ KERNEL = Assumption(
 )
 SEARCH = Assumption(
     "How the smallest buffer is found: the page bisects, one run a step.",
-    "From a grid of 15 buffers, five seeds each: the least from which on every larger one is enough, by a straight line "
-    "in the logarithm between two of them.",
+    "From a grid of 15 buffers, five seeds each: the least from which on every larger one is enough, by a straight "
+    "line in the logarithm between two of them.",
     "A bisection assumes that utilisation rises with the buffer, which paced flows do not always do.",
 )
 
@@ -114,7 +115,9 @@ def check(runs: Runs) -> Verdict:
     for number in flows:
         for pacing in (NONE, PACED):
             words = f"BDP / √n = {BDP / math.sqrt(number):.0f}"
-            evidence.append(criteria.inform(f"smallest buffer, {pacing}, {number} flows, packets", needs[pacing][number], words))
+            evidence.append(
+                criteria.inform(f"smallest buffer, {pacing}, {number} flows, packets", needs[pacing][number], words)
+            )
     evidence += experiments(runs)
     ours = {f"{pacing}, {number} flows": round(needs[pacing][number].mean, 1) for pacing in needs for number in flows}
     theirs = {"unpaced, 50 flows": "below 100", "paced − unpaced, 100 flows": "above 0", "many flows": "negligible"}
@@ -122,11 +125,12 @@ def check(runs: Runs) -> Verdict:
 
 
 NOTE = (
-    "Unpaced flows need what the page says, and paced ones more near 100 flows: the page's finding, and against the paper "
-    "that paced flows de-synchronise. Whether the difference fades for many flows is decided by the pacer. At exactly a window "
-    "a round trip a flow loses, for good, whatever part of its window an acknowledgement frees too late, and more so the "
-    "smaller its window; paced by Linux's present rule or 1.2 times as fast (why-rule) it catches up, and the difference "
-    "fades as the page has it. A kernel's timer, coarser than ours, would leave such slack."
+    "Unpaced flows need what the page says, and paced ones more near 100 flows: the page's finding, and against the "
+    "paper that paced flows de-synchronise. Whether the difference fades for many flows is decided by the pacer. At "
+    "exactly a window a round trip a flow loses, for good, whatever part of its window an acknowledgement frees too "
+    "late, and more so the smaller its window; paced by Linux's present rule or 1.2 times as fast (why-rule) it "
+    "catches up, and the difference fades as the page has it. A kernel's timer, coarser than ours, would leave such "
+    "slack."
 )
 
 
@@ -211,7 +215,9 @@ def draw(runs: Runs) -> Sequence[Picture]:
     ax.set_xlabel("flows")
     ax.set_ylabel("smallest buffer for 98 %, packets")
     drawing.legend(ax, loc="lower left")
-    caption = "The least buffer that gives 98 % of the link; the largest buffer tried where none does. BDP: 1180 packets."
+    caption = (
+        "The least buffer that gives 98 % of the link; the largest buffer tried where none does. BDP: 1180 packets."
+    )
     return [drawing.picture(figure, "buffer-sizing", caption)]
 
 

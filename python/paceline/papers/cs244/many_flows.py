@@ -22,12 +22,13 @@ EARLY = 3
 START = Assumption(
     "When flows start.",
     "In the original all at once; in the rerun over 5 s.",
-    "The page: in ns-2 flows that start at the same time stay together, in Mininet they are started one after the other.",
+    "The page: in ns-2 flows that start at the same time stay together, in Mininet they are started one after the "
+    "other.",
 )
 STATISTIC = Assumption(
     "What losing throughput to synchronisation is, and what no such loss.",
-    "Paced carries less than unpaced from 20 s to the end of the minute, outside the interval; in the rerun its shortfall "
-    "is less than half of the original's.",
+    "Paced carries less than unpaced from 20 s to the end of the minute, outside the interval; in the rerun its "
+    "shortfall is less than half of the original's.",
     "Both print curves only. The start is left out, where paced slow start takes longer in either set-up.",
 )
 
@@ -52,7 +53,9 @@ def sweeps(length: Length) -> Mapping[str, Scenario]:
         found["why-jitter"] = original.set("traffic.bulk.start", "0 s .. 1 ms").over({PACING: jitter}).seeds(few)
         together = with_linux(pairs)
         found["why-together"] = together.set("traffic.bulk.start", "0 s .. 1 ms").over({PACING: METHODS}).seeds(few)
-        found["why-sack"] = with_linux(pairs.set("traffic.bulk.start", "0 s .. 5 s"), "rfc6675").over({PACING: METHODS}).seeds(few)
+        found["why-sack"] = (
+            with_linux(pairs.set("traffic.bulk.start", "0 s .. 5 s"), "rfc6675").over({PACING: METHODS}).seeds(few)
+        )
     return found
 
 
@@ -65,19 +68,23 @@ def check(runs: Runs) -> Verdict:
         criteria.above(f"original: shortfall of paced from {FROM} s on, of unpaced", original, 0),
         criteria.below(f"rerun: shortfall of paced from {FROM} s on, of unpaced", rerun, bound),
         criteria.above(f"original: Jain's index over the first {EARLY} s, paced − unpaced", early, 0),
-        criteria.inform(f"rerun: the same over all of it", fairness(runs, "rerun", None), "the page: no improvement"),
+        criteria.inform("rerun: the same over all of it", fairness(runs, "rerun", None), "the page: no improvement"),
         criteria.inform("original: the same over all of it", fairness(runs, "original", None), "over the whole run"),
     ]
     for name, words in EXPERIMENTS.items():
         if name in runs:
-            evidence.append(criteria.inform(f"shortfall of paced from {FROM} s on: {words}", shortfall(runs, name), name))
+            evidence.append(
+                criteria.inform(f"shortfall of paced from {FROM} s on: {words}", shortfall(runs, name), name)
+            )
     if "why-jitter" in runs:
         used = interval(throughput(run) for run in runs["why-jitter"])
         steady = interval(throughput(run) for run in both(runs["original"])[1])
         if used and steady:
             evidence.append(
                 criteria.inform(
-                    "original, each gap drawn within ±50 %: throughput, Mbit/s", used, f"why-jitter; {steady.mean:.1f} without"
+                    "original, each gap drawn within ±50 %: throughput, Mbit/s",
+                    used,
+                    f"why-jitter; {steady.mean:.1f} without",
                 )
             )
     ours = {
@@ -95,9 +102,9 @@ EXPERIMENTS = {
     "why-sack": "the rerun with SACK",
 }
 NOTE = (
-    "Paced flows that start together fill the buffer together, lose together and leave the link idle together; unpaced "
-    "ones lose by turns. Rows why-… say what it takes: starts that are spread, gaps that are drawn, or a TCP that repairs "
-    "many losses at once."
+    "Paced flows that start together fill the buffer together, lose together and leave the link idle together; "
+    "unpaced ones lose by turns. Rows why-… say what it takes: starts that are spread, gaps that are drawn, or a TCP "
+    "that repairs many losses at once."
 )
 
 
@@ -140,7 +147,14 @@ def draw(runs: Runs) -> Sequence[Picture]:
             run = some[0]
             seconds = np.arange(0, int(run.window_s[1]) + 1)
             rates = np.diff([carried(run, float(second)) for second in seconds]) * 8
-            drawing.curve(left, [float(second) for second in seconds[1:]], [float(rate) for rate in rates], label, slot, marker="none")
+            drawing.curve(
+                left,
+                [float(second) for second in seconds[1:]],
+                [float(rate) for rate in rates],
+                label,
+                slot,
+                marker="none",
+            )
             table = run.instrument("jain")
             drawing.curve(right, list(table["x"].to_numpy()), list(table["y"].to_numpy()), label, slot, marker="none")
         left.set_ylabel("throughput of the core, Mbit/s")
@@ -150,7 +164,9 @@ def draw(runs: Runs) -> Sequence[Picture]:
         right.set_ylim(0, 1.02)
         drawing.legend(right, loc="lower right")
         words = {"original": "ns-2's Reno, all started at once", "rerun": "Linux's NewReno, started over 5 s"}[name]
-        pictures.append(drawing.picture(figure, name, f"Fifty flows: {words}. The paper: paced loses throughput in the first only."))
+        pictures.append(
+            drawing.picture(figure, name, f"Fifty flows: {words}. The paper: paced loses throughput in the first only.")
+        )
     return pictures
 
 
@@ -159,8 +175,8 @@ CLAIM = Claim(
     paper="cs244",
     where="TCP Pacing, many flows",
     kind="shape",
-    says="Fifty paced flows that start together synchronise and lose throughput, though they are fairer at first; rerun with "
-    "Linux, started one after the other, they lose none.",
+    says="Fifty paced flows that start together synchronise and lose throughput, though they are fairer at first; "
+    "rerun with Linux, started one after the other, they lose none.",
     printed={},
     assumptions=(PATH, PACER, TCP, START, STATISTIC),
     sweeps=sweeps,

@@ -1,4 +1,4 @@
-"""The two set-ups of the pacing experiments: that of Aggarwal, Savage and Anderson in ns-2, and its rerun with Linux."""
+"""Two set-ups of the pacing experiments: that of Aggarwal, Savage and Anderson in ns-2, and its rerun with Linux."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ PACING, VARIANT = "pacing", "traffic.bulk.tcp.variant"
 PATH = Assumption(
     "Rates and delays; the page prints a bandwidth-delay product of 1250 packets and a buffer of 312.",
     "100 Mbit/s, 100 ms, packets of 1000 B, access links four times as fast.",
-    "Aggarwal, Savage and Anderson (2000) keep access links at four times the bottleneck and size the buffer at a quarter "
-    "of the product; all results scale with the two printed numbers.",
+    "Aggarwal, Savage and Anderson (2000) keep access links at four times the bottleneck and size the buffer at a "
+    "quarter of the product; all results scale with the two printed numbers.",
 )
 PACER = Assumption(
     "The pacer's rule.",
@@ -53,7 +53,8 @@ PACER = Assumption(
 )
 TCP = Assumption(
     "The TCP of the rerun: its page says NewReno, and runs Linux 3.5.",
-    "NewReno without SACK on Linux's other defaults: initial window 10, delayed acknowledgements, minimum timeout 200 ms.",
+    "NewReno without SACK on Linux's other defaults: initial window 10, delayed acknowledgements, minimum timeout "
+    "200 ms.",
     "The name it is given; with SACK, Linux's default, see why-sack.",
 )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from paceline.instruments import Numbers
 from paceline.intervals import interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
@@ -22,9 +23,10 @@ REGROWN = 1.5
 
 STATISTIC = Assumption(
     "What rising sooner and a sawtooth are.",
-    "Paced has carried more by 2, 5, 10 and 14 s, and first cuts its window later. For a sawtooth, each window grows by "
-    "half after a cut.",
-    "The page speaks of the initial period; at 3 s the paced flow, later into slow start, is still recovering from its end.",
+    "Paced has carried more by 2, 5, 10 and 14 s, and first cuts its window later. For a sawtooth, each window grows "
+    "by half after a cut.",
+    "The page speaks of the initial period; at 3 s the paced flow, later into slow start, is still recovering from "
+    "its end.",
 )
 
 
@@ -72,10 +74,11 @@ def check(runs: Runs) -> Verdict:
 
 
 NOTE = (
-    "Unpaced, slow start sends bursts of twice the bottleneck's rate and loses at a window well below what path and buffer "
-    "hold; paced, it goes on to that. So the first cut comes later, and from there the paced flow is ahead. With SACK "
-    "(why-sack) an unpaced Linux repairs a burst of losses in a round trip or two and the order turns: the gain is one over a "
-    "recovery that takes a round trip a loss. That may be why the page saw a smaller difference than the paper."
+    "Unpaced, slow start sends bursts of twice the bottleneck's rate and loses at a window well below what path and "
+    "buffer hold; paced, it goes on to that. So the first cut comes later, and from there the paced flow is ahead. "
+    "With SACK (why-sack) an unpaced Linux repairs a burst of losses in a round trip or two and the order turns: the "
+    "gain is one over a recovery that takes a round trip a loss. That may be why the page saw a smaller difference "
+    "than the paper."
 )
 
 
@@ -122,7 +125,7 @@ def regrowth(run: Result) -> float:
     return float(after[lowest:].max() / after[lowest])
 
 
-def window(run: Result) -> tuple[np.ndarray, np.ndarray]:
+def window(run: Result) -> tuple[Numbers, Numbers]:
     """Times, s, and windows, packets."""
     table = run.instrument("cwnd")
     return table["x"].to_numpy(), table["y"].to_numpy()
@@ -146,7 +149,9 @@ def draw(runs: Runs) -> Sequence[Picture]:
         right.set_ylabel("window, packets")
         drawing.legend(left, loc="upper left")
         words = {"original": "ns-2's NewReno", "rerun": "Linux's NewReno"}[name]
-        caption = f"One flow, {words}: 1250 packets a round trip, room for 312. The paper: paced is ahead after slow start."
+        caption = (
+            f"One flow, {words}: 1250 packets a round trip, room for 312. The paper: paced is ahead after slow start."
+        )
         pictures.append(drawing.picture(figure, name, caption))
     return pictures
 

@@ -23,7 +23,7 @@ from paceline.papers.datacentre.testbed import (
     PERCENT,
     at,
     flows_of,
-    testbed,
+    network,
 )
 from paceline.results import Result, Results
 from paceline.scenario import Scenario
@@ -38,8 +38,8 @@ HEAVY = 0.5
 
 STATISTIC = Assumption(
     "What a heavy and a light diagonal are.",
-    "Heavy: the next packet is of the same flow with a probability above one half, for every flow. Light: below chance, "
-    "one in 25, for every flow.",
+    "Heavy: the next packet is of the same flow with a probability above one half, for every flow. Light: below "
+    "chance, one in 25, for every flow.",
     "The paper shows colours: the diagonal has the lightest, most likely, unpaced, and the darkest paced.",
 )
 WHERE = Assumption(
@@ -51,7 +51,7 @@ WHERE = Assumption(
 
 def sweeps(length: Length) -> Mapping[str, Scenario]:
     """Fig. 4's runs for the drop rate; a hundred flows with an eye on one server's link."""
-    watched = testbed(length, 64, FLOWS).set("duration", length.choose("30 s", "8 s"))
+    watched = network(length, 64, FLOWS).set("duration", length.choose("30 s", "8 s"))
     watched = watched.set("probes", {"succession": {"links": "access.l.0", "flows": list(NAMES)}})
     found = {
         "drops": fig4.main(length, 64),
@@ -101,7 +101,9 @@ def check(runs: Runs) -> Verdict:
         f"Unpaced, a packet is followed by one of its own flow with probability {ours['diagonal_unpaced']:g}; paced, "
         f"with {ours['diagonal_paced']:g}. Paced loses less wherever the rows of loss hold."
     )
-    return Verdict(criteria.judge(evidence), ours, {"unpaced": "heavy diagonal", "paced": "light diagonal"}, note, evidence)
+    return Verdict(
+        criteria.judge(evidence), ours, {"unpaced": "heavy diagonal", "paced": "light diagonal"}, note, evidence
+    )
 
 
 def matrix(run: Result) -> npt.NDArray[np.float64]:
@@ -144,8 +146,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
         bar.ax.tick_params(colors=drawing.INK, labelsize="small")
         bar.ax.yaxis.label.set_color(drawing.INK)
     caption = (
-        "Loss against flows, and who follows whom on the link of one server of a hundred flows' four (mind the two ranges "
-        "of colour). The paper: heavy diagonal unpaced, light one paced; paced always loses less."
+        "Loss against flows, and who follows whom on the link of one server of a hundred flows' four (mind the two "
+        "ranges of colour). The paper: heavy diagonal unpaced, light one paced; paced always loses less."
     )
     return [drawing.picture(figure, "fig8", caption)]
 

@@ -19,7 +19,7 @@ from paceline.papers.datacentre.testbed import (
     at,
     counts,
     flows_of,
-    testbed,
+    network,
 )
 from paceline.scenario import Scenario
 
@@ -40,8 +40,8 @@ STATISTIC = Assumption(
 )
 STATE = Assumption(
     "What steady state is.",
-    "TCP as everywhere in the paper. Beside it, in steady-…, windows that are kept within 90 % of what a round trip holds, "
-    "so that they do not grow until they lose.",
+    "TCP as everywhere in the paper. Beside it, in steady-…, windows that are kept within 90 % of what a round trip "
+    "holds, so that they do not grow until they lose.",
     "The paper's model of section III: the windows of all flows together are C RTT.",
 )
 
@@ -50,10 +50,10 @@ def sweeps(length: Length) -> Mapping[str, Scenario]:
     """Over flows with TCP as it is, and with windows that do not probe."""
     flows = length.choose(FULL, QUICK)
     seeds = length.seed_count()
-    found = {"main": testbed(length, 64).over({PACING: METHODS + PORT, COUNT: counts(flows)}).seeds(seeds)}
+    found = {"main": network(length, 64).over({PACING: METHODS + PORT, COUNT: counts(flows)}).seeds(seeds)}
     for number in length.choose((16, 32), (16,)):
         window = int(STEADY * PIPE / number)
-        scenario = testbed(length, 64, number).set("traffic.rpc.tcp.max_window", f"{window} packets")
+        scenario = network(length, 64, number).set("traffic.rpc.tcp.max_window", f"{window} packets")
         scenario = scenario.set("duration", length.choose("30 s", "10 s"))
         found[f"steady-{number}"] = scenario.over({PACING: METHODS + PORT}).seeds(seeds)
     return found
@@ -65,32 +65,32 @@ def check(runs: Runs) -> Verdict:
     evidence: list[Evidence] = []
     ours: dict[str, float] = {}
     for flows in flows_of(results):
-        share = loss_share(criteria.by_seed(at(results, PORT_PACED, flows), LOSS), criteria.by_seed(at(results, NONE, flows), LOSS))
+        share = loss_share(
+            criteria.by_seed(at(results, PORT_PACED, flows), LOSS), criteria.by_seed(at(results, NONE, flows), LOSS)
+        )
         ours[f"{flows} flows"] = round(share, 4)
         evidence.append(criteria.below(f"loss, port over unpaced, {flows} flows", share, ALMOST_NONE))
     for name in steady(runs):
         some = runs[name]
         port, none = (some.where({PACING: pacing}) for pacing in (PORT_PACED, NONE))
         share = loss_share(criteria.by_seed(port, LOSS), criteria.by_seed(none, LOSS))
-        flows = name.partition("-")[2]
-        ours[f"{flows} flows, steady"] = round(share, 4)
-        words = f"loss, port over unpaced, {flows} flows, windows that do not probe"
+        number = name.partition("-")[2]
+        ours[f"{number} flows, steady"] = round(share, 4)
+        words = f"loss, port over unpaced, {number} flows, windows that do not probe"
         evidence.append(criteria.below(words, share, ALMOST_NONE))
     for flows in flows_of(results):
         for pacing in LABELS:
             some = at(results, pacing, flows)
             loss, used = criteria.mean(some, LOSS, PERCENT), criteria.mean(some, UTILISATION)
-            evidence.append(
-                criteria.inform(f"loss, {flows} flows, {pacing}, %", loss, f"utilisation {used.mean:.3f}")
-            )
+            evidence.append(criteria.inform(f"loss, {flows} flows, {pacing}, %", loss, f"utilisation {used.mean:.3f}"))
     return Verdict(criteria.judge(evidence), ours, {"loss": "almost none"}, NOTE, evidence)
 
 
 NOTE = (
-    "Port pacing takes away the drops that come from bursts, and with windows that stay within the path it leaves none. It "
-    "cannot take away those by which TCP finds out how much the path holds: with the windows of CUBIC, which grow until "
-    "they lose, loss rises with the number of flows under every pacer, and beyond some tens of flows one gap a port is no "
-    "better than one a flow."
+    "Port pacing takes away the drops that come from bursts, and with windows that stay within the path it leaves "
+    "none. It cannot take away those by which TCP finds out how much the path holds: with the windows of CUBIC, "
+    "which grow until they lose, loss rises with the number of flows under every pacer, and beyond some tens of "
+    "flows one gap a port is no better than one a flow."
 )
 
 
@@ -121,7 +121,10 @@ def draw(runs: Runs) -> Sequence[Picture]:
     for ax in (left, right):
         ax.set_xlabel("flows")
     drawing.legend(right, loc="lower right")
-    caption = "64 KB of buffer: no pacing, pacing by flow, by port with and without pacing by flow. The paper expects almost no drops."
+    caption = (
+        "64 KB of buffer: no pacing, pacing by flow, by port with and without pacing by flow. "
+        "The paper expects almost no drops."
+    )
     return [drawing.picture(figure, "section5", caption)]
 
 
@@ -130,8 +133,8 @@ CLAIM = Claim(
     paper="datacentre",
     where="V",
     kind="shape",
-    says="Proposed, not tried: one gap for all that leaves a port, a packet's size over the sum of the flows' rates, would "
-    "leave almost no drops at the bottleneck in steady state.",
+    says="Proposed, not tried: one gap for all that leaves a port, a packet's size over the sum of the flows' rates, "
+    "would leave almost no drops at the bottleneck in steady state.",
     printed={},
     assumptions=(*ASSUMPTIONS, STATISTIC, STATE),
     sweeps=sweeps,

@@ -48,8 +48,6 @@ TCP = "traffic.rpc.tcp"
 CHOICES: Mapping[str, tuple[Mapping[str, object], str]] = {
     "newreno": ({f"{TCP}.variant": "newreno"}, "NewReno in place of CUBIC"),
     "cubic-2007": ({f"{TCP}.constants": "linux-2007"}, "CUBIC's constants before 2.6.25, beta 0.8"),
-    "no-hystart": ({f"{TCP}.hystart": False}, "without HyStart"),
-    "rto-10ms": ({f"{TCP}.min_rto": "10 ms"}, "a minimum timeout of 10 ms"),
     "in-step": ({"network.access.rate": "1 Gbit/s"}, "access links of 1 Gbit/s to the bit"),
 }
 
@@ -104,13 +102,11 @@ def check(runs: Runs) -> Verdict:
 
 
 NOTE = (
-    "There is a point of inflection at each buffer, and it falls as the buffer grows. Where it lies depends on what "
-    "the paper does not say. The recovery and growth of TCP move it most (see the rows why-newreno and "
-    "why-cubic-2007), then the pacer's rule (why-linux: 1.2 times as fast with bursts of 1 ms, and paced holds on "
-    "for longer); HyStart and the timeouts do little. With hosts exactly in step unpaced flows lock each other out "
-    "and may never overtake. At 256 KB the paper saw no drops at all, even unpaced; here TCP grows until it loses, "
-    "so pacing goes on helping up to twice as many flows. Only the point of one curve crossing another is in "
-    "question: both lie within a few percent of each other for tens of flows around it."
+    "There is a point of inflection at each buffer, and it falls as the buffer grows. Where it lies depends on what the "
+    "paper does not say: TCP's recovery and growth (why-newreno, why-cubic-2007) and the pacer's rule (why-linux) move it "
+    "by a fifth and more, for both curves lie within a few percent of each other for tens of flows around it. With hosts "
+    "exactly in step (why-in-step) unpaced flows lock each other out. At 256 KB the paper saw no drops at all, even "
+    "unpaced; here TCP grows until it loses, and pacing goes on helping up to twice as many flows."
 )
 
 

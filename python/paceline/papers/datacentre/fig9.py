@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from paceline.instruments import Curve, curves_of
+from paceline.instruments import Curve, Numbers, curves_of
 from paceline.intervals import Interval, interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
@@ -115,9 +116,13 @@ def share(results: Results, ms: int) -> Interval:
 
 def hitting(run: Result, ms: int, flows: int = HIT) -> float:
     """The share of the events of one run that hit so many flows or more."""
-    events = events_of(run, ms)
+    return float(at_least(events_of(run, ms), np.array([flows]))[0])
+
+
+def at_least(events: Curve, flows: npt.NDArray[np.int64]) -> Numbers:
+    """The share of the events that hit so many flows or more, for each number."""
     below = np.searchsorted(events.x, flows - 0.5)
-    return 1.0 - float(events.y[below - 1]) if below else 1.0
+    return 1.0 - np.concatenate([[0.0], events.y])[below]
 
 
 def median(run: Result, ms: int) -> float:
@@ -159,12 +164,14 @@ def further_apart(runs: Runs, ms: int) -> Evidence:
 
 def gap(results: Results, flows: int, ms: int) -> float:
     """The greatest distance between the distributions of the share of flows hit, paced and unpaced, mean over seeds."""
-    where = range(1, flows + 1)
-    paced, unpaced = (
-        np.mean([[hitting(run, ms, number) for number in where] for run in results.where({PACING: pacing})], axis=0)
-        for pacing in (PACED, NONE)
-    )
+    paced, unpaced = (mean_at_least(results.where({PACING: pacing}), flows, ms) for pacing in (PACED, NONE))
     return float(np.abs(paced - unpaced).max())
+
+
+def mean_at_least(results: Results, flows: int, ms: int) -> Numbers:
+    """The share of events that hit 1, 2, … `flows` flows or more, mean over seeds."""
+    numbers = np.arange(1, flows + 1)
+    return np.asarray(np.mean([at_least(events_of(run, ms), numbers) for run in results], axis=0))
 
 
 def experiments(runs: Runs) -> list[Evidence]:
@@ -194,9 +201,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     for ax, number in zip(panels, numbers, strict=True):
         for slot, pacing in enumerate((NONE, PACED)):
             some = runs[f"main-{number}"].where({PACING: pacing})
-            where = np.arange(0, number + 1)
-            y = np.mean([[1 - hitting(run, ms, int(x) + 1) for x in where] for run in some], axis=0)
-            drawing.curve(ax, [float(x) for x in where], [float(v) for v in y], pacing, slot, marker="none")
+            y = [float(1 - share) for share in mean_at_least(some, number, ms)]
+            drawing.curve(ax, list(range(number)), y, pacing, slot, marker="none")
         ax.set_xlabel(f"flows hit, of {number}")
         ax.set_ylim(0, 1.02)
     panels[0].set_ylabel("share of drop events of x flows or fewer")

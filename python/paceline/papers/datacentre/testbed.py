@@ -76,7 +76,7 @@ IN_STEP = Assumption(
 KERNEL = Assumption(
     "The TCP of the day beside CUBIC.",
     "Linux's constants since 2.6.25 (beta 0.7), HyStart, SACK, delayed acknowledgements, a minimum timeout of 200 ms.",
-    "Defaults of Linux about 2010; none but the constants moves a crossing by much.",
+    "Defaults of Linux about 2010.",
 )
 DURATION = Assumption(
     "Nothing: the paper runs 300 s.",

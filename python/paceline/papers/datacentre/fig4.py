@@ -102,11 +102,12 @@ def check(runs: Runs) -> Verdict:
 
 
 NOTE = (
-    "There is a point of inflection at each buffer, and it falls as the buffer grows. Where it lies depends on what the "
-    "paper does not say: TCP's recovery and growth (why-newreno, why-cubic-2007) and the pacer's rule (why-linux) move it "
-    "by a fifth and more, for both curves lie within a few percent of each other for tens of flows around it. With hosts "
-    "exactly in step (why-in-step) unpaced flows lock each other out. At 256 KB the paper saw no drops at all, even "
-    "unpaced; here TCP grows until it loses, and pacing goes on helping up to twice as many flows."
+    "There is a point of inflection at each buffer, and it falls as the buffer grows. Where it lies depends on what "
+    "the paper does not say: TCP's recovery and growth (why-newreno, why-cubic-2007) and the pacer's rule "
+    "(why-linux) move it by a fifth and more, for both curves lie within a few percent of each other for tens of "
+    "flows around it. With hosts exactly in step (why-in-step) unpaced flows lock each other out. At 256 KB the "
+    "paper saw no drops at all, even unpaced; here TCP grows until it loses, and pacing goes on helping up to twice "
+    "as many flows."
 )
 
 

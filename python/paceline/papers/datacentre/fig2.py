@@ -31,8 +31,8 @@ PRINTED = {"gain": 0.38, "unpaced_fct_ms": 39, "paced_fct_ms": 63}
 ROUND_TRIP = Assumption(
     "The round trip of the hosts beside the 30 ms of the delay emulator.",
     "31 ms in all.",
-    "The paper's own figure: an unpaced call takes 39 ms and its transmission 8 ms. With 30 ms to the bit both times are "
-    "2 to 4 % shorter; see why-30ms.",
+    "The paper's own figure: an unpaced call takes 39 ms and its transmission 8 ms. With 30 ms to the bit both times "
+    "are 2 to 4 % shorter; see why-30ms.",
 )
 MEANING = Assumption(
     "Of what the 38 % are a share: higher utilisation than paced, says the text.",
@@ -148,8 +148,8 @@ CLAIM = Claim(
     paper="datacentre",
     where="Fig. 2, IV-B",
     kind="number",
-    says="One connection alone: unpaced calls take one round trip and 8 ms, paced ones a second round trip; unpaced gets "
-    "38 % more utilisation.",
+    says="One connection alone: unpaced calls take one round trip and 8 ms, paced ones a second round trip; unpaced "
+    "gets 38 % more utilisation.",
     printed=PRINTED,
     assumptions=(PACER, WINDOW, ROUND_TRIP, MEANING, KERNEL),
     sweeps=sweeps,

@@ -1,10 +1,11 @@
-"""Fig. 3, section IV-B, base case (ii): a second connection makes the core a bottleneck, and pacing saves its losses."""
+"""Fig. 3, section IV-B, base case (ii): a second connection makes the core a bottleneck; pacing saves losses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from paceline.intervals import Interval, interval
 from paceline.papers import criteria, drawing
@@ -88,9 +89,15 @@ def utilisation(run: Result, part: int) -> float:
     """Of the core in one of the equal parts of the window of the statistics."""
     table = run.instrument("carried")
     times, carried = table["x"].to_numpy(), table["y"].to_numpy()
-    edges = np.linspace(*run.window_s, PARTS + 1)[part : part + 2]
+    edges = edges_of(run)[part : part + 2]
     start, end = np.interp(edges, times, carried)
     return float((end - start) * 8 / (edges[1] - edges[0]) / RATE)
+
+
+def edges_of(run: Result) -> npt.NDArray[np.float64]:
+    """Where the parts of a run begin and end, s."""
+    start, end = run.window_s
+    return np.linspace(start, end, PARTS + 1)
 
 
 def draw(runs: Runs) -> Sequence[Picture]:
@@ -98,7 +105,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     figure, (left, right) = drawing.axes(2)
     for slot, pacing in enumerate((NONE, PACED)):
         some = runs["main"].where({PACING: pacing})
-        edges = np.linspace(*some[0].window_s, PARTS + 1)
+        edges = edges_of(some[0])
         values = [interval(utilisation(run, part) for run in some) or Interval(0.0, None, 0) for part in range(PARTS)]
         drawing.curve(left, [float(x) for x in (edges[1:] + edges[:-1]) / 2], values, pacing, slot)
         times = [criteria.mean(some, path, MS) for path in (FCT, FCT_P99)]
@@ -111,7 +118,9 @@ def draw(runs: Runs) -> Sequence[Picture]:
     right.set_yscale("log")
     right.set_ylabel("time of a call, ms")
     drawing.legend(left, loc="upper right")
-    caption = "Two connections with calls of 1 MB share 1 Gbit/s and 64 KB of buffer. The paper: paced is higher throughout."
+    caption = (
+        "Two connections with calls of 1 MB share 1 Gbit/s and 64 KB of buffer. The paper: paced is higher throughout."
+    )
     return [drawing.picture(figure, "fig3", caption)]
 
 
@@ -120,8 +129,8 @@ CLAIM = Claim(
     paper="datacentre",
     where="Fig. 3, IV-B",
     kind="order",
-    says="Two connections: paced has the higher utilisation, almost no drops (unpaced about 0.5 %) and shorter calls in "
-    "the mean and at the 99th percentile.",
+    says="Two connections: paced has the higher utilisation, almost no drops (unpaced about 0.5 %) and shorter calls "
+    "in the mean and at the 99th percentile.",
     printed={},
     assumptions=(PACER, WINDOW, ROUND_TRIP, POINTS, KERNEL),
     sweeps=sweeps,

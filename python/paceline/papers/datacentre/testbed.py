@@ -1,4 +1,4 @@
-"""The test-bed of Fig. 1: four servers, four clients, one bottleneck; calls of 1 MB back to back over kept connections."""
+"""The test-bed of Fig. 1: four servers, four clients, one bottleneck; calls of 1 MB over kept connections."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ PACER = Assumption(
 WINDOW = Assumption(
     "How far a window grows that one call cannot fill.",
     "To 694 packets: the 691 of a call and three.",
-    "Linux before 3.16 grows a window only while no more than three packets of it are unused "
-    "(net/ipv4/tcp_cong.c, tcp_is_cwnd_limited, without segmentation offload, which a pacer of single packets rules out).",
+    "Linux before 3.16 grows a window only while no more than three packets of it are unused (net/ipv4/tcp_cong.c, "
+    "tcp_is_cwnd_limited, without segmentation offload, which a pacer of single packets rules out).",
 )
 IN_STEP = Assumption(
     "What keeps real hosts out of step.",
@@ -76,7 +76,7 @@ IN_STEP = Assumption(
 KERNEL = Assumption(
     "The TCP of the day beside CUBIC.",
     "Linux's constants since 2.6.25 (beta 0.7), HyStart, SACK, delayed acknowledgements, a minimum timeout of 200 ms.",
-    "Defaults of Linux about 2010; none but the constants moves a crossing by much.",
+    "Defaults of Linux about 2010.",
 )
 DURATION = Assumption(
     "Nothing: the paper runs 300 s.",
@@ -86,7 +86,7 @@ DURATION = Assumption(
 ASSUMPTIONS = (PACER, WINDOW, IN_STEP, KERNEL, DURATION)
 
 
-def testbed(length: Length, buffer_kb: int = 64, flows: int | None = None) -> Scenario:
+def network(length: Length, buffer_kb: int = 64, flows: int | None = None) -> Scenario:
     """`flows` connections in all, dealt evenly to the four pairs of hosts; 300 s of the paper cut to a minute."""
     scenario = Scenario(tomllib.loads(TESTBED)).set("network.core.buffer", f"{buffer_kb} KB")
     if length.quick:

@@ -77,7 +77,9 @@ def check(runs: Runs) -> Verdict:
     words = f"share of events that hit {HIT} flows or more"
     evidence: list[Evidence] = [
         criteria.probability(f"{words}, paced, events of {ms} ms", ours["paced"], PRINTED["paced"]),
-        criteria.probability(f"{words}, unpaced, events of {ms} ms", ours["unpaced"], PRINTED["unpaced"]),
+        criteria.probability(
+            f"{words}, unpaced, events of {ms} ms, the length chosen by it", ours["unpaced"], PRINTED["unpaced"]
+        ),
         further_apart(runs, ms),
     ]
     for other in LENGTHS_MS:
@@ -202,7 +204,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         for slot, pacing in enumerate((NONE, PACED)):
             some = runs[f"main-{number}"].where({PACING: pacing})
             y = [float(1 - share) for share in mean_at_least(some, number, ms)]
-            drawing.curve(ax, list(range(number)), y, pacing, slot, marker="none")
+            drawing.curve(ax, list(range(number)), y, pacing, slot, marker="none", capsize=0)
         ax.set_xlabel(f"flows hit, of {number}")
         ax.set_ylim(0, 1.02)
     panels[0].set_ylabel("share of drop events of x flows or fewer")

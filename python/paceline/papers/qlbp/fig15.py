@@ -140,9 +140,7 @@ def at(runs: Runs, count: int, size: int) -> Results:
 
 def normalised(runs: Runs, count: int, size: int) -> dict[int, float]:
     """The coefficient of variation at 50 ms over that without pacers, by seed."""
-    return variation.ratio(
-        variation.by_seed(at(runs, count, size), SCALE_S), variation.by_seed(runs["none"], SCALE_S)
-    )
+    return variation.ratio(variation.by_seed(at(runs, count, size), SCALE_S), variation.by_seed(runs["none"], SCALE_S))
 
 
 def draw(runs: Runs) -> Sequence[Picture]:

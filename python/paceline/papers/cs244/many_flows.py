@@ -154,9 +154,12 @@ def draw(runs: Runs) -> Sequence[Picture]:
                 label,
                 slot,
                 marker="none",
+                capsize=0,
             )
             table = run.instrument("jain")
-            drawing.curve(right, list(table["x"].to_numpy()), list(table["y"].to_numpy()), label, slot, marker="none")
+            drawing.curve(
+                right, list(table["x"].to_numpy()), list(table["y"].to_numpy()), label, slot, marker="none", capsize=0
+            )
         left.set_ylabel("throughput of the core, Mbit/s")
         right.set_ylabel("Jain's index over 1 s")
         for ax in (left, right):

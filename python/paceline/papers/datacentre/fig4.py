@@ -199,7 +199,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
             panels, ("utilisation of the core", "mean time of a call, ms", "99th percentile, ms"), strict=True
         ):
             ax.set_ylabel(words)
-        panels[2].set_yscale("log")
+        drawing.logarithmic(panels[2], "y", (100, 200, 500, 1000, 2000, 5000))
         drawing.legend(panels[0], loc="lower right")
         caption = (
             f"Buffer of {size} KB: means over seeds with 95 % intervals. Dashed: the paper's point of inflection, "

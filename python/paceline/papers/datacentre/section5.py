@@ -116,7 +116,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
             values = [criteria.mean(at(results, pacing, number), path, scale) for number in flows]
             drawing.curve(ax, flows, values, pacing, slot)
     left.set_ylabel("loss at the core, %")
-    left.set_yscale("log")
+    drawing.logarithmic(left, "y", (0.003, 0.01, 0.03, 0.1, 0.3, 1))
     right.set_ylabel("utilisation of the core")
     for ax in (left, right):
         ax.set_xlabel("flows")

@@ -91,8 +91,8 @@ def _note(runs: Runs, evidence: Sequence[Evidence]) -> str:
         f"Throughput rises with the share at {counts['edge']} buffers for edges and {counts['host']} for hosts. Where "
         f"hosts pace, little is gained at 5 KB: {hosts.mean:+.2f} Mbit/s by all of them, {edges.mean:+.2f} by all "
         "edges. That is the access links' doing, which space packets already: behind links of 100 Mbit/s all hosts "
-        f"gain {fast.mean:+.2f}. Next to flows of an unpatched ns-2 they gain {unpatched.mean:+.2f}, but by the patch's way "
-        "to halve, not by pacing."
+        f"gain {fast.mean:+.2f}. Over flows of an unpatched ns-2 they gain {unpatched.mean:+.2f}, but by the patch's "
+        "way to halve, not by pacing."
     )
 
 

@@ -86,8 +86,8 @@ def _note(runs: Runs, ours: Mapping[str, float], evidence: Sequence[Evidence]) -
         f"{curves.held(evidence)} criteria hold. Paced hosts get up to {worst(ours):.1%} less than their unpaced peers "
         f"({span(runs['host'])} over the buffers), flows behind paced edges {span(runs['edge'])}. The peers' TCP "
         "decides: beside flows of an ns-2 without the patch, which halve their window and not what is in flight, paced "
-        f"hosts get {span(runs['why-unpatched'])}, an advantage that the patch gives and not pacing. By its first rule they get "
-        f"{span(runs['why-first-rule'])}."
+        f"hosts get {span(runs['why-unpatched'])}, an advantage that the patch gives and not pacing. By its "
+        f"first rule they get {span(runs['why-first-rule'])}."
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import paceline as pl
 import pyarrow.parquet as pq
 import pytest
@@ -231,6 +232,18 @@ def test_verdicts_that_are_none_are_refused() -> None:
         Verdict("maybe", {}, {}, "")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="needs a note"):
         Verdict("partly", {}, {}, " ")
+
+
+def test_numbers_of_any_kind_are_kept_as_json(tmp_path: Path) -> None:
+    ours = {"int": np.int64(3), "nan": float("nan"), "list": np.array([1.5, np.inf]), "tuple": (1, None), "text": "a"}
+    verdict = Verdict("reproduced", ours, {}, "", [Evidence("a", np.float32(0.5), (0.0, np.nan), "b", np.True_)])
+    outcome, _ = reproduce([tiny_claim("one", check=lambda _: verdict)], tmp_path, Length(seeds=1))
+    kept = verdicts.load(tmp_path, tiny_claim("one"), Length())
+    assert kept == outcome.records["one"]
+    assert kept.seeds == 1
+    assert kept.verdict.ours == {"int": 3, "nan": None, "list": [1.5, None], "tuple": [1, None], "text": "a"}
+    assert kept.verdict.evidence[0].value == 0.5
+    assert kept.verdict.evidence[0].ok is True
 
 
 def evidence(ok: bool | None) -> Evidence:

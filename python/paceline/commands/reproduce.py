@@ -124,7 +124,9 @@ def _print_list(chosen: Sequence[Claim], out: Path, quick: bool, as_json: bool) 
 
 
 def _outcome(record: Record) -> str:
-    return record.verdict.verdict + (" (quick)" if record.length == "quick" else "")
+    how = ["quick"] if record.length == "quick" else []
+    how += [f"seeds {record.seeds}"] if record.seeds else []
+    return record.verdict.verdict + (f" ({', '.join(how)})" if how else "")
 
 
 def _print_verdicts(found: Sequence[tuple[Claim, Record]]) -> None:

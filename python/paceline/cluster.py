@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from paceline import _core
 from paceline.errors import InputError, RunError
-from paceline.shards import Place, Task, run_shard
+from paceline.shards import Answer, Place, Task, run_shard
+from paceline.workers import Done, Workers
 
 if TYPE_CHECKING:
     from distributed import Client
 
-    from paceline.workers import Done
 
 #: A scheduler that has not answered by then is not there.
 CONNECT_S = 5.0
@@ -28,7 +28,7 @@ _AHEAD = 2
 _ADDRESS = re.compile(r"((tcp|tls|ucx|wss?)://)?(\[[0-9A-Fa-f:.]+\]|[^\s:/]+):\d{1,5}/?")
 
 
-class Dask:
+class Dask(Workers):
     """The workers that a client's scheduler has; more may come, and some may go."""
 
     shard_s = 3.0
@@ -54,20 +54,25 @@ class Dask:
         future.add_done_callback(done)
         return future
 
-    def fraction(self) -> float:
-        return 0.0  # nothing is known of shards under way
+    def answers(self, future: Any) -> list[Answer]:
+        try:
+            return super().answers(future)
+        except Exception:
+            if future.status == "error":  # what the worker raised
+                raise
+            raise _gone() from None
 
     def check(self) -> None:
-        """Raises `RunError` where the scheduler has gone."""
         if self._client.status not in ("running", "connecting"):
-            raise RunError("the scheduler has gone; finished runs are kept")
+            raise _gone()
 
     def cancel(self, futures: Sequence[Any]) -> None:
         with contextlib.suppress(Exception):  # the scheduler may be what has gone
             self._client.cancel(list(futures), force=True)
 
-    def close(self) -> None:
-        pass
+
+def _gone() -> RunError:
+    return RunError("the scheduler has gone; finished runs are kept")
 
 
 @contextlib.contextmanager
@@ -79,7 +84,8 @@ def connected(address: str) -> Iterator[Client]:
         raise InputError("needs dask.distributed; install it by pip install 'paceline[dask]'", "--dask") from None
     if not _ADDRESS.fullmatch(address):
         raise InputError(f'"{address}" is no address; write it as tcp://127.0.0.1:8786', "--dask")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is said by us, in a line
     try:
         client = Client(address, timeout=CONNECT_S, name="paceline", set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError):

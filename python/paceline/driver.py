@@ -137,11 +137,10 @@ class Driver:
             if shard is None:
                 continue
             try:
-                answers: Sequence[Answer] = future.result()
+                answers = self._workers.answers(future)
             except (InputError, RunError, StoreError):
                 raise
             except Exception as error:
-                self._workers.check()
                 why = " ".join(f"{type(error).__name__}: {error}".split())
                 answers = [Answer(key, failure=why) for key in shard]
             for answer in answers:

@@ -107,9 +107,10 @@ def shortfall(precision: Precision, short: Sequence[Short], settings: int) -> st
     """One line about settings that fell short."""
     widest = max(short, key=lambda one: one.share)
     where = ", ".join(f"{path} = {value}" for path, value in widest.settings.items()) or "the one setting"
+    asked = f"{precision.share * 100:.3g} %"
     return (
-        f"{len(short)} of {settings} settings are not known to {precision.share:.3g} after {widest.seeds} seeds "
-        f"(widest: {widest.share:.2g}, at {where}); allow more by max_seeds, or ask for less"
+        f"{len(short)} of {settings} settings are not known to {asked} after {widest.seeds} seeds "
+        f"(widest: {widest.share * 100:.2g} %, at {where}); allow more by max_seeds, or ask for less"
     )
 
 
@@ -152,7 +153,9 @@ def _judged(
         try:
             value = interval(number(run, metric) for run in group)
         except KeyError:
-            raise InputError(f'ci_metric: no run has "{metric}"; write one of its links or groups') from None
+            value = None
+        if value is None and precision.metric is not None:
+            raise InputError(f'ci_metric: no run has "{metric}"; name a link that results have, as core')
         share = _share(value)
         seeds = wanted[setting]
         if share <= precision.share:

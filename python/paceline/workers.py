@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from paceline import _core
 from paceline.shards import Answer, Place, Task, run_shard, tables_of
@@ -22,39 +23,45 @@ if TYPE_CHECKING:
 Done = Callable[[Any], None]
 
 
-class Workers(Protocol):
+class Workers(ABC):
     """Somewhere to do runs.
 
     Attributes:
         shard_s: runs are handed over together up to this much processor time; 0 for one at a time.
     """
 
-    shard_s: float
+    shard_s = 0.0
 
+    @abstractmethod
     def has_room(self, pending: int) -> bool:
         """Whether another shard is wanted beside so many."""
 
+    @abstractmethod
     def submit(self, tasks: Sequence[Task], done: Done) -> Any:
-        """Begins a shard; its future yields a list of `Answer`."""
+        """Begins a shard; `done` gets its future when it has ended."""
+
+    def answers(self, future: Any) -> list[Answer]:
+        """What has come of a shard. Raises what its process raised; `RunError` where the place has gone."""
+        found: list[Answer] = future.result()
+        return found
 
     def fraction(self) -> float:
         """Runs under way, added up, as far as that is known."""
         return 0.0
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027
         """Raises `RunError` where the place has gone."""
 
+    @abstractmethod
     def cancel(self, futures: Sequence[Any]) -> None:
         """Ends what can be ended, as soon as possible."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Waits for what is under way, and gives back what belongs to us."""
 
 
-class Threads:
+class Threads(Workers):
     """Threads of this process; they write into the store themselves."""
-
-    shard_s = 0.0
 
     def __init__(self, jobs: int, store: Store | None, columns: bool, trace: Trace | None, engine: str) -> None:
         self._jobs = jobs
@@ -76,9 +83,6 @@ class Threads:
 
     def fraction(self) -> float:
         return sum(control.fraction for control in list(self._controls.values()))
-
-    def check(self) -> None:
-        pass
 
     def cancel(self, futures: Sequence[Future[list[Answer]]]) -> None:
         self._cancelled = True
@@ -110,10 +114,8 @@ class Threads:
         return Answer(task.key, summary, columns if self._columns else None)
 
 
-class Elsewhere:
+class Elsewhere(Workers):
     """An executor of `concurrent.futures`: gets every run at once, each by itself; what has begun is left alone."""
-
-    shard_s = 0.0
 
     def __init__(self, executor: Executor, engine: str, place: Place | None) -> None:
         self._executor = executor
@@ -128,18 +130,9 @@ class Elsewhere:
         future.add_done_callback(done)
         return future
 
-    def fraction(self) -> float:
-        return 0.0
-
-    def check(self) -> None:
-        pass
-
     def cancel(self, futures: Sequence[Future[list[Answer]]]) -> None:
         for future in futures:
             future.cancel()
-
-    def close(self) -> None:
-        pass
 
 
 def processors() -> int:

@@ -154,7 +154,11 @@ def _execute(
         if precision is not None:
             from paceline.precision import execute_until, shortfall
 
-            done, short = execute_until(scenario, precision, watch=watch, **how)
+            try:
+                done, short = execute_until(scenario, precision, watch=watch, **how)
+            except InputError as error:
+                option, _, what = error.message.partition(": ")
+                raise InputError(what, "--ci-metric") if option == "ci_metric" else error from None
             settings = len({point.json for point in done.points})
             return done, shortfall(precision, short, settings).replace("max_seeds", "--max-seeds") if short else None
         if trace is None:

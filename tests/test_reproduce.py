@@ -98,6 +98,12 @@ def test_a_claim_in_full_has_five_seeds_or_draws_nothing() -> None:
             assert len(seeds) == 1 or len(seeds) >= 5 or name.startswith("why-"), claim.id
 
 
+def test_files_of_sweeps_have_names_of_their_own() -> None:
+    for claim in claims():
+        names = [re.sub(r"[^\w.-]+", "-", name) for name in claim.sweeps(Length())]
+        assert len(set(names)) == len(names), claim.id
+
+
 def test_claims_are_chosen_by_id_by_paper_and_all() -> None:
     assert select(["all"]) == claims()
     qlbp = select(["qlbp"])

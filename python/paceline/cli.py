@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from paceline.commands.analyse import analyse
+from paceline.commands.emulate import emulate
 from paceline.commands.explain import explain
 from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT
 from paceline.console import forget_output as _forget_output
@@ -232,6 +233,7 @@ def version() -> int:
 
 
 paceline.add_command(analyse)
+paceline.add_command(emulate)
 paceline.add_command(explain)
 
 

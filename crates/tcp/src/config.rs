@@ -196,6 +196,9 @@ pub struct Config {
     pub duplicate_threshold: u32,
     /// Send a new packet on the first and the second duplicate acknowledgement (RFC 3042; ns-2 `singledup_`).
     pub limited_transmit: bool,
+    /// An acknowledgement adds to the window what as many as it has packets delivered would, and where Reno's window was not
+    /// in use, nothing (Linux `tcp_slow_start`, `tcp_cong_avoid_ai`, `tcp_is_cwnd_limited`); else what one is worth.
+    pub count_packets: bool,
     /// Most packets sent at one event; `u32::MAX` is no limit (ns-2 `maxburst_`, where 0 is none).
     pub max_burst: u32,
     /// Granularity of the clock that times a round trip; `Span::ZERO` is exact (ns-2 `tcpTick_`).
@@ -262,6 +265,7 @@ impl Config {
             timestamps_end_back_off: false,
             duplicate_threshold: 3,
             limited_transmit: true,
+            count_packets: false,
             max_burst: u32::MAX,
             tick: Span::from_millis(10),
             tick_phase: None,
@@ -335,6 +339,7 @@ impl Config {
                 min_rto: Span::from_millis(200),          // TCP_RTO_MIN
                 max_rto: Span::from_millis(120_000),      // TCP_RTO_MAX
                 initial_rto: Span::from_millis(1_000),    // TCP_TIMEOUT_INIT
+                count_packets: true,                      // tcp_slow_start, tcp_cong_avoid_ai
                 fractional_halving: false,                // tcp_reno_ssthresh: cwnd >> 1
                 constants: Constants::Linux2013,
                 hystart: true,                    // tcp_cubic.c

@@ -257,6 +257,7 @@ fn any_config() -> impl Strategy<Value = Config> {
                 careful,
                 first_packet_fix: fix,
                 timestamps: fix != careful,
+                count_packets: impatient != careful,
                 partial_ack,
                 halving: paceline_tcp::Halving::ALL[halving].1,
                 delayed_ack: delay.then(|| Span::from_millis(40)),

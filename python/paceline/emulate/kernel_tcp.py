@@ -105,7 +105,7 @@ def translate(
         "ip_local_port_range": f"{CALLER_PORTS[0]} {CALLER_PORTS[1]}",
         "tcp_congestion_control": "reno",  # a socket that begins as bbr stays paced; each flow says its own
         "tcp_no_metrics_save": "1",  # what one connection learned is not for the next
-        "tcp_rmem": f"4096 {_BUFFER // 2} {_BUFFER}",
+        "tcp_rmem": f"4096 131072 {_BUFFER}",
         "tcp_wmem": f"4096 65536 {_BUFFER}",
         "tcp_timestamps": str(int(timestamps)),
         "tcp_sack": str(int(sack)),

@@ -48,6 +48,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     })?;
     set(&mut tcp.max_burst, burst.map(|burst| burst.unwrap_or(u32::MAX)));
     set(&mut tcp.limited_transmit, table.optional("limited_transmit", Field::flag)?);
+    set(&mut tcp.count_packets, table.optional("count_packets", Field::flag)?);
     set(&mut tcp.tick, table.optional("tick", Field::span)?);
     set(&mut tcp.tick_phase, table.optional("tick_phase", Field::span)?.map(Some));
     set(&mut tcp.min_rto, table.optional("min_rto", Field::positive_span)?);

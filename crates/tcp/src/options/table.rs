@@ -135,6 +135,14 @@ pub const OPTIONS: &[Setting] = &[
         linux: "tcp_input.c `tcp_fastretrans_alert`",
     },
     Setting {
+        key: "count_packets",
+        meaning: "growth counts packets delivered, not acknowledgements, and none of a window that was not in use",
+        value: |config| Value::Flag(config.count_packets),
+        rfc: "RFC 5681 section 3.1",
+        ns2: "tcp.cc `opencwnd`",
+        linux: "tcp_cong.c `tcp_slow_start`, `tcp_cong_avoid_ai`",
+    },
+    Setting {
         key: "max_burst",
         meaning: "most packets sent at one event; `false` is no limit",
         value: |config| {

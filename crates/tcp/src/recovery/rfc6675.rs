@@ -30,11 +30,15 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
 #[inline(never)]
 fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     let una = sender.una;
+    let (held, held_below) = (sender.selective.board.held(), sender.selective.board.held_below(next));
     let news = learn(sender, next, told);
     if next > una {
         if sender.selective.recovering {
             sender.advance(next, told, now);
             sender.selective.recovering = next < sender.recover; // A: beyond the recovery point it is over
+        } else if sender.config.count_packets {
+            let reported = (sender.selective.board.held() + held_below).saturating_sub(held);
+            sender.on_delivered(next, next - una - held_below + reported, told, now);
         } else {
             sender.on_new_ack(next, told, now);
         }

@@ -105,14 +105,7 @@ pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, Pa
         if let Some(bypass) = &bypass {
             bypass.note_changed(changed);
         }
-        lanes.push(Lane {
-            name,
-            from,
-            meters: Arc::default(),
-            bypass,
-            orders: Arc::default(),
-            changed,
-        });
+        lanes.push(Lane { name, from, meters: Arc::default(), bypass, orders: Arc::default(), changed });
     }
     let result = open_ports(&config, &lanes, &again, &mut ports)
         .and_then(|()| pace(arguments, &mut config, &lanes, &again, ports, specs, &held, say));
@@ -143,8 +136,12 @@ fn both(config: &Config) -> Result<(String, String), ConfigError> {
             Err(ConfigError(format!("--out: is {output}, as --in is; write two interfaces")))
         }
         (Some(input), Some(output)) => Ok((input.clone(), output.clone())),
-        (None, _) => Err(ConfigError("--in: names no interface; write for example --in eth0 --out eth1".to_owned())),
-        (_, None) => Err(ConfigError("--out: names no interface; write for example --in eth0 --out eth1".to_owned())),
+        (None, _) => {
+            Err(ConfigError("--in: names no interface; write for example --in eth0 --out eth1".to_owned()))
+        }
+        (_, None) => {
+            Err(ConfigError("--out: names no interface; write for example --in eth0 --out eth1".to_owned()))
+        }
     }
 }
 
@@ -165,7 +162,11 @@ fn take_over(interfaces: &[Interface; 2], say: &mut dyn FnMut(&str)) -> Result<[
     for (interface, changed) in interfaces.iter().zip(&mut changed) {
         for leftover in Leftover::on(interface) {
             if let Some(process) = leftover.running {
-                return Err(format!("{}: a pacer is at work on it, process {process}; stop that first", interface.name).into());
+                return Err(format!(
+                    "{}: a pacer is at work on it, process {process}; stop that first",
+                    interface.name
+                )
+                .into());
             }
             say(&format!(
                 "{}: an earlier pacer did not end as it should: {} packets were lost in its queue, {} have gone past it since",
@@ -185,7 +186,9 @@ fn open_ports(
     ports: &mut Vec<PacketPort>,
 ) -> Result<(), PaceError> {
     if config.back_end != BackEnd::AfPacket {
-        return Err(PaceError::System("this back end is not built in; write --back-end af_packet".to_owned()));
+        return Err(PaceError::System(
+            "this back end is not built in; write --back-end af_packet".to_owned(),
+        ));
     }
     for ((lane, to), direction) in lanes.iter().zip(to).zip([&config.forward, &config.reverse]) {
         let tap = lane.bypass.as_ref().map(|bypass| bypass.tap()).transpose()?;
@@ -283,7 +286,8 @@ fn reload(
     to: &[Interface; 2],
 ) -> Result<(Config, [crate::lane::LaneSpec; 2]), ConfigError> {
     let config = Config::read(arguments)?;
-    let same = Config { forward: running.forward.clone(), reverse: running.reverse.clone(), ..config.clone() };
+    let same =
+        Config { forward: running.forward.clone(), reverse: running.reverse.clone(), ..config.clone() };
     if same != *running {
         let problem = "only [forward] and [reverse] can change while it runs; start it anew for the rest";
         return Err(ConfigError(problem.to_owned()));
@@ -313,4 +317,3 @@ fn summarise(config: &Config, lanes: &[Lane], methods: &[String; 2], ran: Span) 
     }
     summary
 }
-

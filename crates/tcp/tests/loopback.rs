@@ -258,6 +258,8 @@ fn any_config() -> impl Strategy<Value = Config> {
                 first_packet_fix: fix,
                 timestamps: fix != careful,
                 count_packets: impatient != careful,
+                rack: impatient != fix,
+                min_rto_beyond_srtt: fix,
                 partial_ack,
                 halving: paceline_tcp::Halving::ALL[halving].1,
                 delayed_ack: delay.then(|| Span::from_millis(40)),

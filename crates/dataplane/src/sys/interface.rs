@@ -63,7 +63,8 @@ struct EthtoolValue {
 impl Interface {
     /// Finds an interface. What is wrong is said in one line.
     pub fn named(name: &str) -> Result<Interface, String> {
-        let control = socket(libc::AF_INET, libc::SOCK_DGRAM, 0).map_err(|error| format!("{name}: {error}"))?;
+        let control =
+            socket(libc::AF_INET, libc::SOCK_DGRAM, 0).map_err(|error| format!("{name}: {error}"))?;
         let c_name = CString::new(name).map_err(|_| format!("{name:?} is no name of an interface"))?;
         // SAFETY: a string that ends in a zero.
         let index = unsafe { libc::if_nametoindex(c_name.as_ptr()) };
@@ -109,9 +110,10 @@ impl Interface {
     pub fn speed(&self) -> Option<Rate> {
         let text = std::fs::read_to_string(format!("/sys/class/net/{}/speed", self.name)).ok()?;
         let megabits: i64 = text.trim().parse().ok()?;
-        u64::try_from(megabits).ok().filter(|rate| *rate > 0).map(|rate| {
-            Rate::from_bits_per_second(rate * 1_000_000)
-        })
+        u64::try_from(megabits)
+            .ok()
+            .filter(|rate| *rate > 0)
+            .map(|rate| Rate::from_bits_per_second(rate * 1_000_000))
     }
 
     /// Receive queues in use.
@@ -193,6 +195,7 @@ impl Interface {
     fn ask(&self, what: libc::c_ulong, request: &mut Request) -> io::Result<()> {
         // SAFETY: each of these requests reads and writes an ifreq, which `request` is, and for ethtool the structure of two
         // words that it points to, which outlives the call.
-        check(unsafe { libc::ioctl(self.control.as_raw_fd(), what as _, std::ptr::from_mut(request)) }).map(|_| ())
+        check(unsafe { libc::ioctl(self.control.as_raw_fd(), what as _, std::ptr::from_mut(request)) })
+            .map(|_| ())
     }
 }

@@ -46,8 +46,11 @@ pub(crate) struct Selective {
     rescue: u32,
     /// FACK: one more than the highest packet that the receiver is known to hold.
     forward: u32,
-    /// FACK: packets sent again and not known to have arrived, each with `next` at that time.
+    /// FACK, RFC 6675 with `rack`: packets sent again and not known to have arrived, each with `next` (RFC 6675: `end`) at
+    /// that time.
     retransmitted: Vec<(u32, u32)>,
+    /// RFC 6675 with `rack`: packets whose retransmission is lost, ascending.
+    lost_again: Vec<u32>,
     /// FACK: packets between the acknowledged and the highest held; as many as duplicate acknowledgements would count.
     beyond: i64,
 }
@@ -85,6 +88,18 @@ pub(crate) fn on_timeout(sender: &mut Sender) {
         Variant::Sack1 => sack1::on_timeout(sender),
         Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_timeout(sender),
         Variant::Fack => fack::on_timeout(sender),
+    }
+}
+
+/// No packet is known to be held beyond one that is not, and no recovery runs.
+pub(crate) fn nothing_is_missing(sender: &Sender) -> bool {
+    !sender.selective.recovering && sender.selective.board.is_empty()
+}
+
+/// With `rack`: what is not held below something held was not just overtaken.
+pub(crate) fn on_reordering(sender: &mut Sender, now: Instant, out: &mut impl Output) {
+    if matches!(sender.config.variant, Variant::Rfc6675 | Variant::Bic | Variant::Cubic) {
+        rfc6675::on_reordering(sender, now, out);
     }
 }
 

@@ -47,6 +47,9 @@ impl Sender {
         {
             pacing.on_sample(sample, self.cwnd);
         }
+        if self.probe.is_some() {
+            self.answer_probe(next, now);
+        }
         self.restart_timer(now);
         self.stop_timer_if_finished(now);
         sample

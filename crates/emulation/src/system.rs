@@ -52,13 +52,13 @@ pub fn die_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-/// Before everything without a real-time priority, and never paged out; whether the priority was granted.
+/// Before everything without a real-time priority, and what is there now not paged out; whether the priority was granted.
 #[must_use]
 pub fn become_real_time(priority: i32) -> bool {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: `parameters` outlives the call; mlockall takes a number.
     unsafe {
-        libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE);
+        libc::mlockall(libc::MCL_CURRENT); // not what comes: where that is limited, allocations would fail
         libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) == 0
     }
 }

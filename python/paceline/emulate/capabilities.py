@@ -11,7 +11,7 @@ from paceline.errors import InputError
 #: Bits of `CapEff` in /proc/self/status (include/uapi/linux/capability.h).
 _NEEDED = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 _TUN = Path("/dev/net/tun")
-_GRANT = "run it as root (sudo), or without root as `unshare --user --map-root-user paceline emulate …`"
+_GRANT = "run it as root (sudo), or without root as `unshare --user --map-root-user --net paceline emulate …`"
 
 
 def require() -> None:

@@ -49,9 +49,12 @@ def doubts(layout: Layout, found: Found) -> list[str]:
         if p99 > limit:
             said.append(f"{what} {p99:.0f} us (p99, of {limit:.0f} us at most)")
     for link, report in found.pacers.items():
-        p99 = report.get("lateness_p99_us") or 0.0
+        name, forward = layout.network.links[link].name, report["forward"]
+        p99 = (forward["lateness"] or {}).get("p99_us") or 0.0
         if p99 > limit:
-            said.append(f"the pacer of {layout.network.links[link].name} was late by {p99:.0f} us (p99)")
+            said.append(f"the pacer of {name} was late by {p99:.0f} us (p99, of {limit:.0f} us at most)")
+        if forward["reordered_packets"]:
+            said.append(f"the pacer of {name} put {forward['reordered_packets']} packets out of order")
     if found.steal > MOST_STEAL:
         said.append(f"the hypervisor took {found.steal:.1%} of the processors' time")
     lost = found.lost_outside + int(found.wires["refused_frames"])

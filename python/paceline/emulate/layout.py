@@ -172,8 +172,6 @@ def _draw(written: Any, unit: str) -> dict[str, Any]:
         return {"exponential": _core.quantity(unit, value)}
     if name == "uniform":
         low, high = value.split("..")
-        if not any(letter.isalpha() for letter in low):
-            low += high.lstrip("0123456789. ")
         return {"uniform": [_core.quantity(unit, low.strip()), _core.quantity(unit, high.strip())]}
     shape = float(value["shape"])
     if "min" in value:

@@ -66,9 +66,10 @@ def run(layout: Layout, choices: Choices, seed: int, watch: Callable[[float], No
         wires.start(start)
         traffic.start(start)
         end = start * 1e-9 + layout.network.duration_s
-        while (rest := end - time.monotonic()) > 0:
-            time.sleep(min(rest, _POLL_S))
-            pacers.check()
+        while (rest := end - time.monotonic()) > _POLL_S:
+            time.sleep(_POLL_S)
+            for running in (wires, traffic, pacers):
+                running.check()
             if watch:
                 watch(1 - rest / layout.network.duration_s)
         on_wires, on_traffic = wires.found(end), traffic.found(end)

@@ -64,6 +64,11 @@ class Program:
         """Time zero is then, by the monotonic clock."""
         self._tell(f"start {at_ns}")
 
+    def check(self) -> None:
+        """Raises `RunError` with its last words where it has ended before its time."""
+        if self._process.poll() is not None:
+            raise RunError(self._last_words())
+
     def found(self, end_s: float) -> dict[str, Any]:
         """What it found; it should be there soon after `end_s`, monotonic. Raises `RunError`."""
         found: dict[str, Any] = json.loads(self._line(end_s + _GRACE_S))

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import paceline as pl
+import pytest
 from paceline.doctor.network import Network
 from paceline.emulate import kernel_tcp
 from paceline.emulate.choices import Choices
@@ -45,7 +44,12 @@ def test_a_flow_of_the_linux_profile_needs_no_warning() -> None:
     layout = laid_out(scenario())
     assert layout.warnings == []
     (one,) = layout.conversations
-    assert (one.tcp.congestion_control, one.tcp.paced, one.tcp.payload_bytes, one.tcp.header_bytes) == ("reno", False, 1448, 52)
+    assert (one.tcp.congestion_control, one.tcp.paced, one.tcp.payload_bytes, one.tcp.header_bytes) == (
+        "reno",
+        False,
+        1448,
+        52,
+    )
     stack = layout.stacks[one.stack]
     assert stack.mtu == 1500
     assert dict(stack.parameters)["tcp_sack"] == "1"
@@ -91,13 +95,21 @@ def test_host_pacing_is_the_kernel_s(pacing: Any, ratios: tuple[str, str], segme
     ("asked", "said"),
     [
         (scenario({"tcp": {"variant": "tahoe"}}), 'traffic[0].tcp.variant: the kernel has no "tahoe"'),
-        (scenario({"tcp": {"profile": "linux", "variant": "bic"}}), 'traffic[0].tcp.variant: the kernel has no "bic"; load'),
+        (
+            scenario({"tcp": {"profile": "linux", "variant": "bic"}}),
+            'traffic[0].tcp.variant: the kernel has no "bic"; load',
+        ),
         (scenario({"kind": "cbr", "rate": "1 Mbit/s", "packet": "100 B"}), 'traffic[0].kind: "cbr" does not run'),
         (scenario(pacing={"method": "port"}), 'pacing.method: the kernel has no "port" pacing'),
         (scenario(pacing={"method": "host", "gain": 9.0}), "pacing.gain: 9 is beyond the kernel's"),
         (scenario(drop=[{"link": "slow", "arrivals": [3]}]), "drop: losses cannot be forced"),
         (
-            scenario(network={"template": "path", "links": [{"rate": "1 Mbit/s", "delay": "1 ms", "buffer": "9 KB", "drop": "front"}]}),
+            scenario(
+                network={
+                    "template": "path",
+                    "links": [{"rate": "1 Mbit/s", "delay": "1 ms", "buffer": "9 KB", "drop": "front"}],
+                }
+            ),
             "network: link.0 drops at the front",
         ),
     ],
@@ -113,7 +125,12 @@ def test_what_no_kernel_does_is_refused_in_a_line(asked: pl.Scenario, said: str)
 
 
 def test_calls_are_one_conversation_of_two_flows() -> None:
-    calls = {"kind": "rpc", "request": "200 B", "response": {"uniform": "1 KB .. 3 KB"}, "think": {"exponential": "10 ms"}}
+    calls = {
+        "kind": "rpc",
+        "request": "200 B",
+        "response": {"uniform": "1 KB .. 3 KB"},
+        "think": {"exponential": "10 ms"},
+    }
     layout = laid_out(scenario(calls))
     (one,) = layout.conversations
     assert (one.flow, one.back) == (0, 1)
@@ -152,7 +169,9 @@ def test_inline_pacers_stand_beside_the_links_program() -> None:
     assert wires["links"][0]["detour"] == {"to": 2, "from": 3}
     assert wires["links"][0]["pacer"] is None
     words = " ".join(arguments(layout.network.links[0], 0))
-    assert words.startswith("--method edge --line-rate 100000000 bit/s --delay 10 ms --release start --buffer 100000 packets")
+    assert words.startswith(
+        "--method edge --line-rate 100000000 bit/s --delay 10 ms --release start --buffer 100000 packets"
+    )
     built_in = wires_plan(laid_out(asked, Choices(pacers="built-in")), [(7, 8)], {}, 0)
     assert built_in["links"][0]["pacer"]["method"] == "edge"
 

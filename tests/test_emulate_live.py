@@ -13,9 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import paceline as pl
+import pytest
 from paceline.emulate import Choices, capabilities, emulate, findings, live, programs, study
 
 ROOT = Path(__file__).parent.parent
@@ -53,7 +52,7 @@ def one_flow(**traffic: Any) -> pl.Scenario:
 
 def traces() -> set[str]:
     """What an emulation could leave: devices here, its processes, named namespaces."""
-    found = {f"device {name}" for name in os.listdir("/sys/class/net")}
+    found = {f"device {name.name}" for name in Path("/sys/class/net").iterdir()}
     named = Path("/run/netns")
     found |= {f"namespace {path.name}" for path in named.iterdir()} if named.is_dir() else set()
     for process in Path("/proc").glob("[0-9]*"):
@@ -207,7 +206,9 @@ def test_a_machine_that_cannot_keep_up_makes_no_valid_run() -> None:
     good = live.Found(clean, found.traffic, {}, 0, 0.0, 1.0)
     assert findings.doubts(layout, good) == []
     assert findings.lateness_limit_us(layout) == pytest.approx(200.0)  # a hundredth of 20 ms
-    late = live.Found(clean | {"lateness": {"p50_us": 5.0, "p99_us": 900.0, "max_us": 950.0}}, found.traffic, {}, 0, 0.0, 1.0)
+    late = live.Found(
+        clean | {"lateness": {"p50_us": 5.0, "p99_us": 900.0, "max_us": 950.0}}, found.traffic, {}, 0, 0.0, 1.0
+    )
     assert findings.doubts(layout, late) == ["packets were late by 900 us (p99, of 200 us at most)"]
     stolen = live.Found(clean, found.traffic, {}, 3, 0.25, 1.0)
     assert len(findings.doubts(layout, stolen)) == 2
@@ -223,7 +224,9 @@ def test_without_privilege_a_line_says_what_is_missing(tmp_path: Path) -> None:
     done = subprocess.run([*drop, *command(str(file))], capture_output=True, cwd=tmp_path)
     said = done.stderr.decode()
     assert done.returncode == 2
-    assert said.startswith("paceline: emulate: needs CAP_NET_ADMIN and CAP_SYS_ADMIN to make network namespaces; run it as root")
+    assert said.startswith(
+        "paceline: emulate: needs CAP_NET_ADMIN and CAP_SYS_ADMIN to make network namespaces; run it as root"
+    )
     assert said.count("\n") == 1
 
 

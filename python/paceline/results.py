@@ -69,8 +69,8 @@ class FlowStats(_Record):
 class Engine(_Record):
     """About the run, not of it: never part of a comparison. `core_packets` counts over the whole run.
 
-    Of a run on the kernel also whether it counts (`valid`), how late packets were, and the share of the processors' time
-    that the hypervisor took (`steal`).
+    Of a run on the kernel also whether it counts (`valid`), how late packets were, and the share of the processors'
+    time that the hypervisor took (`steal`).
     """
 
     kind: str = "simulation"

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Write};
 ///
 /// # Errors
 /// A line for people: there is none, or it is not a plan.
-pub fn plan<T: DeserializeOwned>() -> Result<T, String> {
+pub(crate) fn plan<T: DeserializeOwned>() -> Result<T, String> {
     serde_json::from_str(&line()?).map_err(|error| format!("the plan on standard input: {error}"))
 }
 
@@ -17,7 +17,7 @@ pub fn plan<T: DeserializeOwned>() -> Result<T, String> {
 ///
 /// # Errors
 /// A line for people: whoever started this has gone, or said something else.
-pub fn start() -> Result<u64, String> {
+pub(crate) fn start() -> Result<u64, String> {
     say("ready")?;
     let line = line()?;
     let time = line.trim().strip_prefix("start ").and_then(|time| time.parse().ok());
@@ -28,13 +28,13 @@ pub fn start() -> Result<u64, String> {
 ///
 /// # Errors
 /// A line for people: nobody reads it.
-pub fn report<T: Serialize>(found: &T) -> Result<(), String> {
+pub(crate) fn report<T: Serialize>(found: &T) -> Result<(), String> {
     say(&serde_json::to_string(found).map_err(|error| error.to_string())?)
 }
 
 /// Whether whoever started this has closed the pipe, or sent another line: time to stop.
 #[must_use]
-pub fn is_over() -> bool {
+pub(crate) fn is_over() -> bool {
     system::readable(0)
 }
 

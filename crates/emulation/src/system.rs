@@ -16,13 +16,13 @@ fn transferred(result: isize) -> io::Result<usize> {
 
 /// The monotonic clock, ns.
 #[must_use]
-pub fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     clock(libc::CLOCK_MONOTONIC)
 }
 
 /// The wall clock, ns since 1970: time stamps of the kernel are of this one.
 #[must_use]
-pub fn wall_clock() -> u64 {
+pub(crate) fn wall_clock() -> u64 {
     clock(libc::CLOCK_REALTIME)
 }
 
@@ -38,23 +38,26 @@ fn clock(which: libc::clockid_t) -> u64 {
 
 /// CPU time of this process, user and system, seconds.
 #[must_use]
-pub fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     clock(libc::CLOCK_PROCESS_CPUTIME_ID) as f64 / 1e9
 }
 
-/// The kernel ends this process when its parent ends, however that happens.
+/// Takes a name that others see, and has the kernel end this process when its parent ends, however that happens.
 ///
 /// # Errors
 /// Never, on a Linux of this century.
-pub fn die_with_parent() -> io::Result<()> {
-    // SAFETY: takes numbers only.
-    checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
+pub(crate) fn become_child(name: &std::ffi::CStr) -> io::Result<()> {
+    // SAFETY: takes numbers only, and `name`, which ends in a zero and is copied.
+    unsafe {
+        checked(libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0))?;
+        checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0))?;
+    }
     Ok(())
 }
 
 /// Before everything without a real-time priority, and what is there now not paged out; whether the priority was granted.
 #[must_use]
-pub fn become_real_time(priority: i32) -> bool {
+pub(crate) fn become_real_time(priority: i32) -> bool {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: `parameters` outlives the call; mlockall takes a number.
     unsafe {
@@ -64,7 +67,7 @@ pub fn become_real_time(priority: i32) -> bool {
 }
 
 /// Lets this process have as many descriptors as it may.
-pub fn raise_descriptor_limit() {
+pub(crate) fn raise_descriptor_limit() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` outlives the calls.
     unsafe {
@@ -79,7 +82,7 @@ pub fn raise_descriptor_limit() {
 ///
 /// # Errors
 /// No permission, or no namespace.
-pub fn enter_namespace(namespace: i32) -> io::Result<()> {
+pub(crate) fn enter_namespace(namespace: i32) -> io::Result<()> {
     // SAFETY: takes numbers only.
     checked(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) })?;
     Ok(())
@@ -87,19 +90,19 @@ pub fn enter_namespace(namespace: i32) -> io::Result<()> {
 
 /// Descriptors to watch for something to read.
 #[derive(Debug)]
-pub struct Watched {
+pub(crate) struct Watched {
     polled: Vec<libc::pollfd>,
 }
 
 impl Watched {
     /// These, in this order.
-    pub fn new(descriptors: impl IntoIterator<Item = i32>) -> Self {
+    pub(crate) fn new(descriptors: impl IntoIterator<Item = i32>) -> Self {
         let watch = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
         Watched { polled: descriptors.into_iter().map(watch).collect() }
     }
 
     /// Waits until there is something to read, for so long at most: whether there is.
-    pub fn wait(&mut self, longest: Duration) -> bool {
+    pub(crate) fn wait(&mut self, longest: Duration) -> bool {
         let timeout = libc::timespec {
             tv_sec: longest.as_secs() as libc::time_t,
             tv_nsec: longest.subsec_nanos().into(),
@@ -116,14 +119,14 @@ impl Watched {
 
     /// After a wait: whether the descriptor at that place has something to read, or has ended.
     #[must_use]
-    pub fn is_ready(&self, place: usize) -> bool {
+    pub(crate) fn is_ready(&self, place: usize) -> bool {
         self.polled.get(place).is_some_and(|polled| polled.revents != 0)
     }
 }
 
 /// Whether there is something to read, or an end of it.
 #[must_use]
-pub fn readable(descriptor: i32) -> bool {
+pub(crate) fn readable(descriptor: i32) -> bool {
     Watched::new([descriptor]).wait(Duration::ZERO)
 }
 
@@ -131,7 +134,7 @@ pub fn readable(descriptor: i32) -> bool {
 ///
 /// # Errors
 /// `WouldBlock` where there is nothing; else what is wrong with it.
-pub fn read(descriptor: i32, into: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read(descriptor: i32, into: &mut [u8]) -> io::Result<usize> {
     // SAFETY: writes at most the length of `into` to it.
     transferred(unsafe { libc::read(descriptor, into.as_mut_ptr().cast(), into.len()) })
 }
@@ -140,14 +143,14 @@ pub fn read(descriptor: i32, into: &mut [u8]) -> io::Result<usize> {
 ///
 /// # Errors
 /// `WouldBlock` where there is no room; else what is wrong with it.
-pub fn write(descriptor: i32, bytes: &[u8]) -> io::Result<usize> {
+pub(crate) fn write(descriptor: i32, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: reads at most the length of `bytes` from it.
     transferred(unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) })
 }
 
 /// Readiness of sockets.
 #[derive(Debug)]
-pub struct Poll {
+pub(crate) struct Poll {
     epoll: i32,
     events: Vec<libc::epoll_event>,
 }
@@ -157,7 +160,7 @@ impl Poll {
     ///
     /// # Errors
     /// No descriptors left.
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: takes a number.
         let epoll = checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
         Ok(Poll { epoll, events: vec![libc::epoll_event { events: 0, u64: 0 }; 256] })
@@ -167,7 +170,7 @@ impl Poll {
     ///
     /// # Errors
     /// It is watched already, or no socket.
-    pub fn watch(&self, socket: i32, token: u64) -> io::Result<()> {
+    pub(crate) fn watch(&self, socket: i32, token: u64) -> io::Result<()> {
         let events = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLET) as u32;
         let mut event = libc::epoll_event { events, u64: token };
         // SAFETY: `event` outlives the call.
@@ -176,7 +179,7 @@ impl Poll {
     }
 
     /// Waits for changes, for so long at most: the tokens of the sockets that have changed.
-    pub fn wait(&mut self, longest: Duration) -> Vec<u64> {
+    pub(crate) fn wait(&mut self, longest: Duration) -> Vec<u64> {
         if !Watched::new([self.epoll]).wait(longest) {
             return Vec::new();
         }
@@ -189,7 +192,7 @@ impl Poll {
 
 /// A TCP socket that does not block; closed when dropped.
 #[derive(Debug)]
-pub struct Socket(i32);
+pub(crate) struct Socket(i32);
 
 impl Drop for Socket {
     fn drop(&mut self) {
@@ -199,7 +202,7 @@ impl Drop for Socket {
 }
 
 /// An address and a port.
-pub type Address = ([u8; 4], u16);
+pub(crate) type Address = ([u8; 4], u16);
 
 fn as_sockaddr((address, port): Address) -> libc::sockaddr_in {
     // SAFETY: zeros are a valid sockaddr_in.
@@ -215,7 +218,7 @@ impl Socket {
     ///
     /// # Errors
     /// No descriptors left.
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: takes numbers only.
         checked(unsafe { libc::socket(libc::AF_INET, kind, 0) }).map(Socket)
@@ -223,7 +226,7 @@ impl Socket {
 
     /// Its descriptor.
     #[must_use]
-    pub fn descriptor(&self) -> i32 {
+    pub(crate) fn descriptor(&self) -> i32 {
         self.0
     }
 
@@ -231,7 +234,7 @@ impl Socket {
     ///
     /// # Errors
     /// The kernel does not have it, or not that value.
-    pub fn set<T: Copy>(&self, level: i32, option: i32, value: T) -> io::Result<()> {
+    pub(crate) fn set<T: Copy>(&self, level: i32, option: i32, value: T) -> io::Result<()> {
         let length = mem::size_of::<T>() as libc::socklen_t;
         // SAFETY: `value` outlives the call, and `length` is its size.
         checked(unsafe { libc::setsockopt(self.0, level, option, (&raw const value).cast(), length) })?;
@@ -242,7 +245,7 @@ impl Socket {
     ///
     /// # Errors
     /// The kernel does not have it.
-    pub fn set_congestion_control(&self, name: &str) -> io::Result<()> {
+    pub(crate) fn set_congestion_control(&self, name: &str) -> io::Result<()> {
         let length = name.len() as libc::socklen_t;
         // SAFETY: `name` outlives the call, and `length` is its size.
         checked(unsafe {
@@ -255,7 +258,7 @@ impl Socket {
     ///
     /// # Errors
     /// No such address here, or the port is taken.
-    pub fn bind(&self, address: Address) -> io::Result<()> {
+    pub(crate) fn bind(&self, address: Address) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, 1_i32)?;
         if address.1 == 0 {
             self.set(libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1_i32)?;
@@ -270,7 +273,7 @@ impl Socket {
     ///
     /// # Errors
     /// It is not bound.
-    pub fn listen(&self) -> io::Result<()> {
+    pub(crate) fn listen(&self) -> io::Result<()> {
         // SAFETY: takes numbers only.
         checked(unsafe { libc::listen(self.0, 128) })?;
         Ok(())
@@ -280,7 +283,7 @@ impl Socket {
     ///
     /// # Errors
     /// No route.
-    pub fn connect(&self, address: Address) -> io::Result<()> {
+    pub(crate) fn connect(&self, address: Address) -> io::Result<()> {
         let (sockaddr, length) = (as_sockaddr(address), mem::size_of::<libc::sockaddr_in>());
         // SAFETY: `sockaddr` outlives the call, and `length` is its size.
         let result =
@@ -295,7 +298,7 @@ impl Socket {
     ///
     /// # Errors
     /// `WouldBlock` where none waits.
-    pub fn accept(&self) -> io::Result<Self> {
+    pub(crate) fn accept(&self) -> io::Result<Self> {
         let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: no address is asked for.
         checked(unsafe { libc::accept4(self.0, std::ptr::null_mut(), std::ptr::null_mut(), flags) })
@@ -306,7 +309,7 @@ impl Socket {
     ///
     /// # Errors
     /// The pending one.
-    pub fn take_error(&self) -> io::Result<()> {
+    pub(crate) fn take_error(&self) -> io::Result<()> {
         let (mut code, mut length) = (0_i32, mem::size_of::<i32>() as libc::socklen_t);
         // SAFETY: `code` and `length` outlive the call, and `length` is the size of `code`.
         checked(unsafe {
@@ -320,7 +323,7 @@ impl Socket {
     ///
     /// # Errors
     /// No TCP socket.
-    pub fn tcp_info(&self) -> io::Result<Vec<u8>> {
+    pub(crate) fn tcp_info(&self) -> io::Result<Vec<u8>> {
         let mut info = vec![0_u8; 512];
         let mut length = info.len() as libc::socklen_t;
         // SAFETY: `info` has `length` bytes, and both outlive the call.
@@ -336,7 +339,7 @@ impl Socket {
     ///
     /// # Errors
     /// `WouldBlock` where there is nothing; a reset.
-    pub fn discard(&self, most: usize) -> io::Result<usize> {
+    pub(crate) fn discard(&self, most: usize) -> io::Result<usize> {
         // SAFETY: with MSG_TRUNC, TCP discards and writes nothing to the address.
         transferred(unsafe { libc::recv(self.0, std::ptr::null_mut(), most, libc::MSG_TRUNC) })
     }
@@ -345,7 +348,7 @@ impl Socket {
     ///
     /// # Errors
     /// `WouldBlock` where there is no room; a reset.
-    pub fn send(&self, bytes: &[u8], stamp: bool) -> io::Result<usize> {
+    pub(crate) fn send(&self, bytes: &[u8], stamp: bool) -> io::Result<usize> {
         let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         let mut control = [0_u64; 4];
         // SAFETY: zeros are a valid msghdr. `part` and `control` outlive the call; sendmsg only reads `bytes`. A control
@@ -370,7 +373,7 @@ impl Socket {
     /// The next time stamp that waits: which byte was acknowledged (its number, modulo 2^32, from 0 at the time stamps
     /// were asked for) and when, by the wall clock, ns.
     #[must_use]
-    pub fn stamp(&self) -> Option<(u32, u64)> {
+    pub(crate) fn stamp(&self) -> Option<(u32, u64)> {
         let mut control = [0_u64; 64];
         // SAFETY: zeros are a valid msghdr; `control` outlives the call and its size is what is said. The kernel's
         // control messages are walked by the macros made for it; each is at least as long as what is read of it.
@@ -405,7 +408,7 @@ impl Socket {
     ///
     /// # Errors
     /// It is not, or the kernel is older than 6.2.
-    pub fn number_bytes(&self) -> io::Result<()> {
+    pub(crate) fn number_bytes(&self) -> io::Result<()> {
         const OPT_ID_TCP: u32 = 1 << 16;
         let flags = libc::SOF_TIMESTAMPING_SOFTWARE
             | libc::SOF_TIMESTAMPING_OPT_ID

@@ -204,6 +204,8 @@ impl Sender {
             return;
         }
         self.probe = None;
+        // Linux `tcp_enter_loss`: what was cut for this loss already is not cut again.
+        let cut_already = self.config.rack && self.last_cut != LastCut::None && self.una < self.recover;
         recovery::on_timeout(self);
         self.cwnd = self.cwnd.max(1.0);
         if self.una == 0 && self.config.first_packet_fix && self.config.variant != Variant::Fack {
@@ -213,7 +215,12 @@ impl Sender {
             self.shrink_idle_window(now); // nothing outstanding: no loss
         } else {
             self.counters.timeouts += 1;
-            self.cut_to_one();
+            if cut_already {
+                self.counters.window_cuts += 1;
+                self.cwnd = 1.0;
+            } else {
+                self.cut_to_one();
+            }
             self.control.on_timeout();
             self.rtt.back_off(&self.config);
         }

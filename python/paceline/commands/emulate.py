@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @click.option("--seeds", metavar="N", help="Seeds for each setting, or exactly which: 3,5,8.")
 @click.option("--and-simulate", is_flag=True, help="Simulate the same too, and lay both side by side.")
 @click.option("--congestion-control", metavar="NAME", help="Of every flow, by the kernel's name; also bbr.")
-@click.option("--pacers", default="inline", metavar="inline|built-in", help="Link pacers: programs of their own, or not.")
+@click.option(
+    "--pacers", default="inline", metavar="inline|built-in", help="Link pacers: programs of their own, or not."
+)
 @click.option("--spin", default="0", metavar="US", help="Wait the last so many us awake.  [default: 0]")
 @click.option("--out", metavar="DIR", help="Where results go.  [default: results/<name of FILE>-kernel]")
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON only; write files only with --out.")
@@ -39,8 +41,8 @@ def emulate(
     """Run the scenario in FILE on this machine's own TCP, in real time, all that it sweeps.
 
     Hosts are real sockets in network namespaces, links are emulated, link pacers are `paceline pace`. Needs root, or
-    CAP_NET_ADMIN and CAP_SYS_ADMIN. A run that the machine could not keep up with is not valid: it is said, and the exit
-    code is 1. docs/emulate.md has the details.
+    CAP_NET_ADMIN and CAP_SYS_ADMIN. A run that the machine could not keep up with is not valid: it is said, and the
+    exit code is 1. docs/emulate.md has the details.
 
     \b
     paceline emulate scenarios/kernel/one-flow.toml
@@ -62,7 +64,9 @@ def emulate(
         store = cli._store(out or str(Path("results") / f"{Path(file).stem}-kernel"), file, scenario)
     try:
         with progress(scenario.title) as watch:
-            done = study.carry_out(scenario, points, choices, and_simulate=and_simulate, store=store, watch=watch, warn=say)
+            done = study.carry_out(
+                scenario, points, choices, and_simulate=and_simulate, store=store, watch=watch, warn=say
+            )
     except Interrupted as interrupt:
         if as_json:
             cli._print_json([result.to_dict() for result in interrupt.results])

@@ -15,8 +15,8 @@ class Choices:
     Attributes:
         congestion_control: the kernel's name of the congestion control of every flow, in the place of the one that the
             scenario's variant stands for; the simulator has no `bbr`, the kernel has.
-        pacers: ``"inline"``: each link pacer is a `paceline-pace` between two devices; ``"built-in"``: the same code in the
-            program that holds the links.
+        pacers: ``"inline"``: each link pacer is a `paceline-pace` between two devices; ``"built-in"``: the same code in
+            the program that holds the links.
         spin_us: the links' program looks at the clock for so long before something is due, in place of sleeping: less
             lateness, more CPU time.
     """

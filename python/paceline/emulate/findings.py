@@ -105,7 +105,11 @@ def run_object(layout: Layout, found: Found, seed: int) -> dict[str, Any]:
 
 def tables(layout: Layout, found: Found) -> dict[str, dict[str, Any]]:
     """The columns of each kind, as a simulated run has them."""
-    return {"flows": _flow_columns(layout, found), "series": _series(layout, found), "instruments": _curves(layout, found)}
+    return {
+        "flows": _flow_columns(layout, found),
+        "series": _series(layout, found),
+        "instruments": _curves(layout, found),
+    }
 
 
 def _one(values: list[int]) -> int | None:
@@ -208,7 +212,10 @@ def _flow_columns(layout: Layout, found: Found) -> dict[str, Any]:
             [row.delay_sum_ns / row.received_packets * 1e-9 if row.received_packets else nan for _, row in rows]
         ),
         "fct_s": np.array(
-            [sum(took for _, took in row.transfers) / len(row.transfers) * 1e-9 if row.transfers else nan for _, row in rows]
+            [
+                sum(took for _, took in row.transfers) / len(row.transfers) * 1e-9 if row.transfers else nan
+                for _, row in rows
+            ]
         ),
     }
 
@@ -227,7 +234,9 @@ def _series(layout: Layout, found: Found) -> dict[str, Any]:
         kinds += ["queue"] * levels.size
     for link in sorted(layout.departures_ns):
         left = np.array(found.wires["links"][link]["departures"], dtype=np.uint64).reshape(-1, 3)
-        flows = np.array([_flow_over(layout, layout.conversations[int(one)], link) for one in left[:, 1]], dtype=np.uint32)
+        flows = np.array(
+            [_flow_over(layout, layout.conversations[int(one)], link) for one in left[:, 1]], dtype=np.uint32
+        )
         parts.append((left[:, 0], flows, left[:, 2]))
         links += [layout.network.links[link].name] * len(left)
         kinds += ["departure"] * len(left)
@@ -247,9 +256,10 @@ def _curves(layout: Layout, found: Found) -> dict[str, Any]:
     """What was seen of windows, and what was delivered so far: a row a look."""
     rows: list[tuple[str, str, float, float, str]] = []
     infinite = 0x7FFF_FFFF  # TCP_INFINITE_SSTHRESH
-    for number, time_ns, cwnd, ssthresh, rtt_us, _state, _out, _rate, delivered in found.traffic["samples"]:
-        flow = layout.conversations[number].flow
-        name, at = layout.network.flows[flow].name, time_ns * 1e-9
+    for sample in found.traffic["samples"]:
+        flow = layout.conversations[sample["flow"]].flow
+        name, at = layout.network.flows[flow].name, sample["time_ns"] * 1e-9
+        cwnd, ssthresh, rtt_us = sample["cwnd"], sample["ssthresh"], sample["srtt_us"]
         if flow in layout.windows and cwnd:
             rows.append(("cwnd", name, at, float(cwnd), "packets"))
             if ssthresh < infinite:
@@ -257,7 +267,7 @@ def _curves(layout: Layout, found: Found) -> dict[str, Any]:
             if rtt_us:
                 rows.append(("srtt", name, at, rtt_us * 1e-6, "s"))
         if flow in layout.delivered:
-            rows.append(("delivered", name, at, float(delivered), "B"))
+            rows.append(("delivered", name, at, float(sample["delivered_bytes"]), "B"))
     rows.sort(key=lambda row: (row[0], row[1], row[2]))
     return {
         "instrument": [row[0] for row in rows],
@@ -270,5 +280,3 @@ def _curves(layout: Layout, found: Found) -> dict[str, Any]:
         "x_unit": ["s"] * len(rows),
         "y_unit": [row[4] for row in rows],
     }
-
-

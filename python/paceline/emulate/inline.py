@@ -104,8 +104,8 @@ class InlinePacers:
             self._namespace.set_up(name, mtu=largest)
         program = find("paceline-pace")
         with self._namespace.inside():
-            self._running[number] = subprocess.Popen(  # noqa: S603: a program of the package's own
-                [program, "--in", names[0], "--out", names[1], *arguments(link, self._spin_us)],
+            self._running[number] = subprocess.Popen(  # noqa: S603 (a program of the package's own)
+                [*program, "--in", names[0], "--out", names[1], *arguments(link, self._spin_us)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -136,4 +136,14 @@ def arguments(link: Link, spin_us: int) -> list[str]:
         buffer = f"{link.pacer.bytes} B"
     else:
         buffer = f"{_PACKETS if link.pacer.packets is None else link.pacer.packets} packets"
-    return [*words, "--buffer", buffer, "--uncounted", str(_ETHERNET), "--spin", f"{spin_us} us", "--no-bypass", "--json"]
+    return [
+        *words,
+        "--buffer",
+        buffer,
+        "--uncounted",
+        str(_ETHERNET),
+        "--spin",
+        f"{spin_us} us",
+        "--no-bypass",
+        "--json",
+    ]

@@ -17,7 +17,7 @@ from paceline.doctor.network import Tcp
 from paceline.emulate.choices import Choices
 from paceline.errors import InputError
 
-#: Bytes of the headers of a segment without and with timestamps (IP 20, TCP 20, timestamps 12), and of an acknowledgement.
+#: Bytes of a segment's headers without and with timestamps (IP 20, TCP 20, timestamps 12), and of an acknowledgement.
 PLAIN_HEADER, TIMESTAMPED_HEADER = 40, 52
 #: Packets of a receiver's window at the start, at least: enough for the initial window.
 _LEAST_RECEIVE_WINDOW = 10
@@ -164,10 +164,14 @@ def _pacing(place: str, tcp: Tcp, warn: Callable[[str], None]) -> tuple[tuple[in
         warn("pacing.jitter: not honoured, the kernel's gaps have none")
     slow_start, after = {"linux": (200, 120), "wei": (200, 100), "ideal": (100, 100)}[tcp.rule]
     if tcp.rule == "wei":
-        warn(f"{place}: Wei's pacing rule is approached by the kernel's, with 200 % of the rate in slow start and 100 % after")
+        warn(
+            f"{place}: Wei's pacing rule is approached by the kernel's: 200 % of the rate in slow start, 100 % after"
+        )
     ratios = (round(slow_start * tcp.gain), round(after * tcp.gain))
     if not all(1 <= ratio <= 1000 for ratio in ratios):
-        raise InputError(f"pacing.gain: {tcp.gain:g} is beyond the kernel's, whose ratios go to 1000 %; write 5 or less")
+        raise InputError(
+            f"pacing.gain: {tcp.gain:g} is beyond the kernel's, whose ratios go to 1000 %; write 5 or less"
+        )
     # Linux lets about 1 ms of packets go at once; the other rules space each.
     return ratios, None if tcp.rule == "linux" else 1
 

@@ -74,7 +74,9 @@ class Layout:
     def shortest_round_trip_s(self) -> float:
         """Propagation there and back, of the flow where it is least."""
         links = self.network.links
-        ways = [(*self.network.flows[one.flow].forward, *self.network.flows[one.flow].reverse) for one in self.conversations]
+        ways = [
+            (*self.network.flows[one.flow].forward, *self.network.flows[one.flow].reverse) for one in self.conversations
+        ]
         return min((sum(links[link].delay_s for link in way) for way in ways), default=0.0)
 
 
@@ -89,7 +91,9 @@ def lay_out(document: Mapping[str, Any], network: Network, choices: Choices, see
     _converse(document, layout, choices, seed)
     for number, link in enumerate(network.links):
         if link.buffer.drop_front and link.buffer.limited:
-            raise InputError(f'network: {link.name} drops at the front, and emulated links at the tail; write drop = "tail"')
+            raise InputError(
+                f'network: {link.name} drops at the front, and emulated links at the tail; write drop = "tail"'
+            )
         if link.pacer and link.pacer.method != "none" and choices.pacers == "inline":
             layout.paced_links.append(number)
     ends = {way[end] for flow in network.flows for way in (flow.forward, flow.reverse) if way for end in (0, -1)}
@@ -140,9 +144,13 @@ def _converse(document: Mapping[str, Any], layout: Layout, choices: Choices, see
         )
         number += 1 + paired
     if any(one.application["kind"] != "bulk" for one in layout.conversations):
-        layout.warn(f"seed: the kernel's hosts draw sizes and pauses of their own for seed {seed}, of the same distributions")
+        layout.warn(
+            f"seed: the kernel's hosts draw sizes and pauses of their own for seed {seed}, of the same distributions"
+        )
     if len(layout.conversations) > _MOST_CONVERSATIONS:
-        raise InputError(f"traffic: the kernel has ports for {_MOST_CONVERSATIONS} flows, not {len(layout.conversations)}")
+        raise InputError(
+            f"traffic: the kernel has ports for {_MOST_CONVERSATIONS} flows, not {len(layout.conversations)}"
+        )
 
 
 def _address(first: int, host: int) -> str:
@@ -157,7 +165,12 @@ def _application(table: Mapping[str, Any], kind: str, packets: int | None, tcp: 
     think = _draw(table.get("think", "0 s"), "time")
     if kind == "closed-loop":
         new = table.get("connection", "new") == "new"
-        files = {"size": _draw(table["size"], "size"), "think": think, "new_connections": new, "files": table.get("files")}
+        files = {
+            "size": _draw(table["size"], "size"),
+            "think": think,
+            "new_connections": new,
+            "files": table.get("files"),
+        }
         return {"kind": "files"} | files
     calls = {"request": _draw(table["request"], "size"), "response": _draw(table["response"], "size"), "think": think}
     return {"kind": "calls"} | calls | {"calls": table.get("calls")}
@@ -257,7 +270,10 @@ def _flows(probe: dict[str, Any], network: Network) -> list[int]:
     return [
         number
         for number, flow in enumerate(network.flows)
-        if any(one == number or one == names[number] or (isinstance(one, str) and _matches(flow.name, one)) for one in wanted)
+        if any(
+            one == number or one == names[number] or (isinstance(one, str) and _matches(flow.name, one))
+            for one in wanted
+        )
     ]
 
 

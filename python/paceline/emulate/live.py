@@ -79,7 +79,9 @@ def run(layout: Layout, choices: Choices, seed: int, watch: Callable[[float], No
         return Found(on_wires, on_traffic, pacers.finish(), lost, _steal(before, after), wall)
 
 
-def _hosts(layout: Layout, held: contextlib.ExitStack) -> tuple[list[tuple[Namespace, Namespace]], list[tuple[int, int]]]:
+def _hosts(
+    layout: Layout, held: contextlib.ExitStack
+) -> tuple[list[tuple[Namespace, Namespace]], list[tuple[int, int]]]:
     """A pair of namespaces a stack, with a device and the addresses of those that connect, and those that listen."""
     import os
 
@@ -87,7 +89,10 @@ def _hosts(layout: Layout, held: contextlib.ExitStack) -> tuple[list[tuple[Names
     for number, stack in enumerate(layout.stacks):
         of_stack = [one for one in layout.conversations if one.stack == number]
         pair, descriptors = [], []
-        for addresses in (dict.fromkeys(one.caller for one in of_stack), dict.fromkeys(one.listener for one in of_stack)):
+        for addresses in (
+            dict.fromkeys(one.caller for one in of_stack),
+            dict.fromkeys(one.listener for one in of_stack),
+        ):
             namespace = Namespace()
             held.callback(namespace.close)
             namespace.set_parameters(dict(stack.parameters))

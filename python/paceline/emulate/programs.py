@@ -23,19 +23,22 @@ _READY_S = 20.0
 _GRACE_S = 20.0
 
 
-def find(name: str) -> str:
-    """The path of a program of Paceline's own. Raises `InputError` where it is not installed."""
-    for folder in (os.environ.get(PLACE), Path(sys.executable).parent, Path(sys.prefix) / "bin"):
+def find(name: str) -> list[str]:
+    """The command that is a program of Paceline's own: its binary, else this interpreter with the compiled module.
+
+    Raises `InputError` where there is neither.
+    """
+    for folder in (os.environ.get(PLACE), Path(sys.executable).parent):
         if folder and os.access(Path(folder) / name, os.X_OK):
-            return str(Path(folder) / name)
-    found = shutil.which(name)
-    if found is None:
-        crate = "paceline-dataplane" if name == "paceline-pace" else "paceline-emulation"
-        raise InputError(
-            f"emulate: the program {name} is not installed; build it by `cargo build --release -p {crate}` "
-            f"and name its directory in {PLACE}, as {PLACE}=target/release"
-        )
-    return found
+            return [str(Path(folder) / name)]
+    if (found := shutil.which(name)) is not None:
+        return [found]
+    if name != "paceline-pace":
+        return [sys.executable, "-m", "paceline.emulate.program", name]
+    raise InputError(
+        f"emulate: the program {name} is not installed; build it by `cargo build --release -p paceline-dataplane` "
+        f"and name its directory in {PLACE}, as {PLACE}=target/release, or say --pacers built-in"
+    )
 
 
 class Program:
@@ -44,8 +47,8 @@ class Program:
     def __init__(self, name: str, plan: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         """Starts it with these descriptors of the caller's, under the same numbers."""
         self.name = name
-        self._process = subprocess.Popen(  # noqa: S603: a program of the package's own
-            [find(name)],
+        self._process = subprocess.Popen(  # noqa: S603 (a program of the package's own)
+            find(name),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

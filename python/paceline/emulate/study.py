@@ -70,7 +70,7 @@ def carry_out(
     and_simulate: bool = False,
     store: Store | None = None,
     watch: Watch | None = None,
-    warn: Callable[[str], None] = lambda _: None,
+    warn: Callable[[str], object] = lambda _: None,
 ) -> Execution:
     """The kernel's runs, and with `and_simulate` the simulator's before them; a failed run does not stop the others.
 
@@ -78,7 +78,11 @@ def carry_out(
     """
     capabilities.require()
     layouts = [_laid_out(point, choices, scenario.source) for point in points]
-    for name in ("paceline-wires", "paceline-traffic", *(["paceline-pace"] if any(one.paced_links for one in layouts) else [])):
+    for name in (
+        "paceline-wires",
+        "paceline-traffic",
+        *(["paceline-pace"] if any(one.paced_links for one in layouts) else []),
+    ):
         programs.find(name)
     for warning in dict.fromkeys(warning for layout in layouts for warning in layout.warnings):
         warn(warning)

@@ -1,13 +1,5 @@
 //! The applications of `paceline emulate`, which starts it.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    match paceline_emulation::traffic::run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(what) => {
-            eprintln!("paceline-traffic: {what}");
-            ExitCode::FAILURE
-        }
-    }
+fn main() -> std::process::ExitCode {
+    paceline_emulation::main_of("paceline-traffic")
 }

@@ -25,8 +25,8 @@ impl Draw {
         let unit = (f64::from(draws.next_u32()) + 0.5) / 4_294_967_296.0;
         let value = match self {
             Draw::Fixed(value) => value,
-            Draw::Exponential(mean) => -mean * unit.ln(),
-            Draw::Pareto(least, shape) => least * unit.powf(-1.0 / shape),
+            Draw::Exponential(mean) => -mean * libm::log(unit),
+            Draw::Pareto(least, shape) => least * libm::pow(unit, -1.0 / shape),
             Draw::Uniform(low, high) => low + (high - low) * unit,
         };
         value.round() as u64

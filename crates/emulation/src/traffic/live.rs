@@ -12,14 +12,29 @@ use std::time::Duration;
 /// Below the network's priority, above processes without one.
 const PRIORITY: i32 = 10;
 
+/// A look at a flow's socket.
+#[derive(Debug, Serialize)]
+struct Sample {
+    flow: usize,
+    /// When it was due, from the start.
+    time_ns: u64,
+    /// Packets.
+    cwnd: u32,
+    ssthresh: u32,
+    in_flight: u32,
+    srtt_us: u32,
+    /// The kernel's: 0 open, 1 disorder, 2 reduced, 3 recovery, 4 loss.
+    state: u8,
+    /// Bytes/s.
+    pacing_rate: u64,
+    delivered_bytes: u64,
+}
+
 /// What was found.
 #[derive(Debug, Serialize)]
 struct Report {
     flows: Vec<FlowFound>,
-    /// A row a look at a socket: flow, ns from the start, cwnd and ssthresh in packets, smoothed round trip in us, the
-    /// kernel's state (0 open, 1 disorder, 2 reduced, 3 recovery, 4 loss), packets out, pacing rate in bytes/s, bytes
-    /// delivered.
-    samples: Vec<(usize, u64, u32, u32, u32, u8, u32, u64, u64)>,
+    samples: Vec<Sample>,
     cpu_s: f64,
 }
 
@@ -35,8 +50,8 @@ enum Task {
 ///
 /// # Errors
 /// A line for people.
-pub fn run() -> Result<(), String> {
-    system::die_with_parent().map_err(|error| error.to_string())?;
+pub(crate) fn run() -> Result<(), String> {
+    system::become_child(c"paceline-traffi").map_err(|error| error.to_string())?;
     system::raise_descriptor_limit();
     let plan: Plan = dialogue::plan()?;
     let mut applications = Applications::new(&plan)?;
@@ -54,7 +69,7 @@ struct Applications {
     poll: Poll,
     flows: Vec<Flow>,
     tasks: BinaryHeap<Reverse<(u64, Task)>>,
-    samples: Vec<(usize, u64, u32, u32, u32, u8, u32, u64, u64)>,
+    samples: Vec<Sample>,
 }
 
 fn token(flow: usize, end: End) -> u64 {
@@ -130,17 +145,17 @@ impl Applications {
                 let SamplePlan { flow, every_ns } = samples[number];
                 if let Some(found) = self.flows.get(flow) {
                     let (info, delivered) = (found.info().unwrap_or_default(), found.delivered());
-                    self.samples.push((
+                    self.samples.push(Sample {
                         flow,
-                        system::now() - start,
-                        info.cwnd,
-                        info.ssthresh,
-                        info.rtt_us,
-                        info.ca_state,
-                        info.unacked,
-                        info.pacing_rate,
-                        delivered,
-                    ));
+                        time_ns: at - start,
+                        cwnd: info.cwnd,
+                        ssthresh: info.ssthresh,
+                        in_flight: info.unacked,
+                        srtt_us: info.rtt_us,
+                        state: info.ca_state,
+                        pacing_rate: info.pacing_rate,
+                        delivered_bytes: delivered,
+                    });
                 }
                 self.tasks.push(Reverse((at + every_ns.max(100_000), Task::Sample(number))));
             }

@@ -14,4 +14,4 @@ mod live;
 mod plan;
 mod tcp_info;
 
-pub use live::run;
+pub(crate) use live::run;

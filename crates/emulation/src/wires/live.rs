@@ -37,8 +37,8 @@ struct Report {
 ///
 /// # Errors
 /// A line for people.
-pub fn run() -> Result<(), String> {
-    system::die_with_parent().map_err(|error| error.to_string())?;
+pub(crate) fn run() -> Result<(), String> {
+    system::become_child(c"paceline-wires").map_err(|error| error.to_string())?;
     let plan: Plan = dialogue::plan()?;
     drop(Network::new(&plan, Instant::ZERO)?); // says what is wrong with the plan, before anything is ready
     let real_time = system::become_real_time(PRIORITY);

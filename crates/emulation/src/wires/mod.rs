@@ -19,6 +19,6 @@ mod network;
 mod plan;
 
 pub use lateness::Lateness;
-pub use live::run;
+pub(crate) use live::run;
 pub use network::{Delivery, Network};
 pub use plan::{Buffer, Detour, FlowPlan, LinkPlan, PacerPlan, Plan, Port, Record};

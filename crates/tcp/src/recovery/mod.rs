@@ -27,6 +27,30 @@ pub(crate) enum LastCut {
     Timeout,
 }
 
+/// Proportional rate reduction: the window during a recovery, packets (RFC 6937; Linux `tcp_cwnd_reduction`).
+#[derive(Debug, Clone, Copy, Default)]
+struct Reduction {
+    /// Window at the loss.
+    prior: u32,
+    /// Known to have arrived since.
+    delivered: u32,
+    /// Sent since.
+    sent: u32,
+}
+
+impl Reduction {
+    /// How many packets may go out on an acknowledgement of so many, while `pipe` are under way.
+    fn permits(&self, ssthresh: u32, pipe: u32, acknowledged: u32, advanced: bool) -> u32 {
+        if pipe > ssthresh {
+            let share = u64::from(self.delivered) * u64::from(ssthresh);
+            let due = share.div_ceil(u64::from(self.prior.max(1)));
+            return u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(self.sent);
+        }
+        let catch_up = self.delivered.saturating_sub(self.sent).max(acknowledged) + 1;
+        (ssthresh - pipe).min(if advanced { catch_up } else { acknowledged })
+    }
+}
+
 /// The state of the variants that hear of single packets. Numbers are of packets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selective {
@@ -51,6 +75,8 @@ pub(crate) struct Selective {
     retransmitted: Vec<(u32, u32)>,
     /// RFC 6675 with `rack`: packets whose retransmission is lost, ascending.
     lost_again: Vec<u32>,
+    /// The same: how the window comes down during this recovery.
+    reduction: Reduction,
     /// FACK: packets between the acknowledged and the highest held; as many as duplicate acknowledgements would count.
     beyond: i64,
 }

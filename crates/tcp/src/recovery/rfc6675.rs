@@ -6,11 +6,12 @@
 //! and once a recovery the last packet not held (the rescue). Limited transmit is governed by `pipe` too. A timeout keeps
 //! what was reported: slow start then passes over what is held.
 //! *Parameters.* `duplicate_threshold`; `limited_transmit`; `rack`: order of sending tells what is lost (RFC 8985), so that
-//! one packet held is enough, after a while (`sender/alarm.rs`), and retransmissions are found lost as well.
+//! one packet held is enough, after a while (`sender/alarm.rs`), and retransmissions are found lost as well; and the window
+//! comes down in proportion to what arrives, not at once (RFC 6937).
 //! *Where it breaks.* Without `rack`, a packet sent again and lost again is found by a timeout only.
 //! *References.* RFC 6675 (numbers of its steps stand in the code); RFC 5681; RFC 6298; Linux net/ipv4/tcp_recovery.c.
 
-use super::{LastCut, Selective, count_duplicate};
+use super::{LastCut, Reduction, Selective, count_duplicate};
 use crate::config::Variant;
 use crate::feedback::{Block, Told};
 use crate::sender::{Output, Sender};
@@ -33,13 +34,18 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
     let una = sender.una;
     let (held, held_below) = (sender.selective.board.held(), sender.selective.board.held_below(next));
     let news = learn(sender, next, told);
+    // What is known to have arrived that was not before.
+    let reported = (sender.selective.board.held() + held_below).saturating_sub(held);
+    let delivered = next.saturating_sub(una).saturating_sub(held_below) + reported;
     if next > una {
         if sender.selective.recovering {
             sender.selective.recovering = next < sender.recover; // A: beyond the recovery point it is over
             sender.advance(next, told, now);
+            if sender.config.rack && !sender.selective.recovering {
+                sender.deflate_to(u32::MAX);
+            }
         } else if sender.config.count_packets {
-            let reported = (sender.selective.board.held() + held_below).saturating_sub(held);
-            sender.on_delivered(next, next - una - held_below + reported, told, now);
+            sender.on_delivered(next, delivered, told, now);
         } else {
             sender.on_new_ack(next, told, now);
         }
@@ -61,6 +67,13 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
     }
     if sender.config.rack {
         find_lost_again(sender);
+        if sender.selective.recovering {
+            sender.selective.reduction.delivered += delivered;
+            let pipe = pipe(sender);
+            let permitted =
+                sender.selective.reduction.permits(sender.ssthresh(), pipe, delivered, next > una);
+            sender.cwnd = f64::from(pipe + permitted);
+        }
     }
     sender.send_what_the_window_allows(u32::MAX, now, out);
 }
@@ -69,6 +82,7 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
 fn enter_recovery(sender: &mut Sender, now: Instant, out: &mut impl Output) {
     sender.recover = sender.end;
     sender.last_cut = LastCut::DuplicateAcks;
+    let prior = sender.cwnd as u32;
     sender.cut_to_half();
     sender.restart_timer_and_stop_timing(now);
     sender.transmit(sender.una, now, out);
@@ -79,6 +93,8 @@ fn enter_recovery(sender: &mut Sender, now: Instant, out: &mut impl Output) {
     sender.selective.retransmitted.clear();
     if sender.config.rack {
         sender.selective.retransmitted.push((sender.una, sender.end));
+        sender.selective.reduction = Reduction { prior, delivered: 0, sent: 1 };
+        sender.cwnd = f64::from(pipe(sender));
     }
 }
 
@@ -168,13 +184,17 @@ fn fits(sender: &Sender, seq: u32) -> bool {
 pub(super) fn on_sent(sender: &mut Sender, seq: u32) {
     let una = sender.una;
     let end = sender.end;
-    let Selective { board, recovering, retransmitted_to, rescue, retransmitted, lost_again, .. } =
-        &mut *sender.selective;
-    if sender.config.rack && *recovering && seq < sender.next {
-        retransmitted.push((seq, end));
-        if let Ok(place) = lost_again.binary_search(&seq) {
-            lost_again.remove(place);
-            return;
+    let Selective {
+        board, recovering, retransmitted_to, rescue, retransmitted, lost_again, reduction, ..
+    } = &mut *sender.selective;
+    if sender.config.rack && *recovering {
+        reduction.sent += 1;
+        if seq < sender.next {
+            retransmitted.push((seq, end));
+            if let Ok(place) = lost_again.binary_search(&seq) {
+                lost_again.remove(place);
+                return;
+            }
         }
     }
     if seq >= sender.next {

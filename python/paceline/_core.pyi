@@ -79,8 +79,8 @@ def run(
     """
 
 def emulation(program: str) -> None:
-    """Is one of the emulation's programs, ``"paceline-wires"`` or ``"paceline-traffic"``, to its end: for a process that
-    is nothing else. Raises `RunError`, and `InputError` where there is no such program.
+    """Is one of the emulation's programs, ``"paceline-wires"`` or ``"paceline-traffic"``, to its end: for a process
+    that is nothing else. Raises `RunError`, and `InputError` where there is no such program.
     """
 
 def shaper(text: str) -> str:

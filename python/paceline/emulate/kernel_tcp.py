@@ -164,9 +164,7 @@ def _pacing(place: str, tcp: Tcp, warn: Callable[[str], None]) -> tuple[tuple[in
         warn("pacing.jitter: not honoured, the kernel's gaps have none")
     slow_start, after = {"linux": (200, 120), "wei": (200, 100), "ideal": (100, 100)}[tcp.rule]
     if tcp.rule == "wei":
-        warn(
-            f"{place}: Wei's pacing rule is approached by the kernel's: 200 % of the rate in slow start, 100 % after"
-        )
+        warn(f"{place}: Wei's pacing rule is approached by the kernel's: 200 % of the rate in slow start, 100 % after")
     ratios = (round(slow_start * tcp.gain), round(after * tcp.gain))
     if not all(1 <= ratio <= 1000 for ratio in ratios):
         raise InputError(

@@ -20,6 +20,7 @@ import click
 from paceline import _core
 from paceline.commands.analyse import analyse
 from paceline.commands.asked import FILE, SEEDS, SET, SWEEP, asked
+from paceline.commands.emulate import emulate
 from paceline.commands.explain import explain
 from paceline.commands.reproduce import reproduce
 from paceline.commands.run import run
@@ -143,6 +144,7 @@ def version() -> int:
 paceline.add_command(run)
 paceline.add_command(reproduce)
 paceline.add_command(analyse)
+paceline.add_command(emulate)
 paceline.add_command(explain)
 
 

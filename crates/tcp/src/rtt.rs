@@ -21,6 +21,8 @@ pub(crate) struct Rtt {
     rttvar4: i64,
     /// Smoothed round-trip time without ticks, seconds; 0 before the first sample. Not what the timeout uses.
     smoothed: f64,
+    /// Least round trip.
+    least: Option<Span>,
     /// Timeout before back-off.
     rto: Span,
     /// The timeout in force.
@@ -42,6 +44,7 @@ impl Rtt {
             srtt8: 0,
             rttvar4: 0,
             smoothed: 0.0,
+            least: None,
             rto: config.initial_rto,
             timeout: Span::ZERO,
             backoff: 1,
@@ -131,6 +134,11 @@ impl Rtt {
         self.smoothed
     }
 
+    /// Least round trip; zero before the first sample.
+    pub(crate) fn least(&self) -> Span {
+        self.least.unwrap_or(Span::ZERO)
+    }
+
     /// A round trip as the clock that times reads it: what had passed of the first tick counts as if it were whole.
     fn ticks_of(&self, config: &Config, sample: Span, sent: Instant) -> u64 {
         let tick = config.tick.as_nanos();
@@ -142,6 +150,7 @@ impl Rtt {
     }
 
     fn update(&mut self, config: &Config, sample: Span, ticks: u64) {
+        self.least = Some(self.least.map_or(sample, |least| least.min(sample)));
         let seconds = sample.as_seconds();
         self.smoothed = if self.smoothed == 0.0 { seconds } else { (self.smoothed * 7.0 + seconds) / 8.0 };
         let measured = i64::try_from(ticks).unwrap_or(i64::MAX >> 8).max(1);
@@ -165,10 +174,12 @@ impl Rtt {
     }
 
     fn set_timeout(&mut self, config: &Config) {
+        let smoothed =
+            if config.min_rto_beyond_srtt { Span::from_seconds(self.smoothed) } else { Span::ZERO };
         let (before, after) = if config.min_rto_backs_off {
-            (config.min_rto, Span::ZERO)
+            (config.min_rto + smoothed, Span::ZERO)
         } else {
-            (Span::ZERO, config.min_rto)
+            (Span::ZERO, config.min_rto + smoothed)
         };
         let backed_off = self.rto.max(before).as_nanos().saturating_mul(u64::from(self.backoff));
         let two_ticks = config.tick.as_nanos() * 2;
@@ -214,6 +225,16 @@ mod tests {
         assert_eq!(rtt.timeout(), Span::from_millis(300));
         sample(&mut rtt, &config, 1, 100, 260); // error 60: rttvar 50 * 3/4 + 15 = 52.5, srtt 107.5 (2.3)
         assert_eq!(rtt.timeout(), Span::from_nanos(317_500_000));
+    }
+
+    #[test]
+    fn linux_adds_its_least_timeout_to_the_round_trip() {
+        let config = Config::new(Profile::Linux);
+        let mut rtt = Rtt::new(&config, Span::ZERO);
+        for number in 0..40 {
+            sample(&mut rtt, &config, number, 100 * u64::from(number), 100 * u64::from(number) + 100);
+        }
+        assert_eq!(rtt.timeout(), Span::from_millis(300));
     }
 
     #[test]

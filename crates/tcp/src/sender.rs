@@ -8,6 +8,7 @@
 //!
 //! *References.* RFC 9293, 5681, 6298; ns-2.35 tcp/tcp.cc.
 
+mod alarm;
 mod transmission;
 mod window;
 
@@ -18,6 +19,7 @@ use crate::pacing::Pacing;
 use crate::recovery::{self, LastCut, Selective};
 use crate::rtt::Rtt;
 use crate::short::ShortPackets;
+use alarm::{Alarm, Probe};
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
 
@@ -87,6 +89,9 @@ pub struct Sender {
     pub(crate) rtt: Rtt,
     /// `Instant::MAX` is never.
     retransmission_at: Instant,
+    /// What that is for, where `Config::rack`.
+    alarm: Alarm,
+    probe: Option<Probe>,
     last_sent: Instant,
     /// When all that the application had given was acknowledged.
     idle_since: Instant,
@@ -132,6 +137,8 @@ impl Sender {
             selective: Box::default(),
             rtt: Rtt::new(&config, clock_phase),
             retransmission_at: Instant::MAX,
+            alarm: Alarm::Timeout,
+            probe: None,
             last_sent: Instant::ZERO,
             idle_since: Instant::ZERO,
             pacing: config.pacing.map(|settings| Box::new(Pacing::new(settings, jitter_seed))),
@@ -209,6 +216,12 @@ impl Sender {
 
     /// The retransmission timer has run out: back to one packet (RFC 5681, equation 4; ns-2 tcp.cc `timeout`).
     pub fn on_retransmission_timer(&mut self, now: Instant, out: &mut impl Output) {
+        if self.on_alarm(now, out) {
+            return;
+        }
+        self.probe = None;
+        // Linux `tcp_enter_loss`: what was cut for this loss already is not cut again.
+        let cut_already = self.config.rack && self.last_cut != LastCut::None && self.una < self.recover;
         recovery::on_timeout(self);
         self.cwnd = self.cwnd.max(1.0);
         if self.una == 0 && self.config.first_packet_fix && self.config.variant != Variant::Fack {
@@ -218,7 +231,12 @@ impl Sender {
             self.shrink_idle_window(now); // nothing outstanding: no loss
         } else {
             self.counters.timeouts += 1;
-            self.cut_to_one();
+            if cut_already {
+                self.counters.window_cuts += 1;
+                self.cwnd = 1.0;
+            } else {
+                self.cut_to_one();
+            }
             self.control.on_timeout();
             self.rtt.back_off(&self.config);
         }

@@ -118,6 +118,9 @@ impl Sender {
 
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Instant) {
+        if self.config.rack {
+            return self.restart_alarm(now);
+        }
         self.retransmission_at = now + self.rtt.timeout();
     }
 

@@ -71,9 +71,8 @@ pub struct Attached {
 fn call<A: Copy>(command: i32, attribute: &mut A) -> io::Result<i32> {
     // SAFETY: every A of this module is a C structure of integers laid out as the beginning of union bpf_attr; addresses in
     // it are of memory that the caller holds until the call is over.
-    let returned = unsafe {
-        libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attribute), size_of::<A>())
-    };
+    let returned =
+        unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attribute), size_of::<A>()) };
     if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(returned as i32) }
 }
 
@@ -128,7 +127,8 @@ impl Map {
     pub fn describe(&self) -> io::Result<(String, u32)> {
         let mut info = [0u8; 80];
         info_of(&self.0, &mut info)?;
-        let word = |at: usize| info.get(at..at + 4).map_or(0, |b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]));
+        let word =
+            |at: usize| info.get(at..at + 4).map_or(0, |b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]));
         Ok((text(info.get(24..40).unwrap_or_default()), word(12)))
     }
 
@@ -230,7 +230,8 @@ impl Program {
     /// Attaches it to an interface's ingress, before what is there. It stays when the program that did so has ended.
     pub fn attach_ingress(&self, interface: u32) -> io::Result<()> {
         const BEFORE: u32 = 1 << 3;
-        let mut attach = Attach { interface, program: self.0.as_raw_fd() as u32, flags: BEFORE, ..Attach::TCX };
+        let mut attach =
+            Attach { interface, program: self.0.as_raw_fd() as u32, flags: BEFORE, ..Attach::TCX };
         call(command::PROG_ATTACH, &mut attach).map(|_| ())
     }
 

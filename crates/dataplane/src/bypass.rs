@@ -21,7 +21,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use paceline_core::{Instant, Span};
 
-use crate::bpf::assembler::{Assembler, FRAME, Helper, If, Instruction, Label, R0, R1, R2, R3, R6, R7, R8, Size};
+use crate::bpf::assembler::{
+    Assembler, FRAME, Helper, If, Instruction, Label, R0, R1, R2, R3, R6, R7, R8, Size,
+};
 use crate::bpf::{Map, MapKind, Program, ProgramKind, attached_to_ingress};
 use crate::sys::interface::{Changed, Interface};
 use crate::sys::memory::Mapping;
@@ -120,9 +122,12 @@ impl Bypass {
         let state = Map::new(MapKind::Shared, STATE, STATE_BYTES, 1).map_err(explain)?;
         let noted = Map::new(MapKind::PerProcessor, "paceline_noted", 8, 1).map_err(explain)?;
         let mapping = state.mapped().map_err(explain)?;
-        let gate = Program::load(ProgramKind::Ingress, GATE, &gate(&state, &noted, to.index)).map_err(explain)?;
+        let gate =
+            Program::load(ProgramKind::Ingress, GATE, &gate(&state, &noted, to.index)).map_err(explain)?;
         let bypass = Bypass { mapping, state, noted, gate, interface: from.index };
         bypass.state().patience_ns.store(patience.as_nanos(), Ordering::Relaxed);
+        // What comes before the pacer is at work bypasses.
+        bypass.state().latch.store(1, Ordering::Relaxed);
         bypass.state().process.store(u64::from(std::process::id()), Ordering::Relaxed);
         bypass.gate.attach_ingress(from.index).map_err(explain)?;
         Ok(bypass)
@@ -136,10 +141,11 @@ impl Bypass {
 
     /// The program for the driver that receives, and the map for the sockets that take from it.
     pub fn driver(&self) -> Result<(Program, Map), String> {
-        let explain = |error: std::io::Error| format!("the program that takes frames from the driver: {error}");
+        let explain =
+            |error: std::io::Error| format!("the program that takes frames from the driver: {error}");
         let sockets = Map::new(MapKind::Sockets, "paceline_xsk", 4, 64).map_err(explain)?;
-        let program =
-            Program::load(ProgramKind::Xdp, "paceline_xdp", &driver(&self.state, &sockets)).map_err(explain)?;
+        let program = Program::load(ProgramKind::Xdp, "paceline_xdp", &driver(&self.state, &sockets))
+            .map_err(explain)?;
         Ok((program, sockets))
     }
 
@@ -168,6 +174,12 @@ impl Bypass {
         self.state().latch.store(0, Ordering::Release);
     }
 
+    /// Takes the gate away.
+    pub fn remove(&self) {
+        // If it is not there any more, nor is the interface.
+        let _ = self.gate.detach_ingress(self.interface);
+    }
+
     /// Where settings to put back are noted.
     pub fn note_changed(&self, changed: Changed) {
         self.state().changed.store(changed.0, Ordering::Relaxed);
@@ -182,8 +194,7 @@ impl Bypass {
 
 impl Drop for Bypass {
     fn drop(&mut self) {
-        // If it cannot be taken away now, the interface is gone, and it with it.
-        let _ = self.gate.detach_ingress(self.interface);
+        self.remove();
     }
 }
 
@@ -191,25 +202,29 @@ impl Leftover {
     /// What is on an interface's ingress from an earlier run.
     pub fn on(interface: &Interface) -> Vec<Leftover> {
         let attached = attached_to_ingress(interface.index).unwrap_or_default();
-        attached.into_iter().filter(|program| program.name == GATE).filter_map(|found| {
-            let state = found.maps.iter().filter_map(|id| Map::by_id(*id).ok()).find(|map| {
-                map.describe().is_ok_and(|(name, bytes)| name == STATE && bytes == STATE_BYTES)
-            })?;
-            let mapping = state.mapped().ok()?;
-            // SAFETY: as in Bypass::state; the map has that size, and the reference does not outlive the mapping.
-            let state = unsafe { &*mapping.at(0, size_of::<State>()).cast::<State>() };
-            let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
-            let process = read(&state.process);
-            let named = std::fs::read_to_string(format!("/proc/{process}/comm"));
-            let alive = named.is_ok_and(|name| name.starts_with("paceline"));
-            Some(Leftover {
-                lost: read(&state.taken).saturating_sub(read(&state.settled)),
-                bypassed: read(&state.bypassed),
-                changed: Changed(read(&state.changed)),
-                running: alive.then_some(process),
-                gate: found.program,
+        attached
+            .into_iter()
+            .filter(|program| program.name == GATE)
+            .filter_map(|found| {
+                let state = found.maps.iter().filter_map(|id| Map::by_id(*id).ok()).find(|map| {
+                    map.describe().is_ok_and(|(name, bytes)| name == STATE && bytes == STATE_BYTES)
+                })?;
+                let mapping = state.mapped().ok()?;
+                // SAFETY: as in Bypass::state; the map has that size, and the reference does not outlive the mapping.
+                let state = unsafe { &*mapping.at(0, size_of::<State>()).cast::<State>() };
+                let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
+                let process = read(&state.process);
+                let named = std::fs::read_to_string(format!("/proc/{process}/comm"));
+                let alive = named.is_ok_and(|name| name.starts_with("paceline"));
+                Some(Leftover {
+                    lost: read(&state.taken).saturating_sub(read(&state.settled)),
+                    bypassed: read(&state.bypassed),
+                    changed: Changed(read(&state.changed)),
+                    running: alive.then_some(process),
+                    gate: found.program,
+                })
             })
-        }).collect()
+            .collect()
     }
 
     /// Takes it away.

@@ -29,7 +29,10 @@ pub fn run(name: &str, arguments: impl IntoIterator<Item = OsString>) -> i32 {
         }
     };
     if arguments.help {
-        return print(&format!("{}\n{}", HELP.replace("paceline-pace", name), paceline_core::pacer::table()), &mut say);
+        return print(
+            &format!("{}\n{}", HELP.replace("paceline-pace", name), paceline_core::pacer::table()),
+            &mut say,
+        );
     }
     if arguments.version {
         return print(&format!("{name} {}\n", env!("CARGO_PKG_VERSION")), &mut say);

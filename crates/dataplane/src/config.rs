@@ -6,7 +6,6 @@
 mod command_line;
 mod table;
 
-
 use paceline_core::pacer::{self, PacerSpec, parameters::Value};
 use paceline_core::queue::Limit;
 use paceline_core::units::parse::{self, BufferSize};
@@ -25,7 +24,17 @@ const SMALLEST: u64 = 60;
 
 /// Keys of a file, and of each direction in it, beside the parameters of methods.
 const KEYS: [&str; 11] = [
-    "in", "out", "back_end", "uncounted", "spin", "patience", "bypass", "realtime", "metrics", "forward", "reverse",
+    "in",
+    "out",
+    "back_end",
+    "uncounted",
+    "spin",
+    "patience",
+    "bypass",
+    "realtime",
+    "metrics",
+    "forward",
+    "reverse",
 ];
 const DIRECTION_KEYS: [&str; 4] = ["method", "line_rate", "buffer", "overload"];
 
@@ -120,10 +129,12 @@ impl Config {
             Ok(bytes) => Ok(bytes.into()),
             Err(_) => parse::bytes(text).map(|bytes| bytes.count()).map_err(|error| error.to_string()),
         })?;
-        let span = |key| table.quantity("", key, |text| match text {
-            "0" => Ok(Span::ZERO),
-            _ => parse::span(text).map_err(|error| error.to_string()),
-        });
+        let span = |key| {
+            table.quantity("", key, |text| match text {
+                "0" => Ok(Span::ZERO),
+                _ => parse::span(text).map_err(|error| error.to_string()),
+            })
+        };
         let spin = span("spin")?.unwrap_or(Span::from_nanos(40_000));
         let patience = span("patience")?.unwrap_or(Span::from_millis(40));
         if patience < Span::from_millis(15) {
@@ -179,11 +190,14 @@ impl DirectionConfig {
                 values.push((parameter.name.to_owned(), value));
             }
         }
-        let line_rate = table.quantity(name, "line_rate", |text| parse::rate(text).map_err(|e| e.to_string()))?;
+        let line_rate =
+            table.quantity(name, "line_rate", |text| parse::rate(text).map_err(|e| e.to_string()))?;
         let limit = table.quantity(name, "buffer", |text| match parse::buffer(text) {
             Ok(BufferSize::Bytes(bytes)) => Ok(Limit::Bytes(bytes.count())),
             Ok(BufferSize::Packets(packets)) => Ok(Limit::Packets(packets)),
-            Ok(BufferSize::Bdp(_)) => Err("a pacer knows no round-trip time; write bytes or packets".to_owned()),
+            Ok(BufferSize::Bdp(_)) => {
+                Err("a pacer knows no round-trip time; write bytes or packets".to_owned())
+            }
             Err(error) => Err(error.to_string()),
         })?;
         let config = DirectionConfig {
@@ -215,9 +229,8 @@ impl DirectionConfig {
                 false => self.spec(Some(Rate::from_bits_per_second(u64::MAX))),
             };
         };
-        let mut value = |key: &str| {
-            self.parameters.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone())
-        };
+        let mut value =
+            |key: &str| self.parameters.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
         let mut pacer: PacerSpec = pacer::parse(&self.method, &mut value, line_rate)
             .map_err(|error| ConfigError(format!("{}: {error}", self.place)))?;
         pacer.limit = Some(self.limit.unwrap_or(Limit::Packets(MOST_HELD)));

@@ -255,8 +255,7 @@ impl<P: Port> Direction<P> {
                 count += 1;
                 port.discard(frame.handle);
             };
-            let received =
-                port.receive(ROUND, now, &mut take, &mut |_| meters.drop_for(Cause::TooLarge, 1));
+            let received = port.receive(ROUND, now, &mut take, &mut |_| meters.drop_for(Cause::TooLarge, 1));
             port.finish_round();
             if received == 0 {
                 break;

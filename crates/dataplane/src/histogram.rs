@@ -132,7 +132,9 @@ mod tests {
         values.iter().for_each(|value| histogram.record(*value));
         values.sort_unstable();
         let summary = histogram.summary().unwrap();
-        for (found, exact) in [(summary.p50, values[4999]), (summary.p99, values[9899]), (summary.max, values[9999])] {
+        for (found, exact) in
+            [(summary.p50, values[4999]), (summary.p99, values[9899]), (summary.max, values[9999])]
+        {
             assert!(found >= exact && found as f64 <= exact as f64 * 1.0626, "{found} {exact}");
         }
         assert_eq!(histogram.at_most(u64::MAX), 10_000);

@@ -153,7 +153,8 @@ impl<H> Lane<H> {
         self.at = at;
         (frame.admitted, frame.due) = (at, at);
         frame.number = self.admitted + 1;
-        if let Verdict::Refused(_) | Verdict::Displaced(_) = self.stage.enqueue(Token { bytes: frame.bytes }, at)
+        if let Verdict::Refused(_) | Verdict::Displaced(_) =
+            self.stage.enqueue(Token { bytes: frame.bytes }, at)
         {
             match self.spec.overload {
                 Overload::Drop => return Admission::Refused(frame),

@@ -80,7 +80,8 @@ pub struct PacketPortSpec<'a> {
 impl PacketPort {
     /// Opens both sockets. What is wrong is said in one line.
     pub fn open(spec: &PacketPortSpec<'_>) -> Result<PacketPort, String> {
-        let mtu = |interface: &Interface| interface.mtu().map_err(|error| format!("{}: {error}", interface.name));
+        let mtu =
+            |interface: &Interface| interface.mtu().map_err(|error| format!("{}: {error}", interface.name));
         let link_header = if is_ethernet(spec.from)? { 14 } else { 0 };
         if is_ethernet(spec.to)? != is_ethernet(spec.from)? {
             return Err(format!(
@@ -95,7 +96,16 @@ impl PacketPort {
         let free = (0..spec.held as u32).rev().collect();
         let transmitter = Transmitter::open(spec.to)?;
         let ring = Ring::open(spec.from, mtu(spec.from)? as usize + link_header, spec.tap)?;
-        Ok(PacketPort { ring, transmitter, pool, place, free, uncounted: spec.uncounted, largest, link_header })
+        Ok(PacketPort {
+            ring,
+            transmitter,
+            pool,
+            place,
+            free,
+            uncounted: spec.uncounted,
+            largest,
+            link_header,
+        })
     }
 
     /// Header and frame.
@@ -140,15 +150,17 @@ impl Port for PacketPort {
                     let counted = (bytes as u32).saturating_sub(self.uncounted);
                     take(self, Frame::new(Handle::Ring(at, length), counted, arrived));
                 }
-                Arrival::Joined { bytes, arrived } => match segment::cut(&bytes, self.largest + VNET, self.link_header) {
-                    Some(frames) => {
-                        for own in frames {
-                            let counted = ((own.len() - VNET) as u32).saturating_sub(self.uncounted);
-                            take(self, Frame::new(Handle::Own(own), counted, arrived));
+                Arrival::Joined { bytes, arrived } => {
+                    match segment::cut(&bytes, self.largest + VNET, self.link_header) {
+                        Some(frames) => {
+                            for own in frames {
+                                let counted = ((own.len() - VNET) as u32).saturating_sub(self.uncounted);
+                                take(self, Frame::new(Handle::Own(own), counted, arrived));
+                            }
                         }
+                        None => refuse(Refusal::TooLarge),
                     }
-                    None => refuse(Refusal::TooLarge),
-                },
+                }
                 Arrival::Lost => refuse(Refusal::TooLarge),
             }
         }
@@ -170,7 +182,11 @@ impl Port for PacketPort {
         *handle = Handle::Pool(place, length);
     }
 
-    fn send(&mut self, ready: &mut VecDeque<Frame<Handle>>, left: &mut dyn FnMut(&Frame<Handle>, Instant)) -> Sent {
+    fn send(
+        &mut self,
+        ready: &mut VecDeque<Frame<Handle>>,
+        left: &mut dyn FnMut(&Frame<Handle>, Instant),
+    ) -> Sent {
         let mut sent = Sent::default();
         while !ready.is_empty() {
             let batch = ready.iter().take(transmit::BATCH).map(|frame| self.bytes(&frame.handle));

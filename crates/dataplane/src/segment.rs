@@ -86,7 +86,13 @@ fn network_header(frame: &[u8], link_header: usize) -> Option<usize> {
 }
 
 /// The lengths, and for IPv4 the number, which counts up, and the checksum.
-fn network_fields(frame: &mut [u8], version: u8, network: usize, transport: usize, index: usize) -> Option<()> {
+fn network_fields(
+    frame: &mut [u8],
+    version: u8,
+    network: usize,
+    transport: usize,
+    index: usize,
+) -> Option<()> {
     let length = frame.len();
     if version == 6 {
         return put(frame, network + 4, (length - network - 40) as u16);
@@ -167,7 +173,9 @@ mod tests {
             frame.extend([0xff, 0xff, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
         }
         let transport = frame.len() as u16;
-        frame.extend([0x12, 0x34, 0x56, 0x78, 0xff, 0xff, 0xff, 0x00, 0, 0, 0, 1, 0x50, 0x99, 1, 0, 0, 0, 0, 0]);
+        frame.extend([
+            0x12, 0x34, 0x56, 0x78, 0xff, 0xff, 0xff, 0x00, 0, 0, 0, 1, 0x50, 0x99, 1, 0, 0, 0, 0, 0,
+        ]);
         frame.extend(payload);
         let mut all = vec![NEEDS_CHECKSUM, if v6 { TCP6 } else { TCP4 }];
         for field in [0, each, transport, 16] {
@@ -182,7 +190,8 @@ mod tests {
         let mut frame = frame.to_vec();
         let filled = !fold(sum(&frame[transport..]));
         put(&mut frame, transport + 16, filled).unwrap();
-        let addresses = if v6 { &frame[network + 8..network + 40] } else { &frame[network + 12..network + 20] };
+        let addresses =
+            if v6 { &frame[network + 8..network + 40] } else { &frame[network + 12..network + 20] };
         let length = (frame.len() - transport) as u64;
         !fold(sum(addresses) + length + 6 + sum(&frame[transport..]))
     }

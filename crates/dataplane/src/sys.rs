@@ -5,6 +5,7 @@ pub mod capability;
 pub mod clock;
 pub mod interface;
 pub mod memory;
+pub mod netlink;
 pub mod signal;
 pub mod thread;
 
@@ -18,11 +19,7 @@ pub(crate) fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
 
 /// Opens a socket that children do not inherit.
 #[allow(unsafe_code, reason = "system calls")]
-pub(crate) fn socket(
-    domain: libc::c_int,
-    kind: libc::c_int,
-    protocol: libc::c_int,
-) -> io::Result<OwnedFd> {
+pub(crate) fn socket(domain: libc::c_int, kind: libc::c_int, protocol: libc::c_int) -> io::Result<OwnedFd> {
     // SAFETY: no pointers; the descriptor returned is new and owned by nobody else.
     unsafe {
         let fd = check(libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol))?;
@@ -62,13 +59,7 @@ pub(crate) fn option<T: Copy>(
     let mut length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes behind a reference that is valid for as many; T is integers.
     let returned = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            std::ptr::from_mut(value).cast(),
-            &raw mut length,
-        )
+        libc::getsockopt(socket.as_raw_fd(), level, name, std::ptr::from_mut(value).cast(), &raw mut length)
     };
     check(returned).map(|_| length as usize)
 }
@@ -78,11 +69,7 @@ pub(crate) fn option<T: Copy>(
 pub(crate) fn bind<A: Copy>(socket: &OwnedFd, address: &A) -> io::Result<()> {
     // SAFETY: the kernel reads size_of::<A>() bytes behind a valid reference.
     let returned = unsafe {
-        libc::bind(
-            socket.as_raw_fd(),
-            std::ptr::from_ref(address).cast(),
-            size_of::<A>() as libc::socklen_t,
-        )
+        libc::bind(socket.as_raw_fd(), std::ptr::from_ref(address).cast(), size_of::<A>() as libc::socklen_t)
     };
     check(returned).map(|_| ())
 }

@@ -175,8 +175,7 @@ fn a_capture_of_the_trace_is_replayed_to_the_same_departures() {
 
         let mut paced: Vec<u8> = Vec::new();
         let wire = Rate::from_bits_per_second(RATE);
-        let outcome =
-            replay::capture(&capture[..], Some(&mut paced), spec(case), Some(wire), 14).unwrap();
+        let outcome = replay::capture(&capture[..], Some(&mut paced), spec(case), Some(wire), 14).unwrap();
         assert_eq!((outcome.received.0 as usize, outcome.dropped as usize), (arrived.len(), dropped));
         let mut reader = Reader::begin(&paced[..]).unwrap();
         for row in &left {

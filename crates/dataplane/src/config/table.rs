@@ -20,10 +20,10 @@ impl Table {
     /// Reads a file.
     pub(super) fn load(path: &Path) -> Result<Table, ConfigError> {
         let file = path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).map_err(|error| ConfigError(format!("{file}: {error}")))?;
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError(format!("{file}: {error}")))?;
         let root: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+            let line =
+                error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
             let problem = error.message().lines().collect::<Vec<_>>().join(" ");
             ConfigError(format!("{file}: line {line}: {problem}"))
         })?;

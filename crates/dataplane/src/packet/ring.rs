@@ -76,8 +76,8 @@ impl Ring {
     pub(super) fn open(interface: &Interface, largest: usize, tap: Option<&Program>) -> Result<Ring, String> {
         let explain = |what: &str, error: io::Error| format!("{}: {what}: {error}", interface.name);
         // No protocol yet: nothing comes in before all is set up.
-        let socket =
-            socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK, 0).map_err(|e| explain("packet socket", e))?;
+        let socket = socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK, 0)
+            .map_err(|e| explain("packet socket", e))?;
         let set = |name, value: i32| set_option(&socket, libc::SOL_PACKET, name, &value);
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
         set(libc::PACKET_VERSION, version).map_err(|error| explain("ring", error))?;
@@ -119,7 +119,8 @@ impl Ring {
             compared: clock::now(),
             joined: vec![0; MOST_JOINED],
         };
-        bind(&ring.socket, &address(interface, libc::ETH_P_ALL as u16)).map_err(|e| explain("packet socket", e))?;
+        bind(&ring.socket, &address(interface, libc::ETH_P_ALL as u16))
+            .map_err(|e| explain("packet socket", e))?;
         Ok(ring)
     }
 

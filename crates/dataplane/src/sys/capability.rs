@@ -50,9 +50,8 @@ struct Words {
 pub fn missing(needed: &[Capability]) -> Option<Capability> {
     let held = effective().unwrap_or(u64::MAX); // where it cannot be asked, the kernel will say
     let has = |number: u8| held & (1 << number) != 0;
-    let has_or_covers = |capability: &Capability| {
-        has(capability.number) || (*capability == BPF && has(SYS_ADMIN))
-    };
+    let has_or_covers =
+        |capability: &Capability| has(capability.number) || (*capability == BPF && has(SYS_ADMIN));
     needed.iter().find(|capability| !has_or_covers(capability)).copied()
 }
 
@@ -61,8 +60,7 @@ fn effective() -> io::Result<u64> {
     let mut header = Header { version: VERSION, pid: 0 };
     let mut words = [Words::default(); 2];
     // SAFETY: a header and the two structures that version 3 fills.
-    let returned =
-        unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) };
+    let returned = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) };
     check(returned as libc::c_int)?;
     let [low, high] = words;
     Ok(u64::from(low.effective) | u64::from(high.effective) << 32)
@@ -72,8 +70,7 @@ fn effective() -> io::Result<u64> {
 pub fn keep_only(kept: Capability) -> io::Result<()> {
     let had = effective()? & (1 << kept.number);
     let [low, high] = [had as u32, (had >> 32) as u32];
-    let words = [low, high]
-        .map(|word| Words { effective: word, permitted: word, inheritable: 0 });
+    let words = [low, high].map(|word| Words { effective: word, permitted: word, inheritable: 0 });
     let mut header = Header { version: VERSION, pid: 0 };
     // SAFETY: integers only.
     check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;

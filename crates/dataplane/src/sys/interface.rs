@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use paceline_core::Rate;
 
-use super::{check, socket};
+use super::{check, netlink, socket};
 
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 
@@ -36,6 +36,8 @@ impl Changed {
     const PROMISCUOUS: u64 = 1;
     const GRO: u64 = 2;
     const LRO: u64 = 4;
+    /// A program has been put at the driver.
+    pub const XDP: Changed = Changed(8);
 }
 
 /// `struct ifreq`: the name, and a union of which this is the part for flags, an index, an MTU or a pointer.
@@ -63,7 +65,8 @@ struct EthtoolValue {
 impl Interface {
     /// Finds an interface. What is wrong is said in one line.
     pub fn named(name: &str) -> Result<Interface, String> {
-        let control = socket(libc::AF_INET, libc::SOCK_DGRAM, 0).map_err(|error| format!("{name}: {error}"))?;
+        let control =
+            socket(libc::AF_INET, libc::SOCK_DGRAM, 0).map_err(|error| format!("{name}: {error}"))?;
         let c_name = CString::new(name).map_err(|_| format!("{name:?} is no name of an interface"))?;
         // SAFETY: a string that ends in a zero.
         let index = unsafe { libc::if_nametoindex(c_name.as_ptr()) };
@@ -109,9 +112,15 @@ impl Interface {
     pub fn speed(&self) -> Option<Rate> {
         let text = std::fs::read_to_string(format!("/sys/class/net/{}/speed", self.name)).ok()?;
         let megabits: i64 = text.trim().parse().ok()?;
-        u64::try_from(megabits).ok().filter(|rate| *rate > 0).map(|rate| {
-            Rate::from_bits_per_second(rate * 1_000_000)
-        })
+        u64::try_from(megabits)
+            .ok()
+            .filter(|rate| *rate > 0)
+            .map(|rate| Rate::from_bits_per_second(rate * 1_000_000))
+    }
+
+    /// Whether there is no device behind it.
+    pub fn is_virtual(&self) -> bool {
+        !std::path::Path::new(&format!("/sys/class/net/{}/device", self.name)).exists()
     }
 
     /// Receive queues in use.
@@ -145,6 +154,9 @@ impl Interface {
 
     /// Puts back what [`Interface::prepare`] changed.
     pub fn restore(&self, changed: Changed) -> io::Result<()> {
+        if changed.0 & Changed::XDP.0 != 0 {
+            netlink::detach_xdp(self.index)?;
+        }
         if changed.0 & Changed::GRO != 0 {
             for (_, _, set) in JOINING {
                 self.ethtool(set, 1)?;
@@ -193,6 +205,7 @@ impl Interface {
     fn ask(&self, what: libc::c_ulong, request: &mut Request) -> io::Result<()> {
         // SAFETY: each of these requests reads and writes an ifreq, which `request` is, and for ethtool the structure of two
         // words that it points to, which outlives the call.
-        check(unsafe { libc::ioctl(self.control.as_raw_fd(), what as _, std::ptr::from_mut(request)) }).map(|_| ())
+        check(unsafe { libc::ioctl(self.control.as_raw_fd(), what as _, std::ptr::from_mut(request)) })
+            .map(|_| ())
     }
 }

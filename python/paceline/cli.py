@@ -21,6 +21,7 @@ import click
 
 from paceline.commands.analyse import analyse
 from paceline.commands.explain import explain
+from paceline.commands.pace import pace
 from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT
 from paceline.console import forget_output as _forget_output
 from paceline.console import print_data as _print
@@ -82,6 +83,7 @@ def paceline() -> None:
     paceline doctor scenarios/edge-vs-host.toml
     paceline analyse traffic.pcap --pacer "edge 10 ms"
     paceline explain tcp --profile linux
+    paceline pace --in eth0 --out eth1 --method edge --delay 10ms
     """
 
 
@@ -233,6 +235,7 @@ def version() -> int:
 
 paceline.add_command(analyse)
 paceline.add_command(explain)
+paceline.add_command(pace)
 
 
 def _asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None) -> tuple[Scenario, list[Point]]:

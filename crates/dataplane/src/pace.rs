@@ -112,6 +112,7 @@ impl Lane {
 pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, PaceError> {
     let mut config = Config::read(arguments)?;
     let (input, output) = both(&config)?;
+    thread::name("paceline-pace"); // what `Leftover` knows it by
     let needed: &[_] = if config.bypass { &[NET_RAW, NET_ADMIN, BPF] } else { &[NET_RAW, NET_ADMIN] };
     permitted(needed)?;
     let interfaces = [Interface::named(&input)?, Interface::named(&output)?];

@@ -2,6 +2,7 @@
 
 mod analyse;
 mod explain;
+mod pace;
 mod run;
 mod trace;
 
@@ -122,6 +123,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(quantity, module)?,
         wrap_pyfunction!(pacers, module)?,
         wrap_pyfunction!(explain::tcp_options, module)?,
+        wrap_pyfunction!(pace::pace, module)?,
         wrap_pyfunction!(run::run, module)?,
         wrap_pyfunction!(analyse::analyse, module)?,
         wrap_pyfunction!(analyse::shaper, module)?,

@@ -144,10 +144,11 @@ impl Interface {
                 changed |= Changed::GRO;
             }
         }
-        if let Ok(flags) = self.ethtool(FLAGS.0, 0) {
-            if flags & FLAG_LRO != 0 && self.ethtool(FLAGS.1, flags & !FLAG_LRO).is_ok() {
-                changed |= Changed::LRO;
-            }
+        if let Ok(flags) = self.ethtool(FLAGS.0, 0)
+            && flags & FLAG_LRO != 0
+            && self.ethtool(FLAGS.1, flags & !FLAG_LRO).is_ok()
+        {
+            changed |= Changed::LRO;
         }
         Ok(Changed(changed))
     }

@@ -75,3 +75,15 @@ def curve(instrument: str, x: Sequence[float], y: Sequence[float], **place: str)
     texts = {name: [place.get(name, "")] * len(x) for name in ("link", "flow", "next", "x_unit", "y_unit")}
     numbers = {"x": np.asarray(x, float), "y": np.asarray(y, float), "count": np.ones(len(x), np.int64)}
     return {"instrument": [instrument] * len(x)} | texts | numbers
+
+
+def together(*columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of several instruments or curves of one run, one after the other."""
+    found: dict[str, Any] = {}
+    for name in columns[0]:
+        parts = [one[name] for one in columns]
+        joined = (
+            np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [text for part in parts for text in part]
+        )
+        found[name] = joined
+    return found

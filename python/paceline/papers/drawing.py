@@ -74,6 +74,17 @@ def law(ax: Axes, x: Sequence[float], y: Sequence[float], name: str, slot: int, 
     ax.plot(x, y, label=name or None, **(look | style))
 
 
+def logarithmic(ax: Axes, which: str, ticks: Sequence[float]) -> None:
+    """A logarithmic ``x`` or ``y`` axis that names these places in plain numbers, and no others."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+    axis.set_major_locator(FixedLocator(list(ticks)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
 def printed(ax: Axes, x: float, y: float, words: str, *, offset: tuple[float, float] = (8, -4)) -> None:
     """Marks a number of the paper."""
     ax.plot([x], [y], marker="x", markersize=9, markeredgewidth=2, color=PRINTED, linestyle="none", zorder=5)

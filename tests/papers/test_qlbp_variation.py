@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import synthetic
-from paceline.papers import Length, Runs, select
+from paceline.papers import Length, Runs, reproduction, select
 from paceline.papers.qlbp import fig9, fig15, fig16
+from paceline.store import Store
 
 FIG9, FIG15, FIG16 = (select([f"qlbp-{name}"])[0] for name in ("fig9-12", "fig15", "fig16"))
 
@@ -110,6 +112,14 @@ def test_fig16_measures_its_surrogate() -> None:
     rows = {row.statistic: row.value for row in FIG16.check(fig16_runs()).evidence}
     assert rows["Hurst exponent by variance and time, 0.3 to 25 s"] == pytest.approx(0.95)
     assert rows["greatest rate in a second, Mbit/s"] == pytest.approx(24)
+
+
+def test_real_runs_of_fig9_and_fig15_reproduce(tmp_path: Path) -> None:
+    length, store = Length(quick=True), Store(tmp_path)
+    plans = reproduction.plan([FIG9, FIG15], length)
+    done = reproduction.judge(plans, reproduction.run(plans, store), length, store)
+    assert not done.failures
+    assert [record.verdict.verdict for record in done.records.values()] == ["reproduced", "reproduced"]
 
 
 def test_pictures_are_drawn() -> None:

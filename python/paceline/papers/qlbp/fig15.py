@@ -91,13 +91,14 @@ def sweeps(length: Length) -> Mapping[str, Scenario]:
 def check(runs: Runs) -> Verdict:
     """Each doubling of Q_max and each further pacer lowers the coefficient of variation; the mean rate stays."""
     evidence: list[Evidence] = []
+    ratios = normalised(runs)
     for count in PACERS:
         for size, double in itertools.pairwise(QUEUES):
             evidence.append(
                 variation.falls(
                     f"fall of the ratio from Q_max {size} to {double}, pacers: {count}",
-                    normalised(runs, count, size),
-                    normalised(runs, count, double),
+                    ratios[count, size],
+                    ratios[count, double],
                 )
             )
     for size in QUEUES:
@@ -105,8 +106,8 @@ def check(runs: Runs) -> Verdict:
             evidence.append(
                 variation.falls(
                     f"fall of the ratio from {fewer} to {more} pacers, Q_max {size}",
-                    normalised(runs, fewer, size),
-                    normalised(runs, more, size),
+                    ratios[fewer, size],
+                    ratios[more, size],
                 )
             )
     shifts = [
@@ -119,7 +120,7 @@ def check(runs: Runs) -> Verdict:
         criteria.below("greatest relative shift of the mean rate", abs(worst.mean), UNCHANGED, "of the rate")
     )
     ours = {
-        f"pacers {count}, Q_max {size}": round(variation.mean(normalised(runs, count, size)).mean, 4)
+        f"pacers {count}, Q_max {size}": round(variation.mean(ratios[count, size]).mean, 4)
         for count in PACERS
         for size in QUEUES
     }
@@ -136,25 +137,31 @@ def check(runs: Runs) -> Verdict:
 
 def at(runs: Runs, count: int, size: int) -> Results:
     """The runs with so many pacers of this Q_max."""
-    return runs[f"pacers-{count}"].where({"pacing.q_max": f"{size} packets"}) if count else runs["none"]
+    return runs[f"pacers-{count}"].where({"pacing.q_max": f"{size} packets"})
 
 
-def normalised(runs: Runs, count: int, size: int) -> dict[int, float]:
-    """The coefficient of variation at 50 ms over that without pacers, by seed."""
-    return variation.ratio(variation.by_seed(at(runs, count, size), SCALE_S), variation.by_seed(runs["none"], SCALE_S))
+def normalised(runs: Runs) -> dict[tuple[int, int], dict[int, float]]:
+    """The coefficient of variation at 50 ms over that without pacers, by seed, for each number of pacers and Q_max."""
+    unpaced = variation.by_seed(runs["none"], SCALE_S)
+    found = {(0, size): variation.ratio(unpaced, unpaced) for size in QUEUES}
+    for count in PACERS:
+        for size in QUEUES:
+            found[count, size] = variation.ratio(variation.by_seed(at(runs, count, size), SCALE_S), unpaced)
+    return found
 
 
 def draw(runs: Runs) -> Sequence[Picture]:
     """As in the paper: a curve for each number of pacers."""
     figure, (ax,) = drawing.axes(1, (5.6, 3.8))
+    ratios = normalised(runs)
     for count in PACERS:
-        values = [variation.mean(normalised(runs, count, size)) for size in QUEUES]
+        values = [variation.mean(ratios[count, size]) for size in QUEUES]
         drawing.curve(ax, QUEUES, values, f"{count} pacer{'s' if count > 1 else ''}", count)
     ax.set_xscale("log", base=2)
     ax.set_xticks(QUEUES, [str(size) for size in QUEUES])
     ax.set_ylim(0, 1)
     ax.set_xlabel("Q_max, packets")
-    ax.set_ylabel("coefficient of variation at 50 ms, over that unpaced")
+    ax.set_ylabel("CV of bytes in 50 ms, over the unpaced CV")
     drawing.legend(ax, loc="lower left")
     caption = (
         "A source of 2 Mbit/s that is on for 100 ms and off for 200 ms in the mean, through one to three QLBP pacers: "

@@ -12,21 +12,21 @@ from paceline.scenario import Scenario
 
 #: Buffers of each method, packets.
 MAIN: Mapping[str, tuple[int, ...]] = {
-    "none": (5, 20, 40, 70, 100),
+    "none": (5, 20, 40, 100),
     "host": (5, 10, 20, 30, 40, 50, 60, 80, 100),
     "qlbp-10": (5, 20, 40, 100),
-    "qlbp-40": (5, 20, 50, 100),
-    "qlbp-80": (5, 20, 30, 40, 50, 60, 80, 100),
-    "qlbp-160": (5, 10, 20, 30, 50, 80, 100),
+    "qlbp-40": (5, 20, 100),
+    "qlbp-80": (5, 20, 40, 50, 60, 80, 100),
+    "qlbp-160": (5, 10, 20, 50, 100),
 }
 #: The same with shorter links to the receivers, to explain.
 WHY: Mapping[str, tuple[int, ...]] = {
     "none": (5, 20),
-    "host": (5, 10, 20, 30, 40, 50, 60, 80, 100),
+    "host": (5, 10, 20, 40, 50, 60, 80, 100),
     "qlbp-10": (5,),
     "qlbp-40": (20,),
-    "qlbp-80": (20, 40, 50, 60, 80, 100),
-    "qlbp-160": (5, 10, 20, 50, 80, 100),
+    "qlbp-80": (40, 50, 60, 80, 100),
+    "qlbp-160": (5, 10, 20, 50, 100),
 }
 WORDS = {
     "none": "unpaced",

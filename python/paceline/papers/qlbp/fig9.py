@@ -84,8 +84,7 @@ ASSUMPTIONS = (
 
 def sweeps(length: Length) -> Mapping[str, Scenario]:
     """TCP; the two constant rates; TCP without a limit to its window. Each without and with the pacer."""
-    del length  # seconds at full length
-    tcp = Scenario(tomllib.loads(PATH)).over(PACING).seeds(5)
+    tcp = Scenario(tomllib.loads(PATH)).over(PACING).seeds(length.seed_count(5, 5))
     table = {"name": "flow", "kind": "cbr", "packet": "1500 B", "start": "0 s .. 100 ms"}
     found = {"tcp": tcp}
     for name, rate in RATES.items():

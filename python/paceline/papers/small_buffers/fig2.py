@@ -23,7 +23,7 @@ from paceline.papers.small_buffers.network import (
 from paceline.scenario import Scenario
 
 #: Buffers of each mix, packets: close to where the paper has 90 %, and wide apart elsewhere.
-FULL = {"slow": (4, 5, 6, 10, 15, 20), "half": (5, 8, 9, 10, 20), "fast": (5, 10, 13, 14, 15, 20)}
+FULL = {"slow": (4, 5, 6, 10, 15, 20), "half": (5, 8, 9, 10, 20), "fast": (5, 13, 14, 15, 20)}
 QUICK = {"slow": (4, 5, 6, 10), "half": (8, 9, 10), "fast": (13, 14, 15)}
 PRINTED = {"slow_access": 5, "half_fast": 10, "all_fast": 15}
 WORDS = {"slow": "all at 10 Mbit/s", "half": "half at 1 Gbit/s", "fast": "all at 1 Gbit/s"}

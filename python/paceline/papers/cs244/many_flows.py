@@ -118,9 +118,8 @@ NOTE = (
     "Paced Reno flows that start together do lose throughput, and go on losing it. Neither the starts decide "
     "(why-spread-start, why-together) nor the regularity of the gaps (why-jitter), but what a flow makes of several "
     "losses in a window, which paced flows suffer together: Reno stalls, NewReno does not, and with it paced flows "
-    "are ahead (why-newreno). In the rerun a small shortfall is left once all run, and a larger one at the start, "
-    "where paced slow start overshoots by more; without delayed acknowledgements paced is ahead there too "
-    "(why-prompt-acks)."
+    "are ahead (why-newreno). In the rerun a small shortfall is left once all run, which goes with the delay of "
+    "acknowledgements (why-prompt-acks), and a larger one at the start, where paced slow start overshoots by more."
 )
 
 

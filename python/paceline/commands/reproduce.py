@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,23 +74,27 @@ def _run(chosen: Sequence[Claim], length: Length, store: Store, how: dict[str, A
     from paceline.papers import reproduction
     from paceline.progress import progress
 
+    plans = reproduction.plan(chosen, length)
     try:
-        with progress("reproduce") as watch:
-            done = reproduction.reproduce(chosen, length, store, watch=watch, **how)
+        with progress("running") as watch:
+            done = reproduction.run(plans, store, watch=watch, **how)
     except Interrupted as error:
         kept = f"kept in {store.directory}; the same command goes on from there"
         return say(f"interrupted: {len(error.results)} of {error.total} runs had finished, {kept}", INTERRUPTED)
+    with progress("judging", "claims") as watch:
+        outcome = reproduction.judge(plans, done, length, store, watch)
     for path in done.damaged:
         say(f"{path}: damaged; ran that one again")
-    known = {claim.id: claim for claim in chosen}
     if as_json:
-        _print_json([(known[record.claim], record) for record in done.records])
+        _print_json([(claim, outcome.records.get(claim.id)) for claim in chosen], outcome.failures)
     else:
-        _print_verdicts([(known[record.claim], record) for record in done.records])
-    _say_totals(done, store.directory, length)
-    for name, why in done.failures:
+        _print_verdicts([(claim, outcome.records[claim.id]) for claim in chosen if claim.id in outcome.records])
+    _say_totals(outcome, len(done.points), done.reused, store.directory)
+    if length.quick:
+        say("a quick look: short runs and few seeds; verdicts in full length may differ")
+    for name, why in outcome.failures.items():
         say(f"{name}: {why}")
-    return FAILED if done.failures else DONE
+    return FAILED if outcome.failures else DONE
 
 
 def _count(text: str | None, option: str, what: str) -> int | None:
@@ -120,7 +124,9 @@ def _print_list(chosen: Sequence[Claim], out: Path, quick: bool, as_json: bool) 
 
 
 def _outcome(record: Record) -> str:
-    return record.verdict.verdict + (" (quick)" if record.length == "quick" else "")
+    how = ["quick"] if record.length == "quick" else []
+    how += [f"seeds {record.seeds}"] if record.seeds else []
+    return record.verdict.verdict + (f" ({', '.join(how)})" if how else "")
 
 
 def _print_verdicts(found: Sequence[tuple[Claim, Record]]) -> None:
@@ -134,22 +140,34 @@ def _print_verdicts(found: Sequence[tuple[Claim, Record]]) -> None:
         print_table(["id", "where", "verdict", "criteria met", "CPU time, s"], rows, 3)
 
 
-def _print_json(found: Sequence[tuple[Claim, Record | None]]) -> None:
-    """The contract: an object a claim; what is not known is null."""
+def _print_json(found: Sequence[tuple[Claim, Record | None]], failures: Mapping[str, str] | None = None) -> None:
+    """The contract: an object a claim; what is not known is null, and the note of one that failed says why."""
     lines = []
     for claim, record in found:
         entry: dict[str, Any] = {"id": claim.id, "paper": claim.paper, "where": claim.where}
         verdict = record.verdict if record else None
         entry |= {key: getattr(verdict, key, None) for key in ("verdict", "ours", "theirs", "note")}
+        entry["note"] = (failures or {}).get(claim.id, entry["note"])
         entry["cpu_s"] = record.cpu_s if record else None
         lines.append(json.dumps(entry, allow_nan=False))
     print_data("[\n" + ",\n".join(lines) + "\n]\n" if lines else "[]\n")
 
 
-def _say_totals(done: Reproduction, out: Path, length: Length) -> None:
-    counts = Counter(record.verdict.verdict for record in done.records)
+def _duration(seconds: float) -> str:
+    for unit, length in (("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def _say_totals(outcome: Reproduction, runs: int, reused: int, out: Path) -> None:
+    from paceline.papers.reproduction import NS2_PACKET_S
+
+    counts = Counter(record.verdict.verdict for record in outcome.records.values())
     told = ", ".join(f"{counts[name]} {name}" for name in ("reproduced", "partly", "not reproduced") if counts[name])
-    again = f", {done.reused} of them there already" if done.reused else ""
-    say(f"{told or 'no verdict'}; {done.runs} runs{again}; {done.cpu_s:.0f} s of CPU time; kept in {out}")
-    if length.quick:
-        say("a quick look: short runs and few seeds; verdicts in full length may differ")
+    again = f", {reused} of them there already" if reused else ""
+    say(f"{told or 'no verdict'}; {runs} runs{again}; kept in {out}")
+    if outcome.core_packets:
+        ours, theirs = _duration(outcome.cpu_s), _duration(outcome.core_packets * NS2_PACKET_S)
+        packets, cost = f"{outcome.core_packets / 1e6:.1f} million packets", f"{NS2_PACKET_S * 1e6:g} us a packet"
+        say(f"{ours} of CPU time for {packets}; ns-2 would take about {theirs} ({cost}, docs/fidelity.md)")

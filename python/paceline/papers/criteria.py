@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from paceline.intervals import Interval, interval
 from paceline.papers.claim import Evidence, Outcome
 from paceline.report.statistics import ROUNDING
-from paceline.results import Results, number
+from paceline.results import Results
 
 RELATIVE = 0.05
 PACKETS = 1.0
@@ -30,7 +30,7 @@ def by_seed(results: Results, path: str, scale: float = 1.0) -> dict[int, float]
     for run in results:
         if run.seed in found:
             raise ValueError(f"{path}: runs of more than one setting; narrow them by Results.where")
-        value = number(run.to_dict(), path)
+        value = run.number(path)
         if value is not None:
             found[run.seed] = value / scale
     return found

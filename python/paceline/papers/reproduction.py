@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import InputError
-from paceline.execute import core_of, describe_point, execute
+from paceline.execute import Execution, Watch, core_of, describe_point, execute
 from paceline.papers import verdicts
 from paceline.papers.claim import Claim, Length, Runs
 from paceline.papers.verdicts import Record
@@ -19,6 +20,10 @@ from paceline.tables import flatten
 
 if TYPE_CHECKING:
     from paceline.scenario import Point, Scenario
+
+#: Processor time of ns-2 2.35 for a packet delivered over the core, s: 1000 Reno flows, five hops each way, a quiet
+#: core of the machine of README's table. ``python benches/peers/run.py --only demo-5KB --peer ns2`` measures another.
+NS2_PACKET_S = 4.2e-6
 
 
 @dataclass(frozen=True)
@@ -35,26 +40,25 @@ class Plan:
     scenarios: Mapping[str, Scenario]
     points: Mapping[str, Sequence[Point]]
 
+    def all_points(self) -> Iterator[Point]:
+        """The runs of all its sweeps."""
+        for group in self.points.values():
+            yield from group
+
 
 @dataclass
 class Reproduction:
     """What came of it.
 
     Attributes:
-        records: verdicts in the order of the claims; a claim whose runs or check failed has none.
-        failures: claims that failed, and why.
-        runs: different runs that the claims asked for.
-        reused: how many were there already.
-        damaged: files of the store that were not whole; their runs were done again.
+        records: verdicts by claim.
+        failures: claims whose runs or check failed, and why.
         cpu_s: processor time of all runs, each counted once.
         core_packets: data packets that they delivered, each run counted once.
     """
 
-    records: list[Record] = field(default_factory=list)
-    failures: list[tuple[str, str]] = field(default_factory=list)
-    runs: int = 0
-    reused: int = 0
-    damaged: list[Path] = field(default_factory=list)
+    records: dict[str, Record] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
     cpu_s: float = 0.0
     core_packets: int = 0
 
@@ -62,53 +66,50 @@ class Reproduction:
 def plan(claims: Sequence[Claim], length: Length) -> list[Plan]:
     """The runs of each claim, checked. Raises `InputError` naming the claim."""
     plans = []
+    checked: dict[str, Sequence[Point]] = {}  # claims of one figure have the same sweeps
     for claim in claims:
         try:
             scenarios = dict(claim.sweeps(length))
-            plans.append(Plan(claim, scenarios, {name: scenario.check() for name, scenario in scenarios.items()}))
+            points: dict[str, Sequence[Point]] = {}
+            for name, scenario in scenarios.items():
+                document = json.dumps(scenario.to_dict())
+                points[name] = checked[document] if document in checked else scenario.check()
+                checked[document] = points[name]
         except InputError as error:
-            raise InputError(error.message, f"{claim.id}") from None
+            raise InputError(error.message, claim.id) from None
+        plans.append(Plan(claim, scenarios, points))
     return plans
 
 
-def reproduce(
-    claims: Sequence[Claim],
-    length: Length,
-    store: Store,
-    **how: Any,
+def run(plans: Sequence[Plan], store: Store, **how: Any) -> Execution:
+    """Runs what plans ask for and the store does not have, each run once. `how` is as for `execute`, which raises."""
+    return execute(list({point.key: point for one in plans for point in one.all_points()}.values()), store=store, **how)
+
+
+def judge(
+    plans: Sequence[Plan], done: Execution, length: Length, store: Store, watch: Watch | None = None
 ) -> Reproduction:
-    """Runs what the store does not have, judges every claim and keeps all of it in the store's directory.
-
-    `how` is as for `execute`: `jobs`, `executor`, `watch`.
-
-    Raises:
-        InputError: a claim's scenario is wrong; nothing has run.
-        StoreError: the store cannot be written.
-        Interrupted: Ctrl-C; finished runs are kept.
-    """
-    plans = plan(claims, length)
-    points = list({point.key: point for one in plans for group in one.points.values() for point in group}.values())
-    done = execute(points, store=store, **how)
-    found = {point.key: run for point, run in zip(points, done.runs, strict=True) if run is not None}
+    """Judges every claim by its finished runs, and keeps all of it in the store's directory. Raises `StoreError`."""
+    found = {point.key: run for point, run in zip(done.points, done.runs, strict=True) if run is not None}
     failed = {point.key: f"{describe_point(point)}: {why}" for point, why in done.failures}
-    outcome = Reproduction(runs=len(points), reused=done.reused, damaged=done.damaged)
+    outcome = Reproduction()
     for run in found.values():
         outcome.cpu_s += run["engine"]["cpu_s"] or 0.0
         outcome.core_packets += run["engine"]["core_packets"] or 0
-    for one in plans:
-        why = next((failed[point.key] for group in one.points.values() for point in group if point.key in failed), None)
-        record = None if why else _judged(one, found, store, length, outcome)
-        if why:
-            outcome.failures.append((one.claim.id, why))
-        if record:
-            outcome.records.append(record)
+    for number, one in enumerate(plans):
+        if watch:
+            watch(number / len(plans), number, len(plans))
+        why = next((failed[point.key] for point in one.all_points() if point.key in failed), None)
+        verdict = why or _judged(one, found, store, length)
+        if isinstance(verdict, str):
+            outcome.failures[one.claim.id] = verdict
+        else:
+            outcome.records[one.claim.id] = verdict
     return outcome
 
 
-def _judged(
-    plan: Plan, found: Mapping[str, dict[str, Any]], store: Store, length: Length, outcome: Reproduction
-) -> Record | None:
-    """A claim's verdict, kept. What goes wrong in its check is its failure, not that of the others."""
+def _judged(plan: Plan, found: Mapping[str, dict[str, Any]], store: Store, length: Length) -> Record | str:
+    """A claim's verdict, kept; or why there is none: what goes wrong in its check does not stop the others."""
     runs = Runs({name: _results(points, found, store) for name, points in plan.points.items()}, length)
     try:
         verdict = plan.claim.check(runs)
@@ -116,8 +117,7 @@ def _judged(
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(frame.filename).name}:{frame.lineno}"
-        outcome.failures.append((plan.claim.id, f"its check failed: {type(error).__name__}: {error} ({where})"))
-        return None
+        return " ".join(f"its check failed: {type(error).__name__}: {error} ({where})".split())
     return verdicts.save(
         store.directory, plan.claim, length, verdict, plan.scenarios, pictures, list(_rows(plan, found))
     )

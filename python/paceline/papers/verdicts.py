@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from typing import Any
 from paceline import _core
 from paceline.atomic import replacing
 from paceline.errors import StoreError
-from paceline.papers.claim import Claim, Length, Picture, Verdict
+from paceline.papers.claim import Claim, Evidence, Length, Picture, Verdict
 from paceline.scenario import Scenario
 
 
@@ -29,6 +31,7 @@ class Record:
         claim: its id.
         verdict: as `check` gave it.
         length: ``full`` or ``quick``.
+        seeds: how many were asked for; ``None`` for the claim's own number.
         core: version that ran.
         cpu_s: processor time of its runs, those that it shares included.
         core_packets: data packets that its runs delivered.
@@ -40,6 +43,7 @@ class Record:
     claim: str
     verdict: Verdict
     length: str
+    seeds: int | None
     core: str
     cpu_s: float
     core_packets: int
@@ -67,21 +71,23 @@ def save(
     import pyarrow.parquet as pq
 
     place = folder(out, claim, length)
+    files = {name: f"{_file_name(name)}.toml" for name in scenarios}
     record = Record(
         claim.id,
-        verdict,
+        _plain_verdict(verdict),
         length.name,
+        length.seeds,
         _core.version(),
         sum(run.get("engine.cpu_s") or 0.0 for run in runs),
         sum(int(run.get("engine.core_packets") or 0) for run in runs),
         len(runs),
-        {name: f"{name}.toml" for name in scenarios},
+        files,
         [{"name": one.name, "file": f"{one.name}.svg", "caption": one.caption} for one in pictures],
     )
     with _as_store_error(place):
         place.mkdir(parents=True, exist_ok=True)
         for name, scenario in scenarios.items():
-            _write(place / f"{name}.toml", scenario.placed().to_toml().encode())
+            _write(place / files[name], scenario.placed().to_toml().encode())
         for one in pictures:
             _write(place / f"{one.name}.svg", one.svg.encode())
         names = dict.fromkeys(name for run in runs for name in run)
@@ -93,7 +99,8 @@ def save(
         del entry["claim"]
         entry["assumptions"] = [dataclasses.asdict(one) for one in claim.assumptions]
         entry |= entry.pop("verdict")
-        _write(place / "verdict.json", (json.dumps(entry, indent=1, default=_plain) + "\n").encode())
+        text = json.dumps(_plain(entry), indent=1, allow_nan=False)
+        _write(place / "verdict.json", f"{text}\n".encode())
     return record
 
 
@@ -104,14 +111,9 @@ def load(out: Path, claim: Claim, length: Length) -> Record | None:
 
 def read(path: Path) -> Record | None:
     """A verdict from its file, or ``None``."""
-    from paceline.papers.claim import Evidence
-
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
-        evidence = [
-            Evidence(**(row | {"interval": tuple(row["interval"]) if row["interval"] else None}))
-            for row in entry["evidence"]
-        ]
+        evidence = [_evidence(row) for row in entry["evidence"]]
         verdict = Verdict(entry["verdict"], entry["ours"], entry["theirs"], entry["note"], evidence)
         names = [item.name for item in dataclasses.fields(Record) if item.name not in ("claim", "verdict")]
         return Record(entry["id"], verdict, **{name: entry[name] for name in names})
@@ -119,19 +121,39 @@ def read(path: Path) -> Record | None:
         return None
 
 
+def _file_name(sweep: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", sweep)
+
+
 def _write(path: Path, data: bytes) -> None:
     with replacing(path) as file:
         file.write(data)
 
 
+def _plain_verdict(verdict: Verdict) -> Verdict:
+    evidence = [_evidence(_plain(dataclasses.asdict(row))) for row in verdict.evidence]
+    return dataclasses.replace(
+        verdict, ours=_plain(dict(verdict.ours)), theirs=_plain(dict(verdict.theirs)), evidence=evidence
+    )
+
+
+def _evidence(row: dict[str, Any]) -> Evidence:
+    ends = row["interval"]
+    return Evidence(**(row | {"interval": tuple(ends) if ends and None not in ends else None}))
+
+
 def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's, mappings and sequences of other kinds as JSON's."""
+    """In the types of JSON: NumPy's numbers as Python's, what is not a number as null."""
     if hasattr(value, "tolist"):
-        return value.tolist()
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Sequence):
-        return list(value)
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (str, bool, int)) or value is None:
+        return value
+    if isinstance(value, Iterable):
+        return [_plain(item) for item in value]
     raise TypeError(f"{value!r} has no place in a verdict")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from collections.abc import Mapping, Sequence
 
@@ -91,7 +92,7 @@ def check(runs: Runs) -> Verdict:
     """Each doubling of Q_max and each further pacer lowers the coefficient of variation; the mean rate stays."""
     evidence: list[Evidence] = []
     for count in PACERS:
-        for size, double in zip(QUEUES, QUEUES[1:], strict=False):
+        for size, double in itertools.pairwise(QUEUES):
             evidence.append(
                 variation.falls(
                     f"fall of the ratio from Q_max {size} to {double}, pacers: {count}",
@@ -156,8 +157,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     ax.set_ylabel("coefficient of variation at 50 ms, over that unpaced")
     drawing.legend(ax, loc="lower left")
     caption = (
-        "A source of 2 Mbit/s that is on for 100 ms and off for 200 ms in the mean, through one to three QLBP pacers: means "
-        "of ten runs with 95 % intervals. The paper says: lower with a larger Q_max, and with more pacers."
+        "A source of 2 Mbit/s that is on for 100 ms and off for 200 ms in the mean, through one to three QLBP pacers: "
+        "means of ten runs with 95 % intervals. The paper says: lower with a larger Q_max, and with more pacers."
     )
     return [drawing.picture(figure, "fig15", caption)]
 
@@ -167,8 +168,8 @@ CLAIM = Claim(
     paper="qlbp",
     where="Fig. 15, IV-C1",
     kind="shape",
-    says="The coefficient of variation per 50 ms, over that of the unpaced series, falls with Q_max from 10 to 160 packets "
-    "and with one, two and three pacers in a row; the mean rate stays.",
+    says="The coefficient of variation per 50 ms, over that of the unpaced series, falls with Q_max from 10 to 160 "
+    "packets and with one, two and three pacers in a row; the mean rate stays.",
     printed={},
     assumptions=ASSUMPTIONS,
     sweeps=sweeps,

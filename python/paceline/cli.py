@@ -21,6 +21,7 @@ from paceline import _core
 from paceline.commands.analyse import analyse
 from paceline.commands.asked import FILE, SEEDS, SET, SWEEP, asked
 from paceline.commands.explain import explain
+from paceline.commands.gallery import gallery
 from paceline.commands.reproduce import reproduce
 from paceline.commands.run import run
 from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT
@@ -142,6 +143,7 @@ def version() -> int:
 
 paceline.add_command(run)
 paceline.add_command(reproduce)
+paceline.add_command(gallery)
 paceline.add_command(analyse)
 paceline.add_command(explain)
 

@@ -22,6 +22,7 @@ from paceline.commands.analyse import analyse
 from paceline.commands.asked import FILE, SEEDS, SET, SWEEP, asked
 from paceline.commands.emulate import emulate
 from paceline.commands.explain import explain
+from paceline.commands.gallery import gallery
 from paceline.commands.pace import pace
 from paceline.commands.reproduce import reproduce
 from paceline.commands.run import run
@@ -145,6 +146,7 @@ def version() -> int:
 
 paceline.add_command(run)
 paceline.add_command(reproduce)
+paceline.add_command(gallery)
 paceline.add_command(analyse)
 paceline.add_command(emulate)
 paceline.add_command(explain)

@@ -35,6 +35,9 @@ def pacers() -> str:
 def tcp_options() -> str:
     """TCP's profiles with the value, unit, source and meaning of every option, JSON."""
 
+def pace(name: str, arguments: Sequence[str]) -> int:
+    """Runs the inline pacer, called `name` in what it says, until a signal ends it: its exit code. Raises `RunError`."""
+
 @final
 class Control:
     """Shared with a running simulation; any thread may use it."""
@@ -76,6 +79,11 @@ def run(
     `trace` is called from the same thread with columns of packet events: `time_ns`, `event` (0 send, 1 enqueue,
     2 drop, 3 dequeue, 4 receive), `place`, `flow`, `kind` (0 data, 1 ack), `seq`, `bytes`, `cwnd`; the first call
     also has `places`, the names that `place` counts. What it raises ends the run and comes out of here.
+    """
+
+def emulation(program: str) -> None:
+    """Is one of the emulation's programs, ``"paceline-wires"`` or ``"paceline-traffic"``, to its end: for a process
+    that is nothing else. Raises `RunError`, and `InputError` where there is no such program.
     """
 
 def shaper(text: str) -> str:

@@ -20,7 +20,10 @@ import click
 from paceline import _core
 from paceline.commands.analyse import analyse
 from paceline.commands.asked import FILE, SEEDS, SET, SWEEP, asked
+from paceline.commands.emulate import emulate
 from paceline.commands.explain import explain
+from paceline.commands.gallery import gallery
+from paceline.commands.pace import pace
 from paceline.commands.reproduce import reproduce
 from paceline.commands.run import run
 from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT
@@ -79,6 +82,7 @@ def paceline() -> None:
     paceline doctor scenarios/edge-vs-host.toml
     paceline analyse traffic.pcap --pacer "edge 10 ms"
     paceline explain tcp --profile linux
+    paceline pace --in eth0 --out eth1 --method edge --delay 10ms
     """
 
 
@@ -142,8 +146,11 @@ def version() -> int:
 
 paceline.add_command(run)
 paceline.add_command(reproduce)
+paceline.add_command(gallery)
 paceline.add_command(analyse)
+paceline.add_command(emulate)
 paceline.add_command(explain)
+paceline.add_command(pace)
 
 
 def _one_seed(text: str) -> int:

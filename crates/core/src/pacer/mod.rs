@@ -241,6 +241,11 @@ impl<P: Packet> Pacer<P> {
         }
     }
 
+    /// Changes what may be held from now on; what is held stays.
+    pub fn set_limit(&mut self, limit: Option<Limit>) {
+        self.limit = limit;
+    }
+
     /// What is held, bytes.
     #[inline]
     pub fn held_bytes(&self) -> u64 {

@@ -1,0 +1,373 @@
+//! The loop that paces one direction.
+//!
+//! *Idea.* A round takes what has come in, lets the lane decide, and sends what is due. Between rounds the thread sleeps
+//! until shortly before the next departure and spins from there: a timer alone would be tens of microseconds late. It never
+//! spins or works for long without a sleep: a real-time thread that does is stopped by the kernel, for 50 ms a second.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paceline_core::pacer::{Backlog, Method};
+use paceline_core::{Instant, Span};
+
+use crate::bypass::Bypass;
+use crate::histogram::bump;
+use crate::lane::{Admission, Frame, Lane, LaneSpec};
+use crate::meters::{Cause, Meters, Second};
+use crate::port::{Port, Refusal};
+use crate::sys::clock;
+
+/// Frames taken in a round: few enough that departures do not wait long for it.
+const ROUND: usize = 64;
+/// The longest sleep: so often the heartbeat is told.
+const HEARTBEAT: Span = Span::from_millis(5);
+/// After so long awake a real-time thread rests for so long: it keeps below the kernel's limit of 95 %, in small pieces.
+const AWAKE: Span = Span::from_millis(2);
+const REST: Span = Span::from_nanos(110_000);
+/// A wait this long was a sleep.
+const SLEPT: Span = Span::from_nanos(5_000);
+/// How soon a full interface is tried again.
+const RETRY: Span = Span::from_nanos(20_000);
+/// How long a drain may take; what is still held then leaves at once.
+const DRAIN: Span = Span::from_millis(2_000);
+/// How often the kernel is asked what it had to drop.
+const ASK: Span = Span::from_millis(100);
+
+/// What a direction is told while it runs.
+#[derive(Debug, Default)]
+pub struct Orders {
+    word: AtomicU8,
+    spec: Mutex<Option<LaneSpec>>,
+}
+
+const CHANGE: u8 = 1;
+const STOP: u8 = 2;
+
+impl Orders {
+    /// New parameters, from the next round on.
+    pub fn change(&self, spec: LaneSpec) {
+        *self.spec.lock().unwrap_or_else(PoisonError::into_inner) = Some(spec);
+        self.word.fetch_or(CHANGE, Ordering::Release);
+    }
+
+    /// Take no more, let what is held leave, end.
+    pub fn stop(&self) {
+        self.word.fetch_or(STOP, Ordering::Release);
+    }
+
+    fn taken(&self) -> Option<LaneSpec> {
+        self.word.fetch_and(!CHANGE, Ordering::Acquire);
+        self.spec.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// One direction.
+#[derive(Debug)]
+pub struct Direction<P: Port> {
+    port: P,
+    lane: Lane<P::Handle>,
+    ready: VecDeque<Frame<P::Handle>>,
+    bypass: Option<Arc<Bypass>>,
+    meters: Arc<Meters>,
+    orders: Arc<Orders>,
+    /// How long before a departure the thread is awake.
+    spin: Span,
+    realtime: bool,
+    /// The bound on delay that the method promises whatever is held.
+    bound: Option<Span>,
+    awake_since: Instant,
+    asked: Instant,
+    came: Second,
+    went: Second,
+    last_sent: u64,
+    blocked: bool,
+}
+
+impl<P: Port> Direction<P> {
+    /// One that has not begun.
+    pub fn new(
+        port: P,
+        spec: LaneSpec,
+        bypass: Option<Arc<Bypass>>,
+        meters: Arc<Meters>,
+        orders: Arc<Orders>,
+        spin: Span,
+    ) -> Self {
+        let now = clock::now();
+        let bound = bound(&spec);
+        Direction {
+            port,
+            lane: Lane::new(spec),
+            ready: VecDeque::new(),
+            bypass,
+            meters,
+            orders,
+            spin,
+            realtime: false,
+            bound,
+            awake_since: now,
+            asked: now,
+            came: Second::new(now),
+            went: Second::new(now),
+            last_sent: 0,
+            blocked: false,
+        }
+    }
+
+    /// Paces until it is told to stop, and drains. `realtime`: the thread has that priority.
+    pub fn run(mut self, realtime: bool) {
+        self.realtime = realtime;
+        if let Some(bypass) = &self.bypass {
+            bypass.reset(clock::now());
+        }
+        loop {
+            match self.orders.word.load(Ordering::Acquire) {
+                0 => {}
+                word if word & STOP != 0 => break,
+                _ => self.change(),
+            }
+            let now = clock::now();
+            if self.round(now, ROUND) == 0 {
+                self.pause();
+            } else {
+                self.rest_if_due(now);
+            }
+        }
+        self.drain();
+    }
+
+    /// Takes what has come in and sends what is due; how many frames came in.
+    fn round(&mut self, now: Instant, most: usize) -> usize {
+        if let Some(bypass) = &self.bypass {
+            bypass.beat(now);
+            if bypass.is_tripped() {
+                self.recover();
+                return 0;
+            }
+        }
+        self.lane.release(now, &mut self.ready);
+        let received = self.receive(now, most);
+        self.send();
+        self.port.finish_round();
+        self.report(now);
+        received
+    }
+
+    fn receive(&mut self, now: Instant, most: usize) -> usize {
+        let Direction { port, lane, ready, meters, came, .. } = self;
+        let mut take = |port: &mut P, frame: Frame<P::Handle>| {
+            came.count(&meters.received, frame.bytes, frame.arrived);
+            if !port.has_room() {
+                meters.drop_for(Cause::Queue, 1);
+                return port.discard(frame.handle);
+            }
+            match lane.arrive(frame, ready) {
+                Admission::Taken => {}
+                Admission::Flushed(count) => bump(&meters.flushed, count),
+                Admission::Refused(frame) => {
+                    meters.drop_for(Cause::Queue, 1);
+                    return port.discard(frame.handle);
+                }
+            }
+            if let Some(newest) = lane.newest_held() {
+                port.keep(&mut newest.handle);
+            }
+        };
+        let mut refuse = |refusal| match refusal {
+            Refusal::TooLarge => meters.drop_for(Cause::TooLarge, 1),
+            Refusal::NoRoom => meters.drop_for(Cause::Queue, 1),
+        };
+        port.receive(most, now, &mut take, &mut refuse)
+    }
+
+    /// Sends what is ready. What the interface has no room for stays, and goes first the next time.
+    fn send(&mut self) {
+        // Between this look and the call below lie a few instructions: see `bypass`.
+        if self.ready.is_empty() || self.bypass.as_ref().is_some_and(|bypass| bypass.is_tripped()) {
+            return;
+        }
+        let Direction { port, ready, meters, went, last_sent, bound, .. } = self;
+        let mut left = |frame: &Frame<P::Handle>, at: Instant| {
+            went.count(&meters.sent, frame.bytes, at);
+            let lateness = frame.lateness(at);
+            let delay = at.since(frame.arrived);
+            meters.delay.record(delay.as_nanos());
+            meters.lateness.record(lateness.as_nanos());
+            if let Some(bound) = bound.filter(|bound| delay > *bound) {
+                bump(&meters.deadline_misses, 1);
+                if delay > bound + lateness {
+                    bump(&meters.unexplained_misses, 1);
+                }
+            }
+            if frame.number < *last_sent {
+                bump(&meters.reordered, 1);
+            }
+            *last_sent = frame.number;
+        };
+        let sent = port.send(ready, &mut left);
+        meters.drop_for(Cause::Rejected, sent.rejected);
+        self.blocked = sent.blocked;
+        if sent.blocked {
+            bump(&self.meters.blocked, 1);
+            self.keep_ready();
+        }
+    }
+
+    /// Frames that could not be sent in their round are moved out of the ring.
+    fn keep_ready(&mut self) {
+        let mut kept = VecDeque::with_capacity(self.ready.len());
+        for mut frame in self.ready.drain(..) {
+            if self.port.has_room() {
+                self.port.keep(&mut frame.handle);
+                kept.push_back(frame);
+            } else {
+                self.meters.drop_for(Cause::Queue, 1);
+                self.port.discard(frame.handle);
+            }
+        }
+        self.ready = kept;
+    }
+
+    /// Traffic has bypassed: all that is held is older than what has passed, and must not follow it.
+    #[cold]
+    fn recover(&mut self) {
+        self.discard_all();
+        let Some(bypass) = &self.bypass else { return };
+        let now = clock::now();
+        bypass.reset(now);
+        self.report(now);
+    }
+
+    fn discard_all(&mut self) {
+        let Direction { port, lane, ready, meters, .. } = self;
+        let mut thrown = 0;
+        for frame in ready.drain(..).chain(lane.take_back()) {
+            thrown += 1;
+            port.discard(frame.handle);
+        }
+        let mut count = 0;
+        loop {
+            let now = clock::now();
+            let mut take = |port: &mut P, frame: Frame<P::Handle>| {
+                bump(&meters.received.packets, 1);
+                bump(&meters.received.bytes, u64::from(frame.bytes));
+                count += 1;
+                port.discard(frame.handle);
+            };
+            let received = port.receive(ROUND, now, &mut take, &mut |_| meters.drop_for(Cause::TooLarge, 1));
+            port.finish_round();
+            if received == 0 {
+                break;
+            }
+        }
+        meters.drop_for(Cause::Outage, thrown + count);
+        self.ask_overflow();
+    }
+
+    /// Waits for the next departure or arrival, whichever is first.
+    fn pause(&mut self) {
+        let now = clock::now();
+        if self.blocked {
+            clock::sleep_until(now + RETRY);
+            return;
+        }
+        let wakeup = self.lane.next_wakeup().unwrap_or(Instant::MAX);
+        let sleep = (wakeup - self.spin).since(now).min(HEARTBEAT);
+        if sleep > SLEPT {
+            self.port.wait(sleep);
+            let after = clock::now();
+            if after.since(now) > SLEPT {
+                self.awake_since = after;
+            }
+            return;
+        }
+        while !self.port.has_received() {
+            let now = clock::now();
+            if now >= wakeup {
+                return;
+            }
+            self.rest_if_due(now);
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Sleeps a little if it has not for long.
+    #[inline]
+    fn rest_if_due(&mut self, now: Instant) {
+        if self.realtime && now.since(self.awake_since) > AWAKE {
+            clock::sleep_until(now + REST);
+            self.awake_since = clock::now();
+        }
+    }
+
+    #[cold]
+    fn change(&mut self) {
+        let Some(spec) = self.orders.taken() else { return };
+        self.bound = bound(&spec);
+        self.lane.change(spec, clock::now(), &mut self.ready);
+    }
+
+    /// Takes no more, lets what is held leave on its time, or after [`DRAIN`] at once.
+    fn drain(&mut self) {
+        if let Some(bypass) = &self.bypass {
+            bypass.close();
+        }
+        let bypass = self.bypass.take(); // its latch is tripped, which is no outage now
+        while self.receive(clock::now(), ROUND) > 0 {
+            self.send();
+            self.port.finish_round();
+        }
+        let end = clock::now() + DRAIN;
+        let mut now = clock::now();
+        while now < end && (self.lane.held_packets() > 0 || !self.ready.is_empty()) {
+            self.lane.release(now, &mut self.ready);
+            self.send();
+            self.port.finish_round();
+            let next = self.lane.next_wakeup().unwrap_or(end).min(end);
+            clock::sleep_until(if self.blocked { now + RETRY } else { next });
+            now = clock::now();
+        }
+        let rest = self.lane.take_back();
+        bump(&self.meters.flushed, rest.len() as u64);
+        self.ready.extend(rest);
+        self.send();
+        self.meters.drop_for(Cause::Rejected, self.ready.len() as u64);
+        self.bypass = bypass;
+        self.ask_overflow();
+        self.report(clock::now());
+    }
+
+    fn ask_overflow(&mut self) {
+        self.asked = clock::now();
+        let overflowed = self.port.overflowed();
+        self.meters.drop_for(Cause::Ring, overflowed);
+    }
+
+    /// Tells the meters how things stand.
+    fn report(&mut self, now: Instant) {
+        if now.since(self.asked) > ASK {
+            self.ask_overflow();
+            self.came.advance(&self.meters.received, now);
+            self.went.advance(&self.meters.sent, now);
+        }
+        let meters = &*self.meters;
+        let waiting: u64 = self.ready.iter().map(|frame| u64::from(frame.bytes)).sum();
+        meters.held_packets.store(self.lane.held_packets() + self.ready.len() as u64, Ordering::Relaxed);
+        meters.held_bytes.store(self.lane.held_bytes() + waiting, Ordering::Relaxed);
+        if let Some(bypass) = &self.bypass {
+            let settled = meters.sent.packets.load(Ordering::Relaxed) + meters.dropped_in_all();
+            bypass.state().settled.store(settled, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The bound on delay that does not depend on what is held.
+fn bound(spec: &LaneSpec) -> Option<Span> {
+    match spec.pacer.method {
+        Method::Edge(_) => {
+            spec.pacer.method.delay_bound(spec.line_rate, Backlog { packets: 1, bytes: 1, largest: 1 })
+        }
+        _ => None,
+    }
+}

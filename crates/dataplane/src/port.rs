@@ -1,0 +1,71 @@
+//! What a back end is to the loop that paces: a place that frames come from and go to.
+
+use std::collections::VecDeque;
+
+use paceline_core::{Instant, Span};
+
+use crate::lane::Frame;
+
+/// A frame that could not be taken, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Larger than the interface that it should leave by can send: a jumbo frame, or several that an offload has joined.
+    TooLarge,
+    /// There is no room to hold it.
+    NoRoom,
+}
+
+/// What came of sending.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Frames sent.
+    pub packets: u64,
+    /// Frames that the interface will not send, whatever one does: malformed, or it is down.
+    pub rejected: u64,
+    /// The interface has no room now: the rest is still there.
+    pub blocked: bool,
+}
+
+/// One direction's way in and way out.
+pub trait Port {
+    /// How a frame is known.
+    type Handle;
+
+    /// Frames that have come in since the last call, `most` at a time: `take` has each with its size, and when it arrived;
+    /// `refuse` hears of those that cannot be taken.
+    fn receive(
+        &mut self,
+        most: usize,
+        now: Instant,
+        take: &mut dyn FnMut(&mut Self, Frame<Self::Handle>),
+        refuse: &mut dyn FnMut(Refusal),
+    ) -> usize;
+
+    /// Whether a frame more can be kept.
+    fn has_room(&self) -> bool;
+
+    /// A frame that came in will stay longer than this round: it is moved to where it can. There must be room.
+    fn keep(&mut self, handle: &mut Self::Handle);
+
+    /// Sends from the front, until nothing is left or the interface has no room. `left` has each frame sent, and when.
+    fn send(
+        &mut self,
+        ready: &mut VecDeque<Frame<Self::Handle>>,
+        left: &mut dyn FnMut(&Frame<Self::Handle>, Instant),
+    ) -> Sent;
+
+    /// A frame is thrown away.
+    fn discard(&mut self, handle: Self::Handle);
+
+    /// The round is over: what was received in it and not kept goes back.
+    fn finish_round(&mut self);
+
+    /// Sleeps until a frame comes in, or so long.
+    fn wait(&mut self, most: Span);
+
+    /// Whether a frame has come in. Cheap: it is asked while spinning.
+    fn has_received(&self) -> bool;
+
+    /// Frames that the kernel had to drop because the ring was full, since the last call.
+    fn overflowed(&mut self) -> u64;
+}

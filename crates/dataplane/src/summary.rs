@@ -1,0 +1,65 @@
+//! What a run was, as JSON.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Map, Value, json};
+
+use crate::histogram::Histogram;
+use crate::meters::{Cause, Flow, Meters};
+
+/// What a summary says of the bypass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bypassed {
+    /// Frames that went past the pacer.
+    pub packets: u64,
+    /// Their bytes, link header included.
+    pub bytes: u64,
+    /// How often the pacer had been away too long.
+    pub trips: u64,
+}
+
+/// One direction; `seconds` is how long it ran.
+pub fn direction(method: &str, meters: &Meters, bypassed: Option<Bypassed>, seconds: f64) -> Value {
+    let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
+    let flow = |flow: &Flow| {
+        json!({
+            "packets": read(&flow.packets),
+            "bytes": read(&flow.bytes),
+            "rate_bps": read(&flow.bytes) as f64 * 8.0 / seconds.max(1e-9),
+        })
+    };
+    let dropped: Map<String, Value> =
+        Cause::ALL.iter().map(|(cause, name)| ((*name).to_owned(), meters.dropped(*cause).into())).collect();
+    json!({
+        "method": method,
+        "received": flow(&meters.received),
+        "sent": flow(&meters.sent),
+        "dropped": dropped,
+        "flushed_packets": read(&meters.flushed),
+        "bypassed": bypassed.map(|b| json!({ "packets": b.packets, "bytes": b.bytes, "trips": b.trips })),
+        "reordered_packets": read(&meters.reordered),
+        "deadline_misses": read(&meters.deadline_misses),
+        "unexplained_misses": read(&meters.unexplained_misses),
+        "blocked": read(&meters.blocked),
+        "delay": times(&meters.delay),
+        "lateness": times(&meters.lateness),
+        "burstiness": { "received": burstiness(&meters.received), "sent": burstiness(&meters.sent) },
+    })
+}
+
+/// Coefficient of variation over the milliseconds of the last whole second.
+pub fn burstiness(flow: &Flow) -> f64 {
+    flow.burstiness_ppm.load(Ordering::Relaxed) as f64 / 1e6
+}
+
+fn times(histogram: &Histogram) -> Value {
+    let micros = |nanos: u64| nanos as f64 / 1e3;
+    histogram.summary().map_or(Value::Null, |summary| {
+        json!({
+            "mean_us": summary.mean / 1e3,
+            "p50_us": micros(summary.p50),
+            "p99_us": micros(summary.p99),
+            "max_us": micros(summary.max),
+        })
+    })
+}

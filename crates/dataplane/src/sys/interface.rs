@@ -1,0 +1,212 @@
+//! A network interface: what it is, and the settings that a pacer needs other than they are.
+
+#![allow(unsafe_code, reason = "system calls")]
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use paceline_core::Rate;
+
+use super::{check, netlink, socket};
+
+const SIOCETHTOOL: libc::c_ulong = 0x8946;
+
+/// Offloads that put several frames into one, by the numbers that ethtool has for asking and setting each.
+const JOINING: [(&str, u32, u32); 1] = [("gro", 0x2b, 0x2c)];
+/// `ETHTOOL_GFLAGS`, `ETHTOOL_SFLAGS`, and the flag of large receive offload.
+const FLAGS: (u32, u32) = (0x25, 0x26);
+const FLAG_LRO: u32 = 1 << 15;
+
+/// An interface.
+#[derive(Debug)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub index: u32,
+    control: OwnedFd,
+}
+
+/// Settings that were changed, to be put back. They fit in a word, so that they can outlive the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Changed(pub u64);
+
+impl Changed {
+    const PROMISCUOUS: u64 = 1;
+    const GRO: u64 = 2;
+    const LRO: u64 = 4;
+    /// A program has been put at the driver.
+    pub const XDP: Changed = Changed(8);
+}
+
+/// `struct ifreq`: the name, and a union of which this is the part for flags, an index, an MTU or a pointer.
+#[repr(C)]
+struct Request {
+    name: [u8; libc::IFNAMSIZ],
+    value: RequestValue,
+}
+
+#[repr(C)]
+union RequestValue {
+    flags: libc::c_short,
+    number: libc::c_int,
+    family: libc::sa_family_t,
+    data: *mut libc::c_void,
+    room: [u8; 24],
+}
+
+#[repr(C)]
+struct EthtoolValue {
+    command: u32,
+    data: u32,
+}
+
+impl Interface {
+    /// Finds an interface. What is wrong is said in one line.
+    pub fn named(name: &str) -> Result<Interface, String> {
+        let control =
+            socket(libc::AF_INET, libc::SOCK_DGRAM, 0).map_err(|error| format!("{name}: {error}"))?;
+        let c_name = CString::new(name).map_err(|_| format!("{name:?} is no name of an interface"))?;
+        // SAFETY: a string that ends in a zero.
+        let index = unsafe { libc::if_nametoindex(c_name.as_ptr()) };
+        if index == 0 || name.len() >= libc::IFNAMSIZ {
+            return Err(match Interface::names().as_slice() {
+                [] => format!("there is no interface {name:?}"),
+                names => format!("there is no interface {name:?}; there are {}", names.join(", ")),
+            });
+        }
+        Ok(Interface { name: name.to_owned(), index, control })
+    }
+
+    fn names() -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir("/sys/class/net") else { return Vec::new() };
+        let mut names: Vec<String> =
+            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+
+    /// The largest packet behind the link header, bytes.
+    pub fn mtu(&self) -> io::Result<u32> {
+        let mut request = self.request();
+        self.ask(libc::SIOCGIFMTU, &mut request)?;
+        // SAFETY: the kernel has filled in the number.
+        Ok(unsafe { request.value.number } as u32)
+    }
+
+    /// `ARPHRD_*`: what its frames begin with.
+    pub fn hardware(&self) -> io::Result<u16> {
+        let mut request = self.request();
+        self.ask(libc::SIOCGIFHWADDR, &mut request)?;
+        // SAFETY: the kernel has filled in a sockaddr, which begins with its family.
+        Ok(unsafe { request.value.family })
+    }
+
+    /// Whether it is up.
+    pub fn is_up(&self) -> io::Result<bool> {
+        Ok(i32::from(self.flags()?) & libc::IFF_UP != 0)
+    }
+
+    /// What it says of its rate; `None` where it does not know.
+    pub fn speed(&self) -> Option<Rate> {
+        let text = std::fs::read_to_string(format!("/sys/class/net/{}/speed", self.name)).ok()?;
+        let megabits: i64 = text.trim().parse().ok()?;
+        u64::try_from(megabits)
+            .ok()
+            .filter(|rate| *rate > 0)
+            .map(|rate| Rate::from_bits_per_second(rate * 1_000_000))
+    }
+
+    /// Whether there is no device behind it.
+    pub fn is_virtual(&self) -> bool {
+        !std::path::Path::new(&format!("/sys/class/net/{}/device", self.name)).exists()
+    }
+
+    /// Receive queues in use.
+    pub fn receive_queues(&self) -> usize {
+        let queues = std::fs::read_dir(format!("/sys/class/net/{}/queues", self.name));
+        let Ok(queues) = queues else { return 1 };
+        queues.flatten().filter(|queue| queue.file_name().to_string_lossy().starts_with("rx-")).count().max(1)
+    }
+
+    /// Sees all frames and does not join them; what was changed for that.
+    pub fn prepare(&self) -> io::Result<Changed> {
+        let mut changed = 0;
+        let flags = self.flags()?;
+        if i32::from(flags) & libc::IFF_PROMISC == 0 {
+            self.set_flags(flags | libc::IFF_PROMISC as libc::c_short)?;
+            changed |= Changed::PROMISCUOUS;
+        }
+        for (_, get, set) in JOINING {
+            // Where an interface does not know the setting, there is nothing to change.
+            if self.ethtool(get, 0).is_ok_and(|value| value != 0) && self.ethtool(set, 0).is_ok() {
+                changed |= Changed::GRO;
+            }
+        }
+        if let Ok(flags) = self.ethtool(FLAGS.0, 0)
+            && flags & FLAG_LRO != 0
+            && self.ethtool(FLAGS.1, flags & !FLAG_LRO).is_ok()
+        {
+            changed |= Changed::LRO;
+        }
+        Ok(Changed(changed))
+    }
+
+    /// Puts back what [`Interface::prepare`] changed.
+    pub fn restore(&self, changed: Changed) -> io::Result<()> {
+        if changed.0 & Changed::XDP.0 != 0 {
+            netlink::detach_xdp(self.index)?;
+        }
+        if changed.0 & Changed::GRO != 0 {
+            for (_, _, set) in JOINING {
+                self.ethtool(set, 1)?;
+            }
+        }
+        if changed.0 & Changed::LRO != 0 {
+            let flags = self.ethtool(FLAGS.0, 0)?;
+            self.ethtool(FLAGS.1, flags | FLAG_LRO)?;
+        }
+        if changed.0 & Changed::PROMISCUOUS != 0 {
+            let flags = self.flags()?;
+            self.set_flags(flags & !(libc::IFF_PROMISC as libc::c_short))?;
+        }
+        Ok(())
+    }
+
+    fn flags(&self) -> io::Result<libc::c_short> {
+        let mut request = self.request();
+        self.ask(libc::SIOCGIFFLAGS, &mut request)?;
+        // SAFETY: the kernel has filled in the flags.
+        Ok(unsafe { request.value.flags })
+    }
+
+    fn set_flags(&self, flags: libc::c_short) -> io::Result<()> {
+        let mut request = self.request();
+        request.value = RequestValue { flags };
+        self.ask(libc::SIOCSIFFLAGS, &mut request)
+    }
+
+    fn ethtool(&self, command: u32, data: u32) -> io::Result<u32> {
+        let mut value = EthtoolValue { command, data };
+        let mut request = self.request();
+        request.value = RequestValue { data: (&raw mut value).cast() };
+        self.ask(SIOCETHTOOL, &mut request)?;
+        Ok(value.data)
+    }
+
+    fn request(&self) -> Request {
+        let mut name = [0; libc::IFNAMSIZ];
+        for (to, from) in name.iter_mut().zip(self.name.bytes()) {
+            *to = from;
+        }
+        Request { name, value: RequestValue { room: [0; 24] } }
+    }
+
+    fn ask(&self, what: libc::c_ulong, request: &mut Request) -> io::Result<()> {
+        // SAFETY: each of these requests reads and writes an ifreq, which `request` is, and for ethtool the structure of two
+        // words that it points to, which outlives the call.
+        check(unsafe { libc::ioctl(self.control.as_raw_fd(), what as _, std::ptr::from_mut(request)) })
+            .map(|_| ())
+    }
+}

@@ -3,11 +3,12 @@
     .venv/bin/python benches/dataplane.py [--repeats N] [--packets N] [--json FILE]
 
 1. Cost: frames a second on one processor, each back end with no pacing and with pacing that does not bind.
-2. Precision at 100 Mbit/s: |gap at the receiver - ideal gap| and mean rate, beside the kernel's tbf and htb on the same path.
+2. Precision at 100 Mbit/s: |gap at the receiver - ideal gap| and mean rate, beside the kernel's tbf and htb on the
+   same path.
 3. Order and loss over ten million frames: each is received once and in order, or counted as dropped by cause.
 
-Needs root and an otherwise idle machine: another program's load shows in the medians. It uses two processors if there are two: one sends
-and receives the test's frames, the other paces.
+Needs root and an otherwise idle machine: another program's load shows in the medians. For precision and loss it uses
+two processors if there are two: one sends and receives the test's frames, the other paces.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import signal
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +27,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
-import wire as net
+import wire as net  # noqa: E402
 
 Run = dict[str, Any]
 
@@ -36,7 +36,18 @@ SIZE = 1500
 GAP_NS = SIZE * 8 * 1_000_000_000 // RATE
 UNBOUND = ["--method", "token-bucket", "--rate", "100Gbit/s", "--burst", "10MB"]
 EDGE = ["--method", "edge", "--delay", "0ms"]
-QLBP = ["--method", "qlbp", "--line-rate", "100Gbit/s", "--mu-min", "100Gbit/s", "--mu-max", "100Gbit/s", "--q-max", "1MB"]
+QLBP = [
+    "--method",
+    "qlbp",
+    "--line-rate",
+    "100Gbit/s",
+    "--mu-min",
+    "100Gbit/s",
+    "--mu-max",
+    "100Gbit/s",
+    "--q-max",
+    "1MB",
+]
 UNBINDING = {"unpaced": ["--method", "none"], "token-bucket": UNBOUND, "qlbp": QLBP, "edge": EDGE}
 LAST = max(os.sched_getaffinity(0))
 FIRST = min(os.sched_getaffinity(0))
@@ -79,19 +90,21 @@ class Bench:
     def kernel(self, *qdisc: str) -> Iterator[None]:
         """The same path by the kernel alone: redirected at the way in, shaped at the way out."""
         box = self.wire.box
+        redirect = "action mirred egress redirect dev out0"
         commands = [
             ["tc", "-n", box, "qdisc", "add", "dev", "in0", "ingress"],
-            ["tc", "-n", box, "filter", "add", "dev", "in0", "parent", "ffff:", "protocol", "all", "u32", "match", "u32",
-             "0", "0", "action", "mirred", "egress", "redirect", "dev", "out0"],
-            *([ "tc", "-n", box, *line.split()] for line in qdisc),
-        ]  # fmt: skip
+            ["tc", "-n", box, *f"filter add dev in0 parent ffff: protocol all u32 match u32 0 0 {redirect}".split()],
+            *(["tc", "-n", box, *line.split()] for line in qdisc),
+        ]
         try:
             for command in commands:
                 subprocess.run(command, check=True, capture_output=True)
             yield
         finally:
             for device, parent in (("in0", "ingress"), ("out0", "root")):
-                subprocess.run(["tc", "-n", box, "qdisc", "del", "dev", device, parent], capture_output=True, check=False)
+                subprocess.run(
+                    ["tc", "-n", box, "qdisc", "del", "dev", device, parent], capture_output=True, check=False
+                )
 
     def stream(self, size: int, *, seconds: int = 0, count: int = 0, pps: int = 0, gap_ns: int = 0) -> tuple[Run, Run]:
         """Sends, and says what the sender and the receiver have seen."""
@@ -106,7 +119,10 @@ class Bench:
         for flag, value in (("--seconds", seconds), ("--count", count), ("--pps", pps)):
             how += [flag, str(value)] if value else []
         done = subprocess.run(
-            self.on(self.wire.left, FIRST, self.frames, "send", "eth0", *how), capture_output=True, text=True, check=True
+            self.on(self.wire.left, FIRST, self.frames, "send", "eth0", *how),
+            capture_output=True,
+            text=True,
+            check=True,
         )
         try:
             out, _ = receiver.communicate(timeout=30)
@@ -232,7 +248,9 @@ def precisions(bench: Bench, repeats: int) -> tuple[Run, bool]:
         good &= verdict(f"{name}, mean rate", f"{100 * off:.3f} % off", "at most 0.1 %", off <= 0.001)
         missed = sum(run["unexplained_misses"] for run in results[name])
         good &= verdict(f"{name}, deadlines missed other than by lateness", str(missed), "0", missed == 0)
-    return {name: {key: median(name, key) for key in ("gap_error_p50_us", "gap_error_p99_us", "rate_bps")} for name in cases}, good
+    return {
+        name: {key: median(name, key) for key in ("gap_error_p50_us", "gap_error_p99_us", "rate_bps")} for name in cases
+    }, good
 
 
 def ten_million(bench: Bench, count: int) -> tuple[Run, bool]:
@@ -240,14 +258,20 @@ def ten_million(bench: Bench, count: int) -> tuple[Run, bool]:
     results: Run = {}
     for back_end in ("af_packet", "af_xdp"):
         summary: Run = {}
-        with bench.pacer(["--back-end", back_end, "--method", "edge", "--delay", "2ms", "--line-rate", "10Gbit/s"], summary):
+        with bench.pacer(
+            ["--back-end", back_end, "--method", "edge", "--delay", "2ms", "--line-rate", "10Gbit/s"], summary
+        ):
             sent, seen = bench.stream(64, count=count, pps=150_000)
         forward = summary["forward"]
         explained = sum(forward["dropped"].values()) + seen["overflowed"]
         lost = sent["sent"] - seen["received"]
         name = f"{back_end}, {sent['sent'] / 1e6:g} M frames"
-        good &= verdict(f"{name}, reordered", f"{seen['reordered'] + forward['reordered_packets']}", "0", seen["reordered"] == 0)
-        said = f"{lost} lost, {explained} of them counted by cause ({forward['dropped']}, receiver {seen['overflowed']})"
+        good &= verdict(
+            f"{name}, reordered", f"{seen['reordered'] + forward['reordered_packets']}", "0", seen["reordered"] == 0
+        )
+        said = (
+            f"{lost} lost, {explained} of them counted by cause ({forward['dropped']}, receiver {seen['overflowed']})"
+        )
         good &= verdict(f"{name}, unexplained losses", said, "0 unexplained", lost == explained)
         misses = forward["unexplained_misses"]
         good &= verdict(f"{name}, deadlines missed other than by lateness", str(misses), "0", misses == 0)

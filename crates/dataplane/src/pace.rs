@@ -132,7 +132,13 @@ pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, Pa
     for (((name, from), to), inherited) in
         ["forward", "reverse"].into_iter().zip([first, second]).zip(&to).zip(inherited)
     {
-        lanes.push(Lane::open(name, from, to, inherited, &config)?);
+        match Lane::open(name, from, to, inherited, &config) {
+            Ok(lane) => lanes.push(lane),
+            Err(problem) => {
+                lanes.iter().for_each(|lane: &Lane| lane.close(say));
+                return Err(problem.into());
+            }
+        }
     }
     let run = Run { arguments, held, to: &to };
     let result = match config.back_end {

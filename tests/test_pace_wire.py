@@ -261,6 +261,23 @@ def test_restore_takes_away_what_a_killed_pacer_left(wire: net.Wire) -> None:
     assert settings(wire) == before
 
 
+def test_zero_copy_is_refused_where_it_cannot_be_had(wire: net.Wire) -> None:
+    before = settings(wire)
+    pacer = wire.start("--back-end", "af_xdp_zero_copy", "--method", "none", ready=False)
+    assert pacer.process.wait(10) == 1
+    pacer.end()
+    assert "has no zero copy" in pacer.said[-1]
+    assert settings(wire) == before
+
+
+def test_an_interface_that_is_not_there_is_wrong_input(wire: net.Wire) -> None:
+    pacer = wire.start("--in", "eth7", ready=False)
+    assert pacer.process.wait(10) == 2
+    pacer.end()
+    assert len(pacer.said) == 1
+    assert '--in: there is no interface "eth7"; there are in0, lo, out0' in pacer.said[0]
+
+
 def test_without_root_it_says_which_capability_is_missing(wire: net.Wire) -> None:
     unprivileged = ["setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]
     command = ["ip", "netns", "exec", wire.box, *unprivileged, *net.program(), "--in", "in0", "--out", "out0"]

@@ -39,16 +39,12 @@ def settings(wire: net.Wire) -> str:
     return said
 
 
-def programs() -> int:
-    """Programs that the kernel holds, of this project."""
-    listed = Path("/proc").glob("*/fdinfo/*")
-    count = 0
-    for entry in listed:
-        try:
-            count += "prog_type" in entry.read_text()
-        except OSError:
-            continue
-    return count
+def programs(wire: net.Wire) -> list[str]:
+    """Ingress programs that are still on the interfaces, as the next pacer finds them."""
+    pacer = wire.start("--restore", ready=False)
+    pacer.process.wait(20)
+    pacer.end()
+    return pacer.said
 
 
 @pytest.mark.parametrize("method", ["none", "edge --delay 5ms", "token-bucket --rate 20Mbit/s --burst 3KB"])
@@ -66,6 +62,7 @@ def test_each_frame_once_and_in_order(wire: net.Wire, method: str) -> None:
     assert forward["reordered_packets"] == forward["unexplained_misses"] == 0
     assert forward["bypassed"]["packets"] == 0
     assert settings(wire) == before
+    assert programs(wire) == []
 
 
 def test_the_way_back_has_settings_of_its_own(wire: net.Wire) -> None:
@@ -216,6 +213,37 @@ def test_a_full_queue_drops_or_flushes_as_it_was_told(wire: net.Wire) -> None:
             assert sum(summary["dropped"].values()) == 0
 
 
+def test_metrics_and_the_live_view_say_what_goes_on(wire: net.Wire) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    wire.ip(wire.box, "link", "set", "dev", "lo", "up")
+    pacer = wire.start("--method", "edge", "--delay", "5ms", "--metrics", f"127.0.0.1:{port}", "--top")
+    with net.Stream(wire) as stream:
+        time.sleep(2.5)
+    time.sleep(0.3)
+    with net.inside(wire.box):
+        asked = socket.create_connection(("127.0.0.1", port), 5)
+    with asked:
+        asked.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = b"".join(iter(lambda: asked.recv(1 << 16), b"")).decode()
+    pacer.stop()
+    head, _, body = answer.partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 200 OK")
+    lines = [line for line in body.splitlines() if not line.startswith("#")]
+    values = {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+    assert len(values) == len(lines)
+    count = len(stream.sent_ns)
+    assert values['paceline_sent_packets_total{direction="forward"}'] == count
+    assert values['paceline_added_delay_seconds_bucket{direction="forward",le="+Inf"}'] == count
+    assert values['paceline_bypass_active{direction="forward"}'] == 0
+    assert values['paceline_queue_packets{direction="forward"}'] == 0
+    buckets = [
+        value for name, value in values.items() if name.startswith('paceline_lateness_seconds_bucket{direction="f')
+    ]
+    assert buckets == sorted(buckets)
+    assert sum(line.startswith("forward: in ") for line in pacer.said) >= 3
+
+
 def test_two_pacers_do_not_share_an_interface(wire: net.Wire) -> None:
     first = wire.start("--method", "none")
     second = wire.start("--method", "none", ready=False)
@@ -231,6 +259,23 @@ def test_restore_takes_away_what_a_killed_pacer_left(wire: net.Wire) -> None:
     assert settings(wire) != before
     wire.start("--restore", ready=False).process.wait(10)
     assert settings(wire) == before
+
+
+def test_zero_copy_is_refused_where_it_cannot_be_had(wire: net.Wire) -> None:
+    before = settings(wire)
+    pacer = wire.start("--back-end", "af_xdp_zero_copy", "--method", "none", ready=False)
+    assert pacer.process.wait(10) == 1
+    pacer.end()
+    assert "has no zero copy" in pacer.said[-1]
+    assert settings(wire) == before
+
+
+def test_an_interface_that_is_not_there_is_wrong_input(wire: net.Wire) -> None:
+    pacer = wire.start("--in", "eth7", ready=False)
+    assert pacer.process.wait(10) == 2
+    pacer.end()
+    assert len(pacer.said) == 1
+    assert '--in: there is no interface "eth7"; there are in0, lo, out0' in pacer.said[0]
 
 
 def test_without_root_it_says_which_capability_is_missing(wire: net.Wire) -> None:

@@ -1,7 +1,7 @@
 """Two hosts and a box between them, in network namespaces: what the inline pacer is tested on.
 
-Frames carry a number and the time at which they were sent, so that whoever receives them knows which are missing, which came
-twice, and which came out of order.
+Frames carry a number and the time at which they were sent, so that whoever receives them knows which are missing, which
+came twice, and which came out of order.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def program() -> list[str]:
 @contextlib.contextmanager
 def inside(namespace: str) -> Iterator[None]:
     """This thread is in a namespace."""
-    with open("/proc/thread-self/ns/net", "rb") as before, open(f"/run/netns/{namespace}", "rb") as after:
+    here, there = Path("/proc/thread-self/ns/net"), Path("/run/netns") / namespace
+    with here.open("rb") as before, there.open("rb") as after:
         if _libc.setns(after.fileno(), _CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), "setns")
         try:

@@ -36,7 +36,7 @@ def tcp_options() -> str:
     """TCP's profiles with the value, unit, source and meaning of every option, JSON."""
 
 def pace(name: str, arguments: Sequence[str]) -> int:
-    """Runs the inline pacer, called `name` in what it says, until a signal ends it: its exit code. Raises `RunError`."""
+    """Runs the inline pacer, called `name` in what it says, until a signal ends it: the exit code. Or `RunError`."""
 
 @final
 class Control:

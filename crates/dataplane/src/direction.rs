@@ -342,6 +342,7 @@ impl<P: Port> Direction<P> {
         self.asked = clock::now();
         let overflowed = self.port.overflowed();
         self.meters.drop_for(Cause::Ring, overflowed);
+        self.meters.processor_ns.store(clock::processor_time_ns(), Ordering::Relaxed);
     }
 
     /// Tells the meters how things stand.

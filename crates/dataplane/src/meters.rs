@@ -71,6 +71,8 @@ pub struct Meters {
     pub reordered: AtomicU64,
     /// How often the interface had no room.
     pub blocked: AtomicU64,
+    /// Processor time that the thread has taken, nanoseconds.
+    pub processor_ns: AtomicU64,
 }
 
 impl Meters {

@@ -116,6 +116,9 @@ pub fn text(directions: &[Told]) -> String {
         read(&m.reordered)
     });
     page.each("blocked_total", "counter", "Times that the interface had no room.", |m| read(&m.blocked));
+    page.each("cpu_seconds_total", "counter", "Processor time of the thread that paces.", |m| {
+        read(&m.processor_ns) / 1e9
+    });
     page.sides("rate_bits_per_second", "Rate in the last whole second.", |flow| read(&flow.rate_bps));
     let about = "Coefficient of variation over the milliseconds of the last whole second.";
     page.sides("burstiness", about, burstiness);

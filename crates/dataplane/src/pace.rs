@@ -115,7 +115,7 @@ pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, Pa
     thread::name("paceline-pace"); // what `Leftover` knows it by
     let needed: &[_] = if config.bypass { &[NET_RAW, NET_ADMIN, BPF] } else { &[NET_RAW, NET_ADMIN] };
     permitted(needed)?;
-    let interfaces = [Interface::named(&input)?, Interface::named(&output)?];
+    let interfaces = [interface("--in", &input)?, interface("--out", &output)?];
     for interface in &interfaces {
         if !interface.is_up().map_err(|error| format!("{}: {error}", interface.name))? {
             return Err(format!("{0} is down; say: ip link set {0} up", interface.name).into());
@@ -132,7 +132,13 @@ pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, Pa
     for (((name, from), to), inherited) in
         ["forward", "reverse"].into_iter().zip([first, second]).zip(&to).zip(inherited)
     {
-        lanes.push(Lane::open(name, from, to, inherited, &config)?);
+        match Lane::open(name, from, to, inherited, &config) {
+            Ok(lane) => lanes.push(lane),
+            Err(problem) => {
+                lanes.iter().for_each(|lane: &Lane| lane.close(say));
+                return Err(problem.into());
+            }
+        }
     }
     let run = Run { arguments, held, to: &to };
     let result = match config.back_end {
@@ -152,12 +158,16 @@ pub fn restore(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<(), P
     let config = Config::read(arguments)?;
     let (input, output) = both(&config)?;
     permitted(&[NET_ADMIN, BPF])?;
-    let interfaces = [Interface::named(&input)?, Interface::named(&output)?];
+    let interfaces = [interface("--in", &input)?, interface("--out", &output)?];
     let changed = take_over(&interfaces, say)?;
     for (interface, changed) in interfaces.iter().zip(changed) {
         interface.restore(changed).map_err(|error| format!("{}: {error}", interface.name))?;
     }
     Ok(())
+}
+
+fn interface(flag: &str, name: &str) -> Result<Interface, ConfigError> {
+    Interface::named(name).map_err(|problem| ConfigError(format!("{flag}: {problem}")))
 }
 
 fn both(config: &Config) -> Result<(String, String), ConfigError> {

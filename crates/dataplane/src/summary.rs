@@ -41,6 +41,7 @@ pub fn direction(method: &str, meters: &Meters, bypassed: Option<Bypassed>, seco
         "deadline_misses": read(&meters.deadline_misses),
         "unexplained_misses": read(&meters.unexplained_misses),
         "blocked": read(&meters.blocked),
+        "cpu_s": read(&meters.processor_ns) as f64 / 1e9,
         "delay": times(&meters.delay),
         "lateness": times(&meters.lateness),
         "burstiness": { "received": burstiness(&meters.received), "sent": burstiness(&meters.sent) },

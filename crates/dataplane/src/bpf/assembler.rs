@@ -147,6 +147,11 @@ impl Assembler {
         self.push(0x61 | size.bits(), to, base, offset, 0);
     }
 
+    /// `r0 =` that byte of the packet, whose context is in r6; where it has none the program ends with 0.
+    pub fn load_packet_byte(&mut self, offset: i32) {
+        self.push(0x30, R0, Register(0), 0, offset);
+    }
+
     /// `*(base + offset) = from`.
     pub fn store(&mut self, size: Size, base: Register, offset: i16, from: Register) {
         self.push(0x63 | size.bits(), base, from, offset, 0);

@@ -51,9 +51,9 @@ impl Table {
                         && let Some(table) = entry.as_table_mut()
                     {
                         table.retain(|key, _| {
-                                super::DIRECTION_KEYS.contains(&key)
-                                    || self.flags.contains(&format!("{direction}.{key}"))
-                            });
+                            super::DIRECTION_KEYS.contains(&key)
+                                || self.flags.contains(&format!("{direction}.{key}"))
+                        });
                     }
                     if let Some(table) = entry.as_table_mut() {
                         table.insert(key.to_owned(), value);

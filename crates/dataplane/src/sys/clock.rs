@@ -24,6 +24,11 @@ pub fn now() -> Instant {
     Instant::from_nanos(read(libc::CLOCK_MONOTONIC))
 }
 
+/// Processor time that this thread has taken, nanoseconds.
+pub fn processor_time_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// What to take from a wall-clock time, in nanoseconds, to have it on the monotonic clock.
 pub fn wall_offset() -> i64 {
     // The wall clock between two readings of the other; the closest of a few pairs.

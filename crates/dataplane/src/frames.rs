@@ -1,14 +1,19 @@
 //! Numbered frames: sends them as fast as it can or at a rate, or receives them and says what came of them. What
 //! `benches/dataplane.py` measures with.
 //!
-//!   frames send IF --size 64 --seconds 2 [--count N] [--pps N]
-//!   frames receive IF [--gap-ns N]
+//!   paceline-frames send IF --size 64 --seconds 2 [--count N] [--pps N]
+//!   paceline-frames receive IF [--gap-ns N]
+//!   paceline-frames chain OUT IN --size 64 --seconds 2
 //!
-//! A receiver ends a second after the last frame. It prints one line of JSON, as the sender does.
+//! `chain` sends a batch by OUT, waits until its last frame has come back by IN, and sends the next: with all on one processor,
+//! frames a second is what that processor does. A receiver ends a second after the last frame. It prints one line of JSON, as the sender does.
 
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use paceline_core::{Instant, Span};
+use paceline_dataplane::bpf::assembler::{Assembler, If, R0, R1, R6};
+use paceline_dataplane::bpf::{Program, ProgramKind};
 use paceline_dataplane::packet::{Arrival, BATCH, Ring, Transmitter, VNET};
 use paceline_dataplane::sys::clock;
 use paceline_dataplane::sys::interface::Interface;
@@ -24,9 +29,15 @@ fn main() -> ExitCode {
         arguments.get(at + 1)?.parse().ok()
     };
     let result = match arguments.first().map(String::as_str).zip(arguments.get(1)) {
-        Some(("send", interface)) => send(interface, number("--size"), number("--seconds"), number("--count"), number("--pps")),
+        Some(("send", interface)) => {
+            send(interface, number("--size"), number("--seconds"), number("--count"), number("--pps"))
+        }
+        Some(("chain", out)) => match arguments.get(2) {
+            Some(back) => chain(out, back, number("--size"), number("--seconds")),
+            None => Err("say paceline-frames chain OUT IN".to_owned()),
+        },
         Some(("receive", interface)) => receive(interface, number("--gap-ns")),
-        _ => Err("say frames send IF or frames receive IF".to_owned()),
+        _ => Err("say send IF, receive IF or chain OUT IN".to_owned()),
     };
     match result {
         Ok(said) => {
@@ -34,7 +45,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(problem) => {
-            eprintln!("frames: {problem}");
+            eprintln!("paceline-frames: {problem}");
             ExitCode::FAILURE
         }
     }
@@ -48,12 +59,7 @@ fn send(
     pps: Option<u64>,
 ) -> Result<serde_json::Value, String> {
     let transmitter = Transmitter::open(&Interface::named(interface)?)?;
-    let size = size.unwrap_or(64).max(40) as usize;
-    let mut head = vec![0; VNET];
-    head.extend([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
-    head.extend(KIND);
-    head.resize(VNET + size, 0);
-    let mut frames = vec![head; BATCH];
+    let mut frames = vec![blank(size); BATCH];
     let start = clock::now();
     let end = start + Span::from_millis(1000 * seconds.unwrap_or(3600));
     let (mut sent, most) = (0u64, count.unwrap_or(u64::MAX));
@@ -71,9 +77,7 @@ fn send(
             }
         }
         let batch = batch.min(most - sent) as usize;
-        for (index, frame) in frames.iter_mut().take(batch).enumerate() {
-            frame[VNET + 14..VNET + 22].copy_from_slice(&(sent + index as u64).to_be_bytes());
-        }
+        number(&mut frames, sent);
         let outcome = transmitter.send(frames.iter().take(batch).map(Vec::as_slice));
         sent += outcome.done as u64;
         if outcome.rejected {
@@ -83,6 +87,76 @@ fn send(
     }
     let seconds = clock::now().since(start).as_seconds();
     Ok(json!({ "sent": sent, "seconds": seconds, "pps": sent as f64 / seconds }))
+}
+
+/// A frame without a number, its header before it.
+fn blank(size: Option<u64>) -> Vec<u8> {
+    let mut frame = vec![0; VNET];
+    frame.extend([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
+    frame.extend(KIND);
+    frame.resize(VNET + size.unwrap_or(64).max(40) as usize, 0);
+    frame
+}
+
+/// Numbers frames from `first`.
+fn number(frames: &mut [Vec<u8>], first: u64) {
+    for (frame, number) in frames.iter_mut().zip(first..) {
+        frame[VNET + 14..VNET + 22].copy_from_slice(&number.to_be_bytes());
+    }
+}
+
+/// Accepts frames whose number ends in 255.
+fn lasts() -> Result<Program, String> {
+    let mut program = Assembler::new();
+    let other = program.label();
+    program.copy(R6, R1);
+    program.load_packet_byte(21);
+    program.jump_if(R0, If::NotEqual, 255, other);
+    program.set(R0, -1);
+    program.exit();
+    program.place(other);
+    program.set(R0, 0);
+    program.exit();
+    Program::load(ProgramKind::SocketFilter, "paceline_last", &program.finish())
+        .map_err(|error| error.to_string())
+}
+
+fn chain(
+    out: &str,
+    back: &str,
+    size: Option<u64>,
+    seconds: Option<u64>,
+) -> Result<serde_json::Value, String> {
+    let transmitter = Transmitter::open(&Interface::named(out)?)?;
+    let mut ring = Ring::open(&Interface::named(back)?, 1518, Some(&lasts()?))?;
+    let mut frames = vec![blank(size); BATCH];
+    let start = clock::now();
+    let end = start + Span::from_millis(1000 * seconds.unwrap_or(2));
+    let (mut batches, mut lost) = (0u64, 0u64);
+    while clock::now() < end {
+        let mut sent = 0;
+        while sent < 256 {
+            let batch = BATCH.min(256 - sent);
+            number(&mut frames, batches * 256 + sent as u64);
+            sent += transmitter.send(frames.iter().take(batch).map(Vec::as_slice)).done;
+        }
+        batches += 1;
+        let mut came = false;
+        let give_up = clock::now() + Span::from_millis(100);
+        while !came && clock::now() < give_up {
+            clock::wait_for(ring.socket().as_fd(), Span::from_millis(20));
+            let now = clock::now();
+            while ring.next(now).is_some() {
+                came = true;
+            }
+            ring.give_back();
+        }
+        lost += u64::from(!came);
+    }
+    let seconds = clock::now().since(start).as_seconds();
+    Ok(
+        json!({ "frames": batches * 256, "lost_batches": lost, "seconds": seconds, "pps": batches as f64 * 256.0 / seconds }),
+    )
 }
 
 fn receive(interface: &str, gap_ns: Option<u64>) -> Result<serde_json::Value, String> {
@@ -135,7 +209,8 @@ fn receive(interface: &str, gap_ns: Option<u64>) -> Result<serde_json::Value, St
     if let (Some(ideal), Some(all)) = (gap_ns, said.as_object_mut()) {
         let mut errors: Vec<u64> = gaps.iter().map(|gap| gap.abs_diff(ideal)).collect();
         errors.sort_unstable();
-        let quantile = |q: f64| errors.get((errors.len() as f64 * q) as usize).map(|error| *error as f64 / 1e3);
+        let quantile =
+            |q: f64| errors.get((errors.len() as f64 * q) as usize).map(|error| *error as f64 / 1e3);
         all.insert("gap_error_p50_us".to_owned(), json!(quantile(0.5)));
         all.insert("gap_error_p99_us".to_owned(), json!(quantile(0.99)));
     }

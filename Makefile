@@ -1,4 +1,4 @@
-# make demo · make test · make bench · make bench-peers · make bench-kernel · make lint · make clean
+# make demo · make test · make bench · make bench-peers · make bench-dataplane · make bench-kernel · make lint · make clean
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-peers bench-kernel clean rust
+.PHONY: help demo test lint bench bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -39,7 +39,7 @@ lint: $(VENV)/.tools | rust
 
 bench: $(VENV)/.installed
 	cargo bench --workspace --locked
-	for script in $(wildcard benches/*.py); do $(BIN)/python $$script; done
+	for script in $(filter-out benches/dataplane.py,$(wildcard benches/*.py)); do $(BIN)/python $$script; done
 
 bench-peers: $(VENV)/.installed
 	$(BIN)/python benches/peers/run.py
@@ -47,6 +47,9 @@ bench-peers: $(VENV)/.installed
 bench-kernel: $(VENV)/.installed  ## The papers' experiments on this machine's own TCP, beside the simulator; as root
 	cargo build --release --locked -p paceline-dataplane -p paceline-emulation
 	PACELINE_PROGRAMS=target/release $(BIN)/python benches/kernel/run.py
+
+bench-dataplane: $(VENV)/.installed  ## Needs root and an idle machine
+	$(BIN)/python benches/dataplane.py
 
 clean:
 	rm -rf $(VENV) target results dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

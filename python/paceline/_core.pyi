@@ -35,6 +35,9 @@ def pacers() -> str:
 def tcp_options() -> str:
     """TCP's profiles with the value, unit, source and meaning of every option, JSON."""
 
+def pace(name: str, arguments: Sequence[str]) -> int:
+    """Runs the inline pacer, called `name` in what it says, until a signal ends it: its exit code. Raises `RunError`."""
+
 @final
 class Control:
     """Shared with a running simulation; any thread may use it."""

@@ -139,6 +139,13 @@ class Result:
             _dict=run,
         )
 
+    def number(self, path: str) -> float | None:
+        """One number by its path, as ``links.core.throughput_bps`` or ``flows.jain``; ``None`` where the run has none.
+
+        Raises `KeyError` where the contract has none.
+        """
+        return number(self._dict, path)
+
     def to_dict(self) -> dict[str, Any]:
         """The object of the JSON contract, as `paceline run --json` prints it."""
         copied: dict[str, Any] = json.loads(json.dumps(self._dict))

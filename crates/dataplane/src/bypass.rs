@@ -126,6 +126,8 @@ impl Bypass {
             Program::load(ProgramKind::Ingress, GATE, &gate(&state, &noted, to.index)).map_err(explain)?;
         let bypass = Bypass { mapping, state, noted, gate, interface: from.index };
         bypass.state().patience_ns.store(patience.as_nanos(), Ordering::Relaxed);
+        // What comes before the pacer is at work bypasses.
+        bypass.state().latch.store(1, Ordering::Relaxed);
         bypass.state().process.store(u64::from(std::process::id()), Ordering::Relaxed);
         bypass.gate.attach_ingress(from.index).map_err(explain)?;
         Ok(bypass)
@@ -172,6 +174,12 @@ impl Bypass {
         self.state().latch.store(0, Ordering::Release);
     }
 
+    /// Takes the gate away.
+    pub fn remove(&self) {
+        // If it is not there any more, nor is the interface.
+        let _ = self.gate.detach_ingress(self.interface);
+    }
+
     /// Where settings to put back are noted.
     pub fn note_changed(&self, changed: Changed) {
         self.state().changed.store(changed.0, Ordering::Relaxed);
@@ -186,8 +194,7 @@ impl Bypass {
 
 impl Drop for Bypass {
     fn drop(&mut self) {
-        // If it cannot be taken away now, the interface is gone, and it with it.
-        let _ = self.gate.detach_ingress(self.interface);
+        self.remove();
     }
 }
 

@@ -1,7 +1,8 @@
 //! Pacing on a wire: frames of one interface leave by another when a [`paceline_core`] stage says so.
 //!
 //! [`lane`] is a direction: the very stage that a simulated link has, and the frames that it holds. Back ends give it
-//! frames and take them: captures ([`replay`]); on Linux packet sockets ([`packet`]).
+//! frames and take them: captures ([`replay`]); on Linux packet sockets ([`packet`]) and
+//! AF_XDP sockets ([`xdp`]).
 
 pub mod command;
 pub mod config;
@@ -19,6 +20,8 @@ pub mod bypass;
 #[cfg(target_os = "linux")]
 pub mod direction;
 #[cfg(target_os = "linux")]
+pub mod metrics;
+#[cfg(target_os = "linux")]
 pub mod pace;
 #[cfg(target_os = "linux")]
 pub mod packet;
@@ -28,3 +31,7 @@ pub mod port;
 pub mod segment;
 #[cfg(target_os = "linux")]
 pub mod sys;
+#[cfg(target_os = "linux")]
+pub mod top;
+#[cfg(all(target_os = "linux", feature = "xdp"))]
+pub mod xdp;

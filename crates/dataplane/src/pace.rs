@@ -11,6 +11,7 @@ use crate::bypass::{Bypass, Leftover};
 use crate::config::{Arguments, BackEnd, Config, ConfigError, DirectionConfig};
 use crate::direction::{Direction, Orders};
 use crate::meters::Meters;
+use crate::metrics::{self, Told};
 use crate::packet::{PacketPort, PacketPortSpec};
 use crate::port::Port;
 use crate::summary::{self, Bypassed};
@@ -18,6 +19,7 @@ use crate::sys::capability::{self, BPF, NET_ADMIN, NET_RAW};
 use crate::sys::interface::{Changed, Interface};
 use crate::sys::signal::{Held, Signal};
 use crate::sys::{clock, thread};
+use crate::top::Top;
 
 /// Below what the kernel's own threads have.
 const PRIORITY: u8 = 20;
@@ -63,6 +65,40 @@ pub struct Lane {
 }
 
 impl Lane {
+    /// Puts the gate at `from`, open, and changes its settings.
+    fn open(
+        name: &'static str,
+        from: Interface,
+        to: &Interface,
+        inherited: Changed,
+        config: &Config,
+    ) -> Result<Lane, String> {
+        let bypass = match config.bypass {
+            true => Some(Arc::new(Bypass::install(&from, to, config.patience)?)),
+            false => None,
+        };
+        let settings = from.prepare().map_err(|error| format!("{}: settings: {error}", from.name))?;
+        let changed = Changed(settings.0 | inherited.0);
+        if let Some(bypass) = &bypass {
+            bypass.note_changed(changed);
+        }
+        Ok(Lane { name, from, meters: Arc::default(), bypass, orders: Arc::default(), changed })
+    }
+
+    /// Puts everything back.
+    fn close(&self, say: &mut dyn FnMut(&str)) {
+        if let Some(bypass) = &self.bypass {
+            bypass.remove();
+        }
+        if let Err(error) = self.from.restore(self.changed) {
+            say(&format!("{}: its settings could not be put back: {error}", self.from.name));
+        }
+    }
+
+    fn told(&self) -> Told {
+        Told { name: self.name, meters: Arc::clone(&self.meters), bypass: self.bypass.clone() }
+    }
+
     /// What went past it.
     pub fn bypassed(&self) -> Option<Bypassed> {
         use std::sync::atomic::Ordering::Relaxed;
@@ -76,6 +112,7 @@ impl Lane {
 pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, PaceError> {
     let mut config = Config::read(arguments)?;
     let (input, output) = both(&config)?;
+    thread::name("paceline-pace"); // what `Leftover` knows it by
     let needed: &[_] = if config.bypass { &[NET_RAW, NET_ADMIN, BPF] } else { &[NET_RAW, NET_ADMIN] };
     permitted(needed)?;
     let interfaces = [Interface::named(&input)?, Interface::named(&output)?];
@@ -90,29 +127,22 @@ pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, Pa
 
     let held = Held::new();
     let [first, second] = interfaces;
+    let to = [Interface::named(&second.name)?, Interface::named(&first.name)?];
     let mut lanes = Vec::new();
-    let mut ports = Vec::new();
-    let again = [Interface::named(&second.name)?, Interface::named(&first.name)?];
-    let names = ["forward", "reverse"];
-    let froms = [first, second];
-    for (((name, from), to), inherited) in names.into_iter().zip(froms).zip(&again).zip(inherited) {
-        let bypass = match config.bypass {
-            true => Some(Arc::new(Bypass::install(&from, to, config.patience)?)),
-            false => None,
-        };
-        let settings = from.prepare().map_err(|error| format!("{}: settings: {error}", from.name))?;
-        let changed = Changed(settings.0 | inherited.0);
-        if let Some(bypass) = &bypass {
-            bypass.note_changed(changed);
-        }
-        lanes.push(Lane { name, from, meters: Arc::default(), bypass, orders: Arc::default(), changed });
+    for (((name, from), to), inherited) in
+        ["forward", "reverse"].into_iter().zip([first, second]).zip(&to).zip(inherited)
+    {
+        lanes.push(Lane::open(name, from, to, inherited, &config)?);
     }
-    let result = open_ports(&config, &lanes, &again, &mut ports)
-        .and_then(|()| pace(arguments, &mut config, &lanes, &again, ports, specs, &held, say));
+    let run = Run { arguments, held, to: &to };
+    let result = match config.back_end {
+        BackEnd::AfPacket => packet_ports(&config, &lanes, &to)
+            .and_then(|ports| run.pace(&mut config, &lanes, ports, specs, say)),
+        BackEnd::AfXdp | BackEnd::AfXdpZeroCopy => xdp_ports(&config, &mut lanes, say)
+            .and_then(|ports| run.pace(&mut config, &lanes, ports, specs, say)),
+    };
     for lane in &lanes {
-        if let Err(error) = lane.from.restore(lane.changed) {
-            say(&format!("{}: its settings could not be put back: {error}", lane.from.name));
-        }
+        lane.close(say);
     }
     result
 }
@@ -173,23 +203,18 @@ fn take_over(interfaces: &[Interface; 2], say: &mut dyn FnMut(&str)) -> Result<[
                 interface.name, leftover.lost, leftover.bypassed
             ));
             changed.0 |= leftover.changed.0;
+            if changed.0 & Changed::XDP.0 != 0 {
+                interface.restore(Changed::XDP).map_err(|error| format!("{}: {error}", interface.name))?;
+                changed.0 &= !Changed::XDP.0;
+            }
             leftover.remove(interface).map_err(|error| format!("{}: {error}", interface.name))?;
         }
     }
     Ok(changed)
 }
 
-fn open_ports(
-    config: &Config,
-    lanes: &[Lane],
-    to: &[Interface; 2],
-    ports: &mut Vec<PacketPort>,
-) -> Result<(), PaceError> {
-    if config.back_end != BackEnd::AfPacket {
-        return Err(PaceError::System(
-            "this back end is not built in; write --back-end af_packet".to_owned(),
-        ));
-    }
+fn packet_ports(config: &Config, lanes: &[Lane], to: &[Interface; 2]) -> Result<Vec<PacketPort>, PaceError> {
+    let mut ports = Vec::new();
     for ((lane, to), direction) in lanes.iter().zip(to).zip([&config.forward, &config.reverse]) {
         let tap = lane.bypass.as_ref().map(|bypass| bypass.tap()).transpose()?;
         ports.push(PacketPort::open(&PacketPortSpec {
@@ -200,83 +225,149 @@ fn open_ports(
             tap: tap.as_ref(),
         })?);
     }
-    Ok(())
+    Ok(ports)
 }
 
-#[allow(clippy::too_many_arguments, reason = "called once")]
-fn pace<P: Port + Send + 'static>(
-    arguments: &Arguments,
-    config: &mut Config,
-    lanes: &[Lane],
-    to: &[Interface; 2],
-    ports: Vec<P>,
-    specs: [crate::lane::LaneSpec; 2],
-    held: &Held,
+#[cfg(feature = "xdp")]
+fn xdp_ports(
+    config: &Config,
+    lanes: &mut [Lane],
     say: &mut dyn FnMut(&str),
-) -> Result<Value, PaceError>
-where
-    P::Handle: Send,
-{
-    let _ = thread::lock_memory(); // pages are there already; without it they could only be swapped out
-    let methods = specs.each_ref().map(|spec| spec.pacer.method.to_string());
-    let mut threads: Vec<JoinHandle<()>> = Vec::new();
-    let (told, hear) = mpsc::channel();
-    for ((lane, port), spec) in lanes.iter().zip(ports).zip(specs) {
-        let (meters, orders) = (Arc::clone(&lane.meters), Arc::clone(&lane.orders));
-        let direction = Direction::new(port, spec, lane.bypass.clone(), meters, orders, config.spin);
-        let (realtime, told) = (config.realtime, told.clone());
-        let builder = std::thread::Builder::new().name(format!("pace-{}", lane.name));
-        let thread = builder.spawn(move || {
-            thread::prompt_timers();
-            let granted = if realtime { thread::realtime(PRIORITY) } else { Ok(()) };
-            let realtime = realtime && granted.is_ok();
-            let _ = told.send(granted);
-            drop(told);
-            let _ = capability::keep_only(NET_ADMIN);
-            direction.run(realtime);
-        });
-        threads.push(thread.map_err(|error| format!("a thread: {error}"))?);
-    }
-    drop(told);
-    if let Some(error) = hear.iter().find_map(Result::err) {
-        say(&format!("without real-time priority ({error}): departures are later on a busy machine"));
-    }
-    if let Err(error) = capability::keep_only(NET_ADMIN) {
-        say(&format!("capabilities could not be given up: {error}"));
-    }
-    let started = clock::now();
-    let names: Vec<&str> = lanes.iter().map(|lane| lane.from.name.as_str()).collect();
-    say(&format!("ready: {} ({} one way, {} back)", names.join(" and "), methods[0], methods[1]));
-
-    let mut methods = methods;
-    while threads.iter().all(|thread| !thread.is_finished()) {
-        match held.wait(SHOWN) {
-            Some(Signal::Stop) => break,
-            Some(Signal::Reload) => match reload(arguments, config, to) {
-                Ok((changed, specs)) => {
-                    methods = specs.each_ref().map(|spec| spec.pacer.method.to_string());
-                    for (lane, spec) in lanes.iter().zip(specs) {
-                        lane.orders.change(spec);
-                    }
-                    *config = changed;
-                    say(&format!("settings read again: {} one way, {} back", methods[0], methods[1]));
-                }
-                Err(error) => say(&format!("{error}; the settings stay as they were")),
-            },
-            None => {}
+) -> Result<Vec<crate::xdp::XdpPort>, PaceError> {
+    use crate::sys::netlink;
+    use crate::xdp::{self, XdpSpec};
+    let [forward, reverse] = lanes else { return Err("two directions are needed".to_owned().into()) };
+    let (Some(first), Some(second)) = (&forward.bypass, &reverse.bypass) else {
+        let problem = "--no-bypass: AF_XDP works by the program that lets traffic bypass; leave it out";
+        return Err(ConfigError(problem.to_owned()).into());
+    };
+    let programs = [first.driver()?, second.driver()?];
+    let [(_, one), (_, other)] = &programs;
+    let ports = xdp::open(
+        &XdpSpec {
+            interfaces: [&forward.from, &reverse.from],
+            held: [&config.forward, &config.reverse].map(|direction| (direction.places() + SPARE) as usize),
+            uncounted: config.uncounted,
+            zero_copy: config.back_end == BackEnd::AfXdpZeroCopy,
+        },
+        [one, other],
+    )?;
+    for (lane, (program, _)) in [forward, reverse].into_iter().zip(&programs) {
+        let name = &lane.from.name;
+        netlink::attach_xdp(lane.from.index, program.fd()).map_err(|error| match error.raw_os_error() {
+            Some(libc::EBUSY) => {
+                format!("{name}: has an XDP program already; take it away: ip link set dev {name} xdp off")
+            }
+            Some(libc::EOPNOTSUPP) => format!("{name}: its driver has no XDP; write --back-end af_packet"),
+            _ => format!("{name}: its driver does not take the program: {error}"),
+        })?;
+        lane.changed.0 |= Changed::XDP.0;
+        if let Some(bypass) = &lane.bypass {
+            bypass.note_changed(lane.changed);
+        }
+        if lane.from.is_virtual() {
+            say(&format!(
+                "{name} is virtual: what local senders put into it must have its checksum already (ethtool -K … tx off at their end)"
+            ));
         }
     }
-    for lane in lanes {
-        lane.orders.stop();
+    Ok(ports.into())
+}
+
+#[cfg(not(feature = "xdp"))]
+fn xdp_ports(_: &Config, _: &mut [Lane], _: &mut dyn FnMut(&str)) -> Result<Vec<PacketPort>, PaceError> {
+    Err("--back-end: AF_XDP was left out when this was built; write af_packet".to_owned().into())
+}
+
+/// What stays the same while it runs.
+struct Run<'a> {
+    arguments: &'a Arguments,
+    held: Held,
+    to: &'a [Interface; 2],
+}
+
+impl Run<'_> {
+    fn pace<P: Port + Send + 'static>(
+        &self,
+        config: &mut Config,
+        lanes: &[Lane],
+        ports: Vec<P>,
+        specs: [crate::lane::LaneSpec; 2],
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Value, PaceError>
+    where
+        P::Handle: Send,
+    {
+        let told: Vec<Told> = lanes.iter().map(Lane::told).collect();
+        if let Some(address) = config.metrics {
+            say(&format!("metrics: http://{}/metrics", metrics::serve(address, told.clone())?));
+        }
+        let mut top = self.arguments.top.then(Top::default);
+        let _ = thread::lock_memory(); // pages are there already; without it they could only be swapped out
+        let methods = specs.each_ref().map(|spec| spec.pacer.method.to_string());
+        let mut threads: Vec<JoinHandle<()>> = Vec::new();
+        let (granted, hear) = mpsc::channel();
+        for ((lane, port), spec) in lanes.iter().zip(ports).zip(specs) {
+            let (meters, orders) = (Arc::clone(&lane.meters), Arc::clone(&lane.orders));
+            let direction = Direction::new(port, spec, lane.bypass.clone(), meters, orders, config.spin);
+            let (realtime, granted) = (config.realtime, granted.clone());
+            let builder = std::thread::Builder::new().name(format!("pace-{}", lane.name));
+            let thread = builder.spawn(move || {
+                thread::prompt_timers();
+                let asked = if realtime { thread::realtime(PRIORITY) } else { Ok(()) };
+                let realtime = realtime && asked.is_ok();
+                let _ = granted.send(asked);
+                drop(granted);
+                let _ = capability::keep_only(NET_ADMIN);
+                direction.run(realtime);
+            });
+            threads.push(thread.map_err(|error| format!("a thread: {error}"))?);
+        }
+        drop(granted);
+        if let Some(error) = hear.iter().find_map(Result::err) {
+            say(&format!("without real-time priority ({error}): departures are later on a busy machine"));
+        }
+        if let Err(error) = capability::keep_only(NET_ADMIN) {
+            say(&format!("capabilities could not be given up: {error}"));
+        }
+        let started = clock::now();
+        let names: Vec<&str> = lanes.iter().map(|lane| lane.from.name.as_str()).collect();
+        say(&format!("ready: {} ({} one way, {} back)", names.join(" and "), methods[0], methods[1]));
+
+        let mut methods = methods;
+        while threads.iter().all(|thread| !thread.is_finished()) {
+            match self.held.wait(SHOWN) {
+                Some(Signal::Stop) => break,
+                Some(Signal::Reload) => match reload(self.arguments, config, self.to) {
+                    Ok((changed, specs)) => {
+                        methods = specs.each_ref().map(|spec| spec.pacer.method.to_string());
+                        for (lane, spec) in lanes.iter().zip(specs) {
+                            lane.orders.change(spec);
+                        }
+                        *config = changed;
+                        say(&format!("settings read again: {} one way, {} back", methods[0], methods[1]));
+                    }
+                    Err(error) => say(&format!("{error}; the settings stay as they were")),
+                },
+                None => {
+                    if let Some(top) = &mut top {
+                        top.draw(&told, &methods);
+                    }
+                }
+            }
+        }
+        for lane in lanes {
+            lane.orders.stop();
+        }
+        let mut failed = false;
+        for thread in threads {
+            failed |= thread.join().is_err();
+        }
+        if failed {
+            return Err(PaceError::System("a thread has failed; traffic went past it".to_owned()));
+        }
+        Ok(summarise(config, lanes, &methods, clock::now().since(started)))
     }
-    let mut failed = false;
-    for thread in threads {
-        failed |= thread.join().is_err();
-    }
-    if failed {
-        return Err(PaceError::System("a thread has failed; traffic went past it".to_owned()));
-    }
-    Ok(summarise(config, lanes, &methods, clock::now().since(started)))
 }
 
 /// The new settings. What cannot be changed while frames pass must be as it was.

@@ -29,11 +29,11 @@ use crate::segment;
 use crate::sys::clock;
 use crate::sys::interface::Interface;
 use crate::sys::memory::Mapping;
-use ring::{Arrival, Ring};
-use transmit::Transmitter;
+pub use ring::{Arrival, Ring};
+pub use transmit::{BATCH, Outcome, Transmitter};
 
 /// `struct virtio_net_hdr`, which stands before every frame on these sockets.
-pub(crate) const VNET: usize = 10;
+pub const VNET: usize = 10;
 
 /// Where a frame is.
 #[derive(Debug)]

@@ -200,8 +200,8 @@ mod tests {
     fn frames_are_what_the_wire_would_carry() {
         let payload: Vec<u8> = (0..10_000u32).map(|byte| (byte * 7) as u8).collect();
         for (v6, tag) in [(false, false), (false, true), (true, false), (true, true)] {
-            let frames = cut(&joined(v6, tag, &payload, 1448), 1528, 14).unwrap();
-            assert_eq!(frames.len(), 7);
+            let frames = cut(&joined(v6, tag, &payload, 1428), 1528, 14).unwrap();
+            assert_eq!(frames.len(), 8);
             let network = if tag { 18 } else { 14 };
             let transport = network + if v6 { 40 } else { 20 };
             let mut received = Vec::new();
@@ -216,7 +216,7 @@ mod tests {
                 let sequence = u32::from_be_bytes(frame[transport + 4..transport + 8].try_into().unwrap());
                 assert_eq!(sequence, 0xffff_ff00u32.wrapping_add(received.len() as u32));
                 let flags = frame[transport + 13];
-                assert_eq!((flags & CWR != 0, flags & FIN_PSH != 0), (index == 0, index == 6));
+                assert_eq!((flags & CWR != 0, flags & FIN_PSH != 0), (index == 0, index == 7));
                 received.extend_from_slice(&frame[transport + 20..]);
             }
             assert_eq!(received, payload);

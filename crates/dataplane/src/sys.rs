@@ -5,6 +5,7 @@ pub mod capability;
 pub mod clock;
 pub mod interface;
 pub mod memory;
+pub mod netlink;
 pub mod signal;
 pub mod thread;
 

@@ -3,6 +3,7 @@
 mod analyse;
 mod emulation;
 mod explain;
+mod pace;
 mod run;
 mod trace;
 
@@ -123,6 +124,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(quantity, module)?,
         wrap_pyfunction!(pacers, module)?,
         wrap_pyfunction!(explain::tcp_options, module)?,
+        wrap_pyfunction!(pace::pace, module)?,
         wrap_pyfunction!(run::run, module)?,
         wrap_pyfunction!(emulation::emulation, module)?,
         wrap_pyfunction!(analyse::analyse, module)?,

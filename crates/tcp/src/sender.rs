@@ -67,7 +67,7 @@ pub struct Sender {
     pub(crate) limit: u32,
     /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
     short_from: u32,
-    short: ShortPackets,
+    short: Option<Box<ShortPackets>>,
     /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
     pub(crate) initial_window: u32,
     pub(crate) cwnd: f64,
@@ -87,7 +87,8 @@ pub struct Sender {
     /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK.
     pub(crate) selective: Box<Selective>,
     pub(crate) rtt: Rtt,
-    retransmission_at: Option<Instant>,
+    /// `Instant::MAX` is never.
+    retransmission_at: Instant,
     /// What that is for, where `Config::rack`.
     alarm: Alarm,
     probe: Option<Probe>,
@@ -95,7 +96,16 @@ pub struct Sender {
     /// When all that the application had given was acknowledged.
     idle_since: Instant,
     pacing: Option<Box<Pacing>>,
-    counters: Counters,
+    counters: Counts,
+}
+
+/// [`Counters`] in little room.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    sent: u64,
+    retransmits: u32,
+    timeouts: u32,
+    window_cuts: u32,
 }
 
 impl Sender {
@@ -113,7 +123,7 @@ impl Sender {
             end: 0,
             limit,
             short_from: u32::MAX,
-            short: ShortPackets::default(),
+            short: None,
             initial_window: config.initial_window,
             cwnd,
             ssthresh,
@@ -126,13 +136,13 @@ impl Sender {
             partial_seen: false,
             selective: Box::default(),
             rtt: Rtt::new(&config, clock_phase),
-            retransmission_at: None,
+            retransmission_at: Instant::MAX,
             alarm: Alarm::Timeout,
             probe: None,
             last_sent: Instant::ZERO,
             idle_since: Instant::ZERO,
             pacing: config.pacing.map(|settings| Box::new(Pacing::new(settings, jitter_seed))),
-            counters: Counters::default(),
+            counters: Counts::default(),
             config,
         }
     }
@@ -151,7 +161,7 @@ impl Sender {
         self.limit = self.limit.saturating_add(packets.max(1)).min(u32::MAX - 1);
         let rest = bytes % payload;
         if rest > 0 || bytes == 0 {
-            self.short_from = self.short.list(self.limit - 1, rest as u32, self.una);
+            self.short_from = self.short.get_or_insert_default().list(self.limit - 1, rest as u32, self.una);
         }
         self.limit
     }
@@ -189,6 +199,12 @@ impl Sender {
     /// When [`Sender::on_retransmission_timer`] is due.
     #[inline]
     pub fn retransmission_at(&self) -> Option<Instant> {
+        (self.retransmission_at != Instant::MAX).then_some(self.retransmission_at)
+    }
+
+    /// The same; [`Instant::MAX`] is never.
+    #[inline]
+    pub fn retransmission_due(&self) -> Instant {
         self.retransmission_at
     }
 
@@ -278,7 +294,9 @@ impl Sender {
 
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
-        self.counters
+        let Counts { sent, retransmits, timeouts, window_cuts } = self.counters;
+        let (retransmits, timeouts, window_cuts) = (retransmits.into(), timeouts.into(), window_cuts.into());
+        Counters { sent, retransmits, timeouts, window_cuts }
     }
 
     /// The connection's settings.

@@ -46,13 +46,14 @@ impl Table {
                 Some((direction, key)) => {
                     let entry = self.root.entry(direction).or_insert_with(|| toml::Table::new().into());
                     // a method given by a flag is another method: what the file says of its own goes
-                    if key == "method" && entry.get("method") != Some(&value) {
-                        if let Some(table) = entry.as_table_mut() {
-                            table.retain(|key, _| {
+                    if key == "method"
+                        && entry.get("method") != Some(&value)
+                        && let Some(table) = entry.as_table_mut()
+                    {
+                        table.retain(|key, _| {
                                 super::DIRECTION_KEYS.contains(&key)
                                     || self.flags.contains(&format!("{direction}.{key}"))
                             });
-                        }
                     }
                     if let Some(table) = entry.as_table_mut() {
                         table.insert(key.to_owned(), value);

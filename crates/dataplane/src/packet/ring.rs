@@ -31,7 +31,7 @@ const STATUS_VLAN_PROTOCOL: u32 = 1 << 6;
 
 /// What was in a place.
 #[derive(Debug)]
-pub(super) enum Arrival {
+pub enum Arrival {
     /// A frame, where its header begins and how many bytes both have.
     Frame {
         /// Offset in the ring.
@@ -54,7 +54,7 @@ pub(super) enum Arrival {
 
 /// The ring and its socket.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub struct Ring {
     mapping: Mapping,
     socket: OwnedFd,
     /// Size of a place, bytes, and how many are in a block.
@@ -73,7 +73,7 @@ pub(super) struct Ring {
 
 impl Ring {
     /// Opens a socket on an interface whose frames have so many bytes at most.
-    pub(super) fn open(interface: &Interface, largest: usize, tap: Option<&Program>) -> Result<Ring, String> {
+    pub fn open(interface: &Interface, largest: usize, tap: Option<&Program>) -> Result<Ring, String> {
         let explain = |what: &str, error: io::Error| format!("{}: {what}: {error}", interface.name);
         // No protocol yet: nothing comes in before all is set up.
         let socket = socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK, 0)
@@ -124,12 +124,13 @@ impl Ring {
         Ok(ring)
     }
 
-    pub(super) fn socket(&self) -> &OwnedFd {
+    /// Its socket, to wait for.
+    pub fn socket(&self) -> &OwnedFd {
         &self.socket
     }
 
     /// The next frame, which stays where it is until [`Ring::give_back`].
-    pub(super) fn next(&mut self, now: Instant) -> Option<Arrival> {
+    pub fn next(&mut self, now: Instant) -> Option<Arrival> {
         if self.used == self.places || !self.is_readable() {
             return None;
         }
@@ -160,7 +161,7 @@ impl Ring {
     }
 
     /// Gives back all that [`Ring::next`] has yielded.
-    pub(super) fn give_back(&mut self) {
+    pub fn give_back(&mut self) {
         for _ in 0..self.used {
             self.status(self.oldest).store(0, Ordering::Release);
             self.oldest = (self.oldest + 1) % self.places;
@@ -170,19 +171,19 @@ impl Ring {
 
     /// Whether there is a frame.
     #[inline]
-    pub(super) fn is_readable(&self) -> bool {
+    pub fn is_readable(&self) -> bool {
         self.status(self.next).load(Ordering::Acquire) & STATUS_USER != 0
     }
 
     /// Bytes that [`Ring::next`] has yielded and that have not been given back.
     #[inline]
-    pub(super) fn bytes(&self, at: usize, length: usize) -> &[u8] {
+    pub fn bytes(&self, at: usize, length: usize) -> &[u8] {
         // SAFETY: within the mapping; the kernel does not write to a place that has not been given back.
         unsafe { std::slice::from_raw_parts(self.mapping.at(at, length), length) }
     }
 
     /// Frames that found the ring full since the last call.
-    pub(super) fn overflowed(&mut self) -> u64 {
+    pub fn overflowed(&mut self) -> u64 {
         let mut statistics = [0u32; 2]; // frames, and of these dropped
         match option(&self.socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut statistics) {
             Ok(_) => statistics[1].into(),

@@ -10,27 +10,28 @@ use crate::sys::interface::Interface;
 use crate::sys::set_option;
 
 /// Frames at a call.
-pub(super) const BATCH: usize = 64;
+pub const BATCH: usize = 64;
 
 /// What came of a call.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub struct Outcome {
     /// Frames sent, from the first.
-    pub(super) done: usize,
+    pub done: usize,
     /// The one after them will never be.
-    pub(super) rejected: bool,
+    pub rejected: bool,
     /// The one after them may be later.
-    pub(super) blocked: bool,
+    pub blocked: bool,
 }
 
 /// A socket that only sends.
 #[derive(Debug)]
-pub(super) struct Transmitter {
+pub struct Transmitter {
     socket: OwnedFd,
 }
 
 impl Transmitter {
-    pub(super) fn open(interface: &Interface) -> Result<Transmitter, String> {
+    /// Opens one. What is wrong is said in one line.
+    pub fn open(interface: &Interface) -> Result<Transmitter, String> {
         let explain = |error: io::Error| format!("{}: socket to send by: {error}", interface.name);
         let socket = sending_socket(interface).map_err(explain)?;
         set_option(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1i32).map_err(explain)?;
@@ -40,7 +41,7 @@ impl Transmitter {
     }
 
     /// Sends frames, each with its header before it, [`BATCH`] at most.
-    pub(super) fn send<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> Outcome {
+    pub fn send<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> Outcome {
         let mut parts = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
         let mut count = 0;
         for (part, frame) in parts.iter_mut().zip(frames) {

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use paceline_core::Rate;
 
-use super::{check, socket};
+use super::{check, netlink, socket};
 
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 
@@ -36,6 +36,8 @@ impl Changed {
     const PROMISCUOUS: u64 = 1;
     const GRO: u64 = 2;
     const LRO: u64 = 4;
+    /// A program has been put at the driver.
+    pub const XDP: Changed = Changed(8);
 }
 
 /// `struct ifreq`: the name, and a union of which this is the part for flags, an index, an MTU or a pointer.
@@ -116,6 +118,11 @@ impl Interface {
             .map(|rate| Rate::from_bits_per_second(rate * 1_000_000))
     }
 
+    /// Whether there is no device behind it.
+    pub fn is_virtual(&self) -> bool {
+        !std::path::Path::new(&format!("/sys/class/net/{}/device", self.name)).exists()
+    }
+
     /// Receive queues in use.
     pub fn receive_queues(&self) -> usize {
         let queues = std::fs::read_dir(format!("/sys/class/net/{}/queues", self.name));
@@ -137,16 +144,20 @@ impl Interface {
                 changed |= Changed::GRO;
             }
         }
-        if let Ok(flags) = self.ethtool(FLAGS.0, 0) {
-            if flags & FLAG_LRO != 0 && self.ethtool(FLAGS.1, flags & !FLAG_LRO).is_ok() {
-                changed |= Changed::LRO;
-            }
+        if let Ok(flags) = self.ethtool(FLAGS.0, 0)
+            && flags & FLAG_LRO != 0
+            && self.ethtool(FLAGS.1, flags & !FLAG_LRO).is_ok()
+        {
+            changed |= Changed::LRO;
         }
         Ok(Changed(changed))
     }
 
     /// Puts back what [`Interface::prepare`] changed.
     pub fn restore(&self, changed: Changed) -> io::Result<()> {
+        if changed.0 & Changed::XDP.0 != 0 {
+            netlink::detach_xdp(self.index)?;
+        }
         if changed.0 & Changed::GRO != 0 {
             for (_, _, set) in JOINING {
                 self.ethtool(set, 1)?;

@@ -6,6 +6,13 @@ use std::io;
 
 use super::check;
 
+/// What this thread, or if it is the first the process, is called.
+pub fn name(name: &str) {
+    let name: Vec<u8> = name.bytes().take(15).chain([0]).collect();
+    // SAFETY: a string that ends in a zero, which the kernel copies.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) };
+}
+
 /// This thread goes before all that is not real-time.
 pub fn realtime(priority: u8) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority.into() };

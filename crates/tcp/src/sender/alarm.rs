@@ -41,9 +41,9 @@ const LEAST: Span = Span::from_millis(8);
 impl Sender {
     /// Sets the timer anew: for a probe where nothing is known to be missing, else for the timeout.
     pub(super) fn restart_alarm(&mut self, now: Instant) {
-        let timeout = self.rtt.timeout(&self.config);
+        let timeout = self.rtt.timeout();
         self.alarm = Alarm::Timeout;
-        self.retransmission_at = Some(now + timeout);
+        self.retransmission_at = now + timeout;
         let after_timeout = self.last_cut == LastCut::Timeout && self.una < self.recover;
         let smoothed = self.rtt.smoothed();
         if self.probe.is_some()
@@ -58,14 +58,14 @@ impl Sender {
         let delayed_ack = if self.end - self.una == 1 { self.config.min_rto } else { LEAST };
         let wait = Span::from_seconds(2.0 * smoothed) + delayed_ack;
         self.alarm = Alarm::Probe;
-        self.retransmission_at = Some(now + wait.min(timeout));
+        self.retransmission_at = now + wait.min(timeout);
     }
 
     /// A packet is held beyond one that is not: that one counts as lost a quarter of the least round trip from now.
     pub(crate) fn await_reordering(&mut self, now: Instant) {
         if self.config.rack && self.alarm != Alarm::Reordering {
             self.alarm = Alarm::Reordering;
-            self.retransmission_at = Some(now + Span::from_nanos(self.rtt.least().as_nanos() / 4));
+            self.retransmission_at = now + Span::from_nanos(self.rtt.least().as_nanos() / 4);
         }
     }
 
@@ -95,7 +95,7 @@ impl Sender {
         }
         self.probe = Some(Probe { end: self.end, again, at: now });
         self.alarm = Alarm::Timeout;
-        self.retransmission_at = Some(now + self.rtt.timeout(&self.config));
+        self.retransmission_at = now + self.rtt.timeout();
         self.rtt.stop_timing();
     }
 

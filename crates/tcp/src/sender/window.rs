@@ -11,7 +11,7 @@ use paceline_core::{Instant, Span};
 
 impl Sender {
     /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_new_ack(&mut self, next: u32, told: Told<'_>, now: Instant) {
         self.on_delivered(next, next - self.una, told, now);
     }
@@ -32,7 +32,7 @@ impl Sender {
     }
 
     /// New data are acknowledged: time, restart the timer (ns-2 `newack`). Returns the round trip, if one was measured.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, next: u32, told: Told<'_>, now: Instant) -> Option<Span> {
         self.duplicates = 0;
         self.una = next;
@@ -64,7 +64,7 @@ impl Sender {
     #[inline]
     pub(crate) fn stop_timer_if_finished(&mut self, now: Instant) {
         if self.is_finished() {
-            self.retransmission_at = None;
+            self.retransmission_at = Instant::MAX;
             self.idle_since = now;
         }
     }
@@ -98,7 +98,7 @@ impl Sender {
     /// Nothing is outstanding: the window that is left of the last one, which the path may no longer bear.
     #[cold]
     pub(super) fn shrink_idle_window(&mut self, now: Instant) {
-        let timeout = self.rtt.timeout(&self.config);
+        let timeout = self.rtt.timeout();
         let unsent = now.since(self.last_sent);
         let initial = f64::from(self.initial_window);
         let before = self.cwnd;
@@ -120,7 +120,7 @@ impl Sender {
             }
             _ => {}
         }
-        self.counters.window_cuts += u64::from(self.cwnd < before);
+        self.counters.window_cuts += u32::from(self.cwnd < before);
     }
 
     /// Everything outstanding at the last loss has been acknowledged, or nothing but the SYN ever was.

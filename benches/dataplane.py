@@ -1,0 +1,279 @@
+"""What the inline pacer costs and how exact it is, on veth, in one run: medians of interleaved repeats.
+
+    .venv/bin/python benches/dataplane.py [--repeats N] [--packets N] [--json FILE]
+
+1. Cost: frames forwarded a second, each back end with no pacing and with pacing that does not bind.
+2. Precision at 100 Mbit/s: |gap at the receiver - ideal gap| and mean rate, beside the kernel's tbf and htb on the same path.
+3. Order and loss over ten million frames: each is received once and in order, or counted as dropped by cause.
+
+Needs root and an otherwise idle machine: another program's load shows in the medians. It uses two processors if there are two: one sends
+and receives the test's frames, the other paces.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+import wire as net
+
+Run = dict[str, Any]
+
+RATE = 100_000_000
+SIZE = 1500
+GAP_NS = SIZE * 8 * 1_000_000_000 // RATE
+UNBOUND = ["--method", "token-bucket", "--rate", "100Gbit/s", "--burst", "10MB"]
+EDGE = ["--method", "edge", "--delay", "1ms"]
+LAST = max(os.sched_getaffinity(0))
+FIRST = min(os.sched_getaffinity(0))
+
+
+def build() -> tuple[str, str]:
+    """The pacer and the program that sends and receives, optimised."""
+    command = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "paceline-dataplane", "--bins", "--examples"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+    os.environ["PACELINE_PROGRAMS"] = str(target)
+    return str(target / "paceline-pace"), str(target / "examples" / "frames")
+
+
+class Bench:
+    def __init__(self, wire: net.Wire, frames: str) -> None:
+        self.wire = wire
+        self.frames = frames
+
+    def on(self, namespace: str, processor: int, *command: str) -> list[str]:
+        return ["ip", "netns", "exec", namespace, "taskset", "-c", str(processor), *command]
+
+    @contextmanager
+    def pacer(self, arguments: list[str], summary: Run) -> Iterator[None]:
+        command = [*net.program(), "--in", "in0", "--out", "out0", *arguments, "--json"]
+        process = subprocess.Popen(
+            self.on(self.wire.box, LAST, *command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        pacer = net.Pacer(process)
+        try:
+            pacer.wait_until_ready()
+            yield
+            summary.update(pacer.stop())
+        finally:
+            pacer.end()
+
+    @contextmanager
+    def kernel(self, *qdisc: str) -> Iterator[None]:
+        """The same path by the kernel alone: redirected at the way in, shaped at the way out."""
+        box = self.wire.box
+        commands = [
+            ["tc", "-n", box, "qdisc", "add", "dev", "in0", "ingress"],
+            ["tc", "-n", box, "filter", "add", "dev", "in0", "parent", "ffff:", "protocol", "all", "u32", "match", "u32",
+             "0", "0", "action", "mirred", "egress", "redirect", "dev", "out0"],
+            *([ "tc", "-n", box, *line.split()] for line in qdisc),
+        ]  # fmt: skip
+        try:
+            for command in commands:
+                subprocess.run(command, check=True, capture_output=True)
+            yield
+        finally:
+            for device, parent in (("in0", "ingress"), ("out0", "root")):
+                subprocess.run(["tc", "-n", box, "qdisc", "del", "dev", device, parent], capture_output=True, check=False)
+
+    def stream(self, size: int, *, seconds: int = 0, count: int = 0, pps: int = 0, gap_ns: int = 0) -> tuple[Run, Run]:
+        """Sends, and says what the sender and the receiver have seen."""
+        gaps = ["--gap-ns", str(gap_ns)] if gap_ns else []
+        receiver = subprocess.Popen(
+            self.on(self.wire.right, FIRST, self.frames, "receive", "eth0", *gaps),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert receiver.stderr
+        receiver.stderr.readline()
+        how = ["--size", str(size)]
+        for flag, value in (("--seconds", seconds), ("--count", count), ("--pps", pps)):
+            how += [flag, str(value)] if value else []
+        done = subprocess.run(
+            self.on(self.wire.left, FIRST, self.frames, "send", "eth0", *how), capture_output=True, text=True, check=True
+        )
+        try:
+            out, _ = receiver.communicate(timeout=30)
+        finally:
+            if receiver.poll() is None:
+                receiver.send_signal(signal.SIGKILL)
+        return json.loads(done.stdout), json.loads(out)
+
+    def forwarded(self, size: int, seconds: int) -> float:
+        """Frames a second that reach the far end when as many are offered as can be."""
+        counter = ["ip", "netns", "exec", self.wire.right, "cat", "/sys/class/net/eth0/statistics/rx_packets"]
+        sender = subprocess.Popen(
+            self.on(self.wire.left, FIRST, self.frames, "send", "eth0", "--size", str(size), "--seconds", str(seconds + 1)),
+            stdout=subprocess.DEVNULL,
+        )
+        time.sleep(0.5)
+        marks = []
+        for _ in range(2):
+            marks.append((time.monotonic(), int(subprocess.run(counter, capture_output=True, check=True).stdout)))
+            time.sleep(0 if len(marks) == 2 else seconds)
+        sender.wait()
+        (t0, n0), (t1, n1) = marks
+        return (n1 - n0) / (t1 - t0)
+
+    def cost(self, back_end: str, pacing: list[str], size: int) -> Callable[[], float]:
+        def measure() -> float:
+            with self.pacer(["--back-end", back_end, *pacing], {}):
+                return self.forwarded(size, 2)
+
+        return measure
+
+    def precision(self, arguments: list[str] | None, *qdisc: str) -> Callable[[], Run]:
+        pps = int(1.2 * RATE / 8 / SIZE)
+
+        def measure() -> Run:
+            summary: Run = {}
+            with self.pacer(arguments, summary) if arguments else self.kernel(*qdisc):
+                _, seen = self.stream(SIZE, seconds=3, pps=pps, gap_ns=GAP_NS)
+            return seen | summary.get("forward", {})
+
+        return measure
+
+
+def interleaved(repeats: int, cases: dict[str, Callable[[], Any]]) -> dict[str, list[Any]]:
+    """Every case once, then again: what changes on the machine changes for all."""
+    results: dict[str, list[Any]] = {name: [] for name in cases}
+    for turn in range(repeats):
+        for name, measure in cases.items():
+            print(f"\r{turn + 1}/{repeats} {name:40}", end="", file=sys.stderr, flush=True)
+            results[name].append(measure())
+    print(f"\r{'':60}\r", end="", file=sys.stderr)
+    return results
+
+
+def verdict(name: str, value: str, wanted: str, good: bool) -> bool:
+    print(f"{'ok  ' if good else 'MISS'} {name}: {value} (wanted: {wanted})")
+    return good
+
+
+def costs(bench: Bench, repeats: int) -> tuple[Run, bool]:
+    cases = {
+        f"{back_end} {size} B {name}": bench.cost(back_end, pacing, size)
+        for size in (64, 1500)
+        for back_end in ("af_packet", "af_xdp")
+        for name, pacing in (("unpaced", ["--method", "none"]), ("token-bucket, not binding", UNBOUND), ("edge 1 ms", EDGE))
+    }
+    median = {name: statistics.median(values) for name, values in interleaved(repeats, cases).items()}
+    good = True
+    print("frames forwarded a second, the pacer on one processor")
+    for name, value in median.items():
+        print(f"  {name:45} {value / 1e6:6.3f} M")
+    for size in (64, 1500):
+        plain = {back_end: median[f"{back_end} {size} B unpaced"] for back_end in ("af_packet", "af_xdp")}
+        for back_end, value in plain.items():
+            cost = 1 - median[f"{back_end} {size} B token-bucket, not binding"] / value
+            good &= verdict(f"cost of pacing, {back_end}, {size} B", f"{100 * cost:.1f} %", "at most 15 %", cost <= 0.15)
+        ratio = plain["af_xdp"] / plain["af_packet"]
+        good &= verdict(f"AF_XDP over AF_PACKET, {size} B", f"{ratio:.2f}", "at least 1.4", ratio >= 1.4)
+    return median, good
+
+
+def precisions(bench: Bench, repeats: int) -> tuple[Run, bool]:
+    rate, burst = ["--method", "token-bucket", "--rate", str(RATE) + "bit/s"], ["--burst", f"{SIZE}B"]
+    queue = ["--buffer", "100 packets"]
+    tbf = f"qdisc add dev out0 root tbf rate {RATE}bit limit {100 * SIZE} burst"
+    cases: dict[str, Callable[[], Run]] = {
+        "af_packet": bench.precision([*rate, *burst, *queue]),
+        "af_xdp": bench.precision([*rate, *burst, *queue, "--back-end", "af_xdp"]),
+        "tbf, 1600 B": bench.precision(None, f"{tbf} 1600"),
+        "tbf, 10 packets": bench.precision(None, f"{tbf} {10 * SIZE}"),
+        "htb": bench.precision(
+            None,
+            "qdisc add dev out0 root handle 1: htb default 1",
+            f"class add dev out0 parent 1: classid 1:1 htb rate {RATE}bit ceil {RATE}bit burst {SIZE} cburst {SIZE}",
+            "qdisc add dev out0 parent 1:1 pfifo limit 100",
+        ),
+    }
+    results = interleaved(repeats, cases)
+
+    def median(name: str, key: str) -> float:
+        return statistics.median(run[key] for run in results[name])
+
+    print(f"{RATE // 10**6} Mbit/s of {SIZE} B frames: |gap - {GAP_NS / 1e3:.0f} us| at the receiver, and mean rate")
+    for name in cases:
+        p50, p99, mean = (median(name, key) for key in ("gap_error_p50_us", "gap_error_p99_us", "rate_bps"))
+        print(f"  {name:20} p50 {p50:7.2f} us  p99 {p99:7.2f} us  rate {100 * (mean / RATE - 1):+.3f} %")
+    good = True
+    for name in ("af_packet", "af_xdp"):
+        for quantile, share in (("p50", 0.5), ("p99", 1.0)):
+            key = f"gap_error_{quantile}_us"
+            best = min(median(other, key) for other in ("tbf, 10 packets", "tbf, 1600 B", "htb"))
+            value = median(name, key)
+            said, wanted = f"{value:.2f} us", f"at most {share:g} of the kernel's best, {best:.2f} us"
+            good &= verdict(f"{name}, gap error {quantile}", said, wanted, value <= share * best)
+        off = abs(median(name, "rate_bps") / RATE - 1)
+        good &= verdict(f"{name}, mean rate", f"{100 * off:.3f} % off", "at most 0.1 %", off <= 0.001)
+        missed = sum(run["unexplained_misses"] for run in results[name])
+        good &= verdict(f"{name}, deadlines missed other than by lateness", str(missed), "0", missed == 0)
+    return {name: {key: median(name, key) for key in ("gap_error_p50_us", "gap_error_p99_us", "rate_bps")} for name in cases}, good
+
+
+def ten_million(bench: Bench, count: int) -> tuple[Run, bool]:
+    good = True
+    results: Run = {}
+    for back_end in ("af_packet", "af_xdp"):
+        summary: Run = {}
+        with bench.pacer(["--back-end", back_end, "--method", "edge", "--delay", "2ms", "--line-rate", "10Gbit/s"], summary):
+            sent, seen = bench.stream(64, count=count, pps=150_000)
+        forward = summary["forward"]
+        explained = sum(forward["dropped"].values()) + seen["overflowed"]
+        lost = sent["sent"] - seen["received"]
+        name = f"{back_end}, {sent['sent'] / 1e6:g} M frames"
+        good &= verdict(f"{name}, reordered", f"{seen['reordered'] + forward['reordered_packets']}", "0", seen["reordered"] == 0)
+        said = f"{lost} lost, {explained} of them counted by cause ({forward['dropped']}, receiver {seen['overflowed']})"
+        good &= verdict(f"{name}, unexplained losses", said, "0 unexplained", lost == explained)
+        misses = forward["unexplained_misses"]
+        good &= verdict(f"{name}, deadlines missed other than by lateness", str(misses), "0", misses == 0)
+        results[back_end] = {"sent": sent, "seen": seen, "forward": forward}
+    return results, good
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--packets", type=int, default=10_000_000)
+    parser.add_argument("--only", choices=["cost", "precision", "loss"], action="append")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    reason = net.why_not()
+    if reason is not None:
+        print(f"nothing measured: {reason}", file=sys.stderr)
+        return 0
+    _, frames = build()
+    only = arguments.only or ["cost", "precision", "loss"]
+    results: Run = {}
+    good = True
+    with net.wire() as wire:
+        bench = Bench(wire, frames)
+        if "cost" in only:
+            results["cost"], passed = costs(bench, arguments.repeats)
+            good &= passed
+        if "precision" in only:
+            results["precision"], passed = precisions(bench, arguments.repeats)
+            good &= passed
+        if "loss" in only:
+            results["loss"], passed = ten_million(bench, arguments.packets)
+            good &= passed
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+//! Memory in chunks of one size, shared with the kernel and between directions.
+
+#![allow(unsafe_code, reason = "a system call")]
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use crate::sys::memory::Mapping;
+use crate::sys::set_option;
+
+/// Room that the kernel keeps before a frame, bytes (`XDP_PACKET_HEADROOM`).
+const HEADROOM: u32 = 256;
+
+/// The chunks.
+#[derive(Debug)]
+pub(super) struct Chunks {
+    mapping: Mapping,
+    chunk: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Registration {
+    address: u64,
+    length: u64,
+    chunk: u32,
+    headroom: u32,
+    flags: u32,
+    metadata: u32,
+}
+
+impl Chunks {
+    /// So many chunks that frames of `largest` bytes fit into.
+    pub(super) fn new(count: usize, largest: u32) -> Result<Chunks, String> {
+        let chunk = [2048, 4096].into_iter().find(|chunk| largest + HEADROOM <= *chunk);
+        let Some(chunk) = chunk else {
+            return Err(format!(
+                "frames of {largest} bytes do not fit into AF_XDP's chunks of 4 KiB; lower the MTU to 3800, or write --back-end af_packet"
+            ));
+        };
+        let mapping = Mapping::anonymous(count * chunk as usize)
+            .map_err(|error| format!("memory for {count} frames: {error}"))?;
+        Ok(Chunks { mapping, chunk: chunk.into() })
+    }
+
+    /// Tells the kernel, by the socket that brings the memory in.
+    pub(super) fn register(&self, socket: &OwnedFd) -> io::Result<()> {
+        let registration = Registration {
+            address: self.mapping.at(0, 0) as u64,
+            length: self.mapping.len() as u64,
+            chunk: self.chunk as u32,
+            headroom: 0,
+            flags: 0,
+            metadata: 0,
+        };
+        set_option(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &registration)
+    }
+
+    /// Where the chunk begins that an address lies in.
+    #[inline]
+    pub(super) fn start_of(&self, at: u64) -> u64 {
+        at - at % self.chunk
+    }
+
+    /// Where chunks begin, from one number to before another.
+    pub(super) fn range(&self, from: usize, to: usize) -> Vec<u64> {
+        (from as u64..to as u64).map(|index| index * self.chunk).collect()
+    }
+}

@@ -1,0 +1,201 @@
+//! AF_XDP sockets: two of them on two interfaces, with one memory.
+
+#![allow(unsafe_code, reason = "system calls")]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use super::memory::Chunks;
+use super::rings::{Addresses, Frames, Offsets};
+use super::{RING, XdpPort, XdpSpec};
+use crate::bpf::Map;
+use crate::sys::interface::Interface;
+use crate::sys::{bind, option, set_option, socket};
+
+/// Frames that a call to send takes at most: the kernel's own limit.
+pub(super) const BATCH: usize = 32;
+/// How often a call is repeated for one that the interface has no room for.
+const TRIES: u32 = 8;
+/// Chunks of a direction that are in rings while others are held.
+const IN_RINGS: usize = 3 * RING as usize;
+
+/// Where rings are mapped from.
+const RECEIVE: i64 = 0;
+const TRANSMIT: i64 = 0x8000_0000;
+const FILL: i64 = 0x1_0000_0000;
+const COMPLETION: i64 = 0x1_8000_0000;
+
+/// struct xdp_mmap_offsets
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct AllOffsets {
+    receive: Offsets,
+    transmit: Offsets,
+    fill: Offsets,
+    completion: Offsets,
+}
+
+/// A socket and its rings.
+struct Endpoint {
+    fd: Arc<OwnedFd>,
+    receive: Frames,
+    transmit: Frames,
+    fill: Addresses,
+    completion: Addresses,
+}
+
+/// Opens both sockets and gives each direction its halves. What is wrong is said in one line.
+pub fn open(spec: &XdpSpec<'_>, maps: [&Map; 2]) -> Result<[XdpPort; 2], String> {
+    let mut largest = [0; 2];
+    for (interface, largest) in spec.interfaces.iter().zip(&mut largest) {
+        let queues = interface.receive_queues();
+        if queues != 1 {
+            return Err(format!(
+                "{0} has {queues} receive queues, and AF_XDP here uses one; say: ethtool -L {0} combined 1",
+                interface.name
+            ));
+        }
+        *largest = interface.mtu().map_err(|error| format!("{}: {error}", interface.name))? + 18;
+    }
+    let counts = spec.held.map(|held| held + IN_RINGS);
+    let [first, second] = counts;
+    let most = largest.iter().copied().max().unwrap_or(0);
+    let chunks = Arc::new(Chunks::new(first + second, most)?);
+
+    let [one, other] = spec.interfaces;
+    let mut a = prepare(one, Some(&chunks))?;
+    attach(one, &a.fd, None, spec.zero_copy)?;
+    let mut b = prepare(other, None)?;
+    attach(other, &b.fd, Some(&a.fd), spec.zero_copy)?;
+    let frees = [chunks.range(0, first), chunks.range(first, first + second)];
+    for (free, fill) in frees.iter().zip([&mut a.fill, &mut b.fill]) {
+        for chunk in free.iter().take(RING as usize) {
+            fill.put(*chunk);
+        }
+        fill.publish();
+    }
+    for (map, endpoint) in maps.into_iter().zip([&a, &b]) {
+        map.insert(0, &endpoint.fd).map_err(|error| format!("socket for the driver's program: {error}"))?;
+    }
+    let [free_a, free_b] = frees.map(|free| free.into_iter().skip(RING as usize).collect());
+    let [largest_a, largest_b] = largest;
+    let uncounted = spec.uncounted;
+    let forward = XdpPort {
+        chunks: Arc::clone(&chunks),
+        free: free_a,
+        receiving: Arc::clone(&a.fd),
+        dropped: 0,
+        received: a.receive,
+        fill: a.fill,
+        sending: Arc::clone(&b.fd),
+        transmit: b.transmit,
+        completed: b.completion,
+        largest: largest_b,
+        uncounted,
+    };
+    let reverse = XdpPort {
+        chunks,
+        free: free_b,
+        receiving: b.fd,
+        dropped: 0,
+        received: b.receive,
+        fill: b.fill,
+        sending: a.fd,
+        transmit: a.transmit,
+        completed: a.completion,
+        largest: largest_a,
+        uncounted,
+    };
+    Ok([forward, reverse])
+}
+
+/// A socket with its rings, not bound; it brings the memory in, or shares that of another.
+fn prepare(interface: &Interface, chunks: Option<&Chunks>) -> Result<Endpoint, String> {
+    let explain = |error: io::Error| format!("{}: AF_XDP socket: {error}", interface.name);
+    let fd = socket(libc::AF_XDP, libc::SOCK_RAW, 0).map_err(explain)?;
+    if let Some(chunks) = chunks {
+        chunks.register(&fd).map_err(explain)?;
+    }
+    for ring in
+        [libc::XDP_UMEM_FILL_RING, libc::XDP_UMEM_COMPLETION_RING, libc::XDP_RX_RING, libc::XDP_TX_RING]
+    {
+        set_option(&fd, libc::SOL_XDP, ring, &RING).map_err(explain)?;
+    }
+    set_option(&fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &(16i32 << 20)).map_err(explain)?;
+    let mut at = AllOffsets::default();
+    option(&fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, &mut at).map_err(explain)?;
+    let receive = Frames::map(fd.as_fd(), RECEIVE, at.receive, RING).map_err(explain)?;
+    let transmit = Frames::map(fd.as_fd(), TRANSMIT, at.transmit, RING).map_err(explain)?;
+    let fill = Addresses::map(fd.as_fd(), FILL, at.fill, RING).map_err(explain)?;
+    let completion = Addresses::map(fd.as_fd(), COMPLETION, at.completion, RING).map_err(explain)?;
+    Ok(Endpoint { fd: Arc::new(fd), receive, transmit, fill, completion })
+}
+
+/// Binds a socket to its interface's one queue.
+fn attach(
+    interface: &Interface,
+    fd: &OwnedFd,
+    shared: Option<&OwnedFd>,
+    zero_copy: bool,
+) -> Result<(), String> {
+    const SHARED: u16 = 1;
+    const COPY: u16 = 2;
+    const ZERO_COPY: u16 = 4;
+    let flags = match (shared, zero_copy) {
+        (Some(_), _) => SHARED, // the mode is that of the memory's first socket
+        (None, true) => ZERO_COPY,
+        (None, false) => COPY,
+    };
+    let address = libc::sockaddr_xdp {
+        sxdp_family: libc::AF_XDP as u16,
+        sxdp_flags: flags,
+        sxdp_ifindex: interface.index,
+        sxdp_queue_id: 0,
+        sxdp_shared_umem_fd: shared.map_or(0, |fd| fd.as_raw_fd() as u32),
+    };
+    bind(fd, &address).map_err(|error| match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP | libc::EINVAL) if zero_copy => format!(
+            "{}: its driver has no zero copy ({error}); write --back-end af_xdp, which copies, or use a network card that has",
+            interface.name
+        ),
+        Some(libc::EBUSY) => format!("{}: another program has its receive queue", interface.name),
+        _ => format!("{}: AF_XDP socket: {error}", interface.name),
+    })
+}
+
+/// Has the kernel send what is in the transmit ring: frames that it lost, and whether some are still there.
+pub(super) fn kick(fd: &OwnedFd, transmit: &mut Frames) -> (u64, bool) {
+    let mut lost = 0;
+    let mut tries = 0;
+    let mut before = transmit.left();
+    while before > 0 {
+        // SAFETY: no data and no address.
+        let sent = unsafe {
+            libc::sendto(fd.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT, std::ptr::null(), 0)
+        };
+        if sent < 0 {
+            match io::Error::last_os_error().raw_os_error() {
+                Some(libc::EBUSY) => lost += 1, // taken, and dropped by the interface
+                Some(libc::ENETDOWN | libc::ENXIO) => return (lost, true),
+                _ => {}
+            }
+        }
+        let left = transmit.left();
+        tries = if left < before { 0 } else { tries + 1 };
+        if tries == TRIES {
+            return (lost, true);
+        }
+        before = left;
+    }
+    (lost, false)
+}
+
+/// Frames that the kernel has dropped since the socket was opened.
+pub(super) fn dropped(fd: &OwnedFd) -> io::Result<u64> {
+    // struct xdp_statistics: dropped, invalid receive and transmit descriptors, ring full, …
+    let mut statistics = [0u64; 6];
+    option(fd, libc::SOL_XDP, libc::XDP_STATISTICS, &mut statistics)?;
+    let [dropped, _, _, full, ..] = statistics;
+    Ok(dropped + full)
+}

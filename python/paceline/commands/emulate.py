@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from paceline.console import DONE, FAILED, INTERRUPTED, print_table, say
+from paceline.commands.asked import FILE, SEEDS, SET, SWEEP, asked, opened_store
+from paceline.commands.run import print_json, print_summary, write_report
+from paceline.console import DONE, FAILED, INTERRUPTED, say
 from paceline.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
@@ -14,10 +17,10 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Run a scenario on this machine's own TCP.")
-@click.argument("file", type=str)
-@click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change a value. PATH: keys joined by dots.")
-@click.option("--sweep", "sweeps", multiple=True, metavar="PATH=V1,V2,…", help="Run under each value.")
-@click.option("--seeds", metavar="N", help="Seeds for each setting, or exactly which: 3,5,8.")
+@FILE
+@SET
+@SWEEP
+@SEEDS
 @click.option("--and-simulate", is_flag=True, help="Simulate the same too, and lay both side by side.")
 @click.option("--congestion-control", metavar="NAME", help="Of every flow, by the kernel's name; also bbr.")
 @click.option(
@@ -50,18 +53,15 @@ def emulate(
     paceline emulate scenarios/kernel/one-flow.toml --congestion-control bbr
     paceline emulate scenarios/kernel/one-flow.toml --json | jq '.[].engine.valid'
     """
-    from paceline import cli
     from paceline.emulate import study
     from paceline.execute import describe_point
     from paceline.progress import progress
 
     choices = _choices(congestion_control, pacers, spin)
-    scenario, points = cli._asked(file, sets, sweeps, seeds)
+    scenario, points = asked(file, sets, sweeps, seeds)
     store = None
     if out is not None or not as_json:
-        from pathlib import Path
-
-        store = cli._store(out or str(Path("results") / f"{Path(file).stem}-kernel"), file, scenario)
+        store = opened_store(out, Path("results") / f"{Path(file).stem}-kernel", scenario)
     try:
         with progress(scenario.title) as watch:
             done = study.carry_out(
@@ -69,21 +69,18 @@ def emulate(
             )
     except Interrupted as interrupt:
         if as_json:
-            cli._print_json([result.to_dict() for result in interrupt.results])
+            print_json([result.to_dict() for result in interrupt.results])
         where = f" kept in {store.directory}; the same command goes on from there" if store else ""
         return say(f"interrupted: {len(interrupt.results)} runs had finished,{where}".rstrip(","), INTERRUPTED)
     runs = [one for one in done.runs if one is not None]
     if as_json:
-        cli._print_json(runs)
+        print_json(runs)
     elif runs:
-        from paceline.tables import summary_rows
-
-        head, rows = summary_rows(done.results)
-        print_table(head, rows, len(done.points[0].settings))
+        print_summary(done)
     if store and runs:
         finished = [point for point, one in zip(done.points, done.runs, strict=True) if one is not None]
         store.consolidate(finished, runs)
-        cli._report(store, file)
+        write_report(store, file)
     for point, why in done.failures:
         say(f"{file}: {describe_point(point)}: {why}")
     doubtful = study.invalid(done)

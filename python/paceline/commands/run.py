@@ -102,7 +102,7 @@ def run(
             done, short = _execute(scenario, points, trace, precision, how)
     except Interrupted as interrupt:
         if as_json:
-            _print_json([result.to_dict() for result in interrupt.results])
+            print_json([result.to_dict() for result in interrupt.results])
         where = f" kept in {store.directory}; the same command goes on from there" if store else ""
         what = f"interrupted: {len(interrupt.results)} of {interrupt.total} runs had finished,{where}".rstrip(",")
         return say(what, INTERRUPTED)
@@ -112,13 +112,13 @@ def run(
     if done.reused:
         say(f"{done.reused} of {len(done.points)} runs were in {store.directory if store else ''} already")
     if as_json:
-        _print_json(runs)
+        print_json(runs)
     elif runs:
-        _print_table(done)
+        print_summary(done)
     if store and runs:
         finished = [point for point, one in zip(done.points, done.runs, strict=True) if one is not None]
         store.consolidate(finished, runs)
-        _report(store, file)
+        write_report(store, file)
     if short:
         say(short)
     for point, why in done.failures:
@@ -172,7 +172,8 @@ def _execute(
             return done, None
 
 
-def _report(store: Store, file: str) -> None:
+def write_report(store: Store, file: str) -> None:
+    """The report of what a directory holds. Raises `RunError`."""
     import paceline.report
 
     try:
@@ -181,13 +182,15 @@ def _report(store: Store, file: str) -> None:
         raise RunError(f"the report: {error.filename or store.directory}: {error.strerror or error}") from None
 
 
-def _print_json(runs: Sequence[Any]) -> None:
+def print_json(runs: Sequence[Any]) -> None:
+    """The array of the contract."""
     from paceline.tables import to_json
 
     print_data(to_json(runs))
 
 
-def _print_table(done: Execution) -> None:
+def print_summary(done: Execution) -> None:
+    """A row a setting."""
     from paceline.tables import summary_rows
 
     head, rows = summary_rows(done.results)

@@ -104,6 +104,11 @@ def test_loss_must_exceed_its_bound_with_its_interval() -> None:
     assert LOSS.check(lossy(LOSS, 0.1498)).verdict == "partly"
 
 
+def test_pictures_are_drawn() -> None:
+    for claim, runs in ((FAST, fast_access()), (SHORT, synthetic.runs(SHORT, files)), (LOSS, lossy(LOSS, 0.16))):
+        assert all(one.svg.startswith("<svg") and one.caption for one in claim.draw(runs))
+
+
 @pytest.mark.parametrize("claim", [FAST, BUFFER, SHORT, LOSS], ids=lambda claim: claim.id)
 @pytest.mark.parametrize("length", [Length(), Length(quick=True)], ids=["full", "quick"])
 def test_every_sweep_is_a_scenario_that_runs(claim: Claim, length: Length) -> None:

@@ -10,7 +10,7 @@ import synthetic
 from paceline.papers import Claim, Runs, select
 from paceline.papers.small_buffers import network
 
-FIG2, FIG3 = select(["small-buffers"])
+FIG2, FIG3 = (select([f"zhao-{name}"])[0] for name in ("fig2", "fig3"))
 
 
 def rising(knee: float, top: float = 0.98) -> Callable[[Mapping[str, str], int], dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from paceline.commands.asked import FILE, SEEDS, SET, SWEEP, asked, opened_store
-from paceline.commands.run import print_json, print_summary, write_report
+from paceline.commands.run import print_runs, print_summary, write_report
 from paceline.console import DONE, FAILED, INTERRUPTED, say
 from paceline.errors import InputError, Interrupted
 
@@ -69,12 +69,12 @@ def emulate(
             )
     except Interrupted as interrupt:
         if as_json:
-            print_json([result.to_dict() for result in interrupt.results])
+            print_runs([result.to_dict() for result in interrupt.results])
         where = f" kept in {store.directory}; the same command goes on from there" if store else ""
         return say(f"interrupted: {len(interrupt.results)} runs had finished,{where}".rstrip(","), INTERRUPTED)
     runs = [one for one in done.runs if one is not None]
     if as_json:
-        print_json(runs)
+        print_runs(runs)
     elif runs:
         print_summary(done)
     if store and runs:

@@ -102,7 +102,7 @@ def run(
             done, short = _execute(scenario, points, trace, precision, how)
     except Interrupted as interrupt:
         if as_json:
-            print_json([result.to_dict() for result in interrupt.results])
+            print_runs([result.to_dict() for result in interrupt.results])
         where = f" kept in {store.directory}; the same command goes on from there" if store else ""
         what = f"interrupted: {len(interrupt.results)} of {interrupt.total} runs had finished,{where}".rstrip(",")
         return say(what, INTERRUPTED)
@@ -112,7 +112,7 @@ def run(
     if done.reused:
         say(f"{done.reused} of {len(done.points)} runs were in {store.directory if store else ''} already")
     if as_json:
-        print_json(runs)
+        print_runs(runs)
     elif runs:
         print_summary(done)
     if store and runs:
@@ -182,7 +182,7 @@ def write_report(store: Store, file: str) -> None:
         raise RunError(f"the report: {error.filename or store.directory}: {error.strerror or error}") from None
 
 
-def print_json(runs: Sequence[Any]) -> None:
+def print_runs(runs: Sequence[Any]) -> None:
     """The array of the contract."""
     from paceline.tables import to_json
 

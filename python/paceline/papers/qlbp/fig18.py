@@ -118,7 +118,8 @@ def note(runs: Runs, evidence: Sequence[Evidence], other: Sequence[Evidence]) ->
         f"Host pacing adds no delay and reaches {host:.1%}. Table III belongs to a round trip 7 ms shorter (see "
         "qlbp-table3). With links to the receivers of 1 to 3 instead of 1 to 10 ms the windows overfill the link: host "
         f"pacing pays in losses and has {near_host:.1%} at 50 packets, while Q_max 160 takes up just the excess and "
-        f"has {nearer:.1%} at 100. Then it leads at {won(other, 'qlbp-160')} buffers, and Q_max 80 at {won(other, 'qlbp-80')} beyond 30."
+        f"has {nearer:.1%} at 100. Then it leads at {won(other, 'qlbp-160')} buffers, and Q_max 80 at "
+        f"{won(other, 'qlbp-80')} beyond 30."
     )
 
 

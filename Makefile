@@ -45,8 +45,7 @@ bench-peers: $(VENV)/.installed
 	$(BIN)/python benches/peers/run.py
 
 bench-kernel: $(VENV)/.installed  ## The papers' experiments on this machine's own TCP, beside the simulator; as root
-	cargo build --release --locked -p paceline-dataplane -p paceline-emulation
-	PACELINE_PROGRAMS=target/release $(BIN)/python benches/kernel/run.py
+	$(BIN)/python benches/kernel/run.py
 
 bench-dataplane: $(VENV)/.installed  ## Needs root and an idle machine
 	$(BIN)/python benches/dataplane.py

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -50,24 +50,28 @@ def one_flow(**traffic: Any) -> pl.Scenario:
     return pl.Scenario({"duration": "4 s", "warmup": "1 s", "network": network, "traffic": [bulk]})
 
 
-def traces() -> set[str]:
-    """What an emulation could leave: devices here, its processes, named namespaces."""
-    found = {f"device {name.name}" for name in Path("/sys/class/net").iterdir()}
-    named = Path("/run/netns")
-    found |= {f"namespace {path.name}" for path in named.iterdir()} if named.is_dir() else set()
+def programs_of(parent: int) -> dict[str, str]:
+    """The programs that a process runs: their names by their numbers. Others on this machine are not looked at."""
+    found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            name = (process / "comm").read_text().strip()
+            name, _, rest = (process / "stat").read_text().partition("(")[2].rpartition(")")
         except OSError:
             continue
-        if name.startswith("paceline-"):
-            found.add(f"process {process.name} {name}")
+        if name.startswith("paceline-") and int(rest.split()[1]) == parent:
+            found[process.name] = name
     return found
+
+
+def nothing_is_left(of: Iterable[str]) -> bool:
+    """These processes are gone, and no device of an emulation is in the machine's own namespace."""
+    devices = {path.name for path in Path("/sys/class/net").iterdir()}
+    ours = [name for name in devices if name == "hosts" or name.startswith(("before", "after"))]
+    return not ours and not any(Path("/proc", number).exists() for number in of)
 
 
 @needs_kernel
 def test_the_kernel_and_the_simulator_agree_on_one_flow(tmp_path: Path) -> None:
-    before = traces()
     results = emulate(one_flow(), and_simulate=True, out=tmp_path)
     simulated, real = (results.where({"engine": name})[0] for name in ("simulation", "kernel"))
     assert real.to_dict().keys() == simulated.to_dict().keys()
@@ -81,7 +85,7 @@ def test_the_kernel_and_the_simulator_agree_on_one_flow(tmp_path: Path) -> None:
     assert engine["valid"] is (engine["doubts"] == [])
     assert {"lateness_p99_us", "steal"} <= engine.keys()
     assert (tmp_path / "runs.parquet").is_file()
-    assert traces() == before
+    assert nothing_is_left(programs_of(os.getpid()))
 
 
 @needs_kernel
@@ -154,15 +158,18 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "paceline", "emulate", *arguments]
 
 
-def started(tmp_path: Path, how: str) -> tuple[subprocess.Popen[bytes], set[str]]:
-    """A run of a minute under way, and what there was before."""
-    before = traces()
+def started(tmp_path: Path, how: str) -> tuple[subprocess.Popen[bytes], dict[str, str]]:
+    """A run of a minute under way, and its programs."""
     file = tmp_path / f"{how}.toml"
-    file.write_text(one_flow().set("duration", "60 s").to_toml())
+    asked = one_flow().set("duration", "60 s")
+    inline = _has_inline_pacer()
+    if inline:
+        asked = asked.set("pacing", {"method": "edge", "delay": "5 ms", "at": ["access"]})
+    file.write_text(asked.to_toml())
     process = subprocess.Popen(command(str(file), "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    until(lambda: len([one for one in traces() - before if one.startswith("process")]) >= 2)
+    until(lambda: len(programs_of(process.pid)) >= 2 + inline)
     time.sleep(0.5)
-    return process, before
+    return process, programs_of(process.pid)
 
 
 def until(reached: Callable[[], bool], patience_s: float = 15.0) -> None:
@@ -175,11 +182,11 @@ def until(reached: Callable[[], bool], patience_s: float = 15.0) -> None:
 @needs_kernel
 @pytest.mark.parametrize("how", ["kill", "interrupt", "terminate"])
 def test_nothing_is_left_however_it_ends(tmp_path: Path, how: str) -> None:
-    process, before = started(tmp_path, how)
+    process, running = started(tmp_path, how)
     number = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT, "terminate": signal.SIGTERM}[how]
     process.send_signal(number)
     _, said = process.communicate(timeout=20)
-    until(lambda: traces() == before)
+    until(lambda: nothing_is_left(running))
     if how == "interrupt":
         assert process.returncode == 130
         assert b"interrupted" in said
@@ -187,14 +194,14 @@ def test_nothing_is_left_however_it_ends(tmp_path: Path, how: str) -> None:
 
 @needs_kernel
 def test_a_program_that_dies_fails_the_run_in_a_line(tmp_path: Path) -> None:
-    process, before = started(tmp_path, "victim")
-    victim = next(one.split()[1] for one in traces() - before if one.endswith("paceline-wires"))
+    process, running = started(tmp_path, "victim")
+    victim = next(number for number, name in running.items() if name == "paceline-wires")
     os.kill(int(victim), signal.SIGKILL)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 1
     assert b"paceline-wires: ended" in said
     assert b"Traceback" not in said
-    until(lambda: traces() == before)
+    until(lambda: nothing_is_left(running))
 
 
 @needs_kernel

@@ -95,7 +95,7 @@ def below_and_above(runs: Results) -> list[str]:
 
 def edge_above_host(runs: Results) -> list[str]:
     rows = []
-    for buffer in ("5 KB", "10 KB", "15 KB"):
+    for buffer in ("3 KB", "5 KB", "8 KB"):
         settings = ("none", "host", "edge 10 ms")
         none, host, edge = (utilisation(of(runs, pacing=pacing, buffer=buffer)) for pacing in settings)
         order = f"none {none:.1%}, host {host:.1%}, edge {edge:.1%}"

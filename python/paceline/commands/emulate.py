@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paceline.commands.asked import asked, opened_store
-from paceline.commands.run import print_runs, write_report
-from paceline.console import DONE, FAILED, INTERRUPTED, print_table, say
+from paceline.commands.asked import FILE, SEEDS, SET, SWEEP, asked, opened_store
+from paceline.commands.run import print_runs, print_summary, write_report
+from paceline.console import DONE, FAILED, INTERRUPTED, say
 from paceline.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Run a scenario on this machine's own TCP.")
-@click.argument("file", type=str)
-@click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change a value. PATH: keys joined by dots.")
-@click.option("--sweep", "sweeps", multiple=True, metavar="PATH=V1,V2,…", help="Run under each value.")
-@click.option("--seeds", metavar="N", help="Seeds for each setting, or exactly which: 3,5,8.")
+@FILE
+@SET
+@SWEEP
+@SEEDS
 @click.option("--and-simulate", is_flag=True, help="Simulate the same too, and lay both side by side.")
 @click.option("--congestion-control", metavar="NAME", help="Of every flow, by the kernel's name; also bbr.")
 @click.option(
@@ -76,10 +76,7 @@ def emulate(
     if as_json:
         print_runs(runs)
     elif runs:
-        from paceline.tables import summary_rows
-
-        head, rows = summary_rows(done.results)
-        print_table(head, rows, len(done.points[0].settings))
+        print_summary(done)
     if store and runs:
         finished = [point for point, one in zip(done.points, done.runs, strict=True) if one is not None]
         store.consolidate(finished, runs)

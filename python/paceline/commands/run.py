@@ -114,7 +114,7 @@ def run(
     if as_json:
         print_runs(runs)
     elif runs:
-        _print_table(done)
+        print_summary(done)
     if store and runs:
         finished = [point for point, one in zip(done.points, done.runs, strict=True) if one is not None]
         store.consolidate(finished, runs)
@@ -173,6 +173,7 @@ def _execute(
 
 
 def write_report(store: Store, file: str) -> None:
+    """The report of what a directory holds. Raises `RunError`."""
     import paceline.report
 
     try:
@@ -182,12 +183,14 @@ def write_report(store: Store, file: str) -> None:
 
 
 def print_runs(runs: Sequence[Any]) -> None:
+    """The array of the contract."""
     from paceline.tables import to_json
 
     print_data(to_json(runs))
 
 
-def _print_table(done: Execution) -> None:
+def print_summary(done: Execution) -> None:
+    """A row a setting."""
     from paceline.tables import summary_rows
 
     head, rows = summary_rows(done.results)

@@ -18,7 +18,7 @@ from paceline.doctor.network import Link
 from paceline.emulate.choices import Choices
 from paceline.emulate.layout import Layout
 from paceline.emulate.namespace import Namespace
-from paceline.emulate.programs import end, find
+from paceline.emulate.programs import die_with_parent, end, find
 from paceline.errors import RunError
 
 #: Bytes of an Ethernet header, which the simulator does not count.
@@ -110,6 +110,7 @@ class InlinePacers:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                preexec_fn=die_with_parent,
             )
 
     def _name(self, number: int) -> str:

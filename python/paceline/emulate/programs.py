@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import select
@@ -20,6 +21,7 @@ from paceline.errors import InputError, RunError
 #: A directory to look in first.
 PLACE = "PACELINE_PROGRAMS"
 _READY_S = 20.0
+_PDEATHSIG = 1  # PR_SET_PDEATHSIG
 _GRACE_S = 20.0
 
 
@@ -104,6 +106,11 @@ class Program:
         said = _pipe(self._process.stderr).read().decode(errors="replace").split("\n")
         words = " ".join(line for line in said if line)
         return words or f"{self.name}: ended without a word, status {self._process.wait()}"
+
+
+def die_with_parent() -> None:
+    """In a child, before it becomes its program: the kernel ends it when this process ends, however that happens."""
+    ctypes.CDLL(None).prctl(_PDEATHSIG, int(signal.SIGKILL))
 
 
 def end(process: subprocess.Popen[bytes], patience_s: float = 0.0) -> None:

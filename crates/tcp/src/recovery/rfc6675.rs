@@ -49,20 +49,13 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
         } else {
             sender.on_new_ack(next, told, now);
         }
+        if sender.config.rack && !sender.selective.recovering && !sender.selective.board.is_empty() {
+            judge(sender, now, out); // what it covers is not all that it tells
+        }
     } else if news && !sender.selective.recovering {
         count_duplicate(sender);
-        let threshold = sender.config.duplicate_threshold;
-        let lost = |sender: &Sender| sender.selective.board.highest_held(threshold).is_some();
-        let allowed = sender.una >= sender.recover || sender.last_cut == LastCut::None;
-        if allowed && (sender.duplicates >= threshold || lost(sender)) {
-            enter_recovery(sender, now, out);
-        } else {
-            if allowed {
-                sender.await_reordering(now);
-            }
-            if !sender.config.limited_transmit {
-                return;
-            }
+        if !judge(sender, now, out) && !sender.config.limited_transmit {
+            return;
         }
     }
     if sender.config.rack {
@@ -76,6 +69,19 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
         }
     }
     sender.send_what_the_window_allows(u32::MAX, now, out);
+}
+
+/// Something is held beyond what is not: whether that is a loss, and recovery has begun. If not yet, with `rack` it will be.
+fn judge(sender: &mut Sender, now: Instant, out: &mut impl Output) -> bool {
+    let allowed = sender.una >= sender.recover || sender.last_cut == LastCut::None;
+    let threshold = sender.config.duplicate_threshold;
+    let lost = sender.duplicates >= threshold || sender.selective.board.highest_held(threshold).is_some();
+    if allowed && lost {
+        enter_recovery(sender, now, out);
+    } else if allowed {
+        sender.await_reordering(now);
+    }
+    allowed && lost
 }
 
 /// 4: the first packet not acknowledged is sent again at once.

@@ -47,7 +47,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
     local = ("--host", "127.0.0.1", "--no-dashboard")
     with contextlib.ExitStack() as stack:
         scheduler = stack.enter_context(dask(folder, "scheduler", *local, "--port", "0", "--scheduler-file", told))
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while not told.exists() or not told.read_text().endswith("}"):
             assert scheduler.poll() is None
             assert time.monotonic() < deadline
@@ -89,18 +89,18 @@ TABLES = [f"{name}.parquet" for name in ("runs", "flows", "series", "instruments
 
 
 def test_a_worker_killed_in_the_middle_changes_no_byte(command: Command, tiny: Path, tmp_path: Path) -> None:
-    tiny.write_text(tiny.read_text().replace('"4 s"', '"120 s"'))
+    tiny.write_text(tiny.read_text().replace('"4 s"', '"60 s"'))
     with cluster(tmp_path) as processes:
         run = [sys.executable, "-m", "paceline", "run", str(tiny), *SWEEP, "--dask", processes.address, "--out", "far"]
         with subprocess.Popen(run, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as driver:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 240
             while len(list((tmp_path / "far" / "store").glob("[!.]*.zip"))) < 4:
                 assert driver.poll() is None, driver.communicate()
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
             processes.workers[0].send_signal(signal.SIGKILL)
             assert len(list((tmp_path / "far" / "store").glob("[!.]*.zip"))) < RUNS
-            far, errors = driver.communicate(timeout=100)
+            far, errors = driver.communicate(timeout=400)
         assert driver.returncode == 0, errors
     near = command("run", tiny, *SWEEP, "--jobs", "1", "--out", "near")
     assert near.returncode == 0, near.stderr
@@ -133,6 +133,17 @@ for run in results:
     assert told[0].count("\n") > 6
 
 
+def test_claims_go_to_a_cluster_too(command: Command, tmp_path: Path) -> None:
+    claims = ("reproduce", "qlbp-table2", "--quick", "--json")
+    with cluster(tmp_path) as processes:
+        far = command(*claims, "--dask", processes.address, "--out", "far")
+    near = command(*claims, "--out", "near")
+    assert far.returncode == 0, far.stderr
+    assert [entry | {"cpu_s": 0} for entry in json.loads(far.stdout)] == [
+        entry | {"cpu_s": 0} for entry in json.loads(near.stdout)
+    ]
+
+
 def test_the_scheduler_goes_in_the_middle(tiny: Path, tmp_path: Path) -> None:
     with cluster(tmp_path) as processes:
         run = [
@@ -148,13 +159,13 @@ def test_the_scheduler_goes_in_the_middle(tiny: Path, tmp_path: Path) -> None:
             "out",
         ]
         with subprocess.Popen(run, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as driver:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 240
             while len(list((tmp_path / "out" / "store").glob("[!.]*.zip"))) < 2:
                 assert driver.poll() is None, driver.communicate()
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
             processes.scheduler.send_signal(signal.SIGKILL)
-            output, errors = driver.communicate(timeout=60)
+            output, errors = driver.communicate(timeout=300)
     assert (driver.returncode, output) == (1, "")
     assert errors == "paceline: the scheduler has gone; finished runs are kept\n"
     assert len(list((tmp_path / "out" / "store").glob("*.zip"))) == 2
@@ -175,14 +186,14 @@ def test_an_interrupt_ends_at_once_and_keeps_what_has_finished(tiny: Path, tmp_p
             "out",
         ]
         with subprocess.Popen(run, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as driver:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 240
             while len(list((tmp_path / "out" / "store").glob("[!.]*.zip"))) < 2:
                 assert driver.poll() is None, driver.communicate()
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
             time.sleep(0.5)
             driver.send_signal(signal.SIGINT)
-            _, errors = driver.communicate(timeout=30)
+            _, errors = driver.communicate(timeout=120)
     assert driver.returncode == 130
     assert errors.startswith("paceline: interrupted: 2 of 3 runs had finished, kept in out")
 
@@ -195,7 +206,7 @@ def test_an_unreachable_scheduler_is_one_line(command: Command, tiny: Path, verb
     assert re.fullmatch(
         r"paceline: --dask: no scheduler answers at tcp://127\.0\.0\.1:9; start one by .*\n", done.stderr
     )
-    assert time.monotonic() - begin < 40
+    assert time.monotonic() - begin < 90
 
 
 @pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1", "127.0.0.1:x", ""])

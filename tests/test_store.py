@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import re
 import signal
 import subprocess
@@ -36,7 +37,7 @@ WRITTEN = bytes(range(256)) * 20_000
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not condition():
         assert process is None or process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
@@ -98,10 +99,36 @@ def test_a_lease_has_one_holder_and_ends_with_it(tmp_path: Path) -> None:
     assert first.take(other)
 
 
+def test_a_fork_does_not_keep_leases(tmp_path: Path) -> None:
+    script = """
+import os, sys, time
+from paceline.leases import Leases
+leases = Leases(sys.argv[1])
+assert leases.take("a" * 64)
+if os.fork() == 0:
+    time.sleep(60)
+print("forked", flush=True)
+time.sleep(60)
+"""
+    path = tmp_path / "leases"
+    command = [sys.executable, "-c", script, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as parent:
+        try:
+            assert parent.stdout
+            assert parent.stdout.readline() == "forked\n"
+            assert not taken(path, "a" * 64)
+            parent.kill()
+            parent.wait()
+            time.sleep(0.2)
+            assert taken(path, "a" * 64)
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)
+
+
 def test_two_drivers_share_a_sweep(tiny: Path) -> None:
     arguments = (tiny, "--set", "duration=60 s", "--seeds", "16", "--jobs", "1", "--out", "out")
     drivers = [started(tiny.parent, *arguments) for _ in range(2)]
-    told = [driver.communicate(timeout=100) for driver in drivers]
+    told = [driver.communicate(timeout=400) for driver in drivers]
     assert [driver.returncode for driver in drivers] == [0, 0], told
     assert sum(reused(errors) for _, errors in told) == 16  # each run was done by one of them, and found by the other
     assert told[0][0] == told[1][0]
@@ -125,7 +152,7 @@ def test_a_driver_takes_over_from_one_that_was_killed(tiny: Path) -> None:
     endless.communicate()
     wait_for(lambda: not taken(lock, key), waiting)
     waiting.send_signal(signal.SIGINT)
-    _, errors = waiting.communicate(timeout=30)
+    _, errors = waiting.communicate(timeout=120)
     assert waiting.returncode == 130
     assert "0 of 1 runs had finished" in errors
 

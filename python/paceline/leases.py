@@ -17,11 +17,16 @@ import fcntl
 import os
 import struct
 import threading
+import weakref
 from pathlib import Path
 
 #: Linux's `struct flock` where files have 64 bits: type, whence, start, length, process.
 _FLOCK = "hhqqi4x"
 _HELD = (errno.EAGAIN, errno.EACCES)
+
+
+#: Those of this process. A fork of it, as of a process pool, must not keep them when this process dies.
+_open: weakref.WeakSet[Leases] = weakref.WeakSet()
 
 
 class Leases:
@@ -31,6 +36,7 @@ class Leases:
         """Opens the file, and makes it where there is none. Raises `OSError`."""
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         self._lock = threading.Lock()
+        _open.add(self)
 
     def take(self, key: str) -> bool:
         """Whether the run of this key is ours to do; another holder has it otherwise."""
@@ -43,13 +49,16 @@ class Leases:
     def close(self) -> None:
         """Gives all back."""
         with self._lock:
-            if self._file >= 0:
-                os.close(self._file)
-            self._file = -1
+            self._forget()
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.close()
+
+    def _forget(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
 
     def _set(self, kind: int, key: str) -> bool:
         with self._lock:
@@ -61,3 +70,11 @@ class Leases:
             except OSError as error:
                 return error.errno not in _HELD
             return True
+
+
+def _leave_to_the_parent() -> None:
+    for leases in _open:
+        leases._forget()
+
+
+os.register_at_fork(after_in_child=_leave_to_the_parent)

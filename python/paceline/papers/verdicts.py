@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,7 @@ def save(
     import pyarrow.parquet as pq
 
     place = folder(out, claim, length)
+    files = {name: f"{_file_name(name)}.toml" for name in scenarios}
     record = Record(
         claim.id,
         _plain_verdict(verdict),
@@ -79,13 +81,13 @@ def save(
         sum(run.get("engine.cpu_s") or 0.0 for run in runs),
         sum(int(run.get("engine.core_packets") or 0) for run in runs),
         len(runs),
-        {name: f"{name}.toml" for name in scenarios},
+        files,
         [{"name": one.name, "file": f"{one.name}.svg", "caption": one.caption} for one in pictures],
     )
     with _as_store_error(place):
         place.mkdir(parents=True, exist_ok=True)
         for name, scenario in scenarios.items():
-            _write(place / f"{name}.toml", scenario.placed().to_toml().encode())
+            _write(place / files[name], scenario.placed().to_toml().encode())
         for one in pictures:
             _write(place / f"{one.name}.svg", one.svg.encode())
         names = dict.fromkeys(name for run in runs for name in run)
@@ -117,6 +119,10 @@ def read(path: Path) -> Record | None:
         return Record(entry["id"], verdict, **{name: entry[name] for name in names})
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _file_name(sweep: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", sweep)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -31,6 +31,7 @@ DEFAULT_OUT = "results/papers"
 @JOBS
 @DASK
 @click.option("--out", metavar="DIR", help=f"Where runs, verdicts and pictures go.  [default: {DEFAULT_OUT}]")
+@click.option("--gallery", "as_site", is_flag=True, help="Make the gallery too, in DIR/gallery (see paceline gallery).")
 @click.option("--json", "as_json", is_flag=True, help="Print verdicts as JSON only.")
 def reproduce(
     names: tuple[str, ...],
@@ -40,6 +41,7 @@ def reproduce(
     jobs: str | None,
     address: str | None,
     out: str | None,
+    as_site: bool,
     as_json: bool,
 ) -> int:
     """Rerun figures and tables of the papers, and judge each against what its paper says.
@@ -67,7 +69,12 @@ def reproduce(
     at_a_time = jobs_of(jobs)
     store = opened_store(out, Path(DEFAULT_OUT))
     with cluster_at(address) as client:
-        return _run(chosen, length, store, {"jobs": at_a_time, "executor": client}, as_json)
+        code = _run(chosen, length, store, {"jobs": at_a_time, "executor": client}, as_json)
+    if as_site and code != INTERRUPTED:
+        from paceline.gallery import write
+
+        say(f"gallery: {write(store.directory, store.directory / 'gallery')}")
+    return code
 
 
 def _run(chosen: Sequence[Claim], length: Length, store: Store, how: dict[str, Any], as_json: bool) -> int:

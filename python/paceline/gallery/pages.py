@@ -32,6 +32,7 @@ class Figure:
 
     Attributes:
         file: of it, from the site's root.
+        small: its first panel, the thumbnail.
         tall: the same with its panels stacked, for a narrow page; empty where that would be the same.
         width, height, tall_width, tall_height: px.
         caption: what is seen.
@@ -39,6 +40,7 @@ class Figure:
     """
 
     file: str
+    small: str
     tall: str
     width: int
     height: int
@@ -128,13 +130,16 @@ def _figures(entry: Entry, out: Path) -> Iterator[Figure]:
             whole = pictures.themed(svg)
         except (OSError, ValueError):
             continue  # its page says so
-        tall = pictures.stacked(whole)
+        panels = pictures.panels(whole)
+        tall = pictures.stacked(whole, panels) if panels else None
         place = f"pictures/{entry.claim.id}"
         _write(out / place / f"{one['name']}.svg", whole.svg)
         if tall:
             _write(out / place / f"{one['name']}-tall.svg", tall.svg)
+            _write(out / place / f"{one['name']}-small.svg", pictures.stacked(whole, panels[:1]).svg)
         yield Figure(
             f"{place}/{one['name']}.svg",
+            f"{place}/{one['name']}{'-small' if tall else ''}.svg",
             f"{place}/{one['name']}-tall.svg" if tall else "",
             whole.width,
             whole.height,

@@ -7,7 +7,8 @@ nothing on the page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,9 +21,10 @@ from paceline.plot import COLOURS
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 #: Pixels of CSS in a point, Matplotlib's unit.
 _PIXELS = 96 / 72
-#: Of a character, by the size of its font; wide enough for every font of `_FONT`.
-_CHARACTER = 0.58
+#: Height of a line, by the size of its font.
 _LINE = 1.2
+#: Between panels that are stacked, pt.
+_GAP = 8.0
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class _Box:
-    """A part of a picture, pt."""
+class Box:
+    """A part of a picture, pt from its upper left corner."""
 
     left: float
     top: float
@@ -62,32 +64,28 @@ def themed(svg: str) -> Shown:
     return _document(body, width, height)
 
 
-def stacked(picture: Shown) -> Shown | None:
-    """Its panels one below the other, for a narrow page; ``None`` where it has one column, or words outside panels."""
+def panels(picture: Shown) -> list[Box]:
+    """The panels of a picture, row by row; none where it has one column, or a cut would go through words."""
     root = ElementTree.fromstring(picture.svg)  # noqa: S314 - our own picture, without declarations
-    boxes = _panels(root)
-    columns = sorted({round(box.left) for box in boxes})
-    if len(columns) < 2:
-        return None
+    frames, words = _frames(root), _words(root)
+    if len({round(frame.left) for frame in frames}) < 2:
+        return []
     width, height = (float(v) for v in root.attrib["viewBox"].split()[2:])
-    tops = sorted({round(box.top) for box in boxes})
-    words = _words(root)
-    parts = []
-    for top_number, top in enumerate(tops):
-        row = sorted((box for box in boxes if round(box.top) == top), key=lambda box: box.left)
-        below = [box.top for box in boxes if round(box.top) > top]
-        here = [word for word in words if top_number == len(tops) - 1 or word.bottom < min(below) + 2]
-        low, high = 0.0, height
-        if top_number:
-            low = max(box.bottom for box in boxes if round(box.top) < top)
-            low = max([low, *(w.bottom for w in words if low <= w.bottom < top - 4)]) + 1
-        if below:
-            high = max(b.bottom for b in row)
-            high = max([high, *(w.bottom for w in here if high <= w.top < min(below) - 8)]) + 2
-        cuts = [0.0, *(_left_of(box, words, before.right) for before, box in pairwise(row)), width]
-        if any(_crosses(word, cut) for word in words for cut in cuts[1:-1] if low <= word.top and word.bottom <= high):
-            return None
-        parts += [_Box(left, low, right, high) for left, right in pairwise(cuts)]
+    tops = sorted({round(frame.top) for frame in frames})
+    rows = [sorted((one for one in frames if round(one.top) == top), key=lambda one: one.left) for top in tops]
+    ends = [0.0, *(_between(above, below, words) for above, below in pairwise(rows)), height]
+    found = []
+    for row, (low, high) in zip(rows, pairwise(ends), strict=True):
+        cuts = [0.0, *(_left_of(frame, words, before.right) for before, frame in pairwise(row)), width]
+        here = [word for word in words if low <= word.top and word.bottom <= high]
+        if any(_crosses(word, cut) for word in here for cut in cuts[1:-1]):
+            return []
+        found += [Box(left, low, right, high) for left, right in pairwise(cuts)]
+    return found
+
+
+def stacked(picture: Shown, parts: Sequence[Box]) -> Shown:
+    """Parts of a picture one below the other: all panels for a narrow page, or the first as thumbnail."""
     inner = picture.svg[picture.svg.index("</style>") + len("</style>") : picture.svg.rindex("</svg>")]
     across = max(part.right - part.left for part in parts)
     views, down = [], 0.0
@@ -96,8 +94,8 @@ def stacked(picture: Shown) -> Shown | None:
         view = f"{part.left:.2f} {part.top:.2f} {wide:.2f} {tall:.2f}"
         place = f'y="{down:.2f}" width="{wide:.2f}" height="{tall:.2f}"'
         views.append(f'<svg {place} viewBox="{view}"><use xlink:href="#whole"/></svg>')
-        down += tall + 8
-    return _document(f'<defs><g id="whole">{inner}</g></defs>{"".join(views)}', across, down - 8)
+        down += tall + _GAP
+    return _document(f'<defs><g id="whole">{inner}</g></defs>{"".join(views)}', across, down - _GAP)
 
 
 def _document(body: str, width: float, height: float) -> Shown:
@@ -118,9 +116,9 @@ def _style() -> str:
     )
 
 
-def _panels(root: ElementTree.Element) -> list[_Box]:
+def _frames(root: ElementTree.Element) -> list[Box]:
     """The frames of axes; axes that share one (a second scale) count once."""
-    found: dict[tuple[int, int], _Box] = {}
+    found: dict[tuple[int, int], Box] = {}
     for group in root.iter():
         if not group.get("id", "").startswith("axes_"):
             continue
@@ -128,12 +126,12 @@ def _panels(root: ElementTree.Element) -> list[_Box]:
         if frame is None:
             continue
         numbers = [float(v) for v in re.findall(r"-?[0-9.]+", frame.attrib["d"])]
-        box = _Box(min(numbers[::2]), min(numbers[1::2]), max(numbers[::2]), max(numbers[1::2]))
+        box = Box(min(numbers[::2]), min(numbers[1::2]), max(numbers[::2]), max(numbers[1::2]))
         found[round(box.left), round(box.top)] = box
     return list(found.values())
 
 
-def _words(root: ElementTree.Element) -> list[_Box]:
+def _words(root: ElementTree.Element) -> list[Box]:
     """About where each text lies."""
     return [_word(text, x, y) for text, x, y in _texts(root, 0.0, 0.0)]
 
@@ -148,25 +146,48 @@ def _texts(element: ElementTree.Element, x: float, y: float) -> Iterator[tuple[E
         yield from _texts(child, x + float(moved[1]), y + float(moved[2])) if moved else _texts(child, x, y)
 
 
-def _word(text: ElementTree.Element, x: float, y: float) -> _Box:
+def _word(text: ElementTree.Element, x: float, y: float) -> Box:
     style = text.get("style", "") + "".join(part.get("style", "") for part in text)
     size = float((re.search(r"font(?:-size)?: (?:[a-z]+ )*([0-9.]+)px", style) or ["", "10"])[1])
-    length = len("".join(text.itertext()).strip()) * size * _CHARACTER
+    length = _length(" ".join("".join(text.itertext()).split()), size)
     x, y = x + float(text.get("x", "0")), y + float(text.get("y", "0"))
     turned = re.search(r"rotate\((-?[0-9.]+)", text.get("transform", ""))
     shift = {"middle": length / 2, "end": length}.get((re.search(r"anchor: (\w+)", style) or ["", ""])[1], 0.0)
     if turned and abs(float(turned[1])) > 1:
-        return _Box(x - size * _LINE, y - length + shift, x + size * 0.3, y + shift)
-    return _Box(x - shift, y - size, x - shift + length, y + size * 0.3)
+        return Box(x - size * _LINE, y - length + shift, x + size * 0.3, y + shift)
+    return Box(x - shift, y - size, x - shift + length, y + size * 0.3)
 
 
-def _left_of(box: _Box, words: list[_Box], after: float) -> float:
-    """Where to cut before a panel: left of its scale and its title, right of the panel before."""
-    beside = [word.left for word in words if after < word.left < box.left and word.right <= box.left + 1]
-    beside = [word for word in beside if word > after + 0.25 * (box.left - after)]
-    return min([box.left, *beside]) - 3
+def _length(text: str, size: float) -> float:
+    """In the font that Matplotlib laid it out with, pt; those of `_FONT` are as wide or narrower."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    font = FontProperties(family="DejaVu Sans", size=size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a sign that the font lacks
+        return float(TextToPath().get_text_width_height_descent(text, font, ismath=False)[0])
 
 
-def _crosses(word: _Box, cut: float) -> bool:
+def _left_of(frame: Box, words: list[Box], after: float) -> float:
+    """Where to cut before a panel: left of the scale and the title beside it, right of the panel before."""
+    beside = [
+        word.left
+        for word in words
+        if after < (word.left + word.right) / 2 < frame.left
+        and frame.top - 3 < (word.top + word.bottom) / 2 < frame.bottom + 3
+    ]
+    return max(after + 2, min([frame.left, *beside]) - 2)
+
+
+def _between(above: list[Box], below: list[Box], words: list[Box]) -> float:
+    """Where to cut between two rows of panels: below the words under the upper, above those over the lower."""
+    low, high = max(one.bottom for one in above), min(one.top for one in below)
+    middle = (low + high) / 2
+    over = [word.top for word in words if middle < (word.top + word.bottom) / 2 < high and word.right - word.left > 0]
+    return max(low, min([high, *over]) - 2)
+
+
+def _crosses(word: Box, cut: float) -> bool:
     """Whether a cut goes through a text, not merely its margin."""
     return word.left + 3 < cut < word.right - 3

@@ -17,35 +17,42 @@ MOST_PAIRS = 4
 
 
 def number(value: Any, half: float | None = None) -> str:
-    """A value as read: digits that its interval deserves, or four."""
-    if value is None:
+    """A value as read: four digits, or more where its interval is narrower."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return DASH
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    if not math.isfinite(value):
-        return DASH
-    if isinstance(value, int) or (float(value).is_integer() and not half):
-        return plain(value, 0)
-    largest = math.floor(math.log10(abs(value))) if value else 0
-    decimals = 3 - largest
-    if half:
-        decimals = min(max(decimals, 0), math.ceil(-math.log10(half) + 0.3))
-    return plain(value, min(max(decimals, 0), 7))
-
-
-def interval(row: Evidence) -> str:
-    """``80.3 to 82.9``."""
-    if row.interval is None:
-        return DASH
-    low, high = row.interval
-    half = (high - low) / 2
-    return f"{number(float(low), half)} to {number(float(high), half)}"
+    if half is not None:
+        return plain(value, _decimals(value, half))
+    text = plain(value, _decimals(value, 0.0))
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def value(row: Evidence) -> str:
     """The value of a row, with as many digits as its interval."""
-    half = (row.interval[1] - row.interval[0]) / 2 if row.interval else None
-    return number(row.value, half)
+    return number(row.value, _half(row) if row.interval and isinstance(row.value, int | float) else None)
+
+
+def interval(row: Evidence) -> str:
+    """``80.3 to 82.9``, with the decimals of the value."""
+    if row.interval is None:
+        return DASH
+    middle = float(row.value) if isinstance(row.value, int | float) else sum(row.interval) / 2
+    decimals = _decimals(middle, _half(row))
+    return f"{plain(row.interval[0], decimals)} to {plain(row.interval[1], decimals)}"
+
+
+def _half(row: Evidence) -> float:
+    return (row.interval[1] - row.interval[0]) / 2 if row.interval else 0.0
+
+
+def _decimals(value: float, half: float) -> int:
+    """Those that the interval deserves, but for three digits of the value at least; four without an interval."""
+    if float(value).is_integer() and not half:
+        return 0
+    largest = math.floor(math.log10(abs(value))) if value else 0
+    deserved = math.ceil(-math.log10(half) + 0.3) if half else 3 - largest
+    return min(max(deserved, 2 - largest, 0), 7)
 
 
 def values(found: Any) -> str:
@@ -79,9 +86,23 @@ def pairs(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str,
     return [(named(name), number(ours[name]), number(theirs[name])) for name in both] if len(both) <= MOST_PAIRS else []
 
 
-def first_sentence(text: str) -> str:
-    """Of a note; ``Fig. 2`` and ``eq. (3)`` end none."""
-    return re.split(r"(?<!\bFig)(?<!\beq)(?<!e\.g)\.\s+(?=[A-Z])", text.strip(), maxsplit=1)[0].rstrip(".") + "."
+def short_note(entry: Entry) -> str:
+    """The first sentence of a note, or two where the claim did not come out; ``Fig. 2`` and ``eq. (3)`` end none."""
+    note = entry.record.verdict.note.strip() if entry.record else ""
+    sentences = re.split(r"(?<!\bFig\.)(?<!\beq\.)(?<!\be\.g\.)(?<=\.)\s+(?=[A-Z])", note)
+    return " ".join(sentences[: 1 if entry.standing == "reproduced" else 2])
+
+
+def met(entry: Entry) -> str:
+    """``3 of 4 criteria met``."""
+    judged = [row.ok for row in entry.record.verdict.evidence if row.ok is not None] if entry.record else []
+    return f"{sum(judged)} of {len(judged)} criteria met" if judged else ""
+
+
+def where(entry: Entry) -> str:
+    """Figure, table, or the section, which papers call by its number alone."""
+    text = entry.claim.where
+    return f"Section {text}" if re.match(r"[IVX]+\b", text) else text
 
 
 def duration(seconds: float) -> str:
@@ -98,12 +119,18 @@ def counts(shown: Sequence[Entry]) -> list[tuple[str, int]]:
     return [(name, found[name]) for name in (*OUTCOMES, NOT_RUN) if found[name]]
 
 
-def headline(shown: Sequence[Entry]) -> str:
-    """``31 of 37 claims of five papers are reproduced``."""
+def count_of_papers(shown: Sequence[Entry]) -> str:
+    """In words."""
     papers = len({entry.claim.paper for entry in shown})
-    count = ("no", "one", "two", "three", "four", "five", "six")[papers] if papers < 7 else str(papers)
+    return ("no", "one", "two", "three", "four", "five", "six")[papers] if papers < 7 else str(papers)
+
+
+def headline(shown: Sequence[Entry]) -> str:
+    """``31 of 37 claims of five papers are reproduced.``"""
     done = sum(entry.standing == "reproduced" for entry in shown)
-    return f"{done} of {len(shown)} claims of {count} papers {'is' if done == 1 else 'are'} reproduced."
+    return (
+        f"{done} of {len(shown)} claims of {count_of_papers(shown)} papers {'is' if done == 1 else 'are'} reproduced."
+    )
 
 
 def rest(shown: Sequence[Entry]) -> str:
@@ -113,24 +140,26 @@ def rest(shown: Sequence[Entry]) -> str:
     return f"The others: {listed(others)}." if others else ""
 
 
-def cautions(shown: Sequence[Entry]) -> list[str]:
-    """What a reader must know before believing it all."""
-    quick, old = sum(e.quick for e in shown), sum(bool(e.doubts) for e in shown)
-    seeds, absent = sum("seed" in "".join(e.tags) for e in shown), sum(e.record is None for e in shown)
+def cautions(shown: Sequence[Entry]) -> str:
+    """What a reader must know before believing it all; empty where there is nothing."""
+    run = [entry for entry in shown if entry.record]
+    quick, old = sum(entry.quick for entry in run), sum(bool(entry.doubts) for entry in run)
+    chosen = sum(entry.record is not None and entry.record.seeds is not None for entry in run)
     found = []
     if quick:
+        which = "The verdicts come" if quick == len(run) else _verdicts(quick, "comes", "come")
         found.append(
-            f"{_claims(quick)} from a quick look: shorter runs and fewer seeds than the papers'. "
-            "Verdicts in full length may differ."
+            f"{which} from a quick look: shorter runs and fewer seeds than the papers’. In full length they may differ."
         )
-    if seeds:
-        found.append(f"{_claims(seeds)} from a number of seeds of the user's choice.")
+    if chosen:
+        found.append(f"{_verdicts(chosen, 'comes', 'come')} from as many seeds as somebody asked for.")
     if old:
-        found.append(f"{_claims(old, 'is', 'are')} out of date, and say{'s' * (old == 1)} why.")
+        found.append(f"{_verdicts(old, 'is', 'are')} out of date, as said beside {'it' if old == 1 else 'them'}.")
+    absent = len(shown) - len(run)
     if absent:
-        found.append(f"{_claims(absent, 'has', 'have')} no verdict: not run yet.")
-    return found
+        found.append(f"{absent} {'claim was' if absent == 1 else 'claims were'} not run yet.")
+    return " ".join(found)
 
 
-def _claims(count: int, one: str = "comes", several: str = "come") -> str:
-    return f"{count} {'claim' if count == 1 else 'claims'} {one if count == 1 else several}"
+def _verdicts(count: int, one: str, several: str) -> str:
+    return f"{count} {'verdict' if count == 1 else 'verdicts'} {one if count == 1 else several}"

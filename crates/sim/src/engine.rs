@@ -19,11 +19,12 @@ mod conversations;
 mod exits;
 mod hosts;
 mod line;
+mod routes;
 mod transit;
 mod windows;
 
 pub(crate) use self::exits::Exit;
-use self::transit::{exits_of, links_of, mark_at_once, mark_staged, routes_of};
+use self::routes::{exits_of, links_of, mark_at_once, mark_staged, routes_of};
 use self::windows::{Service, Windows};
 use crate::calendar::Calendar;
 use crate::control::Control;

@@ -6,10 +6,14 @@
 //! Most links of a large network are access links that refuse nothing and that nobody asks about. Such a link is a wire and
 //! a delay, one cache line; whatever else a link may have lies in a box ([`Fitted`]).
 
-use crate::chance::Stream;
+mod counters;
+mod losses;
+
 use crate::meter::Meter;
 use crate::network::{DropRule, FlowId, LinkSpec};
 use crate::packet::{Event, Packet};
+pub(crate) use counters::LinkCounters;
+use losses::Loss;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Booking, Departure, DropTail};
 use paceline_core::{Instant, Span, Stage, Verdict, Wire};
@@ -48,25 +52,6 @@ enum Buffer {
     Stepwise(Box<DropTail<Packet>>),
 }
 
-/// What a link counts over the window from warm-up to end. A packet may pass ahead of time: its own times decide.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct LinkCounters {
-    from: Instant,
-    to: Instant,
-    /// Packets that reached the link.
-    pub(crate) arrived: u64,
-    /// Packets refused, displaced, or lost by force.
-    pub(crate) dropped: u64,
-    /// The same since the start.
-    pub(crate) dropped_ever: u64,
-    /// Data packets that left the wire from the start to the window's end.
-    pub(crate) data_ever: u64,
-    /// Bytes that left the wire, of packets that were on it within the window alone.
-    left_bytes: u64,
-    /// And of those that were on it as the window began or ended: the part within.
-    left_bytes_at_edges: f64,
-}
-
 /// A packet's way over the wire.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Passage {
@@ -89,25 +74,6 @@ pub(crate) enum Fate {
     Refused,
     /// Held, at the cost of this one.
     Displaced(Packet),
-}
-
-#[derive(Debug)]
-struct Loss {
-    flow: Option<FlowId>,
-    rule: LossRule,
-}
-
-#[derive(Debug)]
-enum LossRule {
-    /// Ascending numbers of arrivals, and how many of each flow have come.
-    Arrivals {
-        numbers: Vec<u64>,
-        seen: Vec<u64>,
-    },
-    Probability {
-        probability: f64,
-        draws: Stream,
-    },
 }
 
 impl Link {
@@ -134,7 +100,7 @@ impl Link {
                 losses: losses
                     .map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows))
                     .collect(),
-                counters: LinkCounters { from: window.0, to: window.1, ..LinkCounters::default() },
+                counters: LinkCounters::over(window),
                 meter: if metered { Meter::new(window.0, window.1) } else { None },
                 wakeup_at: None,
                 record: None,
@@ -370,103 +336,6 @@ impl Fitted {
         self.counters.drops(now);
         if let Some(meter) = &mut self.meter {
             meter.drop_now(u32::from(packet.bytes), now);
-        }
-    }
-}
-
-impl LinkCounters {
-    /// Bytes that left the wire within the window.
-    pub(crate) fn left_bytes(&self) -> f64 {
-        self.left_bytes as f64 + self.left_bytes_at_edges
-    }
-
-    #[inline]
-    fn counts(&self, now: Instant) -> bool {
-        self.from <= now && now < self.to
-    }
-
-    #[inline]
-    fn arrives(&mut self, now: Instant) {
-        self.arrived += u64::from(self.counts(now));
-    }
-
-    fn drops(&mut self, now: Instant) {
-        self.dropped += u64::from(self.counts(now));
-        self.dropped_ever += 1;
-    }
-
-    /// A packet arrives and is given to the wire.
-    #[inline(always)]
-    fn passes(&mut self, bytes: u16, is_ack: bool, at: Instant, start: Instant, finish: Instant) {
-        if self.from <= at && finish < self.to {
-            self.arrived += 1;
-            self.left_bytes += u64::from(bytes);
-            self.data_ever += u64::from(!is_ack);
-        } else {
-            self.passes_outside(bytes, is_ack, at, start, finish);
-        }
-    }
-
-    /// The same, where not all of it falls into the window.
-    #[inline]
-    fn passes_outside(&mut self, bytes: u16, is_ack: bool, at: Instant, start: Instant, finish: Instant) {
-        if finish < self.from {
-            self.data_ever += u64::from(!is_ack);
-        } else {
-            self.passes_an_edge(bytes, is_ack, at, start, finish);
-        }
-    }
-
-    /// The same, where the window begins or ends within it.
-    #[cold]
-    fn passes_an_edge(&mut self, bytes: u16, is_ack: bool, at: Instant, start: Instant, finish: Instant) {
-        self.arrives(at);
-        self.leaves(u32::from(bytes), is_ack, start, finish);
-    }
-
-    fn leaves(&mut self, bytes: u32, is_ack: bool, start: Instant, finish: Instant) {
-        self.data_ever += u64::from(!is_ack && finish < self.to);
-        if self.from <= start && finish <= self.to {
-            self.left_bytes += u64::from(bytes);
-        } else if finish > self.from && start < self.to {
-            let within = finish.min(self.to).since(start.max(self.from)).as_seconds();
-            let whole = finish.since(start).as_seconds();
-            self.left_bytes_at_edges += f64::from(bytes) * within / whole;
-        }
-    }
-}
-
-impl Loss {
-    fn new(
-        flow: Option<FlowId>,
-        rule: DropRule,
-        number: usize,
-        spec: &LinkSpec,
-        seed: u64,
-        flows: usize,
-    ) -> Self {
-        let rule = match rule {
-            DropRule::Arrivals(numbers) => LossRule::Arrivals { numbers, seen: vec![0; flows] },
-            DropRule::Probability(probability) => {
-                let draws = Stream::new(seed, &format!("{}:loss {number}", spec.name));
-                LossRule::Probability { probability, draws }
-            }
-        };
-        Loss { flow, rule }
-    }
-
-    /// Counts the packet, and says whether it is lost.
-    fn takes(&mut self, packet_flow: u32) -> bool {
-        if self.flow.is_some_and(|flow| flow != packet_flow) {
-            return false;
-        }
-        match &mut self.rule {
-            LossRule::Arrivals { numbers, seen } => {
-                let seen = &mut seen[packet_flow as usize];
-                *seen += 1;
-                numbers.binary_search(&(*seen - 1)).is_ok()
-            }
-            LossRule::Probability { probability, draws } => draws.unit() < *probability,
         }
     }
 }

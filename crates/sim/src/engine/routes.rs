@@ -1,0 +1,148 @@
+//! The ways of flows through the network, and what holds for each place of them: laid down before anything runs.
+
+use super::Exit;
+use crate::flow::Flow;
+use crate::link::Link;
+use crate::network::{Network, Probe};
+use paceline_core::Instant;
+
+/// Bit of a place in a flow's route: packets pass this link as soon as the one before has let them go.
+pub(super) const AT_ONCE: u32 = 1 << 31;
+/// The link runs in windows ([`super::windows`]); the place is its stage's.
+pub(super) const STAGED: u32 = 1 << 30;
+/// The place is a link.
+pub(super) const IS_LINK: u32 = 1 << 29;
+/// The link refuses nothing, nobody watches it, and nothing is traced.
+pub(super) const PLAIN: u32 = 1 << 28;
+/// The bits of the place itself.
+pub(super) const PLACE: u32 = PLAIN - 1;
+
+/// The links of a network, with meters where results or probes ask for them.
+pub(super) fn links_of(network: &Network) -> Vec<Link> {
+    let mut losses = vec![Vec::new(); network.links.len()];
+    for drop in &network.drops {
+        losses[drop.link as usize].push((drop.flow, drop.rule.clone()));
+    }
+    let mut metered: Vec<bool> = network.links.iter().map(|link| link.reported).collect();
+    if let Some(core) = metered.get_mut(network.core as usize) {
+        *core = true;
+    }
+    let watched = network.instruments.iter().filter_map(|instrument| instrument.what.link());
+    for link in network.probes.iter().map(|probe| probe.link).chain(watched) {
+        metered[link as usize] = true;
+    }
+    let (seed, flows) = (network.seed, network.flows.len());
+    let window = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);
+    let links = network.links.iter().zip(losses).zip(metered);
+    links.map(|((spec, losses), metered)| Link::new(spec, losses, metered, window, seed, flows)).collect()
+}
+
+/// What feeds a link.
+#[derive(Clone, Copy, PartialEq)]
+enum Feeder {
+    None,
+    /// One link alone.
+    Link(u32),
+    /// One flow alone, from its host: its data, or its acknowledgements.
+    Host(u32, bool),
+    More,
+}
+
+/// Sets [`AT_ONCE`] where it is true: on links that refuse nothing, hold nothing, and are fed by one other link alone. Says
+/// of each flow whether its receiver and its sender may run ahead: where the link that they feed is theirs alone. Returns
+/// which of the other links must take their packets in the order of time, whoever sends them.
+pub(super) fn mark_at_once(
+    routes: &mut [u32],
+    network: &Network,
+    links: &[Link],
+    flows: &mut [Flow],
+) -> Vec<bool> {
+    let mut feeders = vec![Feeder::None; links.len()];
+    for (id, flow) in network.flows.iter().enumerate() {
+        for (is_ack, route) in [(false, &flow.forward), (true, &flow.reverse)] {
+            let mut before = Feeder::Host(id as u32, is_ack);
+            for &link in route {
+                let feeder = &mut feeders[link as usize];
+                *feeder = if *feeder == Feeder::None || *feeder == before { before } else { Feeder::More };
+                before = Feeder::Link(link);
+            }
+        }
+    }
+    // A queue that is sampled is asked for its level between arrivals: it must not know the future.
+    let is_sampled = |probe: &&Probe| probe.samples();
+    for probe in network.probes.iter().filter(is_sampled) {
+        feeders[probe.link as usize] = Feeder::More;
+    }
+    let at_once = |link: usize| links[link].refuses_nothing() && matches!(feeders[link], Feeder::Link(_));
+    for entry in routes {
+        let link = (*entry & PLACE) as usize;
+        if *entry != u32::MAX && *entry & IS_LINK != 0 {
+            *entry |= if at_once(link) { AT_ONCE } else { 0 };
+            *entry |= if links[link].is_unwatched() { PLAIN } else { 0 };
+        }
+    }
+    for (id, (spec, flow)) in network.flows.iter().zip(flows).enumerate() {
+        let is_its_own = |link: Option<&u32>, is_ack: bool| {
+            link.is_none_or(|&link| {
+                let link = link as usize;
+                links[link].refuses_nothing() && feeders[link] == Feeder::Host(id as u32, is_ack)
+            })
+        };
+        if spec.kind.is_two_way() {
+            continue; // each of its flows may be made to send by what reaches the other
+        }
+        // A packet that comes late must not be taken before the sender has had time to begin another connection.
+        if is_its_own(spec.reverse.first(), true) && !spec.kind.replaces_connections() {
+            flow.let_run_ahead(0);
+        }
+        if is_its_own(spec.forward.first(), false) && !network.hosts[spec.source as usize].port_pacing {
+            flow.let_run_ahead(1);
+        }
+    }
+    // Hosts send in the order of time: a link that refuses nothing and that they alone feed needs no other.
+    let mut needs_order: Vec<bool> = links.iter().map(|link| !link.refuses_nothing()).collect();
+    let behind = |route: &[u32]| route.iter().skip(1).map(|&link| link as usize).collect::<Vec<_>>();
+    let sampled = network.probes.iter().filter(is_sampled).map(|probe| probe.link as usize);
+    let fed_by_links =
+        network.flows.iter().flat_map(|flow| [behind(&flow.forward), behind(&flow.reverse)]).flatten();
+    sampled.chain(fed_by_links).for_each(|link| needs_order[link] = true);
+    (0..links.len()).map(|link| needs_order[link] && !at_once(link)).collect()
+}
+
+/// Sets [`STAGED`] for the links that run in windows, each at its position in `stages`.
+pub(super) fn mark_staged(routes: &mut [u32], stage_of: impl Fn(u32) -> Option<u32>) {
+    for entry in routes.iter_mut().filter(|entry| **entry != u32::MAX && **entry & IS_LINK != 0) {
+        if let Some(stage) = stage_of(*entry & PLACE) {
+            *entry = *entry & !PLACE | STAGED | stage;
+        }
+    }
+}
+
+/// The short ways out of the hosts of a flow with this route.
+pub(super) fn exits_of(route: &[u32], ack_hop: usize) -> [Exit; 2] {
+    [0, ack_hop].map(|hop| match (route[hop], route.get(hop + 1)) {
+        (first, Some(&next))
+            if first & (IS_LINK | PLAIN | STAGED) == IS_LINK | PLAIN && next & STAGED != 0 =>
+        {
+            Exit { link: first & PLACE, stage: next & PLACE }
+        }
+        _ => Exit::LONG,
+    })
+}
+
+/// Places of the round trip of each flow, `stride` to a flow: its data's links, its sink, its acknowledgements' links, its
+/// source; then in which of them the acknowledgements' begin.
+pub(super) fn routes_of(network: &Network) -> (Vec<u32>, usize, usize) {
+    let forward = network.flows.iter().map(|flow| flow.forward.len()).max().unwrap_or(0) + 1;
+    let reverse = network.flows.iter().map(|flow| flow.reverse.len()).max().unwrap_or(0) + 1;
+    let hosts_from = network.links.len() as u32;
+    let mut routes = vec![u32::MAX; network.flows.len() * (forward + reverse)];
+    for (flow, route) in network.flows.iter().zip(routes.chunks_mut(forward + reverse)) {
+        let (data, acks) = route.split_at_mut(forward);
+        for (entries, links, host) in [(data, &flow.forward, flow.sink), (acks, &flow.reverse, flow.source)] {
+            entries.iter_mut().zip(links).for_each(|(entry, link)| *entry = link | IS_LINK);
+            entries[links.len()] = hosts_from + host;
+        }
+    }
+    (routes, forward + reverse, forward)
+}

@@ -1,0 +1,103 @@
+//! What a link counts.
+
+use paceline_core::Instant;
+
+/// What a link counts over the window from warm-up to end. A packet may pass ahead of time: its own times decide.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LinkCounters {
+    from: Instant,
+    to: Instant,
+    /// Packets that reached the link.
+    pub(crate) arrived: u64,
+    /// Packets refused, displaced, or lost by force.
+    pub(crate) dropped: u64,
+    /// The same since the start.
+    pub(crate) dropped_ever: u64,
+    /// Data packets that left the wire from the start to the window's end.
+    pub(crate) data_ever: u64,
+    /// Bytes that left the wire, of packets that were on it within the window alone.
+    left_bytes: u64,
+    /// And of those that were on it as the window began or ended: the part within.
+    left_bytes_at_edges: f64,
+}
+
+impl LinkCounters {
+    /// Nothing counted yet, of a window from one time to another.
+    pub(super) fn over((from, to): (Instant, Instant)) -> Self {
+        LinkCounters { from, to, ..LinkCounters::default() }
+    }
+
+    /// Bytes that left the wire within the window.
+    pub(crate) fn left_bytes(&self) -> f64 {
+        self.left_bytes as f64 + self.left_bytes_at_edges
+    }
+
+    #[inline]
+    pub(super) fn counts(&self, now: Instant) -> bool {
+        self.from <= now && now < self.to
+    }
+
+    #[inline]
+    pub(super) fn arrives(&mut self, now: Instant) {
+        self.arrived += u64::from(self.counts(now));
+    }
+
+    pub(super) fn drops(&mut self, now: Instant) {
+        self.dropped += u64::from(self.counts(now));
+        self.dropped_ever += 1;
+    }
+
+    /// A packet arrives and is given to the wire.
+    #[inline(always)]
+    pub(super) fn passes(&mut self, bytes: u16, is_ack: bool, at: Instant, start: Instant, finish: Instant) {
+        if self.from <= at && finish < self.to {
+            self.arrived += 1;
+            self.left_bytes += u64::from(bytes);
+            self.data_ever += u64::from(!is_ack);
+        } else {
+            self.passes_outside(bytes, is_ack, at, start, finish);
+        }
+    }
+
+    /// The same, where not all of it falls into the window.
+    #[inline]
+    pub(super) fn passes_outside(
+        &mut self,
+        bytes: u16,
+        is_ack: bool,
+        at: Instant,
+        start: Instant,
+        finish: Instant,
+    ) {
+        if finish < self.from {
+            self.data_ever += u64::from(!is_ack);
+        } else {
+            self.passes_an_edge(bytes, is_ack, at, start, finish);
+        }
+    }
+
+    /// The same, where the window begins or ends within it.
+    #[cold]
+    pub(super) fn passes_an_edge(
+        &mut self,
+        bytes: u16,
+        is_ack: bool,
+        at: Instant,
+        start: Instant,
+        finish: Instant,
+    ) {
+        self.arrives(at);
+        self.leaves(u32::from(bytes), is_ack, start, finish);
+    }
+
+    pub(super) fn leaves(&mut self, bytes: u32, is_ack: bool, start: Instant, finish: Instant) {
+        self.data_ever += u64::from(!is_ack && finish < self.to);
+        if self.from <= start && finish <= self.to {
+            self.left_bytes += u64::from(bytes);
+        } else if finish > self.from && start < self.to {
+            let within = finish.min(self.to).since(start.max(self.from)).as_seconds();
+            let whole = finish.since(start).as_seconds();
+            self.left_bytes_at_edges += f64::from(bytes) * within / whole;
+        }
+    }
+}

@@ -1,4 +1,4 @@
-# make demo · make test · make bench · make bench-peers · make bench-dataplane · make lint · make clean
+# make demo · make test · make gallery · make bench · make bench-peers · make bench-dataplane · make bench-kernel · make lint · make clean
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -6,12 +6,13 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-peers bench-dataplane clean rust
+.PHONY: help demo test lint gallery bench bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYO3_PYTHON = $(CURDIR)/$(BIN)/python
 
+LENGTH := --quick
 VENV := .venv
 BIN := $(VENV)/bin
 WHEELS := target/wheels
@@ -37,12 +38,18 @@ lint: $(VENV)/.tools | rust
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+gallery: $(VENV)/.installed  ## Every figure and table of the papers in short, as a site to open; LENGTH= for full length
+	$(BIN)/paceline reproduce all $(LENGTH) --gallery
+
 bench: $(VENV)/.installed
 	cargo bench --workspace --locked
 	for script in $(filter-out benches/dataplane.py,$(wildcard benches/*.py)); do $(BIN)/python $$script; done
 
 bench-peers: $(VENV)/.installed
 	$(BIN)/python benches/peers/run.py
+
+bench-kernel: $(VENV)/.installed  ## The papers' experiments on this machine's own TCP, beside the simulator; as root
+	$(BIN)/python benches/kernel/run.py
 
 bench-dataplane: $(VENV)/.installed  ## Needs root and an idle machine
 	$(BIN)/python benches/dataplane.py

@@ -42,6 +42,9 @@ def test_an_example_of_the_command(command: Command, tmp_path: Path, example: st
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     arguments = shlex.split(example)
     assert command("check", *check_only(arguments)).returncode == 0
+    if "--dask" in arguments:  # tests/test_dask.py has a cluster
+        at = arguments.index("--dask")
+        del arguments[at : at + 2]
     if arguments[0] == "run":
         if "edge-vs-host" in example:
             arguments += ["--sweep", "pacing=none,host", "--seeds", "1"]

@@ -16,7 +16,7 @@ from paceline.analysis import analyse
 from paceline.build import dumbbell, path
 from paceline.capture_results import Analysis
 from paceline.doctor import doctor
-from paceline.errors import InputError, Interrupted, PacelineError, RunError, StoreError
+from paceline.errors import InputError, Interrupted, PacelineError, RunError, StaleStoreError, StoreError
 from paceline.intervals import Interval
 from paceline.results import Engine, FlowStats, LinkStats, Result, Results
 from paceline.scenario import Point, Scenario
@@ -36,6 +36,7 @@ __all__ = [
     "Results",
     "RunError",
     "Scenario",
+    "StaleStoreError",
     "StoreError",
     "analyse",
     "doctor",

@@ -81,6 +81,11 @@ def run(
     also has `places`, the names that `place` counts. What it raises ends the run and comes out of here.
     """
 
+def emulation(program: str) -> None:
+    """Is one of the emulation's programs, ``"paceline-wires"`` or ``"paceline-traffic"``, to its end: for a process
+    that is nothing else. Raises `RunError`, and `InputError` where there is no such program.
+    """
+
 def shaper(text: str) -> str:
     """A pacer for a capture as it is understood, JSON: `name`, `method`, `parameters`, `link_bps`, `buffer`,
     `pacer_buffer`; the last three null where they are not given. Raises `InputError`.

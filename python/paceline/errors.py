@@ -34,6 +34,10 @@ class StoreError(PacelineError):
     """Results could not be written or read: a full disk, a directory without permission."""
 
 
+class StaleStoreError(StoreError):
+    """A directory holds runs of another core version; nothing has run."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a sweep. Like every ``KeyboardInterrupt`` it passes through ``except Exception``.
 

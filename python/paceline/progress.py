@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def progress(title: str) -> Iterator[Watch | None]:
-    """What `execute` tells of its progress; ``None`` where standard error is no terminal."""
+def progress(title: str, what: str = "runs") -> Iterator[Watch | None]:
+    """What `execute` tells of its progress, through runs or else; ``None`` where standard error is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -25,7 +25,7 @@ def progress(title: str) -> Iterator[Watch | None]:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[finished]} runs"),
+        TextColumn("{task.fields[finished]} " + what),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
     with Progress(*columns, console=console, transient=True) as bar:

@@ -67,13 +67,20 @@ class FlowStats(_Record):
 
 @dataclass(frozen=True, slots=True)
 class Engine(_Record):
-    """About the run, not of it: never part of a comparison. `core_packets` counts over the whole run."""
+    """About the run, not of it: never part of a comparison. `core_packets` counts over the whole run.
+
+    Of a run on the kernel also whether it counts (`valid`), how late packets were, and the share of the processors'
+    time that the hypervisor took (`steal`).
+    """
 
     kind: str = "simulation"
     method: str | None = None
     wall_s: float | None = None
     cpu_s: float | None = None
     core_packets: int | None = None
+    valid: bool | None = None
+    lateness_p99_us: float | None = None
+    steal: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +138,13 @@ class Result:
             instruments=instruments,
             _dict=run,
         )
+
+    def number(self, path: str) -> float | None:
+        """One number by its path, as ``links.core.throughput_bps`` or ``flows.jain``; ``None`` where the run has none.
+
+        Raises `KeyError` where the contract has none.
+        """
+        return number(self._dict, path)
 
     def to_dict(self) -> dict[str, Any]:
         """The object of the JSON contract, as `paceline run --json` prints it."""

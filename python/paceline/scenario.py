@@ -169,7 +169,6 @@ class Scenario:
         seeds = self._seeds()
         labels = {path: _labels(path, values, self.source) for path, values in axes.items()}
         order = sorted(axes, key=lambda path: len(split_path(path)))
-        version = _core.version()
         digests: dict[str, str] = {}
         points = []
         for choice in itertools.product(*(range(len(values)) for values in axes.values())):
@@ -184,12 +183,9 @@ class Scenario:
                     raise InputError(f"sweep.{error.message}", self.source) from None
             files.place(document, self._folder())
             text = _canonical(document)
-            files.digest(document, digests)
-            identity = _canonical({key: value for key, value in document.items() if key != "title"})
+            identity = _identity(document, digests)
             settings = {path: labels[path][number] for path, number in chosen.items()}
-            for seed in seeds:
-                key = hashlib.sha256(f"{version}\n{seed}\n{identity}".encode()).hexdigest()
-                points.append(Point(settings, seed, text, key))
+            points += [Point(settings, seed, text, _key(identity, seed)) for seed in seeds]
         return points
 
     def check(self) -> list[Point]:
@@ -255,6 +251,21 @@ class Scenario:
         if not isinstance(seeds, int) or isinstance(seeds, bool) or not 1 <= seeds <= 1_000_000:
             raise InputError(f"sweep.seeds: {seeds!r} is not a number of seeds; write 1 or more", self.source)
         return [_seed(base + number, "seed", self.source) for number in range(seeds)]
+
+
+def key_of(scenario_json: str, seed: int) -> str:
+    """The key of a run (see `Point`), reckoned here: by this core's version, from files as this process sees them."""
+    return _key(_identity(json.loads(scenario_json), {}), seed)
+
+
+def _identity(document: dict[str, Any], digests: dict[str, str]) -> str:
+    """What a scenario is known by; `document` is changed."""
+    files.digest(document, digests)
+    return _canonical({key: value for key, value in document.items() if key != "title"})
+
+
+def _key(identity: str, seed: int) -> str:
+    return hashlib.sha256(f"{_core.version()}\n{seed}\n{identity}".encode()).hexdigest()
 
 
 def _refuse_what_is_no_setting(path: tuple[str, ...], prefix: str, source: str | None) -> None:

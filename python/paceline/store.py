@@ -1,25 +1,24 @@
-"""Finished runs on disk, each in one file named by what it is the result of.
+"""Finished runs on disk, each in one file named by what it is the result of; many processes may write at once.
 
-``DIR/store/<key>.zip`` holds ``run.json`` and a Parquet file of each kind in `TABLES` of one run. It is written under
-another name, flushed to the disk and renamed, so a file of that name is whole; zip's checksums tell one that was
-damaged later. The tables in ``DIR`` are put together from these files, by the same way of writing.
+``DIR/store/<key>.zip`` is one run (see `archive`), there whole or not at all (see `atomic`). Who does a run leases it
+(see `leases`), so that processes on one sweep share it out; ``core-version`` says which core the runs are of. The
+tables in ``DIR`` are put together from these files, by the same way of writing.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
-import json
 import os
-import socket
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from paceline.errors import StoreError
-from paceline.tables import columns_table, runs_table, with_constants
+from paceline import _core
+from paceline.archive import TABLES, pack, packed_columns, unpack_run, unpack_table
+from paceline.atomic import clear_leftovers, marker, replacing
+from paceline.errors import StaleStoreError, StoreError
+from paceline.leases import Leases
+from paceline.tables import runs_table, with_constants
 
 if TYPE_CHECKING:
     import pyarrow
@@ -27,63 +26,62 @@ if TYPE_CHECKING:
     from paceline._core import Columns
     from paceline.scenario import Point, Scenario
 
-#: The kinds of tables that a run yields, each ``<kind>.parquet``.
-TABLES = ("flows", "series", "instruments")
-#: The time in an entry of a zip, always this one: the same run gives the same file.
-_EPOCH = (1980, 1, 1, 0, 0, 0)
+__all__ = ["TABLES", "Store"]
 
 
 class Store:
     """The results in one directory. Processes may share it; what one finishes, the others find."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        """Makes the directory, and clears away what a process of this machine left half-written.
+        """Makes the directory, and clears away what a process that has died left half-written.
 
-        Raises `StoreError` where the directory cannot be made or written.
+        Raises `StoreError` where the directory cannot be made or written, `StaleStoreError` where it holds runs of
+        another core.
         """
         self.directory = Path(directory)
         self._store = self.directory / "store"
         with _as_store_error(self.directory):
             self._store.mkdir(parents=True, exist_ok=True)
             for folder in (self.directory, self._store):
-                for leftover in folder.glob(".*.partial"):
-                    if not _is_being_written(leftover):
-                        leftover.unlink(missing_ok=True)
+                clear_leftovers(folder)
+            self._check_version()
+            self.leases = Leases(self._store / ".leases")
+
+    def has(self, key: str) -> bool:
+        """Whether a run is there; `get` says whether it is whole."""
+        return self._path(key).exists()
 
     def put(self, key: str, run: Mapping[str, Any], tables: Mapping[str, Columns]) -> None:
         """Keeps a finished run, without its settings: those are the sweep's. Raises `StoreError`."""
-        parts = {"run.json": json.dumps(dict(run), allow_nan=False).encode()}
-        parts |= {f"{kind}.parquet": _parquet(columns_table(tables[kind])) for kind in TABLES}
-        with self._replacing(self._store / f"{key}.zip") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, data in parts.items():
-                archive.writestr(zipfile.ZipInfo(name, _EPOCH), data)
+        self.put_packed(key, pack(run, tables))
+
+    def put_packed(self, key: str, packed: bytes) -> None:
+        """Keeps a finished run that is packed already. Raises `StoreError`."""
+        with self._replacing(self._path(key)) as file:
+            file.write(packed)
 
     def get(self, key: str, damaged: Callable[[Path], None] | None = None) -> dict[str, Any] | None:
         """The run kept under this key, or ``None``. A damaged file counts as none, after `damaged` heard of it."""
-        path = self._store / f"{key}.zip"
+        path = self._path(key)
         try:
-            with zipfile.ZipFile(path) as archive:
-                if archive.testzip() is None and {f"{kind}.parquet" for kind in TABLES} <= set(archive.namelist()):
-                    run = json.loads(archive.read("run.json"))
-                    if isinstance(run, dict) and "flows" in run:
-                        return run
+            run = unpack_run(path)
         except FileNotFoundError:
             return None
-        except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError):
-            pass
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror or error}") from None
-        if damaged:
+        if run is None and damaged:
             damaged(path)
-        return None
+        return run
 
     def table(self, key: str, name: str) -> pyarrow.Table:
         """A table of a run that is there: `name` is one of `TABLES`."""
-        import pyarrow.parquet as pq
+        path = self._path(key)
+        with _as_store_error(path):
+            return unpack_table(path, name)
 
-        path = self._store / f"{key}.zip"
-        with _as_store_error(path), zipfile.ZipFile(path) as archive:
-            return pq.read_table(io.BytesIO(archive.read(f"{name}.parquet")))
+    def columns(self, key: str) -> dict[str, Columns]:
+        """The tables of a run that is there, as the core gives them, each read when it is first looked at."""
+        return packed_columns(self._path(key))
 
     def write_scenario(self, scenario: Scenario) -> None:
         """``scenario.toml``: the scenario as run, changes of the command line included; paths of files are absolute."""
@@ -112,30 +110,31 @@ class Store:
                     writer.close()
 
     @contextlib.contextmanager
+    def mark(self) -> Iterator[Path]:
+        """An empty file in the store for a while, by which another process can tell that it sees the same one."""
+        with _as_store_error(self._store), marker(self._store) as path:
+            yield path
+
+    def _path(self, key: str) -> Path:
+        return self._store / f"{key}.zip"
+
+    def _check_version(self) -> None:
+        path = self._store / "core-version"
+        ours = _core.version()
+        try:
+            theirs = path.read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            with replacing(path) as file:
+                file.write(f"{ours}\n".encode())
+            return
+        if theirs != ours:
+            remedy = f"name another directory, or delete {self._store} to run them again"
+            raise StaleStoreError(f"{self.directory}: holds runs of core {theirs}, and this is {ours}; {remedy}")
+
+    @contextlib.contextmanager
     def _replacing(self, path: Path) -> Iterator[IO[bytes]]:
         with _as_store_error(path), replacing(path) as file:
             yield file
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of `path` when all went well, whole and on the disk; else it is gone."""
-    partial = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    with contextlib.suppress(OSError):  # a file system that cannot flush a directory
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 @contextlib.contextmanager
@@ -144,24 +143,3 @@ def _as_store_error(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{error.filename or path}: {error.strerror or error}") from None
-
-
-def _is_being_written(path: Path) -> bool:
-    host, _, process = path.name.removesuffix(".partial").rpartition(".")
-    if not host.endswith("." + socket.gethostname()):
-        return True
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, ValueError):
-        return True
-    return int(process) != os.getpid()
-
-
-def _parquet(table: pyarrow.Table) -> bytes:
-    import pyarrow.parquet as pq
-
-    sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd")
-    return sink.getvalue()

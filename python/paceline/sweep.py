@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paceline.errors import InputError, RunError
 from paceline.execute import describe_point, execute
+from paceline.precision import MOST_SEEDS, Precision, Short, execute_until, shortfall
 from paceline.results import Result, Results
 from paceline.scenario import Scenario
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 def run(
@@ -66,20 +71,32 @@ def sweep(
     *,
     seeds: int | Sequence[int] | None = None,
     jobs: int | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Client | None = None,
     engine: str = "auto",
     out: str | os.PathLike[str] | None = None,
+    until_ci: float | None = None,
+    ci_metric: str | None = None,
+    max_seeds: int = MOST_SEEDS,
 ) -> Results:
     """Runs every combination of what is swept, under every seed; seeds are paired between settings.
+
+        with Client("tcp://10.0.0.1:8786") as client:                     # from dask.distributed
+            results = pl.sweep(scenario, over, executor=client, until_ci=0.01, out="results/mine")
 
     Args:
         scenario: what to run, or its file; what its own ``[sweep]`` says holds too.
         over: values by path, as ``{"network.core.buffer": ["5 KB", "20 KB"], "pacing": ["none", "host"]}``.
         seeds: so many, counted from the scenario's seed, or exactly these; the scenario's own by default.
         jobs: runs at a time; the number of processors by default.
-        executor: any `concurrent.futures.Executor` to run on instead of threads here.
+        executor: what to run on instead of threads here: any `concurrent.futures.Executor`, or a `distributed.Client`,
+            which gets runs in shards of a few seconds.
         engine: ``"auto"``, ``"windowed"`` or ``"reference"``; the results are the same.
-        out: a directory for results; what it has already is not run again.
+        out: a directory for results; what it has already is not run again, and processes may share it.
+        until_ci: adds seeds to each setting, which has five at least, until the 95 % interval of the metric's mean is
+            no wider, to either side, than this share of it: 0.01 for 1 %.
+        ci_metric: the path of that metric, as ``flows.jain``; by default ``flows.goodput_mean_bps``, or what the core
+            carries where nothing has goodput.
+        max_seeds: no setting gets more; a `RuntimeWarning` says which fell short.
 
     Raises:
         InputError: the scenario or the sweep is wrong; nothing has run.
@@ -94,6 +111,7 @@ def sweep(
         scenario = scenario.over(over)
     if seeds is not None:
         scenario = scenario.seeds(seeds)
+    precision = None if until_ci is None else Precision(until_ci, ci_metric, max_seeds)
     points = scenario.check()
     store = None
     if out is not None:
@@ -101,12 +119,21 @@ def sweep(
 
         store = Store(out)
         store.write_scenario(scenario)
-    done = execute(points, jobs=jobs, executor=executor, store=store, keep_columns=store is None, engine=engine)
+    how: dict[str, Any] = {"jobs": jobs, "executor": executor, "store": store}
+    how |= {"keep_columns": store is None, "engine": engine}
+    short: list[Short] = []
+    if precision is None:
+        done = execute(points, **how)
+    else:
+        done, short = execute_until(scenario, precision, **how)
     if done.failures:
         point, why = done.failures[0]
-        raise RunError(f"{len(done.failures)} of {len(points)} runs failed; the first, {describe_point(point)}: {why}")
+        count = f"{len(done.failures)} of {len(done.points)} runs failed"
+        raise RunError(f"{count}; the first, {describe_point(point)}: {why}")
     if store:
-        store.consolidate(points, [one for one in done.runs if one is not None])
+        store.consolidate(done.points, [one for one in done.runs if one is not None])
+    if precision and short:
+        warnings.warn(shortfall(precision, short, len(done.results.by_settings())), RuntimeWarning, stacklevel=2)
     return done.results
 
 

@@ -19,9 +19,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from paceline.atomic import replacing
 from paceline.errors import InputError, StoreError
 from paceline.pcap import Conversations
-from paceline.store import replacing
 
 if TYPE_CHECKING:
     import pyarrow

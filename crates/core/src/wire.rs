@@ -8,7 +8,7 @@
 use crate::units::{Instant, NANOS_PER_SECOND, Rate, Span};
 
 /// The transmitter of a link: when is it free, and when will a packet have left.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Wire {
     rate: Rate,
     free_at: Instant,
@@ -21,10 +21,10 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A wire that is free from time zero.
+    /// A wire that is free from time zero. No packet takes a nanosecond at 2^63 bit/s: above, rates are alike.
     pub fn new(rate: Rate) -> Self {
         Wire {
-            rate,
+            rate: Rate::from_bits_per_second(rate.bits_per_second().min(1 << 63)),
             free_at: Instant::ZERO,
             remainder: 0,
             last_bytes: 0,
@@ -45,27 +45,19 @@ impl Wire {
     }
 
     /// Sends a packet as soon as the wire is free, `now` at the earliest: when its first bit leaves, and its last.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, bytes: u32, now: Instant) -> (Instant, Instant) {
         if bytes != self.last_bytes {
             self.measure(bytes);
         }
-        let start = if now > self.free_at {
-            self.remainder = 0; // a new busy period owes nothing
-            now
-        } else {
-            self.free_at
-        };
-        let mut finish = start + self.last_whole;
-        let room = self.rate.bits_per_second() - self.last_remainder;
-        if self.remainder >= room {
-            self.remainder -= room;
-            finish += Span::from_nanos(1);
-        } else {
-            self.remainder += self.last_remainder;
-        }
-        self.free_at = finish;
-        (start, finish)
+        // A new busy period owes nothing.
+        let owed = if now > self.free_at { 0 } else { self.remainder } + self.last_remainder;
+        let start = now.max(self.free_at);
+        let rate = self.rate.bits_per_second();
+        let is_whole = owed >= rate;
+        self.remainder = owed - if is_whole { rate } else { 0 };
+        self.free_at = start + Span::from_nanos(self.last_whole.as_nanos() + u64::from(is_whole));
+        (start, self.free_at)
     }
 
     /// Divides once for a new size.
@@ -81,7 +73,7 @@ impl Wire {
             }
         };
         self.last_bytes = bytes;
-        self.last_whole = Span::from_nanos(whole);
+        self.last_whole = Span::from_nanos(whole.min(u64::MAX - 1)); // room for a remainder
         self.last_remainder = remainder;
     }
 }

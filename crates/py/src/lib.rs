@@ -1,6 +1,7 @@
 //! The compiled module `paceline._core`: thin; a simulation runs without the GIL, and no panic crosses into Python.
 
 mod analyse;
+mod emulation;
 mod explain;
 mod pace;
 mod run;
@@ -125,6 +126,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(explain::tcp_options, module)?,
         wrap_pyfunction!(pace::pace, module)?,
         wrap_pyfunction!(run::run, module)?,
+        wrap_pyfunction!(emulation::emulation, module)?,
         wrap_pyfunction!(analyse::analyse, module)?,
         wrap_pyfunction!(analyse::shaper, module)?,
     ] {

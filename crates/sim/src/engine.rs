@@ -16,16 +16,18 @@
 //! early finds that out and goes on to the new time.
 
 mod conversations;
+mod exits;
 mod hosts;
 mod line;
 mod transit;
 mod windows;
 
-use self::transit::{links_of, mark_at_once, mark_staged};
-use self::windows::Windows;
+pub(crate) use self::exits::Exit;
+use self::transit::{exits_of, links_of, mark_at_once, mark_staged, routes_of};
+use self::windows::{Service, Windows};
 use crate::calendar::Calendar;
 use crate::control::Control;
-use crate::flow::{Flow, Talking};
+use crate::flow::{Flow, Snapshot, Talking};
 use crate::instrument::Instruments;
 use crate::link::Link;
 use crate::network::{Network, ProbeKind};
@@ -62,6 +64,8 @@ pub struct Engine<'a> {
     ack_hop: u8,
     /// Statistics count: the warm-up is over.
     counting: bool,
+    /// What stood of each flow when statistics started.
+    pub(crate) at_warmup: Vec<Snapshot>,
     /// Delays of flows that are not paced, and of those that are.
     pub(crate) delays: [Delays; 2],
     pub(crate) series: Vec<SeriesRow>,
@@ -146,16 +150,10 @@ impl<'a> Engine<'a> {
         let mut flows: Vec<Flow> = specs
             .map(|(id, spec)| Flow::new(id, spec, &mut configs, &mut talks, network.seed, end))
             .collect();
-        let forward = network.flows.iter().map(|flow| flow.forward.len()).max().unwrap_or(0) + 1;
-        let reverse = network.flows.iter().map(|flow| flow.reverse.len()).max().unwrap_or(0) + 1;
         let hosts_from = network.links.len() as u32;
-        let mut routes = vec![u32::MAX; network.flows.len() * (forward + reverse)];
-        for (flow, route) in network.flows.iter().zip(routes.chunks_mut(forward + reverse)) {
-            let (data, acks) = route.split_at_mut(forward);
-            data[..flow.forward.len()].copy_from_slice(&flow.forward);
-            data[flow.forward.len()] = hosts_from + flow.sink;
-            acks[..flow.reverse.len()].copy_from_slice(&flow.reverse);
-            acks[flow.reverse.len()] = hosts_from + flow.source;
+        let (mut routes, stride, ack_hop) = routes_of(network);
+        for (flow, spec) in flows.iter_mut().zip(&network.flows) {
+            flow.has_port = network.hosts[spec.source as usize].port_pacing;
         }
         let mut links = links_of(network);
         let mut windows = None;
@@ -164,11 +162,30 @@ impl<'a> Engine<'a> {
             if method != Method::Reference {
                 let is_sampled =
                     |link: u32| network.probes.iter().any(|probe| probe.link == link && probe.samples());
-                let is_plain = |link: u32| links[link as usize].refuses_nothing() && !is_sampled(link);
-                windows = Windows::new(network, &needs_order, is_plain, method == Method::Auto);
+                let is_recorded =
+                    |link: u32| is_sampled(link) || network.probes.iter().any(|probe| probe.link == link);
+                let is_watched =
+                    |link: u32| network.instruments.iter().any(|one| one.what.link() == Some(link));
+                let service = |link: u32| match &links[link as usize] {
+                    link_at_work if link_at_work.holds() => Service::Between,
+                    link_at_work
+                        if link_at_work.refuses_nothing() && !is_recorded(link) && !is_watched(link) =>
+                    {
+                        Service::All
+                    }
+                    _ => Service::Each,
+                };
+                windows = Windows::new(network, &needs_order, service, method == Method::Auto);
             }
-            if windows.is_some() {
-                mark_staged(&mut routes, &needs_order);
+            if let Some(windows) = &windows {
+                let stages = windows.stage_of();
+                mark_staged(&mut routes, |link| stages.get(&link).copied());
+                for (flow, route) in flows.iter_mut().zip(routes.chunks(stride)) {
+                    flow.exits = exits_of(route, ack_hop);
+                    if flow.has_port {
+                        flow.exits[0] = Exit::LONG;
+                    }
+                }
             }
         }
         let instruments = Instruments::new(network, &mut links, &mut flows);
@@ -187,9 +204,10 @@ impl<'a> Engine<'a> {
                 .map(|host| host.port_pacing.then(|| Box::new(Port::new(host.port_gain))))
                 .collect(),
             routes,
-            stride: forward + reverse,
-            ack_hop: forward as u8,
+            stride,
+            ack_hop: ack_hop as u8,
             counting: false,
+            at_warmup: Vec::new(),
             delays: [Delays::new(), Delays::new()],
             series: Vec::new(),
             samples: Vec::new(),
@@ -297,9 +315,7 @@ impl<'a> Engine<'a> {
     /// From now on everything counts.
     pub(crate) fn start_statistics(&mut self) {
         self.counting = true;
-        for flow in &mut self.flows {
-            flow.at_warmup = flow.snapshot();
-        }
+        self.at_warmup = self.flows.iter().map(Flow::snapshot).collect();
     }
 
     /// Where every packet is, now.
@@ -325,11 +341,11 @@ impl<'a> Engine<'a> {
             Kind::Arrival if (event.place as usize) < self.links.len() => self.travel(event),
             Kind::Arrival => {
                 self.flows[event.flow as usize].waiting[0] -= 1;
-                self.receive(event.packet());
+                self.receive(&event);
             }
             Kind::Acknowledgement => {
                 self.flows[event.flow as usize].waiting[1] -= 1;
-                self.on_ack(event.packet());
+                self.on_ack(&event);
             }
             Kind::LinkWakeup => self.on_wakeup(event.place, event.at),
             Kind::RetransmissionTimer => self.on_retransmission_timer(event.flow, event.at),
@@ -345,6 +361,12 @@ impl<'a> Engine<'a> {
         for sample in &mut self.samples {
             sample.take_before(time, &mut self.links, &mut self.series);
         }
+    }
+
+    /// When the queue of a link is next sampled: the state after all before that counts.
+    fn next_look_at_link(&self, link: u32) -> Instant {
+        let samples = self.samples.iter().filter(|sample| sample.link == link && sample.next < sample.to);
+        samples.map(|sample| sample.next).min().unwrap_or(Instant::MAX)
     }
 
     /// The same of one link.

@@ -1,6 +1,7 @@
 //! A flow at work: its sender and receiver, or its open-loop source, and what is counted of it.
 
 use crate::chance::Stream;
+use crate::engine::Exit;
 use crate::feedback::FeedbackUnderWay;
 use crate::network::{FlowKind, FlowSpec, HostId, Part};
 use crate::packet::{Event, Packet};
@@ -10,6 +11,9 @@ use crate::workload::{Application, Heard, Side};
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Config, Counters, Receiver, Sender};
 use std::sync::Arc;
+
+/// More events than ever wait for one end of a flow.
+pub(crate) const IN_STEP: u32 = 1 << 31;
 
 /// One flow.
 #[derive(Debug)]
@@ -21,15 +25,16 @@ pub(crate) struct Flow {
     /// An instrument looks at its window; at the delays of its packets.
     pub(crate) watched: bool,
     pub(crate) measured: bool,
+    /// Its host's port paces what it sends.
+    pub(crate) has_port: bool,
     pub(crate) source: Source,
-    /// Its receiver, and its sender, may handle a packet before its time: no other flow uses the link that they feed.
-    pub(crate) may_run_ahead: [bool; 2],
-    /// Events in the calendar that bring data to its receiver, and acknowledgements to its sender.
+    /// How its data leave their host, and its acknowledgements theirs.
+    pub(crate) exits: [Exit; 2],
+    /// Events in the calendar that bring data to its receiver, and acknowledgements to its sender; [`IN_STEP`] and more
+    /// where that end may never handle a packet before its time.
     pub(crate) waiting: [u32; 2],
     /// Delays of what is delivered, since the warm-up's end.
     pub(crate) delays: DelaySums,
-    /// What stood when statistics started.
-    pub(crate) at_warmup: Snapshot,
 }
 
 /// Where a flow's packets come from, and what takes them.
@@ -48,22 +53,28 @@ pub(crate) struct Tcp {
     pub(crate) ack_bytes: u16,
     /// Its sender must know more of an acknowledgement than the number.
     pub(crate) needs_feedback: bool,
-    pub(crate) feedback: FeedbackUnderWay,
     /// Packets without payload at the start: 1 with a SYN.
     pub(crate) syn: u32,
     /// Number on the wire of the connection's first packet: connections that follow one another go on counting, and leave
     /// one number out between them, so that nothing of an older one passes for the present one's.
     pub(crate) base: u32,
     pub(crate) marks: Marks,
+    /// When the timer events that count fire; others are stale.
+    pub(crate) retransmission_event: Instant,
+    pub(crate) pacing_event: Instant,
+    pub(crate) rest: Box<Rest>,
+}
+
+/// What few packets of a connection ask for: it lies apart, so that what they all ask for lies close together.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    pub(crate) feedback: FeedbackUnderWay,
     pub(crate) messages: Messages,
     /// Payload that earlier connections delivered, bytes.
     earlier_bytes: u64,
     /// The application: its position in the engine's list, and the side that this flow carries.
     pub(crate) application: Option<(u32, Side)>,
     opening: Opening,
-    /// When the timer events that count fire; others are stale.
-    pub(crate) retransmission_event: Instant,
-    pub(crate) pacing_event: Instant,
     pub(crate) delayed_ack_event: Instant,
     /// bit/s that the window stands for, as last added to the host's port.
     pub(crate) port_rate: u64,
@@ -127,7 +138,7 @@ impl Flow {
                 // One message: all that there is, or more than there ever will be.
                 let end = packets.map_or(u32::MAX, |_| tcp.sender.limit());
                 let bytes = u64::from(end - tcp.syn) * u64::from(tcp.sender.config().payload);
-                tcp.marks = tcp.messages.give(tcp.syn, end, tcp.sender.config().payload, bytes);
+                tcp.marks = tcp.rest.messages.give(tcp.syn, end, tcp.sender.config().payload, bytes);
                 Source::Tcp(Box::new(tcp))
             }
             FlowKind::Conversation { tcp, part } => {
@@ -144,7 +155,7 @@ impl Flow {
                     }
                     Part::Answers => Side::Answerer,
                 };
-                tcp.application = talks.len().checked_sub(1).map(|last| (last as u32, side));
+                tcp.rest.application = talks.len().checked_sub(1).map(|last| (last as u32, side));
                 Source::Tcp(Box::new(tcp))
             }
             FlowKind::OpenLoop { bytes, header, timing, stop } => {
@@ -158,12 +169,23 @@ impl Flow {
             paced: spec.paced,
             watched: false,
             measured: false,
+            has_port: false,
             source,
-            may_run_ahead: [false; 2],
-            waiting: [0; 2],
+            exits: [Exit::LONG; 2],
+            waiting: [IN_STEP; 2],
             delays: DelaySums::default(),
-            at_warmup: Snapshot::default(),
         }
+    }
+
+    /// One of its ends (0 the receiver, 1 the sender) may handle a packet before its time, if no other waits: no other flow
+    /// uses the link that it feeds. Before the run.
+    pub(crate) fn let_run_ahead(&mut self, end: usize) {
+        self.waiting[end] = 0;
+    }
+
+    /// It may not: somebody looks at it at certain times. Before the run.
+    pub(crate) fn keep_in_step(&mut self, end: usize) {
+        self.waiting[end] = IN_STEP;
     }
 
     /// Whether a packet that reaches one of its ends at a future time can be handled now: none waits before it, and no timer
@@ -171,13 +193,13 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn runs_ahead(&self, event: &Event) -> bool {
         let end = usize::from(event.is_ack());
-        if !self.may_run_ahead[end] || self.waiting[end] != 0 {
+        if self.waiting[end] != 0 {
             return false;
         }
         let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
         match &self.source {
             Source::Tcp(tcp) if event.is_ack() => {
-                not_before(tcp.sender.retransmission_at()) && not_before(tcp.sender.pacing_at())
+                tcp.sender.retransmission_due() >= event.at && not_before(tcp.sender.pacing_at())
             }
             Source::Tcp(tcp) => not_before(tcp.receiver.due()),
             Source::OpenLoop(_) => true,
@@ -210,7 +232,7 @@ impl Flow {
         let Source::Tcp(tcp) = &mut self.source else { return };
         if packet.is_ack {
             if tcp.needs_feedback {
-                tcp.feedback.release(packet.sent);
+                tcp.rest.feedback.release(packet.sent);
             }
         } else if let Some(seq) = tcp.number_of(packet.seq)
             && seq >= tcp.receiver.next()
@@ -250,19 +272,21 @@ impl Tcp {
             syn: u32::from(config.syn.is_some()),
             base: 0,
             needs_feedback: config.needs_feedback(),
-            feedback: FeedbackUnderWay::default(),
             receiver: Receiver::with(&config),
             sender: Sender::new(config, packets, phase, jitter_seed),
             late: Late::default(),
             marks: messages.marks(),
-            messages,
-            earlier_bytes: 0,
-            application: None,
-            opening: Opening { phase, jitter_seed },
             retransmission_event: Instant::MAX,
             pacing_event: Instant::MAX,
-            delayed_ack_event: Instant::MAX,
-            port_rate: 0,
+            rest: Box::new(Rest {
+                feedback: FeedbackUnderWay::default(),
+                messages,
+                earlier_bytes: 0,
+                application: None,
+                opening: Opening { phase, jitter_seed },
+                delayed_ack_event: Instant::MAX,
+                port_rate: 0,
+            }),
         }
     }
 
@@ -277,48 +301,48 @@ impl Tcp {
     fn delivered_bytes(&self) -> u64 {
         let packets = self.receiver.next().saturating_sub(self.syn);
         let full = u64::from(packets) * u64::from(self.sender.config().payload);
-        self.earlier_bytes + full - self.messages.lacking
+        self.rest.earlier_bytes + full - self.rest.messages.lacking
     }
 
     /// The application gives a message; the sender has to be started.
     pub(crate) fn give(&mut self, bytes: u64) {
         let first = self.sender.limit();
         let end = self.sender.give(bytes);
-        self.marks = self.messages.give(first, end, self.sender.config().payload, bytes);
+        self.marks = self.rest.messages.give(first, end, self.sender.config().payload, bytes);
     }
 
     /// Another connection takes the place of this one, all of whose data have been acknowledged.
     pub(crate) fn reopen(&mut self) {
-        self.earlier_bytes = self.delivered_bytes();
-        self.messages.lacking = 0;
+        self.rest.earlier_bytes = self.delivered_bytes();
+        self.rest.messages.lacking = 0;
         self.base = self.base.wrapping_add(self.sender.end() + 1);
-        let Opening { phase, jitter_seed } = &mut self.opening;
+        let Opening { phase, jitter_seed } = &mut self.rest.opening;
         *jitter_seed = jitter_seed.wrapping_add(1);
         self.sender = self.sender.reopened(*phase, *jitter_seed);
         self.receiver = Receiver::with(self.sender.config());
         self.late = Late::default();
-        self.marks = self.messages.marks();
+        self.marks = self.rest.messages.marks();
     }
 
     /// A packet at or beyond the mark is sent for the first time.
     #[cold]
     pub(crate) fn on_message_begun(&mut self, seq: u32, now: Instant) -> Heard {
-        self.marks = self.messages.on_sent(seq, now);
+        self.marks = self.rest.messages.on_sent(seq, now);
         Heard::Begun(self.side())
     }
 
     /// All before packet `next` have been delivered, and with them a message, or the connection is open.
     #[cold]
     pub(crate) fn on_delivered(&mut self, next: u32) -> News {
-        let opened = self.messages.on_opened(next);
-        let (messages, marks) = self.messages.on_delivered(next);
+        let opened = self.rest.messages.on_opened(next);
+        let (messages, marks) = self.rest.messages.on_delivered(next);
         self.marks = marks;
         News { opened, messages, side: self.side() }
     }
 
     /// The side that this flow carries.
     pub(crate) fn side(&self) -> Side {
-        self.application.map_or(Side::Opener, |(_, side)| side)
+        self.rest.application.map_or(Side::Opener, |(_, side)| side)
     }
 }
 

@@ -3,7 +3,7 @@
 //! *Idea.* An instrument sees packets at a link, or what a flow does, as it happens, and keeps counts and sums, never the
 //! packets: its memory is bounded by what is asked of it. A packet may pass a link ahead of simulated time, so an
 //! instrument goes by the packet's own times; those of one link never go back. What is sampled over many flows is read
-//! between events; the receivers that it reads do not run ahead (`Flow::may_run_ahead`).
+//! between events; the receivers that it reads do not run ahead (`Flow::keep_in_step`).
 //!
 //! One algorithm a file. An instrument that is off costs a flow one branch an acknowledgement and one a delivered packet,
 //! and a link nothing: [`crate::link::Passage::recorded`] tells already whether anybody looks.
@@ -200,13 +200,13 @@ impl Instruments {
                 return;
             }
             InstrumentKind::Fairness { flows: chosen, steps, every } => {
-                chosen.iter().for_each(|&flow| flows[flow as usize].may_run_ahead[0] = false);
+                chosen.iter().for_each(|&flow| flows[flow as usize].keep_in_step(0));
                 let what = Sampled::Fairness(Fairness::new(chosen.clone(), *steps));
                 self.samplers.push(Sampler { every: *every, next: Some(from), to, what });
                 return;
             }
             InstrumentKind::Delivered { classes, every } => {
-                mark(flows, classes, |flow| flow.may_run_ahead[0] = false);
+                mark(flows, classes, |flow| flow.keep_in_step(0));
                 let what = Sampled::Delivered(Delivered::new(classes.clone()));
                 self.samplers.push(Sampler { every: *every, next: Some(from), to, what });
                 return;

@@ -11,7 +11,7 @@ use crate::meter::Meter;
 use crate::network::{DropRule, FlowId, LinkSpec};
 use crate::packet::{Event, Packet};
 use paceline_core::pacer::Pacer;
-use paceline_core::queue::{Booking, DropTail};
+use paceline_core::queue::{Booking, Departure, DropTail};
 use paceline_core::{Instant, Span, Stage, Verdict, Wire};
 
 /// One link in one direction, at work. Aligned so that none straddles two cache lines.
@@ -143,6 +143,18 @@ impl Link {
         Link { wire: Wire::new(spec.rate), delay: spec.delay, fitted }
     }
 
+    /// A packet reaches a link that refuses nothing and that nobody watches, at `at`: when its last bit is at the far end.
+    #[inline(always)]
+    pub(crate) fn pass_unwatched(&mut self, bytes: u16, at: Instant) -> Instant {
+        self.wire.send(u32::from(bytes), at).1 + self.delay
+    }
+
+    /// It refuses nothing, and nobody watches.
+    #[inline]
+    pub(crate) fn is_unwatched(&self) -> bool {
+        self.fitted.is_none()
+    }
+
     /// A packet reaches a link that refuses nothing, at `at`.
     #[inline(always)]
     pub(crate) fn pass(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Passage {
@@ -152,10 +164,44 @@ impl Link {
         Passage { start, arrival: finish + self.delay, recorded }
     }
 
+    /// A batch of packets, in the order of arrival, passes a link that refuses nothing and is not recorded: their events move
+    /// on to its far end.
+    pub(crate) fn pass_all(&mut self, line: &mut [Event]) {
+        let (mut wire, delay) = (self.wire, self.delay);
+        if let Some(fitted) = &mut self.fitted {
+            let mut counters = fitted.counters;
+            for event in line {
+                let (start, finish) = wire.send(u32::from(event.bytes), event.at);
+                if start > event.at {
+                    fitted.wait(event.bytes, event.at, start);
+                }
+                counters.passes(event.bytes, event.is_ack(), event.at, start, finish);
+                event.at = finish + delay;
+                event.step();
+            }
+            fitted.counters = counters;
+        } else {
+            for event in line {
+                event.at = wire.send(u32::from(event.bytes), event.at).1 + delay;
+                event.step();
+            }
+        }
+        self.wire = wire;
+    }
+
     /// The packet of an event reaches a link that may refuse or hold it, at the event's time.
     #[inline]
     pub(crate) fn offer(&mut self, event: &Event) -> Fate {
         self.fitted.as_mut().map_or(Fate::Refused, |fitted| fitted.offer(event, self.delay))
+    }
+
+    /// The same of a link that holds nothing: the packet's passage, if it is not dropped.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, event: &Event) -> Option<Passage> {
+        if self.refuses_nothing() {
+            return Some(self.pass(event.bytes, event.is_ack(), event.at)); // its wire is another
+        }
+        self.fitted.as_mut()?.admit(event, self.delay)
     }
 
     /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer behind the pacer
@@ -198,37 +244,38 @@ impl Fitted {
     #[inline(never)]
     fn wait(&mut self, bytes: u16, at: Instant, start: Instant) {
         if let Some(meter) = &mut self.meter {
-            meter.enter(u32::from(bytes), at);
-            meter.leave_at(u32::from(bytes), start);
+            meter.waits(u32::from(bytes), at, start);
         }
     }
 
-    #[inline(never)]
     fn offer(&mut self, event: &Event, delay: Span) -> Fate {
+        if self.pacer.is_none() && matches!(self.buffer, Buffer::Closed(_)) {
+            return self.admit(event, delay).map_or(Fate::Refused, Fate::Leaves);
+        }
         let now = event.at;
+        self.counters.arrives(now);
         if self.is_lost(event.flow) {
-            self.counters.arrives(now);
             self.counters.drops(now);
             return Fate::Refused;
         }
-        if self.pacer.is_none()
+        self.hold(event.packet(), now)
+    }
+
+    /// A packet reaches a link whose departures are known at the arrival: its passage, if it is not dropped.
+    #[inline(always)]
+    fn admit(&mut self, event: &Event, delay: Span) -> Option<Passage> {
+        let now = event.at;
+        let is_lost = !self.losses.is_empty() && self.is_lost(event.flow);
+        if !is_lost
             && let Buffer::Closed(queue) = &mut self.buffer
+            && let Some(Departure { start, finish }) = queue.admit(u32::from(event.bytes), now)
         {
-            let Some(departure) = queue.admit(u32::from(event.bytes), now) else {
-                self.counters.arrives(now);
-                self.counters.drops(now);
-                return Fate::Refused;
-            };
-            let (start, finish) = (departure.start, departure.finish);
             let recorded = self.watch(event.bytes, event.is_ack(), now, start, finish);
-            return Fate::Leaves(Passage {
-                start: departure.start,
-                arrival: departure.finish + delay,
-                recorded,
-            });
+            return Some(Passage { start, arrival: finish + delay, recorded });
         }
         self.counters.arrives(now);
-        self.hold(event.packet(), now)
+        self.counters.drops(now);
+        None
     }
 
     /// Whether a rule forces the loss of this packet; every rule counts it.
@@ -361,8 +408,18 @@ impl LinkCounters {
     }
 
     /// The same, where not all of it falls into the window.
-    #[cold]
+    #[inline]
     fn passes_outside(&mut self, bytes: u16, is_ack: bool, at: Instant, start: Instant, finish: Instant) {
+        if finish < self.from {
+            self.data_ever += u64::from(!is_ack);
+        } else {
+            self.passes_an_edge(bytes, is_ack, at, start, finish);
+        }
+    }
+
+    /// The same, where the window begins or ends within it.
+    #[cold]
+    fn passes_an_edge(&mut self, bytes: u16, is_ack: bool, at: Instant, start: Instant, finish: Instant) {
         self.arrives(at);
         self.leaves(u32::from(bytes), is_ack, start, finish);
     }

@@ -45,7 +45,7 @@ impl Meter {
     }
 
     /// A packet begins to wait.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, bytes: u32, now: Instant) {
         self.settle(now);
         self.note(now);
@@ -56,6 +56,13 @@ impl Meter {
     #[inline]
     pub(crate) fn leave_at(&mut self, bytes: u32, at: Instant) {
         self.leaving.push_back((at, bytes));
+    }
+
+    /// A packet waits from its arrival at `at` to the start of its service; calls come in the order of both.
+    #[inline]
+    pub(crate) fn waits(&mut self, bytes: u32, at: Instant, start: Instant) {
+        self.enter(bytes, at);
+        self.leave_at(bytes, start);
     }
 
     /// A packet that waits is dropped.
@@ -85,7 +92,7 @@ impl Meter {
         (self.area as f64 / time, p99 as f64)
     }
 
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, now: Instant) {
         while let Some(&(at, bytes)) = self.leaving.front()
             && at <= now
@@ -97,23 +104,31 @@ impl Meter {
     }
 
     /// The present level has stood until `until`.
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, until: Instant) {
-        let stood = until.min(self.to).since(self.since.max(self.from)).as_nanos();
-        if stood > 0 {
+        let (from, to) = (self.since.max(self.from), until.min(self.to));
+        if from < to {
+            let stood = to.as_nanos() - from.as_nanos();
             self.area += u128::from(self.level) * u128::from(stood);
             // Packets of 40, 1000, 1040 or 1500 B: a few of them on top of each other make different remainders.
             let recent = &mut self.recent[(self.level / 8) as usize % RECENT];
             if recent.0 != self.level {
-                if recent.1 > 0 {
-                    self.levels.saturating_record_n(recent.0, recent.1);
-                }
-                *recent = (self.level, 0);
+                settle_level(&mut self.levels, recent);
+                recent.0 = self.level;
             }
             recent.1 += stood;
         }
         self.since = self.since.max(until);
     }
+}
+
+/// A remembered level makes room for another.
+#[inline(never)]
+fn settle_level(levels: &mut Histogram<u64>, recent: &mut (u64, u64)) {
+    if recent.1 > 0 {
+        levels.saturating_record_n(recent.0, recent.1);
+    }
+    recent.1 = 0;
 }
 
 #[cfg(test)]

@@ -273,12 +273,17 @@ fn link_statistics(engine: &mut Engine<'_>, id: usize, seconds: f64) -> LinkStat
 
 fn flow_row(engine: &Engine<'_>, id: usize, from: Instant, seconds: f64) -> FlowRow {
     let flow = &engine.flows[id];
-    let (before, now) = (flow.at_warmup, flow.snapshot());
+    let (before, now) = (engine.at_warmup.get(id).copied().unwrap_or_default(), flow.snapshot());
     let bytes = now.delivered_bytes - before.delivered_bytes;
     let transfers = match &flow.source {
-        Source::Tcp(tcp) => {
-            tcp.messages.transfers.iter().filter(|transfer| transfer.finished() >= from).copied().collect()
-        }
+        Source::Tcp(tcp) => tcp
+            .rest
+            .messages
+            .transfers
+            .iter()
+            .filter(|transfer| transfer.finished() >= from)
+            .copied()
+            .collect(),
         Source::OpenLoop(_) => Vec::new(),
     };
     FlowRow {

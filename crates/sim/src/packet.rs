@@ -94,6 +94,12 @@ impl Event {
         usize::from(self.hop & !ACK_BIT)
     }
 
+    /// The same at another place.
+    #[inline]
+    pub(crate) fn at_place(self, place: u32) -> Self {
+        Event { place, ..self }
+    }
+
     /// On to the next place of the round trip, where it arrives.
     #[inline]
     pub(crate) fn step(&mut self) {

@@ -196,6 +196,12 @@ pub struct Config {
     pub duplicate_threshold: u32,
     /// Send a new packet on the first and the second duplicate acknowledgement (RFC 3042; ns-2 `singledup_`).
     pub limited_transmit: bool,
+    /// RFC 6675, BIC and CUBIC: what was sent before a packet that is held is lost, if sent again too; a probe comes before a
+    /// timeout (RFC 8985; Linux `tcp_recovery`, `tcp_early_retrans`).
+    pub rack: bool,
+    /// An acknowledgement adds to the window what as many as it has packets delivered would, and where Reno's window was not
+    /// in use, nothing (Linux `tcp_slow_start`, `tcp_cong_avoid_ai`, `tcp_is_cwnd_limited`); else what one is worth.
+    pub count_packets: bool,
     /// Most packets sent at one event; `u32::MAX` is no limit (ns-2 `maxburst_`, where 0 is none).
     pub max_burst: u32,
     /// Granularity of the clock that times a round trip; `Span::ZERO` is exact (ns-2 `tcpTick_`).
@@ -204,6 +210,8 @@ pub struct Config {
     pub tick_phase: Option<Span>,
     /// Least retransmission timeout.
     pub min_rto: Span,
+    /// `min_rto` is the least that is added to the smoothed round trip, not the least sum (Linux `rttvar_us`).
+    pub min_rto_beyond_srtt: bool,
     /// `min_rto` is applied before back-off (RFC 6298; ns-2 `rfc2988_`); else after it.
     pub min_rto_backs_off: bool,
     /// Back-off doubles the timeout up to `max_rto`; else 64-fold at most (ns-2 before 2007, and without `rfc2988_`).
@@ -262,10 +270,13 @@ impl Config {
             timestamps_end_back_off: false,
             duplicate_threshold: 3,
             limited_transmit: true,
+            rack: false,
+            count_packets: false,
             max_burst: u32::MAX,
             tick: Span::from_millis(10),
             tick_phase: None,
             min_rto: Span::from_millis(200),
+            min_rto_beyond_srtt: false,
             min_rto_backs_off: true,
             back_off_to_maximum: true,
             max_rto: Span::from_millis(60_000),
@@ -333,8 +344,11 @@ impl Config {
                 delayed_ack: Some(Span::from_millis(40)), // TCP_DELACK_MIN
                 tick: Span::ZERO,                         // microseconds
                 min_rto: Span::from_millis(200),          // TCP_RTO_MIN
+                min_rto_beyond_srtt: true,                // tcp_rtt_estimator
                 max_rto: Span::from_millis(120_000),      // TCP_RTO_MAX
                 initial_rto: Span::from_millis(1_000),    // TCP_TIMEOUT_INIT
+                rack: true,                               // tcp_recovery, tcp_early_retrans
+                count_packets: true,                      // tcp_slow_start, tcp_cong_avoid_ai
                 fractional_halving: false,                // tcp_reno_ssthresh: cwnd >> 1
                 constants: Constants::Linux2013,
                 hystart: true,                    // tcp_cubic.c

@@ -9,6 +9,9 @@
 use crate::config::Config;
 use paceline_core::{Instant, Span};
 
+/// No segment is timed: nothing acknowledges one beyond this.
+const UNTIMED: u32 = u32::MAX;
+
 /// The estimator of one connection. Ticks are `Config::tick`, or 1 ns.
 #[derive(Debug, Clone)]
 pub(crate) struct Rtt {
@@ -18,37 +21,47 @@ pub(crate) struct Rtt {
     rttvar4: i64,
     /// Smoothed round-trip time without ticks, seconds; 0 before the first sample. Not what the timeout uses.
     smoothed: f64,
+    /// Least round trip.
+    least: Option<Span>,
     /// Timeout before back-off.
     rto: Span,
+    /// The timeout in force.
+    timeout: Span,
     /// Multiplier: 1, 2, 4, … after timeouts.
-    backoff: u64,
+    backoff: u32,
     /// Where this host's clock stands within a tick at time zero: hosts do not tick together.
     phase: Span,
-    /// The segment that is timed, if one is, and when it was sent.
-    timed: Option<(u32, Instant)>,
+    /// The segment that is timed, or [`UNTIMED`], and when it was sent.
+    timed: u32,
+    timed_sent: Instant,
     /// One more than the highest segment ever timed.
     timed_end: u32,
 }
 
 impl Rtt {
     pub(crate) fn new(config: &Config, phase: Span) -> Self {
-        Rtt {
+        let mut rtt = Rtt {
             srtt8: 0,
             rttvar4: 0,
             smoothed: 0.0,
+            least: None,
             rto: config.initial_rto,
+            timeout: Span::ZERO,
             backoff: 1,
             phase,
-            timed: None,
+            timed: UNTIMED,
+            timed_sent: Instant::ZERO,
             timed_end: 0,
-        }
+        };
+        rtt.set_timeout(config);
+        rtt
     }
 
     /// A segment goes out for the first time: times it if none is timed now.
     #[inline]
     pub(crate) fn on_first_transmission(&mut self, seq: u32, now: Instant) {
-        if self.timed.is_none() && seq >= self.timed_end {
-            self.timed = Some((seq, now));
+        if self.timed == UNTIMED && seq >= self.timed_end {
+            (self.timed, self.timed_sent) = (seq, now);
             self.timed_end = seq + 1;
         }
     }
@@ -56,18 +69,25 @@ impl Rtt {
     /// Gives up the measurement under way (Karn: what is sent again cannot be timed).
     #[inline]
     pub(crate) fn stop_timing(&mut self) {
-        self.timed = None;
+        self.timed = UNTIMED;
     }
 
     /// The path works again.
-    pub(crate) fn end_back_off(&mut self) {
-        self.backoff = 1;
+    #[inline]
+    pub(crate) fn end_back_off(&mut self, config: &Config) {
+        if self.backoff != 1 {
+            self.backoff = 1;
+            self.set_timeout(config);
+        }
     }
 
     /// All before `next` is acknowledged: ends the back-off and returns the sample if that covers the timed segment.
     #[inline]
     pub(crate) fn on_ack(&mut self, config: &Config, next: u32, now: Instant) -> Option<Span> {
-        let sent = self.ack_of_timed(next)?;
+        if !self.ack_of_timed(config, next) {
+            return None;
+        }
+        let sent = self.timed_sent;
         let sample = now.since(sent);
         self.update(config, sample, self.ticks_of(config, sample, sent));
         Some(sample)
@@ -75,15 +95,15 @@ impl Rtt {
 
     /// The same, without a sample: NewReno's partial acknowledgements are not measured.
     #[inline]
-    pub(crate) fn on_partial_ack(&mut self, next: u32) {
-        self.ack_of_timed(next);
+    pub(crate) fn on_partial_ack(&mut self, config: &Config, next: u32) {
+        self.ack_of_timed(config, next);
     }
 
     /// All before `next` is acknowledged, and the acknowledgement echoes when its packet was sent: a sample each time.
     pub(crate) fn on_echo(&mut self, config: &Config, next: u32, now: Instant, echo: Instant) -> Span {
-        self.ack_of_timed(next);
+        self.ack_of_timed(config, next);
         if config.timestamps_end_back_off {
-            self.backoff = 1;
+            self.end_back_off(config);
         }
         let sample = now.since(echo);
         let tick = config.tick.as_nanos().max(1);
@@ -93,26 +113,30 @@ impl Rtt {
 
     /// The same without the timestamp option: FACK times every acknowledgement while it recovers.
     pub(crate) fn on_echo_in_recovery(&mut self, config: &Config, next: u32, now: Instant, echo: Instant) {
-        self.ack_of_timed(next);
+        self.ack_of_timed(config, next);
         let sample = now.since(echo);
         self.update(config, sample, self.ticks_of(config, sample, echo));
     }
 
+    /// Whether this covers the timed segment, whose measurement is then over.
     #[inline]
-    fn ack_of_timed(&mut self, next: u32) -> Option<Instant> {
-        match self.timed {
-            Some((seq, sent)) if next > seq => {
-                self.timed = None;
-                self.backoff = 1;
-                Some(sent)
-            }
-            _ => None,
+    fn ack_of_timed(&mut self, config: &Config, next: u32) -> bool {
+        let is_timed = next > self.timed;
+        if is_timed {
+            self.timed = UNTIMED;
+            self.end_back_off(config);
         }
+        is_timed
     }
 
     /// Smoothed round-trip time, exact, seconds; 0 before the first sample.
     pub(crate) fn smoothed(&self) -> f64 {
         self.smoothed
+    }
+
+    /// Least round trip; zero before the first sample.
+    pub(crate) fn least(&self) -> Span {
+        self.least.unwrap_or(Span::ZERO)
     }
 
     /// A round trip as the clock that times reads it: what had passed of the first tick counts as if it were whole.
@@ -126,6 +150,7 @@ impl Rtt {
     }
 
     fn update(&mut self, config: &Config, sample: Span, ticks: u64) {
+        self.least = Some(self.least.map_or(sample, |least| least.min(sample)));
         let seconds = sample.as_seconds();
         self.smoothed = if self.smoothed == 0.0 { seconds } else { (self.smoothed * 7.0 + seconds) / 8.0 };
         let measured = i64::try_from(ticks).unwrap_or(i64::MAX >> 8).max(1);
@@ -139,31 +164,40 @@ impl Rtt {
         }
         let rto_ticks = ((self.rttvar4 << 3) + self.srtt8) >> 3;
         self.rto = Span::from_nanos(rto_ticks.unsigned_abs() * config.tick.as_nanos().max(1));
+        self.set_timeout(config);
     }
 
     /// The timeout in force: at least `min_rto`, at most `max_rto` after back-off.
     #[inline]
-    pub(crate) fn timeout(&self, config: &Config) -> Span {
+    pub(crate) fn timeout(&self) -> Span {
+        self.timeout
+    }
+
+    fn set_timeout(&mut self, config: &Config) {
+        let smoothed =
+            if config.min_rto_beyond_srtt { Span::from_seconds(self.smoothed) } else { Span::ZERO };
         let (before, after) = if config.min_rto_backs_off {
-            (config.min_rto, Span::ZERO)
+            (config.min_rto + smoothed, Span::ZERO)
         } else {
-            (Span::ZERO, config.min_rto)
+            (Span::ZERO, config.min_rto + smoothed)
         };
-        let backed_off = self.rto.max(before).as_nanos().saturating_mul(self.backoff);
+        let backed_off = self.rto.max(before).as_nanos().saturating_mul(u64::from(self.backoff));
         let two_ticks = config.tick.as_nanos() * 2;
-        Span::from_nanos(backed_off.max(after.as_nanos()).min(config.max_rto.as_nanos()).max(two_ticks))
+        let limited = backed_off.max(after.as_nanos()).min(config.max_rto.as_nanos());
+        self.timeout = Span::from_nanos(limited.max(two_ticks));
     }
 
     /// A timeout: doubles the timeout; after the third in a row the estimate itself is no longer believed.
     pub(crate) fn back_off(&mut self, config: &Config) {
         let to_maximum = config.back_off_to_maximum && config.min_rto_backs_off;
-        if self.backoff < 64 || (to_maximum && self.timeout(config) < config.max_rto) {
+        if self.backoff < 64 || (to_maximum && self.timeout < config.max_rto) {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > 8 {
             self.rttvar4 += self.srtt8 >> 3;
             self.srtt8 = 0;
         }
+        self.set_timeout(config);
     }
 }
 
@@ -186,11 +220,21 @@ mod tests {
     fn rfc_6298_worked_by_hand() {
         let config = Config { min_rto: Span::ZERO, ..Config::new(Profile::Rfc) };
         let mut rtt = Rtt::new(&config, Span::ZERO);
-        assert_eq!(rtt.timeout(&config), Span::from_millis(1000));
+        assert_eq!(rtt.timeout(), Span::from_millis(1000));
         sample(&mut rtt, &config, 0, 0, 100); // srtt 100, rttvar 50 (2.2)
-        assert_eq!(rtt.timeout(&config), Span::from_millis(300));
+        assert_eq!(rtt.timeout(), Span::from_millis(300));
         sample(&mut rtt, &config, 1, 100, 260); // error 60: rttvar 50 * 3/4 + 15 = 52.5, srtt 107.5 (2.3)
-        assert_eq!(rtt.timeout(&config), Span::from_nanos(317_500_000));
+        assert_eq!(rtt.timeout(), Span::from_nanos(317_500_000));
+    }
+
+    #[test]
+    fn linux_adds_its_least_timeout_to_the_round_trip() {
+        let config = Config::new(Profile::Linux);
+        let mut rtt = Rtt::new(&config, Span::ZERO);
+        for number in 0..40 {
+            sample(&mut rtt, &config, number, 100 * u64::from(number), 100 * u64::from(number) + 100);
+        }
+        assert_eq!(rtt.timeout(), Span::from_millis(300));
     }
 
     #[test]
@@ -198,7 +242,7 @@ mod tests {
         let config = Config::new(Profile::Ns2); // 10 ms ticks
         let mut rtt = Rtt::new(&config, Span::from_millis(3));
         sample(&mut rtt, &config, 0, 0, 248); // (248 + 3) / 10 = 25 ticks: 25 + 4 * 12.5
-        assert_eq!(rtt.timeout(&config), Span::from_millis(750));
+        assert_eq!(rtt.timeout(), Span::from_millis(750));
     }
 
     #[test]
@@ -206,11 +250,11 @@ mod tests {
         let config = Config::new(Profile::Ns2);
         let mut rtt = Rtt::new(&config, Span::ZERO);
         sample(&mut rtt, &config, 0, 0, 10);
-        let mut last = rtt.timeout(&config);
+        let mut last = rtt.timeout();
         assert_eq!(last, config.min_rto);
         for _ in 0..12 {
             rtt.back_off(&config);
-            let next = rtt.timeout(&config);
+            let next = rtt.timeout();
             assert!(next == Span::from_nanos(last.as_nanos() * 2) || next == config.max_rto);
             last = next;
         }

@@ -8,6 +8,7 @@
 //!
 //! *References.* RFC 9293, 5681, 6298; ns-2.35 tcp/tcp.cc.
 
+mod alarm;
 mod transmission;
 mod window;
 
@@ -18,6 +19,7 @@ use crate::pacing::Pacing;
 use crate::recovery::{self, LastCut, Selective};
 use crate::rtt::Rtt;
 use crate::short::ShortPackets;
+use alarm::{Alarm, Probe};
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
 
@@ -65,7 +67,7 @@ pub struct Sender {
     pub(crate) limit: u32,
     /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
     short_from: u32,
-    short: ShortPackets,
+    short: Option<Box<ShortPackets>>,
     /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
     pub(crate) initial_window: u32,
     pub(crate) cwnd: f64,
@@ -85,12 +87,25 @@ pub struct Sender {
     /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK.
     pub(crate) selective: Box<Selective>,
     pub(crate) rtt: Rtt,
-    retransmission_at: Option<Instant>,
+    /// `Instant::MAX` is never.
+    retransmission_at: Instant,
+    /// What that is for, where `Config::rack`.
+    alarm: Alarm,
+    probe: Option<Probe>,
     last_sent: Instant,
     /// When all that the application had given was acknowledged.
     idle_since: Instant,
     pacing: Option<Box<Pacing>>,
-    counters: Counters,
+    counters: Counts,
+}
+
+/// [`Counters`] in little room.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    sent: u64,
+    retransmits: u32,
+    timeouts: u32,
+    window_cuts: u32,
 }
 
 impl Sender {
@@ -108,7 +123,7 @@ impl Sender {
             end: 0,
             limit,
             short_from: u32::MAX,
-            short: ShortPackets::default(),
+            short: None,
             initial_window: config.initial_window,
             cwnd,
             ssthresh,
@@ -121,11 +136,13 @@ impl Sender {
             partial_seen: false,
             selective: Box::default(),
             rtt: Rtt::new(&config, clock_phase),
-            retransmission_at: None,
+            retransmission_at: Instant::MAX,
+            alarm: Alarm::Timeout,
+            probe: None,
             last_sent: Instant::ZERO,
             idle_since: Instant::ZERO,
             pacing: config.pacing.map(|settings| Box::new(Pacing::new(settings, jitter_seed))),
-            counters: Counters::default(),
+            counters: Counts::default(),
             config,
         }
     }
@@ -144,7 +161,7 @@ impl Sender {
         self.limit = self.limit.saturating_add(packets.max(1)).min(u32::MAX - 1);
         let rest = bytes % payload;
         if rest > 0 || bytes == 0 {
-            self.short_from = self.short.list(self.limit - 1, rest as u32, self.una);
+            self.short_from = self.short.get_or_insert_default().list(self.limit - 1, rest as u32, self.una);
         }
         self.limit
     }
@@ -182,6 +199,12 @@ impl Sender {
     /// When [`Sender::on_retransmission_timer`] is due.
     #[inline]
     pub fn retransmission_at(&self) -> Option<Instant> {
+        (self.retransmission_at != Instant::MAX).then_some(self.retransmission_at)
+    }
+
+    /// The same; [`Instant::MAX`] is never.
+    #[inline]
+    pub fn retransmission_due(&self) -> Instant {
         self.retransmission_at
     }
 
@@ -193,6 +216,12 @@ impl Sender {
 
     /// The retransmission timer has run out: back to one packet (RFC 5681, equation 4; ns-2 tcp.cc `timeout`).
     pub fn on_retransmission_timer(&mut self, now: Instant, out: &mut impl Output) {
+        if self.on_alarm(now, out) {
+            return;
+        }
+        self.probe = None;
+        // Linux `tcp_enter_loss`: what was cut for this loss already is not cut again.
+        let cut_already = self.config.rack && self.last_cut != LastCut::None && self.una < self.recover;
         recovery::on_timeout(self);
         self.cwnd = self.cwnd.max(1.0);
         if self.una == 0 && self.config.first_packet_fix && self.config.variant != Variant::Fack {
@@ -202,7 +231,12 @@ impl Sender {
             self.shrink_idle_window(now); // nothing outstanding: no loss
         } else {
             self.counters.timeouts += 1;
-            self.cut_to_one();
+            if cut_already {
+                self.counters.window_cuts += 1;
+                self.cwnd = 1.0;
+            } else {
+                self.cut_to_one();
+            }
             self.control.on_timeout();
             self.rtt.back_off(&self.config);
         }
@@ -260,7 +294,9 @@ impl Sender {
 
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
-        self.counters
+        let Counts { sent, retransmits, timeouts, window_cuts } = self.counters;
+        let (retransmits, timeouts, window_cuts) = (retransmits.into(), timeouts.into(), window_cuts.into());
+        Counters { sent, retransmits, timeouts, window_cuts }
     }
 
     /// The connection's settings.

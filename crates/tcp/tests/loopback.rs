@@ -3,91 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
+mod conversation;
+
+use conversation::{Wire, converse};
 use paceline_core::{Instant, Span};
-use paceline_tcp::{
-    Block, Config, Feedback, HostPacing, Output, PacingRule, Profile, Receiver, Reply, Segment, Sender,
-    Variant,
-};
+use paceline_tcp::{Block, Config, Feedback, HostPacing, PacingRule, Profile, Sender, Variant};
 use proptest::prelude::*;
-use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// One way, nanoseconds.
-const ONE_WAY: u64 = 50_000_000;
-
-#[derive(Default)]
-struct Wire(Vec<Segment>);
-
-impl Output for Wire {
-    fn send(&mut self, segment: Segment) {
-        self.0.push(segment);
-    }
-}
-
-/// What happened to one connection.
-struct Conversation {
-    /// Time in ms and number of each packet sent.
-    sent: Vec<(u64, u32)>,
-    sender: Sender,
-    finished_at: Option<Instant>,
-}
-
-/// Runs a connection of `packets` over the pipe; `lost` says of the n-th transmission, from 0, whether it is lost.
-fn converse(config: Config, packets: u64, mut lost: impl FnMut(usize) -> bool) -> Conversation {
-    let mut receiver = Receiver::with(&config);
-    let max_window = config.max_window;
-    let mut sender = Sender::new(Arc::new(config), Some(packets), Span::ZERO, 1);
-    let mut wire = Wire::default();
-    let mut data: VecDeque<(u64, u32, Instant)> = VecDeque::new();
-    let mut acks: VecDeque<(u64, u32, Feedback)> = VecDeque::new();
-    let mut sent = Vec::new();
-    let mut transmissions = 0;
-    let mut now = 0;
-    sender.start(Instant::ZERO, &mut wire);
-    for _ in 0..1_000_000 {
-        for segment in wire.0.drain(..) {
-            assert!(
-                (sender.una()..sender.una() + max_window).contains(&segment.seq),
-                "outside of the window"
-            );
-            sent.push((now / 1_000_000, segment.seq));
-            if !lost(transmissions) {
-                data.push_back((now + ONE_WAY, segment.seq, Instant::from_nanos(now)));
-            }
-            transmissions += 1;
-        }
-        if sender.is_finished() {
-            return Conversation { sent, sender, finished_at: Some(Instant::from_nanos(now)) };
-        }
-        let nanos = |at: Option<Instant>| at.map_or(u64::MAX, Instant::as_nanos);
-        let arrival = data.front().map_or(u64::MAX, |(at, ..)| *at);
-        let ack = acks.front().map_or(u64::MAX, |(at, ..)| *at);
-        let (rto, pace) = (nanos(sender.retransmission_at()), nanos(sender.pacing_at()));
-        let delayed = nanos(receiver.due());
-        now = arrival.min(ack).min(rto).min(pace).min(delayed);
-        let instant = Instant::from_nanos(now);
-        if now == u64::MAX {
-            break; // nothing will ever happen again
-        } else if arrival == now {
-            let (_, seq, at) = data.pop_front().unwrap();
-            receiver.on_data(seq);
-            if let Reply::Now(feedback) = receiver.reply(seq, at, instant) {
-                acks.push_back((now + ONE_WAY, receiver.next(), feedback));
-            }
-        } else if ack == now {
-            let (_, next, feedback) = acks.pop_front().unwrap();
-            sender.on_ack_with(next, feedback.echo, feedback.blocks(), instant, &mut wire);
-        } else if rto == now {
-            sender.on_retransmission_timer(instant, &mut wire);
-        } else if pace == now {
-            sender.on_pacing_timer(instant, &mut wire);
-        } else {
-            let feedback = receiver.on_delayed_ack_timer();
-            acks.push_back((now + ONE_WAY, receiver.next(), feedback));
-        }
-    }
-    Conversation { sent, sender, finished_at: None }
-}
 
 fn ns2(variant: Variant) -> Config {
     Config { variant, max_window: 1000, ..Config::new(Profile::Ns2) }
@@ -257,6 +179,9 @@ fn any_config() -> impl Strategy<Value = Config> {
                 careful,
                 first_packet_fix: fix,
                 timestamps: fix != careful,
+                count_packets: impatient != careful,
+                rack: impatient != fix,
+                min_rto_beyond_srtt: fix,
                 partial_ack,
                 halving: paceline_tcp::Halving::ALL[halving].1,
                 delayed_ack: delay.then(|| Span::from_millis(40)),

@@ -138,7 +138,7 @@ impl Rule {
     }
 
     /// Whether a packet of `bytes` must be refused.
-    #[inline]
+    #[inline(always)]
     fn refuses(self, bytes: u32, found: Found) -> bool {
         let Some(limit) = self.limit else { return false };
         let (most, waiting, this, served) = match limit {
@@ -192,7 +192,7 @@ impl DropTail<Booking> {
     /// Offers a packet that arrives at `now`: when it will be served, or `None` if it is refused.
     ///
     /// Time never runs backwards between calls. Without a limit nothing is kept.
-    #[inline]
+    #[inline(always)]
     pub fn admit(&mut self, bytes: u32, now: Instant) -> Option<Departure> {
         if self.rule.limit.is_none() {
             let (start, finish) = self.wire.send(bytes, now);
@@ -232,9 +232,11 @@ impl DropTail<Booking> {
         self.rule.limit.map(|_| self.queue.len() as u64)
     }
 
-    #[inline]
+    #[inline(always)]
     fn forget_started(&mut self, now: Instant) {
-        while let Some(booking) = self.queue.front().copied().filter(|booking| booking.start <= now) {
+        while let Some(&booking) = self.queue.front()
+            && booking.start <= now
+        {
             self.queue.pop_front();
             self.queued_bytes -= u64::from(booking.bytes);
             self.served_bytes = booking.bytes;

@@ -26,9 +26,9 @@ impl Engine<'_> {
     #[cold]
     pub(super) fn on_message_acknowledged(&mut self, flow: u32) {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        let talk = tcp.application.map(|(talk, _)| &self.talks[talk as usize]);
+        let talk = tcp.rest.application.map(|(talk, _)| &self.talks[talk as usize]);
         let counted = talk.is_none_or(|talk| talk.messages_are_transfers);
-        let (complete, marks) = tcp.messages.on_acknowledged(tcp.sender.una(), self.now, counted);
+        let (complete, marks) = tcp.rest.messages.on_acknowledged(tcp.sender.una(), self.now, counted);
         tcp.marks = marks;
         let side = tcp.side();
         for _ in 0..complete {
@@ -39,7 +39,7 @@ impl Engine<'_> {
     /// A conversation starts, or one of its timers fires.
     pub(super) fn on_conversation(&mut self, flow: u32) {
         let Source::Tcp(tcp) = &self.flows[flow as usize].source else { return };
-        let Some((talk, side)) = tcp.application else { return };
+        let Some((talk, side)) = tcp.rest.application else { return };
         let heard = if self.talks[talk as usize].started {
             for waiting in &mut self.flows[flow as usize].waiting {
                 *waiting -= 1;
@@ -55,7 +55,7 @@ impl Engine<'_> {
     /// Tells the application of a flow, if it has one, and does what it says.
     pub(super) fn hear(&mut self, flow: u32, heard: Heard) {
         let Source::Tcp(tcp) = &self.flows[flow as usize].source else { return };
-        let Some((talk, _)) = tcp.application else { return };
+        let Some((talk, _)) = tcp.rest.application else { return };
         let talk = &mut self.talks[talk as usize];
         let mut acts = std::mem::take(&mut self.acts);
         talk.application.hear(heard, self.now, &mut acts);
@@ -71,7 +71,7 @@ impl Engine<'_> {
         match act {
             Act::Open => {
                 let Source::Tcp(tcp) = &mut self.flows[opener as usize].source else { return };
-                tcp.marks = tcp.messages.open(tcp.syn);
+                tcp.marks = tcp.rest.messages.open(tcp.syn);
                 let has_syn = tcp.syn > 0;
                 tcp.sender.start(self.now, &mut self.segments);
                 self.send(opener);
@@ -99,12 +99,12 @@ impl Engine<'_> {
                 let Source::Tcp(tcp) = source else { return };
                 tcp.reopen();
                 if let Some(port) = &mut self.ports[*host as usize] {
-                    port.change_rate(std::mem::take(&mut tcp.port_rate), 0);
+                    port.change_rate(std::mem::take(&mut tcp.rest.port_rate), 0);
                 }
             }
             Act::Complete(started, bytes) => {
                 let Source::Tcp(tcp) = &mut self.flows[opener as usize].source else { return };
-                tcp.messages.transfers.push(Transfer { started, took: self.now.since(started), bytes });
+                tcp.rest.messages.transfers.push(Transfer { started, took: self.now.since(started), bytes });
             }
         }
     }

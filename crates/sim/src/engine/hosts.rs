@@ -1,77 +1,122 @@
 //! Packets at their hosts: senders, receivers, timers, ports.
 
 use super::Engine;
+use super::exits::{Acknowledged, AcknowledgedWith, PacingTimer};
 use crate::flow::Source;
 use crate::packet::{Event, Kind, Packet};
 use crate::trace::TraceEvent;
-use paceline_core::Instant;
+use paceline_core::{Instant, Span};
 use paceline_tcp::{Feedback, Reply};
 
 impl Engine<'_> {
     /// Data reach their destination.
-    #[inline]
-    pub(super) fn receive(&mut self, packet: Packet) {
+    pub(super) fn receive(&mut self, packet: &Event) {
         self.census.received += 1;
-        if let Some(tracer) = &mut self.tracer {
-            let place = self.network.links.len() as u32 + self.network.flows[packet.flow as usize].sink;
-            tracer.now(TraceEvent::Receive, place, &packet, f64::NAN, self.now);
+        if self.tracer.is_some() {
+            self.trace_receive(packet);
         }
-        let flow = &mut self.flows[packet.flow as usize];
-        let paced = usize::from(flow.paced);
+        let id = packet.flow;
+        let flow = &mut self.flows[id as usize];
+        let exit = flow.exits[1];
         let network_delay = self.now.since(packet.sent);
-        let counting = self.counting;
-        match &mut flow.source {
-            Source::Tcp(tcp) => {
-                let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
-                let before = tcp.receiver.next();
-                let delivered = tcp.receiver.on_data(seq);
-                if delivered != 1 || !tcp.late.is_empty() {
-                    tcp.late.on_arrival(seq, packet.sent, before);
-                }
-                if seq >= tcp.syn && counting {
-                    flow.delays.received += 1;
-                    flow.delays.network_ns += network_delay.as_nanos();
-                }
-                for seq in before..before + delivered {
-                    let first_sent = tcp.late.take(seq).map_or(packet.sent, |first| first.min(packet.sent));
-                    if flow.measured && seq >= tcp.syn {
-                        self.instruments.delivers(packet.flow, self.now.since(first_sent), self.now);
-                    }
-                    if counting && seq >= tcp.syn {
-                        let delay = self.now.since(first_sent);
-                        flow.delays.delivered += 1;
-                        flow.delays.delay_ns += delay.as_nanos();
-                        self.delays[paced].record(delay);
-                    }
-                }
-                let next = tcp.receiver.next();
-                // Noted before the acknowledgement goes, which may be back at once; told after it.
-                let news = if next >= tcp.marks.deliver { Some(tcp.on_delivered(next)) } else { None };
-                let (acknowledged, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
-                if tcp.receiver.is_plain() {
-                    self.acknowledge(packet.flow, acknowledged, bytes, self.now); // nobody asks for the time
-                } else if let Some(echo) = tcp.receiver.echo(seq, packet.sent) {
-                    self.acknowledge(packet.flow, acknowledged, bytes, echo);
-                } else {
-                    self.reply(packet.flow, seq, packet.sent);
-                }
-                if let Some(news) = news {
-                    self.on_news(packet.flow, news);
+        let Source::Tcp(tcp) = &mut flow.source else { return self.receive_open_loop(packet, network_delay) };
+        let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
+        let before = tcp.receiver.next();
+        let delivered = tcp.receiver.on_data(seq);
+        let is_counted = self.counting && seq >= tcp.syn;
+        if delivered == 1 && tcp.late.is_empty() && !flow.measured {
+            if is_counted {
+                flow.delays.received += 1;
+                flow.delays.delivered += 1;
+                flow.delays.network_ns += network_delay.as_nanos();
+                flow.delays.delay_ns += network_delay.as_nanos();
+                self.delays[usize::from(flow.paced)].record(network_delay);
+            }
+        } else {
+            if is_counted {
+                flow.delays.received += 1;
+                flow.delays.network_ns += network_delay.as_nanos();
+            }
+            self.deliver(packet, seq, before, delivered);
+        }
+        let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
+        let next = tcp.receiver.next();
+        // Noted before the acknowledgement goes, which may be back at once; told after it.
+        let news = if next >= tcp.marks.deliver { Some(tcp.on_delivered(next)) } else { None };
+        // Nobody asks for the time that a plain one echoes.
+        let echo = if tcp.receiver.is_plain() { Some(self.now) } else { tcp.receiver.echo(seq, packet.sent) };
+        match echo {
+            Some(echo) => {
+                let (seq, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
+                let ack = Packet { sent: echo, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true };
+                if !self.acknowledge_at_once(ack, exit) {
+                    self.acknowledge(id, seq, bytes, echo);
                 }
             }
-            Source::OpenLoop(source) => {
-                source.received_bytes += u64::from(packet.bytes).saturating_sub(u64::from(source.header));
-                if flow.measured {
-                    self.instruments.delivers(packet.flow, network_delay, self.now);
-                }
-                if counting {
-                    flow.delays.received += 1;
-                    flow.delays.delivered += 1;
-                    flow.delays.network_ns += network_delay.as_nanos();
-                    flow.delays.delay_ns += network_delay.as_nanos();
-                    self.delays[paced].record(network_delay);
-                }
+            None => self.reply(id, seq, packet.sent),
+        }
+        if let Some(news) = news {
+            self.on_news(id, news);
+        }
+    }
+
+    /// The `delivered` packets from number `before` on are delivered in order, or none: packet `seq` lies beyond a gap.
+    #[inline(never)]
+    fn deliver(&mut self, packet: &Event, seq: u32, before: u32, delivered: u32) {
+        let flow = &mut self.flows[packet.flow as usize];
+        let Source::Tcp(tcp) = &mut flow.source else { return };
+        if delivered != 1 || !tcp.late.is_empty() {
+            tcp.late.on_arrival(seq, packet.sent, before);
+        }
+        for seq in before..before + delivered {
+            let first_sent = tcp.late.take(seq).map_or(packet.sent, |first| first.min(packet.sent));
+            let delay = self.now.since(first_sent);
+            if flow.measured && seq >= tcp.syn {
+                self.instruments.delivers(packet.flow, delay, self.now);
             }
+            if self.counting && seq >= tcp.syn {
+                flow.delays.delivered += 1;
+                flow.delays.delay_ns += delay.as_nanos();
+                self.delays[usize::from(flow.paced)].record(delay);
+            }
+        }
+    }
+
+    /// A packet of an open-loop source reaches its destination.
+    fn receive_open_loop(&mut self, packet: &Event, network_delay: Span) {
+        let flow = &mut self.flows[packet.flow as usize];
+        let Source::OpenLoop(source) = &mut flow.source else { return };
+        source.received_bytes += u64::from(packet.bytes).saturating_sub(u64::from(source.header));
+        if flow.measured {
+            self.instruments.delivers(packet.flow, network_delay, self.now);
+        }
+        if self.counting {
+            flow.delays.received += 1;
+            flow.delays.delivered += 1;
+            flow.delays.network_ns += network_delay.as_nanos();
+            flow.delays.delay_ns += network_delay.as_nanos();
+            self.delays[usize::from(flow.paced)].record(network_delay);
+        }
+    }
+
+    #[cold]
+    fn trace_receive(&mut self, packet: &Event) {
+        let flow = &self.network.flows[packet.flow as usize];
+        let (host, cwnd) = match packet.is_ack() {
+            true => (flow.source, self.flows[packet.flow as usize].cwnd()),
+            false => (flow.sink, f64::NAN),
+        };
+        let place = self.network.links.len() as u32 + host;
+        if let Some(tracer) = &mut self.tracer {
+            tracer.now(TraceEvent::Receive, place, &packet.packet(), cwnd, self.now);
+        }
+    }
+
+    #[cold]
+    fn trace_send(&mut self, host: u32, packet: &Event, cwnd: f64) {
+        let place = self.network.links.len() as u32 + host;
+        if let Some(tracer) = &mut self.tracer {
+            tracer.now(TraceEvent::Send, place, &packet.packet(), cwnd, self.now);
         }
     }
 
@@ -86,10 +131,10 @@ impl Engine<'_> {
 
     pub(super) fn on_delayed_ack_timer(&mut self, flow: u32, at: Instant) {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        if tcp.delayed_ack_event != at {
+        if tcp.rest.delayed_ack_event != at {
             return;
         }
-        tcp.delayed_ack_event = Instant::MAX;
+        tcp.rest.delayed_ack_event = Instant::MAX;
         if tcp.receiver.due().is_some_and(|due| due <= at) {
             let feedback = tcp.receiver.on_delayed_ack_timer();
             self.acknowledge_with(flow, feedback);
@@ -101,9 +146,9 @@ impl Engine<'_> {
     fn schedule_delayed_ack(&mut self, flow: u32) {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
         if let Some(due) = tcp.receiver.due()
-            && due < tcp.delayed_ack_event
+            && due < tcp.rest.delayed_ack_event
         {
-            tcp.delayed_ack_event = due;
+            tcp.rest.delayed_ack_event = due;
             let place = self.network.links.len() as u32 + self.network.flows[flow as usize].sink;
             self.calendar.push(Event::of_flow(due, place, Kind::DelayedAckTimer, flow));
         }
@@ -113,45 +158,45 @@ impl Engine<'_> {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
         let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
         let seq = tcp.base.wrapping_add(tcp.receiver.next());
-        let sent = tcp.feedback.put(feedback);
+        let sent = tcp.rest.feedback.put(feedback);
         self.acknowledge(flow, seq, bytes, sent);
     }
 
     /// The receiver sends an acknowledgement.
-    #[inline]
+    #[inline(never)]
     fn acknowledge(&mut self, flow: u32, seq: u32, bytes: u16, sent: Instant) {
         let ack = Packet { sent, flow, seq, bytes, hop: self.ack_hop, is_ack: true };
+        let event = Event::of_packet(self.now, 0, ack);
         self.census.sent += 1;
-        if let Some(tracer) = &mut self.tracer {
-            let host = self.network.links.len() as u32 + self.network.flows[flow as usize].sink;
-            tracer.now(TraceEvent::Send, host, &ack, f64::NAN, self.now);
+        if self.tracer.is_some() {
+            let copy = event;
+            self.trace_send(self.network.flows[flow as usize].sink, &copy, f64::NAN);
         }
-        self.set_out(ack);
+        self.set_out(event);
     }
 
     /// An acknowledgement reaches the sender.
-    #[inline]
-    pub(super) fn on_ack(&mut self, ack: Packet) {
+    pub(super) fn on_ack(&mut self, ack: &Event) {
         self.census.received += 1;
-        let flow = &mut self.flows[ack.flow as usize];
-        if let Some(tracer) = &mut self.tracer {
-            let host = self.network.links.len() as u32 + self.network.flows[ack.flow as usize].source;
-            tracer.now(TraceEvent::Receive, host, &ack, flow.cwnd(), self.now);
+        if self.tracer.is_some() {
+            self.trace_receive(ack);
         }
-        let Source::Tcp(tcp) = &mut flow.source else { return };
+        let Source::Tcp(tcp) = &mut self.flows[ack.flow as usize].source else { return };
         let next = ack.seq.wrapping_sub(tcp.base);
         if tcp.needs_feedback {
-            let (echo, blocks) = tcp.feedback.read(ack.sent);
-            tcp.sender.on_ack_with(next, echo, blocks, self.now, &mut self.segments);
-            tcp.feedback.release(ack.sent);
+            self.on_ack_with_feedback(ack, next);
         } else {
-            tcp.sender.on_ack(next, self.now, &mut self.segments);
+            self.drive(ack.flow, Acknowledged(next));
         }
-        let message_is_complete = tcp.sender.una() >= tcp.marks.acknowledge;
-        self.send(ack.flow);
-        if message_is_complete {
+        let Source::Tcp(tcp) = &self.flows[ack.flow as usize].source else { return };
+        if tcp.sender.una() >= tcp.marks.acknowledge {
             self.on_message_acknowledged(ack.flow);
         }
+    }
+
+    #[inline(never)]
+    fn on_ack_with_feedback(&mut self, ack: &Event, next: u32) {
+        self.drive(ack.flow, AcknowledgedWith(next, ack.sent));
     }
 
     pub(super) fn on_retransmission_timer(&mut self, flow: u32, at: Instant) {
@@ -173,14 +218,15 @@ impl Engine<'_> {
         }
         tcp.pacing_event = Instant::MAX;
         if tcp.sender.pacing_at().is_some_and(|due| due <= at) {
-            tcp.sender.on_pacing_timer(at, &mut self.segments);
+            self.drive(flow, PacingTimer);
+        } else {
+            self.schedule_timers(flow);
         }
-        self.send(flow);
     }
 
     pub(super) fn on_application(&mut self, flow: u32) {
         match &mut self.flows[flow as usize].source {
-            Source::Tcp(tcp) if tcp.application.is_none() => {
+            Source::Tcp(tcp) if tcp.rest.application.is_none() => {
                 tcp.sender.start(self.now, &mut self.segments);
                 self.send(flow);
             }
@@ -194,12 +240,12 @@ impl Engine<'_> {
                 source.next_seq = seq.wrapping_add(1);
                 source.sent += 1;
                 let next = source.next_after(self.now);
-                let host = self.flows[flow as usize].host;
                 if let Some(next) = next {
+                    let host = self.flows[flow as usize].host;
                     let place = self.network.links.len() as u32 + host;
                     self.calendar.push(Event::of_flow(next, place, Kind::Application, flow));
                 }
-                self.leave_host(host, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
+                self.leave_host(flow, seq, bytes);
             }
         }
     }
@@ -207,7 +253,6 @@ impl Engine<'_> {
     /// Puts what the flow's sender has just sent into the network, and sees to its timers.
     #[inline]
     pub(super) fn send(&mut self, flow: u32) {
-        let host = self.flows[flow as usize].host;
         let mut begun = None;
         for index in 0..self.segments.0.len() {
             let segment = self.segments.0[index];
@@ -215,29 +260,40 @@ impl Engine<'_> {
             if segment.seq >= tcp.marks.send {
                 begun = Some(tcp.on_message_begun(segment.seq, self.now));
             }
-            let (seq, bytes) = (tcp.base.wrapping_add(segment.seq), segment.bytes as u16);
-            self.leave_host(host, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
+            let seq = tcp.base.wrapping_add(segment.seq);
+            self.leave_host(flow, seq, segment.bytes as u16);
         }
         self.segments.0.clear();
-        self.schedule_timers(flow, host);
+        self.schedule_timers(flow);
         if let Some(heard) = begun {
             self.hear(flow, heard);
         }
     }
 
-    /// A packet leaves its host: through the host's port, if that paces, to its first link.
+    /// A packet leaves its host, now: through the host's port, if that paces, to its first link.
     #[inline]
-    fn leave_host(&mut self, host: u32, packet: Packet) {
+    fn leave_host(&mut self, flow: u32, seq: u32, bytes: u16) {
+        let event =
+            Event::of_packet(self.now, 0, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
         self.census.sent += 1;
-        if let Some(tracer) = &mut self.tracer {
-            let place = self.network.links.len() as u32 + host;
-            tracer.now(TraceEvent::Send, place, &packet, self.flows[packet.flow as usize].cwnd(), self.now);
+        if self.tracer.is_some() {
+            let (sender, copy) = (&self.flows[flow as usize], event);
+            self.trace_send(sender.host, &copy, sender.cwnd());
         }
-        if let Some(port) = &mut self.ports[host as usize] {
-            port.enqueue(packet);
-            self.pump_port(host);
+        if self.flows[flow as usize].has_port {
+            let copy = event;
+            self.enter_port(&copy);
         } else {
-            self.set_out(packet);
+            self.set_out(event);
+        }
+    }
+
+    #[inline(never)]
+    fn enter_port(&mut self, event: &Event) {
+        let host = self.flows[event.flow as usize].host;
+        if let Some(port) = &mut self.ports[host as usize] {
+            port.enqueue(event.packet());
+            self.pump_port(host);
         }
     }
 
@@ -252,7 +308,7 @@ impl Engine<'_> {
     fn pump_port(&mut self, host: u32) {
         while let Some(port) = &mut self.ports[host as usize] {
             if let Some(packet) = port.dequeue(self.now) {
-                self.set_out(packet);
+                self.set_out(Event::of_packet(self.now, 0, packet));
                 continue;
             }
             if let Some(at) = port.timer_to_set() {
@@ -264,30 +320,32 @@ impl Engine<'_> {
     }
 
     /// Events for the flow's timers, where none is due before them already.
-    #[inline]
-    fn schedule_timers(&mut self, flow: u32, host: u32) {
-        let watched = self.flows[flow as usize].watched;
-        if watched {
-            self.instruments.looks_at(flow, &self.flows[flow as usize].source, self.now);
+    #[inline(always)]
+    pub(super) fn schedule_timers(&mut self, id: u32) {
+        let flow = &mut self.flows[id as usize];
+        if flow.watched {
+            self.instruments.looks_at(id, &flow.source, self.now);
         }
-        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        let place = self.network.links.len() as u32 + host;
-        if let Some(due) = tcp.sender.retransmission_at()
-            && due < tcp.retransmission_event
-        {
+        let Source::Tcp(tcp) = &mut flow.source else { return };
+        let due = tcp.sender.retransmission_due();
+        if due < tcp.retransmission_event {
             tcp.retransmission_event = due;
-            self.calendar.push(Event::of_flow(due, place, Kind::RetransmissionTimer, flow));
+            let place = self.network.links.len() as u32 + flow.host;
+            self.calendar.push(Event::of_flow(due, place, Kind::RetransmissionTimer, id));
         }
         if let Some(due) = tcp.sender.pacing_at()
             && due < tcp.pacing_event
         {
             tcp.pacing_event = due;
-            self.calendar.push(Event::of_flow(due, place, Kind::PacingTimer, flow));
+            let place = self.network.links.len() as u32 + flow.host;
+            self.calendar.push(Event::of_flow(due, place, Kind::PacingTimer, id));
         }
-        if let Some(port) = &mut self.ports[host as usize] {
+        if flow.has_port
+            && let Some(port) = &mut self.ports[flow.host as usize]
+        {
             let rate = tcp.sender.rate_bps();
-            port.change_rate(tcp.port_rate, rate);
-            tcp.port_rate = rate;
+            port.change_rate(tcp.rest.port_rate, rate);
+            tcp.rest.port_rate = rate;
         }
     }
 }

@@ -31,60 +31,76 @@ impl Sorter {
         end: Instant,
         line: &mut Vec<Event>,
     ) {
-        line.clear();
-        let count = arrivals.len();
-        if count <= FEW {
+        let due = if arrivals.len() <= FEW {
+            line.clear();
             line.extend(arrivals.extract_if(.., |event| event.at < end));
             insert(line);
             return;
-        }
-        let slots = count.next_power_of_two().ilog2();
-        let shift = (end.since(from).as_nanos().max(1).ilog2() + 1).saturating_sub(slots);
-        let slot = |event: &Event| (event.at.since(from).as_nanos() >> shift) as usize;
+        } else {
+            self.deal(arrivals, from, end, line)
+        };
+        arrivals.clear();
+        let due = due - line[..due].iter().rev().take_while(|event| event.at >= end).count();
+        arrivals.extend_from_slice(&line[due..]);
+        line.truncate(due);
+    }
+
+    /// Puts the arrivals into `line`, those of the slots up to `end` in order, the others behind them. How many the former are.
+    fn deal(&mut self, arrivals: &[Event], from: Instant, end: Instant, line: &mut Vec<Event>) -> usize {
+        let span = end.since(from).as_nanos();
+        let bits = arrivals.len().ilog2() + 1;
+        let shift = (u64::BITS - span.leading_zeros()).saturating_sub(bits);
+        let behind = (span >> shift) + 1;
+        let first = from.as_nanos();
+        let slot = |event: &Event| (event.at.as_nanos().wrapping_sub(first) >> shift).min(behind) as usize;
         self.slots.clear();
-        self.slots.resize((1 << slots) + 1, 0);
-        let mut due = 0;
-        for event in arrivals.iter().filter(|event| event.at < end) {
-            self.slots[slot(event) + 1] += 1;
-            due += 1;
+        self.slots.resize(behind as usize + 1, 0);
+        for event in arrivals {
+            self.slots[slot(event)] += 1;
         }
-        let mut fullest = 0;
-        for slot in 1..self.slots.len() {
-            fullest = self.slots[slot].max(fullest);
-            self.slots[slot] += self.slots[slot - 1];
+        let (mut before, mut fullest) = (0, 0);
+        for count in &mut self.slots[..behind as usize] {
+            fullest = fullest.max(*count);
+            before += std::mem::replace(count, before);
         }
-        line.resize(due, arrivals[0]);
-        let mut later = 0;
-        for index in 0..count {
-            let event = arrivals[index];
-            if event.at < end {
-                let place = &mut self.slots[slot(&event)];
-                line[*place as usize] = event;
-                *place += 1;
-            } else {
-                arrivals[later] = event;
-                later += 1;
-            }
+        self.slots[behind as usize] = before;
+        line.resize(arrivals.len(), arrivals[0]);
+        for event in arrivals {
+            let place = &mut self.slots[slot(event)];
+            line[*place as usize] = *event;
+            *place += 1;
         }
-        arrivals.truncate(later);
-        if fullest > CROWD { line.sort_by(in_line) } else { insert(line) }
+        let due = &mut line[..before as usize];
+        if fullest > CROWD {
+            due.sort_by(in_line)
+        } else {
+            insert(due)
+        }
+        before as usize
     }
 }
 
 /// Insertion sort: a step a packet where they are in order already.
 fn insert(line: &mut [Event]) {
+    let Some(first) = line.first() else { return };
+    let mut before = first.at;
     for next in 1..line.len() {
-        if line[next - 1].at < line[next].at {
-            continue;
+        let at = line[next].at;
+        if at <= before {
+            sink(line, next);
         }
-        let event = line[next];
-        let mut place = next;
-        while place > 0 && in_line(&event, &line[place - 1]).is_lt() {
-            line[place] = line[place - 1];
-            place -= 1;
-        }
-        line[place] = event;
+        before = at.max(before);
     }
+}
+
+/// Moves the packet at `place` to where it belongs among those before it, which are in order.
+fn sink(line: &mut [Event], mut place: usize) {
+    let event = line[place];
+    while place > 0 && in_line(&event, &line[place - 1]).is_lt() {
+        line[place] = line[place - 1];
+        place -= 1;
+    }
+    line[place] = event;
 }
 
 /// The order of arrivals at one link: what hosts have sent there at the same instant comes last, as they sent it.

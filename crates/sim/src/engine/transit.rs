@@ -1,6 +1,6 @@
 //! Packets on their way: from link to link.
 
-use super::Engine;
+use super::{Engine, Exit};
 use crate::flow::Flow;
 use crate::link::{Fate, Link, Passage};
 use crate::network::{Network, Probe};
@@ -10,18 +10,38 @@ use paceline_core::Instant;
 
 /// Bit of a place in [`Engine::routes`]: packets pass this link as soon as the one before has let them go.
 const AT_ONCE: u32 = 1 << 31;
-/// Another: the link runs in windows ([`super::windows`]).
+/// The link runs in windows ([`super::windows`]); the place is its stage's.
 const STAGED: u32 = 1 << 30;
+/// The place is a link.
+const IS_LINK: u32 = 1 << 29;
+/// The link refuses nothing, nobody watches it, and nothing is traced.
+const PLAIN: u32 = 1 << 28;
 /// The bits of the place itself.
-const PLACE: u32 = STAGED - 1;
+const PLACE: u32 = PLAIN - 1;
 
 impl Engine<'_> {
     /// A packet sets out: it reaches the first link of its way, now.
-    #[inline]
-    pub(super) fn set_out(&mut self, packet: Packet) {
-        let mut event = Event::of_packet(self.now, 0, packet);
-        let entry = self.place_of(&event);
+    #[inline(always)]
+    pub(super) fn set_out(&mut self, mut event: Event) {
+        let way = self.way_of(&event);
+        let entry = self.routes[way];
         event.place = entry & PLACE;
+        if entry & PLAIN == 0 {
+            return self.set_out_in_order(event, entry);
+        }
+        event.at = self.links[event.place as usize].pass_unwatched(event.bytes, event.at);
+        event.step();
+        let next = self.routes[way + 1];
+        if next & STAGED == 0 {
+            return self.go_on(event);
+        }
+        event.place = next & PLACE;
+        self.push_staged(event);
+    }
+
+    /// The same where the first link needs to see packets in the order of time, or may refuse them.
+    #[inline(never)]
+    fn set_out_in_order(&mut self, mut event: Event, entry: u32) {
         if entry & STAGED != 0 {
             event.kind = Kind::Application; // behind what links send
             self.push_staged(event);
@@ -31,7 +51,6 @@ impl Engine<'_> {
     }
 
     /// A packet reaches a link, at the event's time.
-    #[inline]
     pub(super) fn travel(&mut self, event: Event) {
         if self.links[event.place as usize].refuses_nothing() {
             if self.tracer.is_some() {
@@ -43,29 +62,22 @@ impl Engine<'_> {
         }
     }
 
-    /// A packet passes a link that refuses nothing, and those after it that it passes at once.
-    #[inline(always)]
-    pub(super) fn pass(&mut self, mut event: Event) {
-        loop {
-            let passage = self.links[event.place as usize].pass(event.bytes, event.is_ack(), event.at);
-            let entry = self.leave(&mut event, passage);
-            if entry & AT_ONCE == 0 {
-                return self.arrive(event, entry);
-            }
-        }
+    /// A packet passes a link that refuses nothing, and goes on.
+    #[inline]
+    fn pass(&mut self, mut event: Event) {
+        let passage = self.links[event.place as usize].pass(event.bytes, event.is_ack(), event.at);
+        self.leave(&mut event, passage);
+        self.go_on(event);
     }
 
     /// A packet reaches a link that may refuse or hold it.
-    pub(super) fn offer(&mut self, event: Event) {
+    fn offer(&mut self, event: Event) {
         match self.links[event.place as usize].offer(&event) {
             Fate::Leaves(passage) => {
                 self.trace_enqueue(&event);
                 self.depart(event, passage);
             }
-            Fate::Refused => {
-                self.see_arrival(&event);
-                self.drop(event.place, &event.packet());
-            }
+            Fate::Refused => self.refuse(&event),
             Fate::Held => self.hold(&event),
             Fate::Displaced(older) => {
                 self.drop(event.place, &older);
@@ -74,25 +86,66 @@ impl Engine<'_> {
         }
     }
 
+    /// A packet reaches a link that holds nothing but may refuse it, at the event's time; nobody traces it.
+    #[inline(always)]
+    pub(super) fn offer_untraced(&mut self, event: Event) {
+        match self.links[event.place as usize].admit(&event) {
+            Some(passage) => {
+                let mut event = event;
+                self.leave(&mut event, passage);
+                self.go_on_inlined(event);
+            }
+            None => {
+                let copy = event;
+                self.refuse(&copy);
+            }
+        }
+    }
+
     /// A packet has been given to the wire of a link that may refuse or hold packets.
     #[inline]
     fn depart(&mut self, mut event: Event, passage: Passage) {
-        let entry = self.leave(&mut event, passage);
-        if entry & AT_ONCE == 0 { self.arrive(event, entry) } else { self.pass(event) }
+        self.leave(&mut event, passage);
+        self.go_on_inlined(event);
     }
 
-    /// A packet is on the wire of the event's place, or will be: the event moves on to where the packet comes next. Returns
-    /// the route's entry for that.
+    /// A packet is on the wire of the event's place, or will be: the event moves on to where the packet comes next.
     #[inline(always)]
-    fn leave(&mut self, event: &mut Event, passage: Passage) -> u32 {
+    fn leave(&mut self, event: &mut Event, passage: Passage) {
         if passage.recorded || self.tracer.is_some() {
-            self.record(*event, passage);
+            let copy = *event;
+            self.record(copy, passage);
         }
-        event.step();
         event.at = passage.arrival;
-        let entry = self.place_of(event);
-        event.place = entry & PLACE;
-        entry
+        event.step();
+    }
+
+    /// A packet comes to the next place of its way at the event's time: past the links that it passes at once.
+    #[inline(never)]
+    fn go_on(&mut self, event: Event) {
+        self.go_on_inlined(event);
+    }
+
+    /// The same, for loops over many packets.
+    #[inline(always)]
+    pub(super) fn go_on_inlined(&mut self, mut event: Event) {
+        let mut way = self.way_of(&event);
+        loop {
+            let entry = self.routes[way];
+            event.place = entry & PLACE;
+            if entry & AT_ONCE == 0 {
+                return self.arrive(event, entry);
+            }
+            let link = &mut self.links[event.place as usize];
+            if entry & PLAIN != 0 {
+                event.at = link.pass_unwatched(event.bytes, event.at);
+                event.step();
+            } else {
+                let passage = link.pass(event.bytes, event.is_ack(), event.at);
+                self.leave(&mut event, passage);
+            }
+            way += 1;
+        }
     }
 
     /// A packet will be at the event's place at the event's time.
@@ -100,14 +153,14 @@ impl Engine<'_> {
     fn arrive(&mut self, event: Event, entry: u32) {
         if entry & STAGED != 0 {
             self.push_staged(event);
-        } else if (event.place as usize) < self.links.len() {
+        } else if entry & IS_LINK != 0 {
             self.calendar.push(event);
         } else {
             self.reach_host(event);
         }
     }
 
-    /// A packet will reach a link that runs in windows.
+    /// A packet will reach a link that runs in windows: the event's place is its stage.
     #[inline]
     fn push_staged(&mut self, event: Event) {
         if let Some(windows) = &mut self.windows {
@@ -116,26 +169,38 @@ impl Engine<'_> {
     }
 
     /// A packet will be at its host at the event's time: handles that now if nothing can come between, else then.
-    fn reach_host(&mut self, mut event: Event) {
+    #[inline(always)]
+    fn reach_host(&mut self, event: Event) {
         let may_run_ahead = !self.ahead && event.at < self.until;
-        let flow = &mut self.flows[event.flow as usize];
-        if may_run_ahead && flow.runs_ahead(&event) {
-            self.ahead = true; // one step at a time: what this sets off waits for its event
-            let now = std::mem::replace(&mut self.now, event.at);
-            if event.is_ack() {
-                self.on_ack(event.packet());
-            } else {
-                self.receive(event.packet());
-            }
-            self.now = now;
-            self.ahead = false;
-            return;
+        if !may_run_ahead || !self.flows[event.flow as usize].runs_ahead(&event) {
+            let copy = event;
+            return self.reach_host_by_event(copy);
         }
-        flow.waiting[usize::from(event.is_ack())] += 1;
+        self.ahead = true; // one step at a time: what this sets off waits for its event
+        let now = std::mem::replace(&mut self.now, event.at);
+        if event.is_ack() {
+            self.on_ack(&event);
+        } else {
+            self.receive(&event);
+        }
+        self.now = now;
+        self.ahead = false;
+    }
+
+    #[inline(never)]
+    fn reach_host_by_event(&mut self, mut event: Event) {
+        self.flows[event.flow as usize].waiting[usize::from(event.is_ack())] += 1;
         if event.is_ack() {
             event.kind = Kind::Acknowledgement;
         }
         self.calendar.push(event);
+    }
+
+    /// A link refuses a packet that reaches it.
+    #[cold]
+    fn refuse(&mut self, event: &Event) {
+        self.see_arrival(event);
+        self.drop(event.place, &event.packet());
     }
 
     #[cold]
@@ -145,7 +210,6 @@ impl Engine<'_> {
         }
     }
 
-    #[cold]
     fn drop(&mut self, place: u32, packet: &Packet) {
         if let Some(tracer) = &mut self.tracer {
             tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
@@ -211,15 +275,18 @@ impl Engine<'_> {
         }
     }
 
-    /// No link runs in windows any more.
-    pub(super) fn unstage(&mut self) {
-        self.routes.iter_mut().filter(|place| **place != u32::MAX).for_each(|place| *place &= !STAGED);
+    /// No link runs in windows any more: `link_of` knows the link of each stage.
+    pub(super) fn unstage(&mut self, link_of: impl Fn(u32) -> u32) {
+        for entry in self.routes.iter_mut().filter(|entry| **entry != u32::MAX && **entry & STAGED != 0) {
+            *entry = *entry & !(STAGED | PLACE) | link_of(*entry & PLACE);
+        }
+        self.flows.iter_mut().for_each(|flow| flow.exits = [Exit::LONG; 2]);
     }
 
-    /// The place where a packet is on its round trip, with [`AT_ONCE`] and [`STAGED`].
+    /// Where in [`Engine::routes`] a packet stands on its round trip.
     #[inline]
-    fn place_of(&self, event: &Event) -> u32 {
-        self.routes[event.flow as usize * self.stride + event.hop()]
+    fn way_of(&self, event: &Event) -> usize {
+        event.flow as usize * self.stride + event.hop()
     }
 }
 
@@ -280,10 +347,11 @@ pub(super) fn mark_at_once(
         feeders[probe.link as usize] = Feeder::More;
     }
     let at_once = |link: usize| links[link].refuses_nothing() && matches!(feeders[link], Feeder::Link(_));
-    for place in routes {
-        let link = *place as usize;
-        if link < links.len() && at_once(link) {
-            *place |= AT_ONCE;
+    for entry in routes {
+        let link = (*entry & PLACE) as usize;
+        if *entry != u32::MAX && *entry & IS_LINK != 0 {
+            *entry |= if at_once(link) { AT_ONCE } else { 0 };
+            *entry |= if links[link].is_unwatched() { PLAIN } else { 0 };
         }
     }
     for (id, (spec, flow)) in network.flows.iter().zip(flows).enumerate() {
@@ -296,11 +364,13 @@ pub(super) fn mark_at_once(
         if spec.kind.is_two_way() {
             continue; // each of its flows may be made to send by what reaches the other
         }
-        flow.may_run_ahead = [
-            // A packet that comes late must not be taken before the sender has had time to begin another connection.
-            is_its_own(spec.reverse.first(), true) && !spec.kind.replaces_connections(),
-            is_its_own(spec.forward.first(), false) && !network.hosts[spec.source as usize].port_pacing,
-        ];
+        // A packet that comes late must not be taken before the sender has had time to begin another connection.
+        if is_its_own(spec.reverse.first(), true) && !spec.kind.replaces_connections() {
+            flow.let_run_ahead(0);
+        }
+        if is_its_own(spec.forward.first(), false) && !network.hosts[spec.source as usize].port_pacing {
+            flow.let_run_ahead(1);
+        }
     }
     // Hosts send in the order of time: a link that refuses nothing and that they alone feed needs no other.
     let mut needs_order: Vec<bool> = links.iter().map(|link| !link.refuses_nothing()).collect();
@@ -312,11 +382,40 @@ pub(super) fn mark_at_once(
     (0..links.len()).map(|link| needs_order[link] && !at_once(link)).collect()
 }
 
-/// Sets [`STAGED`] for the links that run in windows.
-pub(super) fn mark_staged(routes: &mut [u32], is_staged: &[bool]) {
-    for place in routes {
-        if is_staged.get((*place & PLACE) as usize).is_some_and(|is_staged| *is_staged) {
-            *place |= STAGED;
+/// Sets [`STAGED`] for the links that run in windows, each at its position in `stages`.
+pub(super) fn mark_staged(routes: &mut [u32], stage_of: impl Fn(u32) -> Option<u32>) {
+    for entry in routes.iter_mut().filter(|entry| **entry != u32::MAX && **entry & IS_LINK != 0) {
+        if let Some(stage) = stage_of(*entry & PLACE) {
+            *entry = *entry & !PLACE | STAGED | stage;
         }
     }
+}
+
+/// The short ways out of the hosts of a flow with this route.
+pub(super) fn exits_of(route: &[u32], ack_hop: usize) -> [Exit; 2] {
+    [0, ack_hop].map(|hop| match (route[hop], route.get(hop + 1)) {
+        (first, Some(&next))
+            if first & (IS_LINK | PLAIN | STAGED) == IS_LINK | PLAIN && next & STAGED != 0 =>
+        {
+            Exit { link: first & PLACE, stage: next & PLACE }
+        }
+        _ => Exit::LONG,
+    })
+}
+
+/// Places of the round trip of each flow, `stride` to a flow: its data's links, its sink, its acknowledgements' links, its
+/// source; then in which of them the acknowledgements' begin.
+pub(super) fn routes_of(network: &Network) -> (Vec<u32>, usize, usize) {
+    let forward = network.flows.iter().map(|flow| flow.forward.len()).max().unwrap_or(0) + 1;
+    let reverse = network.flows.iter().map(|flow| flow.reverse.len()).max().unwrap_or(0) + 1;
+    let hosts_from = network.links.len() as u32;
+    let mut routes = vec![u32::MAX; network.flows.len() * (forward + reverse)];
+    for (flow, route) in network.flows.iter().zip(routes.chunks_mut(forward + reverse)) {
+        let (data, acks) = route.split_at_mut(forward);
+        for (entries, links, host) in [(data, &flow.forward, flow.sink), (acks, &flow.reverse, flow.source)] {
+            entries.iter_mut().zip(links).for_each(|(entry, link)| *entry = link | IS_LINK);
+            entries[links.len()] = hosts_from + host;
+        }
+    }
+    (routes, forward + reverse, forward)
 }

@@ -40,8 +40,6 @@ const A_BYTE_TAKES_TIME: u64 = 8_000_000_000;
 /// The links that run in windows, and how far time has come.
 #[derive(Debug)]
 pub(super) struct Windows {
-    /// By link: position in `stages`, for those that run in windows.
-    stage_of: Vec<u32>,
     /// In an order in which each comes after those that feed it.
     stages: Vec<Stage>,
     /// Hosts have run up to here.
@@ -62,11 +60,23 @@ struct Stage {
     offset: Span,
     /// The least time from this link's arrivals to any host, if packets go to one without another stage between.
     to_hosts: Option<Span>,
-    /// It refuses nothing, and no probe asks for its queue between arrivals.
-    is_plain: bool,
+    service: Service,
+    /// The stage that all its packets reach next, with no link between.
+    next: Option<u32>,
     /// All that arrived before has been served.
     served_until: Instant,
     arrivals: Vec<Event>,
+}
+
+/// What a link asks for, besides that its packets come in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Service {
+    /// Nothing: it refuses nothing, and nobody looks on.
+    All,
+    /// Each departure may be recorded, or the packet refused; but it is known at the arrival.
+    Each,
+    /// It holds packets: wake-ups come between arrivals.
+    Between,
 }
 
 impl Stage {
@@ -100,7 +110,7 @@ impl Windows {
     pub(super) fn new(
         network: &Network,
         is_staged: &[bool],
-        is_plain: impl Fn(u32) -> bool,
+        service: impl Fn(u32) -> Service,
         may_end: bool,
     ) -> Option<Self> {
         let ways = ways(network, is_staged)?;
@@ -111,26 +121,25 @@ impl Windows {
             let offset = feeders.map(|((from, _), &way)| offsets[from] + way).min()?;
             offsets.insert(link, offset);
         }
-        let mut stage_of = vec![u32::MAX; network.links.len()];
+        let position = |link: u32| order.iter().position(|&staged| staged == link);
         let mut stages = Vec::new();
-        for (position, &link) in order.iter().enumerate() {
-            stage_of[link as usize] = position as u32;
+        for &link in &order {
             let (offset, to_hosts) = (offsets[&link], ways.get(&(link, HOST)).copied());
             if to_hosts.is_some_and(|way| offset + way == Span::ZERO) {
                 return None; // no time passes from host to host
             }
-            let is_plain = is_plain(link);
+            let next = only_follower(network, link).and_then(position).map(|position| position as u32);
             stages.push(Stage {
                 link,
                 offset,
                 to_hosts,
-                is_plain,
+                service: service(link),
+                next,
                 served_until: Instant::ZERO,
                 arrivals: Vec::new(),
             });
         }
         Some(Windows {
-            stage_of,
             stages,
             hosts_until: Instant::ZERO,
             line: Vec::new(),
@@ -140,18 +149,29 @@ impl Windows {
         })
     }
 
+    /// The stage of a link, if it runs in windows.
+    pub(super) fn stage_of(&self) -> BTreeMap<u32, u32> {
+        (0..).zip(&self.stages).map(|(position, stage)| (stage.link, position)).collect()
+    }
+
     /// How far hosts may run: nothing that is still to be served reaches one before.
     fn next_hosts_until(&self) -> Instant {
         let back = |stage: &Stage| stage.to_hosts.map(|way| stage.served_until + way);
         self.stages.iter().filter_map(back).min().unwrap_or(Instant::MAX)
     }
 
-    /// A packet will reach a link that runs in windows.
-    #[inline]
+    /// A packet will reach the stage at the event's place.
+    #[inline(always)]
     pub(super) fn push(&mut self, event: Event) {
-        let stage = &mut self.stages[self.stage_of[event.place as usize] as usize];
+        let stage = &mut self.stages[event.place as usize];
         debug_assert!(event.at >= stage.served_until, "a packet comes too late for its window");
         stage.arrivals.push(event);
+    }
+
+    /// What will reach a stage.
+    #[inline(always)]
+    pub(super) fn arrivals(&mut self, stage: u32) -> &mut Vec<Event> {
+        &mut self.stages[stage as usize].arrivals
     }
 
     /// Packets on their way to links.
@@ -181,6 +201,17 @@ fn ways(network: &Network, is_staged: &[bool]) -> Option<BTreeMap<(u32, u32), Sp
         *least = way.min(*least);
     }
     Some(ways)
+}
+
+/// The link that all packets of a link reach next, if there is one.
+fn only_follower(network: &Network, link: u32) -> Option<u32> {
+    let routes = network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]);
+    let mut followers = routes.flat_map(|route| {
+        let passes = (0..route.len()).filter(|&hop| route[hop] == link);
+        passes.map(|hop| route.get(hop + 1).copied())
+    });
+    let first = followers.next()??;
+    followers.all(|follower| follower == Some(first)).then_some(first)
 }
 
 /// The links that the ways lead to, each after those that feed it; `None` if some feed each other in a ring.
@@ -244,14 +275,29 @@ impl Engine<'_> {
         let Some(windows) = &mut self.windows else { return 0 };
         let mut line = std::mem::take(&mut windows.line);
         let stage = &mut windows.stages[stage];
-        let (link, is_plain) = (stage.link, stage.is_plain);
+        let (link, service, next) = (stage.link, stage.service, stage.next);
         let end = stage.line_up(hosts_until, until, &mut windows.sorter, &mut line);
-        if is_plain {
-            for &event in &line {
-                self.pass(event);
+        match service {
+            Service::All => {
+                self.links[link as usize].pass_all(&mut line);
+                match next {
+                    Some(next) => windows.stages[next as usize].arrivals.extend_from_slice(&line),
+                    None => line.iter().for_each(|&event| self.go_on_inlined(event)),
+                }
             }
-        } else {
-            self.serve(link, &line, end);
+            Service::Each => {
+                let mut next_look = self.next_look_at_link(link);
+                for event in &line {
+                    if event.at > next_look {
+                        self.look_at_link(link, event.at);
+                        next_look = self.next_look_at_link(link);
+                    }
+                    self.now = event.at;
+                    self.offer_untraced(event.at_place(link));
+                }
+                self.look_at_link(link, end);
+            }
+            Service::Between => self.serve(link, &line, end),
         }
         let served = line.len() as u64;
         if let Some(windows) = &mut self.windows {
@@ -260,7 +306,7 @@ impl Engine<'_> {
         served
     }
 
-    /// Serves a link that may refuse or hold packets, or that is sampled.
+    /// Serves a link at which things happen between arrivals.
     fn serve(&mut self, link: u32, line: &[Event], end: Instant) {
         let mut line = line.iter().peekable();
         loop {
@@ -273,7 +319,7 @@ impl Engine<'_> {
             } else if let Some(&event) = line.next() {
                 self.look_at_link(link, event.at);
                 self.now = event.at;
-                self.travel(event);
+                self.travel(event.at_place(link));
             } else {
                 return self.look_at_link(link, end);
             }
@@ -308,13 +354,15 @@ impl Engine<'_> {
     #[cold]
     fn leave_windows(&mut self) {
         let Some(windows) = self.windows.take() else { return };
+        self.unstage(|stage| windows.stages[stage as usize].link);
         for stage in windows.stages {
-            stage.arrivals.into_iter().for_each(|event| self.calendar.push(event));
+            for event in stage.arrivals {
+                self.calendar.push(event.at_place(stage.link));
+            }
             if let Some(at) = self.links[stage.link as usize].fitted.as_ref().and_then(|link| link.wakeup_at)
             {
                 self.calendar.push(Event::of_flow(at, stage.link, Kind::LinkWakeup, 0));
             }
         }
-        self.unstage();
     }
 }

@@ -48,9 +48,12 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     })?;
     set(&mut tcp.max_burst, burst.map(|burst| burst.unwrap_or(u32::MAX)));
     set(&mut tcp.limited_transmit, table.optional("limited_transmit", Field::flag)?);
+    set(&mut tcp.rack, table.optional("rack", Field::flag)?);
+    set(&mut tcp.count_packets, table.optional("count_packets", Field::flag)?);
     set(&mut tcp.tick, table.optional("tick", Field::span)?);
     set(&mut tcp.tick_phase, table.optional("tick_phase", Field::span)?.map(Some));
     set(&mut tcp.min_rto, table.optional("min_rto", Field::positive_span)?);
+    set(&mut tcp.min_rto_beyond_srtt, table.optional("min_rto_beyond_srtt", Field::flag)?);
     set(&mut tcp.min_rto_backs_off, table.optional("min_rto_backs_off", Field::flag)?);
     set(&mut tcp.back_off_to_maximum, table.optional("back_off_to_maximum", Field::flag)?);
     set(&mut tcp.max_rto, table.optional("max_rto", Field::positive_span)?);

@@ -37,7 +37,7 @@ pub(crate) struct Bic {
 impl Bic {
     pub(super) fn increase(&mut self, window: &mut Window, acked: Acked) {
         if window.in_slow_start() {
-            window.cwnd = reno::increase(window.cwnd, window.ssthresh);
+            window.cwnd = reno::increase(window.cwnd, window.ssthresh, acked.weight);
             return;
         }
         let mut packets = self.a_round_trip(window.cwnd);

@@ -138,7 +138,7 @@ impl Cubic {
             self.least_rtt = sample;
         }
         if window.in_slow_start() {
-            window.cwnd = reno::increase(window.cwnd, window.ssthresh);
+            window.cwnd = reno::increase(window.cwnd, window.ssthresh, acked.weight);
             if let Some(hystart) = &mut self.hystart
                 && hystart.ends_slow_start(window.cwnd, acked)
             {

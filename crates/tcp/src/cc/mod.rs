@@ -31,6 +31,8 @@ pub(crate) struct Acked {
     pub(crate) next: u32,
     /// Packets that it covers for the first time.
     pub(crate) packets: u32,
+    /// For how many acknowledgements it counts: `Config::count_packets`.
+    pub(crate) weight: u32,
     /// One more than the highest packet sent so far.
     pub(crate) end: u32,
     /// Round trip, smoothed, seconds; 0 before the first sample.
@@ -66,7 +68,7 @@ impl Control {
     #[inline]
     pub(crate) fn increase(&mut self, window: &mut Window, acked: Acked) {
         match self {
-            Control::Reno => window.cwnd = reno::increase(window.cwnd, window.ssthresh),
+            Control::Reno => window.cwnd = reno::increase(window.cwnd, window.ssthresh, acked.weight),
             Control::Bic(bic) => bic.increase(window, acked),
             Control::Cubic(cubic) => cubic.increase(window, acked),
         }

@@ -2,14 +2,22 @@
 //!
 //! *Idea.* Below ssthresh the window grows by one packet an acknowledgement (slow start), above it by 1 / cwnd (one packet
 //! a round trip); a loss halves it.
-//! *Parameters.* None; `Config::fractional_halving` says whether half a packet counts.
+//! *Parameters.* None; `Config::fractional_halving` says whether half a packet counts, `Config::count_packets` whether an
+//! acknowledgement counts for every packet that it covers.
 //! *Where it breaks.* At windows of a few packets a loss seldom brings three duplicate acknowledgements, and timeouts rule.
 //! *References.* RFC 5681; ns-2.35 tcp/tcp.cc `opencwnd`, `slowdown`.
 
-/// The window after an acknowledgement of new data, packets.
+/// The window after new data were acknowledged as if by so many acknowledgements at once, packets. Those that bring it to
+/// ssthresh count in full, the others for 1 / cwnd.
 #[inline]
-pub(crate) fn increase(cwnd: f64, ssthresh: u32) -> f64 {
-    if cwnd < f64::from(ssthresh) { cwnd + 1.0 } else { cwnd + 1.0 / cwnd }
+pub(crate) fn increase(cwnd: f64, ssthresh: u32, acknowledgements: u32) -> f64 {
+    let (ssthresh, all) = (f64::from(ssthresh), f64::from(acknowledgements));
+    if cwnd >= ssthresh {
+        return cwnd + all / cwnd;
+    }
+    let in_full = all.min((ssthresh - cwnd).ceil());
+    let grown = cwnd + in_full;
+    grown + (all - in_full) / grown
 }
 
 /// Half of a window, packets.
@@ -26,14 +34,21 @@ mod tests {
     fn slow_start_doubles_a_round_trip_and_avoidance_adds_one() {
         let mut cwnd = 4.0;
         for _ in 0..4 {
-            cwnd = increase(cwnd, 100);
+            cwnd = increase(cwnd, 100, 1);
         }
         assert_eq!(cwnd, 8.0);
         for _ in 0..8 {
-            cwnd = increase(cwnd, 8);
+            cwnd = increase(cwnd, 8, 1);
         }
         // Each step adds 1 / cwnd, and cwnd has grown by then: a little under one packet (ln 9/8 * 8 < 1).
         assert!((8.9..9.0).contains(&cwnd), "{cwnd}");
+    }
+
+    #[test]
+    fn many_at_once_pass_ssthresh_no_faster() {
+        assert_eq!(increase(4.0, 100, 6), 10.0);
+        assert_eq!(increase(10.0, 10, 5), 10.5);
+        assert_eq!(increase(6.0, 10, 9), 10.5); // four in slow start, five of a tenth each
     }
 
     #[test]

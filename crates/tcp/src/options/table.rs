@@ -135,6 +135,22 @@ pub const OPTIONS: &[Setting] = &[
         linux: "tcp_input.c `tcp_fastretrans_alert`",
     },
     Setting {
+        key: "rack",
+        meaning: "`rfc6675`, `bic`, `cubic`: what was sent before a packet that is held is lost, if sent again too, and a probe comes before a timeout",
+        value: |config| Value::Flag(config.rack),
+        rfc: "RFC 8985",
+        ns2: "",
+        linux: "net.ipv4.tcp_recovery, tcp_early_retrans",
+    },
+    Setting {
+        key: "count_packets",
+        meaning: "growth counts packets delivered, not acknowledgements, and none of a window that was not in use",
+        value: |config| Value::Flag(config.count_packets),
+        rfc: "RFC 5681 section 3.1",
+        ns2: "tcp.cc `opencwnd`",
+        linux: "tcp_cong.c `tcp_slow_start`, `tcp_cong_avoid_ai`",
+    },
+    Setting {
         key: "max_burst",
         meaning: "most packets sent at one event; `false` is no limit",
         value: |config| {
@@ -167,6 +183,14 @@ pub const OPTIONS: &[Setting] = &[
         rfc: "RFC 6298 (2.4)",
         ns2: "`minrto_`",
         linux: "`TCP_RTO_MIN`",
+    },
+    Setting {
+        key: "min_rto_beyond_srtt",
+        meaning: "min_rto is the least that is added to the smoothed round trip, else the least sum",
+        value: |config| Value::Flag(config.min_rto_beyond_srtt),
+        rfc: "RFC 6298 (2.4)",
+        ns2: "",
+        linux: "tcp_input.c `tcp_rtt_estimator`",
     },
     Setting {
         key: "min_rto_backs_off",

@@ -27,6 +27,30 @@ pub(crate) enum LastCut {
     Timeout,
 }
 
+/// Proportional rate reduction: the window during a recovery, packets (RFC 6937; Linux `tcp_cwnd_reduction`).
+#[derive(Debug, Clone, Copy, Default)]
+struct Reduction {
+    /// Window at the loss.
+    prior: u32,
+    /// Known to have arrived since.
+    delivered: u32,
+    /// Sent since.
+    sent: u32,
+}
+
+impl Reduction {
+    /// How many packets may go out on an acknowledgement of so many, while `pipe` are under way.
+    fn permits(&self, ssthresh: u32, pipe: u32, acknowledged: u32, advanced: bool) -> u32 {
+        if pipe > ssthresh {
+            let share = u64::from(self.delivered) * u64::from(ssthresh);
+            let due = share.div_ceil(u64::from(self.prior.max(1)));
+            return u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(self.sent);
+        }
+        let catch_up = self.delivered.saturating_sub(self.sent).max(acknowledged) + 1;
+        (ssthresh - pipe).min(if advanced { catch_up } else { acknowledged })
+    }
+}
+
 /// The state of the variants that hear of single packets. Numbers are of packets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selective {
@@ -46,8 +70,13 @@ pub(crate) struct Selective {
     rescue: u32,
     /// FACK: one more than the highest packet that the receiver is known to hold.
     forward: u32,
-    /// FACK: packets sent again and not known to have arrived, each with `next` at that time.
+    /// FACK, RFC 6675 with `rack`: packets sent again and not known to have arrived, each with `next` (RFC 6675: `end`) at
+    /// that time.
     retransmitted: Vec<(u32, u32)>,
+    /// RFC 6675 with `rack`: packets whose retransmission is lost, ascending.
+    lost_again: Vec<u32>,
+    /// The same: how the window comes down during this recovery.
+    reduction: Reduction,
     /// FACK: packets between the acknowledged and the highest held; as many as duplicate acknowledgements would count.
     beyond: i64,
 }
@@ -85,6 +114,18 @@ pub(crate) fn on_timeout(sender: &mut Sender) {
         Variant::Sack1 => sack1::on_timeout(sender),
         Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_timeout(sender),
         Variant::Fack => fack::on_timeout(sender),
+    }
+}
+
+/// No packet is known to be held beyond one that is not, and no recovery runs.
+pub(crate) fn nothing_is_missing(sender: &Sender) -> bool {
+    !sender.selective.recovering && sender.selective.board.is_empty()
+}
+
+/// With `rack`: what is not held below something held was not just overtaken.
+pub(crate) fn on_reordering(sender: &mut Sender, now: Instant, out: &mut impl Output) {
+    if matches!(sender.config.variant, Variant::Rfc6675 | Variant::Bic | Variant::Cubic) {
+        rfc6675::on_reordering(sender, now, out);
     }
 }
 

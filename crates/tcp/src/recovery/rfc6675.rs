@@ -5,11 +5,13 @@
 //! what was sent and is neither held nor lost, and what was sent again. In order: lost packets, new data, other holes,
 //! and once a recovery the last packet not held (the rescue). Limited transmit is governed by `pipe` too. A timeout keeps
 //! what was reported: slow start then passes over what is held.
-//! *Parameters.* `duplicate_threshold`; `limited_transmit`.
-//! *Where it breaks.* A packet sent again and lost again is found by a timeout only.
-//! *References.* RFC 6675 (numbers of its steps stand in the code); RFC 5681; RFC 6298.
+//! *Parameters.* `duplicate_threshold`; `limited_transmit`; `rack`: order of sending tells what is lost (RFC 8985), so that
+//! one packet held is enough, after a while (`sender/alarm.rs`), and retransmissions are found lost as well; and the window
+//! comes down in proportion to what arrives, not at once (RFC 6937).
+//! *Where it breaks.* Without `rack`, a packet sent again and lost again is found by a timeout only.
+//! *References.* RFC 6675 (numbers of its steps stand in the code); RFC 5681; RFC 6298; Linux net/ipv4/tcp_recovery.c.
 
-use super::{LastCut, Selective, count_duplicate};
+use super::{LastCut, Reduction, Selective, count_duplicate};
 use crate::config::Variant;
 use crate::feedback::{Block, Told};
 use crate::sender::{Output, Sender};
@@ -30,44 +32,118 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
 #[inline(never)]
 fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     let una = sender.una;
+    let (held, held_below) = (sender.selective.board.held(), sender.selective.board.held_below(next));
     let news = learn(sender, next, told);
+    // What is known to have arrived that was not before.
+    let reported = (sender.selective.board.held() + held_below).saturating_sub(held);
+    let delivered = next.saturating_sub(una).saturating_sub(held_below) + reported;
     if next > una {
         if sender.selective.recovering {
-            sender.advance(next, told, now);
             sender.selective.recovering = next < sender.recover; // A: beyond the recovery point it is over
+            sender.advance(next, told, now);
+            if sender.config.rack && !sender.selective.recovering {
+                sender.deflate_to(u32::MAX);
+            }
+        } else if sender.config.count_packets {
+            sender.on_delivered(next, delivered, told, now);
         } else {
             sender.on_new_ack(next, told, now);
         }
+        if sender.config.rack && !sender.selective.recovering && !sender.selective.board.is_empty() {
+            judge(sender, now, out); // what it covers is not all that it tells
+        }
     } else if news && !sender.selective.recovering {
         count_duplicate(sender);
-        let threshold = sender.config.duplicate_threshold;
-        let lost = |sender: &Sender| sender.selective.board.highest_held(threshold).is_some();
-        let allowed = sender.una >= sender.recover || sender.last_cut == LastCut::None;
-        if allowed && (sender.duplicates >= threshold || lost(sender)) {
-            enter_recovery(sender, now, out);
-        } else if !sender.config.limited_transmit {
+        if !judge(sender, now, out) && !sender.config.limited_transmit {
             return;
         }
     }
+    if sender.config.rack {
+        find_lost_again(sender);
+        if sender.selective.recovering {
+            sender.selective.reduction.delivered += delivered;
+            let pipe = pipe(sender);
+            let permitted =
+                sender.selective.reduction.permits(sender.ssthresh(), pipe, delivered, next > una);
+            sender.cwnd = f64::from(pipe + permitted);
+        }
+    }
     sender.send_what_the_window_allows(u32::MAX, now, out);
+}
+
+/// Something is held beyond what is not: whether that is a loss, and recovery has begun. If not yet, with `rack` it will be.
+fn judge(sender: &mut Sender, now: Instant, out: &mut impl Output) -> bool {
+    let allowed = sender.una >= sender.recover || sender.last_cut == LastCut::None;
+    let threshold = sender.config.duplicate_threshold;
+    let lost = sender.duplicates >= threshold || sender.selective.board.highest_held(threshold).is_some();
+    if allowed && lost {
+        enter_recovery(sender, now, out);
+    } else if allowed {
+        sender.await_reordering(now);
+    }
+    allowed && lost
 }
 
 /// 4: the first packet not acknowledged is sent again at once.
 fn enter_recovery(sender: &mut Sender, now: Instant, out: &mut impl Output) {
     sender.recover = sender.end;
     sender.last_cut = LastCut::DuplicateAcks;
+    let prior = sender.cwnd as u32;
     sender.cut_to_half();
     sender.restart_timer_and_stop_timing(now);
     sender.transmit(sender.una, now, out);
     sender.selective.recovering = true;
     sender.selective.retransmitted_to = sender.una + 1;
     sender.selective.rescue = sender.una + 1;
+    sender.selective.lost_again.clear();
+    sender.selective.retransmitted.clear();
+    if sender.config.rack {
+        sender.selective.retransmitted.push((sender.una, sender.end));
+        sender.selective.reduction = Reduction { prior, delivered: 0, sent: 1 };
+        sender.cwnd = f64::from(pipe(sender));
+    }
+}
+
+/// The wait for what may have been overtaken is over, and it has not come.
+pub(super) fn on_reordering(sender: &mut Sender, now: Instant, out: &mut impl Output) {
+    let allowed = sender.una >= sender.recover || sender.last_cut == LastCut::None;
+    if allowed && !sender.selective.recovering && !sender.selective.board.is_empty() {
+        enter_recovery(sender, now, out);
+        sender.send_what_the_window_allows(u32::MAX, now, out);
+    }
+}
+
+/// With `rack`: a retransmission is lost where something sent after it has arrived.
+fn find_lost_again(sender: &mut Sender) {
+    let una = sender.una;
+    let Selective { board, recovering, retransmitted, lost_again, .. } = &mut *sender.selective;
+    if !*recovering {
+        retransmitted.clear();
+        lost_again.clear();
+        return;
+    }
+    let arrived = |seq: u32| seq < una || board.holds(seq);
+    lost_again.retain(|&seq| !arrived(seq));
+    let beyond = board.highest_held(1).map_or(una, |highest| highest + 1).max(una);
+    let overtaken = retransmitted.iter().rposition(|&(seq, _)| arrived(seq)).unwrap_or(0);
+    let mut place = 0;
+    retransmitted.retain(|&(seq, end)| {
+        let lost = place < overtaken || beyond > end;
+        place += 1;
+        if lost && !arrived(seq) {
+            lost_again.push(seq);
+        }
+        !lost && !arrived(seq)
+    });
+    lost_again.sort_unstable();
 }
 
 pub(super) fn on_timeout(sender: &mut Sender) {
     sender.duplicates = 0;
     sender.recover = sender.end; // 5.1: no new recovery before this
     sender.selective.recovering = false;
+    sender.selective.retransmitted.clear();
+    sender.selective.lost_again.clear();
     if sender.selective.board.holds(sender.una) {
         sender.selective.board.clear(); // the receiver no longer has what it reported (RFC 2018 section 8)
     }
@@ -95,6 +171,9 @@ pub(super) fn next_packet(sender: &Sender) -> Option<u32> {
     if pipe(sender) >= window {
         return None;
     }
+    if let Some(&seq) = sender.selective.lost_again.first() {
+        return Some(seq);
+    }
     match board.hole_from((*retransmitted_to).max(sender.una)) {
         Some(hole) if hole < lost_below(sender) => Some(hole), // (1)
         _ if fits(sender, sender.next) => Some(sender.next),   // (2)
@@ -110,7 +189,20 @@ fn fits(sender: &Sender, seq: u32) -> bool {
 
 pub(super) fn on_sent(sender: &mut Sender, seq: u32) {
     let una = sender.una;
-    let Selective { board, retransmitted_to, rescue, .. } = &mut *sender.selective;
+    let end = sender.end;
+    let Selective {
+        board, recovering, retransmitted_to, rescue, retransmitted, lost_again, reduction, ..
+    } = &mut *sender.selective;
+    if sender.config.rack && *recovering {
+        reduction.sent += 1;
+        if seq < sender.next {
+            retransmitted.push((seq, end));
+            if let Ok(place) = lost_again.binary_search(&seq) {
+                lost_again.remove(place);
+                return;
+            }
+        }
+    }
     if seq >= sender.next {
         sender.next = seq + 1;
     } else if board.hole_from((*retransmitted_to).max(una)) == Some(seq) {
@@ -128,16 +220,24 @@ fn rescue(sender: &Sender) -> Option<u32> {
 
 /// `SetPipe`: what was sent and is neither held nor lost, and what was sent again.
 fn pipe(sender: &Sender) -> u32 {
-    let Selective { board, retransmitted_to, .. } = &*sender.selective;
-    let threshold = sender.config.duplicate_threshold;
+    let Selective { board, retransmitted_to, lost_again, .. } = &*sender.selective;
+    let threshold = threshold(sender);
     let not_lost = sender.end - lost_below(sender) - board.held().min(threshold);
     let to = (*retransmitted_to).max(sender.una);
-    not_lost + (to - sender.una - board.held_below(to))
+    not_lost + (to - sender.una - board.held_below(to)) - lost_again.len() as u32
+}
+
+/// How many packets held above one say that it is lost.
+fn threshold(sender: &Sender) -> u32 {
+    match sender.config.rack && sender.selective.recovering {
+        true => 1, // whatever was sent before a packet that is held
+        false => sender.config.duplicate_threshold,
+    }
 }
 
 /// `IsLost`: every packet before this that is not held has three above it that are.
 fn lost_below(sender: &Sender) -> u32 {
-    sender.selective.board.highest_held(sender.config.duplicate_threshold).unwrap_or(sender.una)
+    sender.selective.board.highest_held(threshold(sender)).unwrap_or(sender.una)
 }
 
 /// `Update`: takes in what an acknowledgement reports; whether it was news.

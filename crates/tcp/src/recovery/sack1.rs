@@ -57,7 +57,7 @@ fn on_ack_in_recovery(sender: &mut Sender, next: u32, told: Told<'_>, now: Insta
         } else {
             sender.selective.pipe -= 1;
             sender.restart_timer(now);
-            sender.rtt.end_back_off();
+            sender.rtt.end_back_off(&sender.config);
         }
     } else if learn(sender, told) && sender.duplicates > 0 {
         sender.duplicates += 1;
@@ -102,7 +102,7 @@ fn on_partial_ack(sender: &mut Sender, now: Instant, out: &mut impl Output) {
     if !sender.partial_seen {
         sender.partial_seen = true;
         sender.restart_timer(now);
-        sender.rtt.end_back_off();
+        sender.rtt.end_back_off(&sender.config);
     }
 }
 

@@ -9,6 +9,7 @@ use paceline_core::Instant;
 
 impl Sender {
     /// The first and the second duplicate let one new packet out each (RFC 3042; ns-2 `send_one`).
+    #[inline(never)]
     pub(crate) fn limited_transmit(&mut self, now: Instant, out: &mut impl Output) {
         let in_flight = self.next - self.una;
         if in_flight < self.config.max_window
@@ -22,7 +23,7 @@ impl Sender {
     }
 
     /// Sends what the window allows, at most `burst` packets, if pacing lets it (ns-2 `send_much`).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_what_the_window_allows(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
         if self.pacing.is_some() {
             let window = self.pacing_window();
@@ -33,6 +34,7 @@ impl Sender {
         }
     }
 
+    #[inline(never)]
     pub(super) fn send_as_permitted(
         &mut self,
         permit: Permit,
@@ -60,7 +62,7 @@ impl Sender {
         while sent < burst
             && let Some(seq) = recovery::next_packet(self)
         {
-            self.transmit(seq, now, out);
+            self.transmit_inlined(seq, now, out);
             recovery::on_sent(self, seq);
             sent += 1;
         }
@@ -74,8 +76,14 @@ impl Sender {
     }
 
     /// Puts packet `seq` on the wire (ns-2 `output`).
-    #[inline]
+    #[inline(never)]
     pub(crate) fn transmit(&mut self, seq: u32, now: Instant, out: &mut impl Output) {
+        self.transmit_inlined(seq, now, out);
+    }
+
+    /// The same, for the loop that sends nearly all packets.
+    #[inline(always)]
+    fn transmit_inlined(&mut self, seq: u32, now: Instant, out: &mut impl Output) {
         let nothing_outstanding = self.una == self.end;
         let retransmission = seq < self.end;
         let bytes = match self.config.syn {
@@ -96,7 +104,7 @@ impl Sender {
         if let Some(pacing) = &mut self.pacing {
             pacing.on_sent(now);
         }
-        if nothing_outstanding || self.retransmission_at.is_none() {
+        if nothing_outstanding || self.retransmission_at == Instant::MAX {
             self.restart_timer(now);
         }
     }
@@ -104,12 +112,16 @@ impl Sender {
     /// Packet `seq` on the wire, where some are short.
     #[cold]
     fn bytes_of(&self, seq: u32) -> u32 {
-        self.short.payload_of(seq).unwrap_or(self.config.payload) + self.config.header
+        let short = self.short.as_ref().and_then(|short| short.payload_of(seq));
+        short.unwrap_or(self.config.payload) + self.config.header
     }
 
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Instant) {
-        self.retransmission_at = Some(now + self.rtt.timeout(&self.config));
+        if self.config.rack {
+            return self.restart_alarm(now);
+        }
+        self.retransmission_at = now + self.rtt.timeout();
     }
 
     pub(crate) fn restart_timer_and_stop_timing(&mut self, now: Instant) {

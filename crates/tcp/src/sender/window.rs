@@ -11,13 +11,19 @@ use paceline_core::{Instant, Span};
 
 impl Sender {
     /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_new_ack(&mut self, next: u32, told: Told<'_>, now: Instant) {
+        self.on_delivered(next, next - self.una, told, now);
+    }
+
+    /// The same of an acknowledgement by which so many packets are known to be delivered that were not before: fewer than it
+    /// covers, where some of these were reported already.
+    pub(crate) fn on_delivered(&mut self, next: u32, packets: u32, told: Told<'_>, now: Instant) {
         let handshake = self.una == 0 && next == 1 && self.config.syn.is_some();
-        let (packets, in_flight) = (next - self.una, self.next.saturating_sub(self.una));
+        let in_flight = self.next.saturating_sub(self.una);
         let sample = self.advance(next, told, now);
         match self.control {
-            Control::Reno => self.grow(),
+            Control::Reno if !self.config.count_packets => self.grow(),
             _ => self.grow_by_control(packets, in_flight, sample, now),
         }
         if handshake {
@@ -26,7 +32,7 @@ impl Sender {
     }
 
     /// New data are acknowledged: time, restart the timer (ns-2 `newack`). Returns the round trip, if one was measured.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, next: u32, told: Told<'_>, now: Instant) -> Option<Span> {
         self.duplicates = 0;
         self.una = next;
@@ -41,6 +47,9 @@ impl Sender {
         {
             pacing.on_sample(sample, self.cwnd);
         }
+        if self.probe.is_some() {
+            self.answer_probe(next, now);
+        }
         self.restart_timer(now);
         self.stop_timer_if_finished(now);
         sample
@@ -49,18 +58,18 @@ impl Sender {
     /// The window grows by what one acknowledgement of new data is worth (ns-2 `opencwnd`).
     #[inline]
     pub(crate) fn grow(&mut self) {
-        self.cwnd = reno::increase(self.cwnd, self.ssthresh);
+        self.cwnd = reno::increase(self.cwnd, self.ssthresh, 1);
     }
 
     #[inline]
     pub(crate) fn stop_timer_if_finished(&mut self, now: Instant) {
         if self.is_finished() {
-            self.retransmission_at = None;
+            self.retransmission_at = Instant::MAX;
             self.idle_since = now;
         }
     }
 
-    /// The window grows as BIC or CUBIC says, if it was used up: not where the application had too little to send (RFC 9438
+    /// The window grows as the control says, if it was used up: not where the application had too little to send (RFC 9438
     /// section 5.8; Linux `tcp_is_cwnd_limited`), nor beyond the receiver's window.
     fn grow_by_control(&mut self, packets: u32, in_flight: u32, sample: Option<Span>, now: Instant) {
         let slow_start = self.cwnd < f64::from(self.ssthresh);
@@ -69,7 +78,8 @@ impl Sender {
             return;
         }
         let srtt = self.rtt.smoothed();
-        let acked = Acked { now, next: self.una, packets, end: self.end, srtt, sample };
+        let weight = if self.config.count_packets { packets } else { 1 };
+        let acked = Acked { now, next: self.una, packets, weight, end: self.end, srtt, sample };
         let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
         self.control.increase(&mut window, acked);
         self.cwnd = window.cwnd.min(f64::from(self.config.max_window).max(self.cwnd));
@@ -88,7 +98,7 @@ impl Sender {
     /// Nothing is outstanding: the window that is left of the last one, which the path may no longer bear.
     #[cold]
     pub(super) fn shrink_idle_window(&mut self, now: Instant) {
-        let timeout = self.rtt.timeout(&self.config);
+        let timeout = self.rtt.timeout();
         let unsent = now.since(self.last_sent);
         let initial = f64::from(self.initial_window);
         let before = self.cwnd;
@@ -110,7 +120,7 @@ impl Sender {
             }
             _ => {}
         }
-        self.counters.window_cuts += u64::from(self.cwnd < before);
+        self.counters.window_cuts += u32::from(self.cwnd < before);
     }
 
     /// Everything outstanding at the last loss has been acknowledged, or nothing but the SYN ever was.

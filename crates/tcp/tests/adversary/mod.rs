@@ -68,6 +68,9 @@ impl Story<'_> {
         config.timestamps_end_back_off = self.flag();
         config.duplicate_threshold = 1 + self.below(4);
         config.limited_transmit = self.flag();
+        config.count_packets = self.flag();
+        config.rack = self.flag();
+        config.min_rto_beyond_srtt = self.flag();
         config.max_burst = if self.flag() { 1 + self.below(5) } else { u32::MAX };
         config.min_rto_backs_off = self.flag();
         config.halving = self.one_of(&Halving::ALL);

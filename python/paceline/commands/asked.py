@@ -1,0 +1,164 @@
+"""What a command line asks for: a scenario with what its options change, and how its runs are to be done."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paceline.console import say
+from paceline.errors import InputError, StaleStoreError, StoreError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from paceline.precision import Precision
+    from paceline.scenario import Point, Scenario
+    from paceline.store import Store
+
+SET = click.option(
+    "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change a value. PATH: keys joined by dots."
+)
+SWEEP = click.option(
+    "--sweep", "sweeps", multiple=True, metavar="PATH=V1,V2,…", help="Run under each value; several make a grid."
+)
+SEEDS = click.option("--seeds", metavar="N", help="Seeds for each setting, or exactly which: 3,5,8.")
+FILE = click.argument("file", type=str)
+JOBS = click.option("--jobs", metavar="N", help="Runs at a time.  [default: one a processor]")
+DASK = click.option(
+    "--dask", "address", metavar="ADDRESS", help="Run on the workers of this Dask scheduler (docs/sweeps.md)."
+)
+
+
+def asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None) -> tuple[Scenario, list[Point]]:
+    """The scenario with what the options change, and its runs; all of it checked."""
+    from paceline.paths import join_path, locate, parse_value, split_path, split_values
+    from paceline.scenario import Scenario
+
+    scenario = Scenario.load(file)
+    options: dict[str, str] = {}
+    for text in sets:
+        path, value = _assignment(text, "--set", "network.core.buffer=5 KB")
+        with _from_option(f"--set {path}"):
+            scenario = scenario.set(path, parse_value(value))
+            for name in (path, locate(scenario.to_dict(), path)):
+                options[join_path(split_path(name)).removeprefix("sweep.")] = "--set"
+    for text in sweeps:
+        path, value = _assignment(text, "--sweep", "network.core.buffer=5 KB,20 KB")
+        with _from_option(f"--sweep {path}"):
+            scenario = scenario.over({path: split_values(value)})
+            options[join_path(split_path(path))] = "--sweep"
+            with contextlib.suppress(InputError):  # said below, in the words of the sweep
+                options[locate(scenario.to_dict(), path)] = "--sweep"
+    try:
+        if seeds is not None:
+            scenario = scenario.seeds(_seed_numbers(seeds))
+        return scenario, scenario.check()
+    except InputError as error:
+        if seeds is not None and error.message.startswith("sweep.seeds: "):
+            raise InputError(error.message.removeprefix("sweep.seeds: "), "--seeds") from None
+        path = error.message.partition(":")[0].removeprefix("sweep.")
+        with contextlib.suppress(InputError):
+            path = join_path(split_path(path))
+        for changed, option in options.items():
+            if path == changed or path.startswith(changed + ".") or changed.startswith(path + "."):
+                raise InputError(f"{option} {error.message.removeprefix('sweep.')}") from None
+        raise
+
+
+@contextlib.contextmanager
+def _from_option(option: str) -> Any:
+    """Errors name the option in place of the file."""
+    try:
+        yield
+    except InputError as error:
+        path, colon, rest = error.message.partition(": ")
+        same = colon and option.endswith(" " + path)
+        raise InputError(rest if same else error.message, option) from None
+
+
+def _assignment(text: str, option: str, example: str) -> tuple[str, str]:
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise InputError(f'{text or "nothing"} has no PATH and VALUE; write as "{example}"', option)
+    return path.strip(), value
+
+
+def _seed_numbers(text: str) -> int | list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f'"{text}" is not a number of seeds; write as 5, or seeds as 3,5,8', "--seeds") from None
+    return numbers if "," in text else numbers[0]
+
+
+def jobs_of(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 4096:
+        raise InputError(f'"{text}" is not a number of runs at a time; write 1 or more', "--jobs")
+    return int(text)
+
+
+def precision_of(until: str | None, metric: str | None, most: str | None) -> Precision | None:
+    """How closely means are to be known, from --until-ci, --ci-metric and --max-seeds."""
+    from paceline.precision import MOST_SEEDS, Precision
+
+    if until is None:
+        for option, text in (("--ci-metric", metric), ("--max-seeds", most)):
+            if text is not None:
+                raise InputError("goes with --until-ci, as --until-ci 1%", option)
+        return None
+    number, sign, rest = until.partition("%")
+    try:
+        share = float(number) / 100
+    except ValueError:
+        share = 0.0
+    if not sign or rest.strip() or not 0 < share < 1:
+        raise InputError(f'"{until}" is no share of a mean; write as 1% or 0.5%', "--until-ci")
+    if most is not None and (not most.isascii() or not most.isdecimal()):
+        raise InputError(f'"{most}" is not a number of seeds; write as 100', "--max-seeds")
+    try:
+        return Precision(share, metric, MOST_SEEDS if most is None else int(most))
+    except InputError as error:
+        option, _, what = error.message.partition(": ")
+        raise InputError(what, "--" + option.replace("_", "-")) from None
+
+
+def opened_store(out: str | None, otherwise: Path, scenario: Scenario | None = None) -> Store:
+    """Where results go; that it cannot be written, or is another core's, is said before anything runs."""
+    from paceline.store import Store
+
+    if out is not None and not out.strip():
+        raise InputError("names no directory; write one that can be written, as --out results/mine", "--out")
+    try:
+        store = Store(out or otherwise)
+        if scenario is not None:
+            store.write_scenario(scenario)
+    except StaleStoreError as error:
+        raise InputError(str(error), "--out" if out else None) from None
+    except (StoreError, ValueError) as error:
+        cause = error.__context__
+        if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        remedy = "name another directory, one that can be written" + ("" if out else ", by --out")
+        raise InputError(f"{error}; {remedy}", "--out" if out else None) from None
+    return store
+
+
+@contextlib.contextmanager
+def cluster_at(address: str | None) -> Iterator[Client | None]:
+    """A client of the scheduler there; ``None`` where no address is given."""
+    if address is None:
+        yield None
+        return
+    from paceline.cluster import connected
+
+    with connected(address) as client:
+        if not client.nthreads():
+            say(f"{address} has no workers yet; waiting for some")
+        yield client

@@ -1,0 +1,384 @@
+"""A resolved scenario laid out for the kernel: namespaces, addresses, ports, and the plans of the two programs."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from paceline import _core
+from paceline.doctor.network import Link, Network
+from paceline.emulate.choices import Choices
+from paceline.emulate.kernel_tcp import KernelTcp, Stack, translate
+from paceline.errors import InputError
+
+#: The TCP port of the first conversation's listener.
+FIRST_PORT = 20_000
+_MOST_CONVERSATIONS = 20_000
+_KINDS = ("bulk", "closed-loop", "rpc")
+#: As the simulator: results name all links of a network that has so many at most.
+_NAMED_LINKS = 64
+_SAMPLES = 2_000
+_DEPARTURES_S = 0.3
+_MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What goes over one listener: a flow, and for calls the flow of their answers."""
+
+    flow: int
+    back: int | None
+    stack: int
+    tcp: KernelTcp
+    caller: str
+    listener: str
+    application: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Layout:
+    """All of it.
+
+    Attributes:
+        network: the scenario, resolved.
+        conversations: in the order of their ports.
+        stacks: what namespaces come in pairs for.
+        paced_links: links with a pacer of their own program, if pacers are inline.
+        named: links that results name.
+        queue_every_ns: by link: how often its queue is sampled.
+        departures_ns: by link: when each of its departures is written down.
+        windows: by flow: how often its window is looked at.
+        warnings: keys that the kernel does not honour.
+    """
+
+    network: Network
+    conversations: list[Conversation] = field(default_factory=list)
+    stacks: list[Stack] = field(default_factory=list)
+    paced_links: list[int] = field(default_factory=list)
+    named: list[int] = field(default_factory=list)
+    queue_every_ns: dict[int, int] = field(default_factory=dict)
+    departures_ns: dict[int, tuple[int, int]] = field(default_factory=dict)
+    windows: dict[int, int] = field(default_factory=dict)
+    delivered: dict[int, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def warn(self, what: str) -> None:
+        """Each is said once."""
+        if what not in self.warnings:
+            self.warnings.append(what)
+
+    def shortest_round_trip_s(self) -> float:
+        """Propagation there and back, of the flow where it is least."""
+        links = self.network.links
+        ways = [
+            (*self.network.flows[one.flow].forward, *self.network.flows[one.flow].reverse) for one in self.conversations
+        ]
+        return min((sum(links[link].delay_s for link in way) for way in ways), default=0.0)
+
+
+def lay_out(document: Mapping[str, Any], network: Network, choices: Choices, seed: int) -> Layout:
+    """Raises `InputError` where a scenario asks for what no kernel has."""
+    layout = Layout(network)
+    for number, pacing in enumerate(network.pacings):
+        if pacing.method == "port" and pacing.chosen:
+            raise InputError(f'{_pacing_place(document, number)}: the kernel has no "port" pacing; write "host"')
+    if document.get("drop"):
+        raise InputError("drop: losses cannot be forced on the kernel's packets; leave it out")
+    _converse(document, layout, choices, seed)
+    for number, link in enumerate(network.links):
+        if link.buffer.drop_front and link.buffer.limited:
+            raise InputError(
+                f'network: {link.name} drops at the front, and emulated links at the tail; write drop = "tail"'
+            )
+        if link.pacer and link.pacer.method != "none" and choices.pacers == "inline":
+            layout.paced_links.append(number)
+    ends = {way[end] for flow in network.flows for way in (flow.forward, flow.reverse) if way for end in (0, -1)}
+    everything = len(network.links) <= _NAMED_LINKS
+    _watch(document.get("probes"), layout)
+    layout.named = [
+        number
+        for number, link in enumerate(network.links)
+        if everything or number not in ends or link.pacer or link.buffer.limited or number in layout.queue_every_ns
+    ]
+    return layout
+
+
+def _pacing_place(document: Mapping[str, Any], number: int) -> str:
+    return f"pacing[{number}].method" if isinstance(document.get("pacing"), list) else "pacing.method"
+
+
+def _converse(document: Mapping[str, Any], layout: Layout, choices: Choices, seed: int) -> None:
+    network = layout.network
+    known: dict[tuple[int, int], KernelTcp] = {}
+    tables: list[dict[str, Any]] = document["traffic"]
+    flows = network.flows
+    number = 0
+    while number < len(flows):
+        flow, place = flows[number], network.traffics[flows[number].traffic].path
+        table = tables[flow.traffic]
+        kind = table["kind"]
+        if kind not in _KINDS or flow.tcp is None:
+            raise InputError(f'{place}.kind: "{kind}" does not run on the kernel yet; write {", ".join(_KINDS)}')
+        key = (flow.traffic, id(flow.tcp))
+        if key not in known:
+            known[key] = translate(f"{place}.tcp", table.get("tcp", {}), flow.tcp, choices, layout.warn)
+        tcp = known[key]
+        if tcp.stack not in layout.stacks:
+            layout.stacks.append(tcp.stack)
+        name_of_back = f"{flow.name}.back"
+        paired = number + 1 < len(flows) and flows[number + 1].name == name_of_back
+        layout.conversations.append(
+            Conversation(
+                flow=number,
+                back=number + 1 if paired else None,
+                stack=layout.stacks.index(tcp.stack),
+                tcp=tcp,
+                caller=_address(0, flow.source),
+                listener=_address(128, flow.sink),
+                application=_application(table, kind, flow.packets, tcp),
+            )
+        )
+        number += 1 + paired
+    if any(one.application["kind"] != "bulk" for one in layout.conversations):
+        layout.warn(
+            f"seed: the kernel's hosts draw sizes and pauses of their own for seed {seed}, of the same distributions"
+        )
+    if len(layout.conversations) > _MOST_CONVERSATIONS:
+        raise InputError(
+            f"traffic: the kernel has ports for {_MOST_CONVERSATIONS} flows, not {len(layout.conversations)}"
+        )
+
+
+def _address(first: int, host: int) -> str:
+    """Of a host; that of one that connects and of one that listens differ, so that both may be in one namespace."""
+    number = host + 1
+    return f"10.{first + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+
+
+def _application(table: Mapping[str, Any], kind: str, packets: int | None, tcp: KernelTcp) -> dict[str, Any]:
+    if kind == "bulk":
+        return {"kind": "bulk", "bytes": None if packets is None else packets * tcp.payload_bytes}
+    think = _draw(table.get("think", "0 s"), "time")
+    if kind == "closed-loop":
+        new = table.get("connection", "new") == "new"
+        files = {
+            "size": _draw(table["size"], "size"),
+            "think": think,
+            "new_connections": new,
+            "files": table.get("files"),
+        }
+        return {"kind": "files"} | files
+    calls = {"request": _draw(table["request"], "size"), "response": _draw(table["response"], "size"), "think": think}
+    return {"kind": "calls"} | calls | {"calls": table.get("calls")}
+
+
+def _draw(written: Any, unit: str) -> dict[str, Any]:
+    """A distribution as the traffic program reads it, in bytes or ns."""
+    if isinstance(written, str):
+        return {"fixed": _core.quantity(unit, written)}
+    ((name, value),) = written.items()
+    if name == "exponential":
+        return {"exponential": _core.quantity(unit, value)}
+    if name == "uniform":
+        low, high = value.split("..")
+        return {"uniform": [_core.quantity(unit, low.strip()), _core.quantity(unit, high.strip())]}
+    shape = float(value["shape"])
+    if "min" in value:
+        return {"pareto": [_core.quantity(unit, value["min"]), shape]}
+    return {"pareto": [_core.quantity(unit, value["mean"]) * (shape - 1) / shape, shape]}
+
+
+# What is watched
+
+
+def _watch(probes: Any, layout: Layout) -> None:
+    """What `[probes]` asks for; without it, what the simulator watches by default."""
+    network = layout.network
+    end = network.duration_s
+    if not isinstance(probes, dict):
+        layout.queue_every_ns[network.core] = _every(0.0, end)
+        last = (round(max(0.0, end - _DEPARTURES_S) * 1e9), round(end * 1e9))
+        paced = next((number for number, link in enumerate(network.links) if link.pacer), None)
+        for link in {network.core} if paced is None else {network.core, paced}:
+            layout.departures_ns[link] = last
+        return
+    handlers: dict[str, Callable[[dict[str, Any], Layout], None]] = {
+        "queue": _watch_queue,
+        "departures": _watch_departures,
+        "window": _watch_windows,
+        "throughput": _watch_throughput,
+    }
+    for kind, asked in probes.items():
+        for one in asked if isinstance(asked, list) else [asked]:
+            if kind in handlers:
+                handlers[kind](one, layout)
+            else:
+                layout.warn(f"probes.{kind}: not measured on the kernel")
+
+
+def _watch_queue(probe: dict[str, Any], layout: Layout) -> None:
+    for link in _links(probe, layout.network):
+        layout.queue_every_ns[link] = _interval(probe, layout.network)
+
+
+def _watch_departures(probe: dict[str, Any], layout: Layout) -> None:
+    start, end = (round(_core.quantity("time", probe[key])) if key in probe else None for key in ("from", "to"))
+    whole = round(layout.network.duration_s * 1e9)
+    for link in _links(probe, layout.network):
+        layout.departures_ns[link] = (start or 0, whole if end is None else end)
+
+
+def _watch_windows(probe: dict[str, Any], layout: Layout) -> None:
+    if probe.get("every") == "change":
+        layout.warn("probes.window.every: the kernel is asked, it does not tell: each ms")
+        probe = probe | {"every": "1 ms"}
+    for flow in _flows(probe, layout.network):
+        layout.windows[flow] = _interval(probe, layout.network)
+
+
+def _watch_throughput(probe: dict[str, Any], layout: Layout) -> None:
+    if "flows" not in probe:
+        layout.warn("probes.throughput: on the kernel, of flows alone; name them")
+        return
+    for flow in _flows(probe, layout.network):
+        layout.delivered[flow] = _interval(probe, layout.network)
+
+
+def _interval(probe: dict[str, Any], network: Network) -> int:
+    return round(_core.quantity("time", probe["every"])) if "every" in probe else _every(0.0, network.duration_s)
+
+
+def _every(start_s: float, end_s: float) -> int:
+    """A two-thousandth of the time watched, 1 ms at least, as the simulator has it."""
+    return max(_MS, math.floor((end_s - start_s) * 1e9 / _SAMPLES))
+
+
+def _links(probe: dict[str, Any], network: Network) -> list[int]:
+    if "links" not in probe:
+        return [network.core]
+    return [number for number, link in enumerate(network.links) if _matches(link.name, probe["links"])]
+
+
+def _flows(probe: dict[str, Any], network: Network) -> list[int]:
+    asked = probe.get("flows", "*")
+    wanted = asked if isinstance(asked, list) else [asked]
+    names = [network.traffics[flow.traffic].name for flow in network.flows]
+    return [
+        number
+        for number, flow in enumerate(network.flows)
+        if any(
+            one == number or one == names[number] or (isinstance(one, str) and _matches(flow.name, one))
+            for one in wanted
+        )
+    ]
+
+
+def _matches(name: str, patterns: str | list[str]) -> bool:
+    """A star stands for any characters but dots."""
+    parts = name.split(".")
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        wanted = str(pattern).split(".")
+        if len(wanted) == len(parts) and all(map(fnmatch.fnmatchcase, parts, wanted)):
+            return True
+    return False
+
+
+# The plans
+
+
+def traffic_plan(layout: Layout, namespaces: list[tuple[int, int]], seed: int) -> dict[str, Any]:
+    """For `paceline-traffic`; `namespaces` are descriptors of those that connect and those that listen, by stack."""
+    network = layout.network
+    return {
+        "duration_ns": round(network.duration_s * 1e9),
+        "warmup_ns": round(network.warmup_s * 1e9),
+        "first_port": FIRST_PORT,
+        "stacks": [{"callers": callers, "listeners": listeners} for callers, listeners in namespaces],
+        "flows": [
+            {
+                "stack": one.stack,
+                "from": [int(part) for part in one.caller.split(".")],
+                "to": [int(part) for part in one.listener.split(".")],
+                "start_ns": round(network.flows[one.flow].start_s * 1e9),
+                "congestion_control": one.tcp.congestion_control,
+                "paced": one.tcp.paced,
+                "window_bytes": one.tcp.window_bytes,
+                "seed": zlib.crc32(f"{seed} {network.flows[one.flow].name}".encode()),
+                "application": one.application,
+            }
+            for one in layout.conversations
+        ],
+        "samples": [
+            {"flow": number, "every_ns": min(every)}
+            for number, one in enumerate(layout.conversations)
+            if (every := [of[one.flow] for of in (layout.windows, layout.delivered) if one.flow in of])
+        ],
+    }
+
+
+def wires_plan(
+    layout: Layout,
+    devices: list[tuple[int, int]],
+    detours: Mapping[int, tuple[int, int]],
+    spin_us: int,
+) -> dict[str, Any]:
+    """For `paceline-wires`.
+
+    Args:
+        layout: what to run.
+        devices: descriptors of the callers' and the listeners' device, by stack.
+        detours: descriptors of the devices before and after a link's pacer, by link.
+        spin_us: see `Choices`.
+    """
+    network = layout.network
+    ports = [{"fd": fd, "ethernet": False} for pair in devices for fd in pair]
+    ways: dict[int, dict[str, int]] = {}
+    for link, (before, after) in detours.items():
+        ways[link] = {"to": len(ports), "from": len(ports) + 1}
+        ports += [{"fd": before, "ethernet": True}, {"fd": after, "ethernet": True}]
+    return {
+        "duration_ns": round(network.duration_s * 1e9),
+        "warmup_ns": round(network.warmup_s * 1e9),
+        "spin_ns": spin_us * 1_000,
+        "first_port": FIRST_PORT,
+        "ports": ports,
+        "links": [_link_plan(layout, number, ways.get(number)) for number in range(len(network.links))],
+        "core": network.core,
+        "flows": [
+            {
+                "forward": network.flows[one.flow].forward,
+                "reverse": network.flows[one.flow].reverse,
+                "caller": 2 * one.stack,
+                "listener": 2 * one.stack + 1,
+            }
+            for one in layout.conversations
+        ],
+    }
+
+
+def _link_plan(layout: Layout, number: int, detour: dict[str, int] | None) -> dict[str, Any]:
+    link: Link = layout.network.links[number]
+    pacer = None
+    if link.pacer and link.pacer.method != "none" and detour is None:
+        pacer = {
+            "method": link.pacer.method,
+            "parameters": list(link.pacer.parameters.items()),
+            "bytes": link.pacer.bytes,
+            "packets": link.pacer.packets,
+        }
+    return {
+        "rate_bps": round(link.rate_bps),
+        "delay_ns": round(link.delay_s * 1e9),
+        "buffer": {"bytes": link.buffer.bytes, "packets": link.buffer.packets, "counts": link.buffer.counts},
+        "pacer": pacer,
+        "detour": detour,
+        "record": {
+            "queue": number in layout.named,
+            "samples_every_ns": layout.queue_every_ns.get(number),
+            "departures_ns": layout.departures_ns.get(number),
+        },
+    }

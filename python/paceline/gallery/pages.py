@@ -1,0 +1,180 @@
+"""Writes the gallery: an overview, a page a paper, pictures, scenarios and verdicts to download. Links are relative."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+import paceline.report
+from paceline import _core
+from paceline.atomic import replacing
+from paceline.errors import InputError, StoreError
+from paceline.gallery import pictures, words
+from paceline.gallery.entries import Entry, cost, entries
+from paceline.papers import Paper, papers
+from paceline.papers.reproduction import NS2_PACKET_S
+from paceline.report.formatting import plain
+
+_HERE = Path(__file__).parent
+#: More rows of evidence than this are folded away.
+MOST_ROWS = 12
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture on a page.
+
+    Attributes:
+        file: of it, from the site's root.
+        small: its first panel, the thumbnail.
+        tall: the same with its panels stacked, for a narrow page; empty where that would be the same.
+        width, height, tall_width, tall_height: px.
+        caption: what is seen.
+        svg: its text, by which equal pictures are found.
+    """
+
+    file: str
+    small: str
+    tall: str
+    width: int
+    height: int
+    tall_width: int
+    tall_height: int
+    caption: str
+    svg: str
+
+
+def write(results: Path, out: Path) -> Path:
+    """Writes the gallery of the verdicts in `results` to the directory `out`, and returns its overview.
+
+    Raises:
+        InputError: `results` has no verdict at all.
+        StoreError: something cannot be written.
+    """
+    shown = entries(results)
+    if not any(entry.record for entry in shown):
+        again = f"paceline reproduce all --quick --out {results}"
+        raise InputError(f"{results}: no verdicts to show; make some first: {again}")
+    with _as_store_error(out):
+        figures = {entry.claim.id: list(_figures(entry, out)) for entry in shown}
+        downloads = {entry.claim.id: _downloads(entry, out) for entry in shown}
+        environment = _environment()
+        base = {"shown": shown, "papers": papers(), "figures": figures, "downloads": downloads}
+        for paper in papers():
+            page = environment.get_template("paper.html").render(**base, **_of_paper(paper, shown))
+            _write(out / f"{paper.name}.html", page)
+        overview = environment.get_template("overview.html").render(**base, **_overview(shown, figures))
+        _write(out / "index.html", overview)
+    return out / "index.html"
+
+
+def _environment() -> jinja2.Environment:
+    report = Path(paceline.report.__file__).parent
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    style = (report / "style.css").read_text(encoding="utf-8") + (_HERE / "gallery.css").read_text(encoding="utf-8")
+    environment.globals |= {
+        "style": Markup(style),  # noqa: S704 - our own style sheets, not input
+        "version": _core.version(),
+        "words": words,
+        "most_rows": MOST_ROWS,
+    }
+    return environment
+
+
+def _overview(shown: Sequence[Entry], figures: Mapping[str, Sequence[Figure]]) -> dict[str, Any]:
+    total = cost(shown)
+    facts = [
+        ("Runs", plain(total.runs, 0)),
+        ("Processor time", words.duration(total.cpu_s)),
+        ("Packets delivered", f"{plain(total.core_packets / 1e6, 1)} million"),
+        (
+            "ns-2 would take about",
+            f"{words.duration(total.core_packets * NS2_PACKET_S)}, at {NS2_PACKET_S * 1e6:g} µs a packet",
+        ),
+        ("Version", f"Paceline {_core.version()}"),
+    ]
+    of_paper = {paper.name: [e for e in shown if e.claim.paper == paper.name] for paper in papers()}
+    thumbnails = {name: _thumbnails(some, figures) for name, some in of_paper.items()}
+    return {"facts": facts, "of_paper": of_paper, "thumbnails": thumbnails}
+
+
+def _thumbnails(some: Sequence[Entry], figures: Mapping[str, Sequence[Figure]]) -> list[tuple[Figure, list[Entry]]]:
+    """The first picture of each claim; claims of one picture share it."""
+    found: dict[str, tuple[Figure, list[Entry]]] = {}
+    for entry in some:
+        for figure in figures[entry.claim.id][:1]:
+            found.setdefault(figure.svg, (figure, []))[1].append(entry)
+    return list(found.values())
+
+
+def _of_paper(paper: Paper, shown: Sequence[Entry]) -> dict[str, Any]:
+    return {"paper": paper, "some": [entry for entry in shown if entry.claim.paper == paper.name]}
+
+
+def _figures(entry: Entry, out: Path) -> Iterator[Figure]:
+    for one in entry.record.pictures if entry.record else ():
+        try:
+            svg = (entry.place / one["file"]).read_text(encoding="utf-8")
+            whole = pictures.themed(svg)
+        except (OSError, ValueError):
+            continue  # its page says so
+        panels = pictures.panels(whole)
+        tall = pictures.stacked(whole, panels) if panels else None
+        place = f"pictures/{entry.claim.id}"
+        _write(out / place / f"{one['name']}.svg", whole.svg)
+        if tall:
+            _write(out / place / f"{one['name']}-tall.svg", tall.svg)
+            _write(out / place / f"{one['name']}-small.svg", pictures.stacked(whole, panels[:1]).svg)
+        yield Figure(
+            f"{place}/{one['name']}.svg",
+            f"{place}/{one['name']}{'-small' if tall else ''}.svg",
+            f"{place}/{one['name']}-tall.svg" if tall else "",
+            whole.width,
+            whole.height,
+            tall.width if tall else 0,
+            tall.height if tall else 0,
+            one["caption"],
+            svg,
+        )
+
+
+def _downloads(entry: Entry, out: Path) -> list[tuple[str, str, str]]:
+    """Name, file and kind of what a page offers: scenarios as they were run, the verdict, a table of the runs."""
+    if entry.record is None:
+        return []
+    wanted = [(name, file, "scenario") for name, file in entry.record.sweeps.items()]
+    wanted += [("verdict.json", "verdict.json", "data"), ("runs.parquet", "runs.parquet", "data")]
+    found = []
+    for name, file, kind in wanted:
+        with contextlib.suppress(FileNotFoundError):
+            data = (entry.place / file).read_bytes()
+            link = f"claims/{entry.claim.id}/{file}"
+            _write(out / link, data)
+            found.append((name, link, kind))
+    return found
+
+
+def _write(path: Path, data: str | bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+
+
+@contextlib.contextmanager
+def _as_store_error(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{error.filename or out}: {error.strerror or error}") from None

@@ -1,0 +1,165 @@
+"""Numbers and sentences of the gallery."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paceline.gallery.entries import NOT_RUN, Entry
+from paceline.papers.claim import OUTCOMES, Evidence
+from paceline.report.formatting import DASH, listed, plain
+
+#: As many pairs of numbers as a row of the overview has room for.
+MOST_PAIRS = 4
+
+
+def number(value: Any, half: float | None = None) -> str:
+    """A value as read: four digits, or more where its interval is narrower."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return DASH
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if half is not None:
+        return plain(value, _decimals(value, half))
+    text = plain(value, _decimals(value, 0.0))
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def value(row: Evidence) -> str:
+    """The value of a row, with as many digits as its interval."""
+    return number(row.value, _half(row) if row.interval and isinstance(row.value, int | float) else None)
+
+
+def interval(row: Evidence) -> str:
+    """``80.3 to 82.9``, with the decimals of the value."""
+    if row.interval is None:
+        return DASH
+    middle = float(row.value) if isinstance(row.value, int | float) else sum(row.interval) / 2
+    decimals = _decimals(middle, _half(row))
+    return f"{plain(row.interval[0], decimals)} to {plain(row.interval[1], decimals)}"
+
+
+def _half(row: Evidence) -> float:
+    return (row.interval[1] - row.interval[0]) / 2 if row.interval else 0.0
+
+
+def _decimals(value: float, half: float) -> int:
+    """Those that the interval deserves, but for three digits of the value at least; four without an interval."""
+    if float(value).is_integer() and not half:
+        return 0
+    largest = math.floor(math.log10(abs(value))) if value else 0
+    deserved = math.ceil(-math.log10(half) + 0.3) if half else 3 - largest
+    return min(max(deserved, 2 - largest, 0), 7)
+
+
+def values(found: Any) -> str:
+    """A number, or several, of the paper's or ours."""
+    if isinstance(found, Mapping):
+        return "; ".join(f"{named(name)} {values(one)}" for name, one in found.items())
+    if isinstance(found, Sequence) and not isinstance(found, str):
+        return ", ".join(values(one) for one in found)
+    return number(found)
+
+
+def named(key: str) -> str:
+    """``unpaced_kbps`` as words."""
+    return key.replace("_", " ")
+
+
+def beside(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Name, ours, the paper's: those of both first."""
+    names = [*(name for name in ours if name in theirs), *(name for name in ours if name not in theirs)]
+    names += [name for name in theirs if name not in ours]
+    return [(named(name), _of(ours, name), _of(theirs, name)) for name in names]
+
+
+def _of(side: Mapping[str, Any], name: str) -> str:
+    return values(side[name]) if name in side else DASH
+
+
+def pairs(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Single numbers that both have, where they are few enough for a row."""
+    both = [name for name in ours if isinstance(ours[name], int | float) and isinstance(theirs.get(name), int | float)]
+    return [(named(name), number(ours[name]), number(theirs[name])) for name in both] if len(both) <= MOST_PAIRS else []
+
+
+def short_note(entry: Entry) -> str:
+    """The first sentence of a note, or two where the claim did not come out; ``Fig. 2`` and ``eq. (3)`` end none."""
+    note = entry.record.verdict.note.strip() if entry.record else ""
+    sentences = re.split(r"(?<!\bFig\.)(?<!\beq\.)(?<!\be\.g\.)(?<=\.)\s+(?=[A-Z])", note)
+    return " ".join(sentences[: 1 if entry.standing == "reproduced" else 2])
+
+
+def met(entry: Entry) -> str:
+    """``3 of 4 criteria met``."""
+    judged = [row.ok for row in entry.record.verdict.evidence if row.ok is not None] if entry.record else []
+    return f"{sum(judged)} of {len(judged)} criteria met" if judged else ""
+
+
+def where(entry: Entry) -> str:
+    """Figure, table, or the section, which papers call by its number alone."""
+    text = entry.claim.where
+    return f"Section {text}" if re.match(r"[IVX]+\b", text) else text
+
+
+def duration(seconds: float) -> str:
+    """``12.0 s``, ``3.4 min``."""
+    for unit, length in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * length:
+            return f"{plain(seconds / length, 1)}\u00a0{unit}"
+    return f"{plain(seconds, 2 if seconds < 1 else 1)}\u00a0s"
+
+
+def counts(shown: Sequence[Entry]) -> list[tuple[str, int]]:
+    """How many of each standing there are, those that there are."""
+    found = Counter(entry.standing for entry in shown)
+    return [(name, found[name]) for name in (*OUTCOMES, NOT_RUN) if found[name]]
+
+
+def count_of_papers(shown: Sequence[Entry]) -> str:
+    """In words."""
+    papers = len({entry.claim.paper for entry in shown})
+    return ("no", "one", "two", "three", "four", "five", "six")[papers] if papers < 7 else str(papers)
+
+
+def headline(shown: Sequence[Entry]) -> str:
+    """``31 of 37 claims of five papers are reproduced.``"""
+    done = sum(entry.standing == "reproduced" for entry in shown)
+    return (
+        f"{done} of {len(shown)} claims of {count_of_papers(shown)} papers {'is' if done == 1 else 'are'} reproduced."
+    )
+
+
+def rest(shown: Sequence[Entry]) -> str:
+    """What became of the others."""
+    told = {"partly": "{} in part", "not reproduced": "{} not", NOT_RUN: "{} not run yet"}
+    others = [told[name].format(count) for name, count in counts(shown) if name in told]
+    return f"The others: {listed(others)}." if others else ""
+
+
+def cautions(shown: Sequence[Entry]) -> str:
+    """What a reader must know before believing it all; empty where there is nothing."""
+    run = [entry for entry in shown if entry.record]
+    quick, old = sum(entry.quick for entry in run), sum(bool(entry.doubts) for entry in run)
+    chosen = sum(entry.record is not None and entry.record.seeds is not None for entry in run)
+    found = []
+    if quick:
+        which = "The verdicts come" if quick == len(run) else _verdicts(quick, "comes", "come")
+        found.append(
+            f"{which} from a quick look: shorter runs and fewer seeds than the papers’. In full length they may differ."
+        )
+    if chosen:
+        found.append(f"{_verdicts(chosen, 'comes', 'come')} from as many seeds as somebody asked for.")
+    if old:
+        found.append(f"{_verdicts(old, 'is', 'are')} out of date, as said beside {'it' if old == 1 else 'them'}.")
+    absent = len(shown) - len(run)
+    if absent:
+        found.append(f"{absent} {'claim was' if absent == 1 else 'claims were'} not run yet.")
+    return " ".join(found)
+
+
+def _verdicts(count: int, one: str, several: str) -> str:
+    return f"{count} {'verdict' if count == 1 else 'verdicts'} {one if count == 1 else several}"

@@ -1,0 +1,25 @@
+"""Every figure and table of five papers, rerun and judged: `paceline reproduce`.
+
+One file a figure or table, in a folder a paper; it lists itself by its ``CLAIM`` or ``CLAIMS`` (see `catalogue`).
+`claim` says what a claim is, `criteria` when it counts as reproduced, `drawing` how its pictures look,
+`reproduction` runs claims and keeps their verdicts.
+"""
+
+from __future__ import annotations
+
+from paceline.papers.catalogue import claims, papers, select
+from paceline.papers.claim import Assumption, Claim, Evidence, Length, Paper, Picture, Runs, Verdict
+
+__all__ = [
+    "Assumption",
+    "Claim",
+    "Evidence",
+    "Length",
+    "Paper",
+    "Picture",
+    "Runs",
+    "Verdict",
+    "claims",
+    "papers",
+    "select",
+]

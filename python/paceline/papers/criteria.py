@@ -1,0 +1,128 @@
+"""When a claim counts as reproduced. These rules are fixed for all claims, and are not widened for one.
+
+*number*: each printed value lies within 5 % of ours; numbers of packets within one packet, probabilities within 0.05;
+bounds are kept. *order*: the order holds outside the 95 % interval of the paired difference, at no fewer than five
+points spread over the printed range. *shape*: a rise, fall or crossing, by a statistic that the claim names.
+
+Seed k means the same draws under every setting, so differences are taken seed by seed; intervals are Student's t.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from paceline.intervals import Interval, interval
+from paceline.papers.claim import Evidence, Outcome
+from paceline.report.statistics import ROUNDING
+from paceline.results import Results
+
+RELATIVE = 0.05
+PACKETS = 1.0
+PROBABILITY = 0.05
+#: An order needs so many points.
+POINTS = 5
+
+
+def by_seed(results: Results, path: str, scale: float = 1.0) -> dict[int, float]:
+    """One number of each run, as ``links.core.throughput_bps``, divided by `scale`, by seed; of one setting's runs."""
+    found: dict[int, float] = {}
+    for run in results:
+        if run.seed in found:
+            raise ValueError(f"{path}: runs of more than one setting; narrow them by Results.where")
+        value = run.number(path)
+        if value is not None:
+            found[run.seed] = value / scale
+    return found
+
+
+def mean(results: Results, path: str, scale: float = 1.0) -> Interval:
+    """Mean over the seeds of one setting, divided by `scale`. Raises `ValueError` where no run has the number."""
+    found = interval(by_seed(results, path, scale).values())
+    if found is None:
+        raise ValueError(f"{path}: no run has it")
+    return found
+
+
+def difference(a: Results, b: Results, path: str, scale: float = 1.0, *, relative: bool = False) -> Interval:
+    """The paired difference a - b over the seeds that both have; with `relative`, a / b - 1."""
+    left, right = by_seed(a, path, scale), by_seed(b, path, scale)
+    seeds = sorted(left.keys() & right.keys())
+    found = interval(_apart(left[seed], right[seed], relative) for seed in seeds)
+    if found is None:
+        raise ValueError(f"{path}: the two have no seed in common")
+    return found
+
+
+def _apart(a: float, b: float, relative: bool) -> float:
+    if math.isclose(a, b, rel_tol=ROUNDING, abs_tol=0.0):
+        return 0.0
+    return a / b - 1 if relative else a - b
+
+
+def within(statistic: str, ours: Interval | float, printed: float, unit: str = "") -> Evidence:
+    """A number: the printed value lies within 5 % of ours."""
+    value = _value(ours)
+    return _row(statistic, ours, f"{_text(printed, unit)} within 5 %", abs(printed - value) <= RELATIVE * abs(value))
+
+
+def packets(statistic: str, ours: Interval | float, printed: float) -> Evidence:
+    """A number of packets: the printed one within one packet."""
+    return _row(statistic, ours, f"{_text(printed, 'packets')} within one", abs(printed - _value(ours)) <= PACKETS)
+
+
+def probability(statistic: str, ours: Interval | float, printed: float) -> Evidence:
+    """A probability or share, 0 to 1: the printed one within 0.05."""
+    return _row(statistic, ours, f"{printed:g} within 0.05", abs(printed - _value(ours)) <= PROBABILITY)
+
+
+def above(statistic: str, ours: Interval | float, bound: float, unit: str = "") -> Evidence:
+    """A bound from below, kept by the whole interval where there is one."""
+    return _row(statistic, ours, f"above {_text(bound, unit)}", _ends(ours)[0] > bound)
+
+
+def below(statistic: str, ours: Interval | float, bound: float, unit: str = "") -> Evidence:
+    """A bound from above, kept by the whole interval where there is one."""
+    return _row(statistic, ours, f"below {_text(bound, unit)}", _ends(ours)[1] < bound)
+
+
+def ahead(statistic: str, a: Results, b: Results, path: str, scale: float = 1.0) -> Evidence:
+    """One point of an order: `a` is above `b`, outside the 95 % interval of the paired difference.
+
+    One pair of seeds gives no interval, and is not enough.
+    """
+    found = difference(a, b, path, scale)
+    return _row(statistic, found, "above 0, interval included", found.half is not None and found.mean > found.half)
+
+
+def judge(evidence: Sequence[Evidence]) -> Outcome:
+    """All criteria hold: reproduced; some: partly; none: not reproduced. Rows that only inform do not count."""
+    counted = [row.ok for row in evidence if row.ok is not None]
+    if counted and all(counted):
+        return "reproduced"
+    return "partly" if any(counted) else "not reproduced"
+
+
+def inform(statistic: str, ours: Interval | float | str, what: str) -> Evidence:
+    """A row that explains: an experiment's number, with what it is for."""
+    if isinstance(ours, str):
+        return Evidence(statistic, ours, None, what, None)
+    return _row(statistic, ours, what, None)
+
+
+def _row(statistic: str, ours: Interval | float, criterion: str, ok: bool | None) -> Evidence:
+    has_interval = isinstance(ours, Interval) and ours.half is not None
+    return Evidence(statistic, _value(ours), _ends(ours) if has_interval else None, criterion, ok)
+
+
+def _value(ours: Interval | float) -> float:
+    return ours.mean if isinstance(ours, Interval) else float(ours)
+
+
+def _ends(ours: Interval | float) -> tuple[float, float]:
+    half = (ours.half or 0.0) if isinstance(ours, Interval) else 0.0
+    return _value(ours) - half, _value(ours) + half
+
+
+def _text(value: float, unit: str) -> str:
+    return f"{value:g} {unit}".strip()

@@ -1,0 +1,105 @@
+"""Runs that go to another process or machine together, and what comes back.
+
+A shard's runs are packed there (see `archive`). Where that process sees the driver's store it puts each there as soon
+as it has finished: neither its own death nor the driver's then costs a finished run, and whoever does the shard again
+skips what is there. Else they come back as bytes, and the driver keeps them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paceline import _core
+from paceline.archive import pack
+from paceline.errors import RunError
+from paceline.scenario import key_of
+
+if TYPE_CHECKING:
+    from paceline.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run to do: as in `paceline.Point`."""
+
+    key: str
+    json: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one run.
+
+    Attributes:
+        key: of the task.
+        run: the object of the JSON contract without its settings, from this process.
+        columns: its tables, from this process, where they are wanted.
+        packed: both of them, from another process. A run that neither is here nor failed lies in the store.
+        failure: why it failed.
+        wrong: whether the core refused the input.
+    """
+
+    key: str
+    run: dict[str, Any] | None = None
+    columns: dict[str, _core.Columns] | None = None
+    packed: bytes | None = None
+    failure: str | None = None
+    wrong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A store as another process may see it: its directory, and a mark in it that no other store has."""
+
+    directory: str
+    mark: str
+
+    def seen(self) -> bool:
+        """Whether this process sees it, and may write there."""
+        return Path(self.mark).exists() and os.access(self.directory, os.W_OK)
+
+
+def run_shard(tasks: Sequence[Task], core: str, engine: str = "auto", place: Place | None = None) -> list[Answer]:
+    """Does the runs one after another; one that fails does not stop the others.
+
+    Raises `RunError` where this process has another core than `core`, or other files than the driver.
+    """
+    from paceline.store import Store
+
+    if _core.version() != core:
+        here = f"{socket.gethostname()} (process {os.getpid()})"
+        raise RunError(
+            f"the worker on {here} has core {_core.version()}, and this is {core}; install the same Paceline"
+        )
+    store = Store(place.directory) if place and place.seen() else None
+    return [_answer(task, engine, store) for task in tasks]
+
+
+def tables_of(run: _core.Run) -> dict[str, _core.Columns]:
+    """What a run of the core yields, by the names of `archive.TABLES`."""
+    return {"flows": run.flows(), "series": run.series(), "instruments": run.instruments()}
+
+
+def _answer(task: Task, engine: str, store: Store | None) -> Answer:
+    if store and store.get(task.key) is not None:
+        return Answer(task.key)
+    try:
+        if key_of(task.json, task.seed) != task.key:
+            raise RunError(f"on {socket.gethostname()}, a file that the scenario names holds something else than here")
+        run = _core.run(task.json, task.seed, engine=engine)
+    except _core.InputError as error:
+        return Answer(task.key, failure=str(error), wrong=True)
+    except (_core.RunError, RunError) as error:
+        return Answer(task.key, failure=str(error))
+    packed = pack(json.loads(run.summary()), tables_of(run))
+    if store is None:
+        return Answer(task.key, packed=packed)
+    store.put_packed(task.key, packed)
+    return Answer(task.key)

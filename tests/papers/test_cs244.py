@@ -1,0 +1,131 @@
+"""Claims of the CS244 rerun: verdicts follow the numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import synthetic
+from paceline.papers import Length, select
+from paceline.papers.cs244 import buffer_sizing, one_flow
+
+ONE, MANY, SIZING = (select([f"cs244-{name}"])[0] for name in ("single-flow", "many-flows", "buffer-sizing"))
+
+
+# --- one flow
+
+
+def sawtooth(start: float, cut: float) -> tuple[Any, Any]:
+    """Slow start to `cut` seconds, then a window that halves and grows to twice that, over and over."""
+    times = np.arange(0, 60, 0.1)
+    windows = np.where(times < cut, start + 1000 * times, 500 + 20 * ((times - cut) % 30))
+    return times, windows
+
+
+def single(settings: Mapping[str, str], seed: int, lead: float, cut: float) -> dict[str, Any]:
+    paced = settings["pacing"] != "none"
+    times, windows = sawtooth(10, 1.2 + seed * 0.01 + (cut if paced else 0))
+    carried = times * 8e6 * (1 + (lead if paced else 0)) + seed
+    columns = synthetic.together(
+        synthetic.curve("carried", times, carried, link="core"),
+        synthetic.curve("cwnd", times, windows, flow="bulk.0"),
+    )
+    return {"instruments": columns, "window_s": (0.0, 60.0)}
+
+
+@pytest.mark.parametrize(
+    ("lead", "cut", "outcome"),
+    [(0.5, 0.4, "reproduced"), (-0.5, 0.4, "partly"), (0.5, -0.4, "partly")],
+)
+def test_a_paced_flow_must_lead_and_lose_later(lead: float, cut: float, outcome: str) -> None:
+    runs = synthetic.runs(ONE, lambda settings, seed: single(settings, seed, lead, cut))
+    assert ONE.check(runs).verdict == outcome
+    assert len(ONE.draw(runs)) == 2
+
+
+def test_a_window_that_never_grows_again_is_no_sawtooth() -> None:
+    falling = synthetic.curve("cwnd", [0, 1, 2, 3], [10, 20, 10, 9], flow="bulk.0")
+    assert one_flow.regrowth(synthetic.result({}, 1, {"instruments": falling})) == 1.0
+    rising = synthetic.curve("cwnd", [0, 1, 2, 3], [10, 20, 10, 18], flow="bulk.0")
+    run = synthetic.result({}, 1, {"instruments": rising})
+    assert one_flow.regrowth(run) == pytest.approx(1.8)
+    assert one_flow.first_cut(run) == 2.0
+
+
+# --- many flows
+
+
+def crowd(shortfall: float, fairness: float) -> synthetic.Numbers:
+    def one(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+        paced = settings["pacing"] != "none"
+        times = np.arange(0, 60.5, 0.5)
+        carried = times * 12e6 * (1 - (shortfall + 1e-4 * seed) * paced)
+        index = np.full(len(times), 0.6 + fairness * paced + 1e-3 * seed * paced)
+        columns = synthetic.together(
+            synthetic.curve("carried", times, carried, link="core"), synthetic.curve("jain", times, index)
+        )
+        return {"instruments": columns, "window_s": (0.0, 60.0)}
+
+    return one
+
+
+@pytest.mark.parametrize(
+    ("original", "rerun", "fairness", "outcome"),
+    [
+        (0.04, 0.0, 0.3, "reproduced"),
+        (0.04, 0.03, 0.3, "partly"),
+        (0.04, 0.0, -0.3, "partly"),
+        (-0.01, 0.01, -0.3, "not reproduced"),
+    ],
+)
+def test_synchronisation_is_lost_throughput_in_the_original_only(
+    original: float, rerun: float, fairness: float, outcome: str
+) -> None:
+    sweeps = {name: crowd(original if name == "original" else rerun, fairness) for name in MANY.sweeps(Length())}
+    assert MANY.check(synthetic.runs(MANY, sweeps)).verdict == outcome
+
+
+# --- buffer sizing
+
+
+@pytest.mark.parametrize(
+    ("points", "needed"),
+    [
+        ([(10, 0.90), (40, 0.96), (160, 1.0)], 80.0),  # half way in the logarithm
+        ([(10, 0.99), (40, 0.90), (160, 0.99)], math.exp(math.log(40) + 8 / 9 * math.log(4))),  # enough, then not
+        ([(10, 0.99), (40, 1.0)], 10.0),
+        ([(10, 0.5), (40, 0.6)], 40.0),
+    ],
+)
+def test_the_smallest_buffer_is_where_all_larger_ones_are_enough(
+    points: list[tuple[int, float]], needed: float
+) -> None:
+    assert buffer_sizing.smallest(points) == pytest.approx(needed)
+
+
+def filled(settings: Mapping[str, str], seed: int, paced_need: Mapping[int, float]) -> dict[str, Any]:
+    """Utilisation that reaches 98 % at a buffer of 400 / √n packets unpaced, or so many times that paced."""
+    flows = 10 * int(settings["traffic.bulk.count"])
+    size = int(settings["network.core.buffer"].split()[0])
+    need = 400 / math.sqrt(flows) + seed * 0.1
+    if settings["pacing"] != "none":
+        need *= paced_need[min(paced_need, key=lambda known: abs(known - flows))]
+    return {"links.core.utilisation": 0.98 + 0.02 * math.log(size / need)}
+
+
+@pytest.mark.parametrize(
+    ("factors", "outcome"),
+    [
+        ({100: 2.0, 800: 1.05}, "reproduced"),
+        ({100: 2.0, 800: 6.0}, "partly"),  # does not fade
+        ({100: 0.5, 800: 0.5}, "partly"),
+    ],
+)
+def test_paced_needs_more_near_100_flows_and_not_for_many(factors: Mapping[int, float], outcome: str) -> None:
+    runs = synthetic.runs(SIZING, lambda settings, seed: filled(settings, seed, factors))
+    verdict = SIZING.check(runs)
+    assert verdict.verdict == outcome
+    assert verdict.ours["none, 100 flows"] == pytest.approx(40.3, abs=0.3)

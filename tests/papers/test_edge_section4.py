@@ -1,0 +1,99 @@
+"""The edge paper's model and its law of load: verdicts follow the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import paceline as pl
+import pytest
+import synthetic
+from paceline.papers import Length, Runs, select
+from paceline.papers.edge_vs_host import fig9
+from paceline.theory import edge_delay, empty_buffer
+
+FIG9, LOAD = (select([name])[0] for name in ("edge-fig9-analysis", "edge-empty-buffer"))
+
+
+def lossy(settings: Mapping[str, str], seed: int, share: float = 0.5) -> dict[str, Any]:
+    """A share of eq. (3)'s bound, and nearly all of d as delay."""
+    load = float(settings["traffic.poisson.rate"].split()[0]) / 8
+    held = int(settings["pacing.delay"].split()[0])
+    loss = share * float(edge_delay.loss_bound(load, held)) * (1 + 1e-3 * seed)
+    return {"links.core.loss_ratio": loss, "flows.network_delay_mean_s": 1e-3 * (1 + 0.95 * held)}
+
+
+def test_the_model_turns_over_where_the_claim_says_and_losses_keep_its_bound() -> None:
+    runs = synthetic.runs(FIG9, lossy)
+    verdict = FIG9.check(runs)
+    assert verdict.verdict == "reproduced"
+    assert verdict.ours == {"rises_below_load": 0.9033, "falls_above_load": 0.9206}
+    assert FIG9.draw(runs) == FIG9.draw(runs)
+
+
+def test_a_loss_beyond_the_bound_is_seen() -> None:
+    verdict = FIG9.check(synthetic.runs(FIG9, lambda settings, seed: lossy(settings, seed, 1.01)))
+    assert verdict.verdict == "partly"
+    assert all("loss simulated" in row.statistic for row in verdict.evidence if row.ok is False)
+
+
+def test_a_model_that_turned_over_elsewhere_would_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With d in packet times of 100 Mbit/s, heavy loads up to 0.97 rise."""
+    measure = edge_delay.throughput_measure
+    monkeypatch.setattr(
+        edge_delay, "throughput_measure", lambda load, delay, base="200 ms": measure(load, delay, base, unit=83.2e-6)
+    )
+    failed = [row.statistic for row in FIG9.check(synthetic.runs(FIG9, lossy)).evidence if row.ok is False]
+    assert len(failed) == 4
+    assert all("largest step" in statistic for statistic in failed)
+
+
+def test_simulated_losses_keep_the_bound() -> None:
+    length = Length(quick=True, seeds=1)
+    scenario = FIG9.sweeps(length)["main"].over({"pacing.delay": ["2 ms", "20 ms"]})
+    runs = Runs({"main": pl.sweep(scenario)}, length)
+    assert all(row.ok for row in fig9._losses(runs))
+
+
+def loads(scale: float, off: float = 0.0) -> synthetic.Numbers:
+    """The law with this B*, KB; `off` it at 15 KB."""
+
+    def numbers(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+        size = float(settings["network.core.buffer"].split()[0])
+        load = float(empty_buffer.load(size, scale * (1 + 1e-3 * seed))) + (off if size == 15 else 0.0)
+        return {"links.core.utilisation": load}
+
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("scale", "off", "failed"),
+    [
+        (2.2, 0.0, []),
+        (1.9, 0.0, ["B* by least squares", "least B* of a load alone"]),
+        (5.0, 0.0, ["load at 5 KB"]),
+        (12.0, 0.0, ["B* by least squares", "load at 5 KB", "load at 50 KB", "largest B* of a load alone"]),
+        (2.2, -0.25, ["largest B* of a load alone"]),
+    ],
+)
+def test_the_law_of_load(scale: float, off: float, failed: list[str]) -> None:
+    runs = synthetic.runs(LOAD, loads(scale, off))
+    verdict = LOAD.check(runs)
+    assert verdict.verdict == ("partly" if failed else "reproduced")
+    missed = [row.statistic for row in verdict.evidence if row.ok is False]
+    assert len(missed) == len(failed)
+    assert all(statistic.startswith(name) for statistic, name in zip(missed, failed, strict=True))
+    if not off:
+        assert verdict.ours["b_star_kb"] == pytest.approx(scale, rel=5e-3)
+    assert LOAD.draw(runs)[0].svg.startswith("<svg")
+
+
+def test_a_load_of_one_has_no_scale_but_a_verdict() -> None:
+    """A quick run may find the core busy throughout at 50 KB."""
+
+    def full(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+        return {"links.core.utilisation": 1.0 if settings["network.core.buffer"] == "50 KB" else 0.9}
+
+    verdict = LOAD.check(synthetic.runs(LOAD, full))
+    assert np.isfinite(verdict.ours["b_star_kb"])

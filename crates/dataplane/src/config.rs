@@ -242,7 +242,7 @@ impl DirectionConfig {
         match self.limit {
             None => MOST_HELD,
             Some(Limit::Packets(packets)) => packets.max(1),
-            Some(Limit::Bytes(bytes)) => (bytes / SMALLEST + 1).min(MOST_ASKED),
+            Some(Limit::Bytes(bytes)) => bytes / SMALLEST + 1,
         }
     }
 

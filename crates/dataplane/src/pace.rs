@@ -1,6 +1,8 @@
 //! A pacer from its settings to its summary: it sets up two interfaces, runs a thread for each direction, and puts the
 //! interfaces back.
 
+mod ports;
+
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
@@ -12,7 +14,6 @@ use crate::config::{Arguments, BackEnd, Config, ConfigError, DirectionConfig};
 use crate::direction::{Direction, Orders};
 use crate::meters::Meters;
 use crate::metrics::{self, Told};
-use crate::packet::{PacketPort, PacketPortSpec};
 use crate::port::Port;
 use crate::summary::{self, Bypassed};
 use crate::sys::capability::{self, BPF, NET_ADMIN, NET_RAW};
@@ -23,8 +24,6 @@ use crate::top::Top;
 
 /// Below what the kernel's own threads have.
 const PRIORITY: u8 = 20;
-/// Frames that wait for an interface without room need places beside those that a stage holds.
-const SPARE: u64 = 4096;
 /// How often what is shown is drawn again.
 const SHOWN: Span = Span::from_millis(500);
 
@@ -142,9 +141,9 @@ pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, Pa
     }
     let run = Run { arguments, held, to: &to };
     let result = match config.back_end {
-        BackEnd::AfPacket => packet_ports(&config, &lanes, &to)
+        BackEnd::AfPacket => ports::packet_ports(&config, &lanes, &to)
             .and_then(|ports| run.pace(&mut config, &lanes, ports, specs, say)),
-        BackEnd::AfXdp | BackEnd::AfXdpZeroCopy => xdp_ports(&config, &mut lanes, say)
+        BackEnd::AfXdp | BackEnd::AfXdpZeroCopy => ports::xdp_ports(&config, &mut lanes, say)
             .and_then(|ports| run.pace(&mut config, &lanes, ports, specs, say)),
     };
     for lane in &lanes {
@@ -221,72 +220,6 @@ fn take_over(interfaces: &[Interface; 2], say: &mut dyn FnMut(&str)) -> Result<[
         }
     }
     Ok(changed)
-}
-
-fn packet_ports(config: &Config, lanes: &[Lane], to: &[Interface; 2]) -> Result<Vec<PacketPort>, PaceError> {
-    let mut ports = Vec::new();
-    for ((lane, to), direction) in lanes.iter().zip(to).zip([&config.forward, &config.reverse]) {
-        let tap = lane.bypass.as_ref().map(|bypass| bypass.tap()).transpose()?;
-        ports.push(PacketPort::open(&PacketPortSpec {
-            from: &lane.from,
-            to,
-            held: (direction.places() + SPARE) as usize,
-            uncounted: config.uncounted,
-            tap: tap.as_ref(),
-        })?);
-    }
-    Ok(ports)
-}
-
-#[cfg(feature = "xdp")]
-fn xdp_ports(
-    config: &Config,
-    lanes: &mut [Lane],
-    say: &mut dyn FnMut(&str),
-) -> Result<Vec<crate::xdp::XdpPort>, PaceError> {
-    use crate::sys::netlink;
-    use crate::xdp::{self, XdpSpec};
-    let [forward, reverse] = lanes else { return Err("two directions are needed".to_owned().into()) };
-    let (Some(first), Some(second)) = (&forward.bypass, &reverse.bypass) else {
-        let problem = "--no-bypass: AF_XDP works by the program that lets traffic bypass; leave it out";
-        return Err(ConfigError(problem.to_owned()).into());
-    };
-    let programs = [first.driver()?, second.driver()?];
-    let [(_, one), (_, other)] = &programs;
-    let ports = xdp::open(
-        &XdpSpec {
-            interfaces: [&forward.from, &reverse.from],
-            held: [&config.forward, &config.reverse].map(|direction| (direction.places() + SPARE) as usize),
-            uncounted: config.uncounted,
-            zero_copy: config.back_end == BackEnd::AfXdpZeroCopy,
-        },
-        [one, other],
-    )?;
-    for (lane, (program, _)) in [forward, reverse].into_iter().zip(&programs) {
-        let name = &lane.from.name;
-        netlink::attach_xdp(lane.from.index, program.fd()).map_err(|error| match error.raw_os_error() {
-            Some(libc::EBUSY) => {
-                format!("{name}: has an XDP program already; take it away: ip link set dev {name} xdp off")
-            }
-            Some(libc::EOPNOTSUPP) => format!("{name}: its driver has no XDP; write --back-end af_packet"),
-            _ => format!("{name}: its driver does not take the program: {error}"),
-        })?;
-        lane.changed.0 |= Changed::XDP.0;
-        if let Some(bypass) = &lane.bypass {
-            bypass.note_changed(lane.changed);
-        }
-        if lane.from.is_virtual() {
-            say(&format!(
-                "{name} is virtual: what local senders put into it must have its checksum already (ethtool -K … tx off at their end)"
-            ));
-        }
-    }
-    Ok(ports.into())
-}
-
-#[cfg(not(feature = "xdp"))]
-fn xdp_ports(_: &Config, _: &mut [Lane], _: &mut dyn FnMut(&str)) -> Result<Vec<PacketPort>, PaceError> {
-    Err("--back-end: AF_XDP was left out when this was built; write af_packet".to_owned().into())
 }
 
 /// What stays the same while it runs.

@@ -231,7 +231,11 @@ def test_the_command_writes_a_site(results: Path, command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("nowhere",), 2, "nowhere: no verdicts to show; make some first: paceline reproduce all --quick --out nowhere"),
+        (
+            ("nowhere",),
+            2,
+            "nowhere: no verdicts to show; make some first: paceline reproduce all --quick --out nowhere",
+        ),
         (("RESULTS", "--out", ""), 2, "--out: names no directory; write one that can be written, as --out public"),
         (("RESULTS", "--out", "/dev/null/x"), 1, r"/dev/null/x.*: Not a directory"),
     ],

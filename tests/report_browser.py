@@ -28,6 +28,26 @@ _FLAGS = (
     "--remote-debugging-pipe",
 )
 
+#: The contrast of every text with what lies behind it; what is drawn lies on the page.
+CONTRAST = """(() => {
+  const parse = c => c.match(/[0-9.]+/g).map(Number);
+  const linear = v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => [r, g, b].map(v => linear(v / 255))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
+  let worst = [99, ""];
+  const words = "p, td, th, dt, dd, li, a, span, strong, code, pre, caption, figcaption, summary, h1, h2, h3, h4, svg text";
+  for (const e of document.querySelectorAll(words)) {
+    if (!e.getClientRects().length) continue;
+    const style = getComputedStyle(e), svg = e instanceof SVGElement;
+    const [a, b] = [light(parse(svg ? style.fill : style.color)), light(behind(e))].sort((x, y) => y - x);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < worst[0]) worst = [contrast, e.outerHTML.slice(0, 120)];
+  }
+  return worst;
+})()"""
+
 
 def found() -> str | None:
     """The browser's path, or `None` where there is none."""

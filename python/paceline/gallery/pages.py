@@ -13,7 +13,6 @@ from markupsafe import Markup
 
 import paceline.report
 from paceline import _core
-from paceline.atomic import replacing
 from paceline.errors import InputError, StoreError
 from paceline.gallery import pictures, words
 from paceline.gallery.entries import Entry, cost, entries
@@ -168,8 +167,7 @@ def _downloads(entry: Entry, out: Path) -> list[tuple[str, str, str]]:
 
 def _write(path: Path, data: str | bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as file:
-        file.write(data.encode() if isinstance(data, str) else data)
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
 
 
 @contextlib.contextmanager

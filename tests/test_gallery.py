@@ -1,0 +1,248 @@
+"""The gallery: every claim with its last verdict, what is missing or out of date said, links that lead somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import gallery_samples as samples
+import pytest
+from conftest import Command
+from paceline.gallery import entries, pictures, words, write
+from paceline.papers import Evidence, Length, claims, papers, verdicts
+from paceline.report import page as report_page
+
+
+class Page(HTMLParser):
+    """Links, names and text of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.tags: list[str] = []
+        self.without_alt = 0
+        self.text = ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.append(tag)
+        self.links += [found[name] or "" for name in ("href", "src", "srcset") if name in found]
+        self.ids += [found["id"] or ""] if "id" in found else []
+        self.without_alt += tag == "img" and "alt" not in found
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return samples.directory(tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture(scope="module")
+def site(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(results, tmp_path_factory.mktemp("site") / "deep").parent
+
+
+def standing(results: Path, name: str) -> entries.Entry:
+    return next(entry for entry in entries.entries(results) if entry.claim.id == name)
+
+
+def section(site: Path, name: str) -> str:
+    """The part of a paper's page that shows a claim."""
+    text = (site / f"{samples.claim(name).paper}.html").read_text()
+    return text[text.index(f'<section class="claim" id="{name}"') :].split("</section>")[0]
+
+
+def test_every_claim_is_on_the_overview_and_on_its_papers_page(site: Path) -> None:
+    overview = (site / "index.html").read_text()
+    rows = dict(re.findall(r"<tr role=\"row\">\n<th.*?<code>(.*?)</code></th>(.*?)</tr>", overview, re.DOTALL))
+    assert list(rows) == [claim.id for claim in claims()]
+    for claim in claims():
+        outcome = samples.VERDICTS.get(claim.id, "not run")
+        shown = re.findall(r'class="badge ([a-z-]+)"', rows[claim.id]), section(site, claim.id).split("badge ")[1][:30]
+        assert shown[0] == [outcome.replace(" ", "-")]
+        assert shown[1].startswith(outcome.replace(" ", "-"))
+    assert f"2 of {len(claims())} claims of five papers are reproduced." in overview
+    assert f"The others: 2 in part, 1 not and {len(claims()) - 5} not run yet." in overview
+
+
+def test_quick_and_out_of_date_are_said(results: Path, site: Path) -> None:
+    assert standing(results, "edge-fig3-loss").tags == ["quick"]
+    assert standing(results, "qlbp-table2").tags == []
+    assert standing(results, "zhao-fig2").tags == ["quick", "out of date"]
+    assert '<span class="tag">quick</span>' in section(site, "edge-fig3-loss")
+    assert '<span class="tag">' not in section(site, "qlbp-table2")
+    assert "It was run by version 0.0.1-" in section(site, "zhao-fig2")
+    assert "paceline reproduce edge-fig3-loss --quick\n" in section(site, "edge-fig3-loss").replace("</pre>", "\n")
+    assert "4 verdicts come from a quick look" in (site / "index.html").read_text()
+
+
+def test_a_verdict_is_doubted_when_its_claim_scenarios_or_files_change(tmp_path: Path) -> None:
+    place = samples.keep(tmp_path, "edge-fig3-goodput")
+    assert standing(tmp_path, "edge-fig3-goodput").doubts == []
+    kept = (place / "verdict.json").read_text()
+    (place / "verdict.json").write_text(kept.replace('"edge_kbps": 93', '"edge_kbps": 94', 1))
+    assert "how it is judged, has been changed" in standing(tmp_path, "edge-fig3-goodput").doubts[0]
+    (place / "verdict.json").write_text(kept)
+    (place / "main.toml").write_text((place / "main.toml").read_text().replace("1000", "999", 1))
+    assert standing(tmp_path, "edge-fig3-goodput").doubts == ["Its scenarios are others today (changed: main)."]
+    (place / "curves.svg").unlink()
+    assert standing(tmp_path, "edge-fig3-goodput").doubts[1] == "Pictures are missing: curves."
+    write(tmp_path, tmp_path / "gallery")
+
+
+def test_seeds_that_were_asked_for_are_not_a_doubt_but_said(tmp_path: Path) -> None:
+    samples.keep(tmp_path, "edge-fig3-goodput", length=Length(quick=True, seeds=1))
+    entry = standing(tmp_path, "edge-fig3-goodput")
+    assert (entry.doubts, entry.tags) == ([], ["quick", "1 seed"])
+    assert entry.command == "paceline reproduce edge-fig3-goodput --quick --seeds 1"
+
+
+def test_full_length_goes_before_quick_and_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    samples.keep(tmp_path, "edge-fig3-goodput", "partly")
+    full = samples.keep(tmp_path, "edge-fig3-goodput", "reproduced", Length())
+    assert standing(tmp_path, "edge-fig3-goodput").standing == "reproduced"
+    (full / "verdict.json").write_text("{}")
+    entry = standing(tmp_path, "edge-fig3-goodput")
+    assert (entry.standing, entry.tags) == ("partly", ["quick", "out of date"])
+    assert entry.doubts == ["The verdict in full length is there, but this version cannot read it."]
+
+
+def test_runs_that_claims_share_are_counted_once(results: Path) -> None:
+    total = entries.cost(entries.entries(results))
+    runs = len(samples.VERDICTS) + 1
+    assert (total.runs, total.cpu_s, total.core_packets) == (runs, 1.5 * runs, 1000 * runs)
+
+
+def test_links_are_relative_and_lead_somewhere(site: Path) -> None:
+    pages = {path.name: Page(path) for path in site.glob("*.html")}
+    assert set(pages) == {"index.html", *(f"{paper.name}.html" for paper in papers())}
+    for name, page in pages.items():
+        assert len(page.ids) == len(set(page.ids)), name
+        assert page.without_alt == 0
+        assert not {"script", "iframe"} & set(page.tags)
+        for link in page.links:
+            parts = urlsplit(link)
+            if link == "data:,":
+                continue
+            assert not parts.scheme, link
+            assert not parts.netloc, link
+            assert not parts.path.startswith("/"), link
+            target = unquote(parts.path) or name
+            assert (site / target).is_file(), f"{name}: {link}"
+            if parts.fragment:
+                assert parts.fragment in pages[target].ids, f"{name}: {link}"
+
+
+def test_what_is_offered_is_what_ran(results: Path, site: Path, command: Command) -> None:
+    place = verdicts.folder(results, samples.claim("dc-poi"), samples.QUICK)
+    files = sorted(path.name for path in place.iterdir() if path.suffix != ".svg")
+    assert sorted(path.name for path in (site / "claims/dc-poi").iterdir()) == files
+    for name in files:
+        assert (site / "claims/dc-poi" / name).read_bytes() == (place / name).read_bytes()
+        assert f'href="claims/dc-poi/{name}"' in section(site, "dc-poi")
+    done = command("check", site / "claims/qlbp-table2/main.toml")
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_verdicts_say_is_text(tmp_path: Path) -> None:
+    rows = [Evidence("<script>alert(1)</script>", 1.0, None, "<b>", False)]
+    samples.keep(tmp_path, "zhao-fig3", "partly", note="<img src=x>", evidence=rows)
+    write(tmp_path, tmp_path / "gallery")
+    for path in (tmp_path / "gallery").glob("*.html"):
+        assert not {"script", "b"} & set(Page(path).tags)
+    assert "<img src=x>" in Page(tmp_path / "gallery/small-buffers.html").text
+
+
+def test_pictures_take_the_colours_of_the_report() -> None:
+    shown = pictures.themed(samples.panels(1).svg)
+    assert re.search(r"#[0-9a-f]{6}", shown.svg[shown.svg.index("</style>") :]) is None
+    style = (Path(report_page.__file__).parent / "style.css").read_text()
+    for colour in re.findall(r"--(?:ink|s\d): (#[0-9a-f]{6})", style)[:18]:
+        assert colour in shown.svg[: shown.svg.index("</style>")]
+    with pytest.raises(ValueError, match="no SVG picture"):
+        pictures.themed("<svg>3</svg>")
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_panels_are_cut_between_and_not_through_words(count: int) -> None:
+    shown = pictures.themed(samples.panels(count).svg)
+    parts = pictures.panels(shown)
+    if count == 1:
+        assert parts == []
+        return
+    assert len(parts) == count
+    assert [one.right for one in parts[:-1]] == [one.left for one in parts[1:]]
+    tall = pictures.stacked(shown, parts)
+    assert tall.width < shown.width / count * 1.2
+    assert tall.height > shown.height * count
+    root = pictures.ElementTree.fromstring(shown.svg)
+    for number, part in enumerate(parts):
+        inside = [
+            "".join(text.itertext()).strip()
+            for text, x, y in pictures._texts(root, 0, 0)
+            if part.left <= (word := pictures._word(text, x, y)).left + 3 and word.right <= part.right + 1
+        ]
+        assert {f"panel {number}", f"buffer {number}, KB", f"a quantity with a long name {number}"} <= set(inside)
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "shown"),
+    [
+        (81.59344, (80.33, 82.856), ("81.6", "80.3 to 82.9")),
+        (14.5, (8.1, 20.9), ("14.5", "8.1 to 20.9")),
+        (0.1479, (-1.6, 1.8), ("0.148", "−1.600 to 1.800")),
+        (9.87654, None, ("9.877", "—")),
+        (6.0, (6.0, 6.0), ("6", "6 to 6")),
+        (0.0, None, ("0", "—")),
+        (None, None, ("—", "—")),
+        ("none", None, ("none", "—")),
+        (12345.678, None, ("12\u202f346", "—")),
+    ],
+)
+def test_numbers_have_the_digits_that_they_deserve(
+    value: float | str | None, interval: tuple[float, float] | None, shown: tuple[str, str]
+) -> None:
+    row = Evidence("x", value, interval, "", None)
+    assert (words.value(row), words.interval(row)) == shown
+
+
+def test_notes_are_shortened_at_sentences(results: Path) -> None:
+    assert words.short_note(standing(results, "edge-fig3-goodput")) == "The one holds."
+    assert words.short_note(standing(results, "zhao-fig2")).endswith("see why-it-is-so.")
+    assert words.met(standing(results, "zhao-fig2")) == "1 of 2 criteria met"
+
+
+def test_the_command_writes_a_site(results: Path, command: Command) -> None:
+    done = command("gallery", results, "--out", "site")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "site/index.html\n", "")
+    done = command("reproduce", "qlbp-table2", "--quick", "--out", "fresh", "--gallery", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[0]["id"] == "qlbp-table2"
+    assert "gallery: fresh/gallery/index.html" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (
+            ("nowhere",),
+            2,
+            "nowhere: no verdicts to show; make some first: paceline reproduce all --quick --out nowhere",
+        ),
+        (("RESULTS", "--out", ""), 2, "--out: names no directory; write one that can be written, as --out public"),
+        (("RESULTS", "--out", "/dev/null/x"), 1, r"/dev/null/x.*: Not a directory"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(
+    results: Path, command: Command, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    done = command("gallery", *(results if one == "RESULTS" else one for one in arguments))
+    assert (done.returncode, done.stdout) == (code, "")
+    assert re.fullmatch(f"paceline: {message}\n", done.stderr), done.stderr

@@ -15,6 +15,7 @@ from typing import Any
 
 import paceline as pl
 import pytest
+from paceline import report
 from paceline.emulate import Choices, capabilities, emulate, findings, live, programs, study
 
 ROOT = Path(__file__).parent.parent
@@ -85,6 +86,9 @@ def test_the_kernel_and_the_simulator_agree_on_one_flow(tmp_path: Path) -> None:
     assert engine["valid"] is (engine["doubts"] == [])
     assert {"lateness_p99_us", "steal"} <= engine.keys()
     assert (tmp_path / "runs.parquet").is_file()
+    page = report.write(tmp_path, "one-flow.toml").read_text()
+    assert "Some of these runs used a real kernel" in page
+    assert ("whose numbers do not count" in page) is not engine["valid"]
     assert nothing_is_left(programs_of(os.getpid()))
 
 

@@ -255,4 +255,10 @@ def _warnings(study: Study) -> Iterator[str]:
         yield "The core was built without optimisation: processor times here say nothing about its speed."
     kinds = {str(row.get("engine.kind")) for s in study.settings for row in s.runs.values()}
     if "kernel" in kinds:
-        yield "These runs used a real kernel and real time: the same seed does not give the same numbers again."
+        mixed = "Some of these" if kinds != {"kernel"} else "These"
+        yield f"{mixed} runs used a real kernel and real time: the same seed does not give the same numbers again."
+    doubtful = [s.label for s in study.settings for row in s.runs.values() if row.get("engine.valid") is False]
+    if doubtful:
+        runs = f"{len(doubtful)} run{'s' * (len(doubtful) != 1)}"
+        some = listed(list(dict.fromkeys(doubtful))[:4])
+        yield f"The machine could not keep up with {runs} on the kernel, whose numbers do not count: {some}."

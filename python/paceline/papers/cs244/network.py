@@ -40,6 +40,9 @@ LINUX = {"method": "host", "rule": "linux"}
 LINUX_PACED = "host linux"
 PACING, VARIANT = "pacing", "traffic.bulk.tcp.variant"
 
+#: What came after Linux 3.5 is off.
+LINUX_35 = {"rack": False, "count_packets": False}
+
 PATH = Assumption(
     "Rates and delays; the page prints a bandwidth-delay product of 1250 packets and a buffer of 312.",
     "100 Mbit/s, 100 ms, packets of 1000 B, access links four times as fast.",
@@ -53,9 +56,9 @@ PACER = Assumption(
 )
 TCP = Assumption(
     "The TCP of the rerun: its page says NewReno, and runs Linux 3.5.",
-    "NewReno without SACK on Linux's other defaults: initial window 10, delayed acknowledgements, minimum timeout "
-    "200 ms.",
-    "The name it is given; with SACK, Linux's default, see why-sack.",
+    "NewReno without SACK on Linux's other defaults: initial window 10, delayed acknowledgements, a least timeout of "
+    "200 ms beyond the round trip, growth by acknowledgements.",
+    "The name it is given; with SACK, Linux's default, see why-sack. Growth by packets came with 3.13.",
 )
 
 
@@ -69,5 +72,5 @@ def with_linux(scenario: Scenario, variant: str = "newreno") -> Scenario:
     """The same with the rerun's kernel; packets keep the original's payload, so that the path holds as many."""
     document = scenario.to_dict()
     (traffic,) = document["traffic"]
-    tcp = {"profile": "linux", "variant": variant, "payload": "1000 B"}
+    tcp = {"profile": "linux", "variant": variant, "payload": "1000 B"} | LINUX_35
     return Scenario(document | {"traffic": [traffic | {"tcp": tcp}]})

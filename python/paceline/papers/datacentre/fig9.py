@@ -97,11 +97,10 @@ def check(runs: Runs) -> Verdict:
 
 NOTE = (
     "Paced flows lose together: their losses come in waves of a few round trips that hit most of them, where those "
-    "of unpaced flows go on all the time and hit each now and then. How much so depends on the buffer, which the "
-    "paper does not print: the paced share is below 0.80 with 64 KB, and above it with 128 KB (why-64kb, why-96kb). "
-    "With 48 flows paced ones lose together too, where the paper finds the two alike. "
-    "It depends on the pacer too: with Linux's present rule, 1.2 times the window a round trip and bursts of 1 ms, "
-    "paced flows are hit as unpaced ones are (why-linux)."
+    "of unpaced flows go on all the time and hit each now and then. How much so depends on the length of an event "
+    "and on the buffer, which the paper does not print (why-64kb, why-96kb). With 48 flows paced ones lose together "
+    "too, where the paper finds the two alike. It depends on the pacer as well: with Linux's present rule, 1.2 times "
+    "the window a round trip and bursts of 1 ms, paced flows are hit as unpaced ones are (why-linux)."
 )
 
 

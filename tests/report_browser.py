@@ -37,7 +37,7 @@ CONTRAST = """(() => {
   const behind = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
     if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
   let worst = [99, ""];
-  const words = "p, td, th, dt, dd, li, a, span, strong, code, pre, caption, figcaption, summary, h1, h2, h3, h4, svg text";
+  const words = "p, td, th, dt, dd, li, a, span, strong, code, pre, caption, figcaption, summary, h1, h2, h3, svg text";
   for (const e of document.querySelectorAll(words)) {
     if (!e.getClientRects().length) continue;
     const style = getComputedStyle(e), svg = e instanceof SVGElement;

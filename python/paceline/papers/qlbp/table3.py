@@ -127,7 +127,8 @@ def note(runs: Runs) -> str:
         "What is left is what a retransmitted packet's delay is: from its first transmission until it is delivered in "
         f"order, as measured here, the three are {_list(ordered, 1)} ms (printed "
         f"{_list(PRINTED['mean_delay_ms'], 1)}); from its last transmission {_list(last, 1)} ms. The printed ones lie "
-        "between: they count the wait for a packet's own retransmission, but not that of later packets behind it."
+        "between, as does the time from a packet's first transmission to its own first arrival, which counts the wait "
+        "for its own retransmission, but not that for an earlier packet's; no result of ours has that time."
     )
 
 

@@ -25,7 +25,7 @@ BROKEN = """(async () => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with Browser() as browser:
+    with Browser(120) as browser:  # room for a busy machine
         yield browser
 
 

@@ -194,7 +194,7 @@ def test_an_interrupt_ends_at_once_and_keeps_what_has_finished(tiny: Path, tmp_p
             time.sleep(0.5)
             driver.send_signal(signal.SIGINT)
             _, errors = driver.communicate(timeout=120)
-    assert driver.returncode == 130
+    assert driver.returncode == 130, errors
     assert errors.startswith("paceline: interrupted: 2 of 3 runs had finished, kept in out")
 
 

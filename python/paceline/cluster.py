@@ -39,6 +39,7 @@ class Dask(Workers):
         self._place = place
         self._threads = 0
         self._asked = 0
+        self._cancelled = False
 
     def has_room(self, pending: int) -> bool:
         self._asked += 1
@@ -58,6 +59,8 @@ class Dask(Workers):
         try:
             return super().answers(future)
         except Exception:
+            if self._cancelled:
+                return []
             if future.status == "error":  # what the worker raised
                 raise
             raise _gone() from None
@@ -67,6 +70,7 @@ class Dask(Workers):
             raise _gone()
 
     def cancel(self, futures: Sequence[Any]) -> None:
+        self._cancelled = True
         with contextlib.suppress(Exception):  # the scheduler may be what has gone
             self._client.cancel(list(futures), force=True)
 

@@ -68,11 +68,14 @@ class Driver:
         """After an interrupt: what has come in meanwhile."""
         while self.pending and not self._answers.empty():
             self._collect(0)
+        for key, numbers in self._numbers.items():
+            if self._done.runs[numbers[0]] is None:
+                self._in_store(key)  # a worker has put it there, and we have not heard yet
 
     def release(self) -> None:
         """Gives back every lease."""
         if self._shared:
-            for key in [*self._todo, *(key for shard in self.pending.values() for key in shard)]:
+            for key in self._numbers:
                 self._shared.leases.release(key)
 
     def _hand_out(self) -> None:

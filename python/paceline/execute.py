@@ -83,7 +83,7 @@ def execute(
         points: what to run.
         jobs: runs at a time; the number of processors by default.
         executor: runs them elsewhere, as processes or machines that have Paceline installed, a Dask cluster among them;
-            `jobs` is then its own affair, and an interrupt leaves alone what has begun.
+            `jobs` is then its own affair; an interrupt ends what has begun where the store is seen, else leaves it.
         store: where finished runs go, and are looked for.
         keep_columns: keep per-flow columns, series and what instruments found in memory.
         trace: gets the events of the one point, which then runs whether the store has it or not.

@@ -7,10 +7,12 @@ skips what is there. Else they come back as bytes, and the driver keeps them.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,9 @@ from paceline.scenario import key_of
 
 if TYPE_CHECKING:
     from paceline.store import Store
+
+#: How often a worker looks whether its runs are still wanted, s.
+_WATCH_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +83,10 @@ def run_shard(tasks: Sequence[Task], core: str, engine: str = "auto", place: Pla
         raise RunError(
             f"the worker on {here} has core {_core.version()}, and this is {core}; install the same Paceline"
         )
-    store = Store(place.directory) if place and place.seen() else None
-    return [_answer(task, engine, store) for task in tasks]
+    if place is None or not place.seen():
+        return [_answer(task, engine, None, _core.Control()) for task in tasks]
+    with _wanted(place) as control:
+        return [_answer(task, engine, Store(place.directory), control) for task in tasks]
 
 
 def tables_of(run: _core.Run) -> dict[str, _core.Columns]:
@@ -87,13 +94,31 @@ def tables_of(run: _core.Run) -> dict[str, _core.Columns]:
     return {"flows": run.flows(), "series": run.series(), "instruments": run.instruments()}
 
 
-def _answer(task: Task, engine: str, store: Store | None) -> Answer:
+@contextlib.contextmanager
+def _wanted(place: Place) -> Iterator[_core.Control]:
+    """Ends runs when the driver takes its mark away: nobody waits for them any more."""
+    control = _core.Control()
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_WATCH_S):
+            if not Path(place.mark).exists():
+                control.cancel()
+
+    threading.Thread(target=watch, name="paceline-watch", daemon=True).start()
+    try:
+        yield control
+    finally:
+        over.set()
+
+
+def _answer(task: Task, engine: str, store: Store | None, control: _core.Control) -> Answer:
     if store and store.get(task.key) is not None:
         return Answer(task.key)
     try:
         if key_of(task.json, task.seed) != task.key:
             raise RunError(f"on {socket.gethostname()}, a file that the scenario names holds something else than here")
-        run = _core.run(task.json, task.seed, engine=engine)
+        run = _core.run(task.json, task.seed, control, engine=engine)
     except _core.InputError as error:
         return Answer(task.key, failure=str(error), wrong=True)
     except (_core.RunError, RunError) as error:

@@ -1,9 +1,9 @@
 //! The back ends' ports, opened for both directions.
 
 use super::{Lane, PaceError};
-use crate::config::{BackEnd, Config, ConfigError};
+use crate::config::Config;
 use crate::packet::{PacketPort, PacketPortSpec};
-use crate::sys::interface::{Changed, Interface};
+use crate::sys::interface::Interface;
 
 /// Frames that wait for an interface without room need places beside those that a stage holds.
 const SPARE: u64 = 4096;
@@ -35,6 +35,8 @@ pub(super) fn xdp_ports(
     lanes: &mut [Lane],
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<crate::xdp::XdpPort>, PaceError> {
+    use crate::config::{BackEnd, ConfigError};
+    use crate::sys::interface::Changed;
     use crate::sys::netlink;
     use crate::xdp::{self, XdpSpec};
     let [forward, reverse] = lanes else { return Err("two directions are needed".to_owned().into()) };

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use paceline_sim::Scenario;
 use serde_json::Value;
@@ -11,8 +11,7 @@ use serde_json::Value;
 fn every_scenario_in_the_project_is_sound_in_all_its_settings() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut count = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for path in files_in(&folder).into_iter().chain(files_in(&folder.join("kernel"))) {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("# "), "{} says where it comes from", path.display());
         for setting in settings(toml::from_str(&text).unwrap()) {
@@ -45,6 +44,12 @@ fn every_example_in_the_reference_is_sound() {
                 .unwrap_or_else(|e| panic!("{e}\n{text}"));
         }
     }
+}
+
+/// The files of a folder, without its folders.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.is_file()).collect()
 }
 
 /// Every combination of the values in `[sweep]`.

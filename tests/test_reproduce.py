@@ -34,6 +34,19 @@ from paceline.papers import (
 from paceline.papers import reproduction as reproducing
 from paceline.store import Store
 
+#: Every claim; an id is for ever.
+IDS = (
+    "edge-fig3-goodput edge-fig3-loss edge-fig3-region edge-fig4-100-flows",
+    "edge-fig5-fast-access edge-fig5-buffer-for-90kbps edge-fig6-short-flows edge-fig7-variants",
+    "edge-fig8-non-bottleneck edge-fig9-analysis edge-fig10-delay edge-fig11-delays",
+    "edge-empty-buffer edge-fig12-partial edge-fig13-early-adopters",
+    "zhao-fig2 zhao-fig3",
+    "qlbp-table2 qlbp-theorem1 qlbp-theorem2 qlbp-fig9-12",
+    "qlbp-fig15 qlbp-fig16 qlbp-fig18 qlbp-table3",
+    "qlbp-fig19 qlbp-response",
+    "dc-base-under dc-base-over dc-poi dc-fig7 dc-fig8-clustering dc-fig9-sync dc-port-pacing",
+    "cs244-single-flow cs244-many-flows cs244-buffer-sizing",
+)
 #: A claim that costs milliseconds.
 CHEAP = "qlbp-table2"
 
@@ -79,6 +92,7 @@ def reproduce(chosen: list[Claim], out: Path, length: Length | None = None) -> t
 
 
 def test_every_claim_is_told_apart_and_has_what_a_page_needs() -> None:
+    assert {claim.id for claim in claims()} == set(" ".join(IDS).split())
     names = {paper.name for paper in papers()}
     assert names == {"edge-vs-host", "small-buffers", "qlbp", "datacentre", "cs244"}
     for claim in claims():

@@ -144,7 +144,7 @@ class Bench:
             self.wire.ip(right, "link", "set", "dev", "eth0", "up")
 
     def cost(self, back_end: str, pacing: list[str], size: int) -> Callable[[], tuple[float, float]]:
-        """Frames a second through a chain of sender, pacer and receiver, all of it on one processor; and frames a second of
+        """Frames a second through a chain of sender, pacer and receiver, all on one processor; and frames a second of
         the processor time that the pacing thread took, which leaves the sender's share out."""
 
         def measure() -> tuple[float, float]:
@@ -202,7 +202,7 @@ def costs(bench: Bench, repeats: int) -> tuple[Run, bool]:
     thread = {name: statistics.median(alone for _, alone in values) for name, values in results.items()}
     good = True
     print(
-        "frames a second, pacing that does not bind: sender, pacer and receiver on one processor; the pacing thread alone"
+        "frames a second, pacing that does not bind: the chain on one processor; by processor time of the pacing thread"
     )
     for name, value in median.items():
         print(f"  {name:45} {value / 1e6:6.3f} M  {thread[name] / 1e6:6.3f} M")

@@ -20,7 +20,7 @@ ONE, MANY, SIZING = (select([f"cs244-{name}"])[0] for name in ("single-flow", "m
 
 def sawtooth(start: float, cut: float) -> tuple[Any, Any]:
     """Slow start to `cut` seconds, then a window that halves and grows to twice that, over and over."""
-    times = np.arange(0, 60, 0.1)
+    times = np.arange(0, 120, 0.1)
     windows = np.where(times < cut, start + 1000 * times, 500 + 20 * ((times - cut) % 30))
     return times, windows
 
@@ -33,7 +33,7 @@ def single(settings: Mapping[str, str], seed: int, lead: float, cut: float) -> d
         synthetic.curve("carried", times, carried, link="core"),
         synthetic.curve("cwnd", times, windows, flow="bulk.0"),
     )
-    return {"instruments": columns, "window_s": (0.0, 60.0)}
+    return {"instruments": columns, "window_s": (0.0, 120.0)}
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,15 @@ def test_a_paced_flow_must_lead_and_lose_later(lead: float, cut: float, outcome:
     assert len(ONE.draw(runs)) == 2
 
 
-def test_a_window_that_never_grows_again_is_no_sawtooth() -> None:
-    falling = synthetic.curve("cwnd", [0, 1, 2, 3], [10, 20, 10, 9], flow="bulk.0")
-    assert one_flow.regrowth(synthetic.result({}, 1, {"instruments": falling})) == 1.0
-    rising = synthetic.curve("cwnd", [0, 1, 2, 3], [10, 20, 10, 18], flow="bulk.0")
-    run = synthetic.result({}, 1, {"instruments": rising})
-    assert one_flow.regrowth(run) == pytest.approx(1.8)
-    assert one_flow.first_cut(run) == 2.0
+def test_teeth_are_deep_cuts_after_slow_start() -> None:
+    def found(times: list[float], windows: list[float]) -> tuple[int, float]:
+        columns = synthetic.curve("cwnd", times, windows, flow="bulk.0")
+        run = synthetic.result({}, 1, {"instruments": columns})
+        return one_flow.teeth(run), one_flow.first_cut(run)
+
+    assert found([0, 1, 2, 3], [10, 20, 10, 18]) == (0, 2.0)  # the end of slow start is none
+    assert found([0, 20, 40, 60, 80], [10, 20, 10, 20, 10]) == (2, 40.0)
+    assert found([0, 20, 40, 60, 80], [10, 20, 19, 20, 19]) == (0, 40.0)
 
 
 # --- many flows

@@ -23,6 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+# Where ip and tc are, which a user's PATH may leave out.
+os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+
 #: Local experimental EtherType 1 (IEEE 802).
 KIND = 0x88B5
 _HEADER = struct.Struct("!6s6sH")
@@ -37,8 +40,8 @@ def why_not() -> str | None:
         return "namespaces are Linux's"
     if os.geteuid() != 0:
         return "needs root, for namespaces and interfaces"
-    if shutil.which("ip") is None:
-        return "needs ip, of iproute2"
+    if shutil.which("ip") is None or shutil.which("tc") is None:
+        return "needs ip and tc, of iproute2"
     probe = f"paceline-probe-{os.getpid()}"
     made = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True, check=False)
     if made.returncode:

@@ -171,12 +171,17 @@ def started(tmp_path: Path, how: str) -> tuple[subprocess.Popen[bytes], dict[str
         asked = asked.set("pacing", {"method": "edge", "delay": "5 ms", "at": ["access"]})
     file.write_text(asked.to_toml())
     process = subprocess.Popen(command(str(file), "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    until(lambda: len(programs_of(process.pid)) >= 2 + inline)
+    try:
+        until(lambda: len(programs_of(process.pid)) >= 2 + inline)
+    except AssertionError:
+        process.kill()
+        process.communicate()
+        raise
     time.sleep(0.5)
     return process, programs_of(process.pid)
 
 
-def until(reached: Callable[[], bool], patience_s: float = 15.0) -> None:
+def until(reached: Callable[[], bool], patience_s: float = 60.0) -> None:
     end = time.monotonic() + patience_s
     while not reached():
         assert time.monotonic() < end, "did not happen in time"
@@ -189,7 +194,7 @@ def test_nothing_is_left_however_it_ends(tmp_path: Path, how: str) -> None:
     process, running = started(tmp_path, how)
     number = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT, "terminate": signal.SIGTERM}[how]
     process.send_signal(number)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
     until(lambda: nothing_is_left(running))
     if how == "interrupt":
         assert process.returncode == 130
@@ -201,7 +206,7 @@ def test_a_program_that_dies_fails_the_run_in_a_line(tmp_path: Path) -> None:
     process, running = started(tmp_path, "victim")
     victim = next(number for number, name in running.items() if name == "paceline-wires")
     os.kill(int(victim), signal.SIGKILL)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 1
     assert b"paceline-wires: ended" in said
     assert b"Traceback" not in said

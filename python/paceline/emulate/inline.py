@@ -23,8 +23,8 @@ from paceline.errors import RunError
 
 #: Bytes of an Ethernet header, which the simulator does not count.
 _ETHERNET = 14
-_READY_S = 20.0
-_PATIENCE_S = 5.0
+_READY_S = 60.0
+_PATIENCE_S = 20.0
 _PACKETS = 100_000
 _READY = b"ready"
 

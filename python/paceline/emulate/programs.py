@@ -20,7 +20,7 @@ from paceline.errors import InputError, RunError
 
 #: A directory to look in first.
 PLACE = "PACELINE_PROGRAMS"
-_READY_S = 20.0
+_READY_S = 60.0
 _PDEATHSIG = 1  # PR_SET_PDEATHSIG
 _GRACE_S = 20.0
 

@@ -23,10 +23,9 @@ def fast_access(**change: float) -> Runs:
     at_5_kb = {"none": 77, "host": 90, "edge 10 ms": 98}
 
     def curve(method: str, size: int) -> float:
+        method = method.removesuffix(" ideal")
         at = needed[method] + change.get(method.split()[0], 0.0)
-        return (
-            {"none": 77, "host": 90, "edge 10 ms": 98}[method] if size == 5 and not change else 90 + 0.5 * (size - at)
-        )
+        return at_5_kb[method] if size == 5 and not change else 90 + 0.5 * (size - at)
 
     return synthetic.runs(BUFFER, edge_runs.numbers(curve))
 

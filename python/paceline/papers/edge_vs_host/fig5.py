@@ -118,9 +118,10 @@ def _note(runs: Runs, found: Mapping[str, float | None]) -> str:
     return (
         f"Goodput of 90 kbit/s is reached at {buffers}. At the buffers that the paper reads off its curves goodput "
         f"here is {at_printed} kbit/s: a percent of goodput is two packets of buffer where curves are so flat, and "
-        f"less than the paper's choice of simulator moves: flows of the patched ns-2 2.28 have {unpaced:.1f} unpaced at "
-        f"20 KB and {host:.1f} paced at the host at 10 KB, by the patch's first rule {ideal:.1f}. The proportions "
-        "hold: edge pacing needs less than half of what host pacing needs, and that about half of what no pacing needs."
+        "less than the paper's choice of simulator moves: flows of the patched ns-2 2.28 have "
+        f"{unpaced:.1f} unpaced at 20 KB and {host:.1f} paced at the host at 10 KB, by the patch's first rule "
+        f"{ideal:.1f}. The proportions hold: edge pacing needs less than half of what host pacing needs, and that "
+        "about half of what no pacing needs."
     )
 
 

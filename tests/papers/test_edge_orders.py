@@ -54,7 +54,11 @@ def test_variants_need_the_order_and_the_typical_gain(gain: float, outcome: str)
 
 def losing(method: str, size: int) -> Mapping[str, Any]:
     loss = 0.0 if size >= 10 else 10 ** (-1 - 0.4 * size)
-    return {"links.core.loss_ratio": loss, "links.core.dropped_packets": round(loss * 1e6)}
+    return {
+        "links.core.loss_ratio": loss,
+        "links.core.dropped_packets": round(loss * 1e6),
+        "links.core.arrived_packets": 10**6,
+    }
 
 
 def slow(more: Callable[[str, int], Mapping[str, Any]], edge: float = 0.0) -> Runs:

@@ -59,15 +59,23 @@ def check(runs: Runs) -> Verdict:
 
 
 def _follow(runs: Runs) -> list[Evidence]:
-    """A flow's goodput times the number of flows: the same for 500 and for 1000, within 5 %."""
+    """Throughput of 500 flows and of 1000: the same within 5 %."""
+    points = [(pacing, size) for pacing in LABELS for size in curves.sizes(runs["500 flows"])]
     rows = []
-    for pacing in LABELS:
-        for size in curves.sizes(runs["500 flows"]):
-            some = criteria.mean(at(runs["500 flows"], pacing, size), THROUGHPUT, MBPS)
-            many = criteria.mean(at(runs["1000 flows"], pacing, size), THROUGHPUT, MBPS).mean
-            what = f"throughput of 500 flows at {size} KB, {pacing}, Mbit/s: as of 1000"
-            rows.append(criteria.within(what, some, round(many, 2), "Mbit/s"))
+    for (pacing, size), many in zip(points, _thousand(runs), strict=True):
+        some = criteria.mean(at(runs["500 flows"], pacing, size), THROUGHPUT, MBPS)
+        what = f"throughput of 500 flows at {size} KB, {pacing}, Mbit/s: as of 1000"
+        rows.append(criteria.within(what, some, round(many, 2), "Mbit/s"))
     return rows
+
+
+def _thousand(runs: Runs) -> list[float]:
+    """Throughput of 1000 flows at the points of `_follow`, Mbit/s."""
+    return [
+        criteria.mean(at(runs["1000 flows"], pacing, size), THROUGHPUT, MBPS).mean
+        for pacing in LABELS
+        for size in curves.sizes(runs["500 flows"])
+    ]
 
 
 def _why(runs: Runs) -> list[Evidence]:
@@ -105,12 +113,19 @@ def _note(runs: Runs, lead: Sequence[Evidence]) -> str:
         return f"{last} KB" if last else "nowhere"
 
     limits = ", ".join(f"{window} packets: {up_to(f'why-window-{window}')}" for window in WINDOWS)
+    follow, many = _follow(runs), _thousand(runs)
+    apart = max(
+        1 - row.value / all_of for row, all_of in zip(follow, many, strict=True) if isinstance(row.value, float)
+    )
     return (
         f"Hosts lead at {curves.held(lead)} points with windows of {WINDOW} packets at most. The paper names no limit, "
         "and it decides how far hosts lead. Without one, paced flows with few losses rise together until all lose "
         f"together, and from 15 KB on a larger buffer makes it worse: they lead up to {up_to('why-no-limit')}. "
-        f"A limit near the fair share of 31 packets stops that ({limits}), as random gaps do, twice as long at most "
-        f"({up_to('why-random-gaps', JITTER)}). With 1000 flows the fair share is three packets, and no limit is felt."
+        f"A limit near the fair share of 31 packets stops that ({limits}); gaps drawn from nothing to twice their "
+        f"length relieve it ({up_to('why-random-gaps', JITTER)}). With 1000 flows the fair share is three packets, and "
+        f"no limit is felt. 500 flows are within 5 % of 1000 at {curves.held(follow)} points and up to {apart:.0%} "
+        "below at the smallest buffers; that is TCP's doing and not this simulator's: ns-2 2.35 itself, with 500 flows "
+        "and five packets, has 77.3 Mbit/s against 87.8 with 1000 (docs/fidelity.md)."
     )
 
 

@@ -12,6 +12,7 @@ from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, 
 from paceline.papers.edge_vs_host import curves
 from paceline.papers.edge_vs_host.curves import LABELS, LOSS, MBPS, THROUGHPUT, at
 from paceline.papers.edge_vs_host.network import ASSUMPTIONS, METHODS, NONE, dumbbell
+from paceline.results import Results
 from paceline.scenario import Scenario
 
 FULL = (2, 3, 4, 6, 8, 10, 12)
@@ -30,11 +31,13 @@ def slow_access() -> Scenario:
 
 
 def sweeps(length: Length) -> Mapping[str, Scenario]:
-    """And the same with ns-2's default queue of 50 packets before each access link."""
+    """And with ns-2's default queue of 50 packets before each access link; with one flow an edge, as fast as ten."""
     queued = slow_access().set("network.access.buffer", "50 packets")
+    alone = slow_access().set("network.access.per_edge", 1).set("network.access.rate", "20 Mbit/s")
     return {
         "main": curves.sweep(slow_access(), length, length.choose(FULL, QUICK), METHODS),
         "access queues of 50 packets": curves.sweep(queued, length, (4, 10), METHODS),
+        "why-one-flow-an-edge": curves.sweep(alone, length, (LOSSLESS,), METHODS),
     }
 
 
@@ -45,7 +48,7 @@ def check(runs: Runs) -> Verdict:
     ours: dict[str, float | None] = {}
     for pacing in LABELS:
         for size in curves.sizes(main, LOSSLESS):
-            dropped = max(criteria.by_seed(at(main, pacing, size), "links.core.dropped_packets").values())
+            dropped = most(at(main, pacing, size))
             what = f"packets dropped at {size} KB, {pacing}, most of a seed"
             evidence.append(Evidence(what, dropped, None, "0", dropped == 0))
             ours[f"dropped at {size} KB, {pacing}"] = dropped
@@ -87,17 +90,29 @@ def _variant(runs: Runs) -> list[Evidence]:
             loss = criteria.mean(at(queued, pacing, size), LOSS)
             what = "ns-2's default queue of 50 packets before each access link"
             rows.append(criteria.inform(f"loss at the core at {size} KB, {pacing}", loss, what))
+    for pacing in LABELS:
+        alone = at(runs["why-one-flow-an-edge"], pacing, LOSSLESS)
+        what = "one flow an edge, access links of 20 Mbit/s"
+        rows.append(criteria.inform(f"packets dropped at {LOSSLESS} KB, {pacing}, most of a seed", most(alone), what))
     return rows
+
+
+def most(results: Results) -> float:
+    """The most packets that the core dropped under one seed."""
+    return max(criteria.by_seed(results, "links.core.dropped_packets").values())
 
 
 def _note(runs: Runs, evidence: Sequence[Evidence]) -> str:
     slopes = ", ".join(f"{10 ** -(fall(runs, pacing)[0] or 0.0):.1f}-fold ({pacing})" for pacing in LABELS)
-    drops = [row for row in evidence if row.ok is False and row.statistic.startswith("packets dropped")]
-    few = "".join(f" {row.statistic}: {row.value:g}." for row in drops)
+    main = runs["main"]
+    counts = ", ".join(f"{most(at(main, pacing, LOSSLESS)):.0f} ({pacing})" for pacing in LABELS)
+    carried = criteria.mean(at(main, NONE, LOSSLESS), "links.core.arrived_packets").mean
+    alone = max(most(at(runs["why-one-flow-an-edge"], pacing, LOSSLESS)) for pacing in LABELS)
     return (
-        f"{curves.held(evidence)} criteria hold. Each KB cuts the loss {slopes}, whether access queues are unlimited "
-        f"or ns-2's 50 packets. Ten edges bring ten packets at once, and 10 KB hold nine beside the one on the wire."
-        + (f" Where that is not enough:{few}" if few else "")
+        f"{curves.held(evidence)} criteria hold. Each KB cuts the loss {slopes}. At {LOSSLESS} KB a run still loses up "
+        f"to {counts} packets of {carried / 1e6:.1f} million, on a scale where 2 KB lose one in a hundred. The paper's "
+        "argument, that ten edges bring ten packets at most at one time, holds for one flow an edge: at 20 Mbit/s each "
+        f"these lose {alone:.0f}. Of ten flows an edge, two may send at one time."
     )
 
 

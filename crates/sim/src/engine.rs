@@ -18,26 +18,31 @@
 mod conversations;
 mod exits;
 mod hosts;
+mod inbox;
 mod line;
 mod routes;
+mod samples;
 mod transit;
 mod windows;
 
 pub(crate) use self::exits::Exit;
+pub(crate) use self::inbox::Tail;
+use self::inbox::{Inbox, tails_of};
 use self::routes::{exits_of, links_of, mark_at_once, mark_staged, routes_of};
+use self::samples::Sample;
 use self::windows::{Service, Windows};
 use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::flow::{Flow, Snapshot, Talking};
 use crate::instrument::Instruments;
-use crate::link::Link;
-use crate::network::{Network, ProbeKind};
-use crate::output::{self, Delays, RunError, RunOutput, SeriesKind, SeriesRow};
+use crate::link::{Link, Passage};
+use crate::network::Network;
+use crate::output::{self, Delays, RunError, RunOutput, SeriesRow};
 use crate::packet::{Event, Kind};
 use crate::port::Port;
 use crate::trace::{TraceSink, Tracer};
 use crate::workload::Act;
-use paceline_core::{Instant, Span};
+use paceline_core::Instant;
 use paceline_tcp::{Output, Segment};
 
 /// Events between two looks at the [`Control`].
@@ -75,6 +80,10 @@ pub struct Engine<'a> {
     tracer: Option<Tracer<'a>>,
     /// After this time there are samples to take or rows to write.
     next_look: Instant,
+    /// What the window has brought to hosts so far.
+    inbox: Inbox,
+    /// Room for what is to be said of packets at a link.
+    noted: Vec<(Event, Option<Passage>)>,
     segments: Segments,
     talks: Vec<Talking>,
     /// Room for what an application says.
@@ -117,15 +126,6 @@ pub struct Census {
     pub in_flight: u64,
 }
 
-/// A queue that is sampled.
-#[derive(Debug)]
-struct Sample {
-    link: u32,
-    every: Span,
-    next: Instant,
-    to: Instant,
-}
-
 /// What a sender has just sent.
 #[derive(Debug, Default)]
 struct Segments(Vec<Segment>);
@@ -160,25 +160,19 @@ impl<'a> Engine<'a> {
         let mut windows = None;
         if trace.is_none() {
             let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
+            let is_looked_at = |link: u32| {
+                network.probes.iter().any(|probe| probe.link == link)
+                    || network.instruments.iter().any(|one| one.what.link() == Some(link))
+            };
             if method != Method::Reference {
-                let is_sampled =
-                    |link: u32| network.probes.iter().any(|probe| probe.link == link && probe.samples());
-                let is_recorded =
-                    |link: u32| is_sampled(link) || network.probes.iter().any(|probe| probe.link == link);
-                let is_watched =
-                    |link: u32| network.instruments.iter().any(|one| one.what.link() == Some(link));
                 let service = |link: u32| match &links[link as usize] {
                     link_at_work if link_at_work.holds() => Service::Between,
-                    link_at_work
-                        if link_at_work.refuses_nothing() && !is_recorded(link) && !is_watched(link) =>
-                    {
-                        Service::All
-                    }
+                    link_at_work if link_at_work.refuses_nothing() && !is_looked_at(link) => Service::All,
                     _ => Service::Each,
                 };
                 windows = Windows::new(network, &needs_order, service, method == Method::Auto);
             }
-            if let Some(windows) = &windows {
+            if let Some(windows) = &mut windows {
                 let stages = windows.stage_of();
                 mark_staged(&mut routes, |link| stages.get(&link).copied());
                 for (flow, route) in flows.iter_mut().zip(routes.chunks(stride)) {
@@ -187,6 +181,10 @@ impl<'a> Engine<'a> {
                         flow.exits[0] = Exit::LONG;
                     }
                 }
+                let (tails, ends) =
+                    tails_of(network, &routes, (stride, ack_hop), stages.len(), &is_looked_at);
+                windows.mark_ends(&ends);
+                flows.iter_mut().zip(tails).for_each(|(flow, tails)| flow.tails = tails);
             }
         }
         let instruments = Instruments::new(network, &mut links, &mut flows);
@@ -211,20 +209,17 @@ impl<'a> Engine<'a> {
             at_warmup: Vec::new(),
             delays: [Delays::new(), Delays::new()],
             series: Vec::new(),
-            samples: Vec::new(),
+            samples: Sample::all(network),
             instruments,
             next_look: Instant::ZERO,
             tracer: trace.map(Tracer::new),
+            inbox: Inbox::default(),
+            noted: Vec::new(),
             segments: Segments::default(),
             talks,
             acts: Vec::new(),
             census: Census::default(),
         };
-        for probe in &network.probes {
-            if let ProbeKind::Queue { every } = probe.what {
-                engine.samples.push(Sample { link: probe.link, every, next: probe.from, to: probe.to });
-            }
-        }
         for (flow, spec) in network.flows.iter().enumerate() {
             let Some(at) = engine.flows[flow].first_event(spec.start) else { continue };
             let event = Event::of_flow(at, hosts_from + spec.source, Kind::Application, flow as u32);
@@ -305,7 +300,7 @@ impl<'a> Engine<'a> {
     fn look_before(&mut self, time: Instant) {
         self.sample_before(time);
         self.instruments.sample_before(time, &self.flows);
-        let next = self.samples.iter().filter(|sample| sample.next < sample.to).map(|sample| sample.next);
+        let next = self.samples.iter().filter_map(Sample::next);
         let next = next.chain([self.instruments.next_sample]).min().unwrap_or(Instant::MAX);
         self.next_look = if self.tracer.is_some() { Instant::ZERO } else { next };
         if let Some(tracer) = &mut self.tracer {
@@ -354,41 +349,6 @@ impl<'a> Engine<'a> {
             Kind::DelayedAckTimer => self.on_delayed_ack_timer(event.flow, event.at),
             Kind::PortTimer => self.on_port_timer(event.place),
             Kind::Application => self.on_application(event.flow),
-        }
-    }
-
-    /// Samples of queues that fall before `time` (the state between events does not change).
-    fn sample_before(&mut self, time: Instant) {
-        for sample in &mut self.samples {
-            sample.take_before(time, &mut self.links, &mut self.series);
-        }
-    }
-
-    /// When the queue of a link is next sampled: the state after all before that counts.
-    fn next_look_at_link(&self, link: u32) -> Instant {
-        let samples = self.samples.iter().filter(|sample| sample.link == link && sample.next < sample.to);
-        samples.map(|sample| sample.next).min().unwrap_or(Instant::MAX)
-    }
-
-    /// The same of one link.
-    #[inline]
-    fn look_at_link(&mut self, link: u32, time: Instant) {
-        if !self.samples.is_empty() {
-            for sample in self.samples.iter_mut().filter(|sample| sample.link == link) {
-                sample.take_before(time, &mut self.links, &mut self.series);
-            }
-        }
-    }
-}
-
-impl Sample {
-    fn take_before(&mut self, time: Instant, links: &mut [Link], series: &mut Vec<SeriesRow>) {
-        while self.next < time && self.next < self.to {
-            let link = links[self.link as usize].fitted.as_mut();
-            let bytes = link.and_then(|link| link.meter.as_mut()).map_or(0, |meter| meter.level(self.next));
-            let (link, time_ns) = (self.link, self.next.as_nanos());
-            series.push(SeriesRow { link, kind: SeriesKind::Queue, time_ns, flow: u32::MAX, bytes });
-            self.next += self.every;
         }
     }
 }

@@ -155,6 +155,35 @@ impl Link {
         self.wire = wire;
     }
 
+    /// The same where it may refuse packets, but holds none: those that it refuses go to `noted` instead, and with their
+    /// passage those that are to be recorded. `look` is called before the times that it names, and then names the next.
+    pub(crate) fn admit_all(
+        &mut self,
+        line: &mut Vec<Event>,
+        noted: &mut Vec<(Event, Option<Passage>)>,
+        mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
+    ) {
+        let Some(mut next_look) = self.fitted.as_deref_mut().map(|link| look(link, Instant::ZERO)) else {
+            return;
+        };
+        line.retain_mut(|event| {
+            if event.at > next_look
+                && let Some(fitted) = &mut self.fitted
+            {
+                next_look = look(fitted, event.at);
+            }
+            let passage = self.admit(event);
+            if passage.is_none_or(|passage| passage.recorded) {
+                noted.push((*event, passage));
+            }
+            if let Some(passage) = passage {
+                event.at = passage.arrival;
+                event.step();
+            }
+            passage.is_some()
+        });
+    }
+
     /// The packet of an event reaches a link that may refuse or hold it, at the event's time.
     #[inline]
     pub(crate) fn offer(&mut self, event: &Event) -> Fate {
@@ -234,14 +263,27 @@ impl Fitted {
         let is_lost = !self.losses.is_empty() && self.is_lost(event.flow);
         if !is_lost
             && let Buffer::Closed(queue) = &mut self.buffer
-            && let Some(Departure { start, finish }) = queue.admit(u32::from(event.bytes), now)
+            && let Some(Departure { start, finish }) =
+                admit(queue, &mut self.meter, u32::from(event.bytes), now)
         {
-            let recorded = self.watch(event.bytes, event.is_ack(), now, start, finish);
+            self.counters.passes(event.bytes, event.is_ack(), now, start, finish);
+            let recorded = self.record.is_some_and(|(from, to)| from <= start && start < to);
             return Some(Passage { start, arrival: finish + delay, recorded });
         }
         self.counters.arrives(now);
         self.counters.drops(now);
         None
+    }
+
+    /// The meter, which knows of all that has happened by `now`.
+    pub(crate) fn meter_at(&mut self, now: Instant) -> Option<&mut Meter> {
+        let meter = self.meter.as_mut()?;
+        if let Buffer::Closed(queue) = &mut self.buffer
+            && self.pacer.is_none()
+        {
+            queue.tell_started(now, |waited| meter.starts(waited.bytes, waited.start));
+        }
+        Some(meter)
     }
 
     /// Whether a rule forces the loss of this packet; every rule counts it.
@@ -338,6 +380,27 @@ impl Fitted {
             meter.drop_now(u32::from(packet.bytes), now);
         }
     }
+}
+
+/// Offers a packet to a queue that no pacer feeds, and tells the meter of it: the queue keeps what waits for both, if it
+/// keeps it.
+#[inline(always)]
+fn admit(
+    queue: &mut DropTail<Booking>,
+    meter: &mut Option<Meter>,
+    bytes: u32,
+    now: Instant,
+) -> Option<Departure> {
+    let Some(meter) = meter else { return queue.admit(bytes, now) };
+    let departure = queue.admit_and_tell(bytes, now, |waited| meter.starts(waited.bytes, waited.start))?;
+    if departure.start > now {
+        if queue.keeps_what_waits() {
+            meter.waits_elsewhere(bytes, now);
+        } else {
+            meter.waits(bytes, now, departure.start);
+        }
+    }
+    Some(departure)
 }
 
 #[cfg(test)]

@@ -258,7 +258,8 @@ fn link_statistics(engine: &mut Engine<'_>, id: usize, seconds: f64) -> LinkStat
     let counters = engine.links[id].fitted.as_ref().map(|link| link.counters).unwrap_or_default();
     let (arrived, dropped) = (counters.arrived, counters.dropped);
     let throughput_bps = counters.left_bytes() * 8.0 / seconds;
-    let meter = engine.links[id].fitted.as_mut().and_then(|link| link.meter.as_mut());
+    let end = Instant::ZERO + engine.network.duration;
+    let meter = engine.links[id].fitted.as_mut().and_then(|link| link.meter_at(end));
     let queue = meter.map(|meter| meter.finish());
     LinkStatistics {
         throughput_bps,

@@ -17,7 +17,7 @@ impl Engine<'_> {
         }
         let id = packet.flow;
         let flow = &mut self.flows[id as usize];
-        let exit = flow.exits[1];
+        let (exit, tail) = (flow.exits[1], flow.tails[1]);
         let network_delay = self.now.since(packet.sent);
         let Source::Tcp(tcp) = &mut flow.source else { return self.receive_open_loop(packet, network_delay) };
         let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
@@ -49,7 +49,7 @@ impl Engine<'_> {
             Some(echo) => {
                 let (seq, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
                 let ack = Packet { sent: echo, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true };
-                if !self.acknowledge_at_once(ack, exit) {
+                if !self.acknowledge_at_once(ack, exit, tail) {
                     self.acknowledge(id, seq, bytes, echo);
                 }
             }

@@ -74,22 +74,6 @@ impl Engine<'_> {
         }
     }
 
-    /// A packet reaches a link that holds nothing but may refuse it, at the event's time; nobody traces it.
-    #[inline(always)]
-    pub(super) fn offer_untraced(&mut self, event: Event) {
-        match self.links[event.place as usize].admit(&event) {
-            Some(passage) => {
-                let mut event = event;
-                self.leave(&mut event, passage);
-                self.go_on_inlined(event);
-            }
-            None => {
-                let copy = event;
-                self.refuse(&copy);
-            }
-        }
-    }
-
     /// A packet has been given to the wire of a link that may refuse or hold packets.
     #[inline]
     fn depart(&mut self, mut event: Event, passage: Passage) {
@@ -99,7 +83,7 @@ impl Engine<'_> {
 
     /// A packet is on the wire of the event's place, or will be: the event moves on to where the packet comes next.
     #[inline(always)]
-    fn leave(&mut self, event: &mut Event, passage: Passage) {
+    pub(super) fn leave(&mut self, event: &mut Event, passage: Passage) {
         if passage.recorded || self.tracer.is_some() {
             let copy = *event;
             self.record(copy, passage);
@@ -110,7 +94,7 @@ impl Engine<'_> {
 
     /// A packet comes to the next place of its way at the event's time: past the links that it passes at once.
     #[inline(never)]
-    fn go_on(&mut self, event: Event) {
+    pub(super) fn go_on(&mut self, event: Event) {
         self.go_on_inlined(event);
     }
 
@@ -151,14 +135,15 @@ impl Engine<'_> {
     /// A packet will reach a link that runs in windows: the event's place is its stage.
     #[inline]
     fn push_staged(&mut self, event: Event) {
+        let tail = self.flows[event.flow as usize].tails[usize::from(event.is_ack())];
         if let Some(windows) = &mut self.windows {
-            windows.push(event);
+            windows.push(event, tail);
         }
     }
 
     /// A packet will be at its host at the event's time: handles that now if nothing can come between, else then.
     #[inline(always)]
-    fn reach_host(&mut self, event: Event) {
+    pub(super) fn reach_host(&mut self, event: Event) {
         let may_run_ahead = !self.ahead && event.at < self.until;
         if !may_run_ahead || !self.flows[event.flow as usize].runs_ahead(&event) {
             let copy = event;
@@ -178,6 +163,9 @@ impl Engine<'_> {
     #[inline(never)]
     fn reach_host_by_event(&mut self, mut event: Event) {
         self.flows[event.flow as usize].waiting[usize::from(event.is_ack())] += 1;
+        let flow = &self.network.flows[event.flow as usize];
+        let host = if event.is_ack() { flow.source } else { flow.sink };
+        event.place = self.network.links.len() as u32 + host;
         if event.is_ack() {
             event.kind = Kind::Acknowledgement;
         }
@@ -186,7 +174,7 @@ impl Engine<'_> {
 
     /// A link refuses a packet that reaches it.
     #[cold]
-    fn refuse(&mut self, event: &Event) {
+    pub(super) fn refuse(&mut self, event: &Event) {
         self.see_arrival(event);
         self.drop(event.place, &event.packet());
     }
@@ -221,7 +209,7 @@ impl Engine<'_> {
 
     /// What the trace and probes have to say of a departure.
     #[cold]
-    fn record(&mut self, event: Event, passage: Passage) {
+    pub(super) fn record(&mut self, event: Event, passage: Passage) {
         let link = event.place;
         if let Some(tracer) = &mut self.tracer {
             tracer.dequeue(link, &event.packet(), passage.start, self.now);

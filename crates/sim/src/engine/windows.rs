@@ -20,10 +20,11 @@
 //!
 //! *References.* The lookahead of K. Chandy and J. Misra, "Distributed simulation" (IEEE TSE 1979).
 
-use super::Engine;
 use super::line::Sorter;
+use super::samples::look;
+use super::{Engine, Tail};
 use crate::control::Control;
-use crate::link::Link;
+use crate::link::{Fitted, Link};
 use crate::network::Network;
 use crate::output::RunError;
 use crate::packet::{Event, Kind};
@@ -63,6 +64,8 @@ struct Stage {
     service: Service,
     /// The stage that all its packets reach next, with no link between.
     next: Option<u32>,
+    /// Behind it begins the tail of every packet's way ([`super::inbox`]).
+    ends: bool,
     /// All that arrived before has been served.
     served_until: Instant,
     arrivals: Vec<Event>,
@@ -73,7 +76,7 @@ struct Stage {
 pub(super) enum Service {
     /// Nothing: it refuses nothing, and nobody looks on.
     All,
-    /// Each departure may be recorded, or the packet refused; but it is known at the arrival.
+    /// Each packet may be refused, or its departure recorded; but that is known at the arrival.
     Each,
     /// It holds packets: wake-ups come between arrivals.
     Between,
@@ -135,6 +138,7 @@ impl Windows {
                 to_hosts,
                 service: service(link),
                 next,
+                ends: false,
                 served_until: Instant::ZERO,
                 arrivals: Vec::new(),
             });
@@ -154,18 +158,23 @@ impl Windows {
         (0..).zip(&self.stages).map(|(position, stage)| (stage.link, position)).collect()
     }
 
+    /// Which stages have nothing but tails behind them.
+    pub(super) fn mark_ends(&mut self, ends: &[bool]) {
+        self.stages.iter_mut().zip(ends).for_each(|(stage, &ends)| stage.ends = ends);
+    }
+
     /// How far hosts may run: nothing that is still to be served reaches one before.
     fn next_hosts_until(&self) -> Instant {
         let back = |stage: &Stage| stage.to_hosts.map(|way| stage.served_until + way);
         self.stages.iter().filter_map(back).min().unwrap_or(Instant::MAX)
     }
 
-    /// A packet will reach the stage at the event's place.
+    /// A packet will reach the stage at the event's place; behind the last one its tail begins.
     #[inline(always)]
-    pub(super) fn push(&mut self, event: Event) {
+    pub(super) fn push(&mut self, event: Event, tail: Tail) {
         let stage = &mut self.stages[event.place as usize];
         debug_assert!(event.at >= stage.served_until, "a packet comes too late for its window");
-        stage.arrivals.push(event);
+        stage.arrivals.push(event.at_place(tail.shared));
     }
 
     /// What will reach a stage.
@@ -262,6 +271,7 @@ impl Engine<'_> {
             }
             self.instruments.sample_before(hosts_until, &self.flows);
             let served: u64 = (0..stages).map(|stage| self.run_stage(stage, hosts_until, until)).sum();
+            self.open_inbox();
             if is_idle && served == 0 {
                 self.skip_idle_time();
             }
@@ -275,35 +285,50 @@ impl Engine<'_> {
         let Some(windows) = &mut self.windows else { return 0 };
         let mut line = std::mem::take(&mut windows.line);
         let stage = &mut windows.stages[stage];
-        let (link, service, next) = (stage.link, stage.service, stage.next);
+        let (link, service, next, ends) = (stage.link, stage.service, stage.next, stage.ends);
         let end = stage.line_up(hosts_until, until, &mut windows.sorter, &mut line);
+        let served = line.len() as u64;
         match service {
             Service::All => {
                 self.links[link as usize].pass_all(&mut line);
-                match next {
-                    Some(next) => windows.stages[next as usize].arrivals.extend_from_slice(&line),
-                    None => line.iter().for_each(|&event| self.go_on_inlined(event)),
-                }
+                self.go_on_all(&line, next, ends);
             }
             Service::Each => {
-                let mut next_look = self.next_look_at_link(link);
-                for event in &line {
-                    if event.at > next_look {
-                        self.look_at_link(link, event.at);
-                        next_look = self.next_look_at_link(link);
-                    }
-                    self.now = event.at;
-                    self.offer_untraced(event.at_place(link));
-                }
-                self.look_at_link(link, end);
+                self.admit_all(link, &mut line, end);
+                self.go_on_all(&line, next, ends);
             }
             Service::Between => self.serve(link, &line, end),
         }
-        let served = line.len() as u64;
         if let Some(windows) = &mut self.windows {
             windows.line = line;
         }
         served
+    }
+
+    /// Packets pass a link that holds none: those that it refuses are gone from the line.
+    fn admit_all(&mut self, number: u32, line: &mut Vec<Event>, end: Instant) {
+        let mut noted = std::mem::take(&mut self.noted);
+        let (samples, series) = (&mut self.samples, &mut self.series);
+        let look = |link: &mut Fitted, time| look(samples, number, link, time, series);
+        self.links[number as usize].admit_all(line, &mut noted, look);
+        for (event, passage) in noted.drain(..) {
+            self.now = event.at;
+            match passage {
+                Some(passage) => self.record(event.at_place(number), passage),
+                None => self.refuse(&event.at_place(number)),
+            }
+        }
+        self.noted = noted;
+        self.look_at_link(number, end);
+    }
+
+    /// What a link has let go comes to its next places.
+    fn go_on_all(&mut self, line: &[Event], next: Option<u32>, ends: bool) {
+        match (next, &mut self.windows) {
+            (Some(next), Some(windows)) => windows.stages[next as usize].arrivals.extend_from_slice(line),
+            _ if ends => self.descend(line),
+            _ => line.iter().for_each(|&event| self.go_on(event)),
+        }
     }
 
     /// Serves a link at which things happen between arrivals.

@@ -17,28 +17,35 @@
 
 mod conversations;
 mod exits;
+mod flows;
 mod hosts;
 mod inbox;
 mod line;
+mod part;
 mod routes;
 mod samples;
+mod stage;
+mod threads;
 mod transit;
+mod unit;
 mod windows;
 
 pub(crate) use self::exits::Exit;
+use self::flows::Flows;
+use self::inbox::Inbox;
 pub(crate) use self::inbox::Tail;
-use self::inbox::{Inbox, tails_of};
-use self::routes::{exits_of, links_of, mark_at_once, mark_staged, routes_of};
+use self::routes::{links_of, mark_at_once, routes_of};
 use self::samples::Sample;
-use self::windows::{Service, Windows};
+use self::stage::lay_stages;
+use self::windows::Windows;
 use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::flow::{Flow, Snapshot, Talking};
 use crate::instrument::Instruments;
-use crate::link::{Link, Passage};
+use crate::link::Link;
 use crate::network::Network;
 use crate::output::{self, Delays, RunError, RunOutput, SeriesRow};
-use crate::packet::{Event, Kind};
+use crate::packet::{Event, Kind, Packet};
 use crate::port::Port;
 use crate::trace::{TraceSink, Tracer};
 use crate::workload::Act;
@@ -56,11 +63,17 @@ pub struct Engine<'a> {
     until: Instant,
     /// A host is being handled ahead of time.
     ahead: bool,
+    /// Threads that the run may use; 1 where it cannot be shared out.
+    threads: usize,
     calendar: Calendar,
     /// Links run in windows; `None` is the reference engine.
     windows: Option<Windows>,
+    /// What will reach the links that run in windows, by stage.
+    staged: Vec<Vec<Event>>,
     pub(crate) links: Vec<Link>,
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) flows: Flows,
+    /// Packets dropped of flows that another thread sees to.
+    dropped: Vec<Packet>,
     /// One per host; `None` where packets leave as flows send them.
     ports: Vec<Option<Box<Port>>>,
     /// Places that packets of each flow pass: data, destination, acknowledgements, sender; `stride` to a flow.
@@ -82,8 +95,6 @@ pub struct Engine<'a> {
     next_look: Instant,
     /// What the window has brought to hosts so far.
     inbox: Inbox,
-    /// Room for what is to be said of packets at a link.
-    noted: Vec<(Event, Option<Passage>)>,
     segments: Segments,
     talks: Vec<Talking>,
     /// Room for what an application says.
@@ -157,34 +168,20 @@ impl<'a> Engine<'a> {
             flow.has_port = network.hosts[spec.source as usize].port_pacing;
         }
         let mut links = links_of(network);
-        let mut windows = None;
+        let (mut windows, mut staged) = (None, Vec::new());
         if trace.is_none() {
             let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
             let is_looked_at = |link: u32| {
                 network.probes.iter().any(|probe| probe.link == link)
                     || network.instruments.iter().any(|one| one.what.link() == Some(link))
             };
-            if method != Method::Reference {
-                let service = |link: u32| match &links[link as usize] {
-                    link_at_work if link_at_work.holds() => Service::Between,
-                    link_at_work if link_at_work.refuses_nothing() && !is_looked_at(link) => Service::All,
-                    _ => Service::Each,
-                };
-                windows = Windows::new(network, &needs_order, service, method == Method::Auto);
-            }
-            if let Some(windows) = &mut windows {
-                let stages = windows.stage_of();
-                mark_staged(&mut routes, |link| stages.get(&link).copied());
-                for (flow, route) in flows.iter_mut().zip(routes.chunks(stride)) {
-                    flow.exits = exits_of(route, ack_hop);
-                    if flow.has_port {
-                        flow.exits[0] = Exit::LONG;
-                    }
-                }
-                let (tails, ends) =
-                    tails_of(network, &routes, (stride, ack_hop), stages.len(), &is_looked_at);
-                windows.mark_ends(&ends);
-                flows.iter_mut().zip(tails).for_each(|(flow, tails)| flow.tails = tails);
+            let ways = (&mut routes[..], (stride, ack_hop));
+            if method != Method::Reference
+                && let Some(stages) =
+                    lay_stages(network, &links, &mut flows, ways, &needs_order, &is_looked_at)
+            {
+                staged.resize_with(stages.len(), Vec::new);
+                windows = Some(Windows::new(stages, method == Method::Auto));
             }
         }
         let instruments = Instruments::new(network, &mut links, &mut flows);
@@ -193,10 +190,13 @@ impl<'a> Engine<'a> {
             now: Instant::ZERO,
             until: Instant::ZERO,
             ahead: false,
+            threads: 1,
             calendar: Calendar::new(),
             windows,
+            staged,
             links,
-            flows,
+            flows: Flows { first: 0, list: flows },
+            dropped: Vec::new(),
             ports: network
                 .hosts
                 .iter()
@@ -214,7 +214,6 @@ impl<'a> Engine<'a> {
             next_look: Instant::ZERO,
             tracer: trace.map(Tracer::new),
             inbox: Inbox::default(),
-            noted: Vec::new(),
             segments: Segments::default(),
             talks,
             acts: Vec::new(),
@@ -234,17 +233,21 @@ impl<'a> Engine<'a> {
         control: &Control,
         trace: Option<&'a mut dyn TraceSink>,
     ) -> Result<RunOutput, RunError> {
-        Engine::run_by(network, Method::Auto, control, trace)
+        Engine::run_by(network, Method::Auto, 1, control, trace)
     }
 
-    /// Runs a network from start to end, under the engine asked for, or not at all.
+    /// Runs a network from start to end, under the engine asked for, or not at all; on so many threads at most.
     pub fn run_by(
         network: &'a Network,
         method: Method,
+        threads: usize,
         control: &Control,
         trace: Option<&'a mut dyn TraceSink>,
     ) -> Result<RunOutput, RunError> {
         let mut engine = Engine::with_method(network, method, trace);
+        if threads > 1 && engine.can_be_shared_out() {
+            engine.threads = threads;
+        }
         if method == Method::Windowed && engine.windows.is_none() {
             return Err(RunError::NoWindows);
         }
@@ -260,9 +263,16 @@ impl<'a> Engine<'a> {
         if self.windows.is_some() { Method::Windowed } else { Method::Reference }
     }
 
+    /// Threads that the run uses.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
     /// Handles every event before `until`.
     pub fn run_until(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
-        if self.windows.is_some() {
+        if self.threads > 1 && self.windows.is_some() {
+            self.run_on_threads(until, control)
+        } else if self.windows.is_some() {
             self.run_windows(until, control)
         } else {
             self.run_events(until, control)
@@ -299,7 +309,7 @@ impl<'a> Engine<'a> {
     #[cold]
     fn look_before(&mut self, time: Instant) {
         self.sample_before(time);
-        self.instruments.sample_before(time, &self.flows);
+        self.instruments.sample_before(time, self.flows.all());
         let next = self.samples.iter().filter_map(Sample::next);
         let next = next.chain([self.instruments.next_sample]).min().unwrap_or(Instant::MAX);
         self.next_look = if self.tracer.is_some() { Instant::ZERO } else { next };
@@ -311,12 +321,12 @@ impl<'a> Engine<'a> {
     /// From now on everything counts.
     pub(crate) fn start_statistics(&mut self) {
         self.counting = true;
-        self.at_warmup = self.flows.iter().map(Flow::snapshot).collect();
+        self.at_warmup = self.flows.all().iter().map(Flow::snapshot).collect();
     }
 
     /// Where every packet is, now.
     pub fn census(&self) -> Census {
-        let staged = self.windows.iter().flat_map(Windows::iter);
+        let staged = self.staged.iter().flatten();
         let travelling =
             self.calendar.iter().chain(staged).filter(|event| event.carries_packet()).count() as u64;
         let held: u64 = self.links.iter().map(Link::held_packets).sum();

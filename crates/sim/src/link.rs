@@ -8,6 +8,7 @@
 
 mod counters;
 mod losses;
+pub(crate) mod window;
 
 use crate::meter::Meter;
 use crate::network::{DropRule, FlowId, LinkSpec};
@@ -16,7 +17,7 @@ pub(crate) use counters::LinkCounters;
 use losses::Loss;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Booking, Departure, DropTail};
-use paceline_core::{Instant, Span, Stage, Verdict, Wire};
+use paceline_core::{Instant, Rate, Span, Stage, Verdict, Wire};
 
 /// One link in one direction, at work. Aligned so that none straddles two cache lines.
 #[derive(Debug)]
@@ -115,6 +116,11 @@ impl Link {
         self.wire.send(u32::from(bytes), at).1 + self.delay
     }
 
+    /// What stands for a link that is being used elsewhere.
+    pub(crate) fn stand_in() -> Self {
+        Link { wire: Wire::new(Rate::from_bits_per_second(1)), delay: Span::ZERO, fitted: None }
+    }
+
     /// It refuses nothing, and nobody watches.
     #[inline]
     pub(crate) fn is_unwatched(&self) -> bool {
@@ -130,73 +136,10 @@ impl Link {
         Passage { start, arrival: finish + self.delay, recorded }
     }
 
-    /// A batch of packets, in the order of arrival, passes a link that refuses nothing and is not recorded: their events move
-    /// on to its far end.
-    pub(crate) fn pass_all(&mut self, line: &mut [Event]) {
-        let (mut wire, delay) = (self.wire, self.delay);
-        if let Some(fitted) = &mut self.fitted {
-            let mut counters = fitted.counters;
-            for event in line {
-                let (start, finish) = wire.send(u32::from(event.bytes), event.at);
-                if start > event.at {
-                    fitted.wait(event.bytes, event.at, start);
-                }
-                counters.passes(event.bytes, event.is_ack(), event.at, start, finish);
-                event.at = finish + delay;
-                event.step();
-            }
-            fitted.counters = counters;
-        } else {
-            for event in line {
-                event.at = wire.send(u32::from(event.bytes), event.at).1 + delay;
-                event.step();
-            }
-        }
-        self.wire = wire;
-    }
-
-    /// The same where it may refuse packets, but holds none: those that it refuses go to `noted` instead, and with their
-    /// passage those that are to be recorded. `look` is called before the times that it names, and then names the next.
-    pub(crate) fn admit_all(
-        &mut self,
-        line: &mut Vec<Event>,
-        noted: &mut Vec<(Event, Option<Passage>)>,
-        mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
-    ) {
-        let Some(mut next_look) = self.fitted.as_deref_mut().map(|link| look(link, Instant::ZERO)) else {
-            return;
-        };
-        line.retain_mut(|event| {
-            if event.at > next_look
-                && let Some(fitted) = &mut self.fitted
-            {
-                next_look = look(fitted, event.at);
-            }
-            let passage = self.admit(event);
-            if passage.is_none_or(|passage| passage.recorded) {
-                noted.push((*event, passage));
-            }
-            if let Some(passage) = passage {
-                event.at = passage.arrival;
-                event.step();
-            }
-            passage.is_some()
-        });
-    }
-
     /// The packet of an event reaches a link that may refuse or hold it, at the event's time.
     #[inline]
     pub(crate) fn offer(&mut self, event: &Event) -> Fate {
         self.fitted.as_mut().map_or(Fate::Refused, |fitted| fitted.offer(event, self.delay))
-    }
-
-    /// The same of a link that holds nothing: the packet's passage, if it is not dropped.
-    #[inline(always)]
-    pub(crate) fn admit(&mut self, event: &Event) -> Option<Passage> {
-        if self.refuses_nothing() {
-            return Some(self.pass(event.bytes, event.is_ack(), event.at)); // its wire is another
-        }
-        self.fitted.as_mut()?.admit(event, self.delay)
     }
 
     /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer behind the pacer

@@ -191,6 +191,11 @@ impl Delays {
         Delays { bins: vec![0; ((36 - FINE as usize) << (FINE - 1)) + (1 << FINE)] }
     }
 
+    /// Counts what another has counted.
+    pub(crate) fn add(&mut self, other: &Delays) {
+        self.bins.iter_mut().zip(&other.bins).for_each(|(sum, count)| *sum += count);
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, delay: Span) {
         let micros = (delay.as_nanos() / 1000).min(LONGEST_US);
@@ -249,7 +254,7 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
         core_packets,
         method: engine.method(),
         series,
-        curves: std::mem::take(&mut engine.instruments).curves(network, &engine.flows, &rows),
+        curves: std::mem::take(&mut engine.instruments).curves(network, engine.flows.all(), &rows),
         flow_rows: rows,
     }
 }

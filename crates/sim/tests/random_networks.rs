@@ -177,7 +177,7 @@ fn network(text: &str, seed: u64) -> Network {
 
 /// By the windowed engine, or by the other where that has nothing to do.
 fn in_windows(network: &Network) -> RunOutput {
-    let run = |method| Engine::run_by(network, method, &Control::default(), None);
+    let run = |method| Engine::run_by(network, method, 1, &Control::default(), None);
     match run(Method::Windowed) {
         Err(RunError::NoWindows) => run(Method::Reference).unwrap(),
         output => output.unwrap(),

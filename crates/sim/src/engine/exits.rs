@@ -45,7 +45,8 @@ impl Output for Outlet<'_> {
     fn send(&mut self, segment: Segment) {
         let (bytes, seq) = (segment.bytes as u16, self.base.wrapping_add(segment.seq));
         let at = self.link.pass_unwatched(bytes, self.now);
-        let packet = Packet { sent: self.now, flow: self.flow, seq, bytes, hop: 1, is_ack: false };
+        let packet =
+            Packet { sent: self.now, flow: self.flow, seq, bytes, hop: 1, is_ack: false, tail: self.tail };
         self.arrivals.push(Event::of_packet(at, self.tail, packet));
         self.sent += 1;
         self.last = self.last.max(segment.seq);
@@ -59,11 +60,11 @@ impl Engine<'_> {
         let flow = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = &mut flow.source else { return };
         let (exit, tail) = (flow.exits[0], flow.tails[0].shared);
-        let (Some(windows), Some(link)) = (&mut self.windows, self.links.get_mut(exit.link as usize)) else {
+        let Some(link) = self.links.get_mut(exit.link as usize) else {
             what.drive(tcp, self.now, &mut self.segments);
             return self.send(id);
         };
-        let arrivals = windows.arrivals(exit.stage);
+        let arrivals = &mut self.staged[exit.stage as usize];
         let mut out =
             Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent: 0, last: 0 };
         what.drive(tcp, self.now, &mut out);
@@ -80,13 +81,11 @@ impl Engine<'_> {
     /// An acknowledgement leaves its host by the short way, if that is how it leaves.
     #[inline(always)]
     pub(super) fn acknowledge_at_once(&mut self, ack: Packet, exit: Exit, tail: Tail) -> bool {
-        let (Some(windows), Some(link)) = (&mut self.windows, self.links.get_mut(exit.link as usize)) else {
-            return false;
-        };
+        let Some(link) = self.links.get_mut(exit.link as usize) else { return false };
         self.census.sent += 1;
         let at = link.pass_unwatched(ack.bytes, self.now);
         let hop = ack.hop + 1;
-        windows.arrivals(exit.stage).push(Event::of_packet(at, tail.shared, Packet { hop, ..ack }));
+        self.staged[exit.stage as usize].push(Event::of_packet(at, tail.shared, Packet { hop, ..ack }));
         true
     }
 }

@@ -7,8 +7,10 @@
 
 use super::Engine;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
+use crate::link::Link;
 use crate::network::Network;
 use crate::packet::Event;
+use std::collections::BTreeSet;
 
 /// The links behind the last one that runs in windows; [`Tail::NO_LINK`] where there is none.
 #[derive(Debug, Clone, Copy)]
@@ -17,16 +19,20 @@ pub(crate) struct Tail {
     /// is its event's place.
     pub(super) shared: u32,
     /// Passed by this flow alone, in this direction alone.
-    own: u32,
+    pub(super) own: u32,
 }
 
 impl Tail {
     /// Any other way in.
     pub(crate) const LONG: Tail = Tail { shared: u32::MAX - 1, own: u32::MAX };
-    const NO_LINK: u32 = u32::MAX;
+    pub(super) const NO_LINK: u32 = u32::MAX;
 
-    fn is_long(self) -> bool {
+    pub(super) fn is_long(self) -> bool {
         self.shared == Tail::LONG.shared
+    }
+
+    fn shared(self) -> Option<u32> {
+        (self.shared != Tail::NO_LINK).then_some(self.shared)
     }
 
     /// Behind the last staged entry of a way; where that is.
@@ -48,26 +54,31 @@ impl Tail {
 
 /// Behind a link that somebody looks at, every packet's hops are taken one by one.
 ///
-/// The tails of each flow's data and acknowledgements; and of each stage whether one begins behind it for every packet.
+/// The tails of each flow's data and acknowledgements; and by stage, where one begins behind it
+/// for every packet, their shared links.
 pub(super) fn tails_of(
     network: &Network,
     routes: &[u32],
     (stride, ack_hop): (usize, usize),
     stages: usize,
     is_looked_at: &impl Fn(u32) -> bool,
-) -> (Vec<[Tail; 2]>, Vec<bool>) {
+) -> (Vec<[Tail; 2]>, Vec<Option<BTreeSet<u32>>>) {
     let mut passes = vec![0_u32; network.links.len()];
     for flow in &network.flows {
         flow.forward.iter().chain(&flow.reverse).for_each(|&link| passes[link as usize] += 1);
     }
-    let mut ends = vec![true; stages];
+    let mut ends = vec![Some(BTreeSet::new()); stages];
     let tails = routes.chunks(stride).map(|route| {
         [&route[..ack_hop], &route[ack_hop..]].map(|way| {
             let links = way.iter().take_while(|entry| **entry != u32::MAX && **entry & IS_LINK != 0).count();
             let way = &way[..links];
             let (tail, last) = Tail::of(way, &passes, is_looked_at);
             for (place, entry) in way.iter().enumerate().filter(|(_, entry)| **entry & STAGED != 0) {
-                ends[(entry & PLACE) as usize] &= Some(place) == last && !tail.is_long();
+                let end = &mut ends[(entry & PLACE) as usize];
+                match end {
+                    Some(shared) if Some(place) == last && !tail.is_long() => shared.extend(tail.shared()),
+                    _ => *end = None,
+                }
             }
             tail
         })
@@ -78,7 +89,7 @@ pub(super) fn tails_of(
 /// What the window has brought to hosts so far, and room to deal it out.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    arrivals: Vec<Event>,
+    pub(super) arrivals: Vec<Event>,
     dealt: Vec<Event>,
     slots: Vec<u32>,
 }
@@ -88,18 +99,15 @@ impl Engine<'_> {
     pub(super) fn descend(&mut self, line: &[Event]) {
         let links = &mut self.links;
         self.inbox.arrivals.extend(line.iter().map(|event| {
-            let mut event = *event;
-            if let Some(link) = links.get_mut(event.place as usize) {
-                event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
-            }
-            event
+            let link = links.get_mut(event.place as usize);
+            arrive_behind(event, link)
         }));
     }
 
     /// Hosts take what the window has brought them.
     pub(super) fn open_inbox(&mut self) {
         let Inbox { mut arrivals, mut dealt, mut slots } = std::mem::take(&mut self.inbox);
-        deal(&arrivals, self.flows.len(), &mut slots, &mut dealt);
+        deal(&arrivals, (self.flows.first, self.flows.list.len()), &mut slots, &mut dealt);
         for event in &dealt {
             let mut event = *event;
             let own = self.flows[event.flow as usize].tails[usize::from(event.is_ack())].own;
@@ -113,14 +121,30 @@ impl Engine<'_> {
     }
 }
 
+/// A packet passes the link of several flows behind the last one, if there is one.
+#[inline(always)]
+pub(super) fn arrive_behind(event: &Event, link: Option<&mut Link>) -> Event {
+    let mut event = *event;
+    if let Some(link) = link {
+        event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
+    }
+    event
+}
+
 /// Puts packets of flows that lie close together next to each other; those of one flow stay in order.
-fn deal(arrivals: &[Event], flows: usize, slots: &mut Vec<u32>, dealt: &mut Vec<Event>) {
+fn deal(
+    arrivals: &[Event],
+    (first_flow, flows): (usize, usize),
+    slots: &mut Vec<u32>,
+    dealt: &mut Vec<Event>,
+) {
     let Some(&first) = arrivals.first() else { return dealt.clear() };
     let shift = (flows / arrivals.len().max(1)).max(1).ilog2();
+    let slot_of = |event: &Event| (event.flow as usize).wrapping_sub(first_flow) >> shift;
     slots.clear();
     slots.resize((flows >> shift) + 1, 0);
     for event in arrivals {
-        slots[(event.flow >> shift) as usize] += 1;
+        slots[slot_of(event)] += 1;
     }
     let mut before = 0;
     for count in slots.iter_mut() {
@@ -128,7 +152,7 @@ fn deal(arrivals: &[Event], flows: usize, slots: &mut Vec<u32>, dealt: &mut Vec<
     }
     dealt.resize(arrivals.len(), first);
     for event in arrivals {
-        let place = &mut slots[(event.flow >> shift) as usize];
+        let place = &mut slots[slot_of(event)];
         dealt[*place as usize] = *event;
         *place += 1;
     }

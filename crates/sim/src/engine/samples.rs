@@ -27,6 +27,11 @@ impl Sample {
         probes.collect()
     }
 
+    /// The link.
+    pub(super) fn link(&self) -> u32 {
+        self.link
+    }
+
     /// When it is next due.
     pub(super) fn next(&self) -> Option<Instant> {
         (self.next < self.to).then_some(self.next)
@@ -65,16 +70,6 @@ impl Engine<'_> {
         for sample in &mut self.samples {
             let link: &mut Link = &mut self.links[sample.link as usize];
             sample.take_before(time, link.fitted.as_deref_mut(), &mut self.series);
-        }
-    }
-
-    /// The same of one link.
-    #[inline]
-    pub(super) fn look_at_link(&mut self, number: u32, time: Instant) {
-        if !self.samples.is_empty()
-            && let Some(link) = &mut self.links[number as usize].fitted
-        {
-            look(&mut self.samples, number, link, time, &mut self.series);
         }
     }
 }

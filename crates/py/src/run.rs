@@ -20,9 +20,10 @@ pub(crate) struct Run {
 }
 
 /// Runs one seed of a scenario. Releases the GIL; `control` may cancel it from another thread; `trace` is called with
-/// chunks of columns; `engine` is "auto", "reference" or "windowed". Raises InputError or RunError.
+/// chunks of columns; `engine` is "auto", "reference" or "windowed"; `threads` is how many
+/// the run may use. Raises InputError or RunError.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, seed, control=None, trace=None, engine="auto"))]
+#[pyo3(signature = (scenario_json, seed, control=None, trace=None, engine="auto", threads=1))]
 pub(crate) fn run(
     py: Python<'_>,
     scenario_json: &str,
@@ -30,6 +31,7 @@ pub(crate) fn run(
     control: Option<&Bound<'_, PyControl>>,
     trace: Option<Py<PyAny>>,
     engine: &str,
+    threads: usize,
 ) -> PyResult<Run> {
     let method = Method::ALL.iter().find(|(name, _)| *name == engine).map(|(_, method)| *method);
     let names = Method::ALL.map(|(name, _)| name).join(", ");
@@ -46,7 +48,7 @@ pub(crate) fn run(
     let output = py.detach(|| {
         catch_unwind(AssertUnwindSafe(|| {
             let sink = sink.as_mut().map(|sink| sink as &mut dyn TraceSink);
-            Engine::run_by(&network, method, &control, sink)
+            Engine::run_by(&network, method, threads, &control, sink)
         }))
     });
     let (cpu_s, wall_s) = (clock("thread_time")? - cpu, clock("perf_counter")? - wall);
@@ -67,6 +69,7 @@ impl Run {
         summary["engine"] = serde_json::json!({
             "kind": "simulation",
             "method": self.output.method.name(),
+            "threads": self.output.threads,
             "wall_s": self.wall_s,
             "cpu_s": self.cpu_s,
             "core_packets": self.output.core_packets,

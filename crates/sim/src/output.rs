@@ -55,6 +55,9 @@ pub struct RunOutput {
     /// The engine that it ended under.
     #[serde(skip)]
     pub method: Method,
+    /// Threads that the run used in the end.
+    #[serde(skip)]
+    pub threads: usize,
     /// One row a flow.
     #[serde(skip)]
     pub flow_rows: Vec<FlowRow>,
@@ -253,6 +256,7 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
         groups,
         core_packets,
         method: engine.method(),
+        threads: engine.threads(),
         series,
         curves: std::mem::take(&mut engine.instruments).curves(network, engine.flows.all(), &rows),
         flow_rows: rows,

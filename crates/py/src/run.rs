@@ -40,18 +40,19 @@ pub(crate) fn run(
     let control = control.map_or_else(Default::default, |control| control.get().0.clone());
     let time = py.import("time")?;
     let clock = |name: &str| -> PyResult<f64> { time.call_method0(name)?.extract() };
+    let cpu_clock = if threads > 1 { "process_time" } else { "thread_time" };
     let network = py
         .detach(|| Scenario::from_json(scenario_json).and_then(|scenario| scenario.network(seed)))
         .map_err(input_error)?;
     let mut sink = trace.map(|callback| ChunkedTrace::new(callback, &network));
-    let (cpu, wall) = (clock("thread_time")?, clock("perf_counter")?);
+    let (cpu, wall) = (clock(cpu_clock)?, clock("perf_counter")?);
     let output = py.detach(|| {
         catch_unwind(AssertUnwindSafe(|| {
             let sink = sink.as_mut().map(|sink| sink as &mut dyn TraceSink);
             Engine::run_by(&network, method, threads, &control, sink)
         }))
     });
-    let (cpu_s, wall_s) = (clock("thread_time")? - cpu, clock("perf_counter")? - wall);
+    let (cpu_s, wall_s) = (clock(cpu_clock)? - cpu, clock("perf_counter")? - wall);
     let output = output
         .map_err(|_| RunError::new_err("the simulation failed; this is a bug: please report the scenario"))?;
     if let Some(sink) = sink {

@@ -1,4 +1,4 @@
-//! Both engines, one result: on random scenarios of every family they agree to the byte in statistics, flows, series,
+//! Both engines, on any number of threads, one result: on random scenarios of every family they agree to the byte in statistics, flows, series,
 //! curves and traces.
 //!
 //! `PACELINE_CASES=N` says how many scenarios (`make equality`: thousands; in `make test` a few hundred). One that fails
@@ -11,6 +11,7 @@ mod random;
 
 use paceline_sim::trace::TraceRow;
 use paceline_sim::{Control, Engine, Method, Network, RunError, RunOutput, Scenario};
+use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 use random::Family;
 use std::cell::{Cell, RefCell};
@@ -22,32 +23,37 @@ const CASES: u32 = 240;
 
 #[test]
 fn dumbbells() {
-    equal_on(Family::Dumbbell);
+    equal_on_family(Family::Dumbbell);
 }
 
 #[test]
 fn paths() {
-    equal_on(Family::Path);
+    equal_on_family(Family::Path);
 }
 
 #[test]
 fn tandems() {
-    equal_on(Family::Tandem);
+    equal_on_family(Family::Tandem);
 }
 
 #[test]
 fn parking_lots() {
-    equal_on(Family::ParkingLot);
+    equal_on_family(Family::ParkingLot);
 }
 
 #[test]
 fn rings() {
-    equal_on(Family::Ring);
+    equal_on_family(Family::Ring);
 }
 
 #[test]
 fn one_way_rings() {
-    equal_on(Family::OneWayRing);
+    equal_on_family(Family::OneWayRing);
+}
+
+#[test]
+fn separate_flows() {
+    assert!(equal_on("separate-flows", random::of_separate_flows()) > 0, "none ran on threads");
 }
 
 #[test]
@@ -64,8 +70,13 @@ fn what_was_once_unequal() {
 }
 
 /// A share of the cases on one family; where one fails, its file.
-fn equal_on(family: Family) {
+fn equal_on_family(family: Family) {
     let name = Family::ALL.iter().find(|(_, one)| *one == family).unwrap().0;
+    equal_on(name, random::scenario(family));
+}
+
+/// The same on a share of the cases: how many ran on threads.
+fn equal_on(name: &str, scenarios: BoxedStrategy<String>) -> u32 {
     let all = std::env::var("PACELINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
     let cases = all.div_ceil(Family::ALL.len() as u32);
     let config = Config {
@@ -75,21 +86,30 @@ fn equal_on(family: Family) {
         failure_persistence: None,
         ..Config::default()
     };
-    let (done, windowed, refusals) = (Cell::new(0_u32), Cell::new(0_u32), RefCell::new(String::new()));
-    let result = TestRunner::new(config).run(&random::scenario(family), |text| {
+    let (done, windowed, threaded) = (Cell::new(0_u32), Cell::new(0_u32), Cell::new(0_u32));
+    let refusals = RefCell::new(String::new());
+    let result = TestRunner::new(config).run(&scenarios, |text| {
         let network = network(&text).map_err(|error| {
             *refusals.borrow_mut() += &format!("{error}\n");
             TestCaseError::reject(error)
         })?;
         done.set(done.get() + 1);
-        windowed.set(windowed.get() + u32::from(run(&network, Method::Windowed, None).is_ok()));
+        let in_windows = run(&network, Method::Windowed, None);
+        windowed.set(windowed.get() + u32::from(in_windows.is_ok()));
+        let on_threads = Engine::run_by(&network, Method::Windowed, 3, &Control::default(), None);
+        threaded.set(threaded.get() + u32::from(on_threads.is_ok_and(|output| output.threads > 1)));
         if done.get().is_multiple_of(500) {
             eprintln!("{name}: {} scenarios of {cases}", done.get());
         }
         difference(&network).map_or(Ok(()), |found| Err(TestCaseError::fail(found)))
     });
     match result {
-        Ok(()) => eprintln!("{name}: {} scenarios, {} of them in windows", done.get(), windowed.get()),
+        Ok(()) => eprintln!(
+            "{name}: {} scenarios, {} of them in windows, {} on threads",
+            done.get(),
+            windowed.get(),
+            threaded.get()
+        ),
         Err(TestError::Abort(reason)) => panic!("{name}: {reason}\n{}", refusals.borrow()),
         Err(TestError::Fail(found, text)) => {
             let path = keep(name, &text);
@@ -101,6 +121,7 @@ fn equal_on(family: Family) {
             );
         }
     }
+    threaded.get()
 }
 
 /// The network of a scenario, by its own seed; or why it is refused.
@@ -111,7 +132,7 @@ fn network(text: &str) -> Result<Network, String> {
 
 fn run(network: &Network, method: Method, trace: Option<&mut Vec<TraceRow>>) -> Result<RunOutput, RunError> {
     let sink = trace.map(|rows| rows as &mut dyn paceline_sim::trace::TraceSink);
-    Engine::run_by(network, method, &Control::default(), sink)
+    Engine::run_by(network, method, 1, &Control::default(), sink)
 }
 
 /// What differs between the engines, and between a run that is traced and one that is not.
@@ -130,6 +151,11 @@ fn difference(network: &Network) -> Option<String> {
                 }
             }
             Err(error) => assert!(matches!(error, RunError::NoWindows), "{error}"),
+        }
+        if let Ok(output) = Engine::run_by(network, method, 3, &Control::default(), None)
+            && let Some(found) = first_of(&plain, &output)
+        {
+            return Some(format!("{found}, asked for {} on threads", method.name()));
         }
         let mut others = Vec::new();
         match run(network, method, Some(&mut others)) {

@@ -30,6 +30,44 @@ pub(crate) fn scenario(family: Family) -> BoxedStrategy<String> {
     prop_oneof![2 => any, 1 => lattice].prop_map(|(times, body)| times + &body).boxed()
 }
 
+/// A dumbbell where each flow has hosts of its own, under any control and pacer: its flows can be shared out among threads.
+pub(crate) fn of_separate_flows() -> BoxedStrategy<String> {
+    let network = (1..5_u32, 1..8_u32, 1..40_u32, 0..15_u32).prop_map(|(edges, hosts, rate, delay)| {
+        format!(
+            r#"[network]
+template = "dumbbell"
+core = {{ rate = "{rate} Mbit/s", delay = "{delay} ms", buffer = BUFFER }}
+edge = {{ count = {edges}, rate = "20 Mbit/s", delay = "1 ms .. 3 ms" }}
+access = {{ per_edge = {hosts}, rate = "2 Mbit/s .. 40 Mbit/s", delay = "0 ms .. 2 ms" }}
+"#
+        )
+    });
+    let buffer = select(vec!["\"5 KB\"", "\"3 packets\"", "\"20 KB\"", "\"8 packets\", drop = \"front\""]);
+    let variants = vec!["tahoe", "reno", "newreno", "sack1", "rfc6675", "fack", "bic", "cubic"];
+    let tcp = (select(variants), select(vec!["ns2", "rfc", "linux"])).prop_map(|(variant, profile)| {
+        format!("kind = \"bulk\"\ntcp = {{ variant = \"{variant}\", profile = \"{profile}\" }}\n")
+    });
+    let cbr = Just("kind = \"cbr\"\nrate = \"800 kbit/s\"\npacket = \"500 B\"\n".to_owned());
+    let traffic = prop_oneof![5 => tcp, 1 => cbr];
+    let pacing = select(vec![
+        "method = \"none\"",
+        "method = \"host\"",
+        "method = \"edge\"\ndelay = \"5 ms\"",
+        "method = \"token-bucket\"\nrate = \"2 Mbit/s\"\nburst = \"3 KB\"",
+        "method = \"qlbp\"\nload = 0.2\nmax_delay = \"5 ms\"",
+    ]);
+    let loss = select(vec!["", "[[drop]]\nlink = \"core\"\nprobability = 0.02\n"]);
+    (1..1000_u32, 3..30_u32, network, buffer, traffic, pacing, loss)
+        .prop_map(|(seed, tenths, network, buffer, traffic, pacing, loss)| {
+            let pacing = if traffic.contains("cbr") && pacing.contains("host") { "method = \"none\"" } else { pacing };
+            let network = network.replace("BUFFER", buffer);
+            format!(
+                "seed = {seed}\nduration = \"{tenths}00 ms\"\nwarmup = \"200 ms\"\n\n{network}\n[[traffic]]\n{traffic}start = \"0 s .. 200 ms\"\n\n[pacing]\n{pacing}\n\n{loss}"
+            )
+        })
+        .boxed()
+}
+
 /// A scenario of any family without probes, of 4 s, whose statistics begin at 1 s.
 pub(crate) fn unwatched() -> impl Strategy<Value = String> {
     let of = |&(_, family): &(&str, Family)| body(family, false, Just(None).boxed()).boxed();

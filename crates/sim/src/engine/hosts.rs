@@ -182,6 +182,9 @@ impl Engine<'_> {
         if self.tracer.is_some() {
             self.trace_receive(ack);
         }
+        if self.flows[ack.flow as usize].is_free {
+            self.catch_up(ack.flow, ack.at);
+        }
         let Source::Tcp(tcp) = &mut self.flows[ack.flow as usize].source else { return };
         let next = ack.seq.wrapping_sub(tcp.base);
         if tcp.needs_feedback {
@@ -329,6 +332,9 @@ impl Engine<'_> {
         let flow = &mut self.flows[id as usize];
         if flow.watched {
             self.instruments.looks_at(id, &flow.source, self.now);
+        }
+        if flow.is_free {
+            return self.note_in_agenda(id);
         }
         let Source::Tcp(tcp) = &mut flow.source else { return };
         let due = tcp.sender.retransmission_due();

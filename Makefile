@@ -43,7 +43,7 @@ gallery: $(VENV)/.installed  ## Every figure and table of the papers in short, a
 
 bench: $(VENV)/.installed
 	cargo bench --workspace --locked
-	for script in $(filter-out benches/dataplane.py,$(wildcard benches/*.py)); do $(BIN)/python $$script; done
+	for script in $(wildcard benches/*.py); do $(BIN)/python $$script; done
 
 bench-peers: $(VENV)/.installed
 	$(BIN)/python benches/peers/run.py
@@ -52,7 +52,7 @@ bench-kernel: $(VENV)/.installed  ## The papers' experiments on this machine's o
 	$(BIN)/python benches/kernel/run.py
 
 bench-dataplane: $(VENV)/.installed  ## Needs root and an idle machine
-	$(BIN)/python benches/dataplane.py
+	$(BIN)/python benches/dataplane/run.py
 
 clean:
 	rm -rf $(VENV) target results dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -286,3 +288,24 @@ def test_without_root_it_says_which_capability_is_missing(wire: net.Wire) -> Non
     assert len(done.stderr.splitlines()) == 1
     assert "lacks CAP_NET_RAW" in done.stderr
     assert "setcap" in done.stderr
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_the_services_capabilities_are_enough(wire: net.Wire, tmp_path: Path, back_end: str) -> None:
+    if shutil.which("setpriv") is None:
+        pytest.skip("needs setpriv, of util-linux")
+    unit = (Path(__file__).parent.parent / "packaging" / "paceline-pace.service").read_text()
+    granted = re.search(r"^AmbientCapabilities=(.*)$", unit, re.M)
+    assert granted
+    caps = "-all," + ",".join("+" + name.removeprefix("CAP_").lower() for name in granted[1].split())
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs"]
+    limits = [f"--inh-caps={caps}", f"--ambient-caps={caps}", f"--bounding-set={caps}"]
+    before = settings(wire)
+    pacer = wire.start("--back-end", back_end, "--method", "edge", "--delay", "2ms", before=[*nobody, *limits])
+    with net.Stream(wire) as stream:
+        time.sleep(0.7)
+    summary = pacer.stop()
+    assert stream.received.numbers == list(range(len(stream.sent_ns)))
+    assert summary["forward"]["sent"]["packets"] == len(stream.sent_ns)
+    assert not any("real-time" in line or "given up" in line for line in pacer.said)
+    assert settings(wire) == before

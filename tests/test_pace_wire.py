@@ -126,8 +126,9 @@ def test_a_stopped_pacer_lets_traffic_pass(wire: net.Wire, back_end: str, method
     assert sum(forward["dropped"].values()) == forward["dropped"]["outage"] == lost
 
 
-def test_odd_frames_pass_untouched_or_are_counted(wire: net.Wire) -> None:
-    pacer = wire.start("--method", "none")
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_odd_frames_pass_untouched_or_are_counted(wire: net.Wire, back_end: str) -> None:
+    pacer = wire.start("--back-end", back_end, "--method", "none")
     left, right = wire.socket(wire.left, "eth0"), wire.socket(wire.right, "eth0")
     right.settimeout(5)
     ends = b"\x02\0\0\0\0\2" + b"\x02\0\0\0\0\1"
@@ -159,13 +160,14 @@ def test_odd_frames_pass_untouched_or_are_counted(wire: net.Wire) -> None:
     assert sum(summary["forward"]["dropped"].values()) == 0
 
 
-def test_what_is_larger_than_the_way_out_is_refused_and_counted(wire: net.Wire) -> None:
+@pytest.mark.parametrize(("back_end", "mtu"), [("af_packet", 9000), ("af_xdp", 3000)])
+def test_what_is_larger_than_the_way_out_is_refused_and_counted(wire: net.Wire, back_end: str, mtu: int) -> None:
     for namespace, interface in ((wire.left, "eth0"), (wire.box, "in0")):
-        wire.ip(namespace, "link", "set", "dev", interface, "mtu", "9000")
-    pacer = wire.start("--method", "none")
+        wire.ip(namespace, "link", "set", "dev", interface, "mtu", str(mtu))
+    pacer = wire.start("--back-end", back_end, "--method", "none")
     left = wire.socket(wire.left, "eth0")
     right = wire.socket(wire.right, "eth0")
-    for size in (9000, 1600, 1519, 200):
+    for size in (mtu, 1600, 1519, 200):
         left.send(net.frame(size, size))
     right.settimeout(5)
     while right.recv(1 << 14)[14:22] != (200).to_bytes(8, "big"):

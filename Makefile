@@ -1,4 +1,4 @@
-# make demo · make test · make gallery · make bench · make bench-peers · make bench-dataplane · make bench-kernel · make lint · make clean
+# make demo · make test · make gallery · make equality · make bench · make bench-cost · make bench-peers · make bench-dataplane · make bench-kernel · make lint · make clean
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -6,13 +6,14 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint gallery bench bench-peers bench-dataplane bench-kernel clean rust
+.PHONY: help demo test lint gallery equality bench bench-cost bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYO3_PYTHON = $(CURDIR)/$(BIN)/python
 
 LENGTH := --quick
+CASES := 20000
 VENV := .venv
 BIN := $(VENV)/bin
 WHEELS := target/wheels
@@ -43,7 +44,13 @@ gallery: $(VENV)/.installed  ## Every figure and table of the papers in short, a
 
 bench: $(VENV)/.installed
 	cargo bench --workspace --locked
-	for script in $(wildcard benches/*.py); do $(BIN)/python $$script; done
+	for script in engine features analyse; do $(BIN)/python benches/$$script.py; done
+
+bench-cost: $(VENV)/.installed  ## How the cost of a packet grows with flows, round trips and hops: pictures in docs/
+	$(BIN)/python benches/cost.py
+
+equality: rust  ## Both engines on thousands of random scenarios; a failing one is left as a small TOML file
+	PACELINE_CASES=$(CASES) cargo test --release --locked -p paceline-sim --test equality -- --nocapture
 
 bench-peers: $(VENV)/.installed
 	$(BIN)/python benches/peers/run.py

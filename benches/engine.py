@@ -1,15 +1,15 @@
-"""CPU time per packet delivered over the core, on the demo's 1000-flow network: the number that Paceline is about.
+"""CPU time per packet delivered over the core, from a thousand flows to a million, beside ns-2 and ns-3.
 
-    python benches/engine.py            five runs of each, 400 s simulated (six minutes), and ns-2 if installed
-    python benches/engine.py --quick    one run of each
+    python benches/engine.py                    five runs of each, interleaved (half an hour, most of it the peers')
+    python benches/engine.py --quick            one short run of each (two minutes)
+    python benches/engine.py --write-docs       and puts the tables into docs/performance.md and README.md
+    python benches/engine.py --from FILE --write-docs      the same from what --json FILE wrote
 
-The second table is what the TCP variants cost, unpaced: CPU time and instructions a packet, beside Reno's. The third is
-what probes cost: CPU time, and the instructions that they add to each packet. Instructions are counted by valgrind,
-where it is installed, over a few simulated seconds; they do not depend on what else the machine does.
-
-`cpu` is the simulation's own CPU time, `process` that of the whole command, start-up and set-up included, `memory`
-its peak. All on one core; ratios hold across machines, nanoseconds do not. The network has 2,022 nodes and five hops
-each way, all of them simulated.
+One core, no probes, every hop simulated. `ns a packet` is the CPU time of a whole process without its set-up (runs.py
+says how), the median of the runs, with the least and the greatest; `memory` is its peak. The columns of the peers say
+how many times as much they take for the same network, in the same invocation, unpaced: ns-2 and ns-3 have no pacing of
+these kinds. Ratios hold across machines, nanoseconds do not. Where set-up takes four times what a run does, the
+difference says nothing, and the time is left out.
 """
 
 from __future__ import annotations
@@ -17,139 +17,278 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
-import tomllib
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-SCENARIO = ROOT / "scenarios" / "edge-vs-host.toml"
-METHODS = ("none", "host", "edge 10 ms", "qlbp load = 0.1, max_delay = 10 ms")
-VARIANTS = ("reno", "newreno", "tahoe", "sack1", "fack", "rfc6675", "bic", "cubic")
-#: Tables of [probes]; everything that is not named is at its default, mostly the core and all flows.
-PROBES = {
-    "none": "{}",
-    "default": '{ queue = { every = "200 ms" }, departures = { links = ["core", "edge.l.0"], from = "399.7 s" } }',
-    "departures": "{ departures = {} }",
-    "window of 10 flows": '{ window = { flows = "bulk.1*", every = "100 ms" } }',
-    "rate_variation": "{ rate_variation = {} }",
-    "rate_variation, arrival": '{ rate_variation = { at = "arrival" } }',
-    "auto_covariance": '{ auto_covariance = { interval = "10 ms" } }',
-    "succession": '{ succession = { by = "traffic" } }',
-    "bursts": "{ bursts = {} }",
-    "drop_events": "{ drop_events = {} }",
-    "delay": "{ delay = {} }",
-    "transfers": "{ transfers = {} }",
-    "fairness": '{ fairness = { window = "1 s" } }',
-    "throughput": '{ throughput = { links = "core", by = "all", every = "200 ms" } }',
-}
-#: One run without threads that wait, whose number of turns would depend on the clock.
-ALONE = """
-import json, sys
-from paceline import _core
-print(json.loads(_core.run(sys.argv[1], 1).summary())["engine"]["core_packets"])
-"""
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "peers"))
+
+import speed  # noqa: E402
+from cases import CASES, DEMO, LIKE_NS3, MANY, Case, Times  # noqa: E402
+from runs import ROOT, measure, scenario  # noqa: E402
+from tables import markdown, put_between, text_table  # noqa: E402
+
+Rows = dict[str, list[dict[str, Any]]]
 
 
-def measure(pacing: str, probes: str | None = None, variant: str = "reno") -> tuple[float, float, float]:
-    """One run: the simulation's ns a packet, the whole process's ns a packet, peak memory in MB."""
-    command = [sys.executable, "-m", "paceline", "run", str(SCENARIO), "--json", "--jobs", "1", "--seeds", "1"]
-    command += ["--set", f"pacing={pacing}", "--set", "network.core.buffer=5 KB"]
-    command += ["--set", f"traffic.bulk.tcp.variant={variant}"]
-    command += ["--set", f"probes={probes}"] if probes else []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        output = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(process.returncode)
-    engine = json.loads(output)[0]["engine"]
-    packets = engine["core_packets"]
-    whole = usage.ru_utime + usage.ru_stime
-    return engine["cpu_s"] / packets * 1e9, whole / packets * 1e9, usage.ru_maxrss / 1024
+def say(what: str) -> None:
+    """A line of progress."""
+    print(what, file=sys.stderr, flush=True)
 
 
-def instructions(probes: str, seconds: int, variant: str = "reno") -> tuple[int, int]:
-    """Instructions of a whole process that simulates so long, and the packets over the core."""
-    import paceline as pl
-
-    scenario = pl.Scenario.load(SCENARIO)
-    for path, value in {
-        "duration": f"{seconds} s",
-        "warmup": "1 s",
-        "network.core.buffer": "5 KB",
-        "traffic.bulk.start": "0 s .. 1 s",
-        "traffic.bulk.tcp.variant": variant,
-        "probes": tomllib.loads(f"probes = {probes}".replace("399.7 s", f"{seconds - 0.3} s"))["probes"],
-        "sweep": {},
-    }.items():
-        scenario = scenario.set(path, value)
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable, "-c", ALONE]
-    environment = os.environ | {"PYTHONHASHSEED": "0"}
-    done = subprocess.run(
-        [*command, json.dumps(scenario.to_dict())], env=environment, capture_output=True, text=True, check=True
-    )
-    return int(done.stderr.split("Collected : ")[1].split()[0]), int(done.stdout)
+def of_case(case: Case, quick: bool, seed: int) -> dict[str, Any]:
+    """One run of a case."""
+    cost = measure(case.file, case.all_settings(quick), seed)
+    return {
+        "ns": cost.ns_a_packet,
+        "engine_ns": cost.engine_s / cost.packets * 1e9,
+        "cpu_s": cost.cpu_s,
+        "setup_s": cost.setup_s,
+        "packets": cost.packets,
+        "memory": cost.memory,
+        "setup_memory": cost.setup_memory,
+        "method": cost.method,
+    }
 
 
-def cost_of_variants(quick: bool) -> None:
-    """Prints a row a TCP variant: the time to beat is Reno's and 15 %."""
-    counts = shutil.which("valgrind") is not None
-    print(f"\n{'variant, unpaced':36} {'cpu, ns a packet':>18} {'(least)':>8} {'instructions a packet':>22}")
-    reno = 0.0
-    for variant in VARIANTS:
-        cpu = [measure("none", variant=variant)[0] for _ in range(1 if quick else 5)]
-        said = ""
-        if counts:
-            short, long = (instructions("{}", seconds, variant) for seconds in (4, 12))
-            each = (long[0] - short[0]) / (long[1] - short[1])
-            reno = reno or each
-            said = f"{each:.0f} ({each / reno - 1:+.1%})"
-        print(f"{variant:36} {statistics.median(cpu):18.0f} {min(cpu):8.0f} {said:>22}", flush=True)
+def of_ns2(network: speed.Network, times: Times) -> dict[str, Any]:
+    """One run of ns-2."""
+    return of_peer(speed.ns2(network, times.duration, times.warmup))
 
 
-def cost_of_probes(quick: bool) -> None:
-    """Prints a row a probe."""
-    counts = shutil.which("valgrind") is not None
-    print(f"\n{'probes, unpaced':36} {'cpu, ns a packet':>18} {'(least)':>8} {'instructions a packet':>22}")
-    short = instructions("{}", 3) if counts else (0, 0)
-    off = instructions("{}", 6) if counts else (0, 0)
-    for name, probes in PROBES.items():
-        cpu = [measure("none", probes)[0] for _ in range(1 if quick else 5)]
-        said = ""
-        if counts and name == "none":
-            said = f"{(off[0] - short[0]) / (off[1] - short[1]):.0f}"
-        elif counts:
-            said = f"{(instructions(probes, 6)[0] - off[0]) / off[1]:+.1f}"
-        print(f"{name:36} {statistics.median(cpu):18.0f} {min(cpu):8.0f} {said:>22}", flush=True)
-    if not counts:
-        print(
-            "valgrind is not installed, so instructions are not counted: on Debian or Ubuntu, apt-get install valgrind"
+def of_ns3(program: Path, network: speed.Network, times: Times) -> dict[str, Any]:
+    """One run of ns-3."""
+    return of_peer(speed.ns3(program, network, times.duration, times.warmup))
+
+
+def of_peer(peer: speed.Peer) -> dict[str, Any]:
+    """One run of a peer."""
+    return {"ns": peer.ns_a_packet, "packets": peer.packets, "simulated_s": peer.simulated_s, "result": peer.result}
+
+
+Work = tuple[str, str, Callable[[], dict[str, Any]]]
+
+
+def work_on(case: Case, turn: int, quick: bool, ns3: Path | None) -> list[Work]:
+    """What one turn runs for a case: who, what it is kept under, and how."""
+    if turn and not case.repeated:
+        return []
+    work: list[Work] = [("paceline", case.name, partial(of_case, case, quick, 1 + turn))]
+    if case.ns2 or case.ns3:
+        network = speed.Network.of(scenario(case.file, case.settings))
+        large = network.flows > 1000  # minutes in ns-2: once, and not in short
+        if case.ns2 and speed.has_ns2() and not (large and (turn or quick)):
+            times = Times(case.ns2.duration / 2, case.ns2.warmup / 2) if quick else case.ns2
+            work.append(("ns-2", case.network, partial(of_ns2, network, times)))
+        if case.ns3 and ns3:
+            work.append(("ns-3", case.network, partial(of_ns3, ns3, network, case.ns3)))
+    return work
+
+
+def run_all(cases: list[Case], repeats: int, quick: bool, ns3: Path | None) -> dict[str, Rows]:
+    """Every case and every peer, again and again: what the machine does meanwhile meets all alike."""
+    found: dict[str, Rows] = {"paceline": {}, "ns-2": {}, "ns-3": {}}
+    for turn in range(repeats):
+        work = [one for case in cases for one in work_on(case, turn, quick, ns3)]
+        for number, (who, name, do) in enumerate(work, start=1):
+            run = do()
+            found[who].setdefault(name, []).append(run)
+            say(f"turn {turn + 1} of {repeats}, run {number} of {len(work)}: {who}, {name}: {run['ns']:.0f} ns")
+    return found
+
+
+def agreement(found: dict[str, Rows]) -> list[str]:
+    """How many packets a second cross the core in the peers, and here with their settings over the same seconds."""
+    said = []
+    case = CASES[0]
+    for peer, settings in (("ns-2", case.settings), ("ns-3", {**case.settings, **LIKE_NS3})):
+        runs = found[peer].get(case.network)
+        if not runs:
+            continue
+        theirs = statistics.mean(
+            run["result"].get("packets_per_s", run["packets"] / run["simulated_s"]) for run in runs
         )
+        whole = runs[0]["simulated_s"]
+        times = Times(whole, 0) if peer == "ns-2" else case.ns3
+        assert times is not None
+        result = measure(DEMO, {"probes": {}, **settings, **times.settings}).result
+        core = result["links"]["core"]
+        ours = core["throughput_bps"] / 8 / (1040 if peer == "ns-2" else 1042)
+        if peer == "ns-3":  # ns-2's statistics leave a warm-up out, its packets do not
+            lost = statistics.mean(run["result"]["loss_ratio"] for run in runs)
+            losses = f"; {lost:.1%} are lost there, {core['loss_ratio']:.1%} here"
+        else:
+            losses = ""
+        span = f"{times.warmup:g} s to {times.duration:g} s"
+        said.append(
+            f"{peer} sends {theirs:,.0f} packets a second over the core of the 1000 flows from {span}, "
+            f"Paceline with its settings {ours:,.0f} ({theirs / ours - 1:+.1%}){losses}."
+        )
+    return said
 
 
-def main() -> None:
-    """Prints a row a pacing method, a row a variant, a row a probe, then the peers."""
+def threads(repeats: int, quick: bool) -> dict[str, Any] | None:
+    """Wall time of a large run on one thread over that on two, interleaved; `None` where --threads is unknown."""
+    command = [sys.executable, "-m", "paceline", "run"]
+    if "--threads" not in subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout:
+        return None
+    times = Times(2, 1) if quick else Times(20, 12)
+    settings = {"network.access.per_edge": "10000", "probes": "{}", "sweep": "{}", **times.settings}
+    command += [str(MANY), "--json", "--jobs", "1", "--seeds", "1"]
+    for path, value in settings.items():
+        command += ["--set", f"{path}={value}"]
+    pairs = []
+    for turn in range(repeats):
+        pair = []
+        for count in ("1", "2"):
+            done = subprocess.run([*command, "--threads", count], capture_output=True, text=True, check=True)
+            pair.append(json.loads(done.stdout)[0]["engine"]["wall_s"])
+        say(f"pair {turn + 1} of {repeats}: {pair[0]:.2f} s on one thread, {pair[1]:.2f} s on two")
+        pairs.append(pair)
+    return {"pairs_s": pairs, "best": max(one / two for one, two in pairs)}
+
+
+def bytes_a_flow(found: dict[str, Rows]) -> dict[str, float] | None:
+    """Peak memory that a flow adds between the two largest networks: laid out and ready, and at work."""
+    sizes = {100_000: "100,000 flows, 10 Gbit/s", 1_000_000: "1,000,000 flows, 10 Gbit/s"}
+    if not all(name in found["paceline"] for name in sizes.values()):
+        return None
+    low, high = (found["paceline"][name][0] for name in sizes.values())
+    more = 1_000_000 - 100_000
+    return {key: (high[key] - low[key]) / more for key in ("setup_memory", "memory")}
+
+
+def machine() -> str:
+    """What it ran on."""
+    model = "unknown processor"
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [
+            line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+        ]
+        model = names[0] if names else model
+    return f"{model}, {os.cpu_count()} cores"
+
+
+def row(case: Case, found: dict[str, Rows]) -> list[str]:
+    """A line of the table."""
+    runs = found["paceline"][case.name]
+    target = f"{case.target_ns:.0f}" if case.target_ns else "–"
+    most = f"{max(run['memory'] for run in runs) / 1e6:,.0f}"
+    memory = f"{most} of {case.memory / 1e6:,.0f}" if case.memory else most
+    costs = [run["ns"] for run in runs if run["cpu_s"] > run["setup_s"] / 4]
+    if not costs:
+        return [case.name, "–", "–", target, memory, "–", "–"]
+    median = statistics.median(costs)
+    spread = f"{min(costs):.0f} to {max(costs):.0f}" if len(costs) > 1 else "one run"
+    ratios = []
+    for peer in ("ns-2", "ns-3"):
+        theirs = [run["ns"] for run in found[peer].get(case.network, [])]
+        ratios.append(f"{statistics.median(theirs) / median:,.0f}" if theirs else "–")
+    return [case.name, f"{median:.0f}", spread, target, memory, *ratios]
+
+
+HEAD = ["network", "ns a packet", "least to most", "target", "memory, MB", "ns-2, times", "ns-3, times"]
+
+
+def where(kept: dict[str, Any]) -> str:
+    """The machine, and what the numbers are of."""
+    runs = "one short run of each" if kept["quick"] else f"medians of {kept['repeats']} runs of full length"
+    return f"On {kept['machine']}; {runs}."
+
+
+def notes(kept: dict[str, Any]) -> list[str]:
+    """What stands under the table."""
+    found = kept["runs"]
+    lines = [where(kept)]
+    for peer in ("ns-2", "ns-3"):
+        for network, runs in found[peer].items():
+            cost = statistics.median(run["ns"] for run in runs)
+            lines.append(f"{peer} takes {cost:,.0f} ns a packet on the network of {network}.")
+    lines += kept["agreement"]
+    if kept["bytes_a_flow"]:
+        each = kept["bytes_a_flow"]
+        lines.append(
+            f"A flow adds {each['memory']:,.0f} B to the peak between 100,000 and 1,000,000 of them; "
+            f"{each['setup_memory']:,.0f} B before anything happens: its hosts, links and their names are in it."
+        )
+    if kept["threads"]:
+        lines.append(
+            f"Two threads are {kept['threads']['best']:.2f} times as fast as one with 100,000 flows (best pair)."
+        )
+    return lines
+
+
+def write_docs(kept: dict[str, Any]) -> None:
+    """The tables of docs/performance.md and README.md."""
+    names = {case.name: case for case in CASES}
+    rows = [row(names[name], kept["runs"]) for name in names if name in kept["runs"]["paceline"]]
+    below = "\n".join(f"- {line}" for line in notes(kept))
+    put_between(ROOT / "docs" / "performance.md", "bench", f"{markdown(HEAD, rows)}\n\n{below}\n")
+    columns = (0, 1, 4, 5, 6)
+    short = [[line[column] for column in columns] for line in rows]
+    put_between(
+        ROOT / "README.md", "bench", f"{markdown([HEAD[column] for column in columns], short)}\n\n{where(kept)}\n"
+    )
+
+
+def main() -> int:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one run of each")
-    quick = parser.parse_args().quick
-    print(f"{'pacing':36} {'cpu, ns a packet':>18} {'(least)':>8} {'process':>8} {'memory, MB':>11}")
-    for pacing in METHODS:
-        runs = [measure(pacing) for _ in range(1 if quick else 5)]
-        cpu, process, memory = (list(column) for column in zip(*runs, strict=True))
-        median = statistics.median(cpu)
-        print(f"{pacing:36} {median:18.0f} {min(cpu):8.0f} {statistics.median(process):8.0f} {max(memory):11.0f}")
-    cost_of_variants(quick)
-    cost_of_probes(quick)
-    if shutil.which("ns") is None:
-        print("ns-2 is not installed, so there is no ratio to it: on Debian or Ubuntu, apt-get install ns2")
-        return
-    sys.stdout.flush()
-    subprocess.run([sys.executable, str(ROOT / "benches" / "peers" / "run.py"), "--quick"], check=False)
+    parser.add_argument("--quick", action="store_true", help="one short run of each")
+    parser.add_argument("--repeats", type=int, help="runs of each (5, or 1 with --quick)")
+    parser.add_argument("--only", action="append", metavar="TEXT", help="cases with this in their name (repeatable)")
+    parser.add_argument("--no-peers", action="store_true", help="without ns-2 and ns-3")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write all that was measured there")
+    parser.add_argument("--from", dest="earlier", metavar="FILE", type=Path, help="run nothing; take what --json wrote")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="rewrite the tables in docs/performance.md and README.md"
+    )
+    wanted = parser.parse_args()
+
+    cases = [case for case in CASES if not wanted.only or any(text in case.name for text in wanted.only)]
+    if not cases:
+        sys.exit(f"no case has {wanted.only} in its name; they are: {'; '.join(case.name for case in CASES)}")
+    if wanted.earlier:
+        kept = json.loads(wanted.earlier.read_text())
+    else:
+        repeats = wanted.repeats or (1 if wanted.quick else 5)
+        with tempfile.TemporaryDirectory() as folder:
+            ns3 = None if wanted.no_peers else speed.compiled_ns3(Path(folder))
+            if wanted.no_peers:
+                cases = [replace(case, ns2=None, ns3=None) for case in cases]
+            found = run_all(cases, repeats, wanted.quick, ns3)
+        kept = {
+            "machine": machine(),
+            "quick": wanted.quick,
+            "repeats": repeats,
+            "runs": found,
+            "agreement": agreement(found),
+            "bytes_a_flow": bytes_a_flow(found),
+            "threads": None if wanted.only else threads(repeats, wanted.quick),
+        }
+        if not wanted.no_peers:
+            missing = [peer for peer, here in (("ns-2", speed.has_ns2()), ("ns-3", ns3 is not None)) if not here]
+            for peer in missing:
+                say(f"{peer} is not installed, so there is no ratio to it: on Debian or Ubuntu, {speed.INSTALL[peer]}")
+        if not wanted.only and kept["threads"] is None:
+            say("paceline run has no --threads, so two threads are not compared with one")
+        if wanted.json:
+            wanted.json.write_text(json.dumps(kept, indent=1) + "\n")
+    names = {case.name: case for case in CASES}
+    print(text_table(HEAD, [row(names[name], kept["runs"]) for name in names if name in kept["runs"]["paceline"]]))
+    print("\n".join(notes(kept)))
+    if wanted.write_docs:
+        write_docs(kept)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

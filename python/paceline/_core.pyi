@@ -71,10 +71,12 @@ def run(
     control: Control | None = None,
     trace: Callable[[Mapping[str, Any]], None] | None = None,
     engine: str = "auto",
+    threads: int = 1,
 ) -> Run:
     """Simulates one scenario under one seed, the GIL released. Raises `InputError`, `RunError`.
 
-    `engine` is ``"auto"``, ``"reference"`` or ``"windowed"``: the results are the same bytes.
+    `engine` is ``"auto"``, ``"reference"`` or ``"windowed"``: the results are the same bytes, on any number
+    of `threads` too.
 
     `trace` is called from the same thread with columns of packet events: `time_ns`, `event` (0 send, 1 enqueue,
     2 drop, 3 dequeue, 4 receive), `place`, `flow`, `kind` (0 data, 1 ack), `seq`, `bytes`, `cwnd`; the first call

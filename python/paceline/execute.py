@@ -15,7 +15,7 @@ from paceline.driver import Driver
 from paceline.errors import InputError, Interrupted
 from paceline.results import Result, Results
 from paceline.shards import Place
-from paceline.workers import Elsewhere, Threads, Workers, processors
+from paceline.workers import Elsewhere, How, Threads, Workers, processors
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -72,6 +72,7 @@ def execute(
     keep_columns: bool = False,
     trace: Trace | None = None,
     engine: str = "auto",
+    threads: int = 1,
     watch: Watch | None = None,
 ) -> Execution:
     """Runs the points that the store does not have. A failed run does not stop the others.
@@ -81,13 +82,14 @@ def execute(
 
     Args:
         points: what to run.
-        jobs: runs at a time; the number of processors by default.
+        jobs: runs at a time; as many as keep the processors busy by default.
         executor: runs them elsewhere, as processes or machines that have Paceline installed, a Dask cluster among them;
             `jobs` is then its own affair; an interrupt ends what has begun where the store is seen, else leaves it.
         store: where finished runs go, and are looked for.
         keep_columns: keep per-flow columns, series and what instruments found in memory.
         trace: gets the events of the one point, which then runs whether the store has it or not.
         engine: how time advances: ``"auto"``, ``"reference"`` or ``"windowed"``; the results are the same.
+        threads: that each run here may use, where its flows can be shared out; the results are the same.
         watch: hears of progress, ten times a second.
 
     Raises:
@@ -98,7 +100,7 @@ def execute(
     """
     done = Execution(points, [None] * len(points), [None] * len(points))
     with _marked(store if executor is not None else None) as place:
-        workers = _workers(jobs, executor, place, store, keep_columns or store is None, trace, engine)
+        workers = _workers(jobs, executor, place, store, keep_columns or store is None, trace, How(engine, threads))
         driver = Driver(done, workers, store, reuse=trace is None, keep_columns=keep_columns)
         try:
             driver.drive(watch)
@@ -127,14 +129,14 @@ def _workers(
     store: Store | None,
     columns: bool,
     trace: Trace | None,
-    engine: str,
+    how: How,
 ) -> Workers:
     if executor is None:
-        return Threads(jobs or processors(), store, columns, trace, engine)
+        return Threads(jobs or max(1, processors() // how.threads), store, columns, trace, how)
     if isinstance(executor, Executor):
-        return Elsewhere(executor, engine, place)
+        return Elsewhere(executor, how.engine, place)
     if cluster.is_client(executor):
-        return cluster.Dask(executor, engine, place)
+        return cluster.Dask(executor, how.engine, place)
     kinds = "a concurrent.futures.Executor or a distributed.Client"
     raise InputError(f"executor: {executor!r} is no executor; give {kinds}")
 

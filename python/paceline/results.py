@@ -70,11 +70,12 @@ class Engine(_Record):
     """About the run, not of it: never part of a comparison. `core_packets` counts over the whole run.
 
     Of a run on the kernel also whether it counts (`valid`), how late packets were, and the share of the processors'
-    time that the hypervisor took (`steal`).
+    time that the hypervisor took (`steal`). `cpu_s` of a run on several `threads` is the whole process's.
     """
 
     kind: str = "simulation"
     method: str | None = None
+    threads: int | None = None
     wall_s: float | None = None
     cpu_s: float | None = None
     core_packets: int | None = None

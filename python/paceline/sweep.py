@@ -18,12 +18,22 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
+def _count(what: str, number: int) -> int:
+    if not isinstance(number, int) or number < 1:
+        raise InputError(f"{what}: {number!r} is not a number of {_OF[what]}; write 1 or more")
+    return number
+
+
+_OF = {"jobs": "runs at a time", "threads": "threads"}
+
+
 def run(
     scenario: Scenario | str | os.PathLike[str],
     seed: int | None = None,
     *,
     trace: str | os.PathLike[str] | None = None,
     engine: str = "auto",
+    threads: int = 1,
 ) -> Result:
     """Runs a scenario once, under one seed of those that it may list.
 
@@ -32,6 +42,7 @@ def run(
         seed: the scenario's own by default.
         trace: a ``.csv``, ``.parquet`` or ``.pcap`` file for every packet event (see `paceline.trace`).
         engine: ``"auto"``, ``"windowed"`` or ``"reference"``; the results are the same.
+        threads: that the run may use; the results are the same.
 
     Raises:
         InputError: the scenario is wrong, or sweeps more than one setting; nothing has run.
@@ -51,7 +62,7 @@ def run(
         raise InputError(f"sweep.{path}: the scenario has {len(points)} settings to run; {remedy}", scenario.source)
     points = Scenario(document, source=scenario.source).check()
     if trace is None:
-        done = execute(points, jobs=1, keep_columns=True, engine=engine)
+        done = execute(points, jobs=1, keep_columns=True, engine=engine, threads=_count("threads", threads))
     else:
         from paceline.trace import tracing
 
@@ -73,6 +84,7 @@ def sweep(
     jobs: int | None = None,
     executor: Executor | Client | None = None,
     engine: str = "auto",
+    threads: int = 1,
     out: str | os.PathLike[str] | None = None,
     until_ci: float | None = None,
     ci_metric: str | None = None,
@@ -87,10 +99,11 @@ def sweep(
         scenario: what to run, or its file; what its own ``[sweep]`` says holds too.
         over: values by path, as ``{"network.core.buffer": ["5 KB", "20 KB"], "pacing": ["none", "host"]}``.
         seeds: so many, counted from the scenario's seed, or exactly these; the scenario's own by default.
-        jobs: runs at a time; the number of processors by default.
+        jobs: runs at a time; as many as keep the processors busy by default.
         executor: what to run on instead of threads here: any `concurrent.futures.Executor`, or a `distributed.Client`,
             which gets runs in shards of a few seconds.
         engine: ``"auto"``, ``"windowed"`` or ``"reference"``; the results are the same.
+        threads: that each run here may use; worth it where runs are few and large. The results are the same.
         out: a directory for results; what it has already is not run again, and processes may share it.
         until_ci: adds seeds to each setting, which has five at least, until the 95 % interval of the metric's mean is
             no wider, to either side, than this share of it: 0.01 for 1 %.
@@ -104,8 +117,8 @@ def sweep(
         StoreError: `out` cannot be written.
         Interrupted: Ctrl-C; has the runs that finished.
     """
-    if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
-        raise InputError(f"jobs: {jobs!r} is not a number of runs at a time; write 1 or more")
+    if jobs is not None:
+        _count("jobs", jobs)
     scenario = _loaded(scenario)
     if over:
         scenario = scenario.over(over)
@@ -120,7 +133,7 @@ def sweep(
         store = Store(out)
         store.write_scenario(scenario)
     how: dict[str, Any] = {"jobs": jobs, "executor": executor, "store": store}
-    how |= {"keep_columns": store is None, "engine": engine}
+    how |= {"keep_columns": store is None, "engine": engine, "threads": _count("threads", threads)}
     short: list[Short] = []
     if precision is None:
         done = execute(points, **how)

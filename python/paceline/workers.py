@@ -10,6 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paceline import _core
@@ -60,16 +61,24 @@ class Workers(ABC):
         """Waits for what is under way, and gives back what belongs to us."""
 
 
+@dataclass(frozen=True, slots=True)
+class How:
+    """How each run is made; the results are the same."""
+
+    engine: str = "auto"
+    threads: int = 1
+
+
 class Threads(Workers):
     """Threads of this process; they write into the store themselves."""
 
-    def __init__(self, jobs: int, store: Store | None, columns: bool, trace: Trace | None, engine: str) -> None:
+    def __init__(self, jobs: int, store: Store | None, columns: bool, trace: Trace | None, how: How) -> None:
         self._jobs = jobs
         self._pool = ThreadPoolExecutor(jobs, "paceline")
         self._store = store
         self._columns = columns
         self._trace = trace
-        self._engine = engine
+        self._how = how
         self._controls: dict[int, _core.Control] = {}
         self._cancelled = False
 
@@ -100,7 +109,7 @@ class Threads(Workers):
         try:
             if self._cancelled:
                 control.cancel()
-            run = _core.run(task.json, task.seed, control, self._trace, self._engine)
+            run = _core.run(task.json, task.seed, control, self._trace, self._how.engine, self._how.threads)
         except _core.InputError as error:
             return Answer(task.key, failure=str(error), wrong=True)
         except _core.RunError as error:

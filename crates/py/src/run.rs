@@ -20,9 +20,10 @@ pub(crate) struct Run {
 }
 
 /// Runs one seed of a scenario. Releases the GIL; `control` may cancel it from another thread; `trace` is called with
-/// chunks of columns; `engine` is "auto", "reference" or "windowed". Raises InputError or RunError.
+/// chunks of columns; `engine` is "auto", "reference" or "windowed"; `threads` is how many
+/// the run may use. Raises InputError or RunError.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, seed, control=None, trace=None, engine="auto"))]
+#[pyo3(signature = (scenario_json, seed, control=None, trace=None, engine="auto", threads=1))]
 pub(crate) fn run(
     py: Python<'_>,
     scenario_json: &str,
@@ -30,6 +31,7 @@ pub(crate) fn run(
     control: Option<&Bound<'_, PyControl>>,
     trace: Option<Py<PyAny>>,
     engine: &str,
+    threads: usize,
 ) -> PyResult<Run> {
     let method = Method::ALL.iter().find(|(name, _)| *name == engine).map(|(_, method)| *method);
     let names = Method::ALL.map(|(name, _)| name).join(", ");
@@ -38,18 +40,19 @@ pub(crate) fn run(
     let control = control.map_or_else(Default::default, |control| control.get().0.clone());
     let time = py.import("time")?;
     let clock = |name: &str| -> PyResult<f64> { time.call_method0(name)?.extract() };
+    let cpu_clock = if threads > 1 { "process_time" } else { "thread_time" };
     let network = py
         .detach(|| Scenario::from_json(scenario_json).and_then(|scenario| scenario.network(seed)))
         .map_err(input_error)?;
     let mut sink = trace.map(|callback| ChunkedTrace::new(callback, &network));
-    let (cpu, wall) = (clock("thread_time")?, clock("perf_counter")?);
+    let (cpu, wall) = (clock(cpu_clock)?, clock("perf_counter")?);
     let output = py.detach(|| {
         catch_unwind(AssertUnwindSafe(|| {
             let sink = sink.as_mut().map(|sink| sink as &mut dyn TraceSink);
-            Engine::run_by(&network, method, &control, sink)
+            Engine::run_by(&network, method, threads, &control, sink)
         }))
     });
-    let (cpu_s, wall_s) = (clock("thread_time")? - cpu, clock("perf_counter")? - wall);
+    let (cpu_s, wall_s) = (clock(cpu_clock)? - cpu, clock("perf_counter")? - wall);
     let output = output
         .map_err(|_| RunError::new_err("the simulation failed; this is a bug: please report the scenario"))?;
     if let Some(sink) = sink {
@@ -67,6 +70,7 @@ impl Run {
         summary["engine"] = serde_json::json!({
             "kind": "simulation",
             "method": self.output.method.name(),
+            "threads": self.output.threads,
             "wall_s": self.wall_s,
             "cpu_s": self.cpu_s,
             "core_packets": self.output.core_packets,

@@ -17,27 +17,39 @@
 
 mod conversations;
 mod exits;
+mod flows;
 mod hosts;
+mod inbox;
 mod line;
+mod part;
 mod routes;
+mod samples;
+mod stage;
+mod threads;
 mod transit;
+mod unit;
 mod windows;
 
 pub(crate) use self::exits::Exit;
-use self::routes::{exits_of, links_of, mark_at_once, mark_staged, routes_of};
-use self::windows::{Service, Windows};
+use self::flows::Flows;
+use self::inbox::Inbox;
+pub(crate) use self::inbox::Tail;
+use self::routes::{links_of, mark_at_once, routes_of};
+use self::samples::Sample;
+use self::stage::lay_stages;
+use self::windows::Windows;
 use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::flow::{Flow, Snapshot, Talking};
 use crate::instrument::Instruments;
 use crate::link::Link;
-use crate::network::{Network, ProbeKind};
-use crate::output::{self, Delays, RunError, RunOutput, SeriesKind, SeriesRow};
-use crate::packet::{Event, Kind};
+use crate::network::Network;
+use crate::output::{self, Delays, RunError, RunOutput, SeriesRow};
+use crate::packet::{Event, Kind, Packet};
 use crate::port::Port;
 use crate::trace::{TraceSink, Tracer};
 use crate::workload::Act;
-use paceline_core::{Instant, Span};
+use paceline_core::Instant;
 use paceline_tcp::{Output, Segment};
 
 /// Events between two looks at the [`Control`].
@@ -51,11 +63,17 @@ pub struct Engine<'a> {
     until: Instant,
     /// A host is being handled ahead of time.
     ahead: bool,
+    /// Threads that the run may use; 1 where it cannot be shared out.
+    threads: usize,
     calendar: Calendar,
     /// Links run in windows; `None` is the reference engine.
     windows: Option<Windows>,
+    /// What will reach the links that run in windows, by stage.
+    staged: Vec<Vec<Event>>,
     pub(crate) links: Vec<Link>,
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) flows: Flows,
+    /// Packets dropped of flows that another thread sees to.
+    dropped: Vec<Packet>,
     /// One per host; `None` where packets leave as flows send them.
     ports: Vec<Option<Box<Port>>>,
     /// Places that packets of each flow pass: data, destination, acknowledgements, sender; `stride` to a flow.
@@ -75,6 +93,8 @@ pub struct Engine<'a> {
     tracer: Option<Tracer<'a>>,
     /// After this time there are samples to take or rows to write.
     next_look: Instant,
+    /// What the window has brought to hosts so far.
+    inbox: Inbox,
     segments: Segments,
     talks: Vec<Talking>,
     /// Room for what an application says.
@@ -117,15 +137,6 @@ pub struct Census {
     pub in_flight: u64,
 }
 
-/// A queue that is sampled.
-#[derive(Debug)]
-struct Sample {
-    link: u32,
-    every: Span,
-    next: Instant,
-    to: Instant,
-}
-
 /// What a sender has just sent.
 #[derive(Debug, Default)]
 struct Segments(Vec<Segment>);
@@ -157,36 +168,20 @@ impl<'a> Engine<'a> {
             flow.has_port = network.hosts[spec.source as usize].port_pacing;
         }
         let mut links = links_of(network);
-        let mut windows = None;
+        let (mut windows, mut staged) = (None, Vec::new());
         if trace.is_none() {
             let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
-            if method != Method::Reference {
-                let is_sampled =
-                    |link: u32| network.probes.iter().any(|probe| probe.link == link && probe.samples());
-                let is_recorded =
-                    |link: u32| is_sampled(link) || network.probes.iter().any(|probe| probe.link == link);
-                let is_watched =
-                    |link: u32| network.instruments.iter().any(|one| one.what.link() == Some(link));
-                let service = |link: u32| match &links[link as usize] {
-                    link_at_work if link_at_work.holds() => Service::Between,
-                    link_at_work
-                        if link_at_work.refuses_nothing() && !is_recorded(link) && !is_watched(link) =>
-                    {
-                        Service::All
-                    }
-                    _ => Service::Each,
-                };
-                windows = Windows::new(network, &needs_order, service, method == Method::Auto);
-            }
-            if let Some(windows) = &windows {
-                let stages = windows.stage_of();
-                mark_staged(&mut routes, |link| stages.get(&link).copied());
-                for (flow, route) in flows.iter_mut().zip(routes.chunks(stride)) {
-                    flow.exits = exits_of(route, ack_hop);
-                    if flow.has_port {
-                        flow.exits[0] = Exit::LONG;
-                    }
-                }
+            let is_looked_at = |link: u32| {
+                network.probes.iter().any(|probe| probe.link == link)
+                    || network.instruments.iter().any(|one| one.what.link() == Some(link))
+            };
+            let ways = (&mut routes[..], (stride, ack_hop));
+            if method != Method::Reference
+                && let Some(stages) =
+                    lay_stages(network, &links, &mut flows, ways, &needs_order, &is_looked_at)
+            {
+                staged.resize_with(stages.len(), Vec::new);
+                windows = Some(Windows::new(stages, method == Method::Auto));
             }
         }
         let instruments = Instruments::new(network, &mut links, &mut flows);
@@ -195,10 +190,13 @@ impl<'a> Engine<'a> {
             now: Instant::ZERO,
             until: Instant::ZERO,
             ahead: false,
+            threads: 1,
             calendar: Calendar::new(),
             windows,
+            staged,
             links,
-            flows,
+            flows: Flows { first: 0, list: flows },
+            dropped: Vec::new(),
             ports: network
                 .hosts
                 .iter()
@@ -211,20 +209,16 @@ impl<'a> Engine<'a> {
             at_warmup: Vec::new(),
             delays: [Delays::new(), Delays::new()],
             series: Vec::new(),
-            samples: Vec::new(),
+            samples: Sample::all(network),
             instruments,
             next_look: Instant::ZERO,
             tracer: trace.map(Tracer::new),
+            inbox: Inbox::default(),
             segments: Segments::default(),
             talks,
             acts: Vec::new(),
             census: Census::default(),
         };
-        for probe in &network.probes {
-            if let ProbeKind::Queue { every } = probe.what {
-                engine.samples.push(Sample { link: probe.link, every, next: probe.from, to: probe.to });
-            }
-        }
         for (flow, spec) in network.flows.iter().enumerate() {
             let Some(at) = engine.flows[flow].first_event(spec.start) else { continue };
             let event = Event::of_flow(at, hosts_from + spec.source, Kind::Application, flow as u32);
@@ -239,17 +233,21 @@ impl<'a> Engine<'a> {
         control: &Control,
         trace: Option<&'a mut dyn TraceSink>,
     ) -> Result<RunOutput, RunError> {
-        Engine::run_by(network, Method::Auto, control, trace)
+        Engine::run_by(network, Method::Auto, 1, control, trace)
     }
 
-    /// Runs a network from start to end, under the engine asked for, or not at all.
+    /// Runs a network from start to end, under the engine asked for, or not at all; on so many threads at most.
     pub fn run_by(
         network: &'a Network,
         method: Method,
+        threads: usize,
         control: &Control,
         trace: Option<&'a mut dyn TraceSink>,
     ) -> Result<RunOutput, RunError> {
         let mut engine = Engine::with_method(network, method, trace);
+        if threads > 1 && engine.can_be_shared_out() {
+            engine.threads = threads;
+        }
         if method == Method::Windowed && engine.windows.is_none() {
             return Err(RunError::NoWindows);
         }
@@ -265,9 +263,16 @@ impl<'a> Engine<'a> {
         if self.windows.is_some() { Method::Windowed } else { Method::Reference }
     }
 
+    /// Threads that the run uses.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
     /// Handles every event before `until`.
     pub fn run_until(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
-        if self.windows.is_some() {
+        if self.threads > 1 && self.windows.is_some() {
+            self.run_on_threads(until, control)
+        } else if self.windows.is_some() {
             self.run_windows(until, control)
         } else {
             self.run_events(until, control)
@@ -304,8 +309,8 @@ impl<'a> Engine<'a> {
     #[cold]
     fn look_before(&mut self, time: Instant) {
         self.sample_before(time);
-        self.instruments.sample_before(time, &self.flows);
-        let next = self.samples.iter().filter(|sample| sample.next < sample.to).map(|sample| sample.next);
+        self.instruments.sample_before(time, self.flows.all());
+        let next = self.samples.iter().filter_map(Sample::next);
         let next = next.chain([self.instruments.next_sample]).min().unwrap_or(Instant::MAX);
         self.next_look = if self.tracer.is_some() { Instant::ZERO } else { next };
         if let Some(tracer) = &mut self.tracer {
@@ -316,12 +321,12 @@ impl<'a> Engine<'a> {
     /// From now on everything counts.
     pub(crate) fn start_statistics(&mut self) {
         self.counting = true;
-        self.at_warmup = self.flows.iter().map(Flow::snapshot).collect();
+        self.at_warmup = self.flows.all().iter().map(Flow::snapshot).collect();
     }
 
     /// Where every packet is, now.
     pub fn census(&self) -> Census {
-        let staged = self.windows.iter().flat_map(Windows::iter);
+        let staged = self.staged.iter().flatten();
         let travelling =
             self.calendar.iter().chain(staged).filter(|event| event.carries_packet()).count() as u64;
         let held: u64 = self.links.iter().map(Link::held_packets).sum();
@@ -354,41 +359,6 @@ impl<'a> Engine<'a> {
             Kind::DelayedAckTimer => self.on_delayed_ack_timer(event.flow, event.at),
             Kind::PortTimer => self.on_port_timer(event.place),
             Kind::Application => self.on_application(event.flow),
-        }
-    }
-
-    /// Samples of queues that fall before `time` (the state between events does not change).
-    fn sample_before(&mut self, time: Instant) {
-        for sample in &mut self.samples {
-            sample.take_before(time, &mut self.links, &mut self.series);
-        }
-    }
-
-    /// When the queue of a link is next sampled: the state after all before that counts.
-    fn next_look_at_link(&self, link: u32) -> Instant {
-        let samples = self.samples.iter().filter(|sample| sample.link == link && sample.next < sample.to);
-        samples.map(|sample| sample.next).min().unwrap_or(Instant::MAX)
-    }
-
-    /// The same of one link.
-    #[inline]
-    fn look_at_link(&mut self, link: u32, time: Instant) {
-        if !self.samples.is_empty() {
-            for sample in self.samples.iter_mut().filter(|sample| sample.link == link) {
-                sample.take_before(time, &mut self.links, &mut self.series);
-            }
-        }
-    }
-}
-
-impl Sample {
-    fn take_before(&mut self, time: Instant, links: &mut [Link], series: &mut Vec<SeriesRow>) {
-        while self.next < time && self.next < self.to {
-            let link = links[self.link as usize].fitted.as_mut();
-            let bytes = link.and_then(|link| link.meter.as_mut()).map_or(0, |meter| meter.level(self.next));
-            let (link, time_ns) = (self.link, self.next.as_nanos());
-            series.push(SeriesRow { link, kind: SeriesKind::Queue, time_ns, flow: u32::MAX, bytes });
-            self.next += self.every;
         }
     }
 }

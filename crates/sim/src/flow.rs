@@ -1,7 +1,7 @@
 //! A flow at work: its sender and receiver, or its open-loop source, and what is counted of it.
 
 use crate::chance::Stream;
-use crate::engine::Exit;
+use crate::engine::{Exit, Tail};
 use crate::feedback::FeedbackUnderWay;
 use crate::network::{FlowKind, FlowSpec, HostId, Part};
 use crate::packet::{Event, Packet};
@@ -30,6 +30,8 @@ pub(crate) struct Flow {
     pub(crate) source: Source,
     /// How its data leave their host, and its acknowledgements theirs.
     pub(crate) exits: [Exit; 2],
+    /// How data reach its receiver, and acknowledgements its sender.
+    pub(crate) tails: [Tail; 2],
     /// Events in the calendar that bring data to its receiver, and acknowledgements to its sender; [`IN_STEP`] and more
     /// where that end may never handle a packet before its time.
     pub(crate) waiting: [u32; 2],
@@ -172,6 +174,7 @@ impl Flow {
             has_port: false,
             source,
             exits: [Exit::LONG; 2],
+            tails: [Tail::LONG; 2],
             waiting: [IN_STEP; 2],
             delays: DelaySums::default(),
         }

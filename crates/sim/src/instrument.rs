@@ -155,6 +155,11 @@ impl Instruments {
         all
     }
 
+    /// None at all.
+    pub(crate) fn for_no_flow() -> Self {
+        Instruments { next_sample: Instant::MAX, ..Instruments::default() }
+    }
+
     fn add(&mut self, instrument: &Instrument, network: &Network, links: &mut [Link], flows: &mut [Flow]) {
         let Instrument { what, from, to } = instrument;
         let (from, to) = (*from, *to);

@@ -8,6 +8,7 @@
 
 mod counters;
 mod losses;
+pub(crate) mod window;
 
 use crate::meter::Meter;
 use crate::network::{DropRule, FlowId, LinkSpec};
@@ -16,7 +17,7 @@ pub(crate) use counters::LinkCounters;
 use losses::Loss;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Booking, Departure, DropTail};
-use paceline_core::{Instant, Span, Stage, Verdict, Wire};
+use paceline_core::{Instant, Rate, Span, Stage, Verdict, Wire};
 
 /// One link in one direction, at work. Aligned so that none straddles two cache lines.
 #[derive(Debug)]
@@ -115,6 +116,11 @@ impl Link {
         self.wire.send(u32::from(bytes), at).1 + self.delay
     }
 
+    /// What stands for a link that is being used elsewhere.
+    pub(crate) fn stand_in() -> Self {
+        Link { wire: Wire::new(Rate::from_bits_per_second(1)), delay: Span::ZERO, fitted: None }
+    }
+
     /// It refuses nothing, and nobody watches.
     #[inline]
     pub(crate) fn is_unwatched(&self) -> bool {
@@ -130,44 +136,10 @@ impl Link {
         Passage { start, arrival: finish + self.delay, recorded }
     }
 
-    /// A batch of packets, in the order of arrival, passes a link that refuses nothing and is not recorded: their events move
-    /// on to its far end.
-    pub(crate) fn pass_all(&mut self, line: &mut [Event]) {
-        let (mut wire, delay) = (self.wire, self.delay);
-        if let Some(fitted) = &mut self.fitted {
-            let mut counters = fitted.counters;
-            for event in line {
-                let (start, finish) = wire.send(u32::from(event.bytes), event.at);
-                if start > event.at {
-                    fitted.wait(event.bytes, event.at, start);
-                }
-                counters.passes(event.bytes, event.is_ack(), event.at, start, finish);
-                event.at = finish + delay;
-                event.step();
-            }
-            fitted.counters = counters;
-        } else {
-            for event in line {
-                event.at = wire.send(u32::from(event.bytes), event.at).1 + delay;
-                event.step();
-            }
-        }
-        self.wire = wire;
-    }
-
     /// The packet of an event reaches a link that may refuse or hold it, at the event's time.
     #[inline]
     pub(crate) fn offer(&mut self, event: &Event) -> Fate {
         self.fitted.as_mut().map_or(Fate::Refused, |fitted| fitted.offer(event, self.delay))
-    }
-
-    /// The same of a link that holds nothing: the packet's passage, if it is not dropped.
-    #[inline(always)]
-    pub(crate) fn admit(&mut self, event: &Event) -> Option<Passage> {
-        if self.refuses_nothing() {
-            return Some(self.pass(event.bytes, event.is_ack(), event.at)); // its wire is another
-        }
-        self.fitted.as_mut()?.admit(event, self.delay)
     }
 
     /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer behind the pacer
@@ -234,14 +206,27 @@ impl Fitted {
         let is_lost = !self.losses.is_empty() && self.is_lost(event.flow);
         if !is_lost
             && let Buffer::Closed(queue) = &mut self.buffer
-            && let Some(Departure { start, finish }) = queue.admit(u32::from(event.bytes), now)
+            && let Some(Departure { start, finish }) =
+                admit(queue, &mut self.meter, u32::from(event.bytes), now)
         {
-            let recorded = self.watch(event.bytes, event.is_ack(), now, start, finish);
+            self.counters.passes(event.bytes, event.is_ack(), now, start, finish);
+            let recorded = self.record.is_some_and(|(from, to)| from <= start && start < to);
             return Some(Passage { start, arrival: finish + delay, recorded });
         }
         self.counters.arrives(now);
         self.counters.drops(now);
         None
+    }
+
+    /// The meter, which knows of all that has happened by `now`.
+    pub(crate) fn meter_at(&mut self, now: Instant) -> Option<&mut Meter> {
+        let meter = self.meter.as_mut()?;
+        if let Buffer::Closed(queue) = &mut self.buffer
+            && self.pacer.is_none()
+        {
+            queue.tell_started(now, |waited| meter.starts(waited.bytes, waited.start));
+        }
+        Some(meter)
     }
 
     /// Whether a rule forces the loss of this packet; every rule counts it.
@@ -338,6 +323,27 @@ impl Fitted {
             meter.drop_now(u32::from(packet.bytes), now);
         }
     }
+}
+
+/// Offers a packet to a queue that no pacer feeds, and tells the meter of it: the queue keeps what waits for both, if it
+/// keeps it.
+#[inline(always)]
+fn admit(
+    queue: &mut DropTail<Booking>,
+    meter: &mut Option<Meter>,
+    bytes: u32,
+    now: Instant,
+) -> Option<Departure> {
+    let Some(meter) = meter else { return queue.admit(bytes, now) };
+    let departure = queue.admit_and_tell(bytes, now, |waited| meter.starts(waited.bytes, waited.start))?;
+    if departure.start > now {
+        if queue.keeps_what_waits() {
+            meter.waits_elsewhere(bytes, now);
+        } else {
+            meter.waits(bytes, now, departure.start);
+        }
+    }
+    Some(departure)
 }
 
 #[cfg(test)]

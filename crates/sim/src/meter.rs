@@ -22,7 +22,7 @@ pub(crate) struct Meter {
     area: u128,
     /// Nanoseconds spent at each level.
     levels: Histogram<u64>,
-    /// The same of a few levels, not yet in `levels`: packets of one size make but a few, which come again and again.
+    /// The same of a few levels, not yet in either: packets of one size make but a few, which come again and again.
     recent: [(u64, u64); RECENT],
 }
 
@@ -42,6 +42,20 @@ impl Meter {
             levels,
             recent: [(0, 0); RECENT],
         })
+    }
+
+    /// A packet begins to wait; whoever keeps those that do tells when its service begins.
+    #[inline(always)]
+    pub(crate) fn waits_elsewhere(&mut self, bytes: u32, now: Instant) {
+        self.note(now);
+        self.level += u64::from(bytes);
+    }
+
+    /// The service of such a packet begins at `at`; all calls come in the order of time.
+    #[inline(always)]
+    pub(crate) fn starts(&mut self, bytes: u32, at: Instant) {
+        self.note(at);
+        self.level = self.level.saturating_sub(u64::from(bytes));
     }
 
     /// A packet begins to wait.
@@ -83,8 +97,8 @@ impl Meter {
     pub(crate) fn finish(&mut self) -> (f64, f64) {
         self.settle(self.to);
         self.note(self.to);
-        for (level, stood) in std::mem::take(&mut self.recent).into_iter().filter(|(_, stood)| *stood > 0) {
-            self.levels.saturating_record_n(level, stood);
+        for recent in &mut self.recent {
+            settle_level(&mut self.levels, &mut self.area, recent);
         }
         let time = self.to.since(self.from).as_nanos().max(1) as f64;
         // The lower edge of the histogram's bin: never more than ever waited.
@@ -98,8 +112,7 @@ impl Meter {
             && at <= now
         {
             self.leaving.pop_front();
-            self.note(at);
-            self.level = self.level.saturating_sub(u64::from(bytes));
+            self.starts(bytes, at);
         }
     }
 
@@ -109,11 +122,10 @@ impl Meter {
         let (from, to) = (self.since.max(self.from), until.min(self.to));
         if from < to {
             let stood = to.as_nanos() - from.as_nanos();
-            self.area += u128::from(self.level) * u128::from(stood);
             // Packets of 40, 1000, 1040 or 1500 B: a few of them on top of each other make different remainders.
             let recent = &mut self.recent[(self.level / 8) as usize % RECENT];
             if recent.0 != self.level {
-                settle_level(&mut self.levels, recent);
+                settle_level(&mut self.levels, &mut self.area, recent);
                 recent.0 = self.level;
             }
             recent.1 += stood;
@@ -124,9 +136,10 @@ impl Meter {
 
 /// A remembered level makes room for another.
 #[inline(never)]
-fn settle_level(levels: &mut Histogram<u64>, recent: &mut (u64, u64)) {
+fn settle_level(levels: &mut Histogram<u64>, area: &mut u128, recent: &mut (u64, u64)) {
     if recent.1 > 0 {
         levels.saturating_record_n(recent.0, recent.1);
+        *area += u128::from(recent.0) * u128::from(recent.1);
     }
     recent.1 = 0;
 }

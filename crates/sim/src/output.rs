@@ -55,6 +55,9 @@ pub struct RunOutput {
     /// The engine that it ended under.
     #[serde(skip)]
     pub method: Method,
+    /// Threads that the run used in the end.
+    #[serde(skip)]
+    pub threads: usize,
     /// One row a flow.
     #[serde(skip)]
     pub flow_rows: Vec<FlowRow>,
@@ -191,6 +194,11 @@ impl Delays {
         Delays { bins: vec![0; ((36 - FINE as usize) << (FINE - 1)) + (1 << FINE)] }
     }
 
+    /// Counts what another has counted.
+    pub(crate) fn add(&mut self, other: &Delays) {
+        self.bins.iter_mut().zip(&other.bins).for_each(|(sum, count)| *sum += count);
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, delay: Span) {
         let micros = (delay.as_nanos() / 1000).min(LONGEST_US);
@@ -248,8 +256,9 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
         groups,
         core_packets,
         method: engine.method(),
+        threads: engine.threads(),
         series,
-        curves: std::mem::take(&mut engine.instruments).curves(network, &engine.flows, &rows),
+        curves: std::mem::take(&mut engine.instruments).curves(network, engine.flows.all(), &rows),
         flow_rows: rows,
     }
 }
@@ -258,7 +267,8 @@ fn link_statistics(engine: &mut Engine<'_>, id: usize, seconds: f64) -> LinkStat
     let counters = engine.links[id].fitted.as_ref().map(|link| link.counters).unwrap_or_default();
     let (arrived, dropped) = (counters.arrived, counters.dropped);
     let throughput_bps = counters.left_bytes() * 8.0 / seconds;
-    let meter = engine.links[id].fitted.as_mut().and_then(|link| link.meter.as_mut());
+    let end = Instant::ZERO + engine.network.duration;
+    let meter = engine.links[id].fitted.as_mut().and_then(|link| link.meter_at(end));
     let queue = meter.map(|meter| meter.finish());
     LinkStatistics {
         throughput_bps,

@@ -22,6 +22,8 @@ pub(crate) struct Packet {
     pub(crate) hop: u8,
     /// Acknowledgements travel the reverse route.
     pub(crate) is_ack: bool,
+    /// While links run in windows: [`crate::engine::Tail`]'s shared link.
+    pub(crate) tail: u32,
 }
 
 impl paceline_core::Packet for Packet {
@@ -78,7 +80,7 @@ impl Event {
     /// A packet reaches a place.
     #[inline]
     pub(crate) fn of_packet(at: Instant, place: u32, packet: Packet) -> Self {
-        let Packet { sent, flow, seq, bytes, hop, is_ack } = packet;
+        let Packet { sent, flow, seq, bytes, hop, is_ack, tail: _ } = packet;
         let hop = hop | if is_ack { ACK_BIT } else { 0 };
         Event { at, sent, place, flow, seq, bytes, hop, kind: Kind::Arrival }
     }
@@ -115,8 +117,8 @@ impl Event {
 
     #[inline]
     pub(crate) fn packet(&self) -> Packet {
-        let Event { sent, flow, seq, bytes, hop, .. } = *self;
-        Packet { sent, flow, seq, bytes, hop: hop & !ACK_BIT, is_ack: hop & ACK_BIT != 0 }
+        let Event { sent, flow, seq, bytes, hop, place: tail, .. } = *self;
+        Packet { sent, flow, seq, bytes, hop: hop & !ACK_BIT, is_ack: hop & ACK_BIT != 0, tail }
     }
 
     /// A packet travels with this event.

@@ -52,7 +52,7 @@ pub struct TraceRow {
 }
 
 /// Where rows go.
-pub trait TraceSink {
+pub trait TraceSink: Send {
     /// Takes the next row; `false` ends the run (the file cannot be written, say).
     fn row(&mut self, row: &TraceRow) -> bool;
 }

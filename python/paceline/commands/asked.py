@@ -104,6 +104,15 @@ def jobs_of(text: str | None) -> int | None:
     return int(text)
 
 
+def threads_of(text: str | None) -> int:
+    """The threads that a run may use, from --threads."""
+    if text is None:
+        return 1
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 1024:
+        raise InputError(f'"{text}" is not a number of threads; write 1 or more', "--threads")
+    return int(text)
+
+
 def precision_of(until: str | None, metric: str | None, most: str | None) -> Precision | None:
     """How closely means are to be known, from --until-ci, --ci-metric and --max-seeds."""
     from paceline.precision import MOST_SEEDS, Precision

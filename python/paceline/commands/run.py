@@ -20,6 +20,7 @@ from paceline.commands.asked import (
     jobs_of,
     opened_store,
     precision_of,
+    threads_of,
 )
 from paceline.console import DONE, FAILED, INTERRUPTED, print_data, print_table, say
 from paceline.errors import InputError, Interrupted, RunError
@@ -47,6 +48,7 @@ ENGINES = ("auto", "windowed", "reference")
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON only; write files only with --out.")
 @click.option("--trace", metavar="FILE", help="Write every packet event of the one run: .csv, .parquet or .pcap.")
 @click.option("--engine", metavar="NAME", default="auto", help="auto, windowed or reference; the results are the same.")
+@click.option("--threads", metavar="N", help="Threads that each run may use; the results are the same.  [default: 1]")
 def run(
     file: str,
     sets: tuple[str, ...],
@@ -61,6 +63,7 @@ def run(
     as_json: bool,
     trace: str | None,
     engine: str,
+    threads: str | None,
 ) -> int:
     """Run the scenario in FILE, all that it sweeps.
 
@@ -75,9 +78,10 @@ def run(
     paceline run scenarios/one-flow.toml --json | jq '.[].links.bottleneck.loss_ratio'
     paceline run scenarios/one-flow.toml --set pacing=host --trace one-flow.pcap
     paceline run scenarios/edge-vs-host.toml --until-ci 1% --ci-metric links.core.loss_ratio
+    paceline run scenarios/scale/many-flows.toml --threads 2
     paceline run scenarios/edge-vs-host.toml --dask tcp://127.0.0.1:8786
     """
-    how: dict[str, Any] = {"jobs": jobs_of(jobs), "engine": engine}
+    how: dict[str, Any] = {"jobs": jobs_of(jobs), "engine": engine, "threads": threads_of(threads)}
     precision = precision_of(until_ci, ci_metric, max_seeds)
     if engine not in ENGINES:
         raise InputError(f'"{engine}" is no engine; write {", ".join(ENGINES[:-1])} or {ENGINES[-1]}', "--engine")

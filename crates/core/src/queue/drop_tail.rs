@@ -87,9 +87,9 @@ pub struct QueueSpec {
 #[derive(Debug, Clone, Copy)]
 pub struct Booking {
     /// When its service begins.
-    start: Instant,
+    pub start: Instant,
     /// Size on the wire, bytes.
-    bytes: u32,
+    pub bytes: u32,
 }
 
 /// When an admitted packet is on the wire.
@@ -194,11 +194,22 @@ impl DropTail<Booking> {
     /// Time never runs backwards between calls. Without a limit nothing is kept.
     #[inline(always)]
     pub fn admit(&mut self, bytes: u32, now: Instant) -> Option<Departure> {
+        self.admit_and_tell(bytes, now, |_| {})
+    }
+
+    /// The same; tells of each packet that had to wait when its service has begun, at the latest by then.
+    #[inline(always)]
+    pub fn admit_and_tell(
+        &mut self,
+        bytes: u32,
+        now: Instant,
+        started: impl FnMut(Booking),
+    ) -> Option<Departure> {
         if self.rule.limit.is_none() {
             let (start, finish) = self.wire.send(bytes, now);
             return Some(Departure { start, finish });
         }
-        self.forget_started(now);
+        self.tell_started(now, started);
         let idle = self.idle(now);
         let found = Found {
             waiting_bytes: self.queued_bytes,
@@ -221,23 +232,30 @@ impl DropTail<Booking> {
     /// Bytes that wait at `now`, not counting what is on the wire; `None` without a limit, where nothing is kept.
     #[inline]
     pub fn waiting_bytes(&mut self, now: Instant) -> Option<u64> {
-        self.forget_started(now);
+        self.tell_started(now, |_| {});
         self.rule.limit.map(|_| self.queued_bytes)
     }
 
     /// Packets that wait at `now`, not counting what is on the wire; `None` without a limit, where nothing is kept.
     #[inline]
     pub fn waiting_packets(&mut self, now: Instant) -> Option<u64> {
-        self.forget_started(now);
+        self.tell_started(now, |_| {});
         self.rule.limit.map(|_| self.queue.len() as u64)
     }
 
+    /// Whether it keeps what waits: it has a limit.
+    pub fn keeps_what_waits(&self) -> bool {
+        self.rule.limit.is_some()
+    }
+
+    /// Forgets the packets whose service has begun by `now`, in order, and tells of each.
     #[inline(always)]
-    fn forget_started(&mut self, now: Instant) {
+    pub fn tell_started(&mut self, now: Instant, mut started: impl FnMut(Booking)) {
         while let Some(&booking) = self.queue.front()
             && booking.start <= now
         {
             self.queue.pop_front();
+            started(booking);
             self.queued_bytes -= u64::from(booking.bytes);
             self.served_bytes = booking.bytes;
         }

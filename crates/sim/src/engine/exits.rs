@@ -4,7 +4,7 @@
 //! then put straight through that link and into the arrivals of the next, from within the sender; results are those of
 //! the long way ([`super::transit`]), step by step the same.
 
-use super::Engine;
+use super::{Engine, Tail};
 use crate::flow::{Source, Tcp};
 use crate::link::Link;
 use crate::packet::{Event, Packet};
@@ -30,6 +30,8 @@ struct Outlet<'a> {
     link: &'a mut Link,
     arrivals: &'a mut Vec<Event>,
     flow: u32,
+    /// [`super::Tail::shared`] of the way.
+    tail: u32,
     /// Number on the wire of the connection's first packet.
     base: u32,
     now: Instant,
@@ -43,8 +45,9 @@ impl Output for Outlet<'_> {
     fn send(&mut self, segment: Segment) {
         let (bytes, seq) = (segment.bytes as u16, self.base.wrapping_add(segment.seq));
         let at = self.link.pass_unwatched(bytes, self.now);
-        let packet = Packet { sent: self.now, flow: self.flow, seq, bytes, hop: 1, is_ack: false };
-        self.arrivals.push(Event::of_packet(at, 0, packet));
+        let packet =
+            Packet { sent: self.now, flow: self.flow, seq, bytes, hop: 1, is_ack: false, tail: self.tail };
+        self.arrivals.push(Event::of_packet(at, self.tail, packet));
         self.sent += 1;
         self.last = self.last.max(segment.seq);
     }
@@ -56,13 +59,14 @@ impl Engine<'_> {
     pub(super) fn drive<F: Drive>(&mut self, id: u32, what: F) {
         let flow = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = &mut flow.source else { return };
-        let exit = flow.exits[0];
-        let (Some(windows), Some(link)) = (&mut self.windows, self.links.get_mut(exit.link as usize)) else {
+        let (exit, tail) = (flow.exits[0], flow.tails[0].shared);
+        let Some(link) = self.links.get_mut(exit.link as usize) else {
             what.drive(tcp, self.now, &mut self.segments);
             return self.send(id);
         };
-        let arrivals = windows.arrivals(exit.stage);
-        let mut out = Outlet { link, arrivals, flow: id, base: tcp.base, now: self.now, sent: 0, last: 0 };
+        let arrivals = &mut self.staged[exit.stage as usize];
+        let mut out =
+            Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent: 0, last: 0 };
         what.drive(tcp, self.now, &mut out);
         let (sent, last) = (out.sent, out.last);
         self.census.sent += sent;
@@ -76,14 +80,12 @@ impl Engine<'_> {
 
     /// An acknowledgement leaves its host by the short way, if that is how it leaves.
     #[inline(always)]
-    pub(super) fn acknowledge_at_once(&mut self, ack: Packet, exit: Exit) -> bool {
-        let (Some(windows), Some(link)) = (&mut self.windows, self.links.get_mut(exit.link as usize)) else {
-            return false;
-        };
+    pub(super) fn acknowledge_at_once(&mut self, ack: Packet, exit: Exit, tail: Tail) -> bool {
+        let Some(link) = self.links.get_mut(exit.link as usize) else { return false };
         self.census.sent += 1;
         let at = link.pass_unwatched(ack.bytes, self.now);
         let hop = ack.hop + 1;
-        windows.arrivals(exit.stage).push(Event::of_packet(at, 0, Packet { hop, ..ack }));
+        self.staged[exit.stage as usize].push(Event::of_packet(at, tail.shared, Packet { hop, ..ack }));
         true
     }
 }

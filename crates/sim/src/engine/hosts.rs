@@ -17,7 +17,7 @@ impl Engine<'_> {
         }
         let id = packet.flow;
         let flow = &mut self.flows[id as usize];
-        let exit = flow.exits[1];
+        let (exit, tail) = (flow.exits[1], flow.tails[1]);
         let network_delay = self.now.since(packet.sent);
         let Source::Tcp(tcp) = &mut flow.source else { return self.receive_open_loop(packet, network_delay) };
         let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
@@ -48,8 +48,9 @@ impl Engine<'_> {
         match echo {
             Some(echo) => {
                 let (seq, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
-                let ack = Packet { sent: echo, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true };
-                if !self.acknowledge_at_once(ack, exit) {
+                let ack =
+                    Packet { sent: echo, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true, tail: 0 };
+                if !self.acknowledge_at_once(ack, exit, tail) {
                     self.acknowledge(id, seq, bytes, echo);
                 }
             }
@@ -165,7 +166,7 @@ impl Engine<'_> {
     /// The receiver sends an acknowledgement.
     #[inline(never)]
     fn acknowledge(&mut self, flow: u32, seq: u32, bytes: u16, sent: Instant) {
-        let ack = Packet { sent, flow, seq, bytes, hop: self.ack_hop, is_ack: true };
+        let ack = Packet { sent, flow, seq, bytes, hop: self.ack_hop, is_ack: true, tail: 0 };
         let event = Event::of_packet(self.now, 0, ack);
         self.census.sent += 1;
         if self.tracer.is_some() {
@@ -273,8 +274,11 @@ impl Engine<'_> {
     /// A packet leaves its host, now: through the host's port, if that paces, to its first link.
     #[inline]
     fn leave_host(&mut self, flow: u32, seq: u32, bytes: u16) {
-        let event =
-            Event::of_packet(self.now, 0, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
+        let event = Event::of_packet(
+            self.now,
+            0,
+            Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false, tail: 0 },
+        );
         self.census.sent += 1;
         if self.tracer.is_some() {
             let (sender, copy) = (&self.flows[flow as usize], event);

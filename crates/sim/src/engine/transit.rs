@@ -11,6 +11,13 @@ impl Engine<'_> {
     /// A packet sets out: it reaches the first link of its way, now.
     #[inline(always)]
     pub(super) fn set_out(&mut self, mut event: Event) {
+        let (flow, end) = (&self.flows[event.flow as usize], usize::from(event.is_ack()));
+        let (exit, tail) = (flow.exits[end], flow.tails[end]);
+        if let Some(link) = self.links.get_mut(exit.link as usize) {
+            event.at = link.pass_unwatched(event.bytes, event.at);
+            event.step();
+            return self.staged[exit.stage as usize].push(event.at_place(tail.shared));
+        }
         let way = self.way_of(&event);
         let entry = self.routes[way];
         event.place = entry & PLACE;
@@ -74,22 +81,6 @@ impl Engine<'_> {
         }
     }
 
-    /// A packet reaches a link that holds nothing but may refuse it, at the event's time; nobody traces it.
-    #[inline(always)]
-    pub(super) fn offer_untraced(&mut self, event: Event) {
-        match self.links[event.place as usize].admit(&event) {
-            Some(passage) => {
-                let mut event = event;
-                self.leave(&mut event, passage);
-                self.go_on_inlined(event);
-            }
-            None => {
-                let copy = event;
-                self.refuse(&copy);
-            }
-        }
-    }
-
     /// A packet has been given to the wire of a link that may refuse or hold packets.
     #[inline]
     fn depart(&mut self, mut event: Event, passage: Passage) {
@@ -102,7 +93,8 @@ impl Engine<'_> {
     fn leave(&mut self, event: &mut Event, passage: Passage) {
         if passage.recorded || self.tracer.is_some() {
             let copy = *event;
-            self.record(copy, passage);
+            let arrives = !self.links[event.place as usize].holds(); // a link that holds packets has said so when this one came
+            self.record(copy, passage, arrives);
         }
         event.at = passage.arrival;
         event.step();
@@ -110,7 +102,7 @@ impl Engine<'_> {
 
     /// A packet comes to the next place of its way at the event's time: past the links that it passes at once.
     #[inline(never)]
-    fn go_on(&mut self, event: Event) {
+    pub(super) fn go_on(&mut self, event: Event) {
         self.go_on_inlined(event);
     }
 
@@ -151,14 +143,13 @@ impl Engine<'_> {
     /// A packet will reach a link that runs in windows: the event's place is its stage.
     #[inline]
     fn push_staged(&mut self, event: Event) {
-        if let Some(windows) = &mut self.windows {
-            windows.push(event);
-        }
+        let tail = self.flows[event.flow as usize].tails[usize::from(event.is_ack())];
+        self.staged[event.place as usize].push(event.at_place(tail.shared));
     }
 
     /// A packet will be at its host at the event's time: handles that now if nothing can come between, else then.
     #[inline(always)]
-    fn reach_host(&mut self, event: Event) {
+    pub(super) fn reach_host(&mut self, event: Event) {
         let may_run_ahead = !self.ahead && event.at < self.until;
         if !may_run_ahead || !self.flows[event.flow as usize].runs_ahead(&event) {
             let copy = event;
@@ -178,6 +169,9 @@ impl Engine<'_> {
     #[inline(never)]
     fn reach_host_by_event(&mut self, mut event: Event) {
         self.flows[event.flow as usize].waiting[usize::from(event.is_ack())] += 1;
+        let flow = &self.network.flows[event.flow as usize];
+        let host = if event.is_ack() { flow.source } else { flow.sink };
+        event.place = self.network.links.len() as u32 + host;
         if event.is_ack() {
             event.kind = Kind::Acknowledgement;
         }
@@ -186,7 +180,7 @@ impl Engine<'_> {
 
     /// A link refuses a packet that reaches it.
     #[cold]
-    fn refuse(&mut self, event: &Event) {
+    pub(super) fn refuse(&mut self, event: &Event) {
         self.see_arrival(event);
         self.drop(event.place, &event.packet());
     }
@@ -198,16 +192,19 @@ impl Engine<'_> {
         }
     }
 
-    fn drop(&mut self, place: u32, packet: &Packet) {
+    pub(super) fn drop(&mut self, place: u32, packet: &Packet) {
         if let Some(tracer) = &mut self.tracer {
             tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
         }
         self.instruments.drops(place, packet.flow, self.now);
-        self.flows[packet.flow as usize].on_drop(packet);
+        match self.flows.get_mut(packet.flow) {
+            Some(flow) => flow.on_drop(packet),
+            None => self.dropped.push(*packet),
+        }
     }
 
     /// Somebody looks at what reaches links.
-    fn see_arrival(&mut self, event: &Event) {
+    pub(super) fn see_arrival(&mut self, event: &Event) {
         if self.instruments.see_arrivals {
             self.instruments.arrives(event.place, u32::from(event.bytes), event.at);
         }
@@ -219,9 +216,9 @@ impl Engine<'_> {
         self.pump(event.place);
     }
 
-    /// What the trace and probes have to say of a departure.
+    /// What the trace and probes have to say of a departure, and of the packet's arrival.
     #[cold]
-    fn record(&mut self, event: Event, passage: Passage) {
+    pub(super) fn record(&mut self, event: Event, passage: Passage, arrives: bool) {
         let link = event.place;
         if let Some(tracer) = &mut self.tracer {
             tracer.dequeue(link, &event.packet(), passage.start, self.now);
@@ -229,8 +226,7 @@ impl Engine<'_> {
         if passage.recorded {
             let finish = passage.arrival - self.network.links[link as usize].delay;
             self.instruments.departs(link, &event.packet(), (passage.start, finish), &mut self.series);
-            // A link that holds packets has said so when this one came.
-            if !self.links[link as usize].holds() {
+            if arrives {
                 self.see_arrival(&event);
             }
         }
@@ -245,13 +241,8 @@ impl Engine<'_> {
             }
         }
         let Some(link) = &mut self.links[place as usize].fitted else { return };
-        let Some(at) = link.next_wakeup() else { return };
-        let at = at.max(self.now);
-        if link.wakeup_at.is_none_or(|scheduled| at < scheduled) {
-            link.wakeup_at = Some(at);
-            if self.windows.is_none() {
-                self.calendar.push(Event::of_flow(at, place, Kind::LinkWakeup, 0));
-            }
+        if let Some(at) = link.set_wakeup(self.now) {
+            self.calendar.push(Event::of_flow(at, place, Kind::LinkWakeup, 0));
         }
     }
 
@@ -268,7 +259,7 @@ impl Engine<'_> {
         for entry in self.routes.iter_mut().filter(|entry| **entry != u32::MAX && **entry & STAGED != 0) {
             *entry = *entry & !(STAGED | PLACE) | link_of(*entry & PLACE);
         }
-        self.flows.iter_mut().for_each(|flow| flow.exits = [Exit::LONG; 2]);
+        self.flows.list.iter_mut().for_each(|flow| flow.exits = [Exit::LONG; 2]);
     }
 
     /// Where in [`Engine::routes`] a packet stands on its round trip.

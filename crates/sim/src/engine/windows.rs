@@ -22,218 +22,64 @@
 
 use super::Engine;
 use super::line::Sorter;
+use super::samples::look;
+use super::stage::{Stage, next_hosts_until};
 use crate::control::Control;
-use crate::link::Link;
-use crate::network::Network;
+use crate::link::Fitted;
+use crate::link::window::{Note, Notes};
 use crate::output::RunError;
 use crate::packet::{Event, Kind};
-use paceline_core::{Instant, Span};
-use std::collections::BTreeMap;
+use paceline_core::Instant;
 
 /// Windows before it is decided whether they pay.
 const TRIAL: u32 = 256;
 /// Packets for each link and window that pay for sorting and going round.
 const WORTHWHILE: u64 = 2;
-/// A byte takes at least a nanosecond at this rate, bit/s.
-const A_BYTE_TAKES_TIME: u64 = 8_000_000_000;
+/// Packets for each window, over all links, that pay for threads that meet.
+const CROWDED: u64 = 10_000;
 
 /// The links that run in windows, and how far time has come.
 #[derive(Debug)]
 pub(super) struct Windows {
     /// In an order in which each comes after those that feed it.
-    stages: Vec<Stage>,
+    pub(super) stages: Vec<Stage>,
     /// Hosts have run up to here.
-    hosts_until: Instant,
-    /// The packets that are being served, in order.
-    line: Vec<Event>,
-    sorter: Sorter,
+    pub(super) hosts_until: Instant,
+    desk: Desk,
     /// Windows and packets so far; they end after a trial, unless asked for by name.
     trial: (u32, u64),
     may_end: bool,
 }
 
-/// A link and the packets that will reach it.
-#[derive(Debug)]
-struct Stage {
-    link: u32,
-    /// The least time from any host to this link.
-    offset: Span,
-    /// The least time from this link's arrivals to any host, if packets go to one without another stage between.
-    to_hosts: Option<Span>,
-    service: Service,
-    /// The stage that all its packets reach next, with no link between.
-    next: Option<u32>,
-    /// All that arrived before has been served.
-    served_until: Instant,
-    arrivals: Vec<Event>,
+/// Room for serving a link.
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    pub(super) sorter: Sorter,
+    /// The packets that are being served, in order.
+    pub(super) line: Vec<Event>,
+    pub(super) room: Vec<Event>,
+    pub(super) notes: Notes,
 }
-
-/// What a link asks for, besides that its packets come in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Service {
-    /// Nothing: it refuses nothing, and nobody looks on.
-    All,
-    /// Each departure may be recorded, or the packet refused; but it is known at the arrival.
-    Each,
-    /// It holds packets: wake-ups come between arrivals.
-    Between,
-}
-
-impl Stage {
-    /// Moves the arrivals of the next window to `line`, in order. Returns the window's end.
-    fn line_up(
-        &mut self,
-        hosts_until: Instant,
-        until: Instant,
-        sorter: &mut Sorter,
-        line: &mut Vec<Event>,
-    ) -> Instant {
-        let end = (hosts_until + self.offset).min(until).max(self.served_until);
-        let from = std::mem::replace(&mut self.served_until, end);
-        sorter.sort(&mut self.arrivals, from, end, line);
-        end
-    }
-
-    /// Where the hosts stand when something next happens here.
-    fn next_window(&self, links: &[Link]) -> Option<Instant> {
-        let wakeup = links[self.link as usize].fitted.as_ref().and_then(|link| link.wakeup_at);
-        let first = self.arrivals.iter().map(|event| event.at).chain(wakeup).min()?;
-        Some(Instant::from_nanos(first.as_nanos().saturating_sub(self.offset.as_nanos())))
-    }
-}
-
-/// Any host, where a link is meant else.
-const HOST: u32 = u32::MAX;
 
 impl Windows {
-    /// Windows over the links that `is_staged` marks; `None` where they have no order, or time has no length.
-    pub(super) fn new(
-        network: &Network,
-        is_staged: &[bool],
-        service: impl Fn(u32) -> Service,
-        may_end: bool,
-    ) -> Option<Self> {
-        let ways = ways(network, is_staged)?;
-        let order = order(&ways)?;
-        let mut offsets = BTreeMap::from([(HOST, Span::ZERO)]);
-        for &link in &order {
-            let feeders = ways.iter().filter(|((_, to), _)| *to == link);
-            let offset = feeders.map(|((from, _), &way)| offsets[from] + way).min()?;
-            offsets.insert(link, offset);
-        }
-        let position = |link: u32| order.iter().position(|&staged| staged == link);
-        let mut stages = Vec::new();
-        for &link in &order {
-            let (offset, to_hosts) = (offsets[&link], ways.get(&(link, HOST)).copied());
-            if to_hosts.is_some_and(|way| offset + way == Span::ZERO) {
-                return None; // no time passes from host to host
-            }
-            let next = only_follower(network, link).and_then(position).map(|position| position as u32);
-            stages.push(Stage {
-                link,
-                offset,
-                to_hosts,
-                service: service(link),
-                next,
-                served_until: Instant::ZERO,
-                arrivals: Vec::new(),
-            });
-        }
-        Some(Windows {
-            stages,
-            hosts_until: Instant::ZERO,
-            line: Vec::new(),
-            sorter: Sorter::default(),
-            trial: (0, 0),
-            may_end,
-        })
-    }
-
-    /// The stage of a link, if it runs in windows.
-    pub(super) fn stage_of(&self) -> BTreeMap<u32, u32> {
-        (0..).zip(&self.stages).map(|(position, stage)| (stage.link, position)).collect()
-    }
-
-    /// How far hosts may run: nothing that is still to be served reaches one before.
-    fn next_hosts_until(&self) -> Instant {
-        let back = |stage: &Stage| stage.to_hosts.map(|way| stage.served_until + way);
-        self.stages.iter().filter_map(back).min().unwrap_or(Instant::MAX)
-    }
-
-    /// A packet will reach the stage at the event's place.
-    #[inline(always)]
-    pub(super) fn push(&mut self, event: Event) {
-        let stage = &mut self.stages[event.place as usize];
-        debug_assert!(event.at >= stage.served_until, "a packet comes too late for its window");
-        stage.arrivals.push(event);
-    }
-
-    /// What will reach a stage.
-    #[inline(always)]
-    pub(super) fn arrivals(&mut self, stage: u32) -> &mut Vec<Event> {
-        &mut self.stages[stage as usize].arrivals
-    }
-
-    /// Packets on their way to links.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Event> {
-        self.stages.iter().flat_map(|stage| &stage.arrivals)
+    /// Windows over these stages; they may end if they do not pay, if that is asked for.
+    pub(super) fn new(stages: Vec<Stage>, may_end: bool) -> Self {
+        Windows { stages, hosts_until: Instant::ZERO, desk: Desk::default(), trial: (0, 0), may_end }
     }
 }
 
-/// From one link that runs in windows to the next (or a host), the least time between; `None` where none need pass.
-fn ways(network: &Network, is_staged: &[bool]) -> Option<BTreeMap<(u32, u32), Span>> {
-    let mut ways: BTreeMap<(u32, u32), Span> = BTreeMap::new();
-    for route in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
-        let (mut from, mut way) = (HOST, Span::ZERO);
-        for &link in route {
-            if is_staged[link as usize] {
-                let least = ways.entry((from, link)).or_insert(way);
-                *least = way.min(*least);
-                (from, way) = (link, Span::ZERO);
-            }
-            let spec = &network.links[link as usize];
-            way = way + spec.delay;
-            if spec.delay == Span::ZERO && spec.rate.bits_per_second() > A_BYTE_TAKES_TIME {
-                return None;
-            }
-        }
-        let least = ways.entry((from, HOST)).or_insert(way);
-        *least = way.min(*least);
+impl Windows {
+    /// One more window, with so many packets: whether they pay so far.
+    pub(super) fn pay(&mut self, served: u64) -> bool {
+        self.trial = (self.trial.0 + 1, self.trial.1 + served);
+        let worthwhile = u64::from(TRIAL) * WORTHWHILE * self.stages.len() as u64;
+        !(self.may_end && self.trial.0 == TRIAL && self.trial.1 < worthwhile)
     }
-    Some(ways)
-}
 
-/// The link that all packets of a link reach next, if there is one.
-fn only_follower(network: &Network, link: u32) -> Option<u32> {
-    let routes = network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]);
-    let mut followers = routes.flat_map(|route| {
-        let passes = (0..route.len()).filter(|&hop| route[hop] == link);
-        passes.map(|hop| route.get(hop + 1).copied())
-    });
-    let first = followers.next()??;
-    followers.all(|follower| follower == Some(first)).then_some(first)
-}
-
-/// The links that the ways lead to, each after those that feed it; `None` if some feed each other in a ring.
-fn order(ways: &BTreeMap<(u32, u32), Span>) -> Option<Vec<u32>> {
-    let mut feeders: BTreeMap<u32, usize> = BTreeMap::new();
-    for &(from, to) in ways.keys().filter(|(_, to)| *to != HOST) {
-        *feeders.entry(to).or_default() += usize::from(from != HOST);
+    /// Whether the windows so far were worth the meeting of threads; asked once, after the trial.
+    pub(super) fn occupy_threads(&self) -> bool {
+        !self.may_end || self.trial.0 != TRIAL || self.trial.1 >= u64::from(TRIAL) * CROWDED
     }
-    let mut order: Vec<u32> =
-        feeders.iter().filter(|(_, feeders)| **feeders == 0).map(|(&link, _)| link).collect();
-    let mut done = 0;
-    while let Some(&link) = order.get(done) {
-        done += 1;
-        for &(_, to) in ways.range((link, 0)..(link, HOST)).map(|(way, _)| way) {
-            let left = feeders.get_mut(&to)?;
-            *left -= 1;
-            if *left == 0 {
-                order.push(to);
-            }
-        }
-    }
-    (done == feeders.len() && done > 0).then_some(order)
 }
 
 impl Engine<'_> {
@@ -250,18 +96,12 @@ impl Engine<'_> {
             if control.is_cancelled() {
                 return Err(RunError::Cancelled);
             }
-            windows.hosts_until = windows.next_hosts_until().min(until);
-            let (hosts_until, stages, mut is_idle) = (windows.hosts_until, windows.stages.len(), true);
-            while let Some(event) = self.calendar.pop_before(hosts_until) {
-                is_idle = false;
-                if event.at > self.instruments.next_sample {
-                    self.instruments.sample_before(event.at, &self.flows);
-                }
-                self.now = event.at;
-                self.handle(event);
-            }
-            self.instruments.sample_before(hosts_until, &self.flows);
-            let served: u64 = (0..stages).map(|stage| self.run_stage(stage, hosts_until, until)).sum();
+            windows.hosts_until = next_hosts_until(windows.stages.iter()).min(until);
+            let (hosts_until, stages) = (windows.hosts_until, windows.stages.len());
+            let is_idle = self.run_hosts(hosts_until);
+            self.instruments.sample_before(hosts_until, self.flows.all());
+            let served: u64 = (0..stages).map(|stage| self.run_stage(stage, hosts_until)).sum();
+            self.open_inbox();
             if is_idle && served == 0 {
                 self.skip_idle_time();
             }
@@ -270,58 +110,54 @@ impl Engine<'_> {
         self.run_events(until, control)
     }
 
-    /// Serves a link up to the end of its window: how many packets.
-    fn run_stage(&mut self, stage: usize, hosts_until: Instant, until: Instant) -> u64 {
-        let Some(windows) = &mut self.windows else { return 0 };
-        let mut line = std::mem::take(&mut windows.line);
-        let stage = &mut windows.stages[stage];
-        let (link, service, next) = (stage.link, stage.service, stage.next);
-        let end = stage.line_up(hosts_until, until, &mut windows.sorter, &mut line);
-        match service {
-            Service::All => {
-                self.links[link as usize].pass_all(&mut line);
-                match next {
-                    Some(next) => windows.stages[next as usize].arrivals.extend_from_slice(&line),
-                    None => line.iter().for_each(|&event| self.go_on_inlined(event)),
-                }
+    /// Handles what happens at hosts before this time: whether nothing does.
+    pub(super) fn run_hosts(&mut self, hosts_until: Instant) -> bool {
+        let mut is_idle = true;
+        while let Some(event) = self.calendar.pop_before(hosts_until) {
+            is_idle = false;
+            if event.at > self.instruments.next_sample {
+                self.instruments.sample_before(event.at, self.flows.all());
             }
-            Service::Each => {
-                let mut next_look = self.next_look_at_link(link);
-                for event in &line {
-                    if event.at > next_look {
-                        self.look_at_link(link, event.at);
-                        next_look = self.next_look_at_link(link);
-                    }
-                    self.now = event.at;
-                    self.offer_untraced(event.at_place(link));
-                }
-                self.look_at_link(link, end);
-            }
-            Service::Between => self.serve(link, &line, end),
+            self.now = event.at;
+            self.handle(event);
         }
-        let served = line.len() as u64;
+        is_idle
+    }
+
+    /// Serves a link up to the end of its window: how many packets.
+    fn run_stage(&mut self, position: usize, hosts_until: Instant) -> u64 {
+        let Some(windows) = &mut self.windows else { return 0 };
+        let Desk { mut sorter, mut line, mut room, mut notes } = std::mem::take(&mut windows.desk);
+        let stage = &mut windows.stages[position];
+        let times = (hosts_until, self.until);
+        let end = stage.line_up(&mut self.staged[position], times, &mut sorter, &mut line);
+        let (served, next, ends, number) = (line.len() as u64, stage.next, stage.ends.is_some(), stage.link);
+        let (samples, series) = (&mut self.samples, &mut self.series);
+        let look = |link: &mut Fitted, time| look(samples, number, link, time, series);
+        self.links[number as usize].serve(stage.service, (&mut line, &mut room), end, &mut notes, look);
+        self.say(number, &mut notes);
+        match next {
+            Some(next) => self.staged[next as usize].extend_from_slice(&line),
+            None if ends => self.descend(&line),
+            None => line.iter().for_each(|&event| self.go_on(event)),
+        }
         if let Some(windows) = &mut self.windows {
-            windows.line = line;
+            windows.desk = Desk { sorter, line, room, notes };
         }
         served
     }
 
-    /// Serves a link at which things happen between arrivals.
-    fn serve(&mut self, link: u32, line: &[Event], end: Instant) {
-        let mut line = line.iter().peekable();
-        loop {
-            let next = line.peek().map(|event| event.at);
-            let wakeup = self.links[link as usize].fitted.as_ref().and_then(|link| link.wakeup_at);
-            if let Some(at) = wakeup.filter(|at| *at < end && next.is_none_or(|next| *at <= next)) {
-                self.look_at_link(link, at);
-                self.now = at;
-                self.on_wakeup(link, at);
-            } else if let Some(&event) = line.next() {
-                self.look_at_link(link, event.at);
-                self.now = event.at;
-                self.travel(event.at_place(link));
-            } else {
-                return self.look_at_link(link, end);
+    /// Says what was noted of packets at a link.
+    pub(super) fn say(&mut self, link: u32, notes: &mut Notes) {
+        for (event, note) in notes.drain(..) {
+            self.now = event.at;
+            let event = event.at_place(link);
+            match note {
+                Note::Refused => self.refuse(&event),
+                Note::Dropped => self.drop(link, &event.packet()),
+                Note::Arrives => self.see_arrival(&event),
+                Note::Passes(passage) => self.record(event, passage, true),
+                Note::Leaves(passage) => self.record(event, passage, false),
             }
         }
     }
@@ -330,33 +166,30 @@ impl Engine<'_> {
     fn skip_idle_time(&mut self) {
         let next_event = self.calendar.next_at();
         let Some(windows) = &mut self.windows else { return };
-        let stages = windows.stages.iter().filter_map(|stage| stage.next_window(&self.links));
+        let stages = windows.stages.iter().zip(&self.staged);
+        let stages = stages
+            .filter_map(|(stage, arrivals)| stage.next_window(arrivals, &self.links[stage.link as usize]));
         let next = stages.chain(next_event).min().unwrap_or(Instant::MAX);
         if next > windows.hosts_until {
             windows.hosts_until = next;
-            for stage in &mut windows.stages {
-                stage.served_until = stage.served_until.max(next + stage.offset);
-            }
+            windows.stages.iter_mut().for_each(|stage| stage.skip_to(next));
         }
     }
 
     /// Gives windows up if a trial of them shows that they do not pay.
     fn try_windows(&mut self, served: u64) {
-        let Some(windows) = &mut self.windows else { return };
-        windows.trial = (windows.trial.0 + 1, windows.trial.1 + served);
-        let worthwhile = u64::from(TRIAL) * WORTHWHILE * windows.stages.len() as u64;
-        if windows.may_end && windows.trial.0 == TRIAL && windows.trial.1 < worthwhile {
+        if self.windows.as_mut().is_some_and(|windows| !windows.pay(served)) {
             self.leave_windows();
         }
     }
 
     /// Windows do not pay: all that waits goes to the calendar.
     #[cold]
-    fn leave_windows(&mut self) {
+    pub(super) fn leave_windows(&mut self) {
         let Some(windows) = self.windows.take() else { return };
         self.unstage(|stage| windows.stages[stage as usize].link);
-        for stage in windows.stages {
-            for event in stage.arrivals {
+        for (stage, arrivals) in windows.stages.iter().zip(std::mem::take(&mut self.staged)) {
+            for event in arrivals {
                 self.calendar.push(event.at_place(stage.link));
             }
             if let Some(at) = self.links[stage.link as usize].fitted.as_ref().and_then(|link| link.wakeup_at)

@@ -1,0 +1,119 @@
+"""The runs of `make bench`: networks, what each may cost, and how long it runs, here and in the peers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from runs import SCENARIOS, Settings
+
+DEMO = SCENARIOS / "edge-vs-host.toml"
+MANY = SCENARIOS / "scale" / "many-flows.toml"
+SHORT = SCENARIOS / "scale" / "short-round-trips.toml"
+
+
+@dataclass(frozen=True)
+class Times:
+    """Simulated seconds, and those of them before statistics."""
+
+    duration: float
+    warmup: float
+
+    @property
+    def settings(self) -> Settings:
+        """As keys of a scenario."""
+        return {"duration": f"{self.duration:g} s", "warmup": f"{self.warmup:g} s"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table.
+
+    Attributes:
+        name: what the row is called.
+        network: cases of one network are compared with the same runs of the peers.
+        target_ns: what a packet may cost at most, CPU ns; `None` where nothing was set.
+        full, quick: how long it runs.
+        ns2, ns3: how long the peers run, `None` where they do not.
+        repeated: it runs as often as asked for, else once.
+        memory: what it may take at most, bytes.
+    """
+
+    name: str
+    network: str
+    file: Path
+    settings: Settings
+    target_ns: float | None
+    full: Times
+    quick: Times
+    ns2: Times | None = None
+    ns3: Times | None = None
+    repeated: bool = True
+    memory: float | None = None
+
+    def all_settings(self, quick: bool) -> Settings:
+        """What changes in the file."""
+        return {"probes": {}, **self.settings, **(self.quick if quick else self.full).settings}
+
+
+def demo(name: str, pacing: str, target: float | None) -> Case:
+    """The demo's network at 5 KB."""
+    settings: Settings = {"network.core.buffer": "5 KB", "pacing": pacing}
+    is_first = pacing == "none"
+    return Case(
+        f"1000 flows, 5 KB, {name}",
+        "1000 flows",
+        DEMO,
+        settings,
+        target,
+        Times(400, 100),
+        Times(60, 20),
+        ns2=Times(100, 40) if is_first else None,
+        ns3=Times(14, 10) if is_first else None,
+    )
+
+
+def many(name: str, per_edge: int, target: float | None, full: Times, quick: Times) -> Case:
+    """Many flows over 10 Gbit/s."""
+    ns2 = Times(14, 12) if per_edge == 1000 else None  # with more flows, ns-2 outgrows a small machine
+    million = per_edge == 100_000
+    memory = 2e9 if million else None
+    settings: Settings = {"network.access.per_edge": per_edge}
+    return Case(name, name, MANY, settings, target, full, quick, ns2=ns2, repeated=not million, memory=memory)
+
+
+CASES = (
+    demo("unpaced", "none", 60),
+    demo("host-paced", "host", 80),
+    demo("edge-paced, 10 ms", "edge 10 ms", 110),
+    demo("QLBP", "qlbp load = 0.1, max_delay = 10 ms", None),
+    many("10,000 flows, 10 Gbit/s", 1_000, 70, Times(20, 12), Times(4, 2)),
+    many("100,000 flows, 10 Gbit/s", 10_000, 110, Times(20, 12), Times(2, 1)),
+    Case(
+        "100 flows, 1.2 ms, 10 Gbit/s",
+        "short round trips",
+        SHORT,
+        {},
+        120,
+        Times(4, 0.5),
+        Times(1, 0.5),
+        ns2=Times(1, 0.5),
+        ns3=Times(0.15, 0.1),
+    ),
+    many("1,000,000 flows, 10 Gbit/s", 100_000, None, Times(12, 6), Times(3, 2)),
+)
+
+#: What ns-3's TCP does, in the words of a scenario: the same sizes, SACK, no timestamps; its buffer counts what waits.
+LIKE_NS3: Settings = {
+    "network.counts": "waiting",
+    "network.core.buffer": "4 packets",
+    "traffic.bulk.tcp": {
+        "variant": "rfc6675",
+        "profile": "rfc",
+        "payload": "1000 B",
+        "header": "42 B",
+        "ack": "42 B",
+        "initial_window": "2 packets",
+        "max_window": "1000 packets",
+    },
+}

@@ -1,0 +1,40 @@
+//! Flows by their numbers: all of a network's, or the share of them that one thread sees to.
+
+use crate::flow::Flow;
+use std::ops::{Index, IndexMut};
+
+/// Flows with consecutive numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    /// The number of the first one.
+    pub(super) first: usize,
+    pub(super) list: Vec<Flow>,
+}
+
+impl Flows {
+    /// All that are here, in order.
+    pub(crate) fn all(&self) -> &[Flow] {
+        &self.list
+    }
+
+    /// The flow of this number, if it is here.
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Flow> {
+        self.list.get_mut((number as usize).wrapping_sub(self.first))
+    }
+}
+
+impl Index<usize> for Flows {
+    type Output = Flow;
+
+    #[inline(always)]
+    fn index(&self, number: usize) -> &Flow {
+        &self.list[number.wrapping_sub(self.first)]
+    }
+}
+
+impl IndexMut<usize> for Flows {
+    #[inline(always)]
+    fn index_mut(&mut self, number: usize) -> &mut Flow {
+        &mut self.list[number.wrapping_sub(self.first)]
+    }
+}

@@ -1,0 +1,159 @@
+//! The short way into a host: behind the last link that runs in windows, at most one link of several flows, then at most
+//! one of the flow's own.
+//!
+//! *Idea.* Packets that leave the last link are gathered until the window is over, then dealt out flow by flow: the state
+//! of a flow comes into the caches once a window, not once a packet. Nothing that a host does about them can come into
+//! this window any more ([`super::windows`]); and for each flow they keep their order.
+
+use super::Engine;
+use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
+use crate::link::Link;
+use crate::network::Network;
+use crate::packet::Event;
+use std::collections::BTreeSet;
+
+/// The links behind the last one that runs in windows; [`Tail::NO_LINK`] where there is none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tail {
+    /// Passed in the order in which that one lets packets go. While a packet waits for links that run in windows, this
+    /// is its event's place.
+    pub(super) shared: u32,
+    /// Passed by this flow alone, in this direction alone.
+    pub(super) own: u32,
+}
+
+impl Tail {
+    /// Any other way in.
+    pub(crate) const LONG: Tail = Tail { shared: u32::MAX - 1, own: u32::MAX };
+    pub(super) const NO_LINK: u32 = u32::MAX;
+
+    pub(super) fn is_long(self) -> bool {
+        self.shared == Tail::LONG.shared
+    }
+
+    fn shared(self) -> Option<u32> {
+        (self.shared != Tail::NO_LINK).then_some(self.shared)
+    }
+
+    /// Behind the last staged entry of a way; where that is.
+    fn of(way: &[u32], passes: &[u32], is_looked_at: &impl Fn(u32) -> bool) -> (Tail, Option<usize>) {
+        let last = way.iter().rposition(|entry| *entry & STAGED != 0);
+        let behind = &way[last.map_or(0, |last| last + 1)..];
+        let is_own = |entry: u32| entry & PLAIN != 0 && passes[(entry & PLACE) as usize] == 1;
+        let tail = match *behind {
+            _ if behind.iter().any(|entry| entry & AT_ONCE == 0 || is_looked_at(entry & PLACE)) => Tail::LONG,
+            [] => Tail { shared: Tail::NO_LINK, own: Tail::NO_LINK },
+            [own] if is_own(own) => Tail { shared: Tail::NO_LINK, own: own & PLACE },
+            [shared] => Tail { shared: shared & PLACE, own: Tail::NO_LINK },
+            [shared, own] if is_own(own) => Tail { shared: shared & PLACE, own: own & PLACE },
+            _ => Tail::LONG,
+        };
+        (tail, last)
+    }
+}
+
+/// Behind a link that somebody looks at, every packet's hops are taken one by one.
+///
+/// The tails of each flow's data and acknowledgements; and by stage, where one begins behind it
+/// for every packet, their shared links.
+pub(super) fn tails_of(
+    network: &Network,
+    routes: &[u32],
+    (stride, ack_hop): (usize, usize),
+    stages: usize,
+    is_looked_at: &impl Fn(u32) -> bool,
+) -> (Vec<[Tail; 2]>, Vec<Option<BTreeSet<u32>>>) {
+    let mut passes = vec![0_u32; network.links.len()];
+    for flow in &network.flows {
+        flow.forward.iter().chain(&flow.reverse).for_each(|&link| passes[link as usize] += 1);
+    }
+    let mut ends = vec![Some(BTreeSet::new()); stages];
+    let tails = routes.chunks(stride).map(|route| {
+        [&route[..ack_hop], &route[ack_hop..]].map(|way| {
+            let links = way.iter().take_while(|entry| **entry != u32::MAX && **entry & IS_LINK != 0).count();
+            let way = &way[..links];
+            let (tail, last) = Tail::of(way, &passes, is_looked_at);
+            for (place, entry) in way.iter().enumerate().filter(|(_, entry)| **entry & STAGED != 0) {
+                let end = &mut ends[(entry & PLACE) as usize];
+                match end {
+                    Some(shared) if Some(place) == last && !tail.is_long() => shared.extend(tail.shared()),
+                    _ => *end = None,
+                }
+            }
+            tail
+        })
+    });
+    (tails.collect(), ends)
+}
+
+/// What the window has brought to hosts so far, and room to deal it out.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    pub(super) arrivals: Vec<Event>,
+    dealt: Vec<Event>,
+    slots: Vec<u32>,
+}
+
+impl Engine<'_> {
+    /// Packets have left a link behind which every packet's tail begins.
+    pub(super) fn descend(&mut self, line: &[Event]) {
+        let links = &mut self.links;
+        self.inbox.arrivals.extend(line.iter().map(|event| {
+            let link = links.get_mut(event.place as usize);
+            arrive_behind(event, link)
+        }));
+    }
+
+    /// Hosts take what the window has brought them.
+    pub(super) fn open_inbox(&mut self) {
+        let Inbox { mut arrivals, mut dealt, mut slots } = std::mem::take(&mut self.inbox);
+        deal(&arrivals, (self.flows.first, self.flows.list.len()), &mut slots, &mut dealt);
+        for event in &dealt {
+            let mut event = *event;
+            let own = self.flows[event.flow as usize].tails[usize::from(event.is_ack())].own;
+            if let Some(link) = self.links.get_mut(own as usize) {
+                event.at = link.pass_unwatched(event.bytes, event.at);
+            }
+            self.reach_host(event);
+        }
+        arrivals.clear();
+        self.inbox = Inbox { arrivals, dealt, slots };
+    }
+}
+
+/// A packet passes the link of several flows behind the last one, if there is one.
+#[inline(always)]
+pub(super) fn arrive_behind(event: &Event, link: Option<&mut Link>) -> Event {
+    let mut event = *event;
+    if let Some(link) = link {
+        event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
+    }
+    event
+}
+
+/// Puts packets of flows that lie close together next to each other; those of one flow stay in order.
+fn deal(
+    arrivals: &[Event],
+    (first_flow, flows): (usize, usize),
+    slots: &mut Vec<u32>,
+    dealt: &mut Vec<Event>,
+) {
+    let Some(&first) = arrivals.first() else { return dealt.clear() };
+    let shift = (flows / arrivals.len().max(1)).max(1).ilog2();
+    let slot_of = |event: &Event| (event.flow as usize).wrapping_sub(first_flow) >> shift;
+    slots.clear();
+    slots.resize((flows >> shift) + 1, 0);
+    for event in arrivals {
+        slots[slot_of(event)] += 1;
+    }
+    let mut before = 0;
+    for count in slots.iter_mut() {
+        before += std::mem::replace(count, before);
+    }
+    dealt.resize(arrivals.len(), first);
+    for event in arrivals {
+        let place = &mut slots[slot_of(event)];
+        dealt[*place as usize] = *event;
+        *place += 1;
+    }
+}

@@ -1,0 +1,141 @@
+//! Some of the flows, at work on a thread of their own.
+
+use super::inbox::Inbox;
+use super::threads::Mail;
+use super::{Calendar, Census, Engine, Exit, Flows, Segments, Tail};
+use crate::flow::{Flow, Source};
+use crate::instrument::Instruments;
+use crate::link::Link;
+use crate::output::Delays;
+use crate::packet::Packet;
+use paceline_core::Instant;
+
+/// Hosts of some flows: an engine that has no links but these flows' own.
+pub(super) struct Part<'a> {
+    pub(super) engine: Engine<'a>,
+    /// The numbers that its links have in the network.
+    numbers: Vec<u32>,
+    /// What links have let go to its hosts, and what they have dropped on the way.
+    pub(super) incoming: Mail,
+    pub(super) dropped: Vec<Packet>,
+    /// Nothing has happened in the last window.
+    pub(super) is_idle: bool,
+}
+
+impl<'a> Part<'a> {
+    /// The flows of a network, 2^`shift` to a part, with their own links.
+    pub(super) fn share(whole: &mut Engine<'a>, mut flows: Vec<Flow>, shift: u32) -> Vec<Self> {
+        let mut parts = Vec::new();
+        while !flows.is_empty() {
+            let first = (flows.len() - 1) >> shift << shift;
+            parts.push(Part::new(whole, first, flows.split_off(first)));
+        }
+        parts.reverse();
+        parts
+    }
+
+    fn new(whole: &mut Engine<'a>, first: usize, mut list: Vec<Flow>) -> Self {
+        let (mut links, mut numbers) = (Vec::new(), Vec::new());
+        for flow in &mut list {
+            flow.renumber_own_links(|number| {
+                numbers.push(number);
+                links.push(std::mem::replace(&mut whole.links[number as usize], Link::stand_in()));
+                numbers.len() as u32 - 1
+            });
+        }
+        let mut staged = Vec::new();
+        staged.resize_with(whole.staged.len(), Vec::new);
+        let engine = Engine {
+            network: whole.network,
+            now: whole.now,
+            until: whole.until,
+            ahead: false,
+            threads: 1,
+            calendar: Calendar::new(),
+            windows: None,
+            staged,
+            links,
+            flows: Flows { first, list },
+            dropped: Vec::new(),
+            ports: Vec::new(),
+            routes: Vec::new(),
+            stride: 0,
+            ack_hop: whole.ack_hop,
+            counting: whole.counting,
+            at_warmup: Vec::new(),
+            delays: [Delays::new(), Delays::new()],
+            series: Vec::new(),
+            samples: Vec::new(),
+            instruments: Instruments::for_no_flow(),
+            next_look: Instant::MAX,
+            tracer: None,
+            inbox: Inbox::default(),
+            segments: Segments::default(),
+            talks: Vec::new(),
+            acts: Vec::new(),
+            census: Census::default(),
+        };
+        Part { engine, numbers, incoming: Mail::default(), dropped: Vec::new(), is_idle: false }
+    }
+
+    /// Takes what the last window has brought; then the hosts run up to this time.
+    pub(super) fn run(&mut self, hosts_until: Instant) {
+        // A packet is never delivered before it was sent again: that it was dropped may be told ahead of what came meanwhile.
+        for packet in self.dropped.drain(..) {
+            if let Some(flow) = self.engine.flows.get_mut(packet.flow) {
+                flow.on_drop(&packet);
+            }
+        }
+        self.incoming.empty_into(&mut self.engine.inbox.arrivals);
+        self.engine.open_inbox();
+        self.is_idle = self.engine.run_hosts(hosts_until);
+    }
+
+    /// Its flows, links, events and sums become the network's again; parts are given back in order.
+    pub(super) fn give_back(mut self, whole: &mut Engine<'a>) {
+        for flow in &mut self.engine.flows.list {
+            flow.renumber_own_links(|place| self.numbers[place as usize]);
+        }
+        for (link, &number) in self.engine.links.into_iter().zip(&self.numbers) {
+            whole.links[number as usize] = link;
+        }
+        whole.flows.list.append(&mut self.engine.flows.list);
+        while let Some(event) = self.engine.calendar.pop_before(Instant::MAX) {
+            whole.calendar.push(event);
+        }
+        for (stage, mut sent) in self.engine.staged.into_iter().enumerate() {
+            whole.staged[stage].append(&mut sent);
+        }
+        for (sum, delays) in whole.delays.iter_mut().zip(&self.engine.delays) {
+            sum.add(delays);
+        }
+        whole.census.sent += self.engine.census.sent;
+        whole.census.received += self.engine.census.received;
+    }
+}
+
+impl Flow {
+    /// It has short ways out of its hosts and into them, and nothing ties it to others.
+    pub(super) fn stands_alone(&self) -> bool {
+        let is_short = |end: usize| self.exits[end].link != Exit::LONG.link && !self.tails[end].is_long();
+        let is_short = match &self.source {
+            Source::Tcp(tcp) => tcp.rest.application.is_none() && is_short(0) && is_short(1),
+            Source::OpenLoop(_) => is_short(0),
+        };
+        is_short && !self.watched && !self.measured && !self.has_port
+    }
+
+    /// The links of its ways that are its own.
+    pub(super) fn own_links(&self) -> impl Iterator<Item = u32> {
+        let (exits, tails) = (self.exits, self.tails);
+        let links = exits.into_iter().map(|exit| exit.link).chain(tails.into_iter().map(|tail| tail.own));
+        links.filter(|link| *link != Tail::NO_LINK)
+    }
+
+    /// Gives these links other numbers.
+    fn renumber_own_links(&mut self, mut number: impl FnMut(u32) -> u32) {
+        let exits = self.exits.iter_mut().map(|exit| &mut exit.link);
+        let links = exits.chain(self.tails.iter_mut().map(|tail| &mut tail.own));
+        links.filter(|link| **link != Tail::NO_LINK).for_each(|link| *link = number(*link));
+    }
+}

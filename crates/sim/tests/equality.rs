@@ -1,0 +1,212 @@
+//! Both engines, on any number of threads, one result: on random scenarios of every family they agree to the byte in statistics, flows, series,
+//! curves and traces.
+//!
+//! `PACELINE_CASES=N` says how many scenarios (`make equality`: thousands; in `make test` a few hundred). One that fails
+//! is shrunk and written to a TOML file, whose path is in the message. It belongs into `tests/equality/` once it is
+//! mended: what is there is run every time.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+
+mod random;
+
+use paceline_sim::trace::TraceRow;
+use paceline_sim::{Control, Engine, Method, Network, RunError, RunOutput, Scenario};
+use proptest::strategy::BoxedStrategy;
+use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+use random::Family;
+use std::cell::{Cell, RefCell};
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+/// Scenarios over all families, unless PACELINE_CASES says how many.
+const CASES: u32 = 240;
+
+#[test]
+fn dumbbells() {
+    equal_on_family(Family::Dumbbell);
+}
+
+#[test]
+fn paths() {
+    equal_on_family(Family::Path);
+}
+
+#[test]
+fn tandems() {
+    equal_on_family(Family::Tandem);
+}
+
+#[test]
+fn parking_lots() {
+    equal_on_family(Family::ParkingLot);
+}
+
+#[test]
+fn rings() {
+    equal_on_family(Family::Ring);
+}
+
+#[test]
+fn one_way_rings() {
+    equal_on_family(Family::OneWayRing);
+}
+
+#[test]
+fn separate_flows() {
+    assert!(equal_on("separate-flows", random::of_separate_flows()) > 0, "none ran on threads");
+}
+
+#[test]
+fn what_was_once_unequal() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/equality");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let network = network(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(difference(&network), None, "{}", path.display());
+        count += 1;
+    }
+    assert!(count >= 2, "{count}");
+}
+
+/// A share of the cases on one family; where one fails, its file.
+fn equal_on_family(family: Family) {
+    let name = Family::ALL.iter().find(|(_, one)| *one == family).unwrap().0;
+    equal_on(name, random::scenario(family));
+}
+
+/// The same on a share of the cases: how many ran on threads.
+fn equal_on(name: &str, scenarios: BoxedStrategy<String>) -> u32 {
+    let all = std::env::var("PACELINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
+    let cases = all.div_ceil(Family::ALL.len() as u32);
+    let config = Config {
+        cases,
+        max_global_rejects: cases / 10 + 5, // of what is drawn, little may be refused
+        max_shrink_iters: 4096,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let (done, windowed, threaded) = (Cell::new(0_u32), Cell::new(0_u32), Cell::new(0_u32));
+    let refusals = RefCell::new(String::new());
+    let result = TestRunner::new(config).run(&scenarios, |text| {
+        let network = network(&text).map_err(|error| {
+            *refusals.borrow_mut() += &format!("{error}\n");
+            TestCaseError::reject(error)
+        })?;
+        done.set(done.get() + 1);
+        let in_windows = run(&network, Method::Windowed, None);
+        windowed.set(windowed.get() + u32::from(in_windows.is_ok()));
+        let on_threads = Engine::run_by(&network, Method::Windowed, 3, &Control::default(), None);
+        threaded.set(threaded.get() + u32::from(on_threads.is_ok_and(|output| output.threads > 1)));
+        if done.get().is_multiple_of(500) {
+            eprintln!("{name}: {} scenarios of {cases}", done.get());
+        }
+        difference(&network).map_or(Ok(()), |found| Err(TestCaseError::fail(found)))
+    });
+    match result {
+        Ok(()) => eprintln!(
+            "{name}: {} scenarios, {} of them in windows, {} on threads",
+            done.get(),
+            windowed.get(),
+            threaded.get()
+        ),
+        Err(TestError::Abort(reason)) => panic!("{name}: {reason}\n{}", refusals.borrow()),
+        Err(TestError::Fail(found, text)) => {
+            let path = keep(name, &text);
+            let path = path.display();
+            panic!(
+                "{name}: the engines differ in {found}; the scenario is in {path}\n\
+                 paceline run {path} --engine windowed --json\n\
+                 paceline run {path} --engine reference --json\n{text}"
+            );
+        }
+    }
+    threaded.get()
+}
+
+/// The network of a scenario, by its own seed; or why it is refused.
+fn network(text: &str) -> Result<Network, String> {
+    let scenario = Scenario::from_toml(text).map_err(|error| error.to_string())?;
+    scenario.network(scenario.seed()).map_err(|error| error.to_string())
+}
+
+fn run(network: &Network, method: Method, trace: Option<&mut Vec<TraceRow>>) -> Result<RunOutput, RunError> {
+    let sink = trace.map(|rows| rows as &mut dyn paceline_sim::trace::TraceSink);
+    Engine::run_by(network, method, 1, &Control::default(), sink)
+}
+
+/// What differs between the engines, and between a run that is traced and one that is not.
+fn difference(network: &Network) -> Option<String> {
+    let plain = run(network, Method::Reference, None).unwrap();
+    let mut rows = Vec::new();
+    let traced = run(network, Method::Reference, Some(&mut rows)).unwrap();
+    if let Some(found) = first_of(&plain, &traced) {
+        return Some(format!("{found}, of the reference engine, traced or not"));
+    }
+    for method in [Method::Windowed, Method::Auto] {
+        match run(network, method, None) {
+            Ok(output) => {
+                if let Some(found) = first_of(&plain, &output) {
+                    return Some(format!("{found}, asked for {}", method.name()));
+                }
+            }
+            Err(error) => assert!(matches!(error, RunError::NoWindows), "{error}"),
+        }
+        if let Ok(output) = Engine::run_by(network, method, 3, &Control::default(), None)
+            && let Some(found) = first_of(&plain, &output)
+        {
+            return Some(format!("{found}, asked for {} on threads", method.name()));
+        }
+        let mut others = Vec::new();
+        match run(network, method, Some(&mut others)) {
+            Ok(output) => {
+                if let Some(found) = first_of(&plain, &output).or_else(|| in_order(&rows, &others)) {
+                    return Some(format!("{found}, traced, asked for {}", method.name()));
+                }
+            }
+            Err(error) => assert!(matches!(error, RunError::NoWindows), "{error}"),
+        }
+    }
+    None
+}
+
+/// The first part of two outputs that differs.
+fn first_of(one: &RunOutput, other: &RunOutput) -> Option<String> {
+    let json = |output| serde_json::to_string(output).unwrap();
+    let summary = (json(one) != json(other)).then(|| "the summary".to_owned());
+    let packets = (one.core_packets != other.core_packets).then(|| "the core's packets".to_owned());
+    summary
+        .or(packets)
+        .or_else(|| of_rows("flow", &one.flow_rows, &other.flow_rows))
+        .or_else(|| of_rows("sample", &one.series, &other.series))
+        .or_else(|| of_rows("curve", &one.curves, &other.curves))
+}
+
+/// The first row that differs, as text: that tells 0 from -0, and holds NaN equal to itself.
+fn of_rows<T: Debug>(what: &str, one: &[T], other: &[T]) -> Option<String> {
+    let text = |row: Option<&T>| row.map_or("nothing".to_owned(), |row| format!("{row:?}"));
+    let differ = |at: &usize| text(one.get(*at)) != text(other.get(*at));
+    let at = (0..one.len().max(other.len())).find(differ)?;
+    Some(format!("{what} {at}:\n  {}\n  {}\n", text(one.get(at)), text(other.get(at))))
+}
+
+/// Of traces, bit by bit first: most are equal, and long.
+fn in_order(one: &[TraceRow], other: &[TraceRow]) -> Option<String> {
+    let same = |(a, b): (&TraceRow, &TraceRow)| {
+        let bits = |row: &TraceRow| {
+            (row.time_ns, row.event, row.place, row.flow, row.is_ack, row.seq, row.bytes, row.cwnd.to_bits())
+        };
+        bits(a) == bits(b)
+    };
+    if one.len() == other.len() && one.iter().zip(other).all(same) {
+        return None;
+    }
+    of_rows("trace row", one, other)
+}
+
+/// Writes a scenario that failed.
+fn keep(name: &str, text: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("unequal-{name}.toml"));
+    std::fs::write(&path, text).unwrap();
+    path
+}

@@ -1,0 +1,215 @@
+//! Networks at random, and what other parts need to know of them: the names of their links and hosts.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Networks that are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Family {
+    Dumbbell,
+    Path,
+    Tandem,
+    ParkingLot,
+    /// A ring of routers, most of them with cables both ways.
+    Ring,
+    /// A ring of one-way links: what goes round it depends on itself.
+    OneWayRing,
+}
+
+impl Family {
+    /// Every family by its name.
+    pub(crate) const ALL: [(&'static str, Family); 6] = [
+        ("dumbbell", Family::Dumbbell),
+        ("path", Family::Path),
+        ("tandem", Family::Tandem),
+        ("parking-lot", Family::ParkingLot),
+        ("ring", Family::Ring),
+        ("one-way-ring", Family::OneWayRing),
+    ];
+}
+
+/// A network, and the names in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    /// The lines after `[network]`.
+    pub(crate) text: String,
+    /// Its links, forward.
+    pub(crate) links: Vec<String>,
+    /// Each of them has a way back.
+    pub(crate) two_ways: bool,
+    /// Its hosts: at least two.
+    pub(crate) hosts: Vec<String>,
+    /// Traffic needs no `from` and `to`.
+    pub(crate) has_sides: bool,
+}
+
+/// A network of a family.
+pub(crate) fn network(family: Family, lattice: bool) -> BoxedStrategy<Layout> {
+    match family {
+        Family::Dumbbell => dumbbell(lattice).boxed(),
+        Family::Path => path(lattice).boxed(),
+        Family::Tandem => row(lattice, false).boxed(),
+        Family::ParkingLot => row(lattice, true).boxed(),
+        Family::Ring => ring(lattice, true).boxed(),
+        Family::OneWayRing => ring(lattice, false).boxed(),
+    }
+}
+
+/// The keys of a link's table, without its braces.
+fn link(lattice: bool) -> impl Strategy<Value = String> {
+    let (rates, delays): (&[&str], &[&str]) = if lattice {
+        (&["8 Mbit/s", "16 Mbit/s", "4 Mbit/s"], &["1 ms", "0 ms", "2 ms", "10 ms"])
+    } else {
+        (
+            &["10 Mbit/s", "1 Mbit/s", "29 Mbit/s", "7301 kbit/s", "2 Mbit/s .. 40 Mbit/s"],
+            &["1 ms", "0 ms", "7 ms", "13 us", "40 ms", "0 ms .. 3 ms", "5 ms .. 15 ms"],
+        )
+    };
+    let limits = vec!["", "3 packets", "2 packets", "5 packets", "12 packets", "3 KB", "7 KB", "20 KB"];
+    let buffer = (select(limits), 0..12_u32).prop_map(|(limit, more)| match (limit, more) {
+        ("", 0) => ", buffer = \"0 packets\", counts = \"waiting\"".to_owned(),
+        ("", _) => String::new(),
+        (limit, 0) => format!(", buffer = \"{limit}\", reverse_buffer = \"{limit}\""),
+        (limit, 1 | 2) => format!(", buffer = \"{limit}\", drop = \"front\""),
+        (limit, 3) => format!(", buffer = \"{limit}\", counts = \"waiting+service\""),
+        (limit, _) => format!(", buffer = \"{limit}\""),
+    });
+    let pacer_buffer = prop_oneof![
+        4 => Just(""),
+        1 => Just(", pacer_buffer = \"4 packets\""),
+        1 => Just(", pacer_buffer = \"9 KB\""),
+    ];
+    (select(rates.to_vec()), select(delays.to_vec()), buffer, pacer_buffer).prop_map(
+        |(rate, delay, buffer, pacer)| format!("rate = \"{rate}\", delay = \"{delay}\"{buffer}{pacer}"),
+    )
+}
+
+/// The same without limits: what access links are like as a rule.
+fn access(lattice: bool) -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => link(lattice).prop_map(|keys| keys.split(", buffer").next().unwrap_or_default().to_owned()),
+        1 => link(lattice),
+    ]
+}
+
+fn dumbbell(lattice: bool) -> impl Strategy<Value = Layout> {
+    let receivers = prop::option::weighted(0.2, 1..3_usize);
+    (0..4_usize, 1..4_usize, link(lattice), access(lattice), access(lattice), receivers).prop_map(
+        |(edges, hosts, core, edge, access, receivers)| {
+            let mut text = format!("template = \"dumbbell\"\ncore = {{ {core} }}\n");
+            let mut links = vec!["core".to_owned()];
+            if edges > 0 {
+                text += &format!(
+                    "edge = {{ count = {edges}, {edge} }}\naccess = {{ per_edge = {hosts}, {access} }}\n"
+                );
+                links.extend((0..edges).flat_map(|k| [format!("edge.l.{k}"), format!("edge.r.{k}")]));
+            } else {
+                text += &format!("access = {{ hosts = {hosts}, {access} }}\n");
+            }
+            let left = edges.max(1) * hosts;
+            let right = receivers.unwrap_or(left).min(left);
+            if right < left {
+                text += &format!("receivers = {right}\n");
+            }
+            links.extend((0..left).map(|i| format!("access.l.{i}")));
+            links.extend((0..right).map(|i| format!("access.r.{i}")));
+            let hosts = (0..right).flat_map(|i| [format!("left.{i}"), format!("right.{i}")]).collect();
+            Layout { text, links, two_ways: true, hosts, has_sides: true }
+        },
+    )
+}
+
+fn path(lattice: bool) -> impl Strategy<Value = Layout> {
+    prop::collection::vec(link(lattice), 1..=4).prop_map(|tables| {
+        // what the way back is like is its own table's to say
+        let rows: Vec<String> = tables
+            .iter()
+            .map(|keys| keys.split(", reverse_buffer").next().unwrap_or_default())
+            .map(|keys| format!("    {{ {keys} }},\n"))
+            .collect();
+        let links = (0..rows.len()).map(|number| format!("link.{number}")).collect();
+        let text = format!("template = \"path\"\nlinks = [\n{}]\n", rows.concat());
+        Layout { text, links, two_ways: true, hosts: names(&["left.0", "right.0"]), has_sides: true }
+    })
+}
+
+/// A tandem, or with hosts at each hop a parking lot.
+fn row(lattice: bool, crossed: bool) -> impl Strategy<Value = Layout> {
+    let tables = prop::collection::vec(link(lattice), 1..=4);
+    (tables, access(lattice), access(lattice), 1..3_usize, any::<bool>()).prop_map(
+        move |(tables, access, cross, hosts, alike)| {
+            let hops = tables.len();
+            let mut text = if alike {
+                format!("hops = {hops}\nlink = {{ {} }}\n", tables[0])
+            } else {
+                let rows: Vec<String> = tables.iter().map(|keys| format!("    {{ {keys} }},\n")).collect();
+                format!("links = [\n{}]\n", rows.concat())
+            };
+            text += &format!("access = {{ hosts = {hosts}, {access} }}\n");
+            let mut links: Vec<String> = (0..hops).map(|hop| format!("hop.{hop}")).collect();
+            let (template, through) = if crossed { ("parking-lot", "through.") } else { ("tandem", "") };
+            let (near, far) = if crossed { ("l", "r") } else { ("left", "right") };
+            let mut all: Vec<String> =
+                (0..hosts).flat_map(|i| [near, far].map(|side| format!("{through}{side}.{i}"))).collect();
+            links.extend(
+                (0..hosts).flat_map(|i| ["l", "r"].map(|side| format!("access.{through}{side}.{i}"))),
+            );
+            if crossed {
+                text += &format!("cross = {{ hosts = 1, {cross} }}\n");
+                all.extend((0..hops).flat_map(|hop| ["l", "r"].map(|side| format!("cross.{hop}.{side}.0"))));
+                links.extend((0..hops).map(|hop| format!("access.cross.{hop}.l.0")));
+            }
+            let text = format!("template = \"{template}\"\n{text}");
+            Layout { text, links, two_ways: true, hosts: all, has_sides: true }
+        },
+    )
+}
+
+/// Routers in a ring with a host each, or two.
+fn ring(lattice: bool, two_ways: bool) -> impl Strategy<Value = Layout> {
+    let hops = prop::collection::vec(link(lattice), 3..=5);
+    let around = any::<bool>(); // h0 sends to h1 the long way
+    (hops, access(lattice), access(lattice), 1..=2_usize, around).prop_map(
+        move |(hops, near, far, each, around)| {
+            let count = hops.len();
+            let mut text = "template = \"graph\"\n".to_owned();
+            let (mut links, mut hosts, mut cables) = (Vec::new(), Vec::new(), String::new());
+            for (k, keys) in hops.iter().enumerate() {
+                text += &format!("\n[[node]]\nname = \"r{k}\"\nkind = \"router\"\n");
+                let reverse = if two_ways { "" } else { "\nreverse = false" };
+                let keys =
+                    if two_ways { keys } else { keys.split(", reverse_buffer").next().unwrap_or_default() };
+                let lines = keys.replace(", ", "\n");
+                cables += &format!(
+                    "\n[[link]]\nname = \"hop{k}\"\nfrom = \"r{k}\"\nto = \"r{}\"\n{lines}{reverse}\n",
+                    (k + 1) % count
+                );
+                links.push(format!("hop{k}"));
+            }
+            for host in 0..each * count {
+                text += &format!("\n[[node]]\nname = \"h{host}\"\nkind = \"host\"\n");
+                let keys = if host % 2 == 0 { &near } else { &far };
+                let lines = keys.replace(", ", "\n");
+                cables += &format!(
+                    "\n[[link]]\nname = \"to{host}\"\nfrom = \"h{host}\"\nto = \"r{}\"\n{lines}\n",
+                    host % count
+                );
+                hosts.push(format!("h{host}"));
+                if two_ways {
+                    links.push(format!("to{host}"));
+                }
+            }
+            text += &cables;
+            if two_ways && around {
+                let via: Vec<String> =
+                    [0].into_iter().chain((1..count).rev()).map(|k| format!("\"r{k}\"")).collect();
+                text += &format!("\n[[route]]\nfrom = \"h0\"\nto = \"h1\"\nvia = [{}]\n", via.join(", "));
+            }
+            Layout { text, links, two_ways, hosts, has_sides: false }
+        },
+    )
+}
+
+fn names(of: &[&str]) -> Vec<String> {
+    of.iter().map(|&name| name.to_owned()).collect()
+}

@@ -59,7 +59,7 @@ bench-kernel: $(VENV)/.installed  ## The papers' experiments on this machine's o
 	$(BIN)/python benches/kernel/run.py
 
 bench-dataplane: $(VENV)/.installed  ## Needs root and an idle machine
-	$(BIN)/python benches/dataplane.py
+	$(BIN)/python benches/dataplane/run.py
 
 clean:
 	rm -rf $(VENV) target results dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

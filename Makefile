@@ -45,7 +45,8 @@ gallery: $(VENV)/.installed  ## Every figure and table of the papers in short, a
 
 bench: $(VENV)/.installed
 	cargo bench --workspace --locked
-	for script in engine features analyse; do $(BIN)/python benches/$$script.py; done
+	$(BIN)/python benches/engine.py --json results/bench.json
+	for script in features analyse; do $(BIN)/python benches/$$script.py; done
 
 bench-cost: $(VENV)/.installed  ## How the cost of a packet grows with flows, round trips and hops: pictures in docs/
 	$(BIN)/python benches/cost.py

@@ -281,6 +281,7 @@ def main() -> int:
         if not wanted.only and kept["threads"] is None:
             say("paceline run has no --threads, so two threads are not compared with one")
         if wanted.json:
+            wanted.json.parent.mkdir(parents=True, exist_ok=True)
             wanted.json.write_text(json.dumps(kept, indent=1) + "\n")
     names = {case.name: case for case in CASES}
     print(text_table(HEAD, [row(names[name], kept["runs"]) for name in names if name in kept["runs"]["paceline"]]))

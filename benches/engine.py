@@ -83,8 +83,7 @@ def work_on(case: Case, turn: int, quick: bool, ns3: Path | None) -> list[Work]:
     work: list[Work] = [("paceline", case.name, partial(of_case, case, quick, 1 + turn))]
     if case.ns2 or case.ns3:
         network = speed.Network.of(scenario(case.file, case.settings))
-        large = network.flows > 1000  # minutes in ns-2: once, and not in short
-        if case.ns2 and speed.has_ns2() and not (large and (turn or quick)):
+        if case.ns2 and speed.has_ns2():
             times = Times(case.ns2.duration / 2, case.ns2.warmup / 2) if quick else case.ns2
             work.append(("ns-2", case.network, partial(of_ns2, network, times)))
         if case.ns3 and ns3:

@@ -83,8 +83,7 @@ def work_on(case: Case, turn: int, quick: bool, ns3: Path | None) -> list[Work]:
     work: list[Work] = [("paceline", case.name, partial(of_case, case, quick, 1 + turn))]
     if case.ns2 or case.ns3:
         network = speed.Network.of(scenario(case.file, case.settings))
-        large = network.flows > 1000  # minutes in ns-2: once, and not in short
-        if case.ns2 and speed.has_ns2() and not (large and (turn or quick)):
+        if case.ns2 and speed.has_ns2():
             times = Times(case.ns2.duration / 2, case.ns2.warmup / 2) if quick else case.ns2
             work.append(("ns-2", case.network, partial(of_ns2, network, times)))
         if case.ns3 and ns3:
@@ -281,6 +280,7 @@ def main() -> int:
         if not wanted.only and kept["threads"] is None:
             say("paceline run has no --threads, so two threads are not compared with one")
         if wanted.json:
+            wanted.json.parent.mkdir(parents=True, exist_ok=True)
             wanted.json.write_text(json.dumps(kept, indent=1) + "\n")
     names = {case.name: case for case in CASES}
     print(text_table(HEAD, [row(names[name], kept["runs"]) for name in names if name in kept["runs"]["paceline"]]))

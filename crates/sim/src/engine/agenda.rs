@@ -46,6 +46,16 @@ impl Agenda {
         }
     }
 
+    /// There is an entry for the flow's next timer from now on, or an earlier one.
+    #[inline(always)]
+    pub(super) fn note(&mut self, flow: u32, tcp: &mut Tcp) {
+        let due = tcp.next_timer();
+        if due < tcp.retransmission_event {
+            tcp.retransmission_event = due;
+            self.push((due, flow));
+        }
+    }
+
     /// Moves the entries before `end` to `due`.
     fn take_before(&mut self, end: Instant, due: &mut Vec<Entry>) {
         let last = end.as_nanos() >> self.shift;
@@ -78,7 +88,7 @@ impl Agenda {
 impl Tcp {
     /// When the first of its sender's timers runs out; [`Instant::MAX`] is never.
     #[inline(always)]
-    fn next_timer(&self) -> Instant {
+    pub(super) fn next_timer(&self) -> Instant {
         self.sender.retransmission_due().min(self.sender.pacing_at().unwrap_or(Instant::MAX))
     }
 }
@@ -98,7 +108,7 @@ impl Engine<'_> {
             let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { continue };
             if tcp.retransmission_event == at {
                 tcp.retransmission_event = Instant::MAX;
-                self.catch_up(id, end);
+                self.run_timers_out(id, end);
                 self.note_in_agenda(id);
             }
         }
@@ -107,17 +117,8 @@ impl Engine<'_> {
     }
 
     /// A flow that runs by itself: its timers before `end` run out, in their order.
-    #[inline(always)]
-    pub(super) fn catch_up(&mut self, id: u32, end: Instant) {
-        if let Source::Tcp(tcp) = &self.flows[id as usize].source
-            && tcp.next_timer() < end
-        {
-            self.run_timers_out(id, end);
-        }
-    }
-
     #[inline(never)]
-    fn run_timers_out(&mut self, id: u32, end: Instant) {
+    pub(super) fn run_timers_out(&mut self, id: u32, end: Instant) {
         let now = self.now;
         let mut entry = None;
         while let Source::Tcp(tcp) = &mut self.flows[id as usize].source {
@@ -138,14 +139,11 @@ impl Engine<'_> {
         self.now = now;
     }
 
-    /// The agenda has an entry for the flow's next timer, or an earlier one.
+    /// See [`Agenda::note`].
     #[inline(always)]
     pub(super) fn note_in_agenda(&mut self, id: u32) {
-        let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
-        let due = tcp.next_timer();
-        if due < tcp.retransmission_event {
-            tcp.retransmission_event = due;
-            self.agenda.push((due, id));
+        if let Source::Tcp(tcp) = &mut self.flows[id as usize].source {
+            self.agenda.note(id, tcp);
         }
     }
 

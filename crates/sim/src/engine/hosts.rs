@@ -38,7 +38,7 @@ impl Engine<'_> {
             }
         } else {
             let late = LateArrival { packet, seq, before, delivered, now, counting: self.counting };
-            late.is_delivered(tcp, sums, delays, measured.then_some(&mut self.instruments));
+            late.count(tcp, sums, delays, measured.then_some(&mut self.instruments));
         }
         let next = tcp.receiver.next();
         // Noted before the acknowledgement goes, which may be back at once; told after it.
@@ -352,7 +352,7 @@ struct LateArrival<'a> {
 impl LateArrival<'_> {
     /// Counts what is delivered.
     #[inline(never)]
-    fn is_delivered(
+    fn count(
         self,
         tcp: &mut Tcp,
         sums: &mut DelaySums,

@@ -124,19 +124,11 @@ pub(crate) struct DelaySums {
 }
 
 impl Flow {
-    /// Flow number `id`, which has not started; `configs` holds the settings met so far, which flows share, and `talks` the
-    /// conversations; the run is over at `end`.
-    pub(crate) fn new(
-        id: u32,
-        spec: &FlowSpec,
-        configs: &mut Vec<Arc<Config>>,
-        talks: &mut Vec<Talking>,
-        seed: u64,
-        end: Instant,
-    ) -> Self {
+    /// Flow number `id`, which has not started; `talks` holds the conversations met so far; the run is over at `end`.
+    pub(crate) fn new(id: u32, spec: &FlowSpec, talks: &mut Vec<Talking>, seed: u64, end: Instant) -> Self {
         let source = match &spec.kind {
             FlowKind::Bulk { tcp, packets } => {
-                let mut tcp = Tcp::new(spec, shared(configs, tcp), *packets, seed);
+                let mut tcp = Tcp::new(spec, Arc::clone(tcp), *packets, seed);
                 // One message: all that there is, or more than there ever will be.
                 let end = packets.map_or(u32::MAX, |_| tcp.sender.limit());
                 let bytes = u64::from(end - tcp.syn) * u64::from(tcp.sender.config().payload);
@@ -144,7 +136,7 @@ impl Flow {
                 Source::Tcp(Box::new(tcp))
             }
             FlowKind::Conversation { tcp, part } => {
-                let mut tcp = Tcp::new(spec, shared(configs, tcp), Some(0), seed);
+                let mut tcp = Tcp::new(spec, Arc::clone(tcp), Some(0), seed);
                 let side = match part {
                     Part::Opens(talk) => {
                         talks.push(Talking {
@@ -347,15 +339,6 @@ impl Tcp {
     pub(crate) fn side(&self) -> Side {
         self.rest.application.map_or(Side::Opener, |(_, side)| side)
     }
-}
-
-/// Flows with equal settings share them.
-fn shared(configs: &mut Vec<Arc<Config>>, config: &Config) -> Arc<Config> {
-    if let Some(same) = configs.iter().rev().find(|other| ***other == *config) {
-        return Arc::clone(same);
-    }
-    configs.push(Arc::new(config.clone()));
-    Arc::clone(&configs[configs.len() - 1])
 }
 
 /// First transmissions of packets that come late: those that a link dropped, and those that wait behind a gap.

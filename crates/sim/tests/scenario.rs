@@ -313,7 +313,7 @@ fn without_probes_the_core_and_the_first_edge_are_watched() {
 fn large_networks_report_on_links_that_matter() {
     let reported = |more: &str| -> Vec<String> {
         let network = small(more).network(1).unwrap();
-        network.links.into_iter().filter(|link| link.reported).map(|link| link.name).collect()
+        network.links.into_iter().filter(|link| link.reported).map(|link| link.name.to_string()).collect()
     };
     assert_eq!(reported("").len(), 2 * 21);
     let with_drop = reported("drop = [{ link = \"access.l.5\", arrivals = [2, 1, 1] }]");

@@ -90,7 +90,7 @@ fn largest_packets(layout: &Layout, flows: &[FlowSpec]) -> Vec<u32> {
             FlowKind::OpenLoop { bytes, .. } => (*bytes, 0),
         };
         for (links, bytes) in [(&flow.forward, data), (&flow.reverse, ack)] {
-            for link in links {
+            for link in links.iter() {
                 let known = &mut largest[*link as usize];
                 *known = bytes.max(*known);
             }

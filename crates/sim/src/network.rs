@@ -70,7 +70,7 @@ pub struct LinkSpec {
     /// Propagation delay.
     pub delay: Span,
     /// The buffer before the wire.
-    pub buffer: QueueSpec,
+    pub buffer: Arc<QueueSpec>,
     /// The pacer before the buffer; `None` is no pacer at all.
     pub pacer: Option<Box<PacerSpec>>,
     /// Whether the results name this link (large networks leave their access links out).
@@ -141,7 +141,7 @@ pub enum FlowKind {
         /// Of these, bytes that goodput does not count.
         header: u32,
         /// When packets leave.
-        timing: Timing,
+        timing: Box<Timing>,
         /// When it stops; `None` goes on to the end.
         stop: Option<Instant>,
     },
@@ -186,7 +186,7 @@ impl FlowKind {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
     /// It carries what the opener says.
-    Opens(Talk),
+    Opens(Box<Talk>),
     /// It carries what the other side answers to the flow before it in the list.
     Answers,
 }

@@ -181,6 +181,8 @@ impl Scenario {
             pacer,
             reported,
         });
+        let mut links: Vec<LinkSpec> = links.collect();
+        links.shrink_to_fit(); // it lies where the layout's lay
         let hosts = hosts.into_iter().zip(ports).map(|(name, port)| Host {
             name,
             port_pacing: port.is_some(),
@@ -188,7 +190,7 @@ impl Scenario {
         });
         Ok(Network {
             hosts: hosts.collect(),
-            links: links.collect(),
+            links,
             flows,
             drops,
             probes,

@@ -140,7 +140,7 @@ impl Flows {
         let mut tcp_of = |side| self.settings.shared(conversation.tcp_of(side, &talk));
         let (there, back) = (tcp_of(Side::Opener), talk.has_flow_back().then(|| tcp_of(Side::Answerer)));
         let back_name = format_smolstr!("{name}{}", Part::BACK);
-        let kind = FlowKind::Conversation { tcp: there, part: Part::Opens(talk) };
+        let kind = FlowKind::Conversation { tcp: there, part: Part::Opens(Box::new(talk)) };
         self.push(traffic, way.flow(name, start, kind));
         if let Some(tcp) = back {
             let kind = FlowKind::Conversation { tcp, part: Part::Answers };

@@ -238,6 +238,7 @@ impl Layer {
             })
         };
         let back_of: Vec<Option<LinkId>> = reverse.iter().map(&mut number).collect();
+        layout.links.reserve_exact(back_of.iter().flatten().count());
         for (cable, back) in reverse.into_iter().enumerate() {
             let other = mirrors[cable].unwrap_or(cable);
             layout.links[cable].mate = back_of[cable];

@@ -20,8 +20,8 @@ pub(crate) struct ChunkedTrace {
 
 impl ChunkedTrace {
     pub(crate) fn new(callback: Py<PyAny>, network: &Network) -> Self {
-        let links = network.links.iter().map(|link| link.name.clone());
-        let hosts = network.hosts.iter().map(|host| host.name.clone());
+        let links = network.links.iter().map(|link| link.name.to_string());
+        let hosts = network.hosts.iter().map(|host| host.name.to_string());
         let places = Some(links.chain(hosts).collect());
         ChunkedTrace { callback, places, rows: Vec::with_capacity(CHUNK), error: None }
     }

@@ -161,12 +161,11 @@ impl<'a> Engine<'a> {
 
     /// A network at time zero, under the engine asked for. What `method` cannot run, the reference engine runs.
     pub fn with_method(network: &'a Network, method: Method, trace: Option<&'a mut dyn TraceSink>) -> Self {
-        let (mut configs, mut talks) = (Vec::new(), Vec::new());
+        let mut talks = Vec::new();
         let specs = (0..).zip(&network.flows);
         let end = Instant::ZERO + network.duration;
-        let mut flows: Vec<Flow> = specs
-            .map(|(id, spec)| Flow::new(id, spec, &mut configs, &mut talks, network.seed, end))
-            .collect();
+        let mut flows: Vec<Flow> =
+            specs.map(|(id, spec)| Flow::new(id, spec, &mut talks, network.seed, end)).collect();
         let hosts_from = network.links.len() as u32;
         let (mut routes, stride, ack_hop) = routes_of(network);
         for (flow, spec) in flows.iter_mut().zip(&network.flows) {

@@ -12,8 +12,12 @@ const PLACE_BIT: u64 = 1 << 63;
 
 /// The feedback of one connection's acknowledgements under way.
 #[derive(Debug, Default)]
-pub(crate) struct FeedbackUnderWay {
-    kept: Vec<Feedback>,
+pub(crate) struct FeedbackUnderWay(Option<Box<Kept>>);
+
+/// Places, and which of them are free.
+#[derive(Debug, Default)]
+struct Kept {
+    places: Vec<Feedback>,
     free: Vec<u32>,
 }
 
@@ -24,14 +28,15 @@ impl FeedbackUnderWay {
         if feedback.blocks().is_empty() {
             return feedback.echo;
         }
-        let place = match self.free.pop() {
+        let kept = self.0.get_or_insert_default();
+        let place = match kept.free.pop() {
             Some(place) => {
-                self.kept[place as usize] = feedback;
+                kept.places[place as usize] = feedback;
                 place
             }
             None => {
-                self.kept.push(feedback);
-                self.kept.len() as u32 - 1
+                kept.places.push(feedback);
+                kept.places.len() as u32 - 1
             }
         };
         Instant::from_nanos(PLACE_BIT | u64::from(place))
@@ -40,18 +45,22 @@ impl FeedbackUnderWay {
     /// What an acknowledgement that carries `sent` says: the echoed time and the blocks.
     #[inline]
     pub(crate) fn read(&self, sent: Instant) -> (Instant, &[Block]) {
-        if sent.as_nanos() & PLACE_BIT == 0 {
-            return (sent, &[]);
+        match &self.0 {
+            Some(kept) if sent.as_nanos() & PLACE_BIT != 0 => {
+                let feedback = &kept.places[sent.as_nanos() as u32 as usize];
+                (feedback.echo, feedback.blocks())
+            }
+            _ => (sent, &[]),
         }
-        let feedback = &self.kept[sent.as_nanos() as u32 as usize];
-        (feedback.echo, feedback.blocks())
     }
 
     /// The acknowledgement has been read, or is lost.
     #[inline]
     pub(crate) fn release(&mut self, sent: Instant) {
-        if sent.as_nanos() & PLACE_BIT != 0 {
-            self.free.push(sent.as_nanos() as u32);
+        if sent.as_nanos() & PLACE_BIT != 0
+            && let Some(kept) = &mut self.0
+        {
+            kept.free.push(sent.as_nanos() as u32);
         }
     }
 }
@@ -80,6 +89,6 @@ mod tests {
                 under_way.release(place);
             }
         }
-        assert_eq!(under_way.kept.len(), 4);
+        assert_eq!(under_way.0.map(|kept| kept.places.len()), Some(4));
     }
 }

@@ -9,7 +9,7 @@ use crate::workload::messages::{Marks, Messages};
 use crate::workload::open_loop::OpenLoop;
 use crate::workload::{Application, Heard, Side};
 use paceline_core::{Instant, Span};
-use paceline_tcp::{Config, Counters, Receiver, Sender};
+use paceline_tcp::{Blank, Config, Counters, Receiver, Sender, Sparse};
 use std::sync::Arc;
 
 /// More events than ever wait for one end of a flow.
@@ -66,13 +66,14 @@ pub(crate) struct Tcp {
     /// When the timer events that count fire; others are stale.
     pub(crate) retransmission_event: Instant,
     pub(crate) pacing_event: Instant,
-    pub(crate) rest: Box<Rest>,
+    pub(crate) feedback: FeedbackUnderWay,
+    pub(crate) rest: Sparse<Rest>,
 }
 
-/// What few packets of a connection ask for: it lies apart, so that what they all ask for lies close together.
+/// What few packets of a connection ask for: it lies apart, so that what they all ask for lies close together. One that sends
+/// without end has none.
 #[derive(Debug)]
 pub(crate) struct Rest {
-    pub(crate) feedback: FeedbackUnderWay,
     pub(crate) messages: Messages,
     /// Payload that earlier connections delivered, bytes.
     earlier_bytes: u64,
@@ -82,6 +83,30 @@ pub(crate) struct Rest {
     pub(crate) delayed_ack_event: Instant,
     /// bit/s that the window stands for, as last added to the host's port.
     pub(crate) port_rate: u64,
+}
+
+impl Rest {
+    const BLANK: Rest = Rest {
+        messages: Messages::new(),
+        earlier_bytes: 0,
+        application: None,
+        opening: Opening { phase: Span::ZERO, jitter_seed: 0 },
+        delayed_ack_event: Instant::MAX,
+        port_rate: 0,
+    };
+}
+
+impl Default for Rest {
+    fn default() -> Self {
+        Rest::BLANK
+    }
+}
+
+impl Blank for Rest {
+    fn blank() -> &'static Self {
+        static BLANK: Rest = Rest::BLANK;
+        &BLANK
+    }
 }
 
 /// What a new connection of a flow begins with.
@@ -126,27 +151,21 @@ pub(crate) struct DelaySums {
 }
 
 impl Flow {
-    /// Flow number `id`, which has not started; `configs` holds the settings met so far, which flows share, and `talks` the
-    /// conversations; the run is over at `end`.
-    pub(crate) fn new(
-        id: u32,
-        spec: &FlowSpec,
-        configs: &mut Vec<Arc<Config>>,
-        talks: &mut Vec<Talking>,
-        seed: u64,
-        end: Instant,
-    ) -> Self {
+    /// Flow number `id`, which has not started; `talks` holds the conversations met so far; the run is over at `end`.
+    pub(crate) fn new(id: u32, spec: &FlowSpec, talks: &mut Vec<Talking>, seed: u64, end: Instant) -> Self {
         let source = match &spec.kind {
             FlowKind::Bulk { tcp, packets } => {
-                let mut tcp = Tcp::new(spec, shared(configs, tcp), *packets, seed);
-                // One message: all that there is, or more than there ever will be.
-                let end = packets.map_or(u32::MAX, |_| tcp.sender.limit());
-                let bytes = u64::from(end - tcp.syn) * u64::from(tcp.sender.config().payload);
-                tcp.marks = tcp.rest.messages.give(tcp.syn, end, tcp.sender.config().payload, bytes);
+                let mut tcp = Tcp::new(spec, Arc::clone(tcp), *packets, seed);
+                if packets.is_some() {
+                    // All that there is, as one message.
+                    let (end, payload) = (tcp.sender.limit(), tcp.sender.config().payload);
+                    let bytes = u64::from(end - tcp.syn) * u64::from(payload);
+                    tcp.marks = tcp.rest.messages.give(tcp.syn, end, payload, bytes);
+                }
                 Source::Tcp(Box::new(tcp))
             }
             FlowKind::Conversation { tcp, part } => {
-                let mut tcp = Tcp::new(spec, shared(configs, tcp), Some(0), seed);
+                let mut tcp = Tcp::new(spec, Arc::clone(tcp), Some(0), seed);
                 let side = match part {
                     Part::Opens(talk) => {
                         talks.push(Talking {
@@ -248,7 +267,7 @@ impl Flow {
         let Source::Tcp(tcp) = &mut self.source else { return };
         if packet.is_ack {
             if tcp.needs_feedback {
-                tcp.rest.feedback.release(packet.sent);
+                tcp.feedback.release(packet.sent);
             }
         } else if let Some(seq) = tcp.number_of(packet.seq)
             && seq >= tcp.receiver.next()
@@ -282,7 +301,10 @@ impl Tcp {
         let phase = Span::from_nanos(if tick == 0 { 0 } else { draws.between(0, tick - 1) });
         let phase = config.tick_phase.unwrap_or(phase);
         let jitter_seed = draws.between(0, u64::MAX);
-        let messages = Messages::new();
+        let mut rest = Sparse::<Rest>::default();
+        if matches!(spec.kind, FlowKind::Conversation { .. }) {
+            rest.opening = Opening { phase, jitter_seed };
+        }
         Tcp {
             ack_bytes: u16::try_from(config.ack).unwrap_or(u16::MAX),
             syn: u32::from(config.syn.is_some()),
@@ -291,18 +313,11 @@ impl Tcp {
             receiver: Receiver::with(&config),
             sender: Sender::new(config, packets, phase, jitter_seed),
             late: Late::default(),
-            marks: messages.marks(),
+            marks: rest.messages.marks(),
             retransmission_event: Instant::MAX,
             pacing_event: Instant::MAX,
-            rest: Box::new(Rest {
-                feedback: FeedbackUnderWay::default(),
-                messages,
-                earlier_bytes: 0,
-                application: None,
-                opening: Opening { phase, jitter_seed },
-                delayed_ack_event: Instant::MAX,
-                port_rate: 0,
-            }),
+            feedback: FeedbackUnderWay::default(),
+            rest,
         }
     }
 
@@ -360,15 +375,6 @@ impl Tcp {
     pub(crate) fn side(&self) -> Side {
         self.rest.application.map_or(Side::Opener, |(_, side)| side)
     }
-}
-
-/// Flows with equal settings share them.
-fn shared(configs: &mut Vec<Arc<Config>>, config: &Config) -> Arc<Config> {
-    if let Some(same) = configs.iter().rev().find(|other| ***other == *config) {
-        return Arc::clone(same);
-    }
-    configs.push(Arc::new(config.clone()));
-    Arc::clone(&configs[configs.len() - 1])
 }
 
 /// First transmissions of packets that come late: those that a link dropped, and those that wait behind a gap.

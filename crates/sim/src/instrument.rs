@@ -36,6 +36,7 @@ use crate::network::{Classes, Instrument, InstrumentKind, LinkId, Network, Passi
 use crate::output::{FlowRow, SeriesKind, SeriesRow};
 use crate::packet::Packet;
 use paceline_core::{Instant, Span};
+use std::collections::BTreeMap;
 
 /// What an instrument found: y against x.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,8 +92,8 @@ pub struct Point {
 /// All instruments of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Instruments {
-    /// By link; empty where no link is watched.
-    links: Vec<Vec<OnLink>>,
+    /// On the links that are watched.
+    links: BTreeMap<LinkId, Vec<OnLink>>,
     /// A packet counts somewhere as it arrives: links that hold packets must say so.
     pub(crate) see_arrivals: bool,
     drops: Vec<DropEvents>,
@@ -230,8 +231,7 @@ impl Instruments {
     }
 
     fn put_on(&mut self, link: LinkId, watched: OnLink, seen: (Instant, Instant), links: &mut [Link]) {
-        self.links.resize_with(links.len(), Vec::new);
-        self.links[link as usize].push(watched);
+        self.links.entry(link).or_default().push(watched);
         if let Some(fitted) = &mut links[link as usize].fitted {
             let (from, to) = fitted.record.unwrap_or(seen);
             fitted.record = Some((from.min(seen.0), to.max(seen.1)));
@@ -247,7 +247,7 @@ impl Instruments {
         series: &mut Vec<SeriesRow>,
     ) {
         let bytes = u32::from(packet.bytes);
-        for OnLink { from, to, what } in &mut self.links[link as usize] {
+        for OnLink { from, to, what } in self.links.get_mut(&link).into_iter().flatten() {
             if let LinkInstrument::Carried(carried) = what {
                 carried.add(bytes, start, finish);
             }
@@ -275,7 +275,7 @@ impl Instruments {
 
     /// A packet reaches a link.
     pub(crate) fn arrives(&mut self, link: LinkId, bytes: u32, at: Instant) {
-        for OnLink { from, to, what } in &mut self.links[link as usize] {
+        for OnLink { from, to, what } in self.links.get_mut(&link).into_iter().flatten() {
             if at < *from || at >= *to {
                 continue;
             }
@@ -327,7 +327,8 @@ impl Instruments {
         for (windows, spec) in self.windows.into_iter().zip(&network.flows) {
             windows.into_iter().for_each(|window| window.curves(&spec.name, &mut curves));
         }
-        for (watched, spec) in self.links.into_iter().zip(&network.links) {
+        for (link, watched) in self.links {
+            let spec = &network.links[link as usize];
             for OnLink { what, .. } in watched {
                 match what {
                     LinkInstrument::Departures => {}

@@ -9,6 +9,10 @@ use paceline_core::pacer::PacerSpec;
 use paceline_core::queue::QueueSpec;
 use paceline_core::{Instant, Rate, Span};
 use paceline_tcp::Config;
+use std::sync::Arc;
+
+/// A name. One of up to 23 bytes, as nearly all of a large network are, takes no memory of its own.
+pub use smol_str::SmolStr as Name;
 
 /// Position in [`Network::links`].
 pub type LinkId = u32;
@@ -49,7 +53,7 @@ pub struct Network {
 #[derive(Debug, Clone)]
 pub struct Host {
     /// `left.17`, or the name that a graph gives it.
-    pub name: String,
+    pub name: Name,
     /// Set where one gap spaces all that leaves this host (port pacing).
     pub port_pacing: bool,
     /// Port pacing: its rate is this many times the sum of the flows' rates.
@@ -60,15 +64,15 @@ pub struct Host {
 #[derive(Debug, Clone)]
 pub struct LinkSpec {
     /// `core`, `edge.l.3`, `access.r.17.reverse`, …
-    pub name: String,
+    pub name: Name,
     /// Serialisation rate.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Span,
     /// The buffer before the wire.
-    pub buffer: QueueSpec,
+    pub buffer: Arc<QueueSpec>,
     /// The pacer before the buffer; `None` is no pacer at all.
-    pub pacer: Option<PacerSpec>,
+    pub pacer: Option<Box<PacerSpec>>,
     /// Whether the results name this link (large networks leave their access links out).
     pub reported: bool,
 }
@@ -77,15 +81,15 @@ pub struct LinkSpec {
 #[derive(Debug, Clone)]
 pub struct FlowSpec {
     /// `bulk.17`: the traffic's name and the number within it.
-    pub name: String,
+    pub name: Name,
     /// Sending host.
     pub source: HostId,
     /// Receiving host.
     pub sink: HostId,
     /// Links of the data packets, in order; never empty.
-    pub forward: Vec<LinkId>,
+    pub forward: Box<[LinkId]>,
     /// Links of the acknowledgements, in order; empty where there are none.
-    pub reverse: Vec<LinkId>,
+    pub reverse: Box<[LinkId]>,
     /// When the application starts.
     pub start: Instant,
     /// Whether a pacing method acts on it (at its host, or on a link of its route); groups the results.
@@ -118,15 +122,15 @@ impl FlowSpec {
 pub enum FlowKind {
     /// A TCP connection with unlimited data, or `packets` of it (a SYN not counted).
     Bulk {
-        /// The connection's settings, host pacing included.
-        tcp: Box<Config>,
+        /// The connection's settings, host pacing included; flows with equal ones share them.
+        tcp: Arc<Config>,
         /// Stop after this many data packets.
         packets: Option<u64>,
     },
     /// A TCP connection, or one direction of it, that carries what an application says.
     Conversation {
-        /// The connection's settings, host pacing included.
-        tcp: Box<Config>,
+        /// The connection's settings, host pacing included; flows with equal ones share them.
+        tcp: Arc<Config>,
         /// What this flow does in the conversation.
         part: Part,
     },
@@ -137,7 +141,7 @@ pub enum FlowKind {
         /// Of these, bytes that goodput does not count.
         header: u32,
         /// When packets leave.
-        timing: Timing,
+        timing: Box<Timing>,
         /// When it stops; `None` goes on to the end.
         stop: Option<Instant>,
     },
@@ -153,7 +157,7 @@ impl FlowKind {
     }
 
     /// The same, to change them.
-    pub(crate) fn tcp_mut(&mut self) -> Option<&mut Config> {
+    pub(crate) fn tcp_mut(&mut self) -> Option<&mut Arc<Config>> {
         match self {
             FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => Some(tcp),
             FlowKind::OpenLoop { .. } => None,
@@ -182,7 +186,7 @@ impl FlowKind {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
     /// It carries what the opener says.
-    Opens(Talk),
+    Opens(Box<Talk>),
     /// It carries what the other side answers to the flow before it in the list.
     Answers,
 }

@@ -233,8 +233,9 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
     let core = engine.links.get(network.core as usize).and_then(|link| link.fitted.as_ref());
     let core_packets = core.map_or(0, |link| link.counters.data_ever);
     let links = (0..network.links.len()).filter(|&id| network.links[id].reported);
-    let links =
-        links.map(|id| (network.links[id].name.clone(), link_statistics(&mut engine, id, seconds))).collect();
+    let links = links
+        .map(|id| (network.links[id].name.to_string(), link_statistics(&mut engine, id, seconds)))
+        .collect();
     let rows: Vec<FlowRow> =
         (0..network.flows.len()).map(|id| flow_row(&engine, id, from, seconds)).collect();
     let every: Vec<&FlowRow> = rows.iter().collect();

@@ -16,6 +16,7 @@ mod probes;
 pub(crate) mod quantity;
 pub(crate) mod reader;
 mod routes;
+mod settings;
 pub(crate) mod suggest;
 mod tcp;
 mod traffic;
@@ -33,7 +34,7 @@ use self::pacing::Pacing;
 use self::probes::{Loss, Probes};
 use self::reader::Field;
 use self::traffic::Traffic;
-use crate::network::{FlowSpec, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
+use crate::network::{FlowSpec, Host, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
 use crate::template::Template;
 use crate::template::draw::Draw;
 use crate::template::layout::Layout;
@@ -150,7 +151,7 @@ impl Scenario {
         let (mut flows, profiles) = flows::flows(&self.traffic, &layout, &names, Draw::Seeded(seed))?;
         let ground = Ground { layout: &layout, names: &names, profiles: &profiles, seed };
         check_routes(&flows, &layout, self.duration)?;
-        let Deployment { hosts, pacers, .. } = deploy::deploy(&self.pacing, &ground, &mut flows)?;
+        let Deployment { ports, pacers, .. } = deploy::deploy(&self.pacing, &ground, &mut flows)?;
         let buffers = buffers::buffers(&layout, &flows)?;
         let drops = self.losses.iter().map(|loss| loss.place(&names, &flows)).collect::<Result<Vec<_>>>()?;
         let first_pacer = pacers.iter().position(Option::is_some).map(|i| i as u32);
@@ -170,7 +171,7 @@ impl Scenario {
         named.chain([layout.core]).for_each(|link| reported[link as usize] = true);
 
         let core = layout.core;
-        let Layout { links, .. } = layout;
+        let Layout { links, hosts, .. } = layout;
         let parts = links.into_iter().zip(buffers).zip(pacers).zip(reported);
         let links = parts.map(|(((link, buffer), pacer), reported)| LinkSpec {
             name: link.name,
@@ -180,9 +181,16 @@ impl Scenario {
             pacer,
             reported,
         });
+        let mut links: Vec<LinkSpec> = links.collect();
+        links.shrink_to_fit(); // it lies where the layout's lay
+        let hosts = hosts.into_iter().zip(ports).map(|(name, port)| Host {
+            name,
+            port_pacing: port.is_some(),
+            port_gain: port.unwrap_or(1.0),
+        });
         Ok(Network {
-            hosts,
-            links: links.collect(),
+            hosts: hosts.collect(),
+            links,
             flows,
             drops,
             probes,
@@ -197,7 +205,7 @@ impl Scenario {
 /// Refuses what an engine's packets cannot say: a longer round trip, or more packets to a flow.
 fn check_routes(flows: &[FlowSpec], layout: &Layout, duration: Span) -> Result<()> {
     let longest =
-        |route: fn(&FlowSpec) -> &Vec<LinkId>| flows.iter().map(|flow| route(flow).len()).max().unwrap_or(0);
+        |route: fn(&FlowSpec) -> &[LinkId]| flows.iter().map(|flow| route(flow).len()).max().unwrap_or(0);
     let (there, back) = (longest(|flow| &flow.forward), longest(|flow| &flow.reverse));
     if there + back > MOST_ROUND_TRIP {
         let what = format!(

@@ -51,7 +51,10 @@ fn network(file: &Path, seconds: u32, more: &str) -> Network {
 /// The connections of a network of nothing else.
 fn vectors(network: &Network) -> impl Iterator<Item = &Vector> {
     network.flows.iter().filter_map(|flow| match &flow.kind {
-        FlowKind::Conversation { part: Part::Opens(Talk::Vector(vector)), .. } => Some(&**vector),
+        FlowKind::Conversation { part: Part::Opens(talk), .. } => match &**talk {
+            Talk::Vector(vector) => Some(&**vector),
+            _ => None,
+        },
         _ => None,
     })
 }

@@ -28,7 +28,10 @@ fn it_agrees_with_the_network() {
         assert_eq!(seen.core, network.core);
         assert_eq!((seen.links.len(), seen.flows.len()), (network.links.len(), network.flows.len()));
         for (link, spec) in seen.links.iter().zip(&network.links) {
-            assert_eq!((&link.name, link.rate_bps), (&spec.name, spec.rate.bits_per_second()));
+            assert_eq!(
+                (link.name.as_str(), link.rate_bps),
+                (spec.name.as_str(), spec.rate.bits_per_second())
+            );
             assert_eq!(link.delay_ns, spec.delay.as_nanos());
             assert_eq!(link.pacer.is_some(), spec.pacer.is_some());
             let plan = &seen.plans[link.plan as usize];
@@ -36,7 +39,7 @@ fn it_agrees_with_the_network() {
             assert!(plan.delay_ns[0] <= link.delay_ns && link.delay_ns <= plan.delay_ns[1], "{}", link.name);
         }
         for (flow, spec) in seen.flows.iter().zip(&network.flows) {
-            assert_eq!((&flow.forward, &flow.reverse), (&spec.forward, &spec.reverse));
+            assert_eq!((&flow.forward[..], &flow.reverse[..]), (&spec.forward[..], &spec.reverse[..]));
             assert_eq!((flow.start_ns, flow.paced), (spec.start.as_nanos(), spec.paced));
             let traffic = &seen.traffics[flow.traffic as usize];
             assert!(flow.name.starts_with(&format!("{}.", traffic.name)));

@@ -267,7 +267,7 @@ fn traffic_becomes_flows_in_the_order_of_the_file() {
     );
     let FlowKind::OpenLoop { bytes, header, timing, stop } = &network.flows[0].kind else { panic!() };
     assert_eq!((*bytes, *header, *stop), (1000, 40, Some(Instant::from_nanos(5_000_000_000))));
-    let Timing::Constant(rate) = timing else { panic!("{timing:?}") };
+    let Timing::Constant(rate) = **timing else { panic!("{timing:?}") };
     assert!((1_000_000..=2_000_000).contains(&rate.bits_per_second()));
     assert!(network.flows[0].reverse.is_empty());
     let FlowKind::Bulk { tcp, packets } = &network.flows[4].kind else { panic!() };
@@ -313,7 +313,7 @@ fn without_probes_the_core_and_the_first_edge_are_watched() {
 fn large_networks_report_on_links_that_matter() {
     let reported = |more: &str| -> Vec<String> {
         let network = small(more).network(1).unwrap();
-        network.links.into_iter().filter(|link| link.reported).map(|link| link.name).collect()
+        network.links.into_iter().filter(|link| link.reported).map(|link| link.name.to_string()).collect()
     };
     assert_eq!(reported("").len(), 2 * 21);
     let with_drop = reported("drop = [{ link = \"access.l.5\", arrivals = [2, 1, 1] }]");

@@ -12,10 +12,12 @@ mod recovery;
 mod rtt;
 mod sender;
 mod short;
+mod sparse;
 
 pub use cc::Constants;
 pub use feedback::{Block, Feedback, MOST_BLOCKS};
 pub use receiver::{Receiver, Reply};
 pub use sender::{Counters, Output, Segment, Sender};
+pub use sparse::{Blank, Sparse};
 
 pub use config::{Config, Halving, HostPacing, IdleRestart, PacingRule, Profile, Variant};

@@ -1,18 +1,18 @@
 //! The receiver: what has arrived in order, and what waits for a gap to fill; when it acknowledges, and what that says.
 //!
-//! *Idea.* `next` is the acknowledgement number; a ring of bits after it says what has arrived beyond a gap. A path
-//! without loss never touches the ring, and never allocates it. Every packet is acknowledged at once, unless
-//! acknowledgements are delayed: then every second one is, or what has waited for the delay, and at once what arrives out of
-//! order, fills a gap, or is the SYN.
+//! *Idea.* `next` is the acknowledgement number; what has arrived beyond a gap is held apart ([`held`]), while there is
+//! anything. Every packet is acknowledged at once, unless acknowledgements are delayed: then every second one is, or what
+//! has waited for the delay, and at once what arrives out of order, fills a gap, or is the SYN.
 //! *Parameters.* `delayed_ack`, `sack_blocks` of [`Config`].
 //! *References.* RFC 9293; RFC 5681 section 4.2; RFC 2018; RFC 7323 section 4 (which packet's time is echoed); ns-2.35
 //! tcp/tcp-sink.cc (`Acker::update`, `Acker::update_ts`, `DelAckSink::recv`).
 
+mod held;
 mod history;
 
 use crate::config::Config;
-use crate::feedback::{Block, Feedback};
-use history::History;
+use crate::feedback::{Block, Feedback, MOST_BLOCKS};
+use held::Held;
 use paceline_core::{Instant, Span};
 
 /// One connection's receiving end.
@@ -22,30 +22,33 @@ pub struct Receiver {
     next: u32,
     /// One more than the highest packet ever received.
     end: u32,
-    /// Bit `seq mod ring length` says that `seq`, beyond `next`, has arrived.
-    ring: Vec<u64>,
-    /// `None` where every packet is acknowledged at once by number alone.
-    manners: Option<Box<Manners>>,
-}
-
-/// How a receiver acknowledges that does more than send a number at once.
-#[derive(Debug, Clone)]
-struct Manners {
-    /// Blocks reported before.
-    reported: History,
+    /// When the packet was sent that the next acknowledgement echoes.
+    echo: Instant,
+    /// The number of the last acknowledgement; ns-2 starts with one.
+    acknowledged: u32,
+    /// Acknowledgements say more than a number, or wait.
+    says_more: bool,
     /// Blocks are reported.
     selective: bool,
-    delay: Option<Span>,
+    /// So many at most.
+    most_blocks: u8,
+    /// What has arrived beyond a gap, if anything.
+    held: Option<Box<Held>>,
+    /// `None` where every packet is acknowledged at once.
+    delay: Option<Box<Delay>>,
+}
+
+/// How a receiver delays acknowledgements.
+#[derive(Debug, Clone)]
+struct Delay {
+    /// At most so long.
+    most: Span,
     /// An acknowledgement waits for a second packet, until then.
     due: Option<Instant>,
     /// The packet that it is for.
     held_back: u32,
     /// Packets below this are acknowledged at once: a SYN.
     urgent: u32,
-    /// When the packet was sent that the next acknowledgement echoes.
-    echo: Instant,
-    /// The number of the last acknowledgement; ns-2 starts with one.
-    acknowledged: u32,
 }
 
 /// What a receiver does about a packet.
@@ -65,56 +68,61 @@ impl Receiver {
 
     /// A receiver that has received nothing, of a connection with these settings.
     pub fn with(config: &Config) -> Self {
-        let manners = Manners {
-            reported: History::new(config.sack_blocks),
-            selective: config.variant.is_selective(),
-            delay: config.delayed_ack,
-            due: None,
-            held_back: 0,
-            urgent: u32::from(config.syn.is_some() && !config.delayed_syn_ack),
-            echo: Instant::ZERO,
+        let delay = config.delayed_ack.map(|most| {
+            let urgent = u32::from(config.syn.is_some() && !config.delayed_syn_ack);
+            Box::new(Delay { most, due: None, held_back: 0, urgent })
+        });
+        Receiver {
             acknowledged: 1,
-        };
-        let plain = !config.needs_feedback() && config.delayed_ack.is_none();
-        Receiver { manners: (!plain).then(|| Box::new(manners)), ..Receiver::default() }
+            says_more: config.needs_feedback() || delay.is_some(),
+            selective: config.variant.is_selective(),
+            most_blocks: config.sack_blocks.min(MOST_BLOCKS as u32) as u8,
+            delay,
+            ..Receiver::default()
+        }
     }
 
     /// Every packet is acknowledged at once, and the number says all: [`Receiver::reply`] need not be asked.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        self.manners.is_none()
+        !self.says_more
     }
 
     /// As [`Receiver::reply`], for the ordinary packet of a receiver that does not delay: nothing is held beyond a gap, and
     /// the echo is all that there is to say.
     #[inline]
     pub fn echo(&mut self, seq: u32, sent: Instant) -> Option<Instant> {
-        let manners = self.manners.as_mut()?;
-        if self.next < self.end || manners.delay.is_some() || !manners.reported.is_empty() {
+        if !self.says_more || self.held.is_some() || self.delay.is_some() {
             return None;
         }
-        if seq <= manners.acknowledged && sent >= manners.echo {
-            manners.echo = sent;
+        self.take_echo(seq, sent);
+        self.acknowledged = self.next;
+        Some(self.echo)
+    }
+
+    /// RFC 7323 section 4.3: the earliest packet that is not acknowledged.
+    #[inline]
+    fn take_echo(&mut self, seq: u32, sent: Instant) {
+        if seq <= self.acknowledged && sent >= self.echo {
+            self.echo = sent;
         }
-        manners.acknowledged = self.next;
-        Some(manners.echo)
     }
 
     /// Packet `seq`, sent at `sent`, has arrived now and been told to [`Receiver::on_data`]: is it acknowledged?
     pub fn reply(&mut self, seq: u32, sent: Instant, now: Instant) -> Reply {
-        let Some(manners) = &mut self.manners else { return Reply::Now(Feedback::new(sent)) };
-        if seq <= manners.acknowledged && sent >= manners.echo {
-            manners.echo = sent;
+        if !self.says_more {
+            return Reply::Now(Feedback::new(sent));
         }
-        if let Some(delay) = manners.delay {
+        self.take_echo(seq, sent);
+        if let Some(delay) = &mut self.delay {
             // In order, and nothing is held beyond it.
-            let ordinary = seq + 1 == self.next && self.next == self.end && seq >= manners.urgent;
-            if manners.due.is_none() && ordinary {
-                manners.due = Some(now + delay);
-                manners.held_back = seq;
+            let ordinary = seq + 1 == self.next && self.next == self.end && seq >= delay.urgent;
+            if delay.due.is_none() && ordinary {
+                delay.due = Some(now + delay.most);
+                delay.held_back = seq;
                 return Reply::Later;
             }
-            manners.due = None;
+            delay.due = None;
         }
         Reply::Now(self.feedback(seq))
     }
@@ -122,32 +130,27 @@ impl Receiver {
     /// When an acknowledgement that is held back is due.
     #[inline]
     pub fn due(&self) -> Option<Instant> {
-        self.manners.as_ref().and_then(|manners| manners.due)
+        self.delay.as_ref().and_then(|delay| delay.due)
     }
 
     /// [`Receiver::due`] has come: what the acknowledgement says.
     pub fn on_delayed_ack_timer(&mut self) -> Feedback {
-        let Some(manners) = &mut self.manners else { return Feedback::default() };
-        manners.due = None;
-        let seq = manners.held_back;
+        let Some(delay) = &mut self.delay else { return Feedback::default() };
+        delay.due = None;
+        let seq = delay.held_back;
         self.feedback(seq)
     }
 
     /// What an acknowledgement brought about by packet `seq` says.
     fn feedback(&mut self, seq: u32) -> Feedback {
-        let held = self.next < self.end;
-        let is_news = held && seq >= self.next;
-        let latest = match is_news {
-            true => Block { start: self.run_start(seq), end: self.run_end(seq) },
-            false => Block { start: 0, end: self.next },
-        };
-        let Some(manners) = &mut self.manners else { return Feedback::default() };
-        manners.acknowledged = self.next;
-        let mut feedback = Feedback::new(manners.echo);
-        if !held {
-            manners.reported.clear();
-        } else if manners.selective {
-            manners.reported.report(latest, is_news, &mut feedback);
+        self.acknowledged = self.next;
+        let mut feedback = Feedback::new(self.echo);
+        if self.selective
+            && let Some(held) = &mut self.held
+        {
+            let is_news = seq >= self.next;
+            let latest = if is_news { held.run(seq) } else { Block { start: 0, end: self.next } };
+            held.reported.report(latest, is_news, self.most_blocks, &mut feedback);
         }
         feedback
     }
@@ -174,61 +177,19 @@ impl Receiver {
         if seq < self.next {
             return 0;
         }
-        self.reserve(seq);
+        let held = self.held.get_or_insert_default();
+        held.reserve(self.next..self.end, seq);
         self.end = self.end.max(seq + 1);
-        self.set(seq, true);
+        held.set(seq, true);
         let before = self.next;
-        while self.next < self.end && self.has(self.next) {
-            self.set(self.next, false);
+        while self.next < self.end && held.has(self.next) {
+            held.set(self.next, false);
             self.next += 1;
         }
+        if self.next == self.end {
+            self.held = None;
+        }
         self.next - before
-    }
-
-    /// Makes the ring long enough to tell `next` … `seq` apart.
-    fn reserve(&mut self, seq: u32) {
-        let needed = ((seq - self.next) as usize / 64 + 2).next_power_of_two();
-        if needed > self.ring.len() {
-            let held: Vec<u32> = (self.next..self.end).filter(|&seq| self.has(seq)).collect();
-            self.ring.clear();
-            self.ring.resize(needed, 0);
-            held.into_iter().for_each(|seq| self.set(seq, true));
-        }
-    }
-
-    /// One more than the last packet of the run that `seq`, held beyond a gap, belongs to.
-    fn run_end(&self, mut seq: u32) -> u32 {
-        loop {
-            let ones = (self.ring[self.word(seq)] >> (seq % 64)).trailing_ones();
-            if ones < 64 - seq % 64 {
-                return seq + ones;
-            }
-            seq += ones;
-        }
-    }
-
-    /// The first packet of that run; the packet before it is missing.
-    fn run_start(&self, mut seq: u32) -> u32 {
-        loop {
-            let ones = (self.ring[self.word(seq)] << (63 - seq % 64)).leading_ones();
-            if ones <= seq % 64 {
-                return seq + 1 - ones;
-            }
-            seq -= ones;
-        }
-    }
-
-    fn has(&self, seq: u32) -> bool {
-        !self.ring.is_empty() && self.ring[self.word(seq)] >> (seq % 64) & 1 == 1
-    }
-
-    fn set(&mut self, seq: u32, value: bool) {
-        let word = self.word(seq);
-        self.ring[word] = self.ring[word] & !(1 << (seq % 64)) | u64::from(value) << (seq % 64);
-    }
-
-    fn word(&self, seq: u32) -> usize {
-        (seq / 64) as usize & (self.ring.len() - 1)
     }
 }
 

@@ -21,8 +21,8 @@ pub(crate) struct Rtt {
     rttvar4: i64,
     /// Smoothed round-trip time without ticks, seconds; 0 before the first sample. Not what the timeout uses.
     smoothed: f64,
-    /// Least round trip.
-    least: Option<Span>,
+    /// Least round trip; [`Span::MAX`] before the first sample.
+    least: Span,
     /// Timeout before back-off.
     rto: Span,
     /// The timeout in force.
@@ -44,7 +44,7 @@ impl Rtt {
             srtt8: 0,
             rttvar4: 0,
             smoothed: 0.0,
-            least: None,
+            least: Span::MAX,
             rto: config.initial_rto,
             timeout: Span::ZERO,
             backoff: 1,
@@ -136,7 +136,7 @@ impl Rtt {
 
     /// Least round trip; zero before the first sample.
     pub(crate) fn least(&self) -> Span {
-        self.least.unwrap_or(Span::ZERO)
+        if self.least == Span::MAX { Span::ZERO } else { self.least }
     }
 
     /// A round trip as the clock that times reads it: what had passed of the first tick counts as if it were whole.
@@ -150,7 +150,7 @@ impl Rtt {
     }
 
     fn update(&mut self, config: &Config, sample: Span, ticks: u64) {
-        self.least = Some(self.least.map_or(sample, |least| least.min(sample)));
+        self.least = self.least.min(sample);
         let seconds = sample.as_seconds();
         self.smoothed = if self.smoothed == 0.0 { seconds } else { (self.smoothed * 7.0 + seconds) / 8.0 };
         let measured = i64::try_from(ticks).unwrap_or(i64::MAX >> 8).max(1);

@@ -19,6 +19,7 @@ use crate::pacing::Pacing;
 use crate::recovery::{self, LastCut, Selective};
 use crate::rtt::Rtt;
 use crate::short::ShortPackets;
+use crate::sparse::Sparse;
 use alarm::{Alarm, Probe};
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
@@ -84,8 +85,8 @@ pub struct Sender {
     pub(crate) last_cut: LastCut,
     /// NewReno: a partial acknowledgement has come in this recovery.
     pub(crate) partial_seen: bool,
-    /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK.
-    pub(crate) selective: Box<Selective>,
+    /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK. Blank where nothing is missing.
+    pub(crate) selective: Sparse<Selective>,
     pub(crate) rtt: Rtt,
     /// `Instant::MAX` is never.
     retransmission_at: Instant,
@@ -134,7 +135,7 @@ impl Sender {
             recover: 1,
             last_cut: LastCut::None,
             partial_seen: false,
-            selective: Box::default(),
+            selective: Sparse::default(),
             rtt: Rtt::new(&config, clock_phase),
             retransmission_at: Instant::MAX,
             alarm: Alarm::Timeout,

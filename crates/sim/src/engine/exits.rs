@@ -132,9 +132,9 @@ pub(super) struct AcknowledgedWith(pub(super) u32, pub(super) Instant);
 impl Drive for AcknowledgedWith {
     #[inline]
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
-        let (echo, blocks) = tcp.rest.feedback.read(self.1);
+        let (echo, blocks) = tcp.feedback.read(self.1);
         tcp.sender.on_ack_with(self.0, echo, blocks, now, out);
-        tcp.rest.feedback.release(self.1);
+        tcp.feedback.release(self.1);
     }
 }
 

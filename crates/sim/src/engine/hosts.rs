@@ -141,7 +141,7 @@ impl Engine<'_> {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
         let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
         let seq = tcp.base.wrapping_add(tcp.receiver.next());
-        let sent = tcp.rest.feedback.put(feedback);
+        let sent = tcp.feedback.put(feedback);
         self.acknowledge(flow, seq, bytes, sent);
     }
 

@@ -1,5 +1,7 @@
 //! Sizes of buffers, once the flows are known: the bandwidth-delay product, and the largest packet that must fit.
 
+use std::sync::Arc;
+
 use paceline_core::queue::{Counts, Limit, QueueSpec};
 use paceline_core::units::NANOS_PER_SECOND;
 
@@ -10,10 +12,10 @@ use crate::template::layout::{Back, Layout};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// The buffer of every link.
-pub(crate) fn buffers(layout: &Layout, flows: &[FlowSpec]) -> Result<Vec<QueueSpec>> {
+/// The buffer of every link; neighbours with equal ones share them.
+pub(crate) fn buffers(layout: &Layout, flows: &[FlowSpec]) -> Result<Vec<Arc<QueueSpec>>> {
     let largest = largest_packets(layout, flows);
-    let mut buffers = Vec::with_capacity(layout.links.len());
+    let mut buffers: Vec<Arc<QueueSpec>> = Vec::with_capacity(layout.links.len());
     for (i, link) in layout.links.iter().enumerate() {
         let plan = layout.plan_of(link);
         let own_back = matches!(layout.stages[link.stage as usize].back, Back::Own(_));
@@ -32,7 +34,8 @@ pub(crate) fn buffers(layout: &Layout, flows: &[FlowSpec]) -> Result<Vec<QueueSp
         {
             return Err(wrong(problem));
         }
-        buffers.push(queue);
+        let shared = buffers.last().filter(|before| ***before == queue).cloned();
+        buffers.push(shared.unwrap_or_else(|| Arc::new(queue)));
     }
     Ok(buffers)
 }
@@ -90,7 +93,7 @@ fn largest_packets(layout: &Layout, flows: &[FlowSpec]) -> Vec<u32> {
             FlowKind::OpenLoop { bytes, .. } => (*bytes, 0),
         };
         for (links, bytes) in [(&flow.forward, data), (&flow.reverse, ack)] {
-            for link in links {
+            for link in links.iter() {
                 let known = &mut largest[*link as usize];
                 *known = bytes.max(*known);
             }

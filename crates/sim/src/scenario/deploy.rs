@@ -1,14 +1,15 @@
 //! Puts pacing methods to work: which hosts, which links, and which flows that paces.
 
 use paceline_core::pacer::PacerSpec;
-use paceline_tcp::config::{HostPacing, PacingRule, Profile};
+use paceline_tcp::config::{Config, HostPacing, PacingRule, Profile};
 
 use super::error::ScenarioError;
 use super::names::{LinkNames, Names};
 use super::pacing::{LinkMethod, Method, Pacing};
+use super::settings::Settings;
 use super::traffic::HostNames;
 use crate::chance::Stream;
-use crate::network::{FlowSpec, Host, HostId, LinkId};
+use crate::network::{FlowSpec, HostId, LinkId};
 use crate::template::layout::Layout;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -16,9 +17,10 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 /// Hosts and links with the methods that act on them.
 #[derive(Debug)]
 pub(crate) struct Deployment {
-    pub(crate) hosts: Vec<Host>,
+    /// For each host: the gain of its port's pacing, where there is one.
+    pub(crate) ports: Vec<Option<f64>>,
     /// For each link.
-    pub(crate) pacers: Vec<Option<PacerSpec>>,
+    pub(crate) pacers: Vec<Option<Box<PacerSpec>>>,
     /// For each method of the file, in its order.
     pub(crate) sites: Vec<Site>,
 }
@@ -34,19 +36,18 @@ pub(crate) struct Site {
 
 /// What to deploy in, and where each flow's constants came from.
 #[derive(Debug)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct Ground<'a, 'n> {
     pub(crate) layout: &'a Layout,
-    pub(crate) names: &'a Names<'a>,
+    pub(crate) names: &'a Names<'n>,
     /// For each flow.
     pub(crate) profiles: &'a [Profile],
     pub(crate) seed: u64,
 }
 
 /// Deploys every method; marks the flows that they act on.
-pub(crate) fn deploy(all: &[Pacing], ground: &Ground<'_>, flows: &mut [FlowSpec]) -> Result<Deployment> {
-    let host = |name: &String| Host { name: name.clone(), port_pacing: false, port_gain: 1.0 };
+pub(crate) fn deploy(all: &[Pacing], ground: &Ground<'_, '_>, flows: &mut [FlowSpec]) -> Result<Deployment> {
     let mut deployment = Deployment {
-        hosts: ground.layout.hosts.iter().map(host).collect(),
+        ports: vec![None; ground.layout.hosts.len()],
         pacers: vec![None; ground.layout.links.len()],
         sites: Vec::with_capacity(all.len()),
     };
@@ -66,12 +67,12 @@ pub(crate) fn deploy(all: &[Pacing], ground: &Ground<'_>, flows: &mut [FlowSpec]
             Method::Port { per_flow, gain, at } => {
                 let site = chosen_hosts(pacing, at.as_ref(), ground, flows)?;
                 let paced = site.among(ground.layout.hosts.len());
-                for (host, _) in deployment.hosts.iter_mut().zip(&paced).filter(|(_, paced)| **paced) {
-                    if host.port_pacing {
-                        let problem = format!("{} is port-paced already; write other hosts in at", host.name);
+                let hosts = deployment.ports.iter_mut().zip(&ground.layout.hosts).zip(&paced);
+                for ((port, name), _) in hosts.filter(|(_, paced)| **paced) {
+                    if port.replace(*gain).is_some() {
+                        let problem = format!("{name} is port-paced already; write other hosts in at");
                         return Err(ScenarioError::at(&pacing.path, problem));
                     }
-                    (host.port_pacing, host.port_gain) = (true, *gain);
                 }
                 if *per_flow {
                     pace_flows(pacing, ground, flows, &paced, |profile| HostPacing {
@@ -107,7 +108,7 @@ impl Site {
 fn chosen_hosts(
     pacing: &Pacing,
     at: Option<&HostNames>,
-    ground: &Ground<'_>,
+    ground: &Ground<'_, '_>,
     flows: &[FlowSpec],
 ) -> Result<Site> {
     let mut sends_tcp = vec![false; ground.layout.hosts.len()];
@@ -131,11 +132,12 @@ fn chosen_hosts(
 
 fn pace_flows(
     pacing: &Pacing,
-    ground: &Ground<'_>,
+    ground: &Ground<'_, '_>,
     flows: &mut [FlowSpec],
     at: &[bool],
     pacing_of: impl Fn(Profile) -> HostPacing,
 ) -> Result<()> {
+    let mut settings = Settings::default();
     let all = flows.iter_mut().zip(ground.profiles);
     for (flow, profile) in all.filter(|(flow, _)| at[flow.source as usize]) {
         let Some(tcp) = flow.kind.tcp_mut() else { continue };
@@ -144,7 +146,7 @@ fn pace_flows(
             let problem = format!("{name} is host-paced already; write other hosts in at");
             return Err(ScenarioError::at(&pacing.path, problem));
         }
-        tcp.pacing = Some(pacing_of(*profile));
+        *tcp = settings.shared(Config { pacing: Some(pacing_of(*profile)), ..Config::clone(tcp) });
         flow.paced = true;
     }
     Ok(())
@@ -153,8 +155,8 @@ fn pace_flows(
 fn place_pacers(
     pacing: &Pacing,
     method: &LinkMethod,
-    ground: &Ground<'_>,
-    pacers: &mut [Option<PacerSpec>],
+    ground: &Ground<'_, '_>,
+    pacers: &mut [Option<Box<PacerSpec>>],
 ) -> Result<Site> {
     let layout = ground.layout;
     let candidates = links_of(pacing, method.at.as_ref(), ground)?;
@@ -186,13 +188,14 @@ fn place_pacers(
             Err(ScenarioError::at(&path, "a BDP is no measure for a pacer; write bytes or packets"))
         };
         let limit = plan.queue(plan.pacer_buffer, no_bdp)?.limit;
-        pacers[link as usize] = Some(PacerSpec { limit, ..method.pacer(&pacing.path, laid.rate)? });
+        let pacer = PacerSpec { limit, ..method.pacer(&pacing.path, laid.rate)? };
+        pacers[link as usize] = Some(Box::new(pacer));
     }
     Ok(Site { candidates: candidates.len(), chosen })
 }
 
 /// The links that a method acts on.
-fn links_of(pacing: &Pacing, at: Option<&LinkNames>, ground: &Ground<'_>) -> Result<Vec<LinkId>> {
+fn links_of(pacing: &Pacing, at: Option<&LinkNames>, ground: &Ground<'_, '_>) -> Result<Vec<LinkId>> {
     match at {
         Some(named) => ground.names.links(named),
         None if ground.layout.pacable.is_empty() => {

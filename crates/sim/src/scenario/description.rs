@@ -105,7 +105,7 @@ impl Scenario {
             warmup_s: self.warmup.as_seconds(),
             hosts: self.hosts(),
             flows: network.flows.len() as u64,
-            core: core.name.clone(),
+            core: core.name.to_string(),
             buffer: layout.plan_of(core).buffer.map(|buffer| buffer.to_string()),
             rtt_min_s: seconds(least),
             rtt_max_s: seconds(most),

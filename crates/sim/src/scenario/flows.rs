@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use paceline_core::Instant;
 use paceline_tcp::config::Profile;
+use smol_str::format_smolstr;
 
 use super::error::ScenarioError;
 use super::names::Names;
 use super::routes::Routes;
+use super::settings::Settings;
 use super::traffic::{About, Conversation, HostNames, Kind, MOST_FLOWS, Traffic};
-use crate::network::{FlowKind, FlowSpec, HostId, LinkId, Part};
+use crate::network::{FlowKind, FlowSpec, HostId, LinkId, Name, Part};
 use crate::template::draw::Draw;
 use crate::template::layout::Layout;
 use crate::workload::cvec::Vector;
@@ -33,8 +35,8 @@ pub(crate) fn flows(
             let problem = format!("makes more than {MOST_FLOWS} flows; write a smaller count");
             return Err(ScenarioError::at(&format!("{}.count", traffic.path), problem));
         }
-        let mut ways = Vec::new();
-        for (source, sink) in pairs {
+        all_flows.specs.reserve(more as usize);
+        let mut way = |(source, sink): (HostId, HostId)| {
             let no_route = |from: HostId, to: HostId| {
                 let (from, to) = (&layout.hosts[from as usize], &layout.hosts[to as usize]);
                 let problem = format!("no way from {from} to {to}; add a link, or write other hosts");
@@ -42,26 +44,28 @@ pub(crate) fn flows(
             };
             let forward = routes.there(source, sink).ok_or_else(|| no_route(source, sink))?;
             let reverse = match &traffic.kind {
-                Kind::OpenLoop(_) => Vec::new(),
+                Kind::OpenLoop(_) => Box::default(),
                 Kind::Bulk { .. } | Kind::Conversation(_) => {
                     routes.back(source, sink, &forward).ok_or_else(|| no_route(sink, source))?
                 }
             };
-            ways.push(Way { source, sink, forward, reverse });
-        }
+            Ok(Way { source, sink, forward, reverse })
+        };
         match &traffic.kind {
             Kind::Conversation(Conversation { about: About::Vectors { vectors, .. }, .. }) => {
+                let ways = pairs.into_iter().map(way).collect::<Result<Vec<_>>>()?;
                 let ways = ways.iter().cycle(); // connections are dealt to the pairs in turn
-                all_flows.extend(
-                    traffic,
-                    vectors.iter().zip(ways).map(|(vector, way)| (way, Some(vector))),
-                    draw,
-                );
+                for (number, (vector, way)) in (0..).zip(vectors.iter().zip(ways)) {
+                    all_flows.add(traffic, number, way, Some(vector), draw);
+                }
             }
             _ => {
-                let count = traffic.count as usize;
-                let each = ways.iter().flat_map(|way| std::iter::repeat_n((way, None), count));
-                all_flows.extend(traffic, each, draw);
+                for (i, pair) in (0..).zip(pairs) {
+                    let way = way(pair)?;
+                    for number in i * traffic.count..(i + 1) * traffic.count {
+                        all_flows.add(traffic, number, &way, None, draw);
+                    }
+                }
             }
         }
     }
@@ -72,8 +76,8 @@ pub(crate) fn flows(
 struct Way {
     source: HostId,
     sink: HostId,
-    forward: Vec<LinkId>,
-    reverse: Vec<LinkId>,
+    forward: Box<[LinkId]>,
+    reverse: Box<[LinkId]>,
 }
 
 impl Way {
@@ -84,7 +88,7 @@ impl Way {
     }
 
     /// A flow on this way, unpaced.
-    fn flow(&self, name: String, start: Instant, kind: FlowKind) -> FlowSpec {
+    fn flow(&self, name: Name, start: Instant, kind: FlowKind) -> FlowSpec {
         let (forward, reverse) = (self.forward.clone(), self.reverse.clone());
         FlowSpec { name, source: self.source, sink: self.sink, forward, reverse, start, paced: false, kind }
     }
@@ -95,36 +99,30 @@ impl Way {
 struct Flows {
     specs: Vec<FlowSpec>,
     profiles: Vec<Profile>,
+    settings: Settings,
 }
 
 impl Flows {
-    /// The flows of one traffic, numbered from 0: on each way one, and one back if it answers.
-    fn extend<'a>(
-        &mut self,
-        traffic: &Traffic,
-        ways: impl Iterator<Item = (&'a Way, Option<&'a Arc<Vector>>)>,
-        draw: Draw,
-    ) {
-        for (number, (way, vector)) in ways.enumerate() {
-            let name = format!("{}.{number}", traffic.name);
-            let start = Instant::ZERO + draw.span(traffic.start, &name, "start");
-            match (&traffic.kind, vector) {
-                (Kind::Bulk { tcp, packets, .. }, _) => {
-                    let kind = FlowKind::Bulk { tcp: tcp.clone(), packets: *packets };
-                    self.push(traffic, way.flow(name, start, kind));
-                }
-                (Kind::OpenLoop(source), _) => {
-                    let kind = source.of_flow(&name, draw);
-                    self.push(traffic, way.flow(name, start, kind));
-                }
-                (Kind::Conversation(conversation), Some(vector)) => {
-                    let talk = Talk::Vector(Arc::clone(vector));
-                    self.converse(traffic, conversation, talk, way, &name, start + vector.start);
-                }
-                (Kind::Conversation(conversation), None) => {
-                    let About::Same(talk) = &conversation.about else { continue };
-                    self.converse(traffic, conversation, talk.clone(), way, &name, start);
-                }
+    /// A flow of one traffic, and one back if it answers.
+    fn add(&mut self, traffic: &Traffic, number: u64, way: &Way, vector: Option<&Arc<Vector>>, draw: Draw) {
+        let name = format_smolstr!("{}.{number}", traffic.name);
+        let start = Instant::ZERO + draw.span(traffic.start, &name, "start");
+        match (&traffic.kind, vector) {
+            (Kind::Bulk { tcp, packets, .. }, _) => {
+                let kind = FlowKind::Bulk { tcp: Arc::clone(tcp), packets: *packets };
+                self.push(traffic, way.flow(name, start, kind));
+            }
+            (Kind::OpenLoop(source), _) => {
+                let kind = source.of_flow(&name, draw);
+                self.push(traffic, way.flow(name, start, kind));
+            }
+            (Kind::Conversation(conversation), Some(vector)) => {
+                let talk = Talk::Vector(Arc::clone(vector));
+                self.converse(traffic, conversation, talk, way, name, start + vector.start);
+            }
+            (Kind::Conversation(conversation), None) => {
+                let About::Same(talk) = &conversation.about else { return };
+                self.converse(traffic, conversation, talk.clone(), way, name, start);
             }
         }
     }
@@ -136,16 +134,17 @@ impl Flows {
         conversation: &Conversation,
         talk: Talk,
         way: &Way,
-        name: &str,
+        name: Name,
         start: Instant,
     ) {
-        let there = conversation.tcp_of(Side::Opener, &talk);
-        let back = talk.has_flow_back().then(|| conversation.tcp_of(Side::Answerer, &talk));
-        let kind = FlowKind::Conversation { tcp: there, part: Part::Opens(talk) };
-        self.push(traffic, way.flow(name.to_owned(), start, kind));
+        let mut tcp_of = |side| self.settings.shared(conversation.tcp_of(side, &talk));
+        let (there, back) = (tcp_of(Side::Opener), talk.has_flow_back().then(|| tcp_of(Side::Answerer)));
+        let back_name = format_smolstr!("{name}{}", Part::BACK);
+        let kind = FlowKind::Conversation { tcp: there, part: Part::Opens(Box::new(talk)) };
+        self.push(traffic, way.flow(name, start, kind));
         if let Some(tcp) = back {
             let kind = FlowKind::Conversation { tcp, part: Part::Answers };
-            self.push(traffic, way.turned().flow(format!("{name}{}", Part::BACK), start, kind));
+            self.push(traffic, way.turned().flow(back_name, start, kind));
         }
     }
 

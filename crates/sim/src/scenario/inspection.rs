@@ -260,7 +260,7 @@ impl Scenario {
             duration_s: self.duration.as_seconds(),
             warmup_s: self.warmup.as_seconds(),
             core: network.core,
-            hosts: network.hosts.iter().map(|host| host.name.clone()).collect(),
+            hosts: network.hosts.iter().map(|host| host.name.to_string()).collect(),
             plans: plans(&layout),
             links: links.collect(),
             traffics: traffics.collect(),
@@ -322,7 +322,7 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
         }
     });
     Link {
-        name: spec.name.clone(),
+        name: spec.name.to_string(),
         plan,
         rate_bps: spec.rate.bits_per_second(),
         delay_ns: spec.delay.as_nanos(),
@@ -353,12 +353,12 @@ fn flow_of<'n>(
     tcps: &mut Vec<&'n Config>,
 ) -> Flow {
     let mut seen = Flow {
-        name: flow.name.clone(),
+        name: flow.name.to_string(),
         traffic,
         source: flow.source,
         sink: flow.sink,
-        forward: flow.forward.clone(),
-        reverse: flow.reverse.clone(),
+        forward: flow.forward.to_vec(),
+        reverse: flow.reverse.to_vec(),
         start_ns: flow.start.as_nanos(),
         packet_bytes: flow.packet_bytes(),
         paced: flow.paced,

@@ -1,33 +1,42 @@
 //! Finding links and hosts by name, by group or by wildcard: a star stands for any characters but dots.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::error::{ScenarioError, shortened};
 use super::suggest::suggestion;
 use super::traffic::HostNames;
-use crate::network::{HostId, LinkId};
+use crate::network::{HostId, LinkId, Name};
 use crate::template::layout::{Laid, Layout};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// Positions by name.
+/// Positions by name. They are listed when the first one is asked for: most large networks name nothing.
 #[derive(Debug)]
 pub(crate) struct Names<'a> {
     layout: &'a Layout,
-    links: HashMap<&'a str, LinkId>,
-    hosts: HashMap<&'a str, HostId>,
+    links: OnceCell<HashMap<&'a str, LinkId>>,
+    hosts: OnceCell<HashMap<&'a str, HostId>>,
 }
 
 impl<'a> Names<'a> {
     pub(crate) fn new(layout: &'a Layout) -> Self {
-        let links = layout.links.iter().enumerate().map(|(i, link)| (link.name.as_str(), i as LinkId));
-        let hosts = layout.hosts.iter().enumerate().map(|(i, host)| (host.as_str(), i as HostId));
-        Names { layout, links: links.collect(), hosts: hosts.collect() }
+        Names { layout, links: OnceCell::new(), hosts: OnceCell::new() }
+    }
+
+    fn all_links(&self) -> &HashMap<&'a str, LinkId> {
+        let all = || self.layout.links.iter().zip(0..).map(|(link, i)| (link.name.as_str(), i)).collect();
+        self.links.get_or_init(all)
+    }
+
+    fn all_hosts(&self) -> &HashMap<&'a str, HostId> {
+        self.hosts
+            .get_or_init(|| self.layout.hosts.iter().zip(0..).map(|(host, i)| (host.as_str(), i)).collect())
     }
 
     /// One link.
     pub(crate) fn link(&self, path: &str, name: &str) -> Result<LinkId> {
-        self.links.get(name).copied().ok_or_else(|| {
+        self.all_links().get(name).copied().ok_or_else(|| {
             let known = self.layout.links.iter().map(|link| link.name.as_str());
             let meant = suggestion(name, known, || self.some_links());
             unknown(path, name, "link", &meant)
@@ -44,7 +53,7 @@ impl<'a> Names<'a> {
     /// Groups and a few hosts, for errors.
     fn some_hosts(&self) -> String {
         let groups = self.layout.groups.iter().map(|(group, _)| group.as_str());
-        some(groups.chain(self.layout.hosts.iter().map(String::as_str)))
+        some(groups.chain(self.layout.hosts.iter().map(Name::as_str)))
     }
 
     /// Links by name or wildcard, each once, in the order in which they are named.
@@ -72,7 +81,7 @@ impl<'a> Names<'a> {
         for name in &named.names {
             if let Some((_, group)) = self.layout.groups.iter().find(|(group, _)| group == name) {
                 found.extend(group.clone());
-            } else if let Some(host) = self.hosts.get(name.as_str()) {
+            } else if let Some(host) = self.all_hosts().get(name.as_str()) {
                 found.push(*host);
             } else if name.contains('*') {
                 let all = self.layout.hosts.iter().enumerate();
@@ -83,7 +92,7 @@ impl<'a> Names<'a> {
                 }
             } else {
                 let groups = self.layout.groups.iter().map(|(group, _)| group.as_str());
-                let known = groups.chain(self.layout.hosts.iter().map(String::as_str));
+                let known = groups.chain(self.layout.hosts.iter().map(Name::as_str));
                 let meant = suggestion(name, known, || self.some_hosts());
                 return Err(unknown(&named.path, name, "host or group", &meant));
             }

@@ -58,24 +58,24 @@ impl<'a> Routes<'a> {
     }
 
     /// The way there; `None` if there is none.
-    pub(crate) fn there(&mut self, from: HostId, to: HostId) -> Option<Vec<LinkId>> {
+    pub(crate) fn there(&mut self, from: HostId, to: HostId) -> Option<Box<[LinkId]>> {
         match self.told.get(&(from, to)) {
-            Some(links) => Some(links.to_vec()),
+            Some(links) => Some((*links).into()),
             None => self.fewest_hops(from, to),
         }
     }
 
     /// The way back: as told, or else the same cables, or else by fewest hops.
-    pub(crate) fn back(&mut self, from: HostId, to: HostId, there: &[LinkId]) -> Option<Vec<LinkId>> {
+    pub(crate) fn back(&mut self, from: HostId, to: HostId, there: &[LinkId]) -> Option<Box<[LinkId]>> {
         if self.told.contains_key(&(to, from)) {
             return self.there(to, from);
         }
-        let mates: Option<Vec<LinkId>> =
+        let mates: Option<Box<[LinkId]>> =
             there.iter().rev().map(|link| self.layout.links[*link as usize].mate).collect();
         mates.or_else(|| self.fewest_hops(to, from))
     }
 
-    fn fewest_hops(&mut self, from: HostId, to: HostId) -> Option<Vec<LinkId>> {
+    fn fewest_hops(&mut self, from: HostId, to: HostId) -> Option<Box<[LinkId]>> {
         // A host with one way out is its router's: all hosts of a router share a tree.
         let (root, first) = match self.out.of(from) {
             [only] if self.layout.is_router(self.layout.links[*only as usize].to) => {
@@ -106,7 +106,7 @@ impl<'a> Routes<'a> {
         }
         route.extend(first);
         route.reverse();
-        Some(route)
+        Some(route.into())
     }
 }
 
@@ -176,12 +176,12 @@ mod tests {
         let mut stream = Stream::new(seed, "graph");
         let (hosts, routers) = (stream.between(2, 5) as u32, stream.between(1, 6) as u32);
         let mut layout = Layout { routers, ..Layout::default() };
-        layout.hosts = (0..hosts).map(|i| format!("h{i}")).collect();
+        layout.hosts = (0..hosts).map(|i| format!("h{i}").into()).collect();
         for i in 0..stream.between(3, 20) as u32 {
             let mut node = || stream.between(0, u64::from(hosts + routers) - 1) as NodeId;
             let (from, to) = (node(), node());
             let (rate, delay) = (Rate::from_bits_per_second(1), Span::ZERO);
-            let name = format!("{i}");
+            let name = format!("{i}").into();
             let (stage, reversed, mate, mirror) = (0, false, None, None);
             if from != to {
                 layout.links.push(Laid { name, from, to, rate, delay, stage, reversed, mate, mirror });
@@ -218,7 +218,7 @@ mod tests {
                 }
                 let route = routes.there(from, to);
                 assert_eq!(
-                    route.as_ref().map(Vec::len),
+                    route.as_ref().map(|route| route.len()),
                     hops(&layout, from, to),
                     "seed {seed}, {from} to {to}"
                 );

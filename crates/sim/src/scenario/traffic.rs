@@ -5,6 +5,8 @@ mod distribution;
 mod file;
 mod open_loop;
 
+use std::sync::Arc;
+
 use paceline_core::Span;
 use paceline_tcp::config::{Config, Profile};
 
@@ -58,7 +60,7 @@ pub(crate) enum Kind {
     /// TCP, for ever or for so many packets.
     Bulk {
         /// Unpaced.
-        tcp: Box<Config>,
+        tcp: Arc<Config>,
         /// The profile that the settings came from.
         profile: Profile,
         /// Packets to send.
@@ -183,6 +185,6 @@ impl Kind {
     fn bulk(table: &Table<'_>) -> Result<Kind> {
         let (tcp, profile) = conversation::settings(table)?;
         let packets = table.optional("size", |field| field.packets(tcp.payload, true, u64::MAX))?;
-        Ok(Kind::Bulk { tcp: Box::new(tcp), profile, packets })
+        Ok(Kind::Bulk { tcp: Arc::new(tcp), profile, packets })
     }
 }

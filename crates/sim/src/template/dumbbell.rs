@@ -9,6 +9,8 @@
 //! Hosts are numbered group by group, and within a group edge by edge. The right side mirrors the left one with draws
 //! of its own. With fewer receivers, receiver j stands where sender j·senders/receivers would.
 
+use smol_str::format_smolstr;
+
 use super::draw::Draw;
 use super::layout::{Back, Layer, Layout};
 use super::{MOST_HOSTS, Result};
@@ -91,8 +93,8 @@ impl Dumbbell {
         let senders = self.senders();
         let receivers = self.receivers;
         let mut layer = Layer::new(draw);
-        let left = layer.hosts((0..senders).map(|i| format!("left.{i}")));
-        let right = layer.hosts((0..receivers).map(|i| format!("right.{i}")));
+        let left = layer.hosts((0..senders).map(|i| format_smolstr!("left.{i}")));
+        let right = layer.hosts((0..receivers).map(|i| format_smolstr!("right.{i}")));
         layer.layout.groups = vec![("left".to_owned(), left.clone()), ("right".to_owned(), right.clone())];
         layer.layout.senders = left.clone();
         layer.layout.partner = (0..senders)
@@ -118,7 +120,7 @@ impl Dumbbell {
         let near = drawn_edges.unwrap_or(drawn_core.0);
         let stages = self.access_stages(&mut layer, "access.l", drawn_left, near);
         for (i, stand) in stands.iter().enumerate() {
-            let name = format!("access.l.{i}");
+            let name = format_smolstr!("access.l.{i}");
             layer.cable(stages[stand.group], name, left.start + i as u32, edge_left + stand.edge);
         }
         let first_edge_left = layer.layout.links.len();
@@ -143,7 +145,7 @@ impl Dumbbell {
         let stages = self.access_stages(&mut layer, "access.r", far, drawn_right);
         for j in 0..receivers {
             let stand = &stands[(u64::from(j) * u64::from(senders) / u64::from(receivers)) as usize];
-            let name = format!("access.r.{j}");
+            let name = format_smolstr!("access.r.{j}");
             layer.cable(stages[stand.group], name, edge_right + stand.edge, right.start + j);
         }
         for i in (0..senders as usize).rev() {

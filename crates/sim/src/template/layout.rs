@@ -6,9 +6,10 @@
 use std::ops::Range as Numbers;
 
 use paceline_core::{Rate, Span};
+use smol_str::format_smolstr;
 
 use super::draw::Draw;
-use crate::network::{HostId, LinkId};
+use crate::network::{HostId, LinkId, Name};
 use crate::scenario::link::LinkPlan;
 
 /// A node's number: hosts first, then routers.
@@ -18,7 +19,7 @@ pub(crate) type NodeId = u32;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layout {
     /// Names of the hosts.
-    pub(crate) hosts: Vec<String>,
+    pub(crate) hosts: Vec<Name>,
     /// How many routers follow the hosts.
     pub(crate) routers: u32,
     /// Every link in one direction.
@@ -44,7 +45,7 @@ pub(crate) struct Layout {
 /// A link in one direction.
 #[derive(Debug, Clone)]
 pub(crate) struct Laid {
-    pub(crate) name: String,
+    pub(crate) name: Name,
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) rate: Rate,
@@ -162,9 +163,9 @@ impl Layer {
     }
 
     /// Adds hosts that are alike; returns their numbers.
-    pub(crate) fn hosts(&mut self, names: impl Iterator<Item = String>) -> Numbers<HostId> {
+    pub(crate) fn hosts(&mut self, names: impl Iterator<Item = impl Into<Name>>) -> Numbers<HostId> {
         let first = self.layout.hosts.len() as HostId;
-        self.layout.hosts.extend(names);
+        self.layout.hosts.extend(names.map(Into::into));
         first..self.layout.hosts.len() as HostId
     }
 
@@ -181,11 +182,12 @@ impl Layer {
     }
 
     /// Lays one cable; returns its number, which becomes its forward link's.
-    pub(crate) fn cable(&mut self, stage: u32, name: String, from: NodeId, to: NodeId) -> usize {
+    pub(crate) fn cable(&mut self, stage: u32, name: impl Into<Name>, from: NodeId, to: NodeId) -> usize {
+        let name = name.into();
         let kind = &self.layout.stages[stage as usize];
         let rate = self.draw.rate(kind.plan.rate, &name);
         let delay = self.draw.delay(kind.plan.delay, &name);
-        let back_name = format!("{name}.reverse");
+        let back_name = format_smolstr!("{name}.reverse");
         let back = match &kind.back {
             Back::Alike => Some((rate, delay)),
             Back::Own(plan) => {
@@ -236,6 +238,7 @@ impl Layer {
             })
         };
         let back_of: Vec<Option<LinkId>> = reverse.iter().map(&mut number).collect();
+        layout.links.reserve_exact(back_of.iter().flatten().count());
         for (cable, back) in reverse.into_iter().enumerate() {
             let other = mirrors[cable].unwrap_or(cable);
             layout.links[cable].mate = back_of[cable];

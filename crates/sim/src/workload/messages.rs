@@ -64,7 +64,7 @@ struct Message {
 }
 
 impl Messages {
-    pub(crate) fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Messages {
             queue: VecDeque::new(),
             begun: 0,
@@ -77,6 +77,9 @@ impl Messages {
 
     /// The application gives a message: packets `first` to `end`, each of `payload` bytes at most, `bytes` in all.
     pub(crate) fn give(&mut self, first: u32, end: u32, payload: u32, bytes: u64) -> Marks {
+        if self.queue.capacity() == 0 {
+            self.queue.reserve_exact(1); // many have but one
+        }
         let lacking = (u64::from(end - first) * u64::from(payload)).saturating_sub(bytes);
         self.queue.push_back(Message { first, end, bytes, lacking, started: Instant::ZERO });
         self.marks()

@@ -35,9 +35,20 @@ impl Constants {
         ("linux-2007", Constants::Linux2007),
     ];
 
-    const fn values(self) -> Values {
-        let linux = Values {
+    fn values(self) -> &'static Values {
+        static RFC: Values = Values {
+            beta: 0.7,
+            alpha: alpha(0.7),
+            c: 0.4,
+            most_growth: 0.5,
+            most_beyond: f64::INFINITY,
+            unknown: Unknown::ByTheCurve,
+            ahead_by_least_rtt: false,
+            as_fast_as_reno_beyond_prior: true,
+        };
+        const LINUX: Values = Values {
             beta: 717.0 / 1024.0,
+            alpha: alpha(717.0 / 1024.0),
             c: 410.0 / 1024.0,
             most_growth: 1.0,
             most_beyond: f64::INFINITY,
@@ -45,20 +56,18 @@ impl Constants {
             ahead_by_least_rtt: true,
             as_fast_as_reno_beyond_prior: false,
         };
+        static LINUX_2013: Values = LINUX;
+        static LINUX_2007: Values = Values {
+            beta: 819.0 / 1024.0,
+            alpha: alpha(819.0 / 1024.0),
+            most_beyond: 160.0,
+            unknown: Unknown::Exactly(0.02),
+            ..LINUX
+        };
         match self {
-            Constants::Rfc9438 => Values {
-                beta: 0.7,
-                c: 0.4,
-                most_growth: 0.5,
-                most_beyond: f64::INFINITY,
-                unknown: Unknown::ByTheCurve,
-                ahead_by_least_rtt: false,
-                as_fast_as_reno_beyond_prior: true,
-            },
-            Constants::Linux2013 => linux,
-            Constants::Linux2007 => {
-                Values { beta: 819.0 / 1024.0, most_beyond: 160.0, unknown: Unknown::Exactly(0.02), ..linux }
-            }
+            Constants::Rfc9438 => &RFC,
+            Constants::Linux2013 => &LINUX_2013,
+            Constants::Linux2007 => &LINUX_2007,
         }
     }
 }
@@ -68,6 +77,8 @@ impl Constants {
 struct Values {
     /// Left of the window after a loss.
     beta: f64,
+    /// Growth of W_est, packets a round trip.
+    alpha: f64,
     /// Packets/s³.
     c: f64,
     /// The most growth, of the window, a round trip (RFC 9438 section 4.2; Linux `cnt` of at least 1).
@@ -82,6 +93,11 @@ struct Values {
     as_fast_as_reno_beyond_prior: bool,
 }
 
+/// Growth of W_est with this beta, packets a round trip (RFC 9438 section 4.3).
+const fn alpha(beta: f64) -> f64 {
+    3.0 * (1.0 - beta) / (1.0 + beta)
+}
+
 /// Growth while W_max is unknown, of the window, a round trip.
 #[derive(Debug, Clone, Copy)]
 enum Unknown {
@@ -93,9 +109,7 @@ enum Unknown {
 /// What CUBIC remembers. Windows in packets, times in seconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
-    values: Values,
-    /// Growth of W_est, packets a round trip: 3 (1 - beta) / (1 + beta), RFC 9438 section 4.3.
-    alpha: f64,
+    values: &'static Values,
     /// Window at the last loss; 0 is unknown.
     w_max: f64,
     /// Window when ssthresh was last set (RFC 9438 `cwnd_prior`).
@@ -104,7 +118,7 @@ pub(crate) struct Cubic {
     curve: Option<Curve>,
     /// Least round trip; 0 before the first sample.
     least_rtt: f64,
-    hystart: Option<HyStart>,
+    hystart: Option<Box<HyStart>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -122,12 +136,11 @@ impl Cubic {
         let values = config.constants.values();
         Cubic {
             values,
-            alpha: 3.0 * (1.0 - values.beta) / (1.0 + values.beta),
             w_max: 0.0,
             prior: 0.0,
             curve: None,
             least_rtt: 0.0,
-            hystart: config.hystart.then(|| HyStart::new(config.pacing.is_some())),
+            hystart: config.hystart.then(|| Box::new(HyStart::new(config.pacing.is_some()))),
         }
     }
 
@@ -164,7 +177,7 @@ impl Cubic {
         });
         let share = (f64::from(acked.packets) / cwnd).min(1.0); // of a round trip
         let alpha =
-            if values.as_fast_as_reno_beyond_prior && curve.w_est >= self.prior { 1.0 } else { self.alpha };
+            if values.as_fast_as_reno_beyond_prior && curve.w_est >= self.prior { 1.0 } else { values.alpha };
         curve.w_est += alpha * share;
         let rtt = if values.ahead_by_least_rtt { self.least_rtt } else { acked.srtt };
         let from_origin = acked.now.since(curve.start).as_seconds() - curve.k;

@@ -18,7 +18,7 @@ use paceline_core::{Instant, Span};
 #[derive(Debug, Clone)]
 pub(crate) enum Control {
     Reno,
-    Bic(Box<Bic>),
+    Bic(Bic),
     Cubic(Box<Cubic>),
 }
 
@@ -58,7 +58,7 @@ impl Control {
     /// The control that the settings ask for.
     pub(crate) fn new(config: &Config) -> Self {
         match config.variant {
-            Variant::Bic => Control::Bic(Box::default()),
+            Variant::Bic => Control::Bic(Bic::default()),
             Variant::Cubic => Control::Cubic(Box::new(Cubic::new(config))),
             _ => Control::Reno,
         }

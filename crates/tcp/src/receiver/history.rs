@@ -11,48 +11,35 @@ use crate::feedback::{Block, Feedback, MOST_BLOCKS};
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
     blocks: [Block; MOST_BLOCKS],
-    count: usize,
-    most: usize,
+    count: u8,
 }
 
 impl History {
-    pub(super) fn new(most: u32) -> Self {
-        History { most: (most as usize).min(MOST_BLOCKS), ..History::default() }
-    }
-
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Nothing is held beyond a gap any more.
-    #[inline]
-    pub(super) fn clear(&mut self) {
-        self.count = 0;
-    }
-
-    /// Puts blocks into an acknowledgement. `latest` holds what has just arrived; where that only filled a gap, it is all
+    /// Puts `most` blocks at most into an acknowledgement. `latest` holds what has just arrived; where that only filled a gap, it is all
     /// that has been acknowledged, `is_news` is false, and it is not reported.
-    pub(super) fn report(&mut self, latest: Block, is_news: bool, feedback: &mut Feedback) {
+    pub(super) fn report(&mut self, latest: Block, is_news: bool, most: u8, feedback: &mut Feedback) {
+        let most = usize::from(most);
+        let mut count = usize::from(self.count);
         if is_news {
             feedback.push(latest);
         }
         let mut next = 0;
-        while feedback.blocks().len() < self.most && next < self.count {
+        while feedback.blocks().len() < most && next < count {
             let block = self.blocks[next];
             if latest.start <= block.start && latest.end >= block.end {
-                self.blocks.copy_within(next + 1..self.count, next);
-                self.count -= 1;
+                self.blocks.copy_within(next + 1..count, next);
+                count -= 1;
             } else {
                 feedback.push(block);
                 next += 1;
             }
         }
         if is_news {
-            self.count = (self.count + 1).min(self.most);
-            self.blocks.copy_within(..self.count - 1, 1);
+            count = (count + 1).min(most);
+            self.blocks.copy_within(..count - 1, 1);
             self.blocks[0] = latest;
         }
+        self.count = count as u8;
     }
 }
 
@@ -67,14 +54,14 @@ mod tests {
     /// What an acknowledgement reports after packets of a block have arrived.
     fn report(history: &mut History, latest: Block) -> Vec<Block> {
         let mut feedback = Feedback::default();
-        history.report(latest, true, &mut feedback);
+        history.report(latest, true, 3, &mut feedback);
         feedback.blocks().to_vec()
     }
 
     #[test]
     fn the_latest_block_comes_first_then_those_reported_last() {
         // RFC 2018 section 5, case 3: every other one of eight packets is lost, 500 bytes each from 5000 on.
-        let mut history = History::new(3);
+        let mut history = History::default();
         let [a, b, c, d] = [block(1, 2), block(3, 4), block(5, 6), block(7, 8)];
         assert_eq!(report(&mut history, a), [a]);
         assert_eq!(report(&mut history, b), [b, a]);
@@ -86,11 +73,11 @@ mod tests {
 
     #[test]
     fn what_filled_a_gap_is_not_reported() {
-        let mut history = History::new(3);
+        let mut history = History::default();
         report(&mut history, block(2, 4));
         report(&mut history, block(6, 8));
         let mut feedback = Feedback::default();
-        history.report(block(0, 4), false, &mut feedback);
+        history.report(block(0, 4), false, 3, &mut feedback);
         assert_eq!(feedback.blocks(), [block(6, 8)]);
     }
 }

@@ -17,6 +17,22 @@ use paceline_core::Instant;
 
 #[inline]
 pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
+    if !sender.selective.is_blank() || !told.blocks.is_empty() || next == sender.una {
+        on_ack_with_holes(sender, next, told, now, out);
+        super::settle(sender);
+        return;
+    }
+    if next > sender.una {
+        sender.on_new_ack(next, told, now);
+    }
+    sender.send_what_the_window_allows(u32::MAX, now, out);
+}
+
+#[inline(never)]
+fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
+    if sender.selective.is_blank() {
+        sender.selective.forward = sender.una;
+    }
     if sender.selective.recovering {
         if next >= sender.una {
             on_ack_in_recovery(sender, next, told, now);
@@ -106,6 +122,9 @@ fn learn(sender: &mut Sender, una: u32, told: Told<'_>) {
 }
 
 pub(super) fn on_timeout(sender: &mut Sender) {
+    if sender.selective.is_blank() {
+        return;
+    }
     // Recovery, if it runs, goes on to where it was to end.
     sender.selective.stalled = false;
     sender.selective.forward = sender.una;

@@ -11,6 +11,7 @@ mod tahoe;
 use crate::config::Variant;
 use crate::feedback::Told;
 use crate::sender::{Output, Sender};
+use crate::sparse::Blank;
 use paceline_core::Instant;
 use scoreboard::Scoreboard;
 use std::cmp::Ordering;
@@ -81,6 +82,45 @@ pub(crate) struct Selective {
     beyond: i64,
 }
 
+impl Blank for Selective {
+    fn blank() -> &'static Self {
+        static NOTHING: Selective = Selective {
+            board: Scoreboard::new(),
+            recovering: false,
+            stalled: false,
+            retransmitted_to: 0,
+            pipe: 0,
+            partial_from: 0,
+            rescue: 0,
+            forward: 0,
+            retransmitted: Vec::new(),
+            lost_again: Vec::new(),
+            reduction: Reduction { prior: 0, delivered: 0, sent: 0 },
+            beyond: 0,
+        };
+        &NOTHING
+    }
+}
+
+impl Selective {
+    /// All before `una` is acknowledged, and nothing beyond it is known: what is left counts for nothing.
+    fn says_nothing(&self, una: u32) -> bool {
+        !self.recovering
+            && !self.stalled
+            && self.board.is_empty()
+            && self.retransmitted.is_empty()
+            && self.beyond == 0
+            && self.retransmitted_to.max(self.partial_from).max(self.forward) <= una
+    }
+}
+
+/// Forgets what counts for nothing any more.
+fn settle(sender: &mut Sender) {
+    if !sender.selective.is_blank() && sender.selective.says_nothing(sender.una) {
+        sender.selective.clear();
+    }
+}
+
 /// Processes an acknowledgement of all before `next`.
 #[inline]
 pub(crate) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
@@ -115,6 +155,7 @@ pub(crate) fn on_timeout(sender: &mut Sender) {
         Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_timeout(sender),
         Variant::Fack => fack::on_timeout(sender),
     }
+    settle(sender);
 }
 
 /// No packet is known to be held beyond one that is not, and no recovery runs.
@@ -131,14 +172,17 @@ pub(crate) fn on_reordering(sender: &mut Sender, now: Instant, out: &mut impl Ou
 
 /// The application goes on after all was acknowledged: no retransmission is lost any more.
 pub(crate) fn on_restart(sender: &mut Sender) {
-    sender.selective.stalled = false;
-    sender.selective.retransmitted.clear();
+    if !sender.selective.is_blank() {
+        sender.selective.stalled = false;
+        sender.selective.retransmitted.clear();
+        settle(sender);
+    }
 }
 
 /// The packet that may be sent now, if one may.
 #[inline]
 pub(crate) fn next_packet(sender: &Sender) -> Option<u32> {
-    if sender.config.variant.is_selective() && !rfc6675::is_quiet(sender) {
+    if !sender.selective.is_blank() {
         return next_selective_packet(sender);
     }
     let room = sender.next - sender.una < sender.window() && sender.next < sender.limit;
@@ -157,7 +201,7 @@ fn next_selective_packet(sender: &Sender) -> Option<u32> {
 /// What [`next_packet`] said has been sent.
 #[inline]
 pub(crate) fn on_sent(sender: &mut Sender, seq: u32) {
-    if sender.config.variant.is_selective() && !rfc6675::is_quiet(sender) {
+    if !sender.selective.is_blank() {
         on_selective_sent(sender, seq);
     } else {
         sender.next += 1;

@@ -12,7 +12,6 @@
 //! *References.* RFC 6675 (numbers of its steps stand in the code); RFC 5681; RFC 6298; Linux net/ipv4/tcp_recovery.c.
 
 use super::{LastCut, Reduction, Selective, count_duplicate};
-use crate::config::Variant;
 use crate::feedback::{Block, Told};
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
@@ -27,6 +26,7 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
         return; // a duplicate that reports nothing counts for nothing (section 2)
     }
     on_ack_with_holes(sender, next, told, now, out);
+    super::settle(sender);
 }
 
 #[inline(never)]
@@ -141,6 +141,9 @@ fn find_lost_again(sender: &mut Sender) {
 pub(super) fn on_timeout(sender: &mut Sender) {
     sender.duplicates = 0;
     sender.recover = sender.end; // 5.1: no new recovery before this
+    if sender.selective.is_blank() {
+        return;
+    }
     sender.selective.recovering = false;
     sender.selective.retransmitted.clear();
     sender.selective.lost_again.clear();
@@ -148,14 +151,6 @@ pub(super) fn on_timeout(sender: &mut Sender) {
         sender.selective.board.clear(); // the receiver no longer has what it reported (RFC 2018 section 8)
     }
     sender.selective.retransmitted_to = 0;
-}
-
-/// One of those who recover so, and nothing is known to be missing: the next packet is as with Reno.
-#[inline]
-pub(super) fn is_quiet(sender: &Sender) -> bool {
-    matches!(sender.config.variant, Variant::Rfc6675 | Variant::Bic | Variant::Cubic)
-        && !sender.selective.recovering
-        && sender.selective.board.is_empty()
 }
 
 /// `NextSeg`, while `pipe` is below the window.

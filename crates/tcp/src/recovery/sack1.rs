@@ -18,6 +18,22 @@ use std::cmp::Ordering;
 
 #[inline]
 pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
+    if sender.selective.is_blank() && told.blocks.is_empty() {
+        if next > sender.una {
+            sender.partial_seen = false;
+            sender.on_new_ack(next, told, now);
+        }
+        if sender.duplicates == 0 {
+            sender.send_what_the_window_allows(u32::MAX, now, out);
+        }
+        return;
+    }
+    on_ack_with_holes(sender, next, told, now, out);
+    super::settle(sender);
+}
+
+#[inline(never)]
+fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     if sender.selective.recovering {
         on_ack_in_recovery(sender, next, told, now, out);
         return;

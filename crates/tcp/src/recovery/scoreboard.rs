@@ -15,6 +15,11 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Nothing held.
+    pub(crate) const fn new() -> Self {
+        Scoreboard { ranges: Vec::new(), held: 0 }
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()

@@ -51,8 +51,8 @@ enum What {
 }
 
 /// What an instrument is placed on.
-pub(super) struct Ground<'a> {
-    pub(super) names: &'a Names<'a>,
+pub(super) struct Ground<'a, 'n> {
+    pub(super) names: &'a Names<'n>,
     pub(super) core: LinkId,
     pub(super) flows: &'a [FlowSpec],
     /// Propagation delay of each link.
@@ -117,7 +117,7 @@ impl ChosenInstrument {
     }
 
     /// One for each link, or one for all flows.
-    pub(super) fn place(&self, ground: &Ground<'_>) -> Result<Vec<Instrument>> {
+    pub(super) fn place(&self, ground: &Ground<'_, '_>) -> Result<Vec<Instrument>> {
         let on = |links: &Option<LinkNames>, what: &dyn Fn(LinkId) -> Result<InstrumentKind>| {
             let links = match links {
                 Some(named) => ground.names.links(named)?,
@@ -188,7 +188,12 @@ impl ChosenInstrument {
         Ok(kinds.into_iter().map(at).collect())
     }
 
-    fn window(&self, named: &FlowNames, every: Option<Span>, ground: &Ground<'_>) -> Result<InstrumentKind> {
+    fn window(
+        &self,
+        named: &FlowNames,
+        every: Option<Span>,
+        ground: &Ground<'_, '_>,
+    ) -> Result<InstrumentKind> {
         let mut flows = named.find(ground.flows)?;
         flows.retain(|flow| !ground.flows[*flow as usize].reverse.is_empty());
         if flows.is_empty() {
@@ -205,7 +210,7 @@ impl ChosenInstrument {
         Ok(InstrumentKind::Window { flows, every })
     }
 
-    fn round_trip(&self, link: LinkId, ground: &Ground<'_>) -> Result<Span> {
+    fn round_trip(&self, link: LinkId, ground: &Ground<'_, '_>) -> Result<Span> {
         let delay = |link: LinkId| ground.delays[link as usize].as_nanos();
         mean_round_trip(ground.flows, link, |flow| round_trip_over(flow, delay))
             .map(Span::from_nanos)

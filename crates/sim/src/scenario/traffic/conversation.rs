@@ -23,7 +23,7 @@ pub(super) const CVEC_KEYS: [&str; 4] = ["file", "speed", "windows", "tcp"];
 /// Conversations that are alike, or those of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Conversation {
-    pub(crate) tcp: Box<Config>,
+    pub(crate) tcp: Config,
     pub(crate) profile: Profile,
     pub(crate) about: About,
 }
@@ -65,7 +65,7 @@ impl Conversation {
         if tcp_table.is_none_or(|table| table.get("idle_restart").is_none()) {
             tcp.idle_restart = IdleRestart::Keep; // calls find the window that the last one left
         }
-        Ok(Kind::Conversation(Conversation { tcp: Box::new(tcp), profile, about: About::Same(talk) }))
+        Ok(Kind::Conversation(Conversation { tcp, profile, about: About::Same(talk) }))
     }
 
     pub(super) fn cvec(table: &Table<'_>, duration: Span) -> Result<Kind> {
@@ -87,16 +87,16 @@ impl Conversation {
             return Err(file::wrong(&field, path, problem));
         }
         let about = About::Vectors { vectors, windows };
-        Ok(Kind::Conversation(Conversation { tcp: Box::new(tcp), profile, about }))
+        Ok(Kind::Conversation(Conversation { tcp, profile, about }))
     }
 
     fn same(table: &Table<'_>, talk: Talk) -> Result<Kind> {
         let (tcp, profile) = settings(table)?;
-        Ok(Kind::Conversation(Conversation { tcp: Box::new(tcp), profile, about: About::Same(talk) }))
+        Ok(Kind::Conversation(Conversation { tcp, profile, about: About::Same(talk) }))
     }
 
     /// The settings of one side's flow. The opener's SYN opens the connection both ways.
-    pub(crate) fn tcp_of(&self, side: Side, talk: &Talk) -> Box<Config> {
+    pub(crate) fn tcp_of(&self, side: Side, talk: &Talk) -> Config {
         let mut tcp = self.tcp.clone();
         if side == Side::Answerer {
             tcp.syn = None;

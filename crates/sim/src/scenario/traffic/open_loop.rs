@@ -167,7 +167,7 @@ impl OpenLoop {
             Rhythm::Replay(schedule) => Timing::Replay(Arc::clone(schedule)),
         };
         let stop = self.stop.map(|stop| Instant::ZERO + stop);
-        FlowKind::OpenLoop { bytes: self.bytes, header: self.header, timing, stop }
+        FlowKind::OpenLoop { bytes: self.bytes, header: self.header, timing: Box::new(timing), stop }
     }
 }
 

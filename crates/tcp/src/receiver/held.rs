@@ -1,0 +1,79 @@
+//! What has arrived beyond a gap: a ring of bits, and the blocks reported of it.
+//!
+//! *Idea.* The ring has two words of its own; only a window that does not fit asks for more. A path without loss never has
+//! one of these, and what a gap took is given back when it is filled.
+
+use super::history::History;
+use crate::feedback::Block;
+use std::ops::Range;
+
+/// Packets held beyond the cumulative acknowledgement.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Held {
+    /// Bit `seq mod ring length` says that `seq` has arrived: in `far`, or here while that is empty.
+    near: [u64; 2],
+    far: Vec<u64>,
+    /// Blocks reported before.
+    pub(super) reported: History,
+}
+
+impl Held {
+    /// Makes the ring long enough to tell the packets within reach, and all up to `seq`, apart.
+    pub(super) fn reserve(&mut self, reach: Range<u32>, seq: u32) {
+        let needed = ((seq - reach.start) as usize / 64 + 2).next_power_of_two();
+        if needed > self.ring().len() {
+            let held: Vec<u32> = reach.filter(|&seq| self.has(seq)).collect();
+            self.far.clear();
+            self.far.resize(needed, 0);
+            held.into_iter().for_each(|seq| self.set(seq, true));
+        }
+    }
+
+    pub(super) fn has(&self, seq: u32) -> bool {
+        let ring = self.ring();
+        ring[word(seq, ring)] >> (seq % 64) & 1 == 1
+    }
+
+    pub(super) fn set(&mut self, seq: u32, value: bool) {
+        let ring = if self.far.is_empty() { &mut self.near[..] } else { &mut self.far[..] };
+        let word = word(seq, ring);
+        ring[word] = ring[word] & !(1 << (seq % 64)) | u64::from(value) << (seq % 64);
+    }
+
+    /// The run that `seq`, which is held, belongs to.
+    pub(super) fn run(&self, seq: u32) -> Block {
+        Block { start: self.run_start(seq), end: self.run_end(seq) }
+    }
+
+    fn run_end(&self, mut seq: u32) -> u32 {
+        let ring = self.ring();
+        loop {
+            let ones = (ring[word(seq, ring)] >> (seq % 64)).trailing_ones();
+            if ones < 64 - seq % 64 {
+                return seq + ones;
+            }
+            seq += ones;
+        }
+    }
+
+    /// The packet before the first one is missing.
+    fn run_start(&self, mut seq: u32) -> u32 {
+        let ring = self.ring();
+        loop {
+            let ones = (ring[word(seq, ring)] << (63 - seq % 64)).leading_ones();
+            if ones <= seq % 64 {
+                return seq + 1 - ones;
+            }
+            seq -= ones;
+        }
+    }
+
+    fn ring(&self) -> &[u64] {
+        if self.far.is_empty() { &self.near } else { &self.far }
+    }
+}
+
+/// The place of a packet's bit; rings are powers of two long.
+fn word(seq: u32, ring: &[u64]) -> usize {
+    (seq / 64) as usize & (ring.len() - 1)
+}

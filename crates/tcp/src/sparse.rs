@@ -1,0 +1,78 @@
+//! State that few of many connections have, and those not for long: nothing but a pointer until it is written to.
+//!
+//! *Idea.* Reading what is not there reads a blank that all share; the first write makes a copy of one's own, and
+//! [`Sparse::clear`] gives it back. What is made last is what was given back last, so the few that are in use stay in the
+//! caches.
+
+use std::ops::{Deref, DerefMut};
+
+/// What reads as this where nothing was written.
+pub trait Blank: Default + 'static {
+    /// Equal to the default.
+    fn blank() -> &'static Self;
+}
+
+/// A [`Blank`], or state of one's own.
+#[derive(Debug, Clone)]
+pub struct Sparse<T>(Option<Box<T>>);
+
+impl<T> Default for Sparse<T> {
+    fn default() -> Self {
+        Sparse(None)
+    }
+}
+
+impl<T> Sparse<T> {
+    /// Nothing was written.
+    #[inline(always)]
+    pub fn is_blank(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Makes it blank.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl<T: Blank> Deref for Sparse<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.0.as_deref().unwrap_or_else(|| T::blank())
+    }
+}
+
+impl<T: Blank> DerefMut for Sparse<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.0.get_or_insert_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default, Clone, Copy, PartialEq)]
+    struct Count(u32);
+
+    impl Blank for Count {
+        fn blank() -> &'static Self {
+            static BLANK: Count = Count(0);
+            &BLANK
+        }
+    }
+
+    #[test]
+    fn only_a_write_makes_it() {
+        let mut count: Sparse<Count> = Sparse::default();
+        assert_eq!((*count, count.is_blank()), (Count(0), true));
+        *count = Count(2);
+        assert_eq!((*count, count.is_blank()), (Count(2), false));
+        count.clear();
+        assert_eq!((*count, count.is_blank()), (Count(0), true));
+    }
+}

@@ -1,5 +1,7 @@
 //! A flow at work: its sender and receiver, or its open-loop source, and what is counted of it.
 
+mod late;
+
 use crate::chance::Stream;
 use crate::engine::{Exit, Tail};
 use crate::feedback::FeedbackUnderWay;
@@ -8,6 +10,7 @@ use crate::packet::{Event, Packet};
 use crate::workload::messages::{Marks, Messages};
 use crate::workload::open_loop::OpenLoop;
 use crate::workload::{Application, Heard, Side};
+use late::Late;
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Blank, Config, Counters, Receiver, Sender, Sparse};
 use std::sync::Arc;
@@ -272,7 +275,7 @@ impl Flow {
         } else if let Some(seq) = tcp.number_of(packet.seq)
             && seq >= tcp.receiver.next()
         {
-            tcp.late.note(seq, packet.sent);
+            tcp.late.note(seq, packet.sent, tcp.receiver.next());
         }
     }
 
@@ -374,43 +377,5 @@ impl Tcp {
     /// The side that this flow carries.
     pub(crate) fn side(&self) -> Side {
         self.rest.application.map_or(Side::Opener, |(_, side)| side)
-    }
-}
-
-/// First transmissions of packets that come late: those that a link dropped, and those that wait behind a gap.
-///
-/// Any other packet is delivered the moment it arrives, and says itself when it was sent.
-#[derive(Debug, Default)]
-pub(crate) struct Late(Vec<(u32, Instant)>);
-
-impl Late {
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// A packet was dropped, or arrived beyond a gap.
-    pub(crate) fn note(&mut self, seq: u32, sent: Instant) {
-        match self.0.iter_mut().find(|(late, _)| *late == seq) {
-            Some((_, first)) => *first = sent.min(*first),
-            None => self.0.push((seq, sent)),
-        }
-    }
-
-    /// Packet `seq` arrives where `next` was waited for: it waits if it lies beyond.
-    pub(crate) fn on_arrival(&mut self, seq: u32, sent: Instant, next: u32) {
-        if seq > next {
-            self.note(seq, sent);
-        }
-    }
-
-    /// Packet `seq` is delivered: when it was first sent, if it comes late.
-    #[inline]
-    pub(crate) fn take(&mut self, seq: u32) -> Option<Instant> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let position = self.0.iter().position(|(late, _)| *late == seq)?;
-        Some(self.0.swap_remove(position).1)
     }
 }

@@ -361,7 +361,9 @@ impl LateArrival<'_> {
     ) {
         let sent = self.packet.sent;
         if self.delivered != 1 || !tcp.late.is_empty() {
-            tcp.late.on_arrival(self.seq, sent, self.before);
+            if self.seq > self.before {
+                tcp.late.note(self.seq, sent, self.before); // it waits
+            }
         }
         for seq in self.before..self.before + self.delivered {
             let first_sent = tcp.late.take(seq).map_or(sent, |first| first.min(sent));

@@ -159,7 +159,7 @@ impl Engine<'_> {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
         let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
         let seq = tcp.base.wrapping_add(tcp.receiver.next());
-        let sent = tcp.feedback.put(feedback);
+        let sent = tcp.feedback.put(feedback, tcp.receiver.next(), tcp.sender.config().needs_echo());
         self.acknowledge(flow, seq, bytes, sent);
     }
 

@@ -1,4 +1,5 @@
-# make demo · make test · make gallery · make equality · make bench · make bench-cost · make bench-peers · make bench-dataplane · make bench-kernel · make lint · make clean
+# make demo · make test · make lint · make gallery · make equality · make clean
+# make bench · make bench-cost · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -23,7 +24,7 @@ CORE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \)) $(wild
 PACKAGE := $(shell find python -type f ! -name '*.pyc' ! -name '*.so')
 
 help:
-	@sed -n 1,2p Makefile
+	@sed -n 1,3p Makefile
 
 demo: $(VENV)/.installed  ## The papers' network under every pacing method: a table, and a report to open
 	$(BIN)/paceline run scenarios/edge-vs-host.toml
@@ -44,7 +45,8 @@ gallery: $(VENV)/.installed  ## Every figure and table of the papers in short, a
 
 bench: $(VENV)/.installed
 	cargo bench --workspace --locked
-	for script in engine features analyse; do $(BIN)/python benches/$$script.py; done
+	$(BIN)/python benches/engine.py --json results/bench.json
+	for script in features analyse; do $(BIN)/python benches/$$script.py; done
 
 bench-cost: $(VENV)/.installed  ## How the cost of a packet grows with flows, round trips and hops: pictures in docs/
 	$(BIN)/python benches/cost.py
@@ -59,7 +61,7 @@ bench-kernel: $(VENV)/.installed  ## The papers' experiments on this machine's o
 	$(BIN)/python benches/kernel/run.py
 
 bench-dataplane: $(VENV)/.installed  ## Needs root and an idle machine
-	$(BIN)/python benches/dataplane.py
+	$(BIN)/python benches/dataplane/run.py
 
 clean:
 	rm -rf $(VENV) target results dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,8 +3,8 @@
     python benches/features.py            five runs of each, 400 s simulated
     python benches/features.py --quick    one run of each
 
-CPU time after set-up and instructions, both a packet delivered over the core. Instructions are counted by valgrind, where
-it is installed, over a few simulated seconds; they do not depend on what else the machine does.
+CPU time after set-up and instructions, both a packet delivered over the core. Instructions are counted by valgrind,
+where it is installed, over a few simulated seconds; they do not depend on what else the machine does.
 """
 
 from __future__ import annotations

@@ -83,6 +83,7 @@ def test_a_file_without_permission(command: Command, tiny: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
+        (("--threads", "no"), '--threads: "no" is not a number of threads; write 1 or more'),
         (("--engine", "window"), '--engine: "window" is no engine; write auto, windowed or reference'),
         (("--set", "network.cor.buffer=5 KB"), '--set network.cor.buffer: network has no "cor"; did you mean "core"?'),
         (("--set", "network.core.bufer=5 KB"), '--set network.core.bufer: unknown key; did you mean "buffer"?'),

@@ -121,6 +121,16 @@ def test_engines_change_nothing(command: Command, tiny: Path) -> None:
     assert "the windowed engine cannot run this" in refused.stderr
 
 
+def test_threads_change_nothing(command: Command, tiny: Path) -> None:
+    wide = ("run", tiny, "--json", "--engine", "windowed", "--set", "network.access.hosts=200", "--set", "probes={}")
+    results = {n: command(*wide, "--threads", str(n)) for n in (1, 2)}
+    found = {n: runs(result) for n, result in results.items()}
+    assert [run["engine"]["threads"] for one in found.values() for run in one] == [1, 2]
+    assert without_engine(found[1]) == without_engine(found[2])
+    on_one = command("run", tiny, "--json", "--engine", "reference", "--threads", "2")
+    assert "--threads: 1 of 1 runs used one thread" in on_one.stderr
+
+
 def test_results_are_written_and_found_again(command: Command, tiny: Path) -> None:
     arguments = ("run", tiny, "--out", "out", "--seeds", "2", "--sweep", "pacing=none,host")
     first = command(*arguments)

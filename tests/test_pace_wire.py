@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -124,8 +126,9 @@ def test_a_stopped_pacer_lets_traffic_pass(wire: net.Wire, back_end: str, method
     assert sum(forward["dropped"].values()) == forward["dropped"]["outage"] == lost
 
 
-def test_odd_frames_pass_untouched_or_are_counted(wire: net.Wire) -> None:
-    pacer = wire.start("--method", "none")
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_odd_frames_pass_untouched_or_are_counted(wire: net.Wire, back_end: str) -> None:
+    pacer = wire.start("--back-end", back_end, "--method", "none")
     left, right = wire.socket(wire.left, "eth0"), wire.socket(wire.right, "eth0")
     right.settimeout(5)
     ends = b"\x02\0\0\0\0\2" + b"\x02\0\0\0\0\1"
@@ -157,13 +160,14 @@ def test_odd_frames_pass_untouched_or_are_counted(wire: net.Wire) -> None:
     assert sum(summary["forward"]["dropped"].values()) == 0
 
 
-def test_what_is_larger_than_the_way_out_is_refused_and_counted(wire: net.Wire) -> None:
+@pytest.mark.parametrize(("back_end", "mtu"), [("af_packet", 9000), ("af_xdp", 3000)])
+def test_what_is_larger_than_the_way_out_is_refused_and_counted(wire: net.Wire, back_end: str, mtu: int) -> None:
     for namespace, interface in ((wire.left, "eth0"), (wire.box, "in0")):
-        wire.ip(namespace, "link", "set", "dev", interface, "mtu", "9000")
-    pacer = wire.start("--method", "none")
+        wire.ip(namespace, "link", "set", "dev", interface, "mtu", str(mtu))
+    pacer = wire.start("--back-end", back_end, "--method", "none")
     left = wire.socket(wire.left, "eth0")
     right = wire.socket(wire.right, "eth0")
-    for size in (9000, 1600, 1519, 200):
+    for size in (mtu, 1600, 1519, 200):
         left.send(net.frame(size, size))
     right.settimeout(5)
     while right.recv(1 << 14)[14:22] != (200).to_bytes(8, "big"):
@@ -286,3 +290,24 @@ def test_without_root_it_says_which_capability_is_missing(wire: net.Wire) -> Non
     assert len(done.stderr.splitlines()) == 1
     assert "lacks CAP_NET_RAW" in done.stderr
     assert "setcap" in done.stderr
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_the_services_capabilities_are_enough(wire: net.Wire, tmp_path: Path, back_end: str) -> None:
+    if shutil.which("setpriv") is None:
+        pytest.skip("needs setpriv, of util-linux")
+    unit = (Path(__file__).parent.parent / "packaging" / "paceline-pace.service").read_text()
+    granted = re.search(r"^AmbientCapabilities=(.*)$", unit, re.M)
+    assert granted
+    caps = "-all," + ",".join("+" + name.removeprefix("CAP_").lower() for name in granted[1].split())
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs"]
+    limits = [f"--inh-caps={caps}", f"--ambient-caps={caps}", f"--bounding-set={caps}"]
+    before = settings(wire)
+    pacer = wire.start("--back-end", back_end, "--method", "edge", "--delay", "2ms", before=[*nobody, *limits])
+    with net.Stream(wire) as stream:
+        time.sleep(0.7)
+    summary = pacer.stop()
+    assert stream.received.numbers == list(range(len(stream.sent_ns)))
+    assert summary["forward"]["sent"]["packets"] == len(stream.sent_ns)
+    assert not any("real-time" in line or "given up" in line for line in pacer.said)
+    assert settings(wire) == before

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,10 @@ class Wire:
             self.closing.callback(made.close)
             return made
 
-    def start(self, *arguments: str, ready: bool = True) -> Pacer:
-        command = ["ip", "netns", "exec", self.box, *program(), "--in", "in0", "--out", "out0", *arguments, "--json"]
+    def start(self, *arguments: str, ready: bool = True, before: Sequence[str] = ()) -> Pacer:
+        """A pacer between the interfaces; `before` stands before its command."""
+        pace = [*program(), "--in", "in0", "--out", "out0", *arguments, "--json"]
+        command = ["ip", "netns", "exec", self.box, *before, *pace]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         pacer = Pacer(process)
         self.closing.callback(pacer.end)

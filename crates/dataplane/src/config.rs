@@ -44,6 +44,17 @@ pub struct ConfigError(pub String);
 
 impl std::error::Error for ConfigError {}
 
+impl ConfigError {
+    /// In one line whatever it quotes: line ends and other controls as they are escaped.
+    fn one_line(self) -> Self {
+        let plain = |char: char| match char.is_control() || matches!(char, '\u{2028}' | '\u{2029}') {
+            true => char.escape_default().to_string(),
+            false => char.to_string(),
+        };
+        ConfigError(self.0.chars().map(plain).collect())
+    }
+}
+
 impl std::fmt::Display for ConfigError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
@@ -117,10 +128,20 @@ pub struct Config {
 impl Config {
     /// Reads the file, if there is one, puts the flags on top, and makes sure of all of it.
     pub fn read(arguments: &Arguments) -> Result<Config, ConfigError> {
-        let mut table = match &arguments.config {
-            Some(path) => Table::load(path)?,
-            None => Table::default(),
+        let table = match &arguments.config {
+            Some(path) => Table::load(path),
+            None => Ok(Table::default()),
         };
+        table.and_then(|table| Config::of(table, arguments)).map_err(ConfigError::one_line)
+    }
+
+    /// As [`Config::read`], from a file of that name that says `text`.
+    pub fn parse(file: &str, text: &str, arguments: &Arguments) -> Result<Config, ConfigError> {
+        let table = Table::parse(file.to_owned(), text);
+        table.and_then(|table| Config::of(table, arguments)).map_err(ConfigError::one_line)
+    }
+
+    fn of(mut table: Table, arguments: &Arguments) -> Result<Config, ConfigError> {
         table.lay(&arguments.values);
         table.check("", &KEYS)?;
         let interface = |key| -> Result<Option<String>, ConfigError> { table.text("", key) };

@@ -354,6 +354,7 @@ impl<P: Port> Direction<P> {
         }
         let meters = &*self.meters;
         let waiting: u64 = self.ready.iter().map(|frame| u64::from(frame.bytes)).sum();
+        meters.forgiven_ns.store(self.lane.forgiven().as_nanos(), Ordering::Relaxed);
         meters.held_packets.store(self.lane.held_packets() + self.ready.len() as u64, Ordering::Relaxed);
         meters.held_bytes.store(self.lane.held_bytes() + waiting, Ordering::Relaxed);
         if let Some(bypass) = &self.bypass {

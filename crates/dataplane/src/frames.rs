@@ -1,9 +1,11 @@
 //! Numbered frames: sends them as fast as it can or at a rate, or receives them and says what came of them. What
-//! `benches/dataplane.py` measures with.
+//! `benches/dataplane/run.py` measures with.
 //!
-//!   paceline-frames send IF --size 64 --seconds 2 [--count N] [--pps N]
+//!   paceline-frames send IF --size 64 --seconds 2 [--count N] [--pps N] [--ahead N]
 //!   paceline-frames receive IF [--gap-ns N]
 //!   paceline-frames chain OUT IN --size 64 --seconds 2
+//!
+//! `--ahead`: so many frames at once before the rate begins, so that a queue lasts while the sender is away.
 //!
 //! `chain` sends a batch by OUT, waits until its last frame has come back by IN, and sends the next: with all on one processor,
 //! frames a second is what that processor does. A receiver ends a second after the last frame. It prints one line of JSON, as the sender does.
@@ -21,6 +23,8 @@ use serde_json::json;
 
 /// Local experimental EtherType 1.
 const KIND: [u8; 2] = [0x88, 0xb5];
+/// Frames at once in a chain. A veth pair with a thread of its own holds 256.
+const CHAIN: usize = 192;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,7 +34,8 @@ fn main() -> ExitCode {
     };
     let result = match arguments.first().map(String::as_str).zip(arguments.get(1)) {
         Some(("send", interface)) => {
-            send(interface, number("--size"), number("--seconds"), number("--count"), number("--pps"))
+            let ahead = number("--ahead").unwrap_or(0);
+            send(interface, number("--size"), number("--seconds"), number("--count"), number("--pps"), ahead)
         }
         Some(("chain", out)) => match arguments.get(2) {
             Some(back) => chain(out, back, number("--size"), number("--seconds")),
@@ -57,18 +62,19 @@ fn send(
     seconds: Option<u64>,
     count: Option<u64>,
     pps: Option<u64>,
+    ahead: u64,
 ) -> Result<serde_json::Value, String> {
     let transmitter = Transmitter::open(&Interface::named(interface)?)?;
     let mut frames = vec![blank(size); BATCH];
     let start = clock::now();
     let end = start + Span::from_millis(1000 * seconds.unwrap_or(3600));
     let (mut sent, most) = (0u64, count.unwrap_or(u64::MAX));
-    let mut now = start;
+    let (mut now, mut pause) = (start, Span::ZERO);
     // at a rate, few at a time: so many that a wait is worth it
     let batch = pps.map_or(BATCH as u64, |pps| (pps / 20_000).clamp(1, BATCH as u64));
     while now < end && sent < most {
-        if let Some(pps) = pps {
-            let due = start + Span::from_nanos((u128::from(sent) * 1_000_000_000 / u128::from(pps)) as u64);
+        if let Some((pps, paced)) = pps.zip(sent.checked_sub(ahead)) {
+            let due = start + Span::from_nanos((u128::from(paced) * 1_000_000_000 / u128::from(pps)) as u64);
             if due.since(now) > Span::from_nanos(60_000) {
                 clock::sleep_until(due - Span::from_nanos(50_000));
             }
@@ -83,10 +89,12 @@ fn send(
         if outcome.rejected {
             return Err(format!("{interface} does not send"));
         }
-        now = clock::now();
+        let before = std::mem::replace(&mut now, clock::now());
+        pause = pause.max(now.since(before));
     }
     let seconds = clock::now().since(start).as_seconds();
-    Ok(json!({ "sent": sent, "seconds": seconds, "pps": sent as f64 / seconds }))
+    let pause = pause.as_seconds();
+    Ok(json!({ "sent": sent, "seconds": seconds, "pps": sent as f64 / seconds, "longest_pause_s": pause }))
 }
 
 /// A frame without a number, its header before it.
@@ -135,9 +143,9 @@ fn chain(
     let (mut batches, mut lost) = (0u64, 0u64);
     while clock::now() < end {
         let mut sent = 0;
-        while sent < 256 {
-            let batch = BATCH.min(256 - sent);
-            number(&mut frames, batches * 256 + sent as u64);
+        while sent < CHAIN {
+            let batch = BATCH.min(CHAIN - sent);
+            number(&mut frames, batches * 256 + (256 - CHAIN + sent) as u64);
             sent += transmitter.send(frames.iter().take(batch).map(Vec::as_slice)).done;
         }
         batches += 1;
@@ -155,7 +163,7 @@ fn chain(
     }
     let seconds = clock::now().since(start).as_seconds();
     Ok(
-        json!({ "frames": batches * 256, "lost_batches": lost, "seconds": seconds, "pps": batches as f64 * 256.0 / seconds }),
+        json!({ "frames": batches * CHAIN as u64, "lost_batches": lost, "seconds": seconds, "pps": batches as f64 * CHAIN as f64 / seconds }),
     )
 }
 

@@ -108,13 +108,14 @@ pub struct Lane<H> {
     /// The latest time that the stage has been told.
     at: Instant,
     admitted: u64,
+    forgiven: Span,
 }
 
 impl<H> Lane<H> {
     /// An empty one.
     pub fn new(spec: LaneSpec) -> Self {
         let stage = Pacer::new(&spec.pacer, spec.line_rate);
-        Lane { spec, stage, held: VecDeque::new(), at: Instant::ZERO, admitted: 0 }
+        Lane { spec, stage, held: VecDeque::new(), at: Instant::ZERO, admitted: 0, forgiven: Span::ZERO }
     }
 
     /// What it is.
@@ -132,6 +133,11 @@ impl<H> Lane<H> {
     #[inline]
     pub fn held_bytes(&self) -> u64 {
         self.stage.held_bytes()
+    }
+
+    /// Lateness that was not made up for, while something was due: a method's rate times this is what it let go less.
+    pub fn forgiven(&self) -> Span {
+        self.forgiven
     }
 
     /// The frame that was admitted last, if it is still held.
@@ -182,7 +188,11 @@ impl<H> Lane<H> {
     /// arrived since the last call: it says how much lateness is forgiven.
     #[inline]
     pub fn release(&mut self, now: Instant, ready: &mut VecDeque<Frame<H>>) {
-        self.at = self.at.max(now - CREDIT);
+        let from = now - CREDIT;
+        if let Some(wakeup) = self.stage.next_wakeup() {
+            self.forgiven = self.forgiven + from.since(wakeup.max(self.at));
+        }
+        self.at = self.at.max(from);
         self.until(now, ready);
     }
 

@@ -63,6 +63,8 @@ pub struct Meters {
     pub delay: Histogram,
     /// What of that the stage did not ask for, nanoseconds.
     pub lateness: Histogram,
+    /// Lateness beyond what is made up for, nanoseconds: see [`crate::lane::Lane::forgiven`].
+    pub forgiven_ns: AtomicU64,
     /// Frames that left after the method's bound on their delay.
     pub deadline_misses: AtomicU64,
     /// Of these, those that lateness does not explain.

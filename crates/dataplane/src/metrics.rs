@@ -116,6 +116,9 @@ pub fn text(directions: &[Told]) -> String {
         read(&m.reordered)
     });
     page.each("blocked_total", "counter", "Times that the interface had no room.", |m| read(&m.blocked));
+    page.each("forgiven_seconds_total", "counter", "Lateness too long to be made up for.", |m| {
+        read(&m.forgiven_ns) / 1e9
+    });
     page.each("cpu_seconds_total", "counter", "Processor time of the thread that paces.", |m| {
         read(&m.processor_ns) / 1e9
     });

@@ -46,8 +46,13 @@ pub fn cut(joined: &[u8], largest: usize, link_header: usize) -> Option<Vec<Box<
     };
     let headers = frame.get(..transport + transport_length)?;
     let payload = frame.get(headers.len()..)?;
-    let smallest = if kind == UDP { 8 } else { 20 };
-    if !fits || transport_length < smallest || VNET + headers.len() + payload_each > largest {
+    let (smallest, checksum) = if kind == UDP { (8, 6) } else { (20, 16) };
+    // a checksum elsewhere would be written over the payload
+    if !fits
+        || usize::from(half(header, 8)?) != checksum
+        || transport_length < smallest
+        || VNET + headers.len() + payload_each > largest
+    {
         return None;
     }
     let count = payload.len().div_ceil(payload_each).max(1);
@@ -66,9 +71,8 @@ pub fn cut(joined: &[u8], largest: usize, link_header: usize) -> Option<Vec<Box<
             UDP => put(frame, transport + 4, (transport_length + part.len()) as u16)?,
             _ => tcp_fields(frame, transport, from as u32, index == 0, index + 1 == count)?,
         }
-        let place = transport + usize::from(half(header, 8)?);
         let sum = pseudo_header_sum(frame, version, network, transport, kind)?;
-        put(frame, place, sum)?;
+        put(frame, transport + checksum, sum)?;
         Some(made.into_boxed_slice())
     });
     frames.collect()

@@ -37,6 +37,7 @@ pub fn direction(method: &str, meters: &Meters, bypassed: Option<Bypassed>, seco
         "dropped": dropped,
         "flushed_packets": read(&meters.flushed),
         "bypassed": bypassed.map(|b| json!({ "packets": b.packets, "bytes": b.bytes, "trips": b.trips })),
+        "forgiven_s": read(&meters.forgiven_ns) as f64 / 1e9,
         "reordered_packets": read(&meters.reordered),
         "deadline_misses": read(&meters.deadline_misses),
         "unexplained_misses": read(&meters.unexplained_misses),

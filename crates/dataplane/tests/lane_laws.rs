@@ -143,4 +143,25 @@ proptest! {
         }
         prop_assert!(bytes <= 12_500 + 1000, "{}", bytes);
     }
+
+    #[test]
+    fn the_rate_falls_short_by_what_is_forgiven_and_no_more(
+        rounds in prop::collection::vec(prop_oneof![8 => 1u64..400, 1 => 900u64..30_000], 20..200)
+    ) {
+        // 10 Mbit/s in frames of one burst: 2.4 ms each, and there are always some
+        let mut lane = Lane::new(spec(4, 10_000, Overload::Drop));
+        let mut ready = VecDeque::new();
+        for number in 0..5000 {
+            let _ = lane.arrive(Frame::new(number, 3000, Instant::ZERO), &mut ready);
+        }
+        let mut now = Instant::ZERO;
+        for after_us in rounds {
+            now += Span::from_nanos(1000 * after_us);
+            lane.release(now, &mut ready);
+        }
+        prop_assert!(lane.held_packets() > 0);
+        let paced = now.since(Instant::ZERO).as_seconds() - lane.forgiven().as_seconds();
+        let frames = 1.0 + paced * 10e6 / 8.0 / 3000.0; // the first leaves at once
+        prop_assert!((ready.len() as f64 - frames).abs() <= 1.0, "{} {}", ready.len(), frames);
+    }
 }

@@ -15,6 +15,7 @@
 //! Timers are lazy: an acknowledgement that moves a retransmission timer later touches no event; the event that fires
 //! early finds that out and goes on to the new time.
 
+mod agenda;
 mod conversations;
 mod exits;
 mod flows;
@@ -30,6 +31,7 @@ mod transit;
 mod unit;
 mod windows;
 
+use self::agenda::Agenda;
 pub(crate) use self::exits::Exit;
 use self::flows::Flows;
 use self::inbox::Inbox;
@@ -95,6 +97,9 @@ pub struct Engine<'a> {
     next_look: Instant,
     /// What the window has brought to hosts so far.
     inbox: Inbox,
+    agenda: Agenda,
+    /// Room for what is due.
+    due: Vec<(Instant, u32)>,
     segments: Segments,
     talks: Vec<Talking>,
     /// Room for what an application says.
@@ -213,6 +218,8 @@ impl<'a> Engine<'a> {
             next_look: Instant::ZERO,
             tracer: trace.map(Tracer::new),
             inbox: Inbox::default(),
+            agenda: Agenda::new(1),
+            due: Vec::new(),
             segments: Segments::default(),
             talks,
             acts: Vec::new(),
@@ -223,6 +230,8 @@ impl<'a> Engine<'a> {
             let event = Event::of_flow(at, hosts_from + spec.source, Kind::Application, flow as u32);
             engine.calendar.push(event);
         }
+        let window = engine.windows.as_ref().map(|windows| windows.length);
+        engine.set_free(window);
         engine
     }
 

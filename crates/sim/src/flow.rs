@@ -27,6 +27,8 @@ pub(crate) struct Flow {
     pub(crate) measured: bool,
     /// Its host's port paces what it sends.
     pub(crate) has_port: bool,
+    /// Its sender's timers are in the agenda, not in the calendar (engine/agenda.rs).
+    pub(crate) is_free: bool,
     pub(crate) source: Source,
     /// How its data leave their host, and its acknowledgements theirs.
     pub(crate) exits: [Exit; 2],
@@ -191,6 +193,7 @@ impl Flow {
             watched: false,
             measured: false,
             has_port: false,
+            is_free: false,
             source,
             exits: [Exit::LONG; 2],
             tails: [Tail::LONG; 2],
@@ -220,12 +223,22 @@ impl Flow {
         }
         let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
         match &self.source {
+            Source::Tcp(_) if event.is_ack() && self.is_free => true,
             Source::Tcp(tcp) if event.is_ack() => {
                 tcp.sender.retransmission_due() >= event.at && not_before(tcp.sender.pacing_at())
             }
             Source::Tcp(tcp) => not_before(tcp.receiver.due()),
             Source::OpenLoop(_) => true,
         }
+    }
+
+    /// Nothing but its own acknowledgements and timers makes its sender act, once it has started, and nobody looks on.
+    pub(crate) fn may_be_free(&self) -> bool {
+        let has_application = match &self.source {
+            Source::Tcp(tcp) => tcp.rest.application.is_some(),
+            Source::OpenLoop(_) => true,
+        };
+        self.waiting[1] < IN_STEP && !self.watched && !self.has_port && !has_application
     }
 
     /// When its first event is, if it starts at `start`; `None` where none ever comes, or another flow makes it send.

@@ -1,5 +1,5 @@
-//! Both engines, on any number of threads, one result: on random scenarios of every family they agree to the byte in statistics, flows, series,
-//! curves and traces.
+//! Both engines, on any number of threads, one result: on random scenarios of every family they agree to the byte in
+//! statistics, flows, series, curves and traces.
 //!
 //! `PACELINE_CASES=N` says how many scenarios (`make equality`: thousands; in `make test` a few hundred). One that fails
 //! is shrunk and written to a TOML file, whose path is in the message. It belongs into `tests/equality/` once it is

@@ -125,6 +125,11 @@ def run(
         write_report(store, file)
     if short:
         say(short)
+    alone = sum(one["engine"].get("threads") == 1 for one in runs)
+    if how["threads"] > 1 and alone:
+        say(
+            f"--threads: {alone} of {len(runs)} runs used one thread; docs/performance.md says when several can be used"
+        )
     for point, why in done.failures:
         from paceline.execute import describe_point
 

@@ -70,6 +70,10 @@ const BOTH: [&str; 7] = ["in", "out", "back-end", "uncounted", "spin", "patience
 impl Arguments {
     /// Takes a command line apart, without the program's name.
     pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, ConfigError> {
+        Arguments::take_apart(arguments).map_err(ConfigError::one_line)
+    }
+
+    fn take_apart(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, ConfigError> {
         let mut parser = Parser::from_args(arguments);
         let mut parsed = Arguments::default();
         let explain = |error: lexopt::Error| ConfigError(format!("{error}; see --help"));

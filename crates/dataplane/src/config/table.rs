@@ -21,6 +21,11 @@ impl Table {
     pub(super) fn load(path: &Path) -> Result<Table, ConfigError> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError(format!("{file}: {error}")))?;
+        Table::parse(file, &text)
+    }
+
+    /// Reads what a file says.
+    pub(super) fn parse(file: String, text: &str) -> Result<Table, ConfigError> {
         let root: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let line =
                 error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));

@@ -287,3 +287,7 @@ pub(super) fn sending_socket(interface: &Interface) -> io::Result<OwnedFd> {
     bind(&socket, &address(interface, 0))?;
     Ok(socket)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+mod tests;

@@ -178,3 +178,7 @@ impl Addresses {
         Some(address)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+mod tests;

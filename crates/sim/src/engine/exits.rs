@@ -4,8 +4,8 @@
 //! then put straight through that link and into the arrivals of the next, from within the sender; results are those of
 //! the long way ([`super::transit`]), step by step the same.
 
-use super::{Engine, Tail};
-use crate::flow::{Source, Tcp};
+use super::Engine;
+use crate::flow::{Flow, Source, Tcp};
 use crate::link::Link;
 use crate::packet::{Event, Packet};
 use paceline_core::Instant;
@@ -54,44 +54,64 @@ impl Output for Outlet<'_> {
 }
 
 impl Engine<'_> {
-    /// Lets a flow's sender do something that may make it send; then sees to its timers.
+    /// Lets a flow's sender do something that may make it send, and tells of it; then sees to its timers.
     #[inline(always)]
     pub(super) fn drive<F: Drive>(&mut self, id: u32, what: F) {
-        let flow = &mut self.flows[id as usize];
-        let Source::Tcp(tcp) = &mut flow.source else { return };
-        let (exit, tail) = (flow.exits[0], flow.tails[0].shared);
-        let Some(link) = self.links.get_mut(exit.link as usize) else {
-            what.drive(tcp, self.now, &mut self.segments);
-            return self.send(id);
+        let Flow { source, exits, tails, is_free, .. } = &mut self.flows[id as usize];
+        let Source::Tcp(tcp) = source else { return };
+        let Some(link) = self.links.get_mut(exits[0].link as usize) else {
+            return self.drive_the_long_way(id, what);
         };
-        let arrivals = &mut self.staged[exit.stage as usize];
+        let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
         let mut out =
             Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent: 0, last: 0 };
         what.drive(tcp, self.now, &mut out);
         let (sent, last) = (out.sent, out.last);
         self.census.sent += sent;
         let begins = sent > 0 && last >= tcp.marks.send;
-        let begun = if begins { Some(tcp.on_message_begun(last, self.now)) } else { None };
+        let ends = F::ACKNOWLEDGES && tcp.sender.una() >= tcp.marks.acknowledge;
+        if *is_free {
+            self.agenda.note(id, tcp);
+        }
+        if begins || ends || !*is_free {
+            self.tell(id, begins.then_some(last), F::ACKNOWLEDGES);
+        }
+    }
+
+    #[inline(never)]
+    fn drive_the_long_way<F: Drive>(&mut self, id: u32, what: F) {
+        if let Source::Tcp(tcp) = &mut self.flows[id as usize].source {
+            what.drive(tcp, self.now, &mut self.segments);
+            self.send(id);
+            self.tell_of_acknowledged(id, F::ACKNOWLEDGES);
+        }
+    }
+
+    /// What a sender has done has to do with messages, or its timers are events: `begun` is the last packet sent if a message
+    /// begins with it.
+    fn tell(&mut self, id: u32, begun: Option<u32>, acknowledges: bool) {
+        let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
+        let begun = begun.map(|last| tcp.on_message_begun(last, self.now));
         self.schedule_timers(id);
         if let Some(heard) = begun {
             self.hear(id, heard);
         }
+        self.tell_of_acknowledged(id, acknowledges);
     }
 
-    /// An acknowledgement leaves its host by the short way, if that is how it leaves.
-    #[inline(always)]
-    pub(super) fn acknowledge_at_once(&mut self, ack: Packet, exit: Exit, tail: Tail) -> bool {
-        let Some(link) = self.links.get_mut(exit.link as usize) else { return false };
-        self.census.sent += 1;
-        let at = link.pass_unwatched(ack.bytes, self.now);
-        let hop = ack.hop + 1;
-        self.staged[exit.stage as usize].push(Event::of_packet(at, tail.shared, Packet { hop, ..ack }));
-        true
+    fn tell_of_acknowledged(&mut self, id: u32, acknowledges: bool) {
+        let Source::Tcp(tcp) = &self.flows[id as usize].source else { return };
+        if acknowledges && tcp.sender.una() >= tcp.marks.acknowledge {
+            self.on_message_acknowledged(id);
+        }
     }
 }
 
 /// Something that makes a connection's sender act, whatever becomes of what it sends.
 pub(super) trait Drive {
+    /// Packets may be acknowledged by it.
+    const ACKNOWLEDGES: bool = true;
+
     /// Does it, now.
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output);
 }
@@ -123,6 +143,8 @@ impl Drive for AcknowledgedWith {
 pub(super) struct PacingTimer;
 
 impl Drive for PacingTimer {
+    const ACKNOWLEDGES: bool = false;
+
     #[inline(always)]
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
         tcp.sender.on_pacing_timer(now, out);

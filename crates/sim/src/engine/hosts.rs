@@ -2,7 +2,9 @@
 
 use super::Engine;
 use super::exits::{Acknowledged, AcknowledgedWith, PacingTimer};
-use crate::flow::Source;
+use crate::flow::{DelaySums, Flow, Source, Tcp};
+use crate::instrument::Instruments;
+use crate::output::Delays;
 use crate::packet::{Event, Kind, Packet};
 use crate::trace::TraceEvent;
 use paceline_core::{Instant, Span};
@@ -15,71 +17,51 @@ impl Engine<'_> {
         if self.tracer.is_some() {
             self.trace_receive(packet);
         }
-        let id = packet.flow;
-        let flow = &mut self.flows[id as usize];
-        let (exit, tail) = (flow.exits[1], flow.tails[1]);
-        let network_delay = self.now.since(packet.sent);
-        let Source::Tcp(tcp) = &mut flow.source else { return self.receive_open_loop(packet, network_delay) };
+        let (id, now) = (packet.flow, self.now);
+        let network_delay = now.since(packet.sent);
+        let Flow { source, delays: sums, exits, tails, measured, paced, .. } = &mut self.flows[id as usize];
+        let Source::Tcp(tcp) = source else { return self.receive_open_loop(packet, network_delay) };
         let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
         let before = tcp.receiver.next();
         let delivered = tcp.receiver.on_data(seq);
         let is_counted = self.counting && seq >= tcp.syn;
-        if delivered == 1 && tcp.late.is_empty() && !flow.measured {
+        if is_counted {
+            sums.received += 1;
+            sums.network_ns += network_delay.as_nanos();
+        }
+        let delays = &mut self.delays[usize::from(*paced)];
+        if delivered == 1 && tcp.late.is_empty() && !*measured {
             if is_counted {
-                flow.delays.received += 1;
-                flow.delays.delivered += 1;
-                flow.delays.network_ns += network_delay.as_nanos();
-                flow.delays.delay_ns += network_delay.as_nanos();
-                self.delays[usize::from(flow.paced)].record(network_delay);
+                sums.delivered += 1;
+                sums.delay_ns += network_delay.as_nanos();
+                delays.record(network_delay);
             }
         } else {
-            if is_counted {
-                flow.delays.received += 1;
-                flow.delays.network_ns += network_delay.as_nanos();
-            }
-            self.deliver(packet, seq, before, delivered);
+            let late = LateArrival { packet, seq, before, delivered, now, counting: self.counting };
+            late.count(tcp, sums, delays, measured.then_some(&mut self.instruments));
         }
-        let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
         let next = tcp.receiver.next();
         // Noted before the acknowledgement goes, which may be back at once; told after it.
         let news = if next >= tcp.marks.deliver { Some(tcp.on_delivered(next)) } else { None };
         // Nobody asks for the time that a plain one echoes.
-        let echo = if tcp.receiver.is_plain() { Some(self.now) } else { tcp.receiver.echo(seq, packet.sent) };
-        match echo {
-            Some(echo) => {
-                let (seq, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
-                let ack =
-                    Packet { sent: echo, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true, tail: 0 };
-                if !self.acknowledge_at_once(ack, exit, tail) {
-                    self.acknowledge(id, seq, bytes, echo);
-                }
+        let echo = if tcp.receiver.is_plain() { Some(now) } else { tcp.receiver.echo(seq, packet.sent) };
+        match (echo, self.links.get_mut(exits[1].link as usize)) {
+            (Some(echo), Some(link)) => {
+                let (seq, bytes, tail) = (tcp.base.wrapping_add(next), tcp.ack_bytes, tails[1].shared);
+                let hop = self.ack_hop + 1;
+                let ack = Packet { sent: echo, flow: id, seq, bytes, hop, is_ack: true, tail };
+                let at = link.pass_unwatched(bytes, now);
+                self.census.sent += 1;
+                self.staged[exits[1].stage as usize].push(Event::of_packet(at, tail, ack));
             }
-            None => self.reply(id, seq, packet.sent),
+            (Some(echo), None) => {
+                let (seq, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
+                self.acknowledge(id, seq, bytes, echo);
+            }
+            (None, _) => self.reply(id, seq, packet.sent),
         }
         if let Some(news) = news {
             self.on_news(id, news);
-        }
-    }
-
-    /// The `delivered` packets from number `before` on are delivered in order, or none: packet `seq` lies beyond a gap.
-    #[inline(never)]
-    fn deliver(&mut self, packet: &Event, seq: u32, before: u32, delivered: u32) {
-        let flow = &mut self.flows[packet.flow as usize];
-        let Source::Tcp(tcp) = &mut flow.source else { return };
-        if delivered != 1 || !tcp.late.is_empty() {
-            tcp.late.on_arrival(seq, packet.sent, before);
-        }
-        for seq in before..before + delivered {
-            let first_sent = tcp.late.take(seq).map_or(packet.sent, |first| first.min(packet.sent));
-            let delay = self.now.since(first_sent);
-            if flow.measured && seq >= tcp.syn {
-                self.instruments.delivers(packet.flow, delay, self.now);
-            }
-            if self.counting && seq >= tcp.syn {
-                flow.delays.delivered += 1;
-                flow.delays.delay_ns += delay.as_nanos();
-                self.delays[usize::from(flow.paced)].record(delay);
-            }
         }
     }
 
@@ -182,16 +164,16 @@ impl Engine<'_> {
         if self.tracer.is_some() {
             self.trace_receive(ack);
         }
-        let Source::Tcp(tcp) = &mut self.flows[ack.flow as usize].source else { return };
-        let next = ack.seq.wrapping_sub(tcp.base);
-        if tcp.needs_feedback {
+        let flow = &self.flows[ack.flow as usize];
+        let Source::Tcp(tcp) = &flow.source else { return };
+        let (next, needs_feedback) = (ack.seq.wrapping_sub(tcp.base), tcp.needs_feedback);
+        if flow.is_free && tcp.next_timer() < ack.at {
+            self.run_timers_out(ack.flow, ack.at);
+        }
+        if needs_feedback {
             self.on_ack_with_feedback(ack, next);
         } else {
             self.drive(ack.flow, Acknowledged(next));
-        }
-        let Source::Tcp(tcp) = &self.flows[ack.flow as usize].source else { return };
-        if tcp.sender.una() >= tcp.marks.acknowledge {
-            self.on_message_acknowledged(ack.flow);
         }
     }
 
@@ -330,6 +312,9 @@ impl Engine<'_> {
         if flow.watched {
             self.instruments.looks_at(id, &flow.source, self.now);
         }
+        if flow.is_free {
+            return self.note_in_agenda(id);
+        }
         let Source::Tcp(tcp) = &mut flow.source else { return };
         let due = tcp.sender.retransmission_due();
         if due < tcp.retransmission_event {
@@ -350,6 +335,48 @@ impl Engine<'_> {
             let rate = tcp.sender.rate_bps();
             port.change_rate(tcp.rest.port_rate, rate);
             tcp.rest.port_rate = rate;
+        }
+    }
+}
+
+/// Packet `seq` has arrived where `before` was waited for; `delivered` packets from there on are now in order, perhaps none.
+struct LateArrival<'a> {
+    packet: &'a Event,
+    seq: u32,
+    before: u32,
+    delivered: u32,
+    now: Instant,
+    counting: bool,
+}
+
+impl LateArrival<'_> {
+    /// Counts what is delivered.
+    #[inline(never)]
+    fn count(
+        self,
+        tcp: &mut Tcp,
+        sums: &mut DelaySums,
+        delays: &mut Delays,
+        mut instruments: Option<&mut Instruments>,
+    ) {
+        let sent = self.packet.sent;
+        if self.delivered != 1 || !tcp.late.is_empty() {
+            tcp.late.on_arrival(self.seq, sent, self.before);
+        }
+        for seq in self.before..self.before + self.delivered {
+            let first_sent = tcp.late.take(seq).map_or(sent, |first| first.min(sent));
+            let delay = self.now.since(first_sent);
+            if seq < tcp.syn {
+                continue;
+            }
+            if let Some(instruments) = &mut instruments {
+                instruments.delivers(self.packet.flow, delay, self.now);
+            }
+            if self.counting {
+                sums.delivered += 1;
+                sums.delay_ns += delay.as_nanos();
+                delays.record(delay);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Some of the flows, at work on a thread of their own.
 
+use super::agenda::Agenda;
 use super::inbox::Inbox;
 use super::threads::Mail;
 use super::{Calendar, Census, Engine, Exit, Flows, Segments, Tail};
@@ -24,11 +25,13 @@ pub(super) struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// The flows of a network, 2^`shift` to a part, with their own links.
-    pub(super) fn share(whole: &mut Engine<'a>, mut flows: Vec<Flow>, shift: u32) -> Vec<Self> {
+    pub(super) fn share(whole: &mut Engine<'a>, mut flows: Vec<Flow>, shift: u32, window: u64) -> Vec<Self> {
         let mut parts = Vec::new();
         while !flows.is_empty() {
             let first = (flows.len() - 1) >> shift << shift;
-            parts.push(Part::new(whole, first, flows.split_off(first)));
+            let mut part = Part::new(whole, first, flows.split_off(first));
+            part.engine.set_free(Some(window));
+            parts.push(part);
         }
         parts.reverse();
         parts
@@ -70,6 +73,8 @@ impl<'a> Part<'a> {
             next_look: Instant::MAX,
             tracer: None,
             inbox: Inbox::default(),
+            agenda: Agenda::new(1),
+            due: Vec::new(),
             segments: Segments::default(),
             talks: Vec::new(),
             acts: Vec::new(),

@@ -122,7 +122,7 @@ impl<'a> Engine<'a> {
         let flows = std::mem::take(&mut self.flows.list);
         let in_a_part = flows.len().div_ceil(self.threads * PARTS_A_THREAD).max(1);
         let shift = in_a_part.ilog2().min(LARGEST_PART);
-        let mut parts = Part::share(self, flows, shift);
+        let mut parts = Part::share(self, flows, shift, windows.length);
         while let Some(event) = self.calendar.pop_before(Instant::MAX) {
             parts[(event.flow >> shift) as usize].engine.calendar.push(event);
         }
@@ -144,6 +144,7 @@ impl<'a> Engine<'a> {
         }
         team.units.sort_by_key(|unit| unit.position);
         team.units.into_iter().for_each(|unit| unit.give_back(self, windows));
+        self.set_free(Some(windows.length));
     }
 
     /// Runs until the end, or until that turns out not to pay.
@@ -201,11 +202,7 @@ impl<'a> Engine<'a> {
             }
             if served == 0 && parts.iter().all(|part| part.is_idle) {
                 let units_next = units.iter().filter_map(Unit::next_window);
-                let next = parts
-                    .iter_mut()
-                    .filter_map(|part| part.engine.calendar.next_at())
-                    .chain(units_next)
-                    .min();
+                let next = parts.iter_mut().filter_map(|part| part.engine.next_at()).chain(units_next).min();
                 let next = next.unwrap_or(Instant::MAX);
                 if next > hosts_until {
                     windows.hosts_until = next;

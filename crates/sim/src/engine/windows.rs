@@ -43,6 +43,8 @@ const CROWDED: u64 = 10_000;
 pub(super) struct Windows {
     /// In an order in which each comes after those that feed it.
     pub(super) stages: Vec<Stage>,
+    /// About how long windows are, nanoseconds.
+    pub(super) length: u64,
     /// Hosts have run up to here.
     pub(super) hosts_until: Instant,
     desk: Desk,
@@ -64,7 +66,8 @@ pub(super) struct Desk {
 impl Windows {
     /// Windows over these stages; they may end if they do not pay, if that is asked for.
     pub(super) fn new(stages: Vec<Stage>, may_end: bool) -> Self {
-        Windows { stages, hosts_until: Instant::ZERO, desk: Desk::default(), trial: (0, 0), may_end }
+        let length = next_hosts_until(stages.iter()).as_nanos();
+        Windows { stages, length, hosts_until: Instant::ZERO, desk: Desk::default(), trial: (0, 0), may_end }
     }
 }
 
@@ -121,7 +124,8 @@ impl Engine<'_> {
             self.now = event.at;
             self.handle(event);
         }
-        is_idle
+        // After what waited in the calendar: an acknowledgement there comes before the timers after it.
+        self.keep_agenda(hosts_until) && is_idle
     }
 
     /// Serves a link up to the end of its window: how many packets.
@@ -164,7 +168,7 @@ impl Engine<'_> {
 
     /// Nothing has happened: on to the first window in which something will.
     fn skip_idle_time(&mut self) {
-        let next_event = self.calendar.next_at();
+        let next_event = self.next_at();
         let Some(windows) = &mut self.windows else { return };
         let stages = windows.stages.iter().zip(&self.staged);
         let stages = stages
@@ -187,6 +191,7 @@ impl Engine<'_> {
     #[cold]
     pub(super) fn leave_windows(&mut self) {
         let Some(windows) = self.windows.take() else { return };
+        self.set_free(None);
         self.unstage(|stage| windows.stages[stage as usize].link);
         for (stage, arrivals) in windows.stages.iter().zip(std::mem::take(&mut self.staged)) {
             for event in arrivals {

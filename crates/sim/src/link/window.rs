@@ -139,37 +139,29 @@ impl Link {
                 next_look = look(fitted, now);
             }
             if wakeup.is_some() {
-                fitted.wakeup_at = None;
-            } else if let Some(event) = line.next()
-                && !fitted.takes_in(event, delay, out, notes)
-            {
-                continue;
-            }
-            while let Some((packet, passage)) = fitted.pump(delay, now) {
-                let event = Event::of_packet(now, packet.tail, packet);
-                match passage {
-                    Some(passage) => event.leaves(passage, Note::Leaves, out, notes),
-                    None => notes.push((event, Note::Dropped)),
+                if let Some((packet, passage)) = fitted.pump(delay, now) {
+                    let event = Event::of_packet(now, packet.tail, packet);
+                    match passage {
+                        Some(passage) => event.leaves(passage, Note::Leaves, out, notes),
+                        None => notes.push((event, Note::Dropped)),
+                    }
                 }
+            } else if let Some(event) = line.next() {
+                fitted.takes_in(event, delay, out, notes);
             }
-            fitted.set_wakeup(now);
+            fitted.wakeup_at = fitted.next_wakeup().map(|at| at.max(now));
         }
         look(fitted, end);
     }
 }
 
 impl Fitted {
-    /// A packet arrives: whether it is held, and something may leave in its turn.
-    fn takes_in(&mut self, event: &Event, delay: Span, out: &mut Vec<Event>, notes: &mut Notes) -> bool {
+    /// A packet arrives.
+    #[inline(always)]
+    fn takes_in(&mut self, event: &Event, delay: Span, out: &mut Vec<Event>, notes: &mut Notes) {
         match self.offer(event, delay) {
-            Fate::Leaves(passage) => {
-                event.leaves(passage, Note::Passes, out, notes);
-                return false;
-            }
-            Fate::Refused => {
-                notes.push((*event, Note::Refused));
-                return false;
-            }
+            Fate::Leaves(passage) => return event.leaves(passage, Note::Passes, out, notes),
+            Fate::Refused => return notes.push((*event, Note::Refused)),
             Fate::Displaced(older) => {
                 notes.push((Event::of_packet(event.at, older.tail, older), Note::Dropped));
             }
@@ -178,7 +170,6 @@ impl Fitted {
         if self.record.is_some() {
             notes.push((*event, Note::Arrives));
         }
-        true
     }
 
     /// Asks when something may next leave; returns that time if it is not known yet.
@@ -194,6 +185,7 @@ impl Fitted {
 
 impl Event {
     /// The packet has been given to the wire.
+    #[inline(always)]
     fn leaves(
         mut self,
         passage: Passage,

@@ -1,0 +1,166 @@
+//! When to look at the senders that run by themselves next.
+//!
+//! *Idea.* A sender whose ways are its own (`Flow::is_free`) needs no other flow's order: what its timers and its
+//! acknowledgements do depends on their own times alone. So its timers are not events in the calendar. The agenda says in
+//! which window a timer of a flow may run out, to no closer order than that; the flow then catches up with all of them.
+//! An entry may be early, where acknowledgements have put the timer off since: the flow then gets another.
+
+use super::Engine;
+use super::exits::PacingTimer;
+use crate::flow::{Source, Tcp};
+use paceline_core::Instant;
+use std::collections::BTreeMap;
+
+/// Buckets of the near future.
+const NEAR: u64 = 256;
+
+/// A flow, and when to look at it.
+type Entry = (Instant, u32);
+
+/// Entries by time, in buckets of about half a window.
+#[derive(Debug)]
+pub(super) struct Agenda {
+    /// log2 of the width of a bucket, nanoseconds.
+    shift: u32,
+    /// The first bucket, counted from time zero, that has not been emptied for good.
+    first: u64,
+    near: Vec<Vec<Entry>>,
+    far: BTreeMap<u64, Vec<Entry>>,
+}
+
+impl Agenda {
+    /// Nothing yet, for windows of this length in nanoseconds.
+    pub(super) fn new(window: u64) -> Self {
+        let mut near = Vec::new();
+        near.resize_with(NEAR as usize, Vec::new);
+        Agenda { shift: (window / 2).max(1).ilog2(), first: 0, near, far: BTreeMap::new() }
+    }
+
+    #[inline]
+    fn push(&mut self, entry: Entry) {
+        let bucket = (entry.0.as_nanos() >> self.shift).max(self.first);
+        if bucket - self.first < NEAR {
+            self.near[(bucket % NEAR) as usize].push(entry);
+        } else {
+            self.far.entry(bucket).or_default().push(entry);
+        }
+    }
+
+    /// There is an entry for the flow's next timer from now on, or an earlier one.
+    #[inline(always)]
+    pub(super) fn note(&mut self, flow: u32, tcp: &mut Tcp) {
+        let due = tcp.next_timer();
+        if due < tcp.retransmission_event {
+            tcp.retransmission_event = due;
+            self.push((due, flow));
+        }
+    }
+
+    /// Moves the entries before `end` to `due`.
+    fn take_before(&mut self, end: Instant, due: &mut Vec<Entry>) {
+        let last = end.as_nanos() >> self.shift;
+        while self.first < last {
+            due.append(&mut self.near[(self.first % NEAR) as usize]);
+            let is_long = last - self.first > NEAR / 16;
+            let jumps = is_long && self.near.iter().all(Vec::is_empty);
+            let far = self.far.first_key_value().map_or(last, |(&bucket, _)| bucket.min(last));
+            self.advance_to(if jumps { far.max(self.first + 1) } else { self.first + 1 });
+        }
+        due.extend(self.near[(last % NEAR) as usize].extract_if(.., |(at, _)| *at < end));
+    }
+
+    fn advance_to(&mut self, bucket: u64) {
+        self.first = bucket;
+        while let Some(far) = self.far.first_entry().filter(|far| *far.key() < bucket + NEAR) {
+            let place = (*far.key() % NEAR) as usize;
+            self.near[place].append(&mut far.remove());
+        }
+    }
+
+    /// The first entry's time.
+    fn next_at(&self) -> Option<Instant> {
+        let near = (self.first..self.first + NEAR).map(|bucket| &self.near[(bucket % NEAR) as usize]);
+        let first = near.chain(self.far.values()).find(|bucket| !bucket.is_empty())?;
+        first.iter().map(|(at, _)| *at).min()
+    }
+}
+
+impl Tcp {
+    /// When the first of its sender's timers runs out; [`Instant::MAX`] is never.
+    #[inline(always)]
+    pub(super) fn next_timer(&self) -> Instant {
+        self.sender.retransmission_due().min(self.sender.pacing_at().unwrap_or(Instant::MAX))
+    }
+}
+
+impl Engine<'_> {
+    /// When something next happens at a host, or may.
+    pub(super) fn next_at(&mut self) -> Option<Instant> {
+        self.calendar.next_at().into_iter().chain(self.agenda.next_at()).min()
+    }
+
+    /// Senders that run by themselves catch up with their timers before `end`.
+    pub(super) fn keep_agenda(&mut self, end: Instant) -> bool {
+        let mut due = std::mem::take(&mut self.due);
+        self.agenda.take_before(end, &mut due);
+        let is_idle = due.is_empty();
+        for (at, id) in due.drain(..) {
+            let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { continue };
+            if tcp.retransmission_event == at {
+                tcp.retransmission_event = Instant::MAX;
+                self.run_timers_out(id, end);
+                self.note_in_agenda(id);
+            }
+        }
+        self.due = due;
+        is_idle
+    }
+
+    /// A flow that runs by itself: its timers before `end` run out, in their order.
+    #[inline(never)]
+    pub(super) fn run_timers_out(&mut self, id: u32, end: Instant) {
+        let now = self.now;
+        let mut entry = None;
+        while let Source::Tcp(tcp) = &mut self.flows[id as usize].source {
+            // Nothing goes to the agenda meanwhile.
+            entry.get_or_insert(std::mem::replace(&mut tcp.retransmission_event, Instant::ZERO));
+            self.now = tcp.next_timer();
+            if self.now >= end {
+                tcp.retransmission_event = entry.unwrap_or(Instant::MAX);
+                break;
+            }
+            if tcp.sender.retransmission_due() == self.now {
+                tcp.sender.on_retransmission_timer(self.now, &mut self.segments);
+                self.send(id);
+            } else {
+                self.drive(id, PacingTimer);
+            }
+        }
+        self.now = now;
+    }
+
+    /// See [`Agenda::note`].
+    #[inline(always)]
+    pub(super) fn note_in_agenda(&mut self, id: u32) {
+        if let Source::Tcp(tcp) = &mut self.flows[id as usize].source {
+            self.agenda.note(id, tcp);
+        }
+    }
+
+    /// Which flows run by themselves, from now on, with windows of this length in nanoseconds; `None` is none.
+    pub(super) fn set_free(&mut self, window: Option<u64>) {
+        self.agenda = Agenda::new(window.unwrap_or(1));
+        for position in 0..self.flows.all().len() {
+            let flow = &mut self.flows.list[position];
+            let (was_free, is_free) = (flow.is_free, window.is_some() && flow.may_be_free());
+            flow.is_free = is_free;
+            let id = (self.flows.first + position) as u32;
+            if let Source::Tcp(tcp) = &mut flow.source
+                && (was_free || is_free)
+            {
+                (tcp.retransmission_event, tcp.pacing_event) = (Instant::MAX, Instant::MAX);
+                self.schedule_timers(id);
+            }
+        }
+    }
+}

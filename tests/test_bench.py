@@ -1,0 +1,91 @@
+"""`make bench`: its cases are sound scenarios, the peers get the same network, and its tables say what was measured."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(ROOT / "benches"), str(ROOT / "benches" / "peers")]
+
+import cases  # noqa: E402
+import cost  # noqa: E402
+import engine  # noqa: E402
+import runs  # noqa: E402
+import speed  # noqa: E402
+import tables  # noqa: E402
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
+def test_a_case_is_a_sound_scenario(case: cases.Case) -> None:
+    for quick in (False, True):
+        settings = case.all_settings(quick)
+        if settings.get("network.access.per_edge", 0) > 1000:
+            settings["network.access.per_edge"] = 1000  # the same but for time
+        said = runs.scenario(case.file, {**settings, **runs.INSTANT})
+        assert runs.run(said).result["engine"]["core_packets"] == 0
+
+
+def test_a_run_is_measured_without_its_set_up() -> None:
+    cost_of = runs.measure(cases.DEMO, {"probes": {}, "duration": "30 s", "warmup": "10 s"})
+    assert cost_of.packets > 250_000
+    assert cost_of.setup_s > 0.02  # Python alone
+    assert 10 < cost_of.ns_a_packet < 10_000
+    assert cost_of.cpu_s < cost_of.engine_s + cost_of.setup_s
+    assert cost_of.memory > cost_of.setup_memory / 2 > 1e6
+
+
+def test_the_peers_have_the_scenarios_network() -> None:
+    network = speed.Network.of(runs.scenario(cases.DEMO, {"network.core.buffer": "5 KB"}))
+    assert network == speed.Network(1000, 10, 100, 100, 5, 100, (5, 15), (8, 12), (1, 5), 10)
+    assert network.packets_that_wait == 4  # ns-2's rule: five of 1040 B would reach the limit
+    short = speed.Network.of(runs.scenario(cases.SHORT, {}))
+    assert (short.core_rate, short.core_delay, short.access_delay) == (10_000, 0.4, (0.01, 0.03))
+
+
+def made_up(ns: float, **more: Any) -> dict[str, Any]:
+    return {"ns": ns, "cpu_s": 1.0, "setup_s": 0.1, "memory": 50_000_000, **more}
+
+
+def test_a_row_has_the_median_and_the_ratios_to_the_peers() -> None:
+    case = cases.CASES[0]
+    found = {
+        "paceline": {case.name: [made_up(50), made_up(90), made_up(60)]},
+        "ns-2": {case.network: [made_up(6000)]},
+        "ns-3": {},
+    }
+    assert engine.row(case, found) == [case.name, "60", "50 to 90", "60", "50", "100", "–"]
+    lost = {**found, "paceline": {case.name: [made_up(-3, setup_s=9.0)]}}
+    assert engine.row(case, lost)[1] == "–"
+
+
+def test_tables_are_written_between_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n")
+    for _ in range(2):
+        tables.put_between(page, "bench", tables.markdown(["a", "b"], [["1", "2"]]) + "\n")
+        assert page.read_text() == (
+            "before\n<!-- bench -->\n\n| a | b |\n| --- | ---: |\n| 1 | 2 |\n\n<!-- /bench -->\nafter\n"
+        )
+    page.write_text("no marks")
+    with pytest.raises(SystemExit, match="no lines <!-- bench -->"):
+        tables.put_between(page, "bench", "text")
+    for name in ("README.md", "docs/performance.md"):
+        assert (ROOT / name).read_text().count("<!-- bench -->") == 1
+
+
+def test_every_point_of_the_pictures_is_a_sound_scenario() -> None:
+    points = [*cost.with_flows(quick=False), *cost.with_round_trips(quick=False), *cost.with_hops(quick=False)]
+    assert {point.picture for point in points} == set(cost.PICTURES)
+    for point in points:
+        if point.x <= 1000:
+            assert runs.run({**point.scenario, **cost.INSTANT}).result["engine"]["core_packets"] == 0
+
+
+def test_pictures_are_drawn_from_the_table(tmp_path: Path) -> None:
+    rows = [{"picture": name, "line": "1 Gbit/s, windowed", "x": x, "ns": "70"} for name in cost.PICTURES for x in "15"]
+    cost.draw(rows, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"cost-{name}.svg" for name in sorted(cost.PICTURES)]

@@ -1,7 +1,7 @@
 //! Lining up the packets that reach a link within a window, in the total order.
 //!
-//! *Idea.* Arrivals come as they were sent, from several links: nearly sorted at best. A window of time is cut into about
-//! as many slots as it has packets; one pass counts the packets of each slot, one puts each packet into its place, and one
+//! *Idea.* Arrivals come as they were sent, from several links: nearly sorted at best. A window of time is cut into two to
+//! four slots a packet; one pass counts the packets of each slot, one puts each packet into its place, and one
 //! of insertions puts right the few that share a slot.
 //! *Where it breaks.* All packets of a window in one slot: insertion is then quadratic, so such a line is sorted by merging.
 //! *References.* D. Knuth, "The art of computer programming" 3, 5.2.1 (distribution) and 5.2.5.
@@ -12,8 +12,8 @@ use std::cmp::Ordering;
 
 /// Below this number there is nothing to gain from slots.
 const FEW: usize = 16;
-/// More packets than this in one slot are sorted by merging.
-const CROWD: u32 = 32;
+/// A line in which packets move further than this on average is sorted by merging.
+const FAR: usize = 8;
 
 /// Memory for the slots.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Sorter {
     /// Puts the arrivals into `line`, those of the slots up to `end` in order, the others behind them. How many the former are.
     fn deal(&mut self, arrivals: &[Event], from: Instant, end: Instant, line: &mut Vec<Event>) -> usize {
         let span = end.since(from).as_nanos();
-        let bits = arrivals.len().ilog2() + 1;
+        let bits = arrivals.len().ilog2() + 2;
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub(bits);
         let behind = (span >> shift) + 1;
         let first = from.as_nanos();
@@ -58,9 +58,8 @@ impl Sorter {
         for event in arrivals {
             self.slots[slot(event)] += 1;
         }
-        let (mut before, mut fullest) = (0, 0);
+        let mut before = 0;
         for count in &mut self.slots[..behind as usize] {
-            fullest = fullest.max(*count);
             before += std::mem::replace(count, before);
         }
         self.slots[behind as usize] = before;
@@ -70,12 +69,7 @@ impl Sorter {
             line[*place as usize] = *event;
             *place += 1;
         }
-        let due = &mut line[..before as usize];
-        if fullest > CROWD {
-            due.sort_by(in_line)
-        } else {
-            insert(due)
-        }
+        insert(&mut line[..before as usize]);
         before as usize
     }
 }
@@ -83,24 +77,29 @@ impl Sorter {
 /// Insertion sort: a step a packet where they are in order already.
 fn insert(line: &mut [Event]) {
     let Some(first) = line.first() else { return };
-    let mut before = first.at;
+    let (mut before, mut steps) = (first.at, line.len() * FAR);
     for next in 1..line.len() {
         let at = line[next].at;
         if at <= before {
-            sink(line, next);
+            match steps.checked_sub(sink(line, next)) {
+                Some(left) => steps = left,
+                None => return line.sort_by(in_line),
+            }
         }
         before = at.max(before);
     }
 }
 
-/// Moves the packet at `place` to where it belongs among those before it, which are in order.
-fn sink(line: &mut [Event], mut place: usize) {
+/// Moves the packet at `place` to where it belongs among those before it, which are in order: over how many.
+fn sink(line: &mut [Event], from: usize) -> usize {
+    let mut place = from;
     let event = line[place];
     while place > 0 && in_line(&event, &line[place - 1]).is_lt() {
         line[place] = line[place - 1];
         place -= 1;
     }
     line[place] = event;
+    from - place
 }
 
 /// The order of arrivals at one link: what hosts have sent there at the same instant comes last, as they sent it.

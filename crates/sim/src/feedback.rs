@@ -1,14 +1,20 @@
 //! What acknowledgements on their way say beside their number.
 //!
 //! *Idea.* An acknowledgement needs no time of sending, so its [`Packet::sent`](crate::packet::Packet::sent) carries the
-//! echoed time instead, or, where there are SACK blocks, the place where they are kept until it arrives or is dropped. A
-//! path without holes keeps nothing here.
+//! echoed time instead; or up to three SACK blocks near its number, where nobody asks for that time; or else the place
+//! where all this is kept until it arrives or is dropped. A path without holes, or with short ones, keeps nothing here.
 
 use paceline_core::Instant;
 use paceline_tcp::{Block, Feedback};
 
-/// Marks a place; times end before this.
-const PLACE_BIT: u64 = 1 << 63;
+/// Marks what is no time: those end before this.
+const MARK: u64 = 1 << 63;
+/// With the mark: a place. Else blocks.
+const PLACE: u64 = MARK | 1 << 62;
+/// Blocks that lie in the packet, and the bits of each: of how far it is from the acknowledgement's number, and of how long.
+const PACKED: u32 = 3;
+const BITS: u32 = 20;
+const HALF: u32 = BITS / 2;
 
 /// The feedback of one connection's acknowledgements under way.
 #[derive(Debug, Default)]
@@ -22,11 +28,14 @@ struct Kept {
 }
 
 impl FeedbackUnderWay {
-    /// Keeps it if need be; what the acknowledgement carries for `sent`.
+    /// Keeps it if need be; what the acknowledgement of all before `next` carries for `sent`.
     #[inline]
-    pub(crate) fn put(&mut self, feedback: Feedback) -> Instant {
+    pub(crate) fn put(&mut self, feedback: Feedback, next: u32, needs_echo: bool) -> Instant {
         if feedback.blocks().is_empty() {
             return feedback.echo;
+        }
+        if !needs_echo && let Some(packed) = pack(feedback.blocks(), next) {
+            return Instant::from_nanos(MARK | packed);
         }
         let kept = self.0.get_or_insert_default();
         let place = match kept.free.pop() {
@@ -39,25 +48,36 @@ impl FeedbackUnderWay {
                 kept.places.len() as u32 - 1
             }
         };
-        Instant::from_nanos(PLACE_BIT | u64::from(place))
+        Instant::from_nanos(PLACE | u64::from(place))
     }
 
-    /// What an acknowledgement that carries `sent` says: the echoed time and the blocks.
+    /// What an acknowledgement of all before `next` that carries `sent` says: the echoed time and the blocks, for which there
+    /// is `room`.
     #[inline]
-    pub(crate) fn read(&self, sent: Instant) -> (Instant, &[Block]) {
+    pub(crate) fn read<'a>(
+        &'a self,
+        sent: Instant,
+        next: u32,
+        room: &'a mut Feedback,
+    ) -> (Instant, &'a [Block]) {
+        let carried = sent.as_nanos();
         match &self.0 {
-            Some(kept) if sent.as_nanos() & PLACE_BIT != 0 => {
-                let feedback = &kept.places[sent.as_nanos() as u32 as usize];
+            _ if carried & MARK == 0 => (sent, &[]),
+            Some(kept) if carried & PLACE == PLACE => {
+                let feedback = &kept.places[carried as u32 as usize];
                 (feedback.echo, feedback.blocks())
             }
-            _ => (sent, &[]),
+            _ => {
+                unpack(carried, next, room);
+                (room.echo, room.blocks())
+            }
         }
     }
 
     /// The acknowledgement has been read, or is lost.
     #[inline]
     pub(crate) fn release(&mut self, sent: Instant) {
-        if sent.as_nanos() & PLACE_BIT != 0
+        if sent.as_nanos() & PLACE == PLACE
             && let Some(kept) = &mut self.0
         {
             kept.free.push(sent.as_nanos() as u32);
@@ -65,16 +85,46 @@ impl FeedbackUnderWay {
     }
 }
 
+/// Blocks in few bits, if they fit.
+fn pack(blocks: &[Block], next: u32) -> Option<u64> {
+    if blocks.len() > PACKED as usize {
+        return None;
+    }
+    let mut packed = 0;
+    for (place, &Block { start, end }) in (0..).zip(blocks) {
+        let (distance, length) = (start.checked_sub(next)?, end.checked_sub(start)?);
+        if distance.max(length) >> HALF != 0 || length == 0 {
+            return None;
+        }
+        packed |= u64::from(distance << HALF | length) << (place * BITS);
+    }
+    Some(packed)
+}
+
+fn unpack(packed: u64, next: u32, room: &mut Feedback) {
+    for place in 0..PACKED {
+        let block = (packed >> (place * BITS)) as u32;
+        let (distance, length) = (block >> HALF & ((1 << HALF) - 1), block & ((1 << HALF) - 1));
+        if length == 0 {
+            break;
+        }
+        let start = next.wrapping_add(distance);
+        room.push(Block { start, end: start.wrapping_add(length) });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn places_are_used_again() {
         let mut under_way = FeedbackUnderWay::default();
         let echo = Feedback::new(Instant::from_nanos(7));
-        let sent = under_way.put(echo);
-        assert_eq!((sent, under_way.read(sent)), (echo.echo, (echo.echo, &[][..])));
+        let sent = under_way.put(echo, 0, true);
+        let mut room = Feedback::default();
+        assert_eq!((sent, under_way.read(sent, 0, &mut room)), (echo.echo, (echo.echo, &[][..])));
         for round in 0..3 {
             let holes: Vec<Feedback> = (0..4)
                 .map(|start| {
@@ -83,12 +133,38 @@ mod tests {
                     feedback
                 })
                 .collect();
-            let places: Vec<Instant> = holes.iter().map(|feedback| under_way.put(*feedback)).collect();
+            let places: Vec<Instant> =
+                holes.iter().map(|feedback| under_way.put(*feedback, 0, true)).collect();
             for (place, feedback) in places.into_iter().zip(holes) {
-                assert_eq!(under_way.read(place), (feedback.echo, feedback.blocks()));
+                let mut room = Feedback::default();
+                let read = under_way.read(place, 0, &mut room);
+                assert_eq!(read, (feedback.echo, feedback.blocks()));
                 under_way.release(place);
             }
         }
         assert_eq!(under_way.0.map(|kept| kept.places.len()), Some(4));
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_come_out_as_they_went_in(
+            next in prop_oneof![0..5000_u32, u32::MAX - 5000..u32::MAX - 3000],
+            blocks in prop::collection::vec((0..1100_u32, 0..1100_u32), 1..=4),
+        ) {
+            let mut feedback = Feedback::default();
+            for (distance, length) in &blocks {
+                let start = (next + distance).saturating_sub(10);
+                feedback.push(Block { start, end: start + length });
+            }
+            let mut under_way = FeedbackUnderWay::default();
+            let sent = under_way.put(feedback, next, false);
+            let fits = |block: &Block| {
+                (next..next + 1024).contains(&block.start) && (1..1024).contains(&(block.end - block.start))
+            };
+            let packed = blocks.len() <= 3 && feedback.blocks().iter().all(fits);
+            prop_assert_eq!(under_way.0.is_none(), packed);
+            let mut room = Feedback::default();
+            prop_assert_eq!(under_way.read(sent, next, &mut room).1, feedback.blocks());
+        }
     }
 }

@@ -363,6 +363,12 @@ impl Config {
         self.variant.is_selective() || self.timestamps
     }
 
+    /// The sender asks for the echo of acknowledgements that report blocks.
+    #[inline]
+    pub fn needs_echo(&self) -> bool {
+        self.timestamps || self.variant == Variant::Fack
+    }
+
     /// An acknowledgement with so many SACK blocks on the wire, bytes.
     pub fn ack_bytes(&self, blocks: usize) -> u32 {
         if blocks == 0 { self.ack } else { self.ack + self.sack_header + 8 * blocks as u32 }

@@ -9,7 +9,7 @@ use crate::flow::{Flow, Source, Tcp};
 use crate::link::Link;
 use crate::packet::{Event, Packet};
 use paceline_core::Instant;
-use paceline_tcp::{Output, Segment};
+use paceline_tcp::{Feedback, Output, Segment};
 
 /// How packets leave one end of a flow.
 #[derive(Debug, Clone, Copy)]
@@ -132,7 +132,8 @@ pub(super) struct AcknowledgedWith(pub(super) u32, pub(super) Instant);
 impl Drive for AcknowledgedWith {
     #[inline]
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
-        let (echo, blocks) = tcp.feedback.read(self.1);
+        let mut room = Feedback::default();
+        let (echo, blocks) = tcp.feedback.read(self.1, self.0, &mut room);
         tcp.sender.on_ack_with(self.0, echo, blocks, now, out);
         tcp.feedback.release(self.1);
     }

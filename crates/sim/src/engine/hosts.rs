@@ -137,12 +137,21 @@ impl Engine<'_> {
         }
     }
 
-    fn acknowledge_with(&mut self, flow: u32, feedback: Feedback) {
-        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+    fn acknowledge_with(&mut self, id: u32, feedback: Feedback) {
+        let Flow { source: Source::Tcp(tcp), exits, tails, .. } = &mut self.flows[id as usize] else {
+            return;
+        };
         let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
         let seq = tcp.base.wrapping_add(tcp.receiver.next());
-        let sent = tcp.feedback.put(feedback);
-        self.acknowledge(flow, seq, bytes, sent);
+        let sent = tcp.feedback.put(feedback, tcp.receiver.next(), tcp.sender.config().needs_echo());
+        let Some(link) = self.links.get_mut(exits[1].link as usize) else {
+            return self.acknowledge(id, seq, bytes, sent);
+        };
+        let (hop, tail) = (self.ack_hop + 1, tails[1].shared);
+        let ack = Packet { sent, flow: id, seq, bytes, hop, is_ack: true, tail };
+        let at = link.pass_unwatched(bytes, self.now);
+        self.census.sent += 1;
+        self.staged[exits[1].stage as usize].push(Event::of_packet(at, tail, ack));
     }
 
     /// The receiver sends an acknowledgement.

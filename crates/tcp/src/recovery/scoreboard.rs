@@ -39,6 +39,9 @@ impl Scoreboard {
 
     /// All before `una` has been acknowledged.
     pub(crate) fn forget_below(&mut self, una: u32) {
+        if self.ranges.first().is_none_or(|first| una <= first.start) {
+            return;
+        }
         let past = self.ranges.partition_point(|range| range.end <= una);
         self.held -= self.ranges.drain(..past).map(|range| range.end - range.start).sum::<u32>();
         if let Some(first) = self.ranges.first_mut()
@@ -53,6 +56,16 @@ impl Scoreboard {
     pub(crate) fn add(&mut self, Block { mut start, mut end }: Block) -> u32 {
         if start >= end {
             return 0;
+        }
+        // Mostly it is the highest range that grows.
+        if let Some(last) = self.ranges.last_mut()
+            && last.start <= start
+            && start <= last.end
+        {
+            let news = end.saturating_sub(last.end);
+            last.end += news;
+            self.held += news;
+            return news;
         }
         // What touches or overlaps becomes one range.
         let from = self.ranges.partition_point(|range| range.end < start);

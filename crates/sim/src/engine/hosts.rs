@@ -369,10 +369,8 @@ impl LateArrival<'_> {
         mut instruments: Option<&mut Instruments>,
     ) {
         let sent = self.packet.sent;
-        if self.delivered != 1 || !tcp.late.is_empty() {
-            if self.seq > self.before {
-                tcp.late.note(self.seq, sent, self.before); // it waits
-            }
+        if self.seq > self.before {
+            tcp.late.note(self.seq, sent, self.before); // it waits
         }
         for seq in self.before..self.before + self.delivered {
             let first_sent = tcp.late.take(seq).map_or(sent, |first| first.min(sent));

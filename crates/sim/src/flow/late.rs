@@ -11,7 +11,7 @@ use paceline_core::Instant;
 #[derive(Debug, Default)]
 pub(crate) struct Late {
     /// [`Instant::MAX`] where nothing is. Its length is a power of two, or nothing.
-    first: Vec<Instant>,
+    first: Box<[Instant]>,
     count: u32,
 }
 
@@ -57,7 +57,7 @@ impl Late {
     #[cold]
     fn grow(&mut self, ahead: usize, next: u32) {
         let length = (ahead + 1).next_power_of_two().max(FEW);
-        let before = std::mem::replace(&mut self.first, vec![Instant::MAX; length]);
+        let before = std::mem::replace(&mut self.first, vec![Instant::MAX; length].into());
         for seq in (next..).take(before.len()) {
             let place = self.place(seq);
             self.first[place] = before[seq as usize & (before.len() - 1)];

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 /// Buckets of the near future.
 const NEAR: u64 = 256;
 
+/// Width of a bucket at least, nanoseconds.
+const LEAST_BUCKET: u64 = 1 << 10;
+
 /// A flow, and when to look at it.
 type Entry = (Instant, u32);
 
@@ -33,7 +36,7 @@ impl Agenda {
     pub(super) fn new(window: u64) -> Self {
         let mut near = Vec::new();
         near.resize_with(NEAR as usize, Vec::new);
-        Agenda { shift: (window / 2).max(1).ilog2(), first: 0, near, far: BTreeMap::new() }
+        Agenda { shift: (window / 2).max(LEAST_BUCKET).ilog2(), first: 0, near, far: BTreeMap::new() }
     }
 
     #[inline]

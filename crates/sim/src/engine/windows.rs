@@ -29,7 +29,7 @@ use crate::link::Fitted;
 use crate::link::window::{Note, Notes};
 use crate::output::RunError;
 use crate::packet::{Event, Kind};
-use paceline_core::Instant;
+use paceline_core::{Instant, Span};
 
 /// Windows before it is decided whether they pay.
 const TRIAL: u32 = 256;
@@ -66,7 +66,8 @@ pub(super) struct Desk {
 impl Windows {
     /// Windows over these stages; they may end if they do not pay, if that is asked for.
     pub(super) fn new(stages: Vec<Stage>, may_end: bool) -> Self {
-        let length = next_hosts_until(stages.iter()).as_nanos();
+        let lengths = stages.iter().filter_map(|stage| Some(stage.offset + stage.to_hosts?));
+        let length = lengths.min().map_or(0, Span::as_nanos);
         Windows { stages, length, hosts_until: Instant::ZERO, desk: Desk::default(), trial: (0, 0), may_end }
     }
 }

@@ -39,7 +39,7 @@ FLOWS = {
     "delay_p99_s",
     "network_delay_mean_s",
 }
-ENGINE = {"kind", "method", "wall_s", "cpu_s", "core_packets"}
+ENGINE = {"kind", "method", "threads", "wall_s", "cpu_s", "core_packets"}
 
 
 def runs(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:

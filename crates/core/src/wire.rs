@@ -6,6 +6,7 @@
 //! addition, not a division.
 
 use crate::units::{Instant, NANOS_PER_SECOND, Rate, Span};
+use std::hint::select_unpredictable;
 
 /// The transmitter of a link: when is it free, and when will a packet have left.
 #[derive(Debug, Clone, Copy)]
@@ -50,12 +51,13 @@ impl Wire {
         if bytes != self.last_bytes {
             self.measure(bytes);
         }
-        // A new busy period owes nothing.
-        let owed = if now > self.free_at { 0 } else { self.remainder } + self.last_remainder;
-        let start = now.max(self.free_at);
+        // Whether the wire is free, nobody can guess, the processor neither: no jumps. A new busy period owes nothing.
+        let is_free = now > self.free_at;
+        let owed = select_unpredictable(is_free, 0, self.remainder) + self.last_remainder;
+        let start = select_unpredictable(is_free, now, self.free_at);
         let rate = self.rate.bits_per_second();
         let is_whole = owed >= rate;
-        self.remainder = owed - if is_whole { rate } else { 0 };
+        self.remainder = owed - select_unpredictable(is_whole, rate, 0);
         self.free_at = start + Span::from_nanos(self.last_whole.as_nanos() + u64::from(is_whole));
         (start, self.free_at)
     }

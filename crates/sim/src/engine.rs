@@ -47,7 +47,7 @@ use crate::instrument::Instruments;
 use crate::link::Link;
 use crate::network::Network;
 use crate::output::{self, Delays, RunError, RunOutput, SeriesRow};
-use crate::packet::{Event, Kind, Packet};
+use crate::packet::{Event, Kind};
 use crate::port::Port;
 use crate::trace::{TraceSink, Tracer};
 use crate::workload::Act;
@@ -74,8 +74,8 @@ pub struct Engine<'a> {
     staged: Vec<Vec<Event>>,
     pub(crate) links: Vec<Link>,
     pub(crate) flows: Flows,
-    /// Packets dropped of flows that another thread sees to.
-    dropped: Vec<Packet>,
+    /// Packets that the window has dropped, and whose flows have not heard of it.
+    losses: Vec<Event>,
     /// One per host; `None` where packets leave as flows send them.
     ports: Vec<Option<Box<Port>>>,
     /// Places that packets of each flow pass: data, destination, acknowledgements, sender; `stride` to a flow.
@@ -200,7 +200,7 @@ impl<'a> Engine<'a> {
             staged,
             links,
             flows: Flows { first: 0, list: flows },
-            dropped: Vec::new(),
+            losses: Vec::new(),
             ports: network
                 .hosts
                 .iter()
@@ -339,8 +339,7 @@ impl<'a> Engine<'a> {
             self.calendar.iter().chain(staged).filter(|event| event.carries_packet()).count() as u64;
         let held: u64 = self.links.iter().map(Link::held_packets).sum();
         let queued: u64 = self.ports.iter().flatten().map(|port| port.held_packets()).sum();
-        let dropped =
-            self.links.iter().flat_map(|link| &link.fitted).map(|link| link.counters.dropped_ever).sum();
+        let dropped = self.links.iter().filter_map(Link::fitted).map(|link| link.counters.dropped_ever).sum();
         Census { dropped, in_flight: travelling + held + queued, ..self.census }
     }
 
@@ -367,6 +366,7 @@ impl<'a> Engine<'a> {
             Kind::DelayedAckTimer => self.on_delayed_ack_timer(event.flow, event.at),
             Kind::PortTimer => self.on_port_timer(event.place),
             Kind::Application => self.on_application(event.flow),
+            Kind::Loss => self.flows[event.flow as usize].on_drop(&event.packet()),
         }
     }
 }

@@ -232,7 +232,7 @@ impl Instruments {
 
     fn put_on(&mut self, link: LinkId, watched: OnLink, seen: (Instant, Instant), links: &mut [Link]) {
         self.links.entry(link).or_default().push(watched);
-        if let Some(fitted) = &mut links[link as usize].fitted {
+        if let Some(fitted) = links[link as usize].fitted_mut() {
             let (from, to) = fitted.record.unwrap_or(seen);
             fitted.record = Some((from.min(seen.0), to.max(seen.1)));
         }

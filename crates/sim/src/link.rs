@@ -4,10 +4,11 @@
 //! drops at its front, works step by step: the engine then calls [`Link::pump`] at the link's wake-ups.
 //!
 //! Most links of a large network are access links that refuse nothing and that nobody asks about. Such a link is a wire and
-//! a delay, one cache line; whatever else a link may have lies in a box ([`Fitted`]).
+//! a delay, half a cache line ([`slim`]); whatever else a link may have lies in a box ([`Fitted`]).
 
 mod counters;
 mod losses;
+mod slim;
 pub(crate) mod window;
 
 use crate::meter::Meter;
@@ -17,16 +18,23 @@ pub(crate) use counters::LinkCounters;
 use losses::Loss;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Booking, Departure, DropTail};
-use paceline_core::{Instant, Rate, Span, Stage, Verdict, Wire};
+use paceline_core::{Instant, Span, Stage, Verdict, Wire};
+use slim::Slim;
 
-/// One link in one direction, at work. Aligned so that none straddles two cache lines.
+/// One link in one direction, at work.
 #[derive(Debug)]
-#[repr(align(64))]
-pub(crate) struct Link {
+pub(crate) enum Link {
+    Slim(Slim),
+    Wide(Box<Wide>),
+}
+
+/// Any other link than a slim one.
+#[derive(Debug)]
+pub(crate) struct Wide {
     /// The wire of a link that refuses and holds nothing; else the buffer's wire is the one that counts.
     wire: Wire,
     delay: Span,
-    pub(crate) fitted: Option<Box<Fitted>>,
+    fitted: Option<Fitted>,
 }
 
 /// A link that has a limited buffer, a pacer, forced losses, a meter, or a probe.
@@ -94,7 +102,7 @@ impl Link {
                 None => Buffer::Stepwise(Box::new(DropTail::new(&spec.buffer, spec.rate))),
             };
             let losses = losses.into_iter().enumerate();
-            Box::new(Fitted {
+            Fitted {
                 buffer,
                 only_watched: plain,
                 pacer: spec.pacer.as_ref().map(|pacer| Pacer::new(pacer, spec.rate)),
@@ -105,65 +113,113 @@ impl Link {
                 meter: if metered { Meter::new(window.0, window.1) } else { None },
                 wakeup_at: None,
                 record: None,
-            })
+            }
         });
-        Link { wire: Wire::new(spec.rate), delay: spec.delay, fitted }
+        match Slim::new(spec.rate, spec.delay) {
+            Some(slim) if fitted.is_none() => Link::Slim(slim),
+            _ => Link::Wide(Box::new(Wide { wire: Wire::new(spec.rate), delay: spec.delay, fitted })),
+        }
+    }
+
+    /// What it has besides a wire and a delay.
+    #[inline]
+    pub(crate) fn fitted(&self) -> Option<&Fitted> {
+        match self {
+            Link::Slim(_) => None,
+            Link::Wide(wide) => wide.fitted.as_ref(),
+        }
+    }
+
+    /// The same.
+    #[inline]
+    pub(crate) fn fitted_mut(&mut self) -> Option<&mut Fitted> {
+        match self {
+            Link::Slim(_) => None,
+            Link::Wide(wide) => wide.fitted.as_mut(),
+        }
     }
 
     /// A packet reaches a link that refuses nothing and that nobody watches, at `at`: when its last bit is at the far end.
     #[inline(always)]
     pub(crate) fn pass_unwatched(&mut self, bytes: u16, at: Instant) -> Instant {
-        self.wire.send(u32::from(bytes), at).1 + self.delay
+        match self {
+            Link::Slim(slim) => slim.pass(bytes, at).1,
+            Link::Wide(wide) => wide.pass_unwatched(bytes, at),
+        }
     }
 
     /// What stands for a link that is being used elsewhere.
     pub(crate) fn stand_in() -> Self {
-        Link { wire: Wire::new(Rate::from_bits_per_second(1)), delay: Span::ZERO, fitted: None }
+        Link::Slim(Slim::FASTEST)
     }
 
     /// It refuses nothing, and nobody watches.
     #[inline]
     pub(crate) fn is_unwatched(&self) -> bool {
-        self.fitted.is_none()
+        self.fitted().is_none()
     }
 
     /// A packet reaches a link that refuses nothing, at `at`.
     #[inline(always)]
     pub(crate) fn pass(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Passage {
-        let (start, finish) = self.wire.send(u32::from(bytes), at);
-        let recorded =
-            self.fitted.as_mut().is_some_and(|fitted| fitted.watch(bytes, is_ack, at, start, finish));
-        Passage { start, arrival: finish + self.delay, recorded }
+        match self {
+            Link::Slim(slim) => {
+                let (start, arrival) = slim.pass(bytes, at);
+                Passage { start, arrival, recorded: false }
+            }
+            Link::Wide(wide) => wide.pass(bytes, is_ack, at),
+        }
     }
 
     /// The packet of an event reaches a link that may refuse or hold it, at the event's time.
     #[inline]
     pub(crate) fn offer(&mut self, event: &Event) -> Fate {
-        self.fitted.as_mut().map_or(Fate::Refused, |fitted| fitted.offer(event, self.delay))
+        match self {
+            Link::Wide(wide) => {
+                wide.fitted.as_mut().map_or(Fate::Refused, |fitted| fitted.offer(event, wide.delay))
+            }
+            Link::Slim(_) => Fate::Refused,
+        }
     }
 
     /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer behind the pacer
     /// refused it. Call until it returns `None`.
     pub(crate) fn pump(&mut self, now: Instant) -> Option<(Packet, Option<Passage>)> {
-        self.fitted.as_mut()?.pump(self.delay, now)
+        match self {
+            Link::Slim(_) => None,
+            Link::Wide(wide) => wide.fitted.as_mut()?.pump(wide.delay, now),
+        }
     }
 
     /// Every packet's passage is known at its arrival, and none is dropped.
     #[inline]
     pub(crate) fn refuses_nothing(&self) -> bool {
-        self.fitted.as_ref().is_none_or(|link| link.only_watched)
+        self.fitted().is_none_or(|link| link.only_watched)
     }
 
     /// A packet may wait here for a wake-up.
     pub(crate) fn holds(&self) -> bool {
-        self.fitted
-            .as_ref()
-            .is_some_and(|link| link.pacer.is_some() || matches!(link.buffer, Buffer::Stepwise(_)))
+        self.fitted().is_some_and(|link| link.pacer.is_some() || matches!(link.buffer, Buffer::Stepwise(_)))
     }
 
     /// Packets held in a pacer or a step-by-step queue (a plain FIFO's are under way already).
     pub(crate) fn held_packets(&self) -> u64 {
-        self.fitted.as_ref().map_or(0, |fitted| fitted.held_packets())
+        self.fitted().map_or(0, Fitted::held_packets)
+    }
+}
+
+impl Wide {
+    #[inline(never)]
+    fn pass_unwatched(&mut self, bytes: u16, at: Instant) -> Instant {
+        self.wire.send(u32::from(bytes), at).1 + self.delay
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Passage {
+        let (start, finish) = self.wire.send(u32::from(bytes), at);
+        let recorded =
+            self.fitted.as_mut().is_some_and(|fitted| fitted.watch(bytes, is_ack, at, start, finish));
+        Passage { start, arrival: finish + self.delay, recorded }
     }
 }
 
@@ -351,7 +407,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_link_is_a_cache_line() {
-        assert_eq!(size_of::<Link>(), 64);
+    fn a_slim_link_is_half_a_cache_line() {
+        assert_eq!(size_of::<Link>(), 32);
     }
 }

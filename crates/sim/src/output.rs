@@ -3,6 +3,7 @@
 use crate::engine::{Engine, Method};
 use crate::flow::Source;
 use crate::instrument::Curve;
+use crate::link::Link;
 use crate::workload::Transfer;
 use hdrhistogram::Histogram;
 use paceline_core::{Instant, Span};
@@ -230,7 +231,7 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
     let from = Instant::ZERO + network.warmup;
     let end = Instant::ZERO + network.duration;
     let seconds = end.since(from).as_seconds();
-    let core = engine.links.get(network.core as usize).and_then(|link| link.fitted.as_ref());
+    let core = engine.links.get(network.core as usize).and_then(Link::fitted);
     let core_packets = core.map_or(0, |link| link.counters.data_ever);
     let links = (0..network.links.len()).filter(|&id| network.links[id].reported);
     let links = links
@@ -265,11 +266,11 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
 }
 
 fn link_statistics(engine: &mut Engine<'_>, id: usize, seconds: f64) -> LinkStatistics {
-    let counters = engine.links[id].fitted.as_ref().map(|link| link.counters).unwrap_or_default();
+    let counters = engine.links[id].fitted().map(|link| link.counters).unwrap_or_default();
     let (arrived, dropped) = (counters.arrived, counters.dropped);
     let throughput_bps = counters.left_bytes() * 8.0 / seconds;
     let end = Instant::ZERO + engine.network.duration;
-    let meter = engine.links[id].fitted.as_mut().and_then(|link| link.meter_at(end));
+    let meter = engine.links[id].fitted_mut().and_then(|link| link.meter_at(end));
     let queue = meter.map(|meter| meter.finish());
     LinkStatistics {
         throughput_bps,

@@ -15,27 +15,28 @@ use crate::feedback::{Block, Feedback, MOST_BLOCKS};
 use held::Held;
 use paceline_core::{Instant, Span};
 
-/// One connection's receiving end.
+/// One connection's receiving end. What each packet asks for lies first.
 #[derive(Debug, Clone, Default)]
+#[repr(C)]
 pub struct Receiver {
     /// The first packet not yet received in order: the cumulative acknowledgement.
     next: u32,
     /// One more than the highest packet ever received.
     end: u32,
-    /// When the packet was sent that the next acknowledgement echoes.
-    echo: Instant,
-    /// The number of the last acknowledgement; ns-2 starts with one.
-    acknowledged: u32,
     /// Acknowledgements say more than a number, or wait.
     says_more: bool,
     /// Blocks are reported.
     selective: bool,
     /// So many at most.
     most_blocks: u8,
-    /// What has arrived beyond a gap, if anything.
-    held: Option<Box<Held>>,
+    /// The number of the last acknowledgement; ns-2 starts with one.
+    acknowledged: u32,
+    /// What has arrived beyond a gap: nothing where `end` is `next`.
+    held: Held,
     /// `None` where every packet is acknowledged at once.
     delay: Option<Box<Delay>>,
+    /// When the packet was sent that the next acknowledgement echoes.
+    echo: Instant,
 }
 
 /// How a receiver delays acknowledgements.
@@ -92,7 +93,7 @@ impl Receiver {
     /// the echo is all that there is to say.
     #[inline]
     pub fn echo(&mut self, seq: u32, sent: Instant) -> Option<Instant> {
-        if !self.says_more || self.held.is_some() || self.delay.is_some() {
+        if !self.says_more || self.next != self.end || self.delay.is_some() {
             return None;
         }
         self.take_echo(seq, sent);
@@ -145,12 +146,10 @@ impl Receiver {
     fn feedback(&mut self, seq: u32) -> Feedback {
         self.acknowledged = self.next;
         let mut feedback = Feedback::new(self.echo);
-        if self.selective
-            && let Some(held) = &mut self.held
-        {
+        if self.selective && self.next != self.end {
             let is_news = seq >= self.next;
-            let latest = if is_news { held.run(seq) } else { Block { start: 0, end: self.next } };
-            held.reported.report(latest, is_news, self.most_blocks, &mut feedback);
+            let latest = if is_news { self.held.run(seq) } else { Block { start: 0, end: self.next } };
+            self.held.reported().report(latest, is_news, self.most_blocks, &mut feedback);
         }
         feedback
     }
@@ -177,7 +176,7 @@ impl Receiver {
         if seq < self.next {
             return 0;
         }
-        let held = self.held.get_or_insert_default();
+        let held = &mut self.held;
         held.reserve(self.next..self.end, seq);
         self.end = self.end.max(seq + 1);
         held.set(seq, true);
@@ -187,7 +186,7 @@ impl Receiver {
             self.next += 1;
         }
         if self.next == self.end {
-            self.held = None;
+            held.clear();
         }
         self.next - before
     }

@@ -8,13 +8,24 @@
 
 use crate::config::Config;
 use paceline_core::{Instant, Span};
+use std::hint::select_unpredictable;
 
 /// No segment is timed: nothing acknowledges one beyond this.
 const UNTIMED: u32 = u32::MAX;
 
-/// The estimator of one connection. Ticks are `Config::tick`, or 1 ns.
+/// The estimator of one connection. Ticks are `Config::tick`, or 1 ns. What each packet asks for lies first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Rtt {
+    /// The segment that is timed, or [`UNTIMED`], and when it was sent.
+    timed: u32,
+    /// One more than the highest segment ever timed.
+    timed_end: u32,
+    timed_sent: Instant,
+    /// The timeout in force.
+    timeout: Span,
+    /// Multiplier: 1, 2, 4, … after timeouts.
+    backoff: u32,
     /// Smoothed round-trip time, ticks times 8; 0 before the first sample and after it was given up.
     srtt8: i64,
     /// Mean deviation, ticks times 4.
@@ -25,17 +36,8 @@ pub(crate) struct Rtt {
     least: Span,
     /// Timeout before back-off.
     rto: Span,
-    /// The timeout in force.
-    timeout: Span,
-    /// Multiplier: 1, 2, 4, … after timeouts.
-    backoff: u32,
     /// Where this host's clock stands within a tick at time zero: hosts do not tick together.
     phase: Span,
-    /// The segment that is timed, or [`UNTIMED`], and when it was sent.
-    timed: u32,
-    timed_sent: Instant,
-    /// One more than the highest segment ever timed.
-    timed_end: u32,
 }
 
 impl Rtt {
@@ -60,10 +62,10 @@ impl Rtt {
     /// A segment goes out for the first time: times it if none is timed now.
     #[inline]
     pub(crate) fn on_first_transmission(&mut self, seq: u32, now: Instant) {
-        if self.timed == UNTIMED && seq >= self.timed_end {
-            (self.timed, self.timed_sent) = (seq, now);
-            self.timed_end = seq + 1;
-        }
+        let is_timed = self.timed == UNTIMED && seq >= self.timed_end;
+        self.timed = select_unpredictable(is_timed, seq, self.timed);
+        self.timed_sent = select_unpredictable(is_timed, now, self.timed_sent);
+        self.timed_end = select_unpredictable(is_timed, seq + 1, self.timed_end);
     }
 
     /// Gives up the measurement under way (Karn: what is sent again cannot be timed).

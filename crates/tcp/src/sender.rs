@@ -54,8 +54,10 @@ pub struct Counters {
     pub window_cuts: u64,
 }
 
-/// One connection's sending end. Windows and numbers in packets.
+/// One connection's sending end. Windows and numbers in packets. Laid out in the order of use: what each acknowledgement and
+/// each packet asks for lies together, in few cache lines.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Sender {
     pub(crate) config: Arc<Config>,
     /// First packet not yet acknowledged.
@@ -66,38 +68,39 @@ pub struct Sender {
     pub(crate) end: u32,
     /// One more than the last packet that the application has given, the SYN included.
     pub(crate) limit: u32,
-    /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
-    short_from: u32,
-    short: Option<Box<ShortPackets>>,
-    /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
-    pub(crate) initial_window: u32,
     pub(crate) cwnd: f64,
     ssthresh: u32,
-    control: Control,
     /// What duplicate acknowledgements add to the window during fast recovery.
     pub(crate) inflation: u32,
     /// Duplicate acknowledgements in a row.
     pub(crate) duplicates: u32,
-    /// `end` when the first of these came: limited transmit has added what is beyond.
-    pub(crate) end_before_duplicates: u32,
     /// `end` at the last loss: recovery is over beyond it.
     pub(crate) recover: u32,
+    /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
+    short_from: u32,
     pub(crate) last_cut: LastCut,
     /// NewReno: a partial acknowledgement has come in this recovery.
     pub(crate) partial_seen: bool,
-    /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK. Blank where nothing is missing.
-    pub(crate) selective: Sparse<Selective>,
-    pub(crate) rtt: Rtt,
+    /// What `retransmission_at` is for, where `Config::rack`.
+    alarm: Alarm,
     /// `Instant::MAX` is never.
     retransmission_at: Instant,
-    /// What that is for, where `Config::rack`.
-    alarm: Alarm,
-    probe: Option<Probe>,
     last_sent: Instant,
+    /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK. Blank where nothing is missing.
+    pub(crate) selective: Sparse<Selective>,
+    pacing: Option<Box<Pacing>>,
+    control: Control,
+    counters: Counts,
+    pub(crate) rtt: Rtt,
+    // From here on, what few ask for.
+    /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
+    pub(crate) initial_window: u32,
+    /// `end` when the first of `duplicates` came: limited transmit has added what is beyond.
+    pub(crate) end_before_duplicates: u32,
+    short: Option<Box<ShortPackets>>,
+    probe: Option<Probe>,
     /// When all that the application had given was acknowledged.
     idle_since: Instant,
-    pacing: Option<Box<Pacing>>,
-    counters: Counts,
 }
 
 /// [`Counters`] in little room.

@@ -8,6 +8,7 @@
 use super::Engine;
 use super::exits::PacingTimer;
 use crate::flow::{Source, Tcp};
+use crate::packet::{Event, Kind};
 use paceline_core::Instant;
 use std::collections::BTreeMap;
 
@@ -108,15 +109,36 @@ impl Engine<'_> {
         self.agenda.take_before(end, &mut due);
         let is_idle = due.is_empty();
         for (at, id) in due.drain(..) {
-            let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { continue };
-            if tcp.retransmission_event == at {
-                tcp.retransmission_event = Instant::MAX;
-                self.run_timers_out(id, end);
-                self.note_in_agenda(id);
-            }
+            self.catch_up(id, at, end);
         }
         self.due = due;
         is_idle
+    }
+
+    /// The same by way of the inbox, flow by flow.
+    pub(super) fn put_agenda(&mut self, end: Instant, inbox: &mut Vec<Event>) {
+        self.agenda.take_before(end, &mut self.due);
+        let timer = |(at, id)| Event::of_flow(at, 0, Kind::RetransmissionTimer, id);
+        inbox.extend(self.due.drain(..).map(timer));
+    }
+
+    /// A sender runs up to `end`, unless acknowledgements wait in the calendar, which may come before.
+    pub(super) fn catch_up_if_none_waits(&mut self, id: u32, at: Instant, end: Instant) {
+        if self.flows[id as usize].waiting[1] == 0 {
+            self.catch_up(id, at, end);
+        } else {
+            self.agenda.push((at, id));
+        }
+    }
+
+    /// A sender that runs by itself, and of which there was an entry for this time, runs up to `end`.
+    pub(super) fn catch_up(&mut self, id: u32, at: Instant, end: Instant) {
+        let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
+        if tcp.retransmission_event == at {
+            tcp.retransmission_event = Instant::MAX;
+            self.run_timers_out(id, end);
+            self.note_in_agenda(id);
+        }
     }
 
     /// A flow that runs by itself: its timers before `end` run out, in their order.

@@ -16,11 +16,6 @@ impl Flows {
     pub(crate) fn all(&self) -> &[Flow] {
         &self.list
     }
-
-    /// The flow of this number, if it is here.
-    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Flow> {
-        self.list.get_mut((number as usize).wrapping_sub(self.first))
-    }
 }
 
 impl Index<usize> for Flows {

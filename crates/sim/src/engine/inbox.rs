@@ -9,7 +9,8 @@ use super::Engine;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
 use crate::link::Link;
 use crate::network::Network;
-use crate::packet::Event;
+use crate::packet::{Event, Kind};
+use paceline_core::Instant;
 use std::collections::BTreeSet;
 
 /// The links behind the last one that runs in windows; [`Tail::NO_LINK`] where there is none.
@@ -104,12 +105,27 @@ impl Engine<'_> {
         }));
     }
 
-    /// Hosts take what the window has brought them.
-    pub(super) fn open_inbox(&mut self) {
+    /// Hosts take what the window has brought them; then timers run out that are due before the next window's end.
+    pub(super) fn open_inbox(&mut self, end: Instant) {
         let Inbox { mut arrivals, mut dealt, mut slots } = std::mem::take(&mut self.inbox);
-        deal(&arrivals, (self.flows.first, self.flows.list.len()), &mut slots, &mut dealt);
+        self.put_agenda(end, &mut arrivals);
+        // A packet is never delivered before it was sent again: that it was dropped may be told ahead of what came meanwhile.
+        let lists = [&self.losses[..], &arrivals[..]];
+        deal(lists, (self.flows.first, self.flows.list.len()), &mut slots, &mut dealt);
+        self.losses.clear();
         for event in &dealt {
             let mut event = *event;
+            match event.kind {
+                Kind::Arrival => {}
+                Kind::RetransmissionTimer => {
+                    self.catch_up_if_none_waits(event.flow, event.at, end);
+                    continue;
+                }
+                _ => {
+                    self.flows[event.flow as usize].on_drop(&event.packet());
+                    continue;
+                }
+            }
             let own = self.flows[event.flow as usize].tails[usize::from(event.is_ack())].own;
             if let Some(link) = self.links.get_mut(own as usize) {
                 event.at = link.pass_unwatched(event.bytes, event.at);
@@ -133,27 +149,32 @@ pub(super) fn arrive_behind(event: &Event, link: Option<&mut Link>) -> Event {
 
 /// Puts packets of flows that lie close together next to each other; those of one flow stay in order.
 fn deal(
-    arrivals: &[Event],
+    lists: [&[Event]; 2],
     (first_flow, flows): (usize, usize),
     slots: &mut Vec<u32>,
     dealt: &mut Vec<Event>,
 ) {
-    let Some(&first) = arrivals.first() else { return dealt.clear() };
-    let shift = (flows / arrivals.len().max(1)).max(1).ilog2();
+    let packets = lists[0].len() + lists[1].len();
+    let Some(&first) = lists.into_iter().flatten().next() else { return dealt.clear() };
+    let shift = (flows / packets).max(1).ilog2();
     let slot_of = |event: &Event| (event.flow as usize).wrapping_sub(first_flow) >> shift;
     slots.clear();
     slots.resize((flows >> shift) + 1, 0);
-    for event in arrivals {
-        slots[slot_of(event)] += 1;
+    for list in lists {
+        for event in list {
+            slots[slot_of(event)] += 1;
+        }
     }
     let mut before = 0;
     for count in slots.iter_mut() {
         before += std::mem::replace(count, before);
     }
-    dealt.resize(arrivals.len(), first);
-    for event in arrivals {
-        let place = &mut slots[slot_of(event)];
-        dealt[*place as usize] = *event;
-        *place += 1;
+    dealt.resize(packets, first);
+    for list in lists {
+        for event in list {
+            let place = &mut slots[slot_of(event)];
+            dealt[*place as usize] = *event;
+            *place += 1;
+        }
     }
 }

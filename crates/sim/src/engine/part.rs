@@ -8,7 +8,6 @@ use crate::flow::{Flow, Source};
 use crate::instrument::Instruments;
 use crate::link::Link;
 use crate::output::Delays;
-use crate::packet::Packet;
 use paceline_core::Instant;
 
 /// Hosts of some flows: an engine that has no links but these flows' own.
@@ -16,9 +15,8 @@ pub(super) struct Part<'a> {
     pub(super) engine: Engine<'a>,
     /// The numbers that its links have in the network.
     numbers: Vec<u32>,
-    /// What links have let go to its hosts, and what they have dropped on the way.
+    /// What links have let go to its hosts.
     pub(super) incoming: Mail,
-    pub(super) dropped: Vec<Packet>,
     /// Nothing has happened in the last window.
     pub(super) is_idle: bool,
 }
@@ -59,7 +57,7 @@ impl<'a> Part<'a> {
             staged,
             links,
             flows: Flows { first, list },
-            dropped: Vec::new(),
+            losses: Vec::new(),
             ports: Vec::new(),
             routes: Vec::new(),
             stride: 0,
@@ -80,19 +78,13 @@ impl<'a> Part<'a> {
             acts: Vec::new(),
             census: Census::default(),
         };
-        Part { engine, numbers, incoming: Mail::default(), dropped: Vec::new(), is_idle: false }
+        Part { engine, numbers, incoming: Mail::default(), is_idle: false }
     }
 
     /// Takes what the last window has brought; then the hosts run up to this time.
     pub(super) fn run(&mut self, hosts_until: Instant) {
-        // A packet is never delivered before it was sent again: that it was dropped may be told ahead of what came meanwhile.
-        for packet in self.dropped.drain(..) {
-            if let Some(flow) = self.engine.flows.get_mut(packet.flow) {
-                flow.on_drop(&packet);
-            }
-        }
         self.incoming.empty_into(&mut self.engine.inbox.arrivals);
-        self.engine.open_inbox();
+        self.engine.open_inbox(hosts_until);
         self.is_idle = self.engine.run_hosts(hosts_until);
     }
 

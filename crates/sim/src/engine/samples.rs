@@ -69,7 +69,7 @@ impl Engine<'_> {
     pub(super) fn sample_before(&mut self, time: Instant) {
         for sample in &mut self.samples {
             let link: &mut Link = &mut self.links[sample.link as usize];
-            sample.take_before(time, link.fitted.as_deref_mut(), &mut self.series);
+            sample.take_before(time, link.fitted_mut(), &mut self.series);
         }
     }
 }

@@ -76,7 +76,7 @@ impl Stage {
 
     /// Where the hosts stand when something next happens here.
     pub(super) fn next_window(&self, arrivals: &[Event], link: &Link) -> Option<Instant> {
-        let wakeup = link.fitted.as_ref().and_then(|link| link.wakeup_at);
+        let wakeup = link.fitted().and_then(|link| link.wakeup_at);
         let first = arrivals.iter().map(|event| event.at).chain(wakeup).min()?;
         Some(Instant::from_nanos(first.as_nanos().saturating_sub(self.offset.as_nanos())))
     }

@@ -183,9 +183,9 @@ impl<'a> Engine<'a> {
                 for unit in level {
                     served += unit.served;
                     self.say(unit.stage.link, &mut unit.desk.notes);
-                    self.dropped
+                    self.losses
                         .drain(..)
-                        .for_each(|packet| parts[(packet.flow >> *shift) as usize].dropped.push(packet));
+                        .for_each(|loss| parts[(loss.flow >> *shift) as usize].engine.losses.push(loss));
                     match unit.stage.next {
                         Some(next) => lines.push((unit.position, next)),
                         None => {

@@ -197,10 +197,7 @@ impl Engine<'_> {
             tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
         }
         self.instruments.drops(place, packet.flow, self.now);
-        match self.flows.get_mut(packet.flow) {
-            Some(flow) => flow.on_drop(packet),
-            None => self.dropped.push(*packet),
-        }
+        self.flows[packet.flow as usize].on_drop(packet);
     }
 
     /// Somebody looks at what reaches links.
@@ -240,14 +237,14 @@ impl Engine<'_> {
                 None => self.drop(place, &packet),
             }
         }
-        let Some(link) = &mut self.links[place as usize].fitted else { return };
+        let Some(link) = self.links[place as usize].fitted_mut() else { return };
         if let Some(at) = link.set_wakeup(self.now) {
             self.calendar.push(Event::of_flow(at, place, Kind::LinkWakeup, 0));
         }
     }
 
     pub(super) fn on_wakeup(&mut self, place: u32, at: Instant) {
-        let Some(link) = &mut self.links[place as usize].fitted else { return };
+        let Some(link) = self.links[place as usize].fitted_mut() else { return };
         if link.wakeup_at == Some(at) {
             link.wakeup_at = None;
             self.pump(place);

@@ -21,6 +21,7 @@
 //! *References.* The lookahead of K. Chandy and J. Misra, "Distributed simulation" (IEEE TSE 1979).
 
 use super::Engine;
+use super::inbox::Tail;
 use super::line::Sorter;
 use super::samples::look;
 use super::stage::{Stage, next_hosts_until};
@@ -100,18 +101,27 @@ impl Engine<'_> {
             if control.is_cancelled() {
                 return Err(RunError::Cancelled);
             }
-            windows.hosts_until = next_hosts_until(windows.stages.iter()).min(until);
-            let (hosts_until, stages) = (windows.hosts_until, windows.stages.len());
+            let stages = windows.stages.len();
+            let hosts_until = self.next_hosts_until();
+            if let Some(windows) = &mut self.windows {
+                windows.hosts_until = hosts_until;
+            }
             let is_idle = self.run_hosts(hosts_until);
             self.instruments.sample_before(hosts_until, self.flows.all());
             let served: u64 = (0..stages).map(|stage| self.run_stage(stage, hosts_until)).sum();
-            self.open_inbox();
+            self.open_inbox(self.next_hosts_until());
             if is_idle && served == 0 {
                 self.skip_idle_time();
             }
             self.try_windows(served);
         }
         self.run_events(until, control)
+    }
+
+    /// Where the hosts' next window ends.
+    fn next_hosts_until(&self) -> Instant {
+        let stages = self.windows.iter().flat_map(|windows| &windows.stages);
+        next_hosts_until(stages).min(self.until)
     }
 
     /// Handles what happens at hosts before this time: whether nothing does.
@@ -156,14 +166,29 @@ impl Engine<'_> {
     pub(super) fn say(&mut self, link: u32, notes: &mut Notes) {
         for (event, note) in notes.drain(..) {
             self.now = event.at;
+            let tail = event.place;
             let event = event.at_place(link);
             match note {
-                Note::Refused => self.refuse(&event),
-                Note::Dropped => self.drop(link, &event.packet()),
+                Note::Refused => {
+                    self.see_arrival(&event);
+                    self.lose(event, tail);
+                }
+                Note::Dropped => self.lose(event, tail),
                 Note::Arrives => self.see_arrival(&event),
                 Note::Passes(passage) => self.record(event, passage, true),
                 Note::Leaves(passage) => self.record(event, passage, false),
             }
+        }
+    }
+
+    /// A link has dropped a packet, whose event is at that link; its flow, where it is taken to by the inbox, hears of it there.
+    fn lose(&mut self, mut event: Event, tail: u32) {
+        self.instruments.drops(event.place, event.flow, event.at);
+        if tail == Tail::LONG.shared {
+            self.flows[event.flow as usize].on_drop(&event.packet());
+        } else {
+            event.kind = Kind::Loss;
+            self.losses.push(event);
         }
     }
 
@@ -198,8 +223,7 @@ impl Engine<'_> {
             for event in arrivals {
                 self.calendar.push(event.at_place(stage.link));
             }
-            if let Some(at) = self.links[stage.link as usize].fitted.as_ref().and_then(|link| link.wakeup_at)
-            {
+            if let Some(at) = self.links[stage.link as usize].fitted().and_then(|link| link.wakeup_at) {
                 self.calendar.push(Event::of_flow(at, stage.link, Kind::LinkWakeup, 0));
             }
         }

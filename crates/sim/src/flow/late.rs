@@ -2,21 +2,32 @@
 //!
 //! Any other packet is delivered the moment it arrives, and says itself when it was sent.
 //!
-//! *Idea.* A packet's place is its number modulo a power of two that is more than all that is late lies apart. Packets are
-//! delivered in order, and leave their places then; so nothing is searched for, and the processor has nothing to guess.
+//! *Idea.* A packet's place is its number modulo a power of two that is more than all that is late lies apart: a few places
+//! lie with the receiver, more are asked for and given back. Packets are delivered in order, and leave their places then; so
+//! nothing is searched for, and the processor has nothing to guess.
 
 use paceline_core::Instant;
 
+/// Places at hand.
+const NEAR: usize = 4;
+
 /// First transmissions by packet number.
-#[derive(Debug, Default)]
+#[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Late {
-    /// [`Instant::MAX`] where nothing is. Its length is a power of two, or nothing.
-    first: Box<[Instant]>,
+    /// [`Instant::MAX`] where nothing is.
+    near: [Instant; NEAR],
+    /// In their place, where that many are too few: a power of two of them.
+    #[expect(clippy::box_collection, reason = "a pointer alone lies with the receiver")]
+    far: Option<Box<Vec<Instant>>>,
     count: u32,
 }
 
-/// Places to begin with.
-const FEW: usize = 8;
+impl Default for Late {
+    fn default() -> Self {
+        Late { near: [Instant::MAX; NEAR], far: None, count: 0 }
+    }
+}
 
 impl Late {
     #[inline]
@@ -25,15 +36,16 @@ impl Late {
     }
 
     /// Packet `seq` was dropped, or arrived, where `next` was waited for, which is no later one: the earliest time counts.
+    #[inline]
     pub(crate) fn note(&mut self, seq: u32, sent: Instant, next: u32) {
         let ahead = (seq - next) as usize;
-        if ahead >= self.first.len() {
+        if ahead >= self.places().len() {
             self.grow(ahead, next);
         }
-        let place = self.place(seq);
-        let first = &mut self.first[place];
-        self.count += u32::from(*first == Instant::MAX);
+        let first = self.place(seq);
+        let is_new = *first == Instant::MAX;
         *first = sent.min(*first);
+        self.count += u32::from(is_new);
     }
 
     /// Packet `seq` is delivered, after all before it: when it was first sent, if it comes late.
@@ -42,26 +54,35 @@ impl Late {
         if self.count == 0 {
             return None;
         }
-        let place = self.place(seq);
-        let first = std::mem::replace(&mut self.first[place], Instant::MAX);
+        let first = std::mem::replace(self.place(seq), Instant::MAX);
         self.count -= u32::from(first != Instant::MAX);
+        if self.count == 0 && self.far.is_some() {
+            self.far = None;
+        }
         (first != Instant::MAX).then_some(first)
     }
 
     #[inline]
-    fn place(&self, seq: u32) -> usize {
-        seq as usize & self.first.len().wrapping_sub(1)
+    fn places(&self) -> &[Instant] {
+        self.far.as_ref().map_or(&self.near, |far| far)
+    }
+
+    #[inline]
+    fn place(&mut self, seq: u32) -> &mut Instant {
+        let places = self.far.as_mut().map_or(&mut self.near[..], |far| far);
+        let place = seq as usize & (places.len() - 1);
+        &mut places[place]
     }
 
     /// Room for a packet so far beyond `next`.
     #[cold]
     fn grow(&mut self, ahead: usize, next: u32) {
-        let length = (ahead + 1).next_power_of_two().max(FEW);
-        let before = std::mem::replace(&mut self.first, vec![Instant::MAX; length].into());
-        for seq in (next..).take(before.len()) {
-            let place = self.place(seq);
-            self.first[place] = before[seq as usize & (before.len() - 1)];
+        let mut longer = vec![Instant::MAX; (ahead + 1).next_power_of_two()];
+        let (before, mask) = (self.places().len(), longer.len() - 1);
+        for seq in (next..).take(before) {
+            longer[seq as usize & mask] = std::mem::replace(self.place(seq), Instant::MAX);
         }
+        self.far = Some(Box::new(longer));
     }
 }
 

@@ -3,7 +3,7 @@
 //! *Idea.* The packets stand in line, in the order of arrival. Those that leave take their places in it, their events moved
 //! on to the far end; what somebody may want to know of the others, and of those that are recorded, is noted.
 
-use super::{Fate, Fitted, Link, Passage};
+use super::{Fate, Fitted, Link, Passage, Wide};
 use crate::packet::Event;
 use paceline_core::{Instant, Span};
 
@@ -60,8 +60,20 @@ impl Link {
 
     /// A link that refuses nothing and is not recorded.
     fn pass_all(&mut self, line: &mut [Event]) {
-        let (mut wire, delay) = (self.wire, self.delay);
-        if let Some(fitted) = &mut self.fitted {
+        let wide = match self {
+            Link::Wide(wide) => wide,
+            Link::Slim(slim) => {
+                let mut working = *slim;
+                for event in line {
+                    event.at = working.pass(event.bytes, event.at).1;
+                    event.step();
+                }
+                *slim = working;
+                return;
+            }
+        };
+        let (mut wire, delay) = (wide.wire, wide.delay);
+        if let Some(fitted) = &mut wide.fitted {
             let mut counters = fitted.counters;
             for event in line {
                 let (start, finish) = wire.send(u32::from(event.bytes), event.at);
@@ -79,7 +91,7 @@ impl Link {
                 event.step();
             }
         }
-        self.wire = wire;
+        wide.wire = wire;
     }
 
     /// A link that may refuse packets, but holds none.
@@ -90,8 +102,8 @@ impl Link {
         notes: &mut Notes,
         mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
     ) {
-        let Link { wire, delay, fitted } = self;
-        let Some(fitted) = fitted else { return };
+        let Link::Wide(wide) = self else { return };
+        let Wide { wire, delay, fitted: Some(fitted) } = &mut **wide else { return };
         let mut next_look = look(fitted, Instant::ZERO);
         line.retain_mut(|event| {
             if event.at > next_look {
@@ -127,8 +139,9 @@ impl Link {
         notes: &mut Notes,
         mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
     ) {
-        let delay = self.delay;
-        let Some(fitted) = &mut self.fitted else { return };
+        let Link::Wide(wide) = self else { return };
+        let Wide { delay, fitted: Some(fitted), .. } = &mut **wide else { return };
+        let delay = *delay;
         let mut next_look = look(fitted, Instant::ZERO);
         let mut line = line.iter().peekable();
         loop {

@@ -1,7 +1,7 @@
 //! What has arrived beyond a gap: a ring of bits, and the blocks reported of it.
 //!
-//! *Idea.* The ring has two words of its own; only a window that does not fit asks for more. A path without loss never has
-//! one of these, and what a gap took is given back when it is filled.
+//! *Idea.* The ring has one word of its own, with the receiver; only a window that does not fit asks for more, as do blocks.
+//! What they took is given back when the last gap is filled.
 
 use super::history::History;
 use crate::feedback::Block;
@@ -10,23 +10,49 @@ use std::ops::Range;
 /// Packets held beyond the cumulative acknowledgement.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Held {
-    /// Bit `seq mod ring length` says that `seq` has arrived: in `far`, or here while that is empty.
-    near: [u64; 2],
+    /// Bit `seq mod ring length` says that `seq` has arrived: in `More::far`, or here while that is empty.
+    near: [u64; 1],
+    more: Option<Box<More>>,
+}
+
+/// What few gaps ask for.
+#[derive(Debug, Clone, Default)]
+struct More {
     far: Vec<u64>,
     /// Blocks reported before.
-    pub(super) reported: History,
+    reported: History,
 }
 
 impl Held {
-    /// Makes the ring long enough to tell the packets within reach, and all up to `seq`, apart.
-    pub(super) fn reserve(&mut self, reach: Range<u32>, seq: u32) {
-        let needed = ((seq - reach.start) as usize / 64 + 2).next_power_of_two();
-        if needed > self.ring().len() {
-            let held: Vec<u32> = reach.filter(|&seq| self.has(seq)).collect();
-            self.far.clear();
-            self.far.resize(needed, 0);
-            held.into_iter().for_each(|seq| self.set(seq, true));
+    /// Nothing is held any more.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        if self.more.is_some() {
+            *self = Held::default();
         }
+    }
+
+    /// Blocks reported before.
+    pub(super) fn reported(&mut self) -> &mut History {
+        &mut self.more.get_or_insert_default().reported
+    }
+
+    /// Makes the ring long enough to tell the packets within reach, and all up to `seq`, apart.
+    #[inline]
+    pub(super) fn reserve(&mut self, reach: Range<u32>, seq: u32) {
+        let needed = (seq - reach.start) as usize / 64 + 1;
+        if needed > self.ring().len() {
+            self.lengthen(reach, needed.next_power_of_two());
+        }
+    }
+
+    #[cold]
+    fn lengthen(&mut self, reach: Range<u32>, words: usize) {
+        let held: Vec<u32> = reach.filter(|&seq| self.has(seq)).collect();
+        let far = &mut self.more.get_or_insert_default().far;
+        far.clear();
+        far.resize(words, 0);
+        held.into_iter().for_each(|seq| self.set(seq, true));
     }
 
     pub(super) fn has(&self, seq: u32) -> bool {
@@ -35,7 +61,10 @@ impl Held {
     }
 
     pub(super) fn set(&mut self, seq: u32, value: bool) {
-        let ring = if self.far.is_empty() { &mut self.near[..] } else { &mut self.far[..] };
+        let ring = match &mut self.more {
+            Some(more) if !more.far.is_empty() => &mut more.far[..],
+            _ => &mut self.near[..],
+        };
         let word = word(seq, ring);
         ring[word] = ring[word] & !(1 << (seq % 64)) | u64::from(value) << (seq % 64);
     }
@@ -69,7 +98,10 @@ impl Held {
     }
 
     fn ring(&self) -> &[u64] {
-        if self.far.is_empty() { &self.near } else { &self.far }
+        match &self.more {
+            Some(more) if !more.far.is_empty() => &more.far,
+            _ => &self.near,
+        }
     }
 }
 

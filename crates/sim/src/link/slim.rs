@@ -1,0 +1,141 @@
+//! A wire and a delay in half a cache line: the access links of common networks, of which a flow has four.
+//!
+//! *Idea.* [`Wire`](paceline_core::Wire) in 32-bit numbers: 8 L / rate seconds are L p / q nanoseconds with p / q reduced, and
+//! remainders are counted in 1 ns / q. Which powers of 2 and 5 were cancelled says what p is.
+//! *Where it breaks.* Rates below about 122 kbit/s, or above 4.29 Gbit/s unless they are round; delays from 4.29 s on: such a
+//! link has a [`Wire`](paceline_core::Wire). Both agree to the nanosecond.
+
+use paceline_core::{Instant, Rate, Span};
+use std::hint::select_unpredictable;
+use std::num::NonZeroU32;
+
+/// Bits in a byte times nanoseconds in a second: 2^12 5^9.
+const SCALE: u64 = 8_000_000_000;
+const FIVES: [u64; 10] = [1, 5, 25, 125, 625, 3_125, 15_625, 78_125, 390_625, 1_953_125];
+/// The largest packet, bytes.
+const LARGEST: u64 = 65_535;
+
+/// A link that refuses nothing and that nobody watches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slim {
+    free_at: Instant,
+    /// q: what a nanosecond is cut into. Never zero, by which a link knows this kind.
+    unit: NonZeroU32,
+    /// What the current busy period owes, in units.
+    remainder: u32,
+    /// Serialisation time of the last size seen, nanoseconds and units.
+    last_whole: u32,
+    last_remainder: u32,
+    delay: u32,
+    last_bytes: u16,
+    /// Powers of 2 and of 5 in p.
+    twos: u8,
+    fives: u8,
+}
+
+impl Slim {
+    /// A byte takes a nanosecond, and then it is there.
+    pub(super) const FASTEST: Slim = Slim {
+        free_at: Instant::ZERO,
+        unit: NonZeroU32::MIN,
+        remainder: 0,
+        last_whole: 0,
+        last_remainder: 0,
+        delay: 0,
+        last_bytes: 0,
+        twos: 0,
+        fives: 0,
+    };
+
+    /// `None` where its numbers do not fit.
+    pub(super) fn new(rate: Rate, delay: Span) -> Option<Self> {
+        let rate = rate.bits_per_second();
+        let (mut unit, mut twos, mut fives) = (rate, 12, 9);
+        while unit.is_multiple_of(2) && twos > 0 {
+            (unit, twos) = (unit / 2, twos - 1);
+        }
+        while unit.is_multiple_of(5) && fives > 0 {
+            (unit, fives) = (unit / 5, fives - 1);
+        }
+        u32::try_from(SCALE * LARGEST / rate + 1).ok()?;
+        Some(Slim {
+            free_at: Instant::ZERO,
+            unit: NonZeroU32::new(u32::try_from(unit).ok()?)?,
+            remainder: 0,
+            last_whole: 0,
+            last_remainder: 0,
+            delay: u32::try_from(delay.as_nanos()).ok()?,
+            last_bytes: 0,
+            twos,
+            fives,
+        })
+    }
+
+    /// A packet reaches it at `at`: when its first bit leaves, and when its last is at the far end.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, bytes: u16, at: Instant) -> (Instant, Instant) {
+        if bytes != self.last_bytes {
+            self.measure(bytes);
+        }
+        // As `Wire::send`.
+        let unit = u64::from(self.unit.get());
+        let is_free = at > self.free_at;
+        let owed =
+            u64::from(select_unpredictable(is_free, 0, self.remainder)) + u64::from(self.last_remainder);
+        let start = select_unpredictable(is_free, at, self.free_at);
+        let is_whole = owed >= unit;
+        self.remainder = (owed - select_unpredictable(is_whole, unit, 0)) as u32;
+        self.free_at = start + Span::from_nanos(u64::from(self.last_whole) + u64::from(is_whole));
+        (start, self.free_at + Span::from_nanos(u64::from(self.delay)))
+    }
+
+    /// Divides once for a new size.
+    #[cold]
+    fn measure(&mut self, bytes: u16) {
+        let scaled = u64::from(bytes) * (FIVES[usize::from(self.fives)] << self.twos);
+        let unit = u64::from(self.unit.get());
+        self.last_bytes = bytes;
+        (self.last_whole, self.last_remainder) = ((scaled / unit) as u32, (scaled % unit) as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_core::Wire;
+
+    #[test]
+    fn agrees_with_the_wire() {
+        let mut state = 1_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 20) % below
+        };
+        let round = [125_000, 8_000_000, 10_000_000, 10_000_000_000, 400_000_000_000, 6_000_000_000];
+        for case in 0..2_000 {
+            let rate = round.get(case).copied().unwrap_or_else(|| {
+                let magnitude = draw(12);
+                130_000 + draw(4_000_000_000 >> magnitude)
+            });
+            let (rate, delay) = (Rate::from_bits_per_second(rate), Span::from_nanos(draw(1 << 32)));
+            let mut slim = Slim::new(rate, delay).unwrap();
+            let mut wire = Wire::new(rate);
+            let mut now = 0;
+            for _ in 0..100 {
+                let bytes = [40, 1000, 1500, 65_535][draw(4) as usize];
+                now += draw(30_000_000) * draw(2);
+                let at = Instant::from_nanos(now);
+                let (start, finish) = wire.send(u32::from(bytes), at);
+                assert_eq!(slim.pass(bytes, at), (start, finish + delay), "{rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let (ok, rate) = (Span::from_millis(4), Rate::from_bits_per_second);
+        assert!(Slim::new(rate(100_000), ok).is_none());
+        assert!(Slim::new(rate(9_999_999_999), ok).is_none());
+        assert!(Slim::new(rate(10_000_000), Span::from_millis(4_295)).is_none());
+    }
+}

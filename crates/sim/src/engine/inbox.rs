@@ -7,7 +7,6 @@
 
 use super::Engine;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
-use crate::link::Link;
 use crate::network::Network;
 use crate::packet::{Event, Kind};
 use paceline_core::Instant;
@@ -98,11 +97,13 @@ pub(super) struct Inbox {
 impl Engine<'_> {
     /// Packets have left a link behind which every packet's tail begins.
     pub(super) fn descend(&mut self, line: &[Event]) {
-        let links = &mut self.links;
-        self.inbox.arrivals.extend(line.iter().map(|event| {
-            let link = links.get_mut(event.place as usize);
-            arrive_behind(event, link)
-        }));
+        let before = self.inbox.arrivals.len();
+        self.inbox.arrivals.extend_from_slice(line);
+        for event in &mut self.inbox.arrivals[before..] {
+            if let Some(link) = self.links.get_mut(event.place as usize) {
+                event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
+            }
+        }
     }
 
     /// Hosts take what the window has brought them; then timers run out that are due before the next window's end.
@@ -113,38 +114,42 @@ impl Engine<'_> {
         let lists = [&self.losses[..], &arrivals[..]];
         deal(lists, (self.flows.first, self.flows.list.len()), &mut slots, &mut dealt);
         self.losses.clear();
-        for event in &dealt {
-            let mut event = *event;
+        let now = self.now;
+        self.ahead = true; // one step at a time: what this sets off waits for its event
+        for event in &mut dealt {
             match event.kind {
-                Kind::Arrival => {}
-                Kind::RetransmissionTimer => {
-                    self.catch_up_if_none_waits(event.flow, event.at, end);
-                    continue;
-                }
-                _ => {
-                    self.flows[event.flow as usize].on_drop(&event.packet());
-                    continue;
-                }
+                Kind::Arrival => self.take_in(event),
+                Kind::RetransmissionTimer => self.catch_up_if_none_waits(event.flow, event.at, end),
+                _ => self.flows[event.flow as usize].on_drop(&event.packet()),
             }
-            let own = self.flows[event.flow as usize].tails[usize::from(event.is_ack())].own;
-            if let Some(link) = self.links.get_mut(own as usize) {
-                event.at = link.pass_unwatched(event.bytes, event.at);
-            }
-            self.reach_host(event);
         }
+        self.ahead = false;
+        self.now = now;
         arrivals.clear();
         self.inbox = Inbox { arrivals, dealt, slots };
     }
-}
 
-/// A packet passes the link of several flows behind the last one, if there is one.
-#[inline(always)]
-pub(super) fn arrive_behind(event: &Event, link: Option<&mut Link>) -> Event {
-    let mut event = *event;
-    if let Some(link) = link {
-        event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
+    /// A packet passes the link that is its flow's own, and is at its host then: before its time, if nothing can come between.
+    #[inline(always)]
+    fn take_in(&mut self, event: &mut Event) {
+        let flow = &self.flows[event.flow as usize];
+        let end = usize::from(event.is_ack());
+        let link = self.links.get_mut(flow.tails[end].own as usize);
+        let at = match link {
+            Some(link) => link.pass_unwatched(event.bytes, event.at),
+            None => event.at,
+        };
+        event.at = at;
+        if at >= self.until || !flow.runs_ahead(event) {
+            return self.reach_host_by_event(*event);
+        }
+        self.now = at;
+        if event.is_ack() {
+            self.on_ack(event);
+        } else {
+            self.receive(event);
+        }
     }
-    event
 }
 
 /// Puts packets of flows that lie close together next to each other; those of one flow stay in order.

@@ -167,7 +167,7 @@ impl Engine<'_> {
     }
 
     #[inline(never)]
-    fn reach_host_by_event(&mut self, mut event: Event) {
+    pub(super) fn reach_host_by_event(&mut self, mut event: Event) {
         self.flows[event.flow as usize].waiting[usize::from(event.is_ack())] += 1;
         let flow = &self.network.flows[event.flow as usize];
         let host = if event.is_ack() { flow.source } else { flow.sink };

@@ -1,7 +1,6 @@
 //! A link that runs in windows, at work on any thread, with the links behind it that it alone feeds.
 
 use super::Engine;
-use super::inbox::arrive_behind;
 use super::samples::{Sample, look};
 use super::stage::Stage;
 use super::threads::Mail;
@@ -76,7 +75,11 @@ impl Unit {
                 let place =
                     place_in_unit.get(event.place as usize).map_or(usize::MAX, |place| *place as usize);
                 let link = self.behind.get_mut(place).map(|(_, link)| link);
-                self.out[(event.flow >> shift) as usize].push(arrive_behind(event, link));
+                let mut event = *event;
+                if let Some(link) = link {
+                    event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
+                }
+                self.out[(event.flow >> shift) as usize].push(event);
             }
         }
     }

@@ -85,8 +85,9 @@ impl Slim {
         let start = select_unpredictable(is_free, at, self.free_at);
         let is_whole = owed >= unit;
         self.remainder = (owed - select_unpredictable(is_whole, unit, 0)) as u32;
-        self.free_at = start + Span::from_nanos(u64::from(self.last_whole) + u64::from(is_whole));
-        (start, self.free_at + Span::from_nanos(u64::from(self.delay)))
+        let finish = start.as_nanos() + u64::from(self.last_whole) + u64::from(is_whole);
+        self.free_at = Instant::from_nanos(finish);
+        (start, Instant::from_nanos(finish + u64::from(self.delay)))
     }
 
     /// Divides once for a new size.

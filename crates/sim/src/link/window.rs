@@ -105,7 +105,9 @@ impl Link {
         let Link::Wide(wide) = self else { return };
         let Wide { wire, delay, fitted: Some(fitted) } = &mut **wide else { return };
         let mut next_look = look(fitted, Instant::ZERO);
-        line.retain_mut(|event| {
+        let mut left = 0;
+        for next in 0..line.len() {
+            let event = &line[next];
             if event.at > next_look {
                 next_look = look(fitted, event.at);
             }
@@ -118,15 +120,17 @@ impl Link {
             };
             let Some(passage) = passage else {
                 notes.push((*event, Note::Refused));
-                return false;
+                continue;
             };
             if passage.recorded {
                 notes.push((*event, Note::Passes(passage)));
             }
-            event.at = passage.arrival;
-            event.step();
-            true
-        });
+            line[left] = line[next]; // as it came: what was just written is not read again
+            line[left].at = passage.arrival;
+            line[left].step();
+            left += 1;
+        }
+        line.truncate(left);
         look(fitted, end);
     }
 

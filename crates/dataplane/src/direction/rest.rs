@@ -79,7 +79,7 @@ mod tests {
                     slept += woken.since(now).as_nanos() - CALL;
                     now = woken;
                 }
-                None => now = now + Span::from_nanos(wait_ns),
+                None => now += Span::from_nanos(wait_ns),
             }
         }
         (slept as f64 / 1e9, rests)

@@ -156,7 +156,7 @@ impl Config {
                 _ => parse::span(text).map_err(|error| error.to_string()),
             })
         };
-        let spin = span("spin")?.unwrap_or(Span::from_nanos(40_000));
+        let spin = span("spin")?.unwrap_or(Span::from_nanos(80_000));
         let patience = span("patience")?.unwrap_or(Span::from_millis(40));
         if patience < Span::from_millis(15) {
             let problem = format!("{patience} is less than a busy machine may take; write 15 ms or more");

@@ -4,6 +4,8 @@
 //! until shortly before the next departure and spins from there: a timer alone would be tens of microseconds late. It never
 //! spins or works for long without a sleep: a real-time thread that does is stopped by the kernel, for 50 ms a second.
 
+mod rest;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,16 +19,14 @@ use crate::lane::{Admission, Frame, Lane, LaneSpec};
 use crate::meters::{Cause, Meters, Second};
 use crate::port::{Port, Refusal};
 use crate::sys::clock;
+use rest::Rest;
 
 /// Frames taken in a round: few enough that departures do not wait long for it.
 const ROUND: usize = 64;
 /// The longest sleep: so often the heartbeat is told.
 const HEARTBEAT: Span = Span::from_millis(5);
-/// After so long awake a real-time thread rests for so long: it keeps below the kernel's limit of 95 %, in small pieces.
-const AWAKE: Span = Span::from_millis(2);
-const REST: Span = Span::from_nanos(110_000);
-/// A wait this long was a sleep.
-const SLEPT: Span = Span::from_nanos(5_000);
+/// The shortest sleep: less is not worth the call.
+const SHORTEST: Span = Span::from_nanos(5_000);
 /// How soon a full interface is tried again.
 const RETRY: Span = Span::from_nanos(20_000);
 /// How long a drain may take; what is still held then leaves at once.
@@ -73,10 +73,9 @@ pub struct Direction<P: Port> {
     orders: Arc<Orders>,
     /// How long before a departure the thread is awake.
     spin: Span,
-    realtime: bool,
     /// The bound on delay that the method promises whatever is held.
     bound: Option<Span>,
-    awake_since: Instant,
+    rest: Rest,
     asked: Instant,
     came: Second,
     went: Second,
@@ -104,9 +103,8 @@ impl<P: Port> Direction<P> {
             meters,
             orders,
             spin,
-            realtime: false,
             bound,
-            awake_since: now,
+            rest: Rest::new(now, false),
             asked: now,
             came: Second::new(now),
             went: Second::new(now),
@@ -117,7 +115,7 @@ impl<P: Port> Direction<P> {
 
     /// Paces until it is told to stop, and drains. `realtime`: the thread has that priority.
     pub fn run(mut self, realtime: bool) {
-        self.realtime = realtime;
+        self.rest = Rest::new(clock::now(), realtime);
         if let Some(bypass) = &self.bypass {
             bypass.reset(clock::now());
         }
@@ -269,18 +267,16 @@ impl<P: Port> Direction<P> {
     fn pause(&mut self) {
         let now = clock::now();
         if self.blocked {
-            clock::sleep_until(now + RETRY);
-            return;
+            return self.sleep(now, RETRY);
         }
         let wakeup = self.lane.next_wakeup().unwrap_or(Instant::MAX);
         let sleep = (wakeup - self.spin).since(now).min(HEARTBEAT);
-        if sleep > SLEPT {
+        if sleep > SHORTEST {
             self.port.wait(sleep);
-            let after = clock::now();
-            if after.since(now) > SLEPT {
-                self.awake_since = after;
-            }
-            return;
+            return self.rest.slept(now, clock::now());
+        }
+        if let Some(nap) = self.rest.nap(now, wakeup.since(now)) {
+            return self.sleep(now, nap);
         }
         while !self.port.has_received() {
             let now = clock::now();
@@ -295,10 +291,15 @@ impl<P: Port> Direction<P> {
     /// Sleeps a little if it has not for long.
     #[inline]
     fn rest_if_due(&mut self, now: Instant) {
-        if self.realtime && now.since(self.awake_since) > AWAKE {
-            clock::sleep_until(now + REST);
-            self.awake_since = clock::now();
+        if let Some(rest) = self.rest.overdue(now) {
+            self.sleep(now, rest);
         }
+    }
+
+    /// Sleeps so long, whatever comes in.
+    fn sleep(&mut self, now: Instant, long: Span) {
+        clock::sleep_until(now + long);
+        self.rest.slept(now, clock::now());
     }
 
     #[cold]

@@ -62,6 +62,24 @@ fn systemd_takes_the_unit() {
     }
 }
 
+#[test]
+fn the_unit_gives_the_program_little() {
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/paceline-pace.service");
+    // of 100: 31 as it is, most of them for the network, which is what it is there for
+    let asked = ["security", "--offline=yes", "--no-pager", "--threshold=40"];
+    match Command::new("systemd-analyze").args(asked).arg(unit).output() {
+        Err(error) => println!("not tested: systemd-analyze: {error}"),
+        Ok(done) => {
+            let said = String::from_utf8_lossy(&done.stderr);
+            if said.contains("unrecognized option") {
+                return println!("not tested: {said}"); // before systemd 250
+            }
+            let table = String::from_utf8_lossy(&done.stdout);
+            assert!(done.status.success(), "{said}\n{}", table.lines().last().unwrap_or_default());
+        }
+    }
+}
+
 /// Names in a query that are metrics, and those that are labels.
 fn names(query: &str) -> Vec<&str> {
     query

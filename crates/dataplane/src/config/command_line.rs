@@ -27,7 +27,7 @@ Frames that come in by --in leave by --out when the method says so; those that c
   --overload WORD      drop: a full queue drops what arrives; flush: it lets all go at once  [drop]
   --uncounted SIZE     bytes of each frame that no method counts, as 14 for Ethernet's header  [0]
   --back-end WORD      af_packet, af_xdp, af_xdp_zero_copy  [af_packet]
-  --spin TIME          how long before a departure to be awake  [40us]
+  --spin TIME          how long before a departure to be awake  [80us]
   --patience TIME      traffic goes past a pacer that has been away so long  [40ms]
   --no-bypass          it does not: it stops
   --no-realtime        ordinary threads

@@ -13,8 +13,10 @@ use crate::bpf::Map;
 use crate::sys::interface::Interface;
 use crate::sys::{bind, option, set_option, socket};
 
-/// Frames that a call to send takes at most: the kernel's own limit.
-pub(super) const BATCH: usize = 32;
+/// Frames that a call to send takes: as many as a round.
+pub(super) const BATCH: usize = 64;
+/// linux/if_xdp.h: how many the kernel takes at a call.
+const MAX_TX_SKB_BUDGET: libc::c_int = 9;
 /// How often a call is repeated for one that the interface has no room for.
 const TRIES: u32 = 8;
 /// Chunks of a direction that are in rings while others are held.
@@ -123,6 +125,8 @@ fn prepare(interface: &Interface, chunks: Option<&Chunks>) -> Result<Endpoint, S
         set_option(&fd, libc::SOL_XDP, ring, &RING).map_err(explain)?;
     }
     set_option(&fd, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &(16i32 << 20)).map_err(explain)?;
+    // before Linux 6.17 it is 32, and a round takes two calls
+    let _ = set_option(&fd, libc::SOL_XDP, MAX_TX_SKB_BUDGET, &(BATCH as u32));
     let mut at = AllOffsets::default();
     option(&fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, &mut at).map_err(explain)?;
     let receive = Frames::map(fd.as_fd(), RECEIVE, at.receive, RING).map_err(explain)?;

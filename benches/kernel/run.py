@@ -1,9 +1,9 @@
 """The papers' experiments on this machine's kernel, each beside the simulator: `make bench-kernel`, as root.
 
 A row a setting: the core's utilisation in both worlds, and how far they are apart; then what the papers claim, world
-by world. With names, only the files of these names; with `--seeds 3`, medians over so many seeds, and their range; with
-`--out DIR` runs are kept, and the same command goes on where it was stopped. A seed takes half an hour; a machine with
-other work makes runs that are not valid, and they are marked.
+by world. With names, only the files of these names. With `--seeds 3`, medians over so many seeds, and their range; the
+simulator may have more (`--simulated 8`). With `--out DIR` runs are kept, and the same command goes on where it was
+stopped. A seed takes half an hour; a machine with other work makes runs that are not valid, and they are marked.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,10 @@ from paceline.console import say
 from paceline.emulate.choices import Choices
 from paceline.emulate.study import ENGINE, carry_out
 from paceline.errors import PacelineError
+from paceline.execute import execute
 from paceline.progress import progress
 from paceline.results import Result, Results
-from paceline.scenario import Scenario
+from paceline.scenario import Point, Scenario
 from paceline.store import Store
 
 SCENARIOS = Path(__file__).parent.parent.parent / "scenarios" / "kernel"
@@ -190,29 +192,41 @@ def compare(name: str, runs: Results, claims: Callable[[Results], list[str]]) ->
             print(f"  {world}: {line}", flush=True)
 
 
+def points(scenario: Scenario, world: str, seeds: int) -> list[Point]:
+    """The runs that a scenario asks for, under so many seeds, with the world among their settings."""
+    return [replace(one, settings={ENGINE: world} | dict(one.settings)) for one in scenario.seeds(seeds).check()]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="The papers' experiments on this machine's kernel.")
-    parser.add_argument("names", nargs="*", choices=[[], *CLAIMS], metavar="NAME", help=", ".join(CLAIMS))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CLAIMS))
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="so many runs of each setting")
+    parser.add_argument("--simulated", type=int, metavar="N", help="so many of the simulator's; as many unless given")
     parser.add_argument("--out", type=Path, metavar="DIR", help="keep runs there, and run none twice")
     asked = parser.parse_args()
-    code = 0
+    if unknown := [name for name in asked.names if name not in CLAIMS]:
+        parser.error(f"there is no {unknown[0]}; write {', '.join(CLAIMS)}")
+    simulated = asked.simulated or asked.seeds
+    code, unsound = 0, False
     for name, claims in CLAIMS.items():
         if asked.names and name not in asked.names:
             continue
         try:
-            scenario = Scenario.load(SCENARIOS / f"{name}.toml").seeds(asked.seeds)
+            scenario = Scenario.load(SCENARIOS / f"{name}.toml")
             store = Store(asked.out / name) if asked.out else None
+            here = execute(points(scenario, "simulation", simulated), store=store, keep_columns=True)
             with progress(name) as watch:
-                done = carry_out(scenario, scenario.check(), Choices(), and_simulate=True, store=store, watch=watch)
+                there = carry_out(
+                    scenario, points(scenario, "kernel", asked.seeds), Choices(), store=store, watch=watch
+                )
         except PacelineError as error:
             return say(str(error), 2)
-        for point, why in done.failures:
+        for point, why in [*here.failures, *there.failures]:
             code = say(f"{name}: {dict(point.settings)}: {why}", 1)
-        if not done.failures:
-            compare(name, done.results, claims)
-            code = max(code, int(any(run["engine"].get("valid") is False for run in done.runs if run)))
-    return code
+        if not code:
+            compare(name, Results([*here.results, *there.results]), claims)
+            unsound = unsound or any(run["engine"].get("valid") is False for run in there.runs if run)
+    return max(code, int(unsound))
 
 
 if __name__ == "__main__":

@@ -90,6 +90,13 @@ def test_the_kernel_and_the_simulator_agree_on_one_flow(tmp_path: Path) -> None:
     assert "Some of these runs used a real kernel" in page
     assert ("whose numbers do not count" in page) is not engine["valid"]
     assert nothing_is_left(programs_of(os.getpid()))
+    if engine["valid"]:  # then it is not run again, and all that it found is there
+        again = emulate(one_flow(), and_simulate=True, out=tmp_path)
+        for once_more, first in ((again.where({"engine": "simulation"})[0], simulated), (again[1], real)):
+            assert once_more.to_dict() == first.to_dict()
+            assert first.per_flow is not None
+            assert once_more.per_flow is not None
+            assert list(once_more.per_flow["sent_packets"]) == list(first.per_flow["sent_packets"])
 
 
 @needs_kernel

@@ -114,7 +114,7 @@ class Driver:
         run = self._shared.get(key, self._done.damaged.append if first else None)
         if run is None:
             return False
-        self._settle(key, run)
+        self._settle(key, run, self._shared.columns(key) if self._keep_columns else None)
         self._done.reused += len(self._numbers[key])
         return True
 

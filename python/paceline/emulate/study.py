@@ -138,6 +138,7 @@ def _run(
             if found is not None and found["engine"].get("valid"):
                 done.reused += 1
                 done.runs[number] = {"settings": dict(point.settings)} | found
+                done.columns[number] = store.columns(point.key) if store else None
             else:
                 _run_one(number, point, layout, choices, store, done, tell)
         except KeyboardInterrupt:

@@ -7,7 +7,7 @@
 //! what was reported: slow start then passes over what is held.
 //! *Parameters.* `duplicate_threshold`; `limited_transmit`; `rack`: order of sending tells what is lost (RFC 8985), so that
 //! one packet held is enough, after a while (`sender/alarm.rs`), and retransmissions are found lost as well; and the window
-//! comes down in proportion to what arrives, not at once (RFC 6937).
+//! comes down in proportion to what arrives, not at once (RFC 9937).
 //! *Where it breaks.* Without `rack`, a packet sent again and lost again is found by a timeout only.
 //! *References.* RFC 6675 (numbers of its steps stand in the code); RFC 5681; RFC 6298; Linux net/ipv4/tcp_recovery.c.
 
@@ -33,6 +33,7 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
 fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     let una = sender.una;
     let (held, held_below) = (sender.selective.board.held(), sender.selective.board.held_below(next));
+    let lost_before = sender.selective.recovering.then(|| lost_below(sender));
     let news = learn(sender, next, told);
     // What is known to have arrived that was not before.
     let reported = (sender.selective.board.held() + held_below).saturating_sub(held);
@@ -59,12 +60,13 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
         }
     }
     if sender.config.rack {
-        find_lost_again(sender);
+        let lost_again = find_lost_again(sender);
         if sender.selective.recovering {
             sender.selective.reduction.delivered += delivered;
             let pipe = pipe(sender);
-            let permitted =
-                sender.selective.reduction.permits(sender.ssthresh(), pipe, delivered, next > una);
+            let further = lost_again || lost_before.is_none_or(|before| loses_from(sender, before));
+            let safe = next > una && !further;
+            let permitted = sender.selective.reduction.permits(sender.ssthresh(), pipe, delivered, safe);
             sender.cwnd = f64::from(pipe + permitted);
         }
     }
@@ -113,20 +115,20 @@ pub(super) fn on_reordering(sender: &mut Sender, now: Instant, out: &mut impl Ou
     }
 }
 
-/// With `rack`: a retransmission is lost where something sent after it has arrived.
-fn find_lost_again(sender: &mut Sender) {
+/// With `rack`: a retransmission is lost where something sent after it has arrived. Whether one was found.
+fn find_lost_again(sender: &mut Sender) -> bool {
     let una = sender.una;
     let Selective { board, recovering, retransmitted, lost_again, .. } = &mut *sender.selective;
     if !*recovering {
         retransmitted.clear();
         lost_again.clear();
-        return;
+        return false;
     }
     let arrived = |seq: u32| seq < una || board.holds(seq);
     lost_again.retain(|&seq| !arrived(seq));
     let beyond = board.highest_held(1).map_or(una, |highest| highest + 1).max(una);
     let overtaken = retransmitted.iter().rposition(|&(seq, _)| arrived(seq)).unwrap_or(0);
-    let mut place = 0;
+    let (mut place, known) = (0, lost_again.len());
     retransmitted.retain(|&(seq, end)| {
         let lost = place < overtaken || beyond > end;
         place += 1;
@@ -135,7 +137,9 @@ fn find_lost_again(sender: &mut Sender) {
         }
         !lost && !arrived(seq)
     });
+    let found = lost_again.len() > known;
     lost_again.sort_unstable();
+    found
 }
 
 pub(super) fn on_timeout(sender: &mut Sender) {
@@ -233,6 +237,11 @@ fn threshold(sender: &Sender) -> u32 {
 /// `IsLost`: every packet before this that is not held has three above it that are.
 fn lost_below(sender: &Sender) -> u32 {
     sender.selective.board.highest_held(threshold(sender)).unwrap_or(sender.una)
+}
+
+/// Whether a packet from this one on counts as lost.
+fn loses_from(sender: &Sender, seq: u32) -> bool {
+    sender.selective.board.hole_from(seq.max(sender.una)).is_some_and(|hole| hole < lost_below(sender))
 }
 
 /// `Update`: takes in what an acknowledgement reports; whether it was news.

@@ -158,7 +158,8 @@ def rates_in_step(case: Case) -> Iterator[Problem]:
     Packets that come back to back from such a link reach the bottleneck just as fast as it sends: each finds the
     place that the one before it left, and whoever else sends finds none (phase effects: Floyd and Jacobson, "On
     traffic phase effects in packet-switched gateways", 1992). A warning where one flow's window can keep the link
-    busy: it then locks the others out for good. A note where many flows share each such link.
+    busy: it then locks the others out for good. A note where many flows share each such link; where they send whole
+    windows at once, as calls do, that can cost a quarter of the bottleneck (docs/emulate.md).
     """
     for link, flows in case.limited_by.items():
         core = case.network.links[link]
@@ -188,7 +189,7 @@ def rates_in_step(case: Case) -> Iterator[Problem]:
                 f"{case.plan(equal[0]).path}.rate",
                 what,
                 "trains from one link keep step with the departures: ties decide which packets are lost (half a percent"
-                " of them with ten edges, docs/fidelity.md)",
+                " of them with ten edges, docs/fidelity.md; far more where windows leave at once, docs/emulate.md)",
                 f'as it is to repeat a paper; else a range, as rate = "{_around(core.rate_bps)}"',
                 "note",
             )

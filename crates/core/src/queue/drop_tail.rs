@@ -113,6 +113,8 @@ pub struct DropTail<P> {
     queued_bytes: u64,
     /// Size of the packet whose service began last, bytes.
     served_bytes: u32,
+    /// In closed form: when the service of the oldest that waits begins; [`Instant::MAX`] where none does.
+    next_start: Instant,
     /// Step by step: when the oldest packet found the queue empty, so that it is never due in the past.
     arrived: Instant,
 }
@@ -164,6 +166,7 @@ impl<P> DropTail<P> {
             queue: VecDeque::new(),
             queued_bytes: 0,
             served_bytes: 0,
+            next_start: Instant::MAX,
             arrived: Instant::ZERO,
         }
     }
@@ -223,6 +226,7 @@ impl DropTail<Booking> {
         if idle {
             self.served_bytes = bytes;
         } else {
+            self.next_start = self.next_start.min(start);
             self.queue.push_back(Booking { start, bytes });
             self.queued_bytes += u64::from(bytes);
         }
@@ -251,13 +255,14 @@ impl DropTail<Booking> {
     /// Forgets the packets whose service has begun by `now`, in order, and tells of each.
     #[inline(always)]
     pub fn tell_started(&mut self, now: Instant, mut started: impl FnMut(Booking)) {
-        while let Some(&booking) = self.queue.front()
-            && booking.start <= now
+        // One question to guess the answer of, not two: whether one waits, and whether its service has begun.
+        while self.next_start <= now
+            && let Some(booking) = self.queue.pop_front()
         {
-            self.queue.pop_front();
             started(booking);
             self.queued_bytes -= u64::from(booking.bytes);
             self.served_bytes = booking.bytes;
+            self.next_start = self.queue.front().map_or(Instant::MAX, |next| next.start);
         }
     }
 }

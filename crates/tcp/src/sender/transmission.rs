@@ -58,6 +58,15 @@ impl Sender {
     #[inline]
     fn send_burst(&mut self, burst: u32, now: Instant, out: &mut impl Output) -> u32 {
         let burst = burst.min(self.config.max_burst);
+        if self.selective.is_blank() {
+            let room = self.window().saturating_sub(self.next - self.una);
+            let packets = room.min(self.limit.saturating_sub(self.next)).min(burst);
+            for _ in 0..packets {
+                self.transmit_inlined(self.next, now, out);
+                self.next += 1;
+            }
+            return packets;
+        }
         let mut sent = 0;
         while sent < burst
             && let Some(seq) = recovery::next_packet(self)

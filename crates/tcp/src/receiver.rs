@@ -180,15 +180,12 @@ impl Receiver {
         held.reserve(self.next..self.end, seq);
         self.end = self.end.max(seq + 1);
         held.set(seq, true);
-        let before = self.next;
-        while self.next < self.end && held.has(self.next) {
-            held.set(self.next, false);
-            self.next += 1;
-        }
+        let delivered = held.take_run(self.next..self.end);
+        self.next += delivered;
         if self.next == self.end {
             held.clear();
         }
-        self.next - before
+        delivered
     }
 }
 

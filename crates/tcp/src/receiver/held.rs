@@ -69,6 +69,20 @@ impl Held {
         ring[word] = ring[word] & !(1 << (seq % 64)) | u64::from(value) << (seq % 64);
     }
 
+    /// How many packets are held from the first of these on; they are no longer.
+    pub(super) fn take_run(&mut self, reach: Range<u32>) -> u32 {
+        if self.ring().len() == 1 {
+            let (from, most) = (reach.start % 64, reach.end - reach.start);
+            let run = self.near[0].rotate_right(from).trailing_ones().min(most);
+            let taken = if run == 64 { u64::MAX } else { (1 << run) - 1 };
+            self.near[0] &= !taken.rotate_left(from);
+            return run;
+        }
+        let run = reach.clone().take_while(|&seq| self.has(seq)).count() as u32;
+        reach.take(run as usize).for_each(|seq| self.set(seq, false));
+        run
+    }
+
     /// The run that `seq`, which is held, belongs to.
     pub(super) fn run(&self, seq: u32) -> Block {
         Block { start: self.run_start(seq), end: self.run_end(seq) }

@@ -195,6 +195,17 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
+    fn a_whole_word_of_packets_may_wait_for_one() {
+        for first in [0, 1, 37, 63, 64] {
+            let mut receiver = Receiver::new();
+            (0..first).for_each(|seq| assert_eq!(receiver.on_data(seq), 1));
+            (first + 1..first + 64).for_each(|seq| assert_eq!(receiver.on_data(seq), 0));
+            assert_eq!(receiver.on_data(first), 64);
+            assert_eq!(receiver.on_data(first + 64), 1);
+        }
+    }
+
+    #[test]
     fn agrees_with_a_set_over_random_arrivals() {
         let mut receiver = Receiver::new();
         let mut seen = BTreeSet::new();

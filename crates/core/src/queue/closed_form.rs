@@ -125,7 +125,7 @@ impl ClosedDropTail {
     fn grow(&mut self) {
         let places = self.ring.len();
         let in_order = (self.oldest..self.behind).map(|place| self.ring[place & (places - 1)]);
-        self.ring = in_order.chain(std::iter::repeat_n(NOTHING, places)).collect();
+        self.ring = in_order.chain(std::iter::repeat(NOTHING)).take(2 * places).collect();
         (self.oldest, self.behind) = (0, self.behind - self.oldest);
     }
 

@@ -111,6 +111,19 @@ fn taken(limit: Limit, counts: Counts) -> usize {
 }
 
 #[test]
+fn many_may_wait() {
+    // A thousand come faster than they go, then none, then a thousand more: twice a deep queue that falls empty.
+    let burst =
+        |from: u64| (0..1_000).map(move |number| (from + number * 700, 40 + (number % 90) as u32 * 16));
+    let arrivals: Vec<(u64, u32)> = burst(0).chain(burst(900_000_000)).collect();
+    let rate = Rate::from_bits_per_second(8_000_000);
+    for limit in [Limit::Packets(7), Limit::Packets(8), Limit::Packets(500), Limit::Bytes(300_000)] {
+        let spec = QueueSpec { limit: Some(limit), ..QueueSpec::default() };
+        assert_eq!(closed(&spec, rate, &arrivals), stepped(&spec, rate, &arrivals, true), "{limit}");
+    }
+}
+
+#[test]
 fn what_each_rule_takes() {
     assert_eq!(taken(Limit::Packets(5), Counts::Waiting), 6);
     assert_eq!(taken(Limit::Packets(5), Counts::WaitingAndService), 5);

@@ -18,6 +18,7 @@
 mod agenda;
 mod conversations;
 mod exits;
+mod fetch;
 mod flows;
 mod hosts;
 mod inbox;

@@ -232,8 +232,8 @@ impl Fitted {
         let (from, to) = record.unwrap_or((Instant::MAX, Instant::MAX));
         for event in line {
             let (bytes, at) = (event.bytes, event.at);
-            let departure = queue
-                .admit_and_tell(u32::from(bytes), at, |waited| meter.starts(waited.bytes, waited.start));
+            let departure =
+                queue.admit_and_tell(u32::from(bytes), at, |waited| meter.starts(waited.bytes, waited.start));
             let Some(Departure { start, finish }) = departure else {
                 counters.refuses(at);
                 notes.push((*event, Note::Refused));

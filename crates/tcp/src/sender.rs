@@ -76,8 +76,8 @@ pub struct Sender {
     pub(crate) inflation: u32,
     /// Duplicate acknowledgements in a row.
     pub(crate) duplicates: u32,
-    /// `end` at the last loss: recovery is over beyond it.
-    pub(crate) recover: u32,
+    /// `end` when the first of `duplicates` came: limited transmit has added what is beyond.
+    pub(crate) end_before_duplicates: u32,
     /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
     short_from: u32,
     pub(crate) last_cut: LastCut,
@@ -89,17 +89,17 @@ pub struct Sender {
     /// `Instant::MAX` is never.
     retransmission_at: Instant,
     last_sent: Instant,
+    counters: Counts,
+    pub(crate) rtt: Rtt,
+    // From here on, what few ask for.
     /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK. Blank where nothing is missing.
     pub(crate) selective: Sparse<Selective>,
     pacing: Option<Box<Pacing>>,
     control: Control,
-    counters: Counts,
-    pub(crate) rtt: Rtt,
-    // From here on, what few ask for.
     /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
     pub(crate) initial_window: u32,
-    /// `end` when the first of `duplicates` came: limited transmit has added what is beyond.
-    pub(crate) end_before_duplicates: u32,
+    /// `end` at the last loss: recovery is over beyond it.
+    pub(crate) recover: u32,
     short: Option<Box<ShortPackets>>,
     probe: Option<Box<Probe>>,
     /// When all that the application had given was acknowledged.

@@ -15,12 +15,12 @@ const NEAR: usize = 8;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Late {
-    /// [`Instant::MAX`] where nothing is.
-    near: [Instant; NEAR],
-    /// In their place, where that many are too few: a power of two of them.
+    /// In place of the near ones, where that many are too few: a power of two of them.
     #[expect(clippy::box_collection, reason = "a pointer alone lies with the receiver")]
     far: Option<Box<Vec<Instant>>>,
     count: u32,
+    /// [`Instant::MAX`] where nothing is. A cache line, which packets that come in order do not touch.
+    near: [Instant; NEAR],
 }
 
 impl Default for Late {

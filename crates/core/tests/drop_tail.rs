@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-use paceline_core::queue::{Booking, Counts, DropTail, Limit, QueueSpec};
+use paceline_core::queue::{ClosedDropTail, Counts, DropTail, Limit, QueueSpec};
 use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ impl Packet for Numbered {
 type Fates = Vec<Option<(Instant, Instant)>>;
 
 fn closed(spec: &QueueSpec, rate: Rate, arrivals: &[(u64, u32)]) -> (Fates, Vec<(u64, u64)>) {
-    let mut queue = DropTail::closed_form(spec, rate).expect("not drop-front");
+    let mut queue = ClosedDropTail::new(spec, rate).expect("not drop-front");
     let mut waiting = Vec::new();
     let fates = arrivals.iter().map(|&(at, bytes)| {
         let now = Instant::from_nanos(at);
@@ -162,7 +162,7 @@ fn drop_front_displaces_the_oldest_that_waits() {
     }
     let large = Numbered { number: 3, bytes: 2_000 };
     assert_eq!(queue.enqueue(large.clone(), Instant::ZERO), Verdict::Refused(large));
-    assert!(DropTail::<Booking>::closed_form(&spec, Rate::from_bits_per_second(1)).is_none());
+    assert!(ClosedDropTail::new(&spec, Rate::from_bits_per_second(1)).is_none());
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod hosts;
 mod inbox;
 mod line;
 mod part;
+mod receivers;
 mod routes;
 mod samples;
 mod stage;

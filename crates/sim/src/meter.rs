@@ -119,17 +119,15 @@ impl Meter {
     /// The present level has stood until `until`.
     #[inline(always)]
     fn note(&mut self, until: Instant) {
-        let until = until.min(self.to);
-        if until > self.since {
-            // Packets of 40, 1000, 1040 or 1500 B: a few of them on top of each other make different remainders.
-            let recent = &mut self.recent[(self.level / 8) as usize % RECENT];
-            if recent.0 != self.level {
-                settle_level(&mut self.levels, &mut self.area, recent);
-                recent.0 = self.level;
-            }
-            recent.1 += until.as_nanos() - self.since.as_nanos();
-            self.since = until;
+        let until = until.min(self.to).max(self.since);
+        // Packets of 40, 1000, 1040 or 1500 B: a few of them on top of each other make different remainders.
+        let recent = &mut self.recent[(self.level / 8) as usize % RECENT];
+        if recent.0 != self.level {
+            settle_level(&mut self.levels, &mut self.area, recent);
+            recent.0 = self.level;
         }
+        recent.1 += until.as_nanos() - self.since.as_nanos();
+        self.since = until;
     }
 }
 

@@ -8,6 +8,7 @@
 use super::rule::{Found, QueueSpec, Rule};
 use crate::units::{Instant, Rate};
 use crate::wire::Wire;
+use std::hint::select_unpredictable;
 
 /// What is kept of a packet that waits.
 #[derive(Debug, Clone, Copy)]
@@ -152,12 +153,24 @@ impl ClosedDropTail {
         self.rule.is_limited
     }
 
-    /// Forgets the packets whose service has begun by `now`, in order, and tells of each.
+    /// Forgets the packets whose service has begun by `now`, in order, and tells of each; or of zero bytes at time zero where
+    /// there is none.
     #[inline(always)]
     pub fn tell_started(&mut self, now: Instant, mut started: impl FnMut(Booking)) {
-        // Now is always before the end of time, so what is behind the youngest never has begun.
+        // Whether one has begun since the last arrival, nobody can guess, the processor neither: no jumps for the first one.
+        let has_begun = self.next_start <= now && self.oldest != self.behind;
+        let last = self.ring.len() - 1;
+        let Booking { start, bytes } = self.ring[self.oldest & last];
+        let first = Booking {
+            start: select_unpredictable(has_begun, start, Instant::ZERO),
+            bytes: select_unpredictable(has_begun, bytes, 0),
+        };
+        self.oldest += usize::from(has_begun);
+        self.queued_bytes -= u64::from(first.bytes);
+        self.served_bytes = select_unpredictable(has_begun, bytes, self.served_bytes);
+        self.next_start = self.ring[self.oldest & last].start;
+        started(first);
         while self.next_start <= now && self.oldest != self.behind {
-            let last = self.ring.len() - 1;
             let booking = self.ring[self.oldest & last];
             self.oldest += 1;
             self.queued_bytes -= u64::from(booking.bytes);

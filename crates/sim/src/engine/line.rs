@@ -77,29 +77,31 @@ impl Sorter {
 /// Insertion sort: a step a packet where they are in order already.
 fn insert(line: &mut [Event]) {
     let Some(first) = line.first() else { return };
-    let (mut before, mut steps) = (first.at, line.len() * FAR);
+    let (mut latest, mut steps) = (first.at, line.len() * FAR);
     for next in 1..line.len() {
         let at = line[next].at;
-        if at <= before {
-            match steps.checked_sub(sink(line, next)) {
-                Some(left) => steps = left,
-                None => return line.sort_by(in_line),
-            }
+        if at > latest {
+            latest = at;
+            continue;
         }
-        before = at.max(before);
+        match steps.checked_sub(sink(&mut line[..=next])) {
+            Some(left) => steps = left,
+            None => return line.sort_by(in_line),
+        }
     }
 }
 
-/// Moves the packet at `place` to where it belongs among those before it, which are in order: over how many.
-fn sink(line: &mut [Event], from: usize) -> usize {
-    let mut place = from;
-    let event = line[place];
+/// Moves the last of these packets to where it belongs among those before it, which are in order: over how many.
+#[inline(never)]
+fn sink(line: &mut [Event]) -> usize {
+    let Some(&event) = line.last() else { return 0 };
+    let mut place = line.len() - 1;
     while place > 0 && in_line(&event, &line[place - 1]).is_lt() {
         line[place] = line[place - 1];
         place -= 1;
     }
     line[place] = event;
-    from - place
+    line.len() - 1 - place
 }
 
 /// The order of arrivals at one link: what hosts have sent there at the same instant comes last, as they sent it.

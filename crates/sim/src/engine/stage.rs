@@ -1,4 +1,9 @@
 //! The links that run in windows: in which order, how far each may go, and what comes after it.
+//!
+//! *Rings.* Links may feed each other in a ring: some of its ways then lead back in the order, and what comes on them in this
+//! round of windows is served in the next. How far such a link may go is for those that feed it to say, by how far they
+//! have come and how long the way is ([`Stage::feeders`]); so for the links behind it. A window is then as long as a way round the ring, cut
+//! into as many parts as ways of it lead back: few, and long ones, if that can be.
 
 use super::Exit;
 use super::inbox::tails_of;
@@ -10,6 +15,7 @@ use crate::link::window::Service;
 use crate::network::Network;
 use crate::packet::Event;
 use paceline_core::{Instant, Span};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A byte takes at least a nanosecond at this rate, bit/s.
@@ -26,6 +32,9 @@ pub(super) struct Stage {
     /// The least time from this link's arrivals to any host, if packets go to one without another stage between.
     pub(super) to_hosts: Option<Span>,
     pub(super) service: Service,
+    /// Those that feed it and may be later than any host: because a way leads back in the order, to it or to them. Their
+    /// positions, and the least time from each to this link. None where there is no ring.
+    pub(super) feeders: Vec<(u32, Span)>,
     /// The stage that all its packets reach next, with no link between.
     pub(super) next: Option<u32>,
     /// Where the tail of every packet's way begins behind it ([`super::inbox`]): the links of several flows in them.
@@ -35,29 +44,35 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Stages over the links that `is_staged` marks, each after those that feed it; `None` where they have no order, or time
-    /// has no length.
+    /// Stages over the links that `is_staged` marks, each after those that feed it but for what leads back in a ring; `None`
+    /// where there are none, or where no time passes: at a link, or on the way from a place back to it.
     fn all(network: &Network, is_staged: &[bool], service: impl Fn(u32) -> Service) -> Option<Vec<Stage>> {
         let ways = ways(network, is_staged)?;
-        let order = order(&ways)?;
-        let mut offsets = BTreeMap::from([(HOST, Span::ZERO)]);
-        for &link in &order {
-            let feeders = ways.iter().filter(|((_, to), _)| *to == link);
-            let offset = feeders.map(|((from, _), &way)| offsets[from] + way).min()?;
-            offsets.insert(link, offset);
+        if takes_no_time(&ways) {
+            return None;
         }
-        let position = |link: u32| order.iter().position(|&staged| staged == link);
-        let mut stages = Vec::new();
+        let (order, offsets) = (order(&ways), offsets(&ways));
+        let positions: BTreeMap<u32, u32> = order.iter().copied().zip(0..).collect();
+        let mut stages: Vec<Stage> = Vec::new();
         for &link in &order {
-            let (offset, to_hosts) = (offsets[&link], ways.get(&(link, HOST)).copied());
-            if to_hosts.is_some_and(|way| offset + way == Span::ZERO) {
-                return None; // no time passes from host to host
-            }
-            let next = only_follower(network, link).and_then(position).map(|position| position as u32);
-            let (service, served_until) = (service(link), Instant::ZERO);
-            stages.push(Stage { link, offset, to_hosts, service, next, ends: None, served_until });
+            let feeds = |(&(from, to), &way): (&(u32, u32), &Span)| {
+                let from = positions.get(&from).filter(|_| to == link)?;
+                // In front of this link and of its own kind, or not in front of it.
+                let may_be_late = stages.get(*from as usize).is_none_or(|stage| !stage.feeders.is_empty());
+                may_be_late.then_some((*from, way))
+            };
+            stages.push(Stage {
+                link,
+                offset: *offsets.get(&link)?,
+                to_hosts: ways.get(&(link, HOST)).copied(),
+                service: service(link),
+                feeders: ways.iter().filter_map(feeds).collect(),
+                next: only_follower(network, link).and_then(|next| positions.get(&next).copied()),
+                ends: None,
+                served_until: Instant::ZERO,
+            });
         }
-        Some(stages)
+        (!stages.is_empty()).then_some(stages)
     }
 
     /// Moves the arrivals of the next window to `line`, in order. Returns the window's end.
@@ -156,24 +171,72 @@ fn only_follower(network: &Network, link: u32) -> Option<u32> {
     followers.all(|follower| follower == Some(first)).then_some(first)
 }
 
-/// The links that the ways lead to, each after those that feed it; `None` if some feed each other in a ring.
-fn order(ways: &BTreeMap<(u32, u32), Span>) -> Option<Vec<u32>> {
-    let mut feeders: BTreeMap<u32, usize> = BTreeMap::new();
-    for &(from, to) in ways.keys().filter(|(_, to)| *to != HOST) {
-        *feeders.entry(to).or_default() += usize::from(from != HOST);
+/// Whether somewhere packets come back, to a host or round a ring of links, with no time between.
+fn takes_no_time(ways: &BTreeMap<(u32, u32), Span>) -> bool {
+    let is_at_once = |&(&ends, &way): &(&(u32, u32), &Span)| way == Span::ZERO && ends != (HOST, HOST);
+    let edges: Vec<(u32, u32)> = ways.iter().filter(is_at_once).map(|(&ends, _)| ends).collect();
+    let order = depth_first(edges.iter().map(|(from, _)| *from), &edges);
+    let places: BTreeMap<u32, usize> = order.into_iter().zip(0..).collect();
+    edges.iter().any(|(from, to)| places[from] >= places[to])
+}
+
+/// The links that the ways lead to, each after those that feed it, those that are as far behind by number. In a ring some ways
+/// lead back: long ones, rather.
+fn order(ways: &BTreeMap<(u32, u32), Span>) -> Vec<u32> {
+    let mut least: BTreeMap<u32, Span> = BTreeMap::new();
+    let mut between = Vec::new();
+    for (&(from, to), &way) in ways.iter().filter(|((_, to), _)| *to != HOST) {
+        let into = least.entry(to).or_insert(Span::MAX);
+        if from != HOST {
+            *into = way.min(*into);
+            between.push((from, to));
+        }
     }
-    let mut order: Vec<u32> =
-        feeders.iter().filter(|(_, feeders)| **feeders == 0).map(|(&link, _)| link).collect();
-    let mut done = 0;
-    while let Some(&link) = order.get(done) {
-        done += 1;
-        for &(_, to) in ways.range((link, 0)..(link, HOST)).map(|(way, _)| way) {
-            let left = feeders.get_mut(&to)?;
-            *left -= 1;
-            if *left == 0 {
-                order.push(to);
+    let mut links: Vec<u32> = least.keys().copied().collect();
+    links.sort_by_key(|link| Reverse(least[link]));
+    between.sort_by_key(|ends| Reverse(ways[ends]));
+    let mut order = depth_first(links.into_iter(), &between);
+    let mut levels: BTreeMap<u32, u32> = BTreeMap::new();
+    for &link in &order {
+        let before = between.iter().filter(|(_, to)| *to == link).filter_map(|(from, _)| levels.get(from));
+        let level = before.max().map_or(0, |level| level + 1);
+        levels.insert(link, level);
+    }
+    order.sort_by_key(|link| (levels[link], *link));
+    order
+}
+
+/// What these and the edges lead to, such that edges lead onwards in it, but for one at least of each ring. Begins where it
+/// is told to; of the edges from one place it takes the last first.
+fn depth_first(roots: impl Iterator<Item = u32>, edges: &[(u32, u32)]) -> Vec<u32> {
+    let mut followers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    edges.iter().for_each(|&(from, to)| followers.entry(from).or_default().push(to));
+    let (mut left, mut met) = (Vec::new(), BTreeSet::new());
+    for root in roots {
+        let mut path = if met.insert(root) { vec![root] } else { Vec::new() };
+        while let Some(place) = path.last() {
+            match followers.get_mut(place).and_then(Vec::pop) {
+                Some(next) if met.insert(next) => path.push(next),
+                Some(_) => {}
+                None => left.extend(path.pop()),
             }
         }
     }
-    (done == feeders.len() && done > 0).then_some(order)
+    left.reverse();
+    left
+}
+
+/// The least time from any host to each link.
+fn offsets(ways: &BTreeMap<(u32, u32), Span>) -> BTreeMap<u32, Span> {
+    let mut offsets = BTreeMap::from([(HOST, Span::ZERO)]);
+    let mut has_news = true;
+    while std::mem::take(&mut has_news) {
+        for (&(from, to), &way) in ways.iter().filter(|((_, to), _)| *to != HOST) {
+            let Some(&before) = offsets.get(&from) else { continue };
+            let offset = offsets.entry(to).or_insert(Span::MAX);
+            has_news |= before + way < *offset;
+            *offset = (before + way).min(*offset);
+        }
+    }
+    offsets
 }

@@ -15,7 +15,6 @@ use crate::link::window::Service;
 use crate::network::Network;
 use crate::packet::Event;
 use paceline_core::{Instant, Span};
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A byte takes at least a nanosecond at this rate, bit/s.
@@ -53,20 +52,23 @@ impl Stage {
         }
         let (order, offsets) = (order(&ways), offsets(&ways));
         let positions: BTreeMap<u32, u32> = order.iter().copied().zip(0..).collect();
+        let mut ways_into: BTreeMap<u32, Vec<(u32, Span)>> = BTreeMap::new();
+        for ((from, to), way) in &ways {
+            let from = positions.get(from).map(|from| (*from, *way));
+            ways_into.entry(*to).or_default().extend(from);
+        }
         let mut stages: Vec<Stage> = Vec::new();
         for &link in &order {
-            let feeds = |(&(from, to), &way): (&(u32, u32), &Span)| {
-                let from = positions.get(&from).filter(|_| to == link)?;
-                // In front of this link and of its own kind, or not in front of it.
-                let may_be_late = stages.get(*from as usize).is_none_or(|stage| !stage.feeders.is_empty());
-                may_be_late.then_some((*from, way))
-            };
+            let mut feeders = ways_into.remove(&link)?;
+            // Those that come later, and those that ask theirs.
+            feeders
+                .retain(|(from, _)| stages.get(*from as usize).is_none_or(|stage| !stage.feeders.is_empty()));
             stages.push(Stage {
                 link,
                 offset: *offsets.get(&link)?,
                 to_hosts: ways.get(&(link, HOST)).copied(),
                 service: service(link),
-                feeders: ways.iter().filter_map(feeds).collect(),
+                feeders,
                 next: only_follower(network, link).and_then(|next| positions.get(&next).copied()),
                 ends: None,
                 served_until: Instant::ZERO,
@@ -173,57 +175,56 @@ fn only_follower(network: &Network, link: u32) -> Option<u32> {
 
 /// Whether somewhere packets come back, to a host or round a ring of links, with no time between.
 fn takes_no_time(ways: &BTreeMap<(u32, u32), Span>) -> bool {
-    let is_at_once = |&(&ends, &way): &(&(u32, u32), &Span)| way == Span::ZERO && ends != (HOST, HOST);
-    let edges: Vec<(u32, u32)> = ways.iter().filter(is_at_once).map(|(&ends, _)| ends).collect();
-    let order = depth_first(edges.iter().map(|(from, _)| *from), &edges);
-    let places: BTreeMap<u32, usize> = order.into_iter().zip(0..).collect();
-    edges.iter().any(|(from, to)| places[from] >= places[to])
+    let is_at_once = |(ends, way): &(&(u32, u32), &Span)| **way == Span::ZERO && **ends != (HOST, HOST);
+    depth_first(&ways.iter().filter(is_at_once).map(|(ends, _)| *ends).collect()).is_err()
 }
 
-/// The links that the ways lead to, each after those that feed it, those that are as far behind by number. In a ring some ways
-/// lead back: long ones, rather.
+/// The links that the ways lead to, each after those that feed it; in order of number where none is before the other. While there is
+/// a ring, its longest way is left out.
 fn order(ways: &BTreeMap<(u32, u32), Span>) -> Vec<u32> {
-    let mut least: BTreeMap<u32, Span> = BTreeMap::new();
-    let mut between = Vec::new();
-    for (&(from, to), &way) in ways.iter().filter(|((_, to), _)| *to != HOST) {
-        let into = least.entry(to).or_insert(Span::MAX);
-        if from != HOST {
-            *into = way.min(*into);
-            between.push((from, to));
+    let mut edges: BTreeSet<(u32, u32)> = ways.keys().filter(|(_, to)| *to != HOST).copied().collect();
+    let mut order = loop {
+        match depth_first(&edges) {
+            Ok(order) => break order,
+            Err(ring) => {
+                ring.iter().max_by_key(|edge| ways[edge]).is_some_and(|longest| edges.remove(longest))
+            }
+        };
+    };
+    let mut levels: BTreeMap<u32, u32> = BTreeMap::new();
+    for from in &order {
+        let level = *levels.entry(*from).or_default() + 1;
+        for (_, to) in edges.range((*from, 0)..=(*from, HOST)) {
+            levels.entry(*to).and_modify(|known| *known = level.max(*known)).or_insert(level);
         }
     }
-    let mut links: Vec<u32> = least.keys().copied().collect();
-    links.sort_by_key(|link| Reverse(least[link]));
-    between.sort_by_key(|ends| Reverse(ways[ends]));
-    let mut order = depth_first(links.into_iter(), &between);
-    let mut levels: BTreeMap<u32, u32> = BTreeMap::new();
-    for &link in &order {
-        let before = between.iter().filter(|(_, to)| *to == link).filter_map(|(from, _)| levels.get(from));
-        let level = before.max().map_or(0, |level| level + 1);
-        levels.insert(link, level);
-    }
+    order.retain(|link| *link != HOST);
     order.sort_by_key(|link| (levels[link], *link));
     order
 }
 
-/// What these and the edges lead to, such that edges lead onwards in it, but for one at least of each ring. Begins where it
-/// is told to; of the edges from one place it takes the last first.
-fn depth_first(roots: impl Iterator<Item = u32>, edges: &[(u32, u32)]) -> Vec<u32> {
+/// The places that edges join, in an order in which all edges lead onwards; or else a ring of them.
+fn depth_first(edges: &BTreeSet<(u32, u32)>) -> Result<Vec<u32>, Vec<(u32, u32)>> {
     let mut followers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     edges.iter().for_each(|&(from, to)| followers.entry(from).or_default().push(to));
     let (mut left, mut met) = (Vec::new(), BTreeSet::new());
-    for root in roots {
+    for &(root, _) in edges {
         let mut path = if met.insert(root) { vec![root] } else { Vec::new() };
-        while let Some(place) = path.last() {
-            match followers.get_mut(place).and_then(Vec::pop) {
+        while let Some(&place) = path.last() {
+            match followers.get_mut(&place).and_then(Vec::pop) {
                 Some(next) if met.insert(next) => path.push(next),
-                Some(_) => {}
+                Some(next) => {
+                    if let Some(start) = path.iter().position(|before| *before == next) {
+                        let ring = path[start..].iter().copied();
+                        return Err(ring.clone().zip(ring.skip(1).chain([next])).collect());
+                    }
+                }
                 None => left.extend(path.pop()),
             }
         }
     }
     left.reverse();
-    left
+    Ok(left)
 }
 
 /// The least time from any host to each link.
@@ -239,4 +240,87 @@ fn offsets(ways: &BTreeMap<(u32, u32), Span>) -> BTreeMap<u32, Span> {
         }
     }
     offsets
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+
+    use super::*;
+    use crate::Scenario;
+
+    fn ways(of: &[(u32, u32, u64)]) -> BTreeMap<(u32, u32), Span> {
+        of.iter().map(|&(from, to, ms)| ((from, to), Span::from_millis(ms))).collect()
+    }
+
+    #[test]
+    fn without_a_ring_each_comes_after_all_that_feed_it() {
+        let ways =
+            ways(&[(HOST, 5, 1), (HOST, 2, 0), (5, 1, 3), (2, 1, 9), (1, 4, 2), (2, 4, 1), (4, HOST, 1)]);
+        assert_eq!(order(&ways), [2, 5, 1, 4]);
+        let after = offsets(&ways).into_iter().map(|(_, offset)| offset.as_nanos() / 1_000_000);
+        assert_eq!(after.collect::<Vec<_>>(), [4, 0, 1, 1, 0]); // of 1, 2, 4, 5 and hosts
+    }
+
+    #[test]
+    fn a_ring_is_left_by_its_longest_way() {
+        for longest in 0..4 {
+            let (from, to) = (longest, (longest + 1) % 4);
+            let mut ring =
+                ways(&[(0, 1, 5), (1, 2, 5), (2, 3, 5), (3, 0, 5), (HOST, 2, 1), (7, 2, 1), (HOST, 7, 0)]);
+            ring.extend([((1, 8), Span::ZERO), ((8, HOST), Span::ZERO), ((from, to), Span::from_millis(6))]);
+            let order = order(&ring);
+            let place = |link: u32| order.iter().position(|placed| *placed == link).unwrap();
+            let back =
+                ring.keys().filter(|(from, to)| *from != HOST && *to != HOST && place(*from) >= place(*to));
+            assert_eq!(back.collect::<Vec<_>>(), [&(from, to)], "{order:?}");
+        }
+    }
+
+    #[test]
+    fn somewhere_time_must_pass_on_the_way_back_to_a_place() {
+        let open = [(HOST, 0, 0), (HOST, 1, 0), (0, 1, 0), (HOST, HOST, 0)];
+        assert!(!takes_no_time(&ways(&[&open[..], &[(1, 0, 1), (1, HOST, 1)]].concat())));
+        assert!(takes_no_time(&ways(&[&open[..], &[(1, 0, 0), (1, HOST, 1)]].concat())));
+        assert!(takes_no_time(&ways(&[&open[..], &[(1, 0, 1), (1, HOST, 0)]].concat())));
+        assert!(takes_no_time(&ways(&[(HOST, 0, 1), (0, 0, 0), (0, HOST, 1)])));
+    }
+
+    /// Routers in a ring of one-way links of 1, 20 and 30 ms; `flows` from the first router to the third, and so on.
+    fn ring(flows: usize) -> Vec<Stage> {
+        let mut text = "duration = \"1 s\"\n[network]\ntemplate = \"graph\"\n".to_owned();
+        for (k, delay) in [1, 20, 30].into_iter().enumerate() {
+            let next = (k + 1) % 3;
+            text += &format!(
+                "[[node]]\nname = \"r{k}\"\nkind = \"router\"\n[[node]]\nname = \"h{k}\"\nkind = \"host\"\n"
+            );
+            text += &format!(
+                "[[link]]\nname = \"hop{k}\"\nfrom = \"r{k}\"\nto = \"r{next}\"\nrate = \"10 Mbit/s\"\ndelay = \"{delay} ms\"\nreverse = false\n"
+            );
+            text += &format!(
+                "[[link]]\nname = \"to{k}\"\nfrom = \"h{k}\"\nto = \"r{k}\"\nrate = \"10 Mbit/s\"\ndelay = \"2 ms\"\n"
+            );
+        }
+        for k in 0..flows {
+            let to = (k + 2) % 3;
+            text += &format!(
+                "[[traffic]]\nkind = \"cbr\"\npacket = \"500 B\"\nrate = \"1 Mbit/s\"\nfrom = \"h{k}\"\nto = \"h{to}\"\n"
+            );
+        }
+        let network = Scenario::from_toml(&text).unwrap().network(1).unwrap();
+        let is_hop: Vec<bool> = network.links.iter().map(|link| link.name.starts_with("hop")).collect();
+        Stage::all(&network, &is_hop, |_| Service::Each).unwrap()
+    }
+
+    #[test]
+    fn only_behind_a_way_back_the_feeders_are_asked() {
+        let feeders =
+            |flows| ring(flows).into_iter().map(|stage| (stage.link, stage.feeders)).collect::<Vec<_>>();
+        let none = Vec::new;
+        // Two flows, over links 0 and 2 (of 1 and 20 ms), and 2 and 4: no ring.
+        assert_eq!(feeders(2), [(0, none()), (2, none()), (4, none())]);
+        // The third closes it. From 4 back to 0 it is furthest, and what is behind 0 may be late with it.
+        let ms = Span::from_millis;
+        assert_eq!(feeders(3), [(0, vec![(2, ms(30))]), (2, vec![(0, ms(1))]), (4, vec![(1, ms(20))])]);
+    }
 }

@@ -1,9 +1,9 @@
 //! The links that run in windows: in which order, how far each may go, and what comes after it.
 //!
-//! *Rings.* Links may feed each other in a ring: some of its ways then lead back in the order, and what comes on them in this
-//! round of windows is served in the next. How far such a link may go is for those that feed it to say, by how far they
-//! have come and how long the way is ([`Stage::feeders`]); so for the links behind it. A window is then as long as a way round the ring, cut
-//! into as many parts as ways of it lead back: few, and long ones, if that can be.
+//! *Rings.* Links may feed each other in a ring: some of its ways then lead back in the order, and what comes on them in
+//! this round of windows is served in the next. How far a link at their ends may go is for those that feed it to say, by how
+//! far they have come and how long the way is ([`Stage::feeders`]); so for the links behind it. A window is then at most as
+//! long as once round the ring, or a part of that if several of its ways lead back. So each ring is cut at its longest way.
 
 use super::Exit;
 use super::inbox::tails_of;
@@ -31,8 +31,8 @@ pub(super) struct Stage {
     /// The least time from this link's arrivals to any host, if packets go to one without another stage between.
     pub(super) to_hosts: Option<Span>,
     pub(super) service: Service,
-    /// Those that feed it and may be later than any host: because a way leads back in the order, to it or to them. Their
-    /// positions, and the least time from each to this link. None where there is no ring.
+    /// Those that feed it and may be late, because a way leads back in the order to them, or from them to it: their
+    /// positions, and the least time from each. None where no ring is before it: hosts alone say how far it may go.
     pub(super) feeders: Vec<(u32, Span)>,
     /// The stage that all its packets reach next, with no link between.
     pub(super) next: Option<u32>,
@@ -179,8 +179,8 @@ fn takes_no_time(ways: &BTreeMap<(u32, u32), Span>) -> bool {
     depth_first(&ways.iter().filter(is_at_once).map(|(ends, _)| *ends).collect()).is_err()
 }
 
-/// The links that the ways lead to, each after those that feed it; in order of number where none is before the other. While there is
-/// a ring, its longest way is left out.
+/// The links that the ways lead to, each after those that feed it; by number where none is before the other. While there
+/// is a ring, its longest way is left out.
 fn order(ways: &BTreeMap<(u32, u32), Span>) -> Vec<u32> {
     let mut edges: BTreeSet<(u32, u32)> = ways.keys().filter(|(_, to)| *to != HOST).copied().collect();
     let mut order = loop {
@@ -258,7 +258,7 @@ mod tests {
         let ways =
             ways(&[(HOST, 5, 1), (HOST, 2, 0), (5, 1, 3), (2, 1, 9), (1, 4, 2), (2, 4, 1), (4, HOST, 1)]);
         assert_eq!(order(&ways), [2, 5, 1, 4]);
-        let after = offsets(&ways).into_iter().map(|(_, offset)| offset.as_nanos() / 1_000_000);
+        let after = offsets(&ways).into_values().map(|offset| offset.as_nanos() / 1_000_000);
         assert_eq!(after.collect::<Vec<_>>(), [4, 0, 1, 1, 0]); // of 1, 2, 4, 5 and hosts
     }
 

@@ -14,8 +14,8 @@
 //! *Simultaneous arrivals* at a link are served in the total order of `packet.rs`: what other links send, by flow and hop;
 //! then what hosts send at that instant, in the order in which they send it.
 //!
-//! *Rings.* Links that feed each other in a ring go only as far as those before them have come and the way between is long:
-//! see `stage.rs`. They may then be later than hosts, for a while.
+//! *Rings.* Links that feed each other in a ring, and those behind it, go only as far as those that feed them have come, and
+//! the way between is long (`stage.rs`). They may be later than hosts; before windows end, they catch up.
 //!
 //! *Where it breaks.* A ring in which no time passes has no windows: such networks are left to the reference engine,
 //! and so are traced runs. Windows that hold too few packets do not pay: after [`TRIAL`] windows with fewer than
@@ -45,7 +45,7 @@ const CROWDED: u64 = 10_000;
 /// The links that run in windows, and how far time has come.
 #[derive(Debug)]
 pub(super) struct Windows {
-    /// In an order in which each comes after those that feed it.
+    /// In an order in which each comes after those that feed it, but for the ways that lead back in a ring.
     pub(super) stages: Vec<Stage>,
     /// About how long windows are, nanoseconds.
     pub(super) length: u64,
@@ -84,7 +84,7 @@ impl Windows {
         !(self.may_end && self.trial.0 == TRIAL && self.trial.1 < worthwhile)
     }
 
-    /// Where no more will come from before by a way that leads back in a ring, or from a link behind one.
+    /// Nothing will reach a link before this time from those that feed it and may be late.
     fn fed_until(&self, stage: usize) -> Instant {
         let feeders = self.stages[stage].feeders.iter();
         let until = feeders.map(|&(feeder, way)| self.stages[feeder as usize].served_until + way);
@@ -161,7 +161,7 @@ impl Engine<'_> {
         served
     }
 
-    /// Behind a ring, links may be later than hosts: they are served until none is.
+    /// In a ring and behind it, links may be later than hosts: serves them until none is.
     fn catch_up_with_hosts(&mut self) {
         while let Some(hosts_until) = self.windows.as_ref().and_then(Windows::has_late_stages) {
             self.run_stages(hosts_until);

@@ -1,5 +1,5 @@
 # make demo · make test · make lint · make gallery · make equality · make clean
-# make bench · make bench-cost · make bench-peers · make bench-dataplane · make bench-kernel
+# make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint gallery equality bench bench-cost bench-peers bench-dataplane bench-kernel clean rust
+.PHONY: help demo test lint gallery equality bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -50,6 +50,9 @@ bench: $(VENV)/.installed
 
 bench-cost: $(VENV)/.installed  ## How the cost of a packet grows with flows, round trips and hops: pictures in docs/
 	$(BIN)/python benches/cost.py
+
+bench-fetch: rust $(VENV)/.tools  ## What asking for memory ahead buys with 100,000 flows
+	$(BIN)/python benches/fetch.py
 
 equality: rust  ## Both engines on thousands of random scenarios; a failing one is left as a small TOML file
 	PACELINE_CASES=$(CASES) cargo test --release --locked -p paceline-sim --test equality -- --nocapture

@@ -11,7 +11,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use paceline_core::pacer::parameters::Value;
 use paceline_core::pacer::{Pacer, PacerSpec, parse};
-use paceline_core::queue::{Counts, DropTail, Limit, QueueSpec};
+use paceline_core::queue::{ClosedDropTail, Counts, DropTail, Limit, QueueSpec};
 use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
 
 /// As large as the simulator's: a few words.
@@ -116,7 +116,7 @@ fn queues(criterion: &mut Criterion) {
     for (name, spec) in [("unlimited", QueueSpec::default()), ("5 KB", limited)] {
         group.bench_function(BenchmarkId::new("closed form", name), |bencher| {
             bencher.iter(|| {
-                let mut queue = DropTail::closed_form(&spec, LINK).expect("not drop-front");
+                let mut queue = ClosedDropTail::new(&spec, LINK).expect("not drop-front");
                 let admit = |&(now, bytes): &(Instant, u32)| {
                     queue.admit(bytes, now).map(|departure| departure.finish)
                 };

@@ -51,15 +51,27 @@ impl Wire {
         if bytes != self.last_bytes {
             self.measure(bytes);
         }
-        // Whether the wire is free, nobody can guess, the processor neither: no jumps. A new busy period owes nothing.
+        // Whether the wire is free, nobody can guess, the processor neither: no jumps.
         let is_free = now > self.free_at;
-        let owed = select_unpredictable(is_free, 0, self.remainder) + self.last_remainder;
         let start = select_unpredictable(is_free, now, self.free_at);
-        let rate = self.rate.bits_per_second();
-        let is_whole = owed >= rate;
-        self.remainder = owed - select_unpredictable(is_whole, rate, 0);
-        self.free_at = start + Span::from_nanos(self.last_whole.as_nanos() + u64::from(is_whole));
+        let mut whole = self.last_whole;
+        if self.remainder | self.last_remainder != 0 {
+            // A new busy period owes nothing.
+            let owed = select_unpredictable(is_free, 0, self.remainder) + self.last_remainder;
+            let rate = self.rate.bits_per_second();
+            let is_whole = owed >= rate;
+            self.remainder = owed - select_unpredictable(is_whole, rate, 0);
+            whole = Span::from_nanos(whole.as_nanos() + u64::from(is_whole));
+        }
+        self.free_at = start + whole;
         (start, self.free_at)
+    }
+
+    /// No packet of this line will have left later, if the last of them arrives at `now`: so many packets of 64 KiB at most.
+    pub fn latest(&self, packets: usize, now: Instant) -> Instant {
+        let bits = packets as u128 * (8 << 16);
+        let nanos = bits * u128::from(NANOS_PER_SECOND) / u128::from(self.rate.bits_per_second().max(1)) + 1;
+        self.free_at.max(now) + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// Divides once for a new size.

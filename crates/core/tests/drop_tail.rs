@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-use paceline_core::queue::{Booking, Counts, DropTail, Limit, QueueSpec};
+use paceline_core::queue::{ClosedDropTail, Counts, DropTail, Limit, QueueSpec};
 use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ impl Packet for Numbered {
 type Fates = Vec<Option<(Instant, Instant)>>;
 
 fn closed(spec: &QueueSpec, rate: Rate, arrivals: &[(u64, u32)]) -> (Fates, Vec<(u64, u64)>) {
-    let mut queue = DropTail::closed_form(spec, rate).expect("not drop-front");
+    let mut queue = ClosedDropTail::new(spec, rate).expect("not drop-front");
     let mut waiting = Vec::new();
     let fates = arrivals.iter().map(|&(at, bytes)| {
         let now = Instant::from_nanos(at);
@@ -111,6 +111,19 @@ fn taken(limit: Limit, counts: Counts) -> usize {
 }
 
 #[test]
+fn many_may_wait() {
+    // A thousand come faster than they go, then none, then a thousand more: twice a deep queue that falls empty.
+    let burst =
+        |from: u64| (0..1_000).map(move |number| (from + number * 700, 40 + (number % 90) as u32 * 16));
+    let arrivals: Vec<(u64, u32)> = burst(0).chain(burst(900_000_000)).collect();
+    let rate = Rate::from_bits_per_second(8_000_000);
+    for limit in [Limit::Packets(7), Limit::Packets(8), Limit::Packets(500), Limit::Bytes(300_000)] {
+        let spec = QueueSpec { limit: Some(limit), ..QueueSpec::default() };
+        assert_eq!(closed(&spec, rate, &arrivals), stepped(&spec, rate, &arrivals, true), "{limit}");
+    }
+}
+
+#[test]
 fn what_each_rule_takes() {
     assert_eq!(taken(Limit::Packets(5), Counts::Waiting), 6);
     assert_eq!(taken(Limit::Packets(5), Counts::WaitingAndService), 5);
@@ -162,7 +175,7 @@ fn drop_front_displaces_the_oldest_that_waits() {
     }
     let large = Numbered { number: 3, bytes: 2_000 };
     assert_eq!(queue.enqueue(large.clone(), Instant::ZERO), Verdict::Refused(large));
-    assert!(DropTail::<Booking>::closed_form(&spec, Rate::from_bits_per_second(1)).is_none());
+    assert!(ClosedDropTail::new(&spec, Rate::from_bits_per_second(1)).is_none());
 }
 
 #[test]

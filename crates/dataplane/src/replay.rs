@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 
-use paceline_core::queue::{Booking, DropTail, QueueSpec};
+use paceline_core::queue::{ClosedDropTail, QueueSpec};
 use paceline_core::{Instant, Rate};
 
 use crate::lane::{Admission, Frame, Lane, LaneSpec};
@@ -27,7 +27,7 @@ pub enum Fate {
 #[derive(Debug)]
 pub struct Replay<H> {
     lane: Lane<H>,
-    wire: Option<DropTail<Booking>>,
+    wire: Option<ClosedDropTail>,
     ready: VecDeque<Frame<H>>,
     /// Frames that left before their time because the queue was full.
     pub flushed: u64,
@@ -38,7 +38,7 @@ impl<H> Replay<H> {
     pub fn new(spec: LaneSpec, wire: Option<(Rate, QueueSpec)>) -> Self {
         Replay {
             lane: Lane::new(spec),
-            wire: wire.and_then(|(rate, queue)| DropTail::closed_form(&queue, rate)),
+            wire: wire.and_then(|(rate, queue)| ClosedDropTail::new(&queue, rate)),
             ready: VecDeque::new(),
             flushed: 0,
         }

@@ -18,11 +18,13 @@
 mod agenda;
 mod conversations;
 mod exits;
+mod fetch;
 mod flows;
 mod hosts;
 mod inbox;
 mod line;
 mod part;
+mod receivers;
 mod routes;
 mod samples;
 mod stage;

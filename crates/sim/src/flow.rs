@@ -149,10 +149,10 @@ pub(crate) struct Snapshot {
 pub(crate) struct DelaySums {
     /// Packets delivered in order.
     pub(crate) delivered: u64,
-    /// First transmission to in-order delivery.
-    pub(crate) delay_ns: u64,
     /// Packets received.
     pub(crate) received: u64,
+    /// First transmission to in-order delivery.
+    pub(crate) delay_ns: u64,
     /// Last transmission to arrival.
     pub(crate) network_ns: u64,
 }
@@ -228,9 +228,11 @@ impl Flow {
         if self.waiting[end] != 0 {
             return false;
         }
+        if event.is_ack() && self.is_free {
+            return true;
+        }
         let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
         match &self.source {
-            Source::Tcp(_) if event.is_ack() && self.is_free => true,
             Source::Tcp(tcp) if event.is_ack() => {
                 tcp.sender.retransmission_due() >= event.at && not_before(tcp.sender.pacing_at())
             }
@@ -360,6 +362,12 @@ impl Tcp {
         self.receiver = Receiver::with(self.sender.config());
         self.late = Late::default();
         self.marks = self.rest.messages.marks();
+    }
+
+    /// With what its sender has done a message begins, or has been acknowledged.
+    #[inline(always)]
+    pub(crate) fn has_reached_a_mark(&self) -> bool {
+        self.sender.end() > self.marks.send || self.sender.una() >= self.marks.acknowledge
     }
 
     /// A packet at or beyond the mark is sent for the first time.

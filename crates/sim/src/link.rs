@@ -17,7 +17,7 @@ use crate::packet::{Event, Packet};
 pub(crate) use counters::LinkCounters;
 use losses::Loss;
 use paceline_core::pacer::Pacer;
-use paceline_core::queue::{Booking, Departure, DropTail};
+use paceline_core::queue::{ClosedDropTail, Departure, DropTail};
 use paceline_core::{Instant, Span, Stage, Verdict, Wire};
 use slim::Slim;
 
@@ -56,7 +56,7 @@ pub(crate) struct Fitted {
 #[derive(Debug)]
 enum Buffer {
     /// Departures known at the arrival.
-    Closed(DropTail<Booking>),
+    Closed(ClosedDropTail),
     /// Drop-front: they are not.
     Stepwise(Box<DropTail<Packet>>),
 }
@@ -97,7 +97,7 @@ impl Link {
     ) -> Self {
         let plain = spec.pacer.is_none() && spec.buffer.limit.is_none() && losses.is_empty();
         let fitted = (!plain || metered).then(|| {
-            let buffer = match DropTail::closed_form(&spec.buffer, spec.rate) {
+            let buffer = match ClosedDropTail::new(&spec.buffer, spec.rate) {
                 Some(closed) => Buffer::Closed(closed),
                 None => Buffer::Stepwise(Box::new(DropTail::new(&spec.buffer, spec.rate))),
             };
@@ -197,6 +197,14 @@ impl Link {
         self.fitted().is_none_or(|link| link.only_watched)
     }
 
+    /// It refuses what finds its buffer full, and has a meter; nothing else.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.fitted().is_some_and(|link| {
+            let is_bounded = matches!(&link.buffer, Buffer::Closed(queue) if queue.keeps_what_waits());
+            is_bounded && link.pacer.is_none() && link.losses.is_empty() && link.meter.is_some()
+        })
+    }
+
     /// A packet may wait here for a wake-up.
     pub(crate) fn holds(&self) -> bool {
         self.fitted().is_some_and(|link| link.pacer.is_some() || matches!(link.buffer, Buffer::Stepwise(_)))
@@ -269,8 +277,7 @@ impl Fitted {
             let recorded = self.record.is_some_and(|(from, to)| from <= start && start < to);
             return Some(Passage { start, arrival: finish + delay, recorded });
         }
-        self.counters.arrives(now);
-        self.counters.drops(now);
+        self.counters.refuses(now);
         None
     }
 
@@ -385,7 +392,7 @@ impl Fitted {
 /// keeps it.
 #[inline(always)]
 fn admit(
-    queue: &mut DropTail<Booking>,
+    queue: &mut ClosedDropTail,
     meter: &mut Option<Meter>,
     bytes: u32,
     now: Instant,

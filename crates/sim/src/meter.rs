@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 pub(crate) struct Meter {
     level: u64,
-    /// The level stands since then.
+    /// The level stands since then, or counts from then on.
     since: Instant,
     /// Statistics start and end here; a packet that passes ahead of time may enter after the end.
     from: Instant,
@@ -34,7 +34,7 @@ impl Meter {
         let levels = Histogram::new_with_bounds(1, 1 << 40, 3).ok()?;
         Some(Meter {
             level: 0,
-            since: Instant::ZERO,
+            since: from,
             from,
             to,
             leaving: VecDeque::new(),
@@ -55,7 +55,7 @@ impl Meter {
     #[inline(always)]
     pub(crate) fn starts(&mut self, bytes: u32, at: Instant) {
         self.note(at);
-        self.level = self.level.saturating_sub(u64::from(bytes));
+        self.level -= u64::from(bytes);
     }
 
     /// A packet begins to wait.
@@ -119,18 +119,17 @@ impl Meter {
     /// The present level has stood until `until`.
     #[inline(always)]
     fn note(&mut self, until: Instant) {
-        let (from, to) = (self.since.max(self.from), until.min(self.to));
-        if from < to {
-            let stood = to.as_nanos() - from.as_nanos();
+        let until = until.min(self.to);
+        if until > self.since {
             // Packets of 40, 1000, 1040 or 1500 B: a few of them on top of each other make different remainders.
             let recent = &mut self.recent[(self.level / 8) as usize % RECENT];
             if recent.0 != self.level {
                 settle_level(&mut self.levels, &mut self.area, recent);
                 recent.0 = self.level;
             }
-            recent.1 += stood;
+            recent.1 += until.as_nanos() - self.since.as_nanos();
+            self.since = until;
         }
-        self.since = self.since.max(until);
     }
 }
 

@@ -200,11 +200,11 @@ impl Delays {
         self.bins.iter_mut().zip(&other.bins).for_each(|(sum, count)| *sum += count);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&mut self, delay: Span) {
         let micros = (delay.as_nanos() / 1000).min(LONGEST_US);
-        let width = (u64::BITS - FINE).saturating_sub(micros.leading_zeros()); // log2
-        self.bins[(u64::from(width) << (FINE - 1)) as usize + (micros >> width) as usize] += 1;
+        let width = (micros | 1 << (FINE - 1)).ilog2() - (FINE - 1); // log2
+        self.bins[((width as usize) << (FINE - 1)) + (micros >> width) as usize] += 1;
     }
 
     fn histogram(of: &[&Delays]) -> Option<Histogram<u64>> {

@@ -160,22 +160,48 @@ impl Receiver {
         self.next
     }
 
+    /// Packet `seq` is the one that is waited for, and nothing is held beyond it.
+    #[inline]
+    pub fn is_next(&self, seq: u32) -> bool {
+        seq == self.next && seq >= self.end
+    }
+
+    /// That packet arrives.
+    #[inline(always)]
+    pub fn on_next(&mut self) {
+        self.next += 1;
+        self.end = self.next;
+    }
+
+    /// Packet `seq` arrives, which is not the one that is waited for, but comes after it.
+    #[inline]
+    pub fn hold(&mut self, seq: u32) {
+        debug_assert!(seq > self.next);
+        if self.held.hold_near(self.next, seq).is_some() {
+            self.end = self.end.max(seq + 1);
+        } else {
+            self.hold_far(seq);
+        }
+    }
+
     /// Packet `seq` arrives: how many packets, it among them, are now delivered in order (0 for a duplicate or a gap).
     #[inline]
     pub fn on_data(&mut self, seq: u32) -> u32 {
-        if seq == self.next && self.end <= seq {
-            self.next = seq + 1;
-            self.end = self.next;
+        if self.is_next(seq) {
+            self.on_next();
             return 1;
         }
-        self.on_data_with_gap(seq)
-    }
-
-    #[cold]
-    fn on_data_with_gap(&mut self, seq: u32) -> u32 {
         if seq < self.next {
             return 0;
         }
+        let Some(delivered) = self.held.hold_near(self.next, seq) else { return self.hold_far(seq) };
+        self.next += delivered;
+        self.end = self.end.max(seq + 1);
+        delivered
+    }
+
+    #[inline(never)]
+    fn hold_far(&mut self, seq: u32) -> u32 {
         let held = &mut self.held;
         held.reserve(self.next..self.end, seq);
         self.end = self.end.max(seq + 1);

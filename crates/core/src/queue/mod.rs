@@ -1,5 +1,9 @@
 //! Queues: what waits before a wire, and when an arrival is refused.
 
+mod closed_form;
 mod drop_tail;
+mod rule;
 
-pub use drop_tail::{Booking, Counts, Departure, DropTail, Limit, QueueSpec};
+pub use closed_form::{Booking, ClosedDropTail, Departure};
+pub use drop_tail::DropTail;
+pub use rule::{Counts, Limit, QueueSpec};

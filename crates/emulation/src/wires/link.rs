@@ -4,7 +4,7 @@ use super::meter::Meter;
 use super::network::Parcel;
 use super::plan::{Detour, LinkPlan, PacerPlan};
 use paceline_core::pacer::{self, Pacer, PacerSpec, parameters::Value};
-use paceline_core::queue::{Booking, Counts, DropTail, Limit, QueueSpec};
+use paceline_core::queue::{ClosedDropTail, Counts, Limit, QueueSpec};
 use paceline_core::{Instant, Rate, Span, Stage, Verdict};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ pub(crate) struct Link {
     asked: Option<Instant>,
     /// Away to be paced, oldest first: number and size.
     lent: VecDeque<(u32, u32)>,
-    queue: DropTail<Booking>,
+    queue: ClosedDropTail,
     meter: Option<Meter>,
     start: Instant,
     from: Instant,
@@ -72,7 +72,7 @@ impl Link {
             pacer: Pacer::new(&spec.1, rate),
             asked: None,
             lent: VecDeque::new(),
-            queue: DropTail::closed_form(&spec.0, rate).ok_or("drop-front has no closed form")?,
+            queue: ClosedDropTail::new(&spec.0, rate).ok_or("drop-front has no closed form")?,
             meter: measured.then(|| Meter::new(start, from, to, record.samples_every_ns)),
             start,
             from,

@@ -6,7 +6,7 @@
 //! An entry may be early, where acknowledgements have put the timer off since: the flow then gets another.
 
 use super::Engine;
-use super::exits::PacingTimer;
+use super::exits::{PacingTimer, RetransmissionTimer};
 use crate::flow::{Source, Tcp};
 use crate::packet::{Event, Kind};
 use paceline_core::Instant;
@@ -46,8 +46,13 @@ impl Agenda {
         if bucket - self.first < NEAR {
             self.near[(bucket % NEAR) as usize].push(entry);
         } else {
-            self.far.entry(bucket).or_default().push(entry);
+            self.push_far(bucket, entry);
         }
+    }
+
+    #[inline(never)]
+    fn push_far(&mut self, bucket: u64, entry: Entry) {
+        self.far.entry(bucket).or_default().push(entry);
     }
 
     /// There is an entry for the flow's next timer from now on, or an earlier one.
@@ -134,10 +139,15 @@ impl Engine<'_> {
     /// A sender that runs by itself, and of which there was an entry for this time, runs up to `end`.
     pub(super) fn catch_up(&mut self, id: u32, at: Instant, end: Instant) {
         let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
-        if tcp.retransmission_event == at {
-            tcp.retransmission_event = Instant::MAX;
+        if tcp.retransmission_event != at {
+            return;
+        }
+        tcp.retransmission_event = Instant::MAX;
+        if tcp.next_timer() < end {
             self.run_timers_out(id, end);
             self.note_in_agenda(id);
+        } else {
+            self.agenda.note(id, tcp); // acknowledgements have put it off
         }
     }
 
@@ -155,8 +165,7 @@ impl Engine<'_> {
                 break;
             }
             if tcp.sender.retransmission_due() == self.now {
-                tcp.sender.on_retransmission_timer(self.now, &mut self.segments);
-                self.send(id);
+                self.drive(id, RetransmissionTimer);
             } else {
                 self.drive(id, PacingTimer);
             }

@@ -36,8 +36,6 @@ struct Outlet<'a> {
     base: u32,
     now: Instant,
     sent: u64,
-    /// The highest number sent.
-    last: u32,
 }
 
 impl Output for Outlet<'_> {
@@ -49,7 +47,6 @@ impl Output for Outlet<'_> {
             Packet { sent: self.now, flow: self.flow, seq, bytes, hop: 1, is_ack: false, tail: self.tail };
         self.arrivals.push(Event::of_packet(at, self.tail, packet));
         self.sent += 1;
-        self.last = self.last.max(segment.seq);
     }
 }
 
@@ -63,19 +60,38 @@ impl Engine<'_> {
             return self.drive_the_long_way(id, what);
         };
         let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
-        let mut out =
-            Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent: 0, last: 0 };
+        let mut out = Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent: 0 };
         what.drive(tcp, self.now, &mut out);
-        let (sent, last) = (out.sent, out.last);
-        self.census.sent += sent;
-        let begins = sent > 0 && last >= tcp.marks.send;
-        let ends = F::ACKNOWLEDGES && tcp.sender.una() >= tcp.marks.acknowledge;
+        self.census.sent += out.sent;
         if *is_free {
             self.agenda.note(id, tcp);
         }
-        if begins || ends || !*is_free {
-            self.tell(id, begins.then_some(last), F::ACKNOWLEDGES);
+        if tcp.has_reached_a_mark() || !*is_free {
+            self.tell(id, F::ACKNOWLEDGES);
         }
+    }
+
+    /// The acknowledgement of all before packet `next` reaches the sender. Does it if it is an ordinary one of a flow that runs
+    /// by itself, before its next timer; else says no.
+    #[inline(always)]
+    pub(super) fn take_ordinary_ack(&mut self, id: u32, next: u32) -> bool {
+        let Flow { source, exits, tails, is_free, .. } = &mut self.flows[id as usize];
+        let Source::Tcp(tcp) = source else { return false };
+        let Some(link) = self.links.get_mut(exits[0].link as usize) else { return false };
+        let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
+        if !*is_free || tcp.sender.retransmission_due() < self.now || !tcp.sender.is_ordinary(next) {
+            return false;
+        }
+        let mut out = Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent: 0 };
+        tcp.sender.on_ordinary_ack(next, self.now, &mut out);
+        self.census.sent += out.sent;
+        if tcp.sender.retransmission_due() < tcp.retransmission_event {
+            self.agenda.note(id, tcp);
+        }
+        if tcp.has_reached_a_mark() {
+            self.tell(id, true);
+        }
+        true
     }
 
     #[inline(never)]
@@ -87,11 +103,12 @@ impl Engine<'_> {
         }
     }
 
-    /// What a sender has done has to do with messages, or its timers are events: `begun` is the last packet sent if a message
-    /// begins with it.
-    fn tell(&mut self, id: u32, begun: Option<u32>, acknowledges: bool) {
+    /// What a sender has done has to do with messages, or its timers are events.
+    #[inline(never)]
+    fn tell(&mut self, id: u32, acknowledges: bool) {
         let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
-        let begun = begun.map(|last| tcp.on_message_begun(last, self.now));
+        let end = tcp.sender.end();
+        let begun = (end > tcp.marks.send).then(|| tcp.on_message_begun(end - 1, self.now));
         self.schedule_timers(id);
         if let Some(heard) = begun {
             self.hear(id, heard);
@@ -136,6 +153,18 @@ impl Drive for AcknowledgedWith {
         let (echo, blocks) = tcp.feedback.read(self.1, self.0, &mut room);
         tcp.sender.on_ack_with(self.0, echo, blocks, now, out);
         tcp.feedback.release(self.1);
+    }
+}
+
+/// The retransmission timer.
+pub(super) struct RetransmissionTimer;
+
+impl Drive for RetransmissionTimer {
+    const ACKNOWLEDGES: bool = false;
+
+    #[inline]
+    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
+        tcp.sender.on_retransmission_timer(now, out);
     }
 }
 

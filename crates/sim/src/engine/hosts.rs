@@ -1,89 +1,15 @@
-//! Packets at their hosts: senders, receivers, timers, ports.
+//! Senders at work: acknowledgements, timers, ports.
 
 use super::Engine;
 use super::exits::{Acknowledged, AcknowledgedWith, PacingTimer};
-use crate::flow::{DelaySums, Flow, Source, Tcp};
-use crate::instrument::Instruments;
-use crate::output::Delays;
+use crate::flow::Source;
 use crate::packet::{Event, Kind, Packet};
 use crate::trace::TraceEvent;
-use paceline_core::{Instant, Span};
-use paceline_tcp::{Feedback, Reply};
+use paceline_core::Instant;
 
 impl Engine<'_> {
-    /// Data reach their destination.
-    pub(super) fn receive(&mut self, packet: &Event) {
-        self.census.received += 1;
-        if self.tracer.is_some() {
-            self.trace_receive(packet);
-        }
-        let (id, now) = (packet.flow, self.now);
-        let network_delay = now.since(packet.sent);
-        let Flow { source, delays: sums, exits, tails, measured, paced, .. } = &mut self.flows[id as usize];
-        let Source::Tcp(tcp) = source else { return self.receive_open_loop(packet, network_delay) };
-        let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
-        let before = tcp.receiver.next();
-        let delivered = tcp.receiver.on_data(seq);
-        let is_counted = self.counting && seq >= tcp.syn;
-        if is_counted {
-            sums.received += 1;
-            sums.network_ns += network_delay.as_nanos();
-        }
-        let delays = &mut self.delays[usize::from(*paced)];
-        if delivered == 1 && tcp.late.is_empty() && !*measured {
-            if is_counted {
-                sums.delivered += 1;
-                sums.delay_ns += network_delay.as_nanos();
-                delays.record(network_delay);
-            }
-        } else {
-            let late = LateArrival { packet, seq, before, delivered, now, counting: self.counting };
-            late.count(tcp, sums, delays, measured.then_some(&mut self.instruments));
-        }
-        let next = tcp.receiver.next();
-        // Noted before the acknowledgement goes, which may be back at once; told after it.
-        let news = if next >= tcp.marks.deliver { Some(tcp.on_delivered(next)) } else { None };
-        // Nobody asks for the time that a plain one echoes.
-        let echo = if tcp.receiver.is_plain() { Some(now) } else { tcp.receiver.echo(seq, packet.sent) };
-        match (echo, self.links.get_mut(exits[1].link as usize)) {
-            (Some(echo), Some(link)) => {
-                let (seq, bytes, tail) = (tcp.base.wrapping_add(next), tcp.ack_bytes, tails[1].shared);
-                let hop = self.ack_hop + 1;
-                let ack = Packet { sent: echo, flow: id, seq, bytes, hop, is_ack: true, tail };
-                let at = link.pass_unwatched(bytes, now);
-                self.census.sent += 1;
-                self.staged[exits[1].stage as usize].push(Event::of_packet(at, tail, ack));
-            }
-            (Some(echo), None) => {
-                let (seq, bytes) = (tcp.base.wrapping_add(next), tcp.ack_bytes);
-                self.acknowledge(id, seq, bytes, echo);
-            }
-            (None, _) => self.reply(id, seq, packet.sent),
-        }
-        if let Some(news) = news {
-            self.on_news(id, news);
-        }
-    }
-
-    /// A packet of an open-loop source reaches its destination.
-    fn receive_open_loop(&mut self, packet: &Event, network_delay: Span) {
-        let flow = &mut self.flows[packet.flow as usize];
-        let Source::OpenLoop(source) = &mut flow.source else { return };
-        source.received_bytes += u64::from(packet.bytes).saturating_sub(u64::from(source.header));
-        if flow.measured {
-            self.instruments.delivers(packet.flow, network_delay, self.now);
-        }
-        if self.counting {
-            flow.delays.received += 1;
-            flow.delays.delivered += 1;
-            flow.delays.network_ns += network_delay.as_nanos();
-            flow.delays.delay_ns += network_delay.as_nanos();
-            self.delays[usize::from(flow.paced)].record(network_delay);
-        }
-    }
-
     #[cold]
-    fn trace_receive(&mut self, packet: &Event) {
+    pub(super) fn trace_receive(&mut self, packet: &Event) {
         let flow = &self.network.flows[packet.flow as usize];
         let (host, cwnd) = match packet.is_ack() {
             true => (flow.source, self.flows[packet.flow as usize].cwnd()),
@@ -96,86 +22,31 @@ impl Engine<'_> {
     }
 
     #[cold]
-    fn trace_send(&mut self, host: u32, packet: &Event, cwnd: f64) {
+    pub(super) fn trace_send(&mut self, host: u32, packet: &Event, cwnd: f64) {
         let place = self.network.links.len() as u32 + host;
         if let Some(tracer) = &mut self.tracer {
             tracer.now(TraceEvent::Send, place, &packet.packet(), cwnd, self.now);
         }
     }
 
-    /// Data have reached a receiver that may report blocks, echo times or wait.
-    fn reply(&mut self, flow: u32, seq: u32, sent: Instant) {
-        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        match tcp.receiver.reply(seq, sent, self.now) {
-            Reply::Now(feedback) => self.acknowledge_with(flow, feedback),
-            Reply::Later => self.schedule_delayed_ack(flow),
-        }
-    }
-
-    pub(super) fn on_delayed_ack_timer(&mut self, flow: u32, at: Instant) {
-        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        if tcp.rest.delayed_ack_event != at {
-            return;
-        }
-        tcp.rest.delayed_ack_event = Instant::MAX;
-        if tcp.receiver.due().is_some_and(|due| due <= at) {
-            let feedback = tcp.receiver.on_delayed_ack_timer();
-            self.acknowledge_with(flow, feedback);
-        } else {
-            self.schedule_delayed_ack(flow);
-        }
-    }
-
-    fn schedule_delayed_ack(&mut self, flow: u32) {
-        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        if let Some(due) = tcp.receiver.due()
-            && due < tcp.rest.delayed_ack_event
-        {
-            tcp.rest.delayed_ack_event = due;
-            let place = self.network.links.len() as u32 + self.network.flows[flow as usize].sink;
-            self.calendar.push(Event::of_flow(due, place, Kind::DelayedAckTimer, flow));
-        }
-    }
-
-    fn acknowledge_with(&mut self, id: u32, feedback: Feedback) {
-        let Flow { source: Source::Tcp(tcp), exits, tails, .. } = &mut self.flows[id as usize] else {
-            return;
-        };
-        let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
-        let seq = tcp.base.wrapping_add(tcp.receiver.next());
-        let sent = tcp.feedback.put(feedback, tcp.receiver.next(), tcp.sender.config().needs_echo());
-        let Some(link) = self.links.get_mut(exits[1].link as usize) else {
-            return self.acknowledge(id, seq, bytes, sent);
-        };
-        let (hop, tail) = (self.ack_hop + 1, tails[1].shared);
-        let ack = Packet { sent, flow: id, seq, bytes, hop, is_ack: true, tail };
-        let at = link.pass_unwatched(bytes, self.now);
-        self.census.sent += 1;
-        self.staged[exits[1].stage as usize].push(Event::of_packet(at, tail, ack));
-    }
-
-    /// The receiver sends an acknowledgement.
-    #[inline(never)]
-    fn acknowledge(&mut self, flow: u32, seq: u32, bytes: u16, sent: Instant) {
-        let ack = Packet { sent, flow, seq, bytes, hop: self.ack_hop, is_ack: true, tail: 0 };
-        let event = Event::of_packet(self.now, 0, ack);
-        self.census.sent += 1;
-        if self.tracer.is_some() {
-            let copy = event;
-            self.trace_send(self.network.flows[flow as usize].sink, &copy, f64::NAN);
-        }
-        self.set_out(event);
-    }
-
     /// An acknowledgement reaches the sender.
     pub(super) fn on_ack(&mut self, ack: &Event) {
         self.census.received += 1;
+        let Source::Tcp(tcp) = &self.flows[ack.flow as usize].source else { return };
+        let next = ack.seq.wrapping_sub(tcp.base);
+        if !self.take_ordinary_ack(ack.flow, next) {
+            self.on_other_ack(ack, next);
+        }
+    }
+
+    #[inline(never)]
+    fn on_other_ack(&mut self, ack: &Event, next: u32) {
         if self.tracer.is_some() {
             self.trace_receive(ack);
         }
         let flow = &self.flows[ack.flow as usize];
         let Source::Tcp(tcp) = &flow.source else { return };
-        let (next, needs_feedback) = (ack.seq.wrapping_sub(tcp.base), tcp.needs_feedback);
+        let needs_feedback = tcp.needs_feedback;
         if flow.is_free && tcp.next_timer() < ack.at {
             self.run_timers_out(ack.flow, ack.at);
         }
@@ -344,48 +215,6 @@ impl Engine<'_> {
             let rate = tcp.sender.rate_bps();
             port.change_rate(tcp.rest.port_rate, rate);
             tcp.rest.port_rate = rate;
-        }
-    }
-}
-
-/// Packet `seq` has arrived where `before` was waited for; `delivered` packets from there on are now in order, perhaps none.
-struct LateArrival<'a> {
-    packet: &'a Event,
-    seq: u32,
-    before: u32,
-    delivered: u32,
-    now: Instant,
-    counting: bool,
-}
-
-impl LateArrival<'_> {
-    /// Counts what is delivered.
-    #[inline(never)]
-    fn count(
-        self,
-        tcp: &mut Tcp,
-        sums: &mut DelaySums,
-        delays: &mut Delays,
-        mut instruments: Option<&mut Instruments>,
-    ) {
-        let sent = self.packet.sent;
-        if self.seq > self.before {
-            tcp.late.note(self.seq, sent, self.before); // it waits
-        }
-        for seq in self.before..self.before + self.delivered {
-            let first_sent = tcp.late.take(seq).map_or(sent, |first| first.min(sent));
-            let delay = self.now.since(first_sent);
-            if seq < tcp.syn {
-                continue;
-            }
-            if let Some(instruments) = &mut instruments {
-                instruments.delivers(self.packet.flow, delay, self.now);
-            }
-            if self.counting {
-                sums.delivered += 1;
-                sums.delay_ns += delay.as_nanos();
-                delays.record(delay);
-            }
         }
     }
 }

@@ -116,7 +116,12 @@ impl Engine<'_> {
         self.losses.clear();
         let now = self.now;
         self.ahead = true; // one step at a time: what this sets off waits for its event
-        for event in &mut dealt {
+        let fetches = self.has_far_flows();
+        for place in 0..dealt.len() {
+            if fetches {
+                self.fetch_ahead(&dealt, place);
+            }
+            let event = &mut dealt[place];
             match event.kind {
                 Kind::Arrival => self.take_in(event),
                 Kind::RetransmissionTimer => self.catch_up_if_none_waits(event.flow, event.at, end),

@@ -116,6 +116,7 @@ pub(super) fn lay_stages(
     let service = |link: u32| match &links[link as usize] {
         at_work if at_work.holds() => Service::Between,
         at_work if at_work.refuses_nothing() && !is_looked_at(link) => Service::All,
+        at_work if at_work.is_bounded() => Service::Bounded,
         _ => Service::Each,
     };
     let mut stages = Stage::all(network, needs_order, service)?;

@@ -9,18 +9,18 @@
 use paceline_core::Instant;
 
 /// Places at hand.
-const NEAR: usize = 4;
+const NEAR: usize = 8;
 
 /// First transmissions by packet number.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Late {
-    /// [`Instant::MAX`] where nothing is.
-    near: [Instant; NEAR],
-    /// In their place, where that many are too few: a power of two of them.
+    /// In place of the near ones, where that many are too few: a power of two of them.
     #[expect(clippy::box_collection, reason = "a pointer alone lies with the receiver")]
     far: Option<Box<Vec<Instant>>>,
     count: u32,
+    /// [`Instant::MAX`] where nothing is. A cache line, which packets that come in order do not touch.
+    near: [Instant; NEAR],
 }
 
 impl Default for Late {
@@ -38,51 +38,50 @@ impl Late {
     /// Packet `seq` was dropped, or arrived, where `next` was waited for, which is no later one: the earliest time counts.
     #[inline]
     pub(crate) fn note(&mut self, seq: u32, sent: Instant, next: u32) {
-        let ahead = (seq - next) as usize;
-        if ahead >= self.places().len() {
-            self.grow(ahead, next);
-        }
-        let first = self.place(seq);
+        let is_near = self.far.is_none() && seq - next < NEAR as u32;
+        let first = if is_near { &mut self.near[seq as usize % NEAR] } else { self.far_place(seq, next) };
         let is_new = *first == Instant::MAX;
         *first = sent.min(*first);
         self.count += u32::from(is_new);
     }
 
-    /// Packet `seq` is delivered, after all before it: when it was first sent, if it comes late.
+    /// Packet `seq` is delivered, after all before it: when it was first sent, if it comes late; else [`Instant::MAX`].
     #[inline]
-    pub(crate) fn take(&mut self, seq: u32) -> Option<Instant> {
+    pub(crate) fn take(&mut self, seq: u32) -> Instant {
         if self.count == 0 {
-            return None;
+            return Instant::MAX;
         }
-        let first = std::mem::replace(self.place(seq), Instant::MAX);
+        let place = match &mut self.far {
+            None => &mut self.near[seq as usize % NEAR],
+            Some(far) => {
+                let place = seq as usize & (far.len() - 1);
+                &mut far[place]
+            }
+        };
+        let first = std::mem::replace(place, Instant::MAX);
         self.count -= u32::from(first != Instant::MAX);
         if self.count == 0 && self.far.is_some() {
             self.far = None;
         }
-        (first != Instant::MAX).then_some(first)
+        first
     }
 
-    #[inline]
-    fn places(&self) -> &[Instant] {
-        self.far.as_ref().map_or(&self.near, |far| far)
-    }
-
-    #[inline]
-    fn place(&mut self, seq: u32) -> &mut Instant {
-        let places = self.far.as_mut().map_or(&mut self.near[..], |far| far);
-        let place = seq as usize & (places.len() - 1);
-        &mut places[place]
-    }
-
-    /// Room for a packet so far beyond `next`.
-    #[cold]
-    fn grow(&mut self, ahead: usize, next: u32) {
-        let mut longer = vec![Instant::MAX; (ahead + 1).next_power_of_two()];
-        let (before, mask) = (self.places().len(), longer.len() - 1);
-        for seq in (next..).take(before) {
-            longer[seq as usize & mask] = std::mem::replace(self.place(seq), Instant::MAX);
+    /// The place of packet `seq` among the far ones, which are made or made more where that is too far beyond `next`.
+    #[inline(never)]
+    fn far_place(&mut self, seq: u32, next: u32) -> &mut Instant {
+        let ahead = (seq - next) as usize;
+        let far = self.far.get_or_insert_default();
+        if ahead >= far.len() {
+            let mut longer = vec![Instant::MAX; (ahead + 1).next_power_of_two()];
+            let before = if far.is_empty() { &mut self.near[..] } else { &mut far[..] };
+            let (places, more) = (before.len() - 1, longer.len() - 1);
+            for seq in (next as usize..).take(before.len()) {
+                longer[seq & more] = std::mem::replace(&mut before[seq & places], Instant::MAX);
+            }
+            **far = longer;
         }
-        self.far = Some(Box::new(longer));
+        let place = seq as usize & (far.len() - 1);
+        &mut far[place]
     }
 }
 
@@ -98,12 +97,12 @@ mod tests {
         for step in 0..100_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             if state >> 63 == 0 {
-                let seq = next + (state >> 40) as u32 % (if step % 1000 < 900 { 6 } else { 90 });
+                let seq = next + (state >> 40) as u32 % (if step % 1000 < 900 { 10 } else { 90 });
                 let sent = Instant::from_nanos(state >> 20 & 0xFFFF);
                 late.note(seq, sent, next);
                 map.entry(seq).and_modify(|first: &mut Instant| *first = sent.min(*first)).or_insert(sent);
             } else {
-                assert_eq!(late.take(next), map.remove(&next), "step {step}");
+                assert_eq!(late.take(next), map.remove(&next).unwrap_or(Instant::MAX), "step {step}");
                 next += 1;
             }
             assert_eq!(late.is_empty(), map.is_empty());

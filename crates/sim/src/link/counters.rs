@@ -47,6 +47,25 @@ impl LinkCounters {
         self.dropped_ever += 1;
     }
 
+    /// A packet arrives and is dropped.
+    #[inline]
+    pub(super) fn refuses(&mut self, now: Instant) {
+        self.arrives(now);
+        self.drops(now);
+    }
+
+    /// Whether all of what arrives from `first` on and has left by `latest` counts.
+    pub(super) fn counts_all(&self, first: Instant, latest: Instant) -> bool {
+        self.from <= first && latest < self.to
+    }
+
+    /// So many packets that count pass, so many of them data.
+    pub(super) fn passes_all(&mut self, packets: u64, bytes: u64, data: u64) {
+        self.arrived += packets;
+        self.left_bytes += bytes;
+        self.data_ever += data;
+    }
+
     /// A packet arrives and is given to the wire.
     #[inline(always)]
     pub(super) fn passes(&mut self, bytes: u16, is_ack: bool, at: Instant, start: Instant, finish: Instant) {

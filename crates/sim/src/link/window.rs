@@ -3,15 +3,18 @@
 //! *Idea.* The packets stand in line, in the order of arrival. Those that leave take their places in it, their events moved
 //! on to the far end; what somebody may want to know of the others, and of those that are recorded, is noted.
 
-use super::{Fate, Fitted, Link, Passage, Wide};
+use super::{Buffer, Fate, Fitted, Link, Passage, Wide};
 use crate::packet::Event;
-use paceline_core::{Instant, Span};
+use paceline_core::queue::Departure;
+use paceline_core::{Instant, Span, Wire};
 
 /// What a link asks for, besides that its packets come in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Service {
     /// Nothing: it refuses nothing, and nobody looks on.
     All,
+    /// Each packet may be refused, by a full buffer alone; a meter runs.
+    Bounded,
     /// Each packet may be refused, or its departure recorded; but that is known at the arrival.
     Each,
     /// It holds packets: wake-ups come between arrivals.
@@ -49,6 +52,11 @@ impl Link {
     ) {
         match service {
             Service::All => self.pass_all(line),
+            Service::Bounded => {
+                room.clear();
+                self.fill(line, room, end, notes, look);
+                std::mem::swap(line, room);
+            }
             Service::Each => self.admit_all(line, end, notes, look),
             Service::Between => {
                 room.clear();
@@ -72,26 +80,48 @@ impl Link {
                 return;
             }
         };
-        let (mut wire, delay) = (wide.wire, wide.delay);
-        if let Some(fitted) = &mut wide.fitted {
-            let mut counters = fitted.counters;
-            for event in line {
-                let (start, finish) = wire.send(u32::from(event.bytes), event.at);
-                if start > event.at {
-                    fitted.wait(event.bytes, event.at, start);
-                }
-                counters.passes(event.bytes, event.is_ack(), event.at, start, finish);
-                event.at = finish + delay;
-                event.step();
-            }
-            fitted.counters = counters;
-        } else {
-            for event in line {
-                event.at = wire.send(u32::from(event.bytes), event.at).1 + delay;
-                event.step();
-            }
+        let Wide { wire, delay, fitted } = &mut **wide;
+        let (Some(fitted), Some(first), Some(last)) = (fitted, line.first(), line.last()) else {
+            return wire.pass_all(line, *delay, |_, _, _| {});
+        };
+        let (first, latest) = (first.at, wire.latest(line.len(), last.at));
+        if !fitted.counters.counts_all(first, latest) {
+            return wire.pass_all(line, *delay, |event, start, finish| {
+                fitted.watch(event.bytes, event.is_ack(), event.at, start, finish);
+            });
         }
-        wide.wire = wire;
+        let (mut bytes, mut data) = (0, 0);
+        wire.pass_all(line, *delay, |event, start, _| {
+            bytes += u64::from(event.bytes);
+            data += u64::from(!event.is_ack());
+            if start > event.at {
+                fitted.wait(event.bytes, event.at, start);
+            }
+        });
+        fitted.counters.passes_all(line.len() as u64, bytes, data);
+    }
+
+    /// A link with a limited buffer and a meter, and nothing else: what leaves goes to `out`.
+    fn fill(
+        &mut self,
+        mut line: &[Event],
+        out: &mut Vec<Event>,
+        end: Instant,
+        notes: &mut Notes,
+        mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
+    ) {
+        let Link::Wide(wide) = self else { return };
+        let Wide { delay, fitted: Some(fitted), .. } = &mut **wide else { return };
+        let mut next_look = look(fitted, Instant::ZERO);
+        while let Some(first) = line.first() {
+            if first.at > next_look {
+                next_look = look(fitted, first.at);
+            }
+            let before = line.partition_point(|event| event.at <= next_look).max(1);
+            fitted.fill(&line[..before], *delay, out, notes);
+            line = &line[before..];
+        }
+        look(fitted, end);
     }
 
     /// A link that may refuse packets, but holds none.
@@ -172,7 +202,58 @@ impl Link {
     }
 }
 
+/// A wire over which all of a line goes.
+trait PassAll {
+    /// `tell` hears of each packet, and of the start and the end of its service.
+    fn pass_all(&mut self, line: &mut [Event], delay: Span, tell: impl FnMut(&Event, Instant, Instant));
+}
+
+impl PassAll for Wire {
+    #[inline(always)]
+    fn pass_all(&mut self, line: &mut [Event], delay: Span, mut tell: impl FnMut(&Event, Instant, Instant)) {
+        let mut wire = *self;
+        for event in line {
+            let (start, finish) = wire.send(u32::from(event.bytes), event.at);
+            tell(event, start, finish);
+            event.at = finish + delay;
+            event.step();
+        }
+        *self = wire;
+    }
+}
+
 impl Fitted {
+    /// As `admit`, packet by packet, with all that is asked of such a link in one place.
+    #[inline(never)]
+    fn fill(&mut self, line: &[Event], delay: Span, out: &mut Vec<Event>, notes: &mut Notes) {
+        let Fitted { buffer: Buffer::Closed(queue), meter: Some(meter), counters, record, .. } = self else {
+            return;
+        };
+        let (from, to) = record.unwrap_or((Instant::MAX, Instant::MAX));
+        for event in line {
+            let (bytes, at) = (event.bytes, event.at);
+            let departure =
+                queue.admit_and_tell(u32::from(bytes), at, |waited| meter.starts(waited.bytes, waited.start));
+            let Some(Departure { start, finish }) = departure else {
+                counters.refuses(at);
+                notes.push((*event, Note::Refused));
+                continue;
+            };
+            if start > at {
+                meter.waits_elsewhere(u32::from(bytes), at);
+            }
+            counters.passes(bytes, event.is_ack(), at, start, finish);
+            let arrival = finish + delay;
+            if from <= start && start < to {
+                notes.push((*event, Note::Passes(Passage { start, arrival, recorded: true })));
+            }
+            let mut event = *event;
+            event.at = arrival;
+            event.step();
+            out.push(event);
+        }
+    }
+
     /// A packet arrives.
     #[inline(always)]
     fn takes_in(&mut self, event: &Event, delay: Span, out: &mut Vec<Event>, notes: &mut Notes) {

@@ -7,6 +7,8 @@
 //! *Where it breaks.* At windows of a few packets a loss seldom brings three duplicate acknowledgements, and timeouts rule.
 //! *References.* RFC 5681; ns-2.35 tcp/tcp.cc `opencwnd`, `slowdown`.
 
+use std::hint::select_unpredictable;
+
 /// The window after new data were acknowledged as if by so many acknowledgements at once, packets. Those that bring it to
 /// ssthresh count in full, the others for 1 / cwnd.
 #[inline]
@@ -18,6 +20,13 @@ pub(crate) fn increase(cwnd: f64, ssthresh: u32, acknowledgements: u32) -> f64 {
     let in_full = all.min((ssthresh - cwnd).ceil());
     let grown = cwnd + in_full;
     grown + (all - in_full) / grown
+}
+
+/// The same after a single one.
+#[inline]
+pub(crate) fn increase_by_one(cwnd: f64, ssthresh: u32) -> f64 {
+    let is_avoidance = cwnd >= f64::from(ssthresh);
+    cwnd + 1.0 / select_unpredictable(is_avoidance, cwnd, 1.0)
 }
 
 /// Half of a window, packets.
@@ -42,6 +51,13 @@ mod tests {
         }
         // Each step adds 1 / cwnd, and cwnd has grown by then: a little under one packet (ln 9/8 * 8 < 1).
         assert!((8.9..9.0).contains(&cwnd), "{cwnd}");
+    }
+
+    #[test]
+    fn one_is_one() {
+        for cwnd in [1.0, 1.5, 7.25, 8.0, 8.5, 1000.125] {
+            assert_eq!(increase_by_one(cwnd, 8), increase(cwnd, 8, 1));
+        }
     }
 
     #[test]

@@ -37,6 +37,22 @@ impl Held {
         &mut self.more.get_or_insert_default().reported
     }
 
+    /// Packet `seq` arrives, where `next` is waited for: how many can be delivered then. `None` where there is, or must be, more
+    /// than the word.
+    #[inline]
+    pub(super) fn hold_near(&mut self, next: u32, seq: u32) -> Option<u32> {
+        if self.more.is_some() || seq - next >= u64::BITS {
+            return None;
+        }
+        if seq != next {
+            self.near[0] |= 1 << (seq % 64);
+            return Some(0);
+        }
+        let held = self.near[0].rotate_right(next) | 1;
+        self.near[0] = (held & held.wrapping_add(1)).rotate_left(next); // without the run at its end
+        Some(held.trailing_ones())
+    }
+
     /// Makes the ring long enough to tell the packets within reach, and all up to `seq`, apart.
     #[inline]
     pub(super) fn reserve(&mut self, reach: Range<u32>, seq: u32) {

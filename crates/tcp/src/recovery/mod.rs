@@ -1,7 +1,7 @@
 //! Loss recovery: what an acknowledgement says about losses, and what is sent next. One file a variant.
 
 mod fack;
-mod newreno;
+pub(crate) mod newreno;
 mod reno;
 mod rfc6675;
 mod sack1;
@@ -15,6 +15,7 @@ use crate::sparse::Blank;
 use paceline_core::Instant;
 use scoreboard::Scoreboard;
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 
 /// The last thing that cut the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -239,10 +240,10 @@ fn on_duplicate(sender: &mut Sender, may_retransmit: bool, now: Instant, out: &m
     }
 }
 
-fn count_duplicate(sender: &mut Sender) {
-    if sender.duplicates == 0 {
-        sender.end_before_duplicates = sender.end;
-    }
+#[inline(always)]
+pub(crate) fn count_duplicate(sender: &mut Sender) {
+    let is_first = sender.duplicates == 0;
+    sender.end_before_duplicates = select_unpredictable(is_first, sender.end, sender.end_before_duplicates);
     sender.duplicates += 1;
 }
 

@@ -15,7 +15,7 @@ use paceline_core::Instant;
 use std::cmp::Ordering;
 
 /// New data go out at most two at a time while recovering (ns-2 tcp-newreno.cc, `recv`).
-const BURST_IN_RECOVERY: u32 = 2;
+pub(crate) const BURST_IN_RECOVERY: u32 = 2;
 
 #[inline]
 pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {

@@ -93,7 +93,7 @@ impl Sender {
             self.transmit(self.next, now, out);
             self.next += 1;
         }
-        self.probe = Some(Probe { end: self.end, again, at: now });
+        self.probe = Some(Box::new(Probe { end: self.end, again, at: now }));
         self.alarm = Alarm::Timeout;
         self.retransmission_at = now + self.rtt.timeout();
         self.rtt.stop_timing();
@@ -101,8 +101,7 @@ impl Sender {
 
     /// All before `next` is acknowledged: if that answers a probe, and the probe was needed, there was a loss.
     pub(super) fn answer_probe(&mut self, next: u32, now: Instant) {
-        let Some(probe) = self.probe.filter(|probe| next >= probe.end) else { return };
-        self.probe = None;
+        let Some(probe) = self.probe.take_if(|probe| next >= probe.end) else { return };
         if probe.again && now.since(probe.at) >= self.rtt.least() && recovery::nothing_is_missing(self) {
             self.cut_to_half();
         }

@@ -14,7 +14,7 @@ impl Sender {
         let in_flight = self.next - self.una;
         if in_flight < self.config.max_window
             && self.next < self.limit
-            && f64::from(in_flight) + 1.0 <= self.cwnd + f64::from(self.duplicates)
+            && in_flight < self.cwnd as u32 + self.duplicates
         {
             debug_assert!(self.duplicates < self.config.duplicate_threshold);
             self.transmit(self.next, now, out);
@@ -105,6 +105,7 @@ impl Sender {
         if retransmission {
             self.counters.retransmits += 1;
         } else {
+            debug_assert_eq!(seq, self.end);
             self.end = seq + 1;
             self.rtt.on_first_transmission(seq, now);
             self.control.on_first_transmission(seq, now);
@@ -120,7 +121,7 @@ impl Sender {
 
     /// Packet `seq` on the wire, where some are short.
     #[cold]
-    fn bytes_of(&self, seq: u32) -> u32 {
+    pub(super) fn bytes_of(&self, seq: u32) -> u32 {
         let short = self.short.as_ref().and_then(|short| short.payload_of(seq));
         short.unwrap_or(self.config.payload) + self.config.header
     }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use paceline_core::pacer::{Pacer, PacerSpec};
-use paceline_core::queue::{Booking, DropTail, QueueSpec};
+use paceline_core::queue::{ClosedDropTail, QueueSpec};
 use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
 
 use super::flows::FlowId;
@@ -41,7 +41,7 @@ pub(super) enum Fate<'a> {
 #[derive(Debug)]
 pub(super) struct Lane {
     pacer: Pacer<Held>,
-    link: Option<DropTail<Booking>>,
+    link: Option<ClosedDropTail>,
     now: Instant,
     /// Frames of what the pacer holds, oldest first, and spent ones to fill again; where frames are kept.
     frames: Option<Frames>,
@@ -60,7 +60,7 @@ impl Lane {
         let buffer = QueueSpec { limit: shaper.buffer.limit.or(Some(MOST_HELD)), ..shaper.buffer.clone() };
         Lane {
             pacer: Pacer::new(&pacer, rate),
-            link: shaper.link.and_then(|rate| DropTail::closed_form(&buffer, rate)),
+            link: shaper.link.and_then(|rate| ClosedDropTail::new(&buffer, rate)),
             now: Instant::ZERO,
             frames: keep_frames.then(Frames::default),
         }

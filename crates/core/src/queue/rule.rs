@@ -1,0 +1,119 @@
+//! How much a queue may hold, what that counts, and the one rule of admission.
+//!
+//! *References.* ns-2 2.35, `queue/drop-tail.cc`, for [`Counts::Ns2`].
+
+use std::fmt;
+
+use crate::units::Bytes;
+use crate::units::parse::BufferSize;
+
+/// How much a queue may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many packets of any size.
+    Packets(u64),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Limit::Bytes(bytes) => BufferSize::Bytes(Bytes::new(bytes)).fmt(f),
+            Limit::Packets(packets) => BufferSize::Packets(packets).fmt(f),
+        }
+    }
+}
+
+/// What a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Counts {
+    /// What waits, the arrival included, but not what is on the wire. An idle link takes any packet.
+    #[default]
+    Waiting,
+    /// What waits and what is on the wire, the arrival included, on an idle link too.
+    WaitingAndService,
+    /// What waits, the arrival included, must stay *below* the limit, on an idle link too.
+    Ns2,
+}
+
+impl Counts {
+    /// Every rule and its name in a scenario.
+    pub const ALL: &'static [(&'static str, Counts)] =
+        &[("waiting", Counts::Waiting), ("waiting+service", Counts::WaitingAndService), ("ns2", Counts::Ns2)];
+
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Counts::Waiting => "waiting",
+            Counts::WaitingAndService => "waiting+service",
+            Counts::Ns2 => "ns2",
+        }
+    }
+
+    /// The rule of that name.
+    pub fn named(name: &str) -> Option<Counts> {
+        Counts::ALL.iter().find(|(listed, _)| *listed == name).map(|(_, counts)| *counts)
+    }
+}
+
+/// A buffer as a network configures it; unlimited by default.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct QueueSpec {
+    /// How much it may hold; `None` is unlimited.
+    pub limit: Option<Limit>,
+    /// What the limit counts.
+    pub counts: Counts,
+    /// Make room by dropping the packet that has waited longest instead of refusing the one that arrives.
+    pub drop_front: bool,
+}
+
+/// The admission rule.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rule {
+    /// An arrival with which there would be so much is refused.
+    refused_from: u64,
+    pub(super) is_limited: bool,
+    by_packets: bool,
+    /// What is on the wire counts.
+    with_service: bool,
+    /// An idle link takes any packet.
+    spares_idle: bool,
+}
+
+/// What an arrival finds.
+pub(super) struct Found {
+    pub(super) waiting_bytes: u64,
+    pub(super) waiting_packets: u64,
+    /// Size of the packet on the wire; `None` on an idle link.
+    pub(super) in_service: Option<u32>,
+}
+
+impl Rule {
+    pub(super) fn new(spec: &QueueSpec) -> Self {
+        let (most, by_packets) = match spec.limit {
+            Some(Limit::Bytes(most)) => (most, false),
+            Some(Limit::Packets(most)) => (most, true),
+            None => (u64::MAX, false),
+        };
+        Rule {
+            refused_from: most.saturating_add(u64::from(spec.counts != Counts::Ns2)),
+            is_limited: spec.limit.is_some(),
+            by_packets,
+            with_service: spec.counts == Counts::WaitingAndService,
+            spares_idle: spec.counts == Counts::Waiting,
+        }
+    }
+
+    /// Whether a packet of `bytes` must be refused.
+    #[inline(always)]
+    pub(super) fn refuses(&self, bytes: u32, found: &Found) -> bool {
+        let Found { waiting_bytes, waiting_packets, in_service } = *found;
+        let (waiting, this, served) = match self.by_packets {
+            false => (waiting_bytes, u64::from(bytes), in_service.map_or(0, u64::from)),
+            true => (waiting_packets, 1, u64::from(in_service.is_some())),
+        };
+        let all = waiting + this + if self.with_service { served } else { 0 };
+        all >= self.refused_from && !(self.spares_idle && in_service.is_none()) && self.is_limited
+    }
+}

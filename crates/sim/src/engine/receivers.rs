@@ -1,0 +1,192 @@
+//! Receivers at work: data at their destination, and what is sent back.
+
+use super::Engine;
+use crate::flow::{Flow, Source};
+use crate::packet::{Event, Kind, Packet};
+use paceline_core::Instant;
+use paceline_tcp::{Feedback, Reply};
+use std::hint::select_unpredictable;
+
+impl Engine<'_> {
+    /// Data reach their destination.
+    pub(super) fn receive(&mut self, packet: &Event) {
+        self.census.received += 1;
+        if self.tracer.is_some() {
+            self.trace_receive(packet);
+        }
+        let (id, now, counting) = (packet.flow, self.now, self.counting);
+        let Flow { source, delays: sums, measured, paced, .. } = &mut self.flows[id as usize];
+        let Source::Tcp(tcp) = source else { return self.receive_open_loop(packet) };
+        let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
+        let delay = now.since(packet.sent);
+        let counts = counting && seq >= tcp.syn;
+        if counts {
+            sums.received += 1;
+            sums.network_ns += delay.as_nanos();
+        }
+        if tcp.receiver.is_next(seq) && tcp.late.is_empty() && !*measured {
+            tcp.receiver.on_next();
+            if counts {
+                sums.delivered += 1;
+                sums.delay_ns += delay.as_nanos();
+                self.delays[usize::from(*paced)].record(delay);
+            }
+        } else if seq > tcp.receiver.next() {
+            tcp.late.note(seq, packet.sent, tcp.receiver.next()); // it waits
+            tcp.receiver.hold(seq);
+        } else {
+            self.deliver_late(packet, seq);
+        }
+        self.answer(packet, seq);
+    }
+
+    /// Packet `seq` of its connection arrives, which may have been sent before, or others wait for it, or somebody looks.
+    #[inline(never)]
+    fn deliver_late(&mut self, packet: &Event, seq: u32) {
+        let (now, sent, counting) = (self.now, packet.sent, self.counting);
+        let Flow { source, delays: sums, measured, paced, .. } = &mut self.flows[packet.flow as usize];
+        let Source::Tcp(tcp) = source else { return };
+        let (measured, delays) = (*measured, &mut self.delays[usize::from(*paced)]);
+        let before = tcp.receiver.next();
+        let delivered = tcp.receiver.on_data(seq);
+        for seq in before..before + delivered {
+            let late = tcp.late.take(seq);
+            let delay = now.since(select_unpredictable(late < sent, late, sent));
+            if seq < tcp.syn {
+                continue;
+            }
+            if measured {
+                self.instruments.delivers(packet.flow, delay, now);
+            }
+            if counting {
+                sums.delivered += 1;
+                sums.delay_ns += delay.as_nanos();
+                delays.record(delay);
+            }
+        }
+    }
+
+    /// Packet `seq` of its connection has been taken: its receiver answers, now or later.
+    #[inline(always)]
+    fn answer(&mut self, packet: &Event, seq: u32) {
+        let (id, now) = (packet.flow, self.now);
+        let Flow { source: Source::Tcp(tcp), exits, tails, .. } = &mut self.flows[id as usize] else {
+            return;
+        };
+        let next = tcp.receiver.next();
+        if next < tcp.marks.deliver
+            && let Some(link) = self.links.get_mut(exits[1].link as usize)
+            // Nobody asks for the time that a plain one echoes.
+            && let Some(echo) =
+                if tcp.receiver.is_plain() { Some(now) } else { tcp.receiver.echo(seq, packet.sent) }
+        {
+            let (seq, bytes, tail) = (tcp.base.wrapping_add(next), tcp.ack_bytes, tails[1].shared);
+            let hop = self.ack_hop + 1;
+            let ack = Packet { sent: echo, flow: id, seq, bytes, hop, is_ack: true, tail };
+            let at = link.pass_unwatched(bytes, now);
+            self.census.sent += 1;
+            self.staged[exits[1].stage as usize].push(Event::of_packet(at, tail, ack));
+        } else {
+            self.answer_the_long_way(packet, seq);
+        }
+    }
+
+    #[inline(never)]
+    fn answer_the_long_way(&mut self, packet: &Event, seq: u32) {
+        let id = packet.flow;
+        let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
+        let next = tcp.receiver.next();
+        // Noted before the acknowledgement goes, which may be back at once; told after it.
+        let news = if next >= tcp.marks.deliver { Some(tcp.on_delivered(next)) } else { None };
+        let echo = if tcp.receiver.is_plain() { Some(self.now) } else { tcp.receiver.echo(seq, packet.sent) };
+        match echo {
+            Some(echo) => self.acknowledge_with(id, Feedback::new(echo)),
+            None => self.reply(id, seq, packet.sent),
+        }
+        if let Some(news) = news {
+            self.on_news(id, news);
+        }
+    }
+
+    /// A packet of an open-loop source reaches its destination.
+    fn receive_open_loop(&mut self, packet: &Event) {
+        let delay = self.now.since(packet.sent);
+        let flow = &mut self.flows[packet.flow as usize];
+        let Source::OpenLoop(source) = &mut flow.source else { return };
+        source.received_bytes += u64::from(packet.bytes).saturating_sub(u64::from(source.header));
+        if flow.measured {
+            self.instruments.delivers(packet.flow, delay, self.now);
+        }
+        if self.counting {
+            flow.delays.delivered += 1;
+            flow.delays.received += 1;
+            flow.delays.delay_ns += delay.as_nanos();
+            flow.delays.network_ns += delay.as_nanos();
+            self.delays[usize::from(flow.paced)].record(delay);
+        }
+    }
+
+    /// Data have reached a receiver that may report blocks, echo times or wait.
+    fn reply(&mut self, flow: u32, seq: u32, sent: Instant) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        match tcp.receiver.reply(seq, sent, self.now) {
+            Reply::Now(feedback) => self.acknowledge_with(flow, feedback),
+            Reply::Later => self.schedule_delayed_ack(flow),
+        }
+    }
+
+    pub(super) fn on_delayed_ack_timer(&mut self, flow: u32, at: Instant) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        if tcp.rest.delayed_ack_event != at {
+            return;
+        }
+        tcp.rest.delayed_ack_event = Instant::MAX;
+        if tcp.receiver.due().is_some_and(|due| due <= at) {
+            let feedback = tcp.receiver.on_delayed_ack_timer();
+            self.acknowledge_with(flow, feedback);
+        } else {
+            self.schedule_delayed_ack(flow);
+        }
+    }
+
+    fn schedule_delayed_ack(&mut self, flow: u32) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        if let Some(due) = tcp.receiver.due()
+            && due < tcp.rest.delayed_ack_event
+        {
+            tcp.rest.delayed_ack_event = due;
+            let place = self.network.links.len() as u32 + self.network.flows[flow as usize].sink;
+            self.calendar.push(Event::of_flow(due, place, Kind::DelayedAckTimer, flow));
+        }
+    }
+
+    fn acknowledge_with(&mut self, id: u32, feedback: Feedback) {
+        let Flow { source: Source::Tcp(tcp), exits, tails, .. } = &mut self.flows[id as usize] else {
+            return;
+        };
+        let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
+        let seq = tcp.base.wrapping_add(tcp.receiver.next());
+        let sent = tcp.feedback.put(feedback, tcp.receiver.next(), tcp.sender.config().needs_echo());
+        let Some(link) = self.links.get_mut(exits[1].link as usize) else {
+            return self.acknowledge(id, seq, bytes, sent);
+        };
+        let (hop, tail) = (self.ack_hop + 1, tails[1].shared);
+        let ack = Packet { sent, flow: id, seq, bytes, hop, is_ack: true, tail };
+        let at = link.pass_unwatched(bytes, self.now);
+        self.census.sent += 1;
+        self.staged[exits[1].stage as usize].push(Event::of_packet(at, tail, ack));
+    }
+
+    /// The receiver sends an acknowledgement.
+    #[inline(never)]
+    fn acknowledge(&mut self, flow: u32, seq: u32, bytes: u16, sent: Instant) {
+        let ack = Packet { sent, flow, seq, bytes, hop: self.ack_hop, is_ack: true, tail: 0 };
+        let event = Event::of_packet(self.now, 0, ack);
+        self.census.sent += 1;
+        if self.tracer.is_some() {
+            let copy = event;
+            self.trace_send(self.network.flows[flow as usize].sink, &copy, f64::NAN);
+        }
+        self.set_out(event);
+    }
+}

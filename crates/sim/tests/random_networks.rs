@@ -1,12 +1,12 @@
 //! Random small networks: packets are conserved at every moment, order is kept, no link beats its capacity, watching
-//! changes nothing, and the same input gives the same bytes. That the engines agree is `equality.rs`'s to show.
+//! changes nothing, and the same input gives the same bytes. That the engines agree in what they find is `equality.rs`'s to show.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_core::Instant;
 use paceline_sim::network::FlowKind;
 use paceline_sim::trace::{TraceEvent, TraceRow};
-use paceline_sim::{Control, Engine, Network, Scenario};
+use paceline_sim::{Control, Engine, Method, Network, Scenario};
 use proptest::prelude::*;
 use std::collections::{HashMap, VecDeque};
 
@@ -67,11 +67,13 @@ proptest! {
     #[test]
     fn laws_of_a_network(text in random::unwatched()) {
         let network = network(&text)?;
-        let mut engine = Engine::new(&network, None);
+        let mut engines = Method::ALL.map(|(_, method)| Engine::with_method(&network, method, None));
         for millis in (0..=4000).step_by(37) {
-            engine.run_until(Instant::from_nanos(millis * 1_000_000), &Control::default()).unwrap();
-            let census = engine.census();
+            let until = Instant::from_nanos(millis * 1_000_000);
+            engines.iter_mut().for_each(|engine| engine.run_until(until, &Control::default()).unwrap());
+            let [census, others @ ..] = engines.each_ref().map(Engine::census);
             prop_assert_eq!(census.sent, census.received + census.dropped + census.in_flight, "at {} ms: {:?}\n{}", millis, census, &text);
+            prop_assert_eq!([census; 2], others, "at {} ms\n{}", millis, &text);
         }
         let plain = Engine::run(&network, &Control::default(), None).unwrap();
         let mut rows: Vec<TraceRow> = Vec::new();

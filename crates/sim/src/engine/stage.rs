@@ -1,4 +1,9 @@
 //! The links that run in windows: in which order, how far each may go, and what comes after it.
+//!
+//! *Rings.* Links may feed each other in a ring: some of its ways then lead back in the order, and what comes on them in
+//! this round of windows is served in the next. How far a link at their ends may go is for those that feed it to say, by how
+//! far they have come and how long the way is ([`Stage::feeders`]); so for the links behind it. A window is then at most as
+//! long as once round the ring, or a part of that if several of its ways lead back. So each ring is cut at its longest way.
 
 use super::Exit;
 use super::inbox::tails_of;
@@ -26,6 +31,9 @@ pub(super) struct Stage {
     /// The least time from this link's arrivals to any host, if packets go to one without another stage between.
     pub(super) to_hosts: Option<Span>,
     pub(super) service: Service,
+    /// Those that feed it and may be late, because a way leads back in the order to them, or from them to it: their
+    /// positions, and the least time from each. None where no ring is before it: hosts alone say how far it may go.
+    pub(super) feeders: Vec<(u32, Span)>,
     /// The stage that all its packets reach next, with no link between.
     pub(super) next: Option<u32>,
     /// Where the tail of every packet's way begins behind it ([`super::inbox`]): the links of several flows in them.
@@ -35,29 +43,38 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Stages over the links that `is_staged` marks, each after those that feed it; `None` where they have no order, or time
-    /// has no length.
+    /// Stages over the links that `is_staged` marks, each after those that feed it but for what leads back in a ring; `None`
+    /// where there are none, or where no time passes: at a link, or on the way from a place back to it.
     fn all(network: &Network, is_staged: &[bool], service: impl Fn(u32) -> Service) -> Option<Vec<Stage>> {
         let ways = ways(network, is_staged)?;
-        let order = order(&ways)?;
-        let mut offsets = BTreeMap::from([(HOST, Span::ZERO)]);
-        for &link in &order {
-            let feeders = ways.iter().filter(|((_, to), _)| *to == link);
-            let offset = feeders.map(|((from, _), &way)| offsets[from] + way).min()?;
-            offsets.insert(link, offset);
+        if takes_no_time(&ways) {
+            return None;
         }
-        let position = |link: u32| order.iter().position(|&staged| staged == link);
-        let mut stages = Vec::new();
-        for &link in &order {
-            let (offset, to_hosts) = (offsets[&link], ways.get(&(link, HOST)).copied());
-            if to_hosts.is_some_and(|way| offset + way == Span::ZERO) {
-                return None; // no time passes from host to host
-            }
-            let next = only_follower(network, link).and_then(position).map(|position| position as u32);
-            let (service, served_until) = (service(link), Instant::ZERO);
-            stages.push(Stage { link, offset, to_hosts, service, next, ends: None, served_until });
+        let (order, offsets) = (order(&ways), offsets(&ways));
+        let positions: BTreeMap<u32, u32> = order.iter().copied().zip(0..).collect();
+        let mut ways_into: BTreeMap<u32, Vec<(u32, Span)>> = BTreeMap::new();
+        for ((from, to), way) in &ways {
+            let from = positions.get(from).map(|from| (*from, *way));
+            ways_into.entry(*to).or_default().extend(from);
         }
-        Some(stages)
+        let mut stages: Vec<Stage> = Vec::new();
+        for &link in &order {
+            let mut feeders = ways_into.remove(&link)?;
+            // Those that come later, and those that ask theirs.
+            feeders
+                .retain(|(from, _)| stages.get(*from as usize).is_none_or(|stage| !stage.feeders.is_empty()));
+            stages.push(Stage {
+                link,
+                offset: *offsets.get(&link)?,
+                to_hosts: ways.get(&(link, HOST)).copied(),
+                service: service(link),
+                feeders,
+                next: only_follower(network, link).and_then(|next| positions.get(&next).copied()),
+                ends: None,
+                served_until: Instant::ZERO,
+            });
+        }
+        (!stages.is_empty()).then_some(stages)
     }
 
     /// Moves the arrivals of the next window to `line`, in order. Returns the window's end.
@@ -157,24 +174,154 @@ fn only_follower(network: &Network, link: u32) -> Option<u32> {
     followers.all(|follower| follower == Some(first)).then_some(first)
 }
 
-/// The links that the ways lead to, each after those that feed it; `None` if some feed each other in a ring.
-fn order(ways: &BTreeMap<(u32, u32), Span>) -> Option<Vec<u32>> {
-    let mut feeders: BTreeMap<u32, usize> = BTreeMap::new();
-    for &(from, to) in ways.keys().filter(|(_, to)| *to != HOST) {
-        *feeders.entry(to).or_default() += usize::from(from != HOST);
+/// Whether somewhere packets come back, to a host or round a ring of links, with no time between.
+fn takes_no_time(ways: &BTreeMap<(u32, u32), Span>) -> bool {
+    let is_at_once = |(ends, way): &(&(u32, u32), &Span)| **way == Span::ZERO && **ends != (HOST, HOST);
+    depth_first(&ways.iter().filter(is_at_once).map(|(ends, _)| *ends).collect()).is_err()
+}
+
+/// The links that the ways lead to, each after those that feed it; by number where none is before the other. While there
+/// is a ring, its longest way is left out.
+fn order(ways: &BTreeMap<(u32, u32), Span>) -> Vec<u32> {
+    let mut edges: BTreeSet<(u32, u32)> = ways.keys().filter(|(_, to)| *to != HOST).copied().collect();
+    let mut order = loop {
+        match depth_first(&edges) {
+            Ok(order) => break order,
+            Err(ring) => {
+                ring.iter().max_by_key(|edge| ways[edge]).is_some_and(|longest| edges.remove(longest))
+            }
+        };
+    };
+    let mut levels: BTreeMap<u32, u32> = BTreeMap::new();
+    for from in &order {
+        let level = *levels.entry(*from).or_default() + 1;
+        for (_, to) in edges.range((*from, 0)..=(*from, HOST)) {
+            levels.entry(*to).and_modify(|known| *known = level.max(*known)).or_insert(level);
+        }
     }
-    let mut order: Vec<u32> =
-        feeders.iter().filter(|(_, feeders)| **feeders == 0).map(|(&link, _)| link).collect();
-    let mut done = 0;
-    while let Some(&link) = order.get(done) {
-        done += 1;
-        for &(_, to) in ways.range((link, 0)..(link, HOST)).map(|(way, _)| way) {
-            let left = feeders.get_mut(&to)?;
-            *left -= 1;
-            if *left == 0 {
-                order.push(to);
+    order.retain(|link| *link != HOST);
+    order.sort_by_key(|link| (levels[link], *link));
+    order
+}
+
+/// The places that edges join, in an order in which all edges lead onwards; or else a ring of them.
+fn depth_first(edges: &BTreeSet<(u32, u32)>) -> Result<Vec<u32>, Vec<(u32, u32)>> {
+    let mut followers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    edges.iter().for_each(|&(from, to)| followers.entry(from).or_default().push(to));
+    let (mut left, mut met) = (Vec::new(), BTreeSet::new());
+    for &(root, _) in edges {
+        let mut path = if met.insert(root) { vec![root] } else { Vec::new() };
+        while let Some(&place) = path.last() {
+            match followers.get_mut(&place).and_then(Vec::pop) {
+                Some(next) if met.insert(next) => path.push(next),
+                Some(next) => {
+                    if let Some(start) = path.iter().position(|before| *before == next) {
+                        let ring = path[start..].iter().copied();
+                        return Err(ring.clone().zip(ring.skip(1).chain([next])).collect());
+                    }
+                }
+                None => left.extend(path.pop()),
             }
         }
     }
-    (done == feeders.len() && done > 0).then_some(order)
+    left.reverse();
+    Ok(left)
+}
+
+/// The least time from any host to each link.
+fn offsets(ways: &BTreeMap<(u32, u32), Span>) -> BTreeMap<u32, Span> {
+    let mut offsets = BTreeMap::from([(HOST, Span::ZERO)]);
+    let mut has_news = true;
+    while std::mem::take(&mut has_news) {
+        for (&(from, to), &way) in ways.iter().filter(|((_, to), _)| *to != HOST) {
+            let Some(&before) = offsets.get(&from) else { continue };
+            let offset = offsets.entry(to).or_insert(Span::MAX);
+            has_news |= before + way < *offset;
+            *offset = (before + way).min(*offset);
+        }
+    }
+    offsets
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+
+    use super::*;
+    use crate::Scenario;
+
+    fn ways(of: &[(u32, u32, u64)]) -> BTreeMap<(u32, u32), Span> {
+        of.iter().map(|&(from, to, ms)| ((from, to), Span::from_millis(ms))).collect()
+    }
+
+    #[test]
+    fn without_a_ring_each_comes_after_all_that_feed_it() {
+        let ways =
+            ways(&[(HOST, 5, 1), (HOST, 2, 0), (5, 1, 3), (2, 1, 9), (1, 4, 2), (2, 4, 1), (4, HOST, 1)]);
+        assert_eq!(order(&ways), [2, 5, 1, 4]);
+        let after = offsets(&ways).into_values().map(|offset| offset.as_nanos() / 1_000_000);
+        assert_eq!(after.collect::<Vec<_>>(), [4, 0, 1, 1, 0]); // of 1, 2, 4, 5 and hosts
+    }
+
+    #[test]
+    fn a_ring_is_left_by_its_longest_way() {
+        for longest in 0..4 {
+            let (from, to) = (longest, (longest + 1) % 4);
+            let mut ring =
+                ways(&[(0, 1, 5), (1, 2, 5), (2, 3, 5), (3, 0, 5), (HOST, 2, 1), (7, 2, 1), (HOST, 7, 0)]);
+            ring.extend([((1, 8), Span::ZERO), ((8, HOST), Span::ZERO), ((from, to), Span::from_millis(6))]);
+            let order = order(&ring);
+            let place = |link: u32| order.iter().position(|placed| *placed == link).unwrap();
+            let back =
+                ring.keys().filter(|(from, to)| *from != HOST && *to != HOST && place(*from) >= place(*to));
+            assert_eq!(back.collect::<Vec<_>>(), [&(from, to)], "{order:?}");
+        }
+    }
+
+    #[test]
+    fn somewhere_time_must_pass_on_the_way_back_to_a_place() {
+        let open = [(HOST, 0, 0), (HOST, 1, 0), (0, 1, 0), (HOST, HOST, 0)];
+        assert!(!takes_no_time(&ways(&[&open[..], &[(1, 0, 1), (1, HOST, 1)]].concat())));
+        assert!(takes_no_time(&ways(&[&open[..], &[(1, 0, 0), (1, HOST, 1)]].concat())));
+        assert!(takes_no_time(&ways(&[&open[..], &[(1, 0, 1), (1, HOST, 0)]].concat())));
+        assert!(takes_no_time(&ways(&[(HOST, 0, 1), (0, 0, 0), (0, HOST, 1)])));
+    }
+
+    /// Routers in a ring of one-way links of 1, 20 and 30 ms; `flows` from the first router to the third, and so on.
+    fn ring(flows: usize) -> Vec<Stage> {
+        let mut text = "duration = \"1 s\"\n[network]\ntemplate = \"graph\"\n".to_owned();
+        for (k, delay) in [1, 20, 30].into_iter().enumerate() {
+            let next = (k + 1) % 3;
+            text += &format!(
+                "[[node]]\nname = \"r{k}\"\nkind = \"router\"\n[[node]]\nname = \"h{k}\"\nkind = \"host\"\n"
+            );
+            text += &format!(
+                "[[link]]\nname = \"hop{k}\"\nfrom = \"r{k}\"\nto = \"r{next}\"\nrate = \"10 Mbit/s\"\ndelay = \"{delay} ms\"\nreverse = false\n"
+            );
+            text += &format!(
+                "[[link]]\nname = \"to{k}\"\nfrom = \"h{k}\"\nto = \"r{k}\"\nrate = \"10 Mbit/s\"\ndelay = \"2 ms\"\n"
+            );
+        }
+        for k in 0..flows {
+            let to = (k + 2) % 3;
+            text += &format!(
+                "[[traffic]]\nkind = \"cbr\"\npacket = \"500 B\"\nrate = \"1 Mbit/s\"\nfrom = \"h{k}\"\nto = \"h{to}\"\n"
+            );
+        }
+        let network = Scenario::from_toml(&text).unwrap().network(1).unwrap();
+        let is_hop: Vec<bool> = network.links.iter().map(|link| link.name.starts_with("hop")).collect();
+        Stage::all(&network, &is_hop, |_| Service::Each).unwrap()
+    }
+
+    #[test]
+    fn only_behind_a_way_back_the_feeders_are_asked() {
+        let feeders =
+            |flows| ring(flows).into_iter().map(|stage| (stage.link, stage.feeders)).collect::<Vec<_>>();
+        let none = Vec::new;
+        // Two flows, over links 0 and 2 (of 1 and 20 ms), and 2 and 4: no ring.
+        assert_eq!(feeders(2), [(0, none()), (2, none()), (4, none())]);
+        // The third closes it. From 4 back to 0 it is furthest, and what is behind 0 may be late with it.
+        let ms = Span::from_millis;
+        assert_eq!(feeders(3), [(0, vec![(2, ms(30))]), (2, vec![(0, ms(1))]), (4, vec![(1, ms(20))])]);
+    }
 }

@@ -103,6 +103,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Whether flows can be shared out: each has short ways out of its hosts and into them, and nothing ties it to others.
+    /// Nor is there a ring of stages then: some packets leave it, others go on, where all of a stage's go one way here.
     pub(super) fn can_be_shared_out(&self) -> bool {
         let Some(windows) = &self.windows else { return false };
         windows.stages.iter().all(|stage| stage.next.is_some() || stage.ends.is_some())

@@ -14,7 +14,10 @@
 //! *Simultaneous arrivals* at a link are served in the total order of `packet.rs`: what other links send, by flow and hop;
 //! then what hosts send at that instant, in the order in which they send it.
 //!
-//! *Where it breaks.* Links that feed each other in a ring have no order: such networks are left to the reference engine,
+//! *Rings.* Links that feed each other in a ring, and those behind it, go only as far as those that feed them have come, and
+//! the way between is long (`stage.rs`). They may be later than hosts; before windows end, they catch up.
+//!
+//! *Where it breaks.* A ring in which no time passes has no windows: such networks are left to the reference engine,
 //! and so are traced runs. Windows that hold too few packets do not pay: after [`TRIAL`] windows with fewer than
 //! [`WORTHWHILE`] packets a link the engine goes on as the reference engine, from where it stands.
 //!
@@ -42,7 +45,7 @@ const CROWDED: u64 = 10_000;
 /// The links that run in windows, and how far time has come.
 #[derive(Debug)]
 pub(super) struct Windows {
-    /// In an order in which each comes after those that feed it.
+    /// In an order in which each comes after those that feed it, but for the ways that lead back in a ring.
     pub(super) stages: Vec<Stage>,
     /// About how long windows are, nanoseconds.
     pub(super) length: u64,
@@ -81,6 +84,19 @@ impl Windows {
         !(self.may_end && self.trial.0 == TRIAL && self.trial.1 < worthwhile)
     }
 
+    /// Nothing will reach a link before this time from those that feed it and may be late.
+    fn fed_until(&self, stage: usize) -> Instant {
+        let feeders = self.stages[stage].feeders.iter();
+        let until = feeders.map(|&(feeder, way)| self.stages[feeder as usize].served_until + way);
+        until.min().unwrap_or(Instant::MAX)
+    }
+
+    /// How far hosts have run, if some link has not come as far.
+    fn has_late_stages(&self) -> Option<Instant> {
+        let is_late = |stage: &Stage| stage.served_until < self.hosts_until;
+        self.stages.iter().any(is_late).then_some(self.hosts_until)
+    }
+
     /// Whether the windows so far were worth the meeting of threads; asked once, after the trial.
     pub(super) fn occupy_threads(&self) -> bool {
         !self.may_end || self.trial.0 != TRIAL || self.trial.1 >= u64::from(TRIAL) * CROWDED
@@ -93,6 +109,7 @@ impl Engine<'_> {
         self.until = until;
         while let Some(windows) = &mut self.windows {
             if windows.hosts_until >= until {
+                self.catch_up_with_hosts();
                 self.look_before(until);
                 self.now = until;
                 return Ok(());
@@ -101,15 +118,13 @@ impl Engine<'_> {
             if control.is_cancelled() {
                 return Err(RunError::Cancelled);
             }
-            let stages = windows.stages.len();
             let hosts_until = self.next_hosts_until();
             if let Some(windows) = &mut self.windows {
                 windows.hosts_until = hosts_until;
             }
             let is_idle = self.run_hosts(hosts_until);
             self.instruments.sample_before(hosts_until, self.flows.all());
-            let served: u64 = (0..stages).map(|stage| self.run_stage(stage, hosts_until)).sum();
-            self.open_inbox(self.next_hosts_until());
+            let served = self.run_stages(hosts_until);
             if is_idle && served == 0 {
                 self.skip_idle_time();
             }
@@ -139,12 +154,26 @@ impl Engine<'_> {
         self.keep_agenda(hosts_until) && is_idle
     }
 
+    /// Serves every link up to the end of its window, and lets hosts take what that brings: how many packets.
+    fn run_stages(&mut self, hosts_until: Instant) -> u64 {
+        let served = (0..self.staged.len()).map(|stage| self.run_stage(stage, hosts_until)).sum();
+        self.open_inbox(self.next_hosts_until());
+        served
+    }
+
+    /// In a ring and behind it, links may be later than hosts: serves them until none is.
+    fn catch_up_with_hosts(&mut self) {
+        while let Some(hosts_until) = self.windows.as_ref().and_then(Windows::has_late_stages) {
+            self.run_stages(hosts_until);
+        }
+    }
+
     /// Serves a link up to the end of its window: how many packets.
     fn run_stage(&mut self, position: usize, hosts_until: Instant) -> u64 {
         let Some(windows) = &mut self.windows else { return 0 };
+        let times = (hosts_until, self.until.min(windows.fed_until(position)));
         let Desk { mut sorter, mut line, mut room, mut notes } = std::mem::take(&mut windows.desk);
         let stage = &mut windows.stages[position];
-        let times = (hosts_until, self.until);
         let end = stage.line_up(&mut self.staged[position], times, &mut sorter, &mut line);
         let (served, next, ends, number) = (line.len() as u64, stage.next, stage.ends.is_some(), stage.link);
         let (samples, series) = (&mut self.samples, &mut self.series);
@@ -216,6 +245,7 @@ impl Engine<'_> {
     /// Windows do not pay: all that waits goes to the calendar.
     #[cold]
     pub(super) fn leave_windows(&mut self) {
+        self.catch_up_with_hosts();
         let Some(windows) = self.windows.take() else { return };
         self.set_free(None);
         self.unstage(|stage| windows.stages[stage as usize].link);

@@ -14,17 +14,20 @@ pub(crate) enum Family {
     Ring,
     /// A ring of one-way links: what goes round it depends on itself.
     OneWayRing,
+    /// Rings with flows that start everywhere and go further than a hop: links feed each other all round, and time passes.
+    Circuit,
 }
 
 impl Family {
     /// Every family by its name.
-    pub(crate) const ALL: [(&'static str, Family); 6] = [
+    pub(crate) const ALL: [(&'static str, Family); 7] = [
         ("dumbbell", Family::Dumbbell),
         ("path", Family::Path),
         ("tandem", Family::Tandem),
         ("parking-lot", Family::ParkingLot),
         ("ring", Family::Ring),
         ("one-way-ring", Family::OneWayRing),
+        ("circuit", Family::Circuit),
     ];
 }
 
@@ -52,6 +55,7 @@ pub(crate) fn network(family: Family, lattice: bool) -> BoxedStrategy<Layout> {
         Family::ParkingLot => row(lattice, true).boxed(),
         Family::Ring => ring(lattice, true).boxed(),
         Family::OneWayRing => ring(lattice, false).boxed(),
+        Family::Circuit => circuit(lattice).boxed(),
     }
 }
 
@@ -171,43 +175,78 @@ fn ring(lattice: bool, two_ways: bool) -> impl Strategy<Value = Layout> {
     let around = any::<bool>(); // h0 sends to h1 the long way
     (hops, access(lattice), access(lattice), 1..=2_usize, around).prop_map(
         move |(hops, near, far, each, around)| {
-            let count = hops.len();
-            let mut text = "template = \"graph\"\n".to_owned();
-            let (mut links, mut hosts, mut cables) = (Vec::new(), Vec::new(), String::new());
-            for (k, keys) in hops.iter().enumerate() {
-                text += &format!("\n[[node]]\nname = \"r{k}\"\nkind = \"router\"\n");
-                let reverse = if two_ways { "" } else { "\nreverse = false" };
-                let keys =
-                    if two_ways { keys } else { keys.split(", reverse_buffer").next().unwrap_or_default() };
-                let lines = keys.replace(", ", "\n");
-                cables += &format!(
-                    "\n[[link]]\nname = \"hop{k}\"\nfrom = \"r{k}\"\nto = \"r{}\"\n{lines}{reverse}\n",
-                    (k + 1) % count
-                );
-                links.push(format!("hop{k}"));
-            }
-            for host in 0..each * count {
-                text += &format!("\n[[node]]\nname = \"h{host}\"\nkind = \"host\"\n");
-                let keys = if host % 2 == 0 { &near } else { &far };
-                let lines = keys.replace(", ", "\n");
-                cables += &format!(
-                    "\n[[link]]\nname = \"to{host}\"\nfrom = \"h{host}\"\nto = \"r{}\"\n{lines}\n",
-                    host % count
-                );
-                hosts.push(format!("h{host}"));
-                if two_ways {
-                    links.push(format!("to{host}"));
-                }
-            }
-            text += &cables;
+            let mut ring = lay_ring(&hops, [&near, &far], each, two_ways);
             if two_ways && around {
                 let via: Vec<String> =
-                    [0].into_iter().chain((1..count).rev()).map(|k| format!("\"r{k}\"")).collect();
-                text += &format!("\n[[route]]\nfrom = \"h0\"\nto = \"h1\"\nvia = [{}]\n", via.join(", "));
+                    [0].into_iter().chain((1..hops.len()).rev()).map(|k| format!("\"r{k}\"")).collect();
+                ring.text +=
+                    &format!("\n[[route]]\nfrom = \"h0\"\nto = \"h1\"\nvia = [{}]\n", via.join(", "));
             }
-            Layout { text, links, two_ways, hosts, has_sides: false }
+            ring
         },
     )
+}
+
+/// A ring of one-way links, or with cables both ways a ring of five; each router's first host sends two hops on, or to the router
+/// behind it all the way round, whatever other traffic there is. On a first link and on the way into the network time passes.
+fn circuit(lattice: bool) -> impl Strategy<Value = Layout> {
+    let hops = prop::collection::vec(link(lattice), 3..=5);
+    let traffic = select(vec![
+        "kind = \"bulk\"\nstart = \"0 s .. 50 ms\"\n",
+        "kind = \"bulk\"\ncount = 4\ntcp = { variant = \"sack1\", profile = \"ns2\" }\n",
+        "kind = \"cbr\"\npacket = \"1000 B\"\nrate = \"2 Mbit/s\"\n",
+        "kind = \"poisson\"\npacket = \"400 B\"\nrate = \"500 kbit/s\"\n",
+    ]);
+    let ways = (any::<bool>(), any::<bool>());
+    (hops, access(lattice), access(lattice), 1..=2_usize, traffic, ways).prop_map(
+        |(mut hops, near, far, each, traffic, (two_ways, all_round))| {
+            let lasts = |keys: &str| keys.replace("\"0 ms\"", "\"20 us\"");
+            hops[0] = lasts(&hops[0]);
+            while two_ways && hops.len() < 5 {
+                hops.push(hops[hops.len() - 1].clone());
+            }
+            let mut ring = lay_ring(&hops, [&lasts(&near), &lasts(&far)], each, two_ways);
+            let ahead = if all_round && !two_ways { hops.len() - 1 } else { 2 };
+            for k in 0..hops.len() {
+                let to = (k + ahead) % hops.len();
+                ring.text +=
+                    &format!("\n[[traffic]]\nname = \"on{k}\"\nfrom = \"h{k}\"\nto = \"h{to}\"\n{traffic}");
+            }
+            ring
+        },
+    )
+}
+
+/// Routers in a ring with `each` hosts, whose cables are of two kinds.
+fn lay_ring(hops: &[String], access: [&str; 2], each: usize, two_ways: bool) -> Layout {
+    let count = hops.len();
+    let mut text = "template = \"graph\"\n".to_owned();
+    let (mut links, mut hosts, mut cables) = (Vec::new(), Vec::new(), String::new());
+    for (k, keys) in hops.iter().enumerate() {
+        text += &format!("\n[[node]]\nname = \"r{k}\"\nkind = \"router\"\n");
+        let reverse = if two_ways { "" } else { "\nreverse = false" };
+        let keys = if two_ways { keys } else { keys.split(", reverse_buffer").next().unwrap_or_default() };
+        let lines = keys.replace(", ", "\n");
+        cables += &format!(
+            "\n[[link]]\nname = \"hop{k}\"\nfrom = \"r{k}\"\nto = \"r{}\"\n{lines}{reverse}\n",
+            (k + 1) % count
+        );
+        links.push(format!("hop{k}"));
+    }
+    for host in 0..each * count {
+        text += &format!("\n[[node]]\nname = \"h{host}\"\nkind = \"host\"\n");
+        let lines = access[host % 2].replace(", ", "\n");
+        cables += &format!(
+            "\n[[link]]\nname = \"to{host}\"\nfrom = \"h{host}\"\nto = \"r{}\"\n{lines}\n",
+            host % count
+        );
+        hosts.push(format!("h{host}"));
+        if two_ways {
+            links.push(format!("to{host}"));
+        }
+    }
+    text += &cables;
+    Layout { text, links, two_ways, hosts, has_sides: false }
 }
 
 fn names(of: &[&str]) -> Vec<String> {

@@ -38,11 +38,9 @@ pub(crate) struct Flow {
     pub(crate) measured: bool,
     /// Its host's port paces what it sends.
     pub(crate) has_port: bool,
-    /// Its sender's timers are in the agenda, not in the calendar (engine/agenda.rs).
-    pub(crate) is_free: bool,
-    pub(crate) source: Source,
     /// Its sending host.
     pub(crate) host: HostId,
+    pub(crate) source: Source,
 }
 
 /// Where a flow's packets come from, and what takes them. Which it is lies first.
@@ -67,6 +65,8 @@ pub(crate) struct Tcp {
     pub(crate) ack_bytes: u16,
     /// Its sender must know more of an acknowledgement than the number.
     pub(crate) needs_feedback: bool,
+    /// Its sender's timers are in the agenda, not in the calendar (engine/agenda.rs).
+    pub(crate) is_free: bool,
     pub(crate) late: Late,
     pub(crate) receiver: Receiver,
     /// When the timer events that count fire; others are stale.
@@ -200,7 +200,6 @@ impl Flow {
             watched: false,
             measured: false,
             has_port: false,
-            is_free: false,
             source,
             exits: [Exit::LONG; 2],
             tails: [Tail::LONG; 2],
@@ -228,14 +227,9 @@ impl Flow {
         if self.waiting[end] != 0 {
             return false;
         }
-        if event.is_ack() && self.is_free {
-            return true;
-        }
         let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
         match &self.source {
-            Source::Tcp(tcp) if event.is_ack() => {
-                tcp.sender.retransmission_due() >= event.at && not_before(tcp.sender.pacing_at())
-            }
+            Source::Tcp(tcp) if event.is_ack() => tcp.is_free || tcp.next_timer() >= event.at,
             Source::Tcp(tcp) => not_before(tcp.receiver.due()),
             Source::OpenLoop(_) => true,
         }
@@ -319,6 +313,7 @@ impl Tcp {
             syn: u32::from(config.syn.is_some()),
             base: 0,
             needs_feedback: config.needs_feedback(),
+            is_free: false,
             receiver: Receiver::with(&config),
             sender: Sender::new(config, packets, phase, jitter_seed),
             late: Late::default(),

@@ -15,10 +15,12 @@
 //! *Parameters.* `gain` (1): the rate is multiplied by it. `jitter` (0): each gap is drawn from gap (1 ± jitter).
 //! *Where it breaks.* Gaps of many flows with equal round trips line up and the flows lose together (Aggarwal, Savage and
 //! Anderson 2000); a small jitter undoes that. Under a timeout regime the window is too small for gaps to matter.
+//! Few decisions ask for a window: it is handed in as what makes it.
+//!
 //! *References.* X. Wei, P. Cao, S. Low, "TCP pacing revisited" (2006); Linux net/ipv4/tcp_input.c
 //! `tcp_update_pacing_rate`, tcp_output.c `tcp_tso_autosize`; RFC 9002 section 7.7.
 
-use crate::config::{HostPacing, PacingRule};
+use crate::config::{Config, HostPacing, PacingRule};
 use paceline_core::{Gap, Instant, Span};
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg32;
@@ -43,6 +45,41 @@ pub(crate) struct Window {
     pub(crate) packet: u32,
 }
 
+impl Window {
+    /// The window of a sender with these settings, whose packets from `una` to `next` are under way, and which recovers up to
+    /// packet `recover`.
+    #[inline]
+    pub(crate) fn new(
+        config: &Config,
+        (cwnd, ssthresh): (f64, u32),
+        (una, next): (u32, u32),
+        recover: u32,
+    ) -> Self {
+        Window {
+            cwnd,
+            ssthresh: f64::from(ssthresh),
+            in_flight: f64::from(next.saturating_sub(una)),
+            recovering: una <= recover,
+            packet: config.data_bytes(),
+        }
+    }
+}
+
+/// What makes the window of a sender as pacing sees it: it reads these fields of the sender, and no others.
+macro_rules! pacing_window {
+    ($sender:ident) => {
+        || {
+            $crate::pacing::Window::new(
+                &$sender.config,
+                ($sender.cwnd, $sender.ssthresh),
+                ($sender.una, $sender.next),
+                $sender.recover,
+            )
+        }
+    };
+}
+pub(crate) use pacing_window;
+
 /// What a sender may do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permit {
@@ -54,7 +91,10 @@ pub(crate) enum Permit {
     None,
 }
 
-/// The pacing state of one connection.
+/// The latest time of a timer that runs: [`Instant::MAX`] says that none does.
+const LATEST: Instant = Instant::from_nanos(u64::MAX - 1);
+
+/// The pacing state of one connection, but for its timer: the sender keeps that where it looks for it at each packet.
 #[derive(Debug, Clone)]
 pub(crate) struct Pacing {
     settings: HostPacing,
@@ -62,8 +102,6 @@ pub(crate) struct Pacing {
     srtt: f64,
     least_rtt: f64,
     release: Gap,
-    /// When the sender is to be asked again.
-    timer: Option<Instant>,
     /// Packets sent, for Linux's free ones.
     sent: u64,
     draws: Pcg32,
@@ -76,16 +114,9 @@ impl Pacing {
             srtt: 0.0,
             least_rtt: 0.0,
             release: Gap::default(),
-            timer: None,
             sent: 0,
             draws: Pcg32::seed_from_u64(seed),
         }
-    }
-
-    /// When to ask the sender again.
-    #[inline]
-    pub(crate) fn timer(&self) -> Option<Instant> {
-        self.timer
     }
 
     /// A round trip was measured.
@@ -104,53 +135,68 @@ impl Pacing {
         self.srtt = (self.srtt * (weight - 1.0) + seconds) / weight;
     }
 
-    /// A packet leaves, whatever let it.
+    /// Packets leave, whatever let them.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant) {
+    pub(crate) fn on_sent(&mut self, packets: u32, now: Instant) {
         self.release.released(now);
-        self.sent += 1;
+        self.sent += u64::from(packets);
     }
 
     /// May the sender send, now that an acknowledgement has come (or the retransmission timer has fired)?
-    pub(crate) fn on_event(&mut self, window: Window, now: Instant) -> Permit {
+    #[inline(always)]
+    pub(crate) fn on_event(
+        &mut self,
+        window: impl FnOnce() -> Window,
+        timer: &mut Instant,
+        now: Instant,
+    ) -> Permit {
         if self.is_free() {
             return Permit::All;
         }
-        let Some(timer) = self.timer else { return self.burst(window) };
+        if *timer == Instant::MAX {
+            return self.burst(window);
+        }
         if self.settings.rule != PacingRule::Wei {
             return Permit::None; // the gap was fixed when the last packet left
         }
-        let gap = self.gap(window, 1);
+        let gap = self.gap(&window(), 1);
         self.release.set_gap(gap);
         let earliest = self.release.next_release(now);
         if earliest > now {
-            self.timer = Some(timer.min(earliest));
+            *timer = earliest.min(*timer);
             return Permit::None;
         }
         Permit::Some(1)
     }
 
     /// The timer has fired: what may be sent.
-    pub(crate) fn on_timer(&mut self, window: Window) -> Permit {
-        self.timer = None;
+    #[inline(always)]
+    pub(crate) fn on_timer(&self, window: impl FnOnce() -> Window) -> Permit {
         if self.is_free() { Permit::All } else { self.burst(window) }
     }
 
     /// `sent` packets have just left together and `more` may leave by the window: arms the timer.
-    pub(crate) fn after_burst(&mut self, window: Window, sent: u32, more: bool, now: Instant) {
+    #[inline(always)]
+    pub(crate) fn after_burst(
+        &mut self,
+        window: impl FnOnce() -> Window,
+        (sent, more): (u32, bool),
+        timer: &mut Instant,
+        now: Instant,
+    ) {
         if self.is_free() {
             return;
         }
         // Wei's patch arms the timer only while there is more to send; the others hold the gap after the last packet too.
         if more || (self.settings.rule != PacingRule::Wei && sent > 0) {
-            self.timer = Some(now + self.gap(window, sent.max(1)));
+            *timer = (now + self.gap(&window(), sent.max(1))).min(LATEST);
         }
     }
 
     /// A timeout: the schedule starts anew.
-    pub(crate) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self, timer: &mut Instant) {
         if self.settings.rule != PacingRule::Wei {
-            self.timer = None;
+            *timer = Instant::MAX;
             self.release.reset();
         }
     }
@@ -160,23 +206,29 @@ impl Pacing {
         self.settings.rule == PacingRule::Wei
     }
 
+    #[inline(always)]
     fn is_free(&self) -> bool {
         self.srtt == 0.0 || (self.settings.rule == PacingRule::Linux && self.sent < LINUX_FREE_PACKETS)
     }
 
-    fn burst(&self, window: Window) -> Permit {
+    #[inline(always)]
+    fn burst(&self, window: impl FnOnce() -> Window) -> Permit {
         match self.settings.rule {
             PacingRule::Wei | PacingRule::Ideal => Permit::Some(1),
-            PacingRule::Linux => {
-                let packets = (LINUX_QUANTUM_S / self.seconds_a_packet(window)) as u32;
-                let greatest = (LINUX_GREATEST_BURST_BYTES / window.packet).max(1);
-                Permit::Some(packets.min(greatest).max(LINUX_LEAST_BURST))
-            }
+            PacingRule::Linux => Permit::Some(self.linux_burst(&window())),
         }
     }
 
+    #[inline(never)]
+    fn linux_burst(&self, window: &Window) -> u32 {
+        let packets = (LINUX_QUANTUM_S / self.seconds_a_packet(window)) as u32;
+        let greatest = (LINUX_GREATEST_BURST_BYTES / window.packet).max(1);
+        packets.min(greatest).max(LINUX_LEAST_BURST)
+    }
+
     /// The gap after `packets` that left together.
-    fn gap(&mut self, window: Window, packets: u32) -> Span {
+    #[inline(never)]
+    fn gap(&mut self, window: &Window, packets: u32) -> Span {
         let mut seconds = self.seconds_a_packet(window) * f64::from(packets);
         if self.settings.jitter > 0.0 {
             let unit = f64::from(self.draws.next_u32()) / 4_294_967_296.0;
@@ -185,8 +237,9 @@ impl Pacing {
         Span::from_seconds(seconds)
     }
 
-    fn seconds_a_packet(&self, window: Window) -> f64 {
-        let Window { cwnd, ssthresh, in_flight, recovering, .. } = window;
+    #[inline]
+    fn seconds_a_packet(&self, window: &Window) -> f64 {
+        let Window { cwnd, ssthresh, in_flight, recovering, .. } = *window;
         let seconds = match self.settings.rule {
             PacingRule::Wei => {
                 let rtt = if recovering { self.least_rtt } else { self.srtt };
@@ -217,7 +270,7 @@ mod tests {
     }
 
     fn gap_ms(rule: PacingRule, window: Window) -> f64 {
-        pacing(rule).gap(window, 1).as_seconds() * 1e3
+        pacing(rule).gap(&window, 1).as_seconds() * 1e3
     }
 
     #[test]
@@ -234,22 +287,24 @@ mod tests {
     fn wei_only_pulls_the_timer_earlier() {
         let mut pacing = pacing(PacingRule::Wei);
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
-        assert_eq!(pacing.on_event(WINDOW, at(0)), Permit::Some(1));
-        pacing.on_sent(at(0));
-        pacing.after_burst(WINDOW, 1, true, at(0));
-        assert_eq!(pacing.timer(), Some(at(30)));
+        let mut timer = Instant::MAX;
+        assert_eq!(pacing.on_event(|| WINDOW, &mut timer, at(0)), Permit::Some(1));
+        pacing.on_sent(1, at(0));
+        pacing.after_burst(|| WINDOW, (1, true), &mut timer, at(0));
+        assert_eq!(timer, at(30));
         // A smaller window wants a longer gap: the timer stays. A larger one pulls it.
-        assert_eq!(pacing.on_event(Window { cwnd: 2.0, ..WINDOW }, at(1)), Permit::None);
-        assert_eq!(pacing.timer(), Some(at(30)));
-        assert_eq!(pacing.on_event(Window { cwnd: 6.0, ..WINDOW }, at(2)), Permit::None);
-        assert_eq!(pacing.timer(), Some(at(20)));
-        assert_eq!(pacing.on_event(Window { cwnd: 8.0, ..WINDOW }, at(16)), Permit::Some(1));
+        assert_eq!(pacing.on_event(|| Window { cwnd: 2.0, ..WINDOW }, &mut timer, at(1)), Permit::None);
+        assert_eq!(timer, at(30));
+        assert_eq!(pacing.on_event(|| Window { cwnd: 6.0, ..WINDOW }, &mut timer, at(2)), Permit::None);
+        assert_eq!(timer, at(20));
+        assert_eq!(pacing.on_event(|| Window { cwnd: 8.0, ..WINDOW }, &mut timer, at(16)), Permit::Some(1));
     }
 
     #[test]
     fn nothing_is_paced_before_a_sample() {
         let settings = HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0 };
-        assert_eq!(Pacing::new(settings, 1).on_event(WINDOW, Instant::ZERO), Permit::All);
+        let mut timer = Instant::MAX;
+        assert_eq!(Pacing::new(settings, 1).on_event(|| WINDOW, &mut timer, Instant::ZERO), Permit::All);
     }
 
     #[test]
@@ -257,7 +312,7 @@ mod tests {
         let settings = HostPacing { rule: PacingRule::Ideal, gain: 2.0, jitter: 0.5 };
         let mut pacing = Pacing::new(settings, 7);
         pacing.on_sample(Span::from_millis(240), 4.0);
-        let gaps: Vec<f64> = (0..10_000).map(|_| pacing.gap(WINDOW, 1).as_seconds()).collect();
+        let gaps: Vec<f64> = (0..10_000).map(|_| pacing.gap(&WINDOW, 1).as_seconds()).collect();
         assert!(gaps.iter().all(|gap| (0.015..=0.045).contains(gap)));
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         assert!((mean - 0.030).abs() < 0.0005, "{mean}");

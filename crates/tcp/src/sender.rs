@@ -16,7 +16,7 @@ mod window;
 use crate::cc::Control;
 use crate::config::{Config, Variant};
 use crate::feedback::{Block, Told};
-use crate::pacing::Pacing;
+use crate::pacing::{Pacing, pacing_window};
 use crate::recovery::{self, LastCut, Selective};
 use crate::rtt::Rtt;
 use crate::short::ShortPackets;
@@ -88,6 +88,8 @@ pub struct Sender {
     alarm: Alarm,
     /// `Instant::MAX` is never.
     retransmission_at: Instant,
+    /// When pacing asks again; `Instant::MAX` is never.
+    pacing_at: Instant,
     last_sent: Instant,
     counters: Counts,
     pub(crate) rtt: Rtt,
@@ -145,6 +147,7 @@ impl Sender {
             selective: Sparse::default(),
             rtt: Rtt::new(&config, clock_phase),
             retransmission_at: Instant::MAX,
+            pacing_at: Instant::MAX,
             alarm: Alarm::Timeout,
             probe: None,
             last_sent: Instant::ZERO,
@@ -220,7 +223,13 @@ impl Sender {
     /// When [`Sender::on_pacing_timer`] is due.
     #[inline]
     pub fn pacing_at(&self) -> Option<Instant> {
-        self.pacing.as_ref().and_then(|pacing| pacing.timer())
+        (self.pacing_at != Instant::MAX).then_some(self.pacing_at)
+    }
+
+    /// The same; [`Instant::MAX`] is never.
+    #[inline]
+    pub fn pacing_due(&self) -> Instant {
+        self.pacing_at
     }
 
     /// The retransmission timer has run out: back to one packet (RFC 5681, equation 4; ns-2 tcp.cc `timeout`).
@@ -253,16 +262,26 @@ impl Sender {
         self.next = self.una;
         self.restart_timer_and_stop_timing(now);
         if let Some(pacing) = &mut self.pacing {
-            pacing.reset();
+            pacing.reset(&mut self.pacing_at);
         }
         self.send_what_the_window_allows(u32::MAX, now, out);
     }
 
     /// The pacing timer has run out.
+    #[inline(always)]
     pub fn on_pacing_timer(&mut self, now: Instant, out: &mut impl Output) {
-        let window = self.pacing_window();
-        if let Some(pacing) = &mut self.pacing {
-            let permit = pacing.on_timer(window);
+        if self.has_ordinary_timer() {
+            self.on_ordinary_pacing_timer(now, out);
+        } else {
+            self.on_pacing_timer_the_long_way(now, out);
+        }
+    }
+
+    #[inline(never)]
+    fn on_pacing_timer_the_long_way(&mut self, now: Instant, out: &mut impl Output) {
+        self.pacing_at = Instant::MAX;
+        if let Some(pacing) = &self.pacing {
+            let permit = pacing.on_timer(pacing_window!(self));
             self.send_as_permitted(permit, u32::MAX, now, out);
         }
     }

@@ -1,9 +1,10 @@
 //! When to look at the senders that run by themselves next.
 //!
-//! *Idea.* A sender whose ways are its own (`Flow::is_free`) needs no other flow's order: what its timers and its
+//! *Idea.* A sender whose ways are its own (`Tcp::is_free`) needs no other flow's order: what its timers and its
 //! acknowledgements do depends on their own times alone. So its timers are not events in the calendar. The agenda says in
 //! which window a timer of a flow may run out, to no closer order than that; the flow then catches up with all of them.
-//! An entry may be early, where acknowledgements have put the timer off since: the flow then gets another.
+//! An entry may be early, where acknowledgements have put the timer off since: the flow then gets another. Each of a
+//! flow's two timers has its own, as the one is set for the next packet and the other for a second away.
 
 use super::Engine;
 use super::exits::{PacingTimer, RetransmissionTimer};
@@ -55,12 +56,17 @@ impl Agenda {
         self.far.entry(bucket).or_default().push(entry);
     }
 
-    /// There is an entry for the flow's next timer from now on, or an earlier one.
+    /// There is an entry for each of the flow's timers from now on, or an earlier one.
     #[inline(always)]
     pub(super) fn note(&mut self, flow: u32, tcp: &mut Tcp) {
-        let due = tcp.next_timer();
+        let due = tcp.sender.retransmission_due();
         if due < tcp.retransmission_event {
             tcp.retransmission_event = due;
+            self.push((due, flow));
+        }
+        let due = tcp.sender.pacing_due();
+        if due < tcp.pacing_event {
+            tcp.pacing_event = due;
             self.push((due, flow));
         }
     }
@@ -97,8 +103,8 @@ impl Agenda {
 impl Tcp {
     /// When the first of its sender's timers runs out; [`Instant::MAX`] is never.
     #[inline(always)]
-    pub(super) fn next_timer(&self) -> Instant {
-        self.sender.retransmission_due().min(self.sender.pacing_at().unwrap_or(Instant::MAX))
+    pub(crate) fn next_timer(&self) -> Instant {
+        self.sender.retransmission_due().min(self.sender.pacing_due())
     }
 }
 
@@ -139,10 +145,13 @@ impl Engine<'_> {
     /// A sender that runs by itself, and of which there was an entry for this time, runs up to `end`.
     pub(super) fn catch_up(&mut self, id: u32, at: Instant, end: Instant) {
         let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
-        if tcp.retransmission_event != at {
+        if tcp.pacing_event == at {
+            tcp.pacing_event = Instant::MAX;
+        } else if tcp.retransmission_event == at {
+            tcp.retransmission_event = Instant::MAX;
+        } else {
             return;
         }
-        tcp.retransmission_event = Instant::MAX;
         if tcp.next_timer() < end {
             self.run_timers_out(id, end);
             self.note_in_agenda(id);
@@ -155,22 +164,22 @@ impl Engine<'_> {
     #[inline(never)]
     pub(super) fn run_timers_out(&mut self, id: u32, end: Instant) {
         let now = self.now;
-        let mut entry = None;
-        while let Source::Tcp(tcp) = &mut self.flows[id as usize].source {
-            // Nothing goes to the agenda meanwhile.
-            entry.get_or_insert(std::mem::replace(&mut tcp.retransmission_event, Instant::ZERO));
+        while let Source::Tcp(tcp) = &self.flows[id as usize].source
+            && tcp.next_timer() < end
+        {
             self.now = tcp.next_timer();
-            if self.now >= end {
-                tcp.retransmission_event = entry.unwrap_or(Instant::MAX);
-                break;
-            }
             if tcp.sender.retransmission_due() == self.now {
-                self.drive(id, RetransmissionTimer);
+                self.run_retransmission_timer_out(id);
             } else {
                 self.drive(id, PacingTimer);
             }
         }
         self.now = now;
+    }
+
+    #[inline(never)]
+    fn run_retransmission_timer_out(&mut self, id: u32) {
+        self.drive(id, RetransmissionTimer);
     }
 
     /// See [`Agenda::note`].
@@ -186,12 +195,12 @@ impl Engine<'_> {
         self.agenda = Agenda::new(window.unwrap_or(1));
         for position in 0..self.flows.all().len() {
             let flow = &mut self.flows.list[position];
-            let (was_free, is_free) = (flow.is_free, window.is_some() && flow.may_be_free());
-            flow.is_free = is_free;
+            let is_free = window.is_some() && flow.may_be_free();
             let id = (self.flows.first + position) as u32;
             if let Source::Tcp(tcp) = &mut flow.source
-                && (was_free || is_free)
+                && (tcp.is_free || is_free)
             {
+                tcp.is_free = is_free;
                 (tcp.retransmission_event, tcp.pacing_event) = (Instant::MAX, Instant::MAX);
                 self.schedule_timers(id);
             }

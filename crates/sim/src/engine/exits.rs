@@ -54,7 +54,7 @@ impl Engine<'_> {
     /// Lets a flow's sender do something that may make it send, and tells of it; then sees to its timers.
     #[inline(always)]
     pub(super) fn drive<F: Drive>(&mut self, id: u32, what: F) {
-        let Flow { source, exits, tails, is_free, .. } = &mut self.flows[id as usize];
+        let Flow { source, exits, tails, .. } = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = source else { return };
         let Some(link) = self.links.get_mut(exits[0].link as usize) else {
             return self.drive_the_long_way(id, what);
@@ -63,25 +63,25 @@ impl Engine<'_> {
         let mut out = Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent: 0 };
         what.drive(tcp, self.now, &mut out);
         self.census.sent += out.sent;
-        if *is_free {
-            self.agenda.note(id, tcp);
+        if tcp.is_free && F::ACKNOWLEDGES {
+            self.agenda.note(id, tcp); // of what timers do, those who let them run out
         }
-        if tcp.has_reached_a_mark() || !*is_free {
+        if tcp.has_reached_a_mark() || !tcp.is_free {
             self.tell(id, F::ACKNOWLEDGES);
         }
     }
 
     /// The acknowledgement of all before packet `next` reaches the sender. Does it if it is an ordinary one of a flow that runs
-    /// by itself, before its next timer; else says no.
+    /// by itself and does not pace, before its next timer; else says no.
     #[inline(always)]
     pub(super) fn take_ordinary_ack(&mut self, id: u32, next: u32) -> bool {
-        let Flow { source, exits, tails, is_free, .. } = &mut self.flows[id as usize];
+        let Flow { source, exits, tails, .. } = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = source else { return false };
-        let Some(link) = self.links.get_mut(exits[0].link as usize) else { return false };
-        let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
-        if !*is_free || tcp.sender.retransmission_due() < self.now || !tcp.sender.is_ordinary(next) {
+        if !tcp.is_free || !tcp.sender.is_ordinary(next) || tcp.sender.retransmission_due() < self.now {
             return false;
         }
+        let Some(link) = self.links.get_mut(exits[0].link as usize) else { return false };
+        let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
         let mut out = Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent: 0 };
         tcp.sender.on_ordinary_ack(next, self.now, &mut out);
         self.census.sent += out.sent;
@@ -92,6 +92,17 @@ impl Engine<'_> {
             self.tell(id, true);
         }
         true
+    }
+
+    /// The same of a flow that paces, whose timers are not due before.
+    #[inline(always)]
+    pub(super) fn take_ordinary_ack_paced(&mut self, id: u32, next: u32) -> bool {
+        let Source::Tcp(tcp) = &self.flows[id as usize].source else { return false };
+        let is_ordinary = tcp.is_free && tcp.sender.is_ordinary_paced(next);
+        if is_ordinary {
+            self.drive(id, OrdinaryPaced(next));
+        }
+        is_ordinary
     }
 
     #[inline(never)]
@@ -126,7 +137,7 @@ impl Engine<'_> {
 
 /// Something that makes a connection's sender act, whatever becomes of what it sends.
 pub(super) trait Drive {
-    /// Packets may be acknowledged by it.
+    /// Packets may be acknowledged by it; else it is a timer.
     const ACKNOWLEDGES: bool = true;
 
     /// Does it, now.
@@ -140,6 +151,16 @@ impl Drive for Acknowledged {
     #[inline(always)]
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
         tcp.sender.on_ack(self.0, now, out);
+    }
+}
+
+/// The same, and an ordinary one, at a sender that paces.
+struct OrdinaryPaced(u32);
+
+impl Drive for OrdinaryPaced {
+    #[inline(always)]
+    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
+        tcp.sender.on_ordinary_ack_paced(self.0, now, out);
     }
 }
 

@@ -31,24 +31,37 @@ impl Engine<'_> {
 
     /// An acknowledgement reaches the sender.
     pub(super) fn on_ack(&mut self, ack: &Event) {
-        self.census.received += 1;
         let Source::Tcp(tcp) = &self.flows[ack.flow as usize].source else { return };
         let next = ack.seq.wrapping_sub(tcp.base);
-        if !self.take_ordinary_ack(ack.flow, next) {
+        let is_taken = if !tcp.sender.paces_ordinarily() {
+            self.take_ordinary_ack(ack.flow, next)
+        } else if tcp.is_free && tcp.next_timer() < ack.at {
+            return self.on_ack_after_timers(ack);
+        } else {
+            self.take_ordinary_ack_paced(ack.flow, next)
+        };
+        self.census.received += 1;
+        if !is_taken {
             self.on_other_ack(ack, next);
         }
     }
 
+    /// The sender runs by itself, and its timers run out before.
+    #[inline(never)]
+    fn on_ack_after_timers(&mut self, ack: &Event) {
+        self.run_timers_out(ack.flow, ack.at);
+        self.on_ack(ack);
+    }
+
     #[inline(never)]
     fn on_other_ack(&mut self, ack: &Event, next: u32) {
+        let Source::Tcp(tcp) = &self.flows[ack.flow as usize].source else { return };
+        let needs_feedback = tcp.needs_feedback;
+        if tcp.is_free && tcp.next_timer() < ack.at {
+            self.run_timers_out(ack.flow, ack.at);
+        }
         if self.tracer.is_some() {
             self.trace_receive(ack);
-        }
-        let flow = &self.flows[ack.flow as usize];
-        let Source::Tcp(tcp) = &flow.source else { return };
-        let needs_feedback = tcp.needs_feedback;
-        if flow.is_free && tcp.next_timer() < ack.at {
-            self.run_timers_out(ack.flow, ack.at);
         }
         if needs_feedback {
             self.on_ack_with_feedback(ack, next);
@@ -192,10 +205,10 @@ impl Engine<'_> {
         if flow.watched {
             self.instruments.looks_at(id, &flow.source, self.now);
         }
-        if flow.is_free {
-            return self.note_in_agenda(id);
-        }
         let Source::Tcp(tcp) = &mut flow.source else { return };
+        if tcp.is_free {
+            return self.agenda.note(id, tcp);
+        }
         let due = tcp.sender.retransmission_due();
         if due < tcp.retransmission_event {
             tcp.retransmission_event = due;

@@ -2,47 +2,66 @@
 //! that is not the one to tell of a loss.
 //!
 //! *Idea.* Most acknowledgements of Reno and NewReno are like that, and do the same few things. Done by themselves these are a
-//! few dozen instructions; the long way ([`crate::recovery::on_ack`]) comes to the same, and takes every other one.
+//! few dozen instructions; the long way ([`crate::recovery::on_ack`]) comes to the same, and takes every other one. So it is
+//! with the pacing timer of such a connection.
 
 use super::{Output, Segment, Sender};
 use crate::cc::reno;
 use crate::config::{Config, Variant};
+use crate::pacing::{Permit, pacing_window};
 use crate::recovery::{LastCut, count_duplicate, newreno};
 use paceline_core::Instant;
 use std::hint::select_unpredictable;
 
-/// Whether a connection has ordinary acknowledgements, and what those may send that follow three duplicates.
+/// Whether a connection has ordinary acknowledgements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ordinary {
     None,
-    /// As much as the window allows: Reno.
-    All,
-    /// So much, but a few packets at a time: NewReno.
-    Few,
+    Unpaced,
+    Paced,
 }
 
 impl Ordinary {
     pub(super) fn of(config: &Config) -> Self {
-        let has_ordinary = config.limited_transmit
+        let has_ordinary = matches!(config.variant, Variant::Reno | Variant::NewReno)
+            && config.limited_transmit
             && !config.timestamps
             && !config.rack
             && !config.count_packets
-            && config.pacing.is_none()
             && config.max_burst == u32::MAX;
-        match config.variant {
-            Variant::Reno if has_ordinary => Ordinary::All,
-            Variant::NewReno if has_ordinary => Ordinary::Few,
-            _ => Ordinary::None,
+        match config.pacing {
+            _ if !has_ordinary => Ordinary::None,
+            None => Ordinary::Unpaced,
+            Some(_) => Ordinary::Paced,
         }
     }
 }
 
 impl Sender {
-    /// An acknowledgement of all before `next`, arriving now, is an ordinary one: [`Sender::on_ordinary_ack`] may take it.
+    /// The sender does not pace, and an acknowledgement of all before `next`, arriving now, is an ordinary one:
+    /// [`Sender::on_ordinary_ack`] may take it.
     #[inline(always)]
     pub fn is_ordinary(&self, next: u32) -> bool {
+        self.ordinary == Ordinary::Unpaced && self.tells_nothing_special(next)
+    }
+
+    /// The sender paces, and so on: [`Sender::on_ordinary_ack_paced`] may take it.
+    #[inline(always)]
+    pub fn is_ordinary_paced(&self, next: u32) -> bool {
+        self.ordinary == Ordinary::Paced && self.tells_nothing_special(next)
+    }
+
+    /// What this says of an acknowledgement decides which way is short: [`Sender::is_ordinary_paced`] or
+    /// [`Sender::is_ordinary`].
+    #[inline(always)]
+    pub fn paces_ordinarily(&self) -> bool {
+        self.ordinary == Ordinary::Paced
+    }
+
+    #[inline(always)]
+    fn tells_nothing_special(&self, next: u32) -> bool {
         let handshake = self.una == 0;
-        if self.ordinary == Ordinary::None || handshake {
+        if handshake {
             return false;
         }
         if next == self.una {
@@ -52,7 +71,7 @@ impl Sender {
         next > self.una && next <= self.end && next != self.limit && !recovering
     }
 
-    /// The ordinary acknowledgement of all before `next` arrives.
+    /// The ordinary acknowledgement of all before `next` arrives, at a sender that does not pace.
     #[inline(always)]
     pub fn on_ordinary_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) {
         debug_assert!(self.is_ordinary(next) && self.selective.is_blank());
@@ -62,12 +81,87 @@ impl Sender {
             self.on_ordinary_news(next, now);
             (0, u32::MAX)
         };
-        let window = (self.cwnd as u32 + beyond).min(self.config.max_window);
-        let in_flight = self.next - self.una;
-        if window > in_flight && self.next != self.limit {
-            let packets = (window - in_flight).min(self.limit - self.next).min(most);
+        let packets = self.room(beyond).min(most);
+        if packets > 0 {
             self.send_next(packets, now, out);
         }
+    }
+
+    /// The same at one that does.
+    #[inline(always)]
+    pub fn on_ordinary_ack_paced(&mut self, next: u32, now: Instant, out: &mut impl Output) {
+        debug_assert!(self.is_ordinary_paced(next) && self.selective.is_blank());
+        let (beyond, most) = if next == self.una {
+            self.on_ordinary_duplicate()
+        } else {
+            self.on_ordinary_news(next, now);
+            (0, u32::MAX)
+        };
+        let room = self.room(beyond);
+        let Some(pacing) = &mut self.pacing else { return };
+        let is_limited = self.duplicates > 0 && self.duplicates < self.config.duplicate_threshold;
+        let (permitted, keeps_timer) = if is_limited {
+            (1, true)
+        } else {
+            match pacing.on_event(pacing_window!(self), &mut self.pacing_at, now) {
+                Permit::All => (most, false),
+                Permit::Some(packets) => (packets.min(most), false),
+                Permit::None => return,
+            }
+        };
+        self.send_and_pace((room, permitted), keeps_timer, now, out);
+    }
+
+    /// The pacing timer does nothing else than to let packets go.
+    #[inline(always)]
+    pub(super) fn has_ordinary_timer(&self) -> bool {
+        self.ordinary == Ordinary::Paced && self.una > 0
+    }
+
+    /// That pacing timer has run out.
+    #[inline(always)]
+    pub(super) fn on_ordinary_pacing_timer(&mut self, now: Instant, out: &mut impl Output) {
+        let room = self.room(self.inflation);
+        self.pacing_at = Instant::MAX;
+        let Some(pacing) = &self.pacing else { return };
+        let permitted = match pacing.on_timer(pacing_window!(self)) {
+            Permit::Some(packets) => packets,
+            _ => u32::MAX,
+        };
+        if room > 0 && self.una == self.end {
+            self.retransmission_at = now + self.rtt.timeout();
+        }
+        self.send_and_pace((room, permitted), false, now, out);
+    }
+
+    /// Sends as many of these packets as are permitted, then sets the pacing timer (see [`Sender::send_as_permitted`]).
+    #[inline(always)]
+    fn send_and_pace(
+        &mut self,
+        (room, permitted): (u32, u32),
+        keeps_timer: bool,
+        now: Instant,
+        out: &mut impl Output,
+    ) {
+        let packets = room.min(permitted);
+        if packets == 0 {
+            return; // nothing leaves, and nothing waits
+        }
+        self.send_next(packets, now, out);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.on_sent(packets, now);
+            if !keeps_timer {
+                let sent = (packets, room > packets);
+                pacing.after_burst(pacing_window!(self), sent, &mut self.pacing_at, now);
+            }
+        }
+    }
+
+    /// How many packets there are to send by this window with so much beyond it.
+    #[inline(always)]
+    fn room(&self, beyond: u32) -> u32 {
+        let window = (self.cwnd as u32 + beyond).min(self.config.max_window);
+        window.saturating_sub(self.next - self.una).min(self.limit - self.next)
     }
 
     /// What is acknowledged is new.
@@ -78,7 +172,11 @@ impl Sender {
         self.next = self.next.max(next);
         self.duplicates = 0;
         self.partial_seen = false;
-        self.rtt.on_ack(&self.config, next, now);
+        if let Some(sample) = self.rtt.on_ack(&self.config, next, now)
+            && let Some(pacing) = &mut self.pacing
+        {
+            pacing.on_sample(sample, self.cwnd);
+        }
         self.retransmission_at = now + self.rtt.timeout();
         self.cwnd = reno::increase_by_one(self.cwnd, self.ssthresh);
     }
@@ -90,7 +188,8 @@ impl Sender {
         count_duplicate(self);
         let are_few = self.duplicates < self.config.duplicate_threshold;
         self.inflation += u32::from(!are_few & (self.last_cut == LastCut::DuplicateAcks));
-        let most = if self.ordinary == Ordinary::Few { newreno::BURST_IN_RECOVERY } else { u32::MAX };
+        let are_few_at_once = self.config.variant == Variant::NewReno;
+        let most = if are_few_at_once { newreno::BURST_IN_RECOVERY } else { u32::MAX };
         let beyond = select_unpredictable(are_few, self.duplicates, self.inflation);
         (beyond, select_unpredictable(are_few, 1, most))
     }
@@ -126,7 +225,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Profile;
+    use crate::config::{HostPacing, PacingRule, Profile};
     use paceline_core::Span;
     use proptest::prelude::*;
     use std::sync::Arc;
@@ -140,21 +239,36 @@ mod tests {
         }
     }
 
-    /// What a sender shows after each step of a story, with ordinary acknowledgements taken by themselves or not.
-    fn tell(variant: Variant, given: Option<u64>, story: &[u8], by_themselves: bool) -> Vec<String> {
-        let config = Config { variant, ..Config::new(Profile::Ns2) };
-        let mut sender = Sender::new(Arc::new(config), given, Span::from_millis(3), 1);
+    /// What a sender shows after each step of a story, with what is ordinary taken by itself or not.
+    fn tell(config: &Config, given: Option<u64>, story: &[u8], by_itself: bool) -> Vec<String> {
+        let mut sender = Sender::new(Arc::new(config.clone()), given, Span::from_millis(3), 1);
         let (mut out, mut now, mut told) = (Sent::default(), Instant::ZERO, Vec::new());
         if given.is_some() {
             sender.give(2500); // two full packets, and a short one
         }
         sender.start(now, &mut out);
         for &act in story {
-            now += Span::from_millis(u64::from(act % 16) * 7 + 1);
+            let then = now + Span::from_millis(u64::from(act % 16) * 7 + 1);
+            while sender.pacing_due() < then {
+                now = sender.pacing_due();
+                if by_itself {
+                    sender.on_pacing_timer(now, &mut out);
+                } else {
+                    sender.on_pacing_timer_the_long_way(now, &mut out);
+                }
+            }
+            now = then;
             let next = sender.una() + u32::from(act / 16 % 4);
             match act / 64 {
+                0 if given.is_some() && act % 4 == 0 => {
+                    sender.give(3500); // after silence, or more of them
+                    sender.start(now, &mut out);
+                }
                 0 => sender.on_retransmission_timer(now, &mut out),
-                _ if by_themselves && sender.is_ordinary(next) => sender.on_ordinary_ack(next, now, &mut out),
+                _ if by_itself && sender.is_ordinary(next) => sender.on_ordinary_ack(next, now, &mut out),
+                _ if by_itself && sender.is_ordinary_paced(next) => {
+                    sender.on_ordinary_ack_paced(next, now, &mut out);
+                }
                 _ => sender.on_ack(next, now, &mut out),
             }
             told.push(format!("{:?} {sender:?}", std::mem::take(&mut out)));
@@ -162,14 +276,22 @@ mod tests {
         told
     }
 
+    fn pacing() -> impl Strategy<Value = HostPacing> {
+        let rules = vec![PacingRule::Wei, PacingRule::Linux, PacingRule::Ideal];
+        let parts = (prop::sample::select(rules), prop::sample::select(vec![0.0, 0.3]), 0.5..2.0);
+        parts.prop_map(|(rule, jitter, gain)| HostPacing { rule, gain, jitter })
+    }
+
     proptest! {
         #[test]
         fn by_itself_or_the_long_way_it_comes_to_the_same(
             variant in prop::sample::select(vec![Variant::Reno, Variant::NewReno]),
+            pacing in prop::option::of(pacing()),
             given in prop::option::of(0..100_u64),
             story in prop::collection::vec(prop_oneof![1 => 0..=255_u8, 9 => 64..=255_u8], 0..300),
         ) {
-            prop_assert_eq!(tell(variant, given, &story, true), tell(variant, given, &story, false));
+            let config = Config { variant, pacing, ..Config::new(Profile::Ns2) };
+            prop_assert_eq!(tell(&config, given, &story, true), tell(&config, given, &story, false));
         }
     }
 }

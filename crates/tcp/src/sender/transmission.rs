@@ -3,7 +3,7 @@
 //! *References.* RFC 6298 section 5; RFC 3042; ns-2.35 tcp/tcp.cc `send_much`, `output`.
 
 use super::{Output, Segment, Sender};
-use crate::pacing::{Permit, Window};
+use crate::pacing::{Permit, pacing_window};
 use crate::recovery;
 use paceline_core::Instant;
 
@@ -26,15 +26,21 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn send_what_the_window_allows(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
         if self.pacing.is_some() {
-            let window = self.pacing_window();
-            let permit = self.pacing.as_mut().map_or(Permit::All, |pacing| pacing.on_event(window, now));
-            self.send_as_permitted(permit, burst, now, out);
+            self.send_as_pacing_permits(burst, now, out);
         } else {
             self.send_burst(burst, now, out);
         }
     }
 
     #[inline(never)]
+    fn send_as_pacing_permits(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
+        if let Some(pacing) = &mut self.pacing {
+            let permit = pacing.on_event(pacing_window!(self), &mut self.pacing_at, now);
+            self.send_as_permitted(permit, burst, now, out);
+        }
+    }
+
+    #[inline]
     pub(super) fn send_as_permitted(
         &mut self,
         permit: Permit,
@@ -49,9 +55,8 @@ impl Sender {
         };
         let sent = self.send_burst(burst, now, out);
         let more = recovery::next_packet(self).is_some();
-        let window = self.pacing_window();
         if let Some(pacing) = &mut self.pacing {
-            pacing.after_burst(window, sent, more, now);
+            pacing.after_burst(pacing_window!(self), (sent, more), &mut self.pacing_at, now);
         }
     }
 
@@ -112,7 +117,7 @@ impl Sender {
         }
         self.last_sent = now;
         if let Some(pacing) = &mut self.pacing {
-            pacing.on_sent(now);
+            pacing.on_sent(1, now);
         }
         if nothing_outstanding || self.retransmission_at == Instant::MAX {
             self.restart_timer(now);
@@ -137,15 +142,5 @@ impl Sender {
     pub(crate) fn restart_timer_and_stop_timing(&mut self, now: Instant) {
         self.restart_timer(now);
         self.rtt.stop_timing();
-    }
-
-    pub(super) fn pacing_window(&self) -> Window {
-        Window {
-            cwnd: self.cwnd,
-            ssthresh: f64::from(self.ssthresh),
-            in_flight: f64::from(self.next.saturating_sub(self.una)),
-            recovering: self.una <= self.recover,
-            packet: self.config.data_bytes(),
-        }
     }
 }

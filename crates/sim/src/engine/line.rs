@@ -37,7 +37,7 @@ impl Sorter {
             insert(line);
             return;
         } else {
-            self.deal(arrivals, from, end, line)
+            self.deal(&[arrivals], arrivals.len(), (from, end), line)
         };
         arrivals.clear();
         let due = due - line[..due].iter().rev().take_while(|event| event.at >= end).count();
@@ -45,29 +45,53 @@ impl Sorter {
         line.truncate(due);
     }
 
-    /// Puts the arrivals into `line`, those of the slots up to `end` in order, the others behind them. How many the former are.
-    fn deal(&mut self, arrivals: &[Event], from: Instant, end: Instant, line: &mut Vec<Event>) -> usize {
+    /// Copies all packets of these lists, which arrive between two times, to `line`, in order; equal ones stay as they came.
+    pub(super) fn merge(&mut self, lists: &[&[Event]], from: Instant, end: Instant, line: &mut Vec<Event>) {
+        let packets = lists.iter().map(|list| list.len()).sum();
+        if packets <= FEW {
+            line.clear();
+            lists.iter().for_each(|list| line.extend_from_slice(list));
+            insert(line);
+        } else {
+            self.deal(lists, packets, (from, end), line);
+        }
+    }
+
+    /// Puts so many packets into `line`, those of the slots up to `end` in order, the others behind them. How many the former are.
+    #[inline(always)]
+    fn deal(
+        &mut self,
+        lists: &[&[Event]],
+        packets: usize,
+        (from, end): (Instant, Instant),
+        line: &mut Vec<Event>,
+    ) -> usize {
+        let Some(&first_packet) = lists.iter().find_map(|list| list.first()) else { return 0 };
         let span = end.since(from).as_nanos();
-        let bits = arrivals.len().ilog2() + 2;
+        let bits = packets.ilog2() + 2;
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub(bits);
         let behind = (span >> shift) + 1;
         let first = from.as_nanos();
         let slot = |event: &Event| (event.at.as_nanos().wrapping_sub(first) >> shift).min(behind) as usize;
         self.slots.clear();
         self.slots.resize(behind as usize + 1, 0);
-        for event in arrivals {
-            self.slots[slot(event)] += 1;
+        for list in lists {
+            for event in *list {
+                self.slots[slot(event)] += 1;
+            }
         }
         let mut before = 0;
         for count in &mut self.slots[..behind as usize] {
             before += std::mem::replace(count, before);
         }
         self.slots[behind as usize] = before;
-        line.resize(arrivals.len(), arrivals[0]);
-        for event in arrivals {
-            let place = &mut self.slots[slot(event)];
-            line[*place as usize] = *event;
-            *place += 1;
+        line.resize(packets, first_packet);
+        for list in lists {
+            for event in *list {
+                let place = &mut self.slots[slot(event)];
+                line[*place as usize] = *event;
+                *place += 1;
+            }
         }
         insert(&mut line[..before as usize]);
         before as usize

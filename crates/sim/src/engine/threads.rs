@@ -59,10 +59,24 @@ impl Mail {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.full.is_empty()
+    }
+
+    pub(super) fn lists(&self) -> impl Iterator<Item = &[Event]> {
+        self.full.iter().map(Vec::as_slice)
+    }
+
     /// Appends all of them to these, in the order in which their lists came.
     pub(super) fn empty_into(&mut self, packets: &mut Vec<Event>) {
+        self.hand_out(|list| packets.append(list));
+    }
+
+    /// Hands them out, one by one, in that order.
+    pub(super) fn hand_out(&mut self, mut to: impl FnMut(&mut Vec<Event>)) {
         for mut list in self.full.drain(..) {
-            packets.append(&mut list);
+            to(&mut list);
+            list.clear();
             self.empty.push(list);
         }
     }
@@ -169,7 +183,7 @@ impl<'a> Engine<'a> {
                 for (stage, sent) in
                     part.engine.staged.iter_mut().enumerate().filter(|(_, sent)| !sent.is_empty())
                 {
-                    units[unit_of[stage]].incoming.exchange(sent);
+                    units[unit_of[stage]].from_hosts.exchange(sent);
                 }
             }
             if from >= until {
@@ -180,25 +194,23 @@ impl<'a> Engine<'a> {
                 let level = &mut units[level.clone()];
                 let times = (hosts_until, until);
                 level.par_iter_mut().for_each(|unit| unit.run(times, place_in_unit, *shift));
-                let mut lines = Vec::new();
+                let mut onward = Vec::new();
                 for unit in level {
-                    served += unit.served;
+                    served += unit.desk.served;
                     self.say(unit.stage.link, &mut unit.desk.notes);
                     self.losses
                         .drain(..)
                         .for_each(|loss| parts[(loss.flow >> *shift) as usize].engine.losses.push(loss));
-                    match unit.stage.next {
-                        Some(next) => lines.push((unit.position, next)),
-                        None => {
-                            let outs = unit.out.iter_mut().zip(parts.iter_mut());
-                            outs.for_each(|(out, part)| part.incoming.exchange(out));
-                        }
+                    for behind in &mut unit.desk.behind {
+                        let outs = behind.out.iter_mut().zip(parts.iter_mut());
+                        outs.for_each(|(out, part)| part.incoming.exchange(out));
                     }
+                    onward.extend(unit.stage.next.map(|next| (unit.position, next)));
                 }
-                for (from, next) in lines {
-                    let mut line = std::mem::take(&mut units[unit_of[from]].desk.line);
-                    units[unit_of[next as usize]].incoming.exchange(&mut line);
-                    units[unit_of[from]].desk.line = line;
+                for (from, next) in onward {
+                    let mut list = std::mem::take(&mut units[unit_of[from]].desk.onward);
+                    units[unit_of[next as usize]].from_links.exchange(&mut list);
+                    units[unit_of[from]].desk.onward = list;
                 }
             }
             if served == 0 && parts.iter().all(|part| part.is_idle) {

@@ -31,30 +31,31 @@ impl Sorter {
         end: Instant,
         line: &mut Vec<Event>,
     ) {
-        let due = if arrivals.len() <= FEW {
-            line.clear();
-            line.extend(arrivals.extract_if(.., |event| event.at < end));
-            insert(line);
-            return;
-        } else {
-            self.deal(&[arrivals], arrivals.len(), (from, end), line)
-        };
+        let due = self.line_up(&[arrivals], (from, end), line);
         arrivals.clear();
-        let due = due - line[..due].iter().rev().take_while(|event| event.at >= end).count();
-        arrivals.extend_from_slice(&line[due..]);
-        line.truncate(due);
+        arrivals.extend(line.drain(due..));
     }
 
-    /// Copies all packets of these lists, which arrive between two times, to `line`, in order; equal ones stay as they came.
-    pub(super) fn merge(&mut self, lists: &[&[Event]], from: Instant, end: Instant, line: &mut Vec<Event>) {
+    /// Copies the packets of these lists to `line`: those before `end` in order, equal ones as they came, then the others. How
+    /// many the former are. None lies before `from`.
+    pub(super) fn line_up(
+        &mut self,
+        lists: &[&[Event]],
+        (from, end): (Instant, Instant),
+        line: &mut Vec<Event>,
+    ) -> usize {
         let packets = lists.iter().map(|list| list.len()).sum();
         if packets <= FEW {
+            let all = || lists.iter().copied().flatten();
             line.clear();
-            lists.iter().for_each(|list| line.extend_from_slice(list));
+            line.extend(all().filter(|event| event.at < end));
             insert(line);
-        } else {
-            self.deal(lists, packets, (from, end), line);
+            let due = line.len();
+            line.extend(all().filter(|event| event.at >= end));
+            return due;
         }
+        let due = self.deal(lists, packets, (from, end), line);
+        due - line[..due].iter().rev().take_while(|event| event.at >= end).count()
     }
 
     /// Puts so many packets into `line`, those of the slots up to `end` in order, the others behind them. How many the former are.

@@ -156,10 +156,14 @@ impl Unit {
         if self.from_hosts.is_empty() {
             self.serve_in_pieces(from, end, place_in_unit);
         } else {
-            self.from_hosts.empty_into(&mut self.arrivals);
-            self.from_links.empty_into(&mut self.arrivals);
+            let hosts_and_links = self.from_hosts.lists().chain(self.from_links.lists());
+            let lists: Vec<&[Event]> = [&self.arrivals[..]].into_iter().chain(hosts_and_links).collect();
             let line = &mut self.lines[0];
-            line.sorter.sort(&mut self.arrivals, from, end, &mut line.packets);
+            let due = line.sorter.line_up(&lists, (from, end), &mut line.packets);
+            self.arrivals.clear();
+            self.arrivals.extend(line.packets.drain(due..));
+            self.from_hosts.clear();
+            self.from_links.clear();
             line.end = end;
             self.desk.serve(line, place_in_unit);
         }
@@ -182,7 +186,7 @@ impl Unit {
                 *rest = later;
                 due
             });
-            line.sorter.merge(&due.collect::<Vec<_>>(), begin, end, &mut line.packets);
+            line.sorter.line_up(&due.collect::<Vec<_>>(), (begin, end), &mut line.packets);
             line.end = end;
         };
         line_up(0, now);
@@ -195,7 +199,7 @@ impl Unit {
         later.clear();
         rests.iter().for_each(|rest| later.extend_from_slice(rest));
         std::mem::swap(arrivals, later);
-        from_links.hand_out(|_| {});
+        from_links.clear();
     }
 
     /// Where the hosts stand when something next happens here.

@@ -17,8 +17,8 @@ use crate::packet::Event;
 use paceline_core::{Instant, Span};
 use rayon::prelude::*;
 
-/// Packets in a piece: it stays in the caches.
-const PIECE: usize = 1 << 13;
+/// Packets in a piece: it stays in the caches. In tests there are pieces everywhere.
+const PIECE: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 13 };
 
 /// A stage and all that its packets need up to the next one, or up to the links that only one flow uses.
 pub(super) struct Unit {

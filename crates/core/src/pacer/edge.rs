@@ -22,8 +22,9 @@
 //! wait once more before the wire. `release` (default `"start"`): a packet leaves when S reaches its first byte, so a lone
 //! packet leaves at once, or with `"finish"` its last, so a lone packet is held for the whole of d. d = 0 is no pacing.
 //!
-//! *Where it breaks.* It holds 2 GiB at most and refuses more, so that a rise fits 64 bits. It spends nearly all of d, at any load. Smoothing is of the aggregate: one flow among many keeps its
-//! own burstiness. It cannot know that more is coming, so it is less smooth than the offline optimum.
+//! *Where it breaks.* It holds 2 GiB at most and refuses more, so that a rise fits 64 bits. It spends nearly all of d, at any
+//! load. Smoothing is of the aggregate: one flow among many keeps its own burstiness. It cannot know that more is coming, so
+//! it is less smooth than the offline optimum.
 //!
 //! *References.* V. Sivaraman, H. ElGindy, D. Moreland, D. Ostry, "Packet pacing in small buffer optical packet
 //! switched networks", IEEE/ACM Transactions on Networking 17(4), 2009. H. Habibi Gharakheili, A. Vishwanath,
@@ -106,10 +107,11 @@ impl fmt::Display for Parameters {
 pub struct Edge<P> {
     parameters: Parameters,
     queue: VecDeque<P>,
-    /// Envelope of the deadline points, slopes falling.
-    hull: VecDeque<Vertex>,
-    /// Where the service curve's present line begins.
-    anchor: Anchor,
+    /// The service curve: where its present line began, then the vertices of the envelope, slopes falling. What is before
+    /// `line` is spent.
+    curve: Vec<Point>,
+    /// Which of them is where the present line began.
+    line: usize,
     /// Bytes that have arrived since the pacer was last empty.
     arrived_bytes: u64,
     /// Bytes that have left since then; where the head begins.
@@ -120,18 +122,11 @@ pub struct Edge<P> {
     pops: u64,
 }
 
-/// A deadline: by `at`, `bytes` have been served.
+/// A point of the service curve: a deadline, or where a line begins.
 #[derive(Debug, Clone, Copy)]
-struct Vertex {
+struct Point {
     at: Instant,
-    bytes: u64,
-}
-
-/// A point of the service curve.
-#[derive(Debug, Clone, Copy)]
-struct Anchor {
-    at: Instant,
-    /// Bytes served, in units of 2^-32.
+    /// Bytes served by then, in units of 2^-32; whole ones at a deadline.
     served: u128,
 }
 
@@ -141,8 +136,8 @@ impl<P: Packet> Edge<P> {
         Edge {
             parameters: *parameters,
             queue: VecDeque::new(),
-            hull: VecDeque::new(),
-            anchor: Anchor { at: Instant::ZERO, served: 0 },
+            curve: vec![Point { at: Instant::ZERO, served: 0 }],
+            line: 0,
             arrived_bytes: 0,
             released_bytes: 0,
             release: Instant::ZERO,
@@ -161,52 +156,55 @@ impl<P: Packet> Edge<P> {
         self.pops
     }
 
-    /// Moves the anchor over the vertices that the curve has reached.
-    #[inline]
-    fn advance(&mut self, now: Instant) -> bool {
-        let mut moved = false;
-        while let Some(&vertex) = self.hull.front().filter(|vertex| vertex.at <= now) {
-            self.anchor = Anchor { at: vertex.at, served: fixed(vertex.bytes) };
-            self.hull.pop_front();
-            moved = true;
+    /// Begins the next line at each vertex that the curve has reached.
+    #[inline(always)]
+    fn advance(&mut self, now: Instant) {
+        while let Some(vertex) = self.curve.get(self.line + 1)
+            && vertex.at <= now
+        {
+            self.line += 1;
         }
-        moved
     }
 
     /// Adds a deadline to the envelope. Whether the line that the curve is on has changed.
-    #[inline]
-    fn push(&mut self, deadline: Vertex, now: Instant) -> bool {
-        let mut moved = self.hull.is_empty();
-        while let Some(&back) = self.hull.back() {
-            let before = match self.hull.len().checked_sub(2).and_then(|index| self.hull.get(index)) {
-                Some(vertex) => Anchor { at: vertex.at, served: fixed(vertex.bytes) },
-                None => self.anchor,
-            };
+    #[inline(always)]
+    fn push(&mut self, deadline: Point, now: Instant) -> bool {
+        let line = &mut self.curve[self.line..];
+        let mut kept = line.len();
+        let mut moved = kept == 1;
+        let mut back = line[kept - 1];
+        while kept > 1 {
+            let before = line[kept - 2];
             if steeper(before, back, deadline) {
                 break;
             }
-            if self.hull.len() == 1 {
-                self.anchor = Anchor { at: now, served: self.served(now, back) };
+            kept -= 1;
+            if kept == 1 {
+                line[0] = Point { at: now, served: served(before, back, now) };
                 moved = true;
             }
-            self.hull.pop_back();
-            self.pops += 1;
+            back = before;
         }
-        self.hull.push_back(deadline);
+        self.pops += (line.len() - kept) as u64;
+        self.curve.truncate(self.line + kept);
+        if self.curve.len() == self.curve.capacity() {
+            self.forget_spent();
+        }
+        self.curve.push(deadline);
         moved
     }
 
-    /// The service curve at `now`, on the line from the anchor to `vertex`, rounded up.
-    #[inline]
-    fn served(&self, now: Instant, vertex: Vertex) -> u128 {
-        let rise = rise(self.anchor, vertex);
-        let run = vertex.at.since(self.anchor.at).as_nanos();
-        let part = now.since(self.anchor.at).as_nanos();
-        self.anchor.served + u128::from(scale_up(rise, part, run))
+    /// Makes room, where there is much to forget.
+    #[cold]
+    fn forget_spent(&mut self) {
+        if self.line >= self.curve.len() / 2 {
+            self.curve.drain(..self.line);
+            self.line = 0;
+        }
     }
 
     /// Computes when the curve reaches the head's byte, `now` at the earliest.
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, now: Instant) {
         let Some(head) = self.queue.front() else { return };
         let due = match self.parameters.release {
@@ -214,52 +212,50 @@ impl<P: Packet> Edge<P> {
             Release::Finish => self.released_bytes + u64::from(head.bytes()),
         };
         let due = fixed(due);
-        let mut from = self.anchor;
+        self.release = now;
+        let mut curve = &self.curve[self.line..];
         // The first vertex is never below the head's byte while the caller is in time.
-        for vertex in &self.hull {
-            if due <= from.served {
-                break;
-            }
-            let to = fixed(vertex.bytes);
-            if due <= to {
-                let run = vertex.at.since(from.at).as_nanos();
-                let part = scale_up(run, (due - from.served) as u64, rise(from, *vertex));
+        while let [from, to, ..] = curve
+            && from.served < due
+        {
+            if due <= to.served {
+                let part = scale_up(run(*from, *to), (due - from.served) as u64, rise(*from, *to));
                 self.release = now.max(from.at + Span::from_nanos(part));
                 return;
             }
-            from = Anchor { at: vertex.at, served: to };
+            curve = &curve[1..];
         }
-        self.release = now;
     }
 }
 
 impl<P: Packet> Stage<P> for Edge<P> {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
+        let bytes = u64::from(packet.bytes());
         let first = self.queue.is_empty();
-        if self.arrived_bytes - self.released_bytes + u64::from(packet.bytes()) > MOST_HELD && !first {
+        if self.arrived_bytes - self.released_bytes + bytes > MOST_HELD && !first {
             return Verdict::Refused(packet);
         }
-        let mut moved = self.advance(now);
-        if self.hull.is_empty() && first {
-            // All is served and all has left: the curve starts anew, from zero.
-            self.anchor = Anchor { at: now, served: 0 };
-            (self.arrived_bytes, self.released_bytes) = (0, 0);
-        } else if self.hull.is_empty() {
-            self.anchor.at = now;
+        self.advance(now);
+        if self.line + 1 == self.curve.len() {
+            if first {
+                // All is served and all has left: the curve starts anew, from zero.
+                self.curve[self.line].served = 0;
+                (self.arrived_bytes, self.released_bytes) = (0, 0);
+            }
+            self.curve[self.line].at = now;
         }
         self.arrivals += 1;
-        self.arrived_bytes += u64::from(packet.bytes());
-        let deadline = Vertex { at: now + self.parameters.delay, bytes: self.arrived_bytes };
+        self.arrived_bytes += bytes;
+        let deadline = Point { at: now + self.parameters.delay, served: fixed(self.arrived_bytes) };
         self.queue.push_back(packet);
-        moved |= self.push(deadline, now);
-        if first || moved {
+        if self.push(deadline, now) || first {
             self.schedule(now);
         }
         Verdict::Queued
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, now: Instant) -> Option<P> {
         if now < self.release {
             return None;
@@ -273,7 +269,7 @@ impl<P: Packet> Stage<P> for Edge<P> {
 
     #[inline]
     fn next_wakeup(&self) -> Option<Instant> {
-        self.queue.front().map(|_| self.release)
+        (!self.queue.is_empty()).then_some(self.release)
     }
 }
 
@@ -283,19 +279,31 @@ fn fixed(bytes: u64) -> u128 {
     u128::from(bytes) << 32
 }
 
-/// Bytes from one point of the curve to the next, in units of 2^-32; less than what the pacer may hold.
+/// Bytes from one point of the curve to a later one, in units of 2^-32; less than what the pacer may hold.
 #[inline]
-fn rise(from: Anchor, to: Vertex) -> u64 {
-    (fixed(to.bytes) - from.served) as u64
+fn rise(from: Point, to: Point) -> u64 {
+    (to.served - from.served) as u64
+}
+
+/// Time from one point of the curve to a later one, nanoseconds.
+#[inline]
+fn run(from: Point, to: Point) -> u64 {
+    to.at.as_nanos() - from.at.as_nanos()
+}
+
+/// The curve at `now`, on the line from one point to a later one, rounded up.
+#[inline]
+fn served(from: Point, to: Point, now: Instant) -> u128 {
+    let part = now.since(from.at).as_nanos();
+    from.served + u128::from(scale_up(rise(from, to), part, run(from, to)))
 }
 
 /// Whether the line from `before` to `back` is steeper than the one from there to `after`: whether `back` stays.
 #[inline]
-fn steeper(before: Anchor, back: Vertex, after: Vertex) -> bool {
-    let run = back.at.since(before.at).as_nanos();
-    let next_rise = (after.bytes - back.bytes) << 32;
-    let next_run = after.at.since(back.at).as_nanos();
-    u128::from(rise(before, back)) * u128::from(next_run) > u128::from(next_rise) * u128::from(run)
+fn steeper(before: Point, back: Point, after: Point) -> bool {
+    let (rise_before, rise_after) = (rise(before, back), rise(back, after));
+    let (run_before, run_after) = (run(before, back), run(back, after));
+    u128::from(rise_before) * u128::from(run_after) > u128::from(rise_after) * u128::from(run_before)
 }
 
 /// whole part / of, rounded up, where `part` is at most `of`.
@@ -304,5 +312,6 @@ fn scale_up(whole: u64, part: u64, of: u64) -> u64 {
     if part >= of {
         return whole;
     }
-    (u128::from(whole) * u128::from(part)).div_ceil(u128::from(of)) as u64 // at most `whole`
+    let of = u128::from(of);
+    ((u128::from(whole) * u128::from(part) + (of - 1)) / of) as u64 // at most `whole`; rounded up without a remainder
 }

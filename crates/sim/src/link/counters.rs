@@ -106,10 +106,23 @@ impl LinkCounters {
         finish: Instant,
     ) {
         self.arrives(at);
-        self.leaves(u32::from(bytes), is_ack, start, finish);
+        self.leaves_outside(u32::from(bytes), is_ack, start, finish);
     }
 
-    pub(super) fn leaves(&mut self, bytes: u32, is_ack: bool, start: Instant, finish: Instant) {
+    /// A packet that has arrived is given to the wire.
+    #[inline(always)]
+    pub(super) fn leaves(&mut self, bytes: u16, is_ack: bool, start: Instant, finish: Instant) {
+        if self.from <= start && finish < self.to {
+            self.left_bytes += u64::from(bytes);
+            self.data_ever += u64::from(!is_ack);
+        } else {
+            self.leaves_outside(u32::from(bytes), is_ack, start, finish);
+        }
+    }
+
+    /// The same, where not all of it falls into the window.
+    #[inline(never)]
+    fn leaves_outside(&mut self, bytes: u32, is_ack: bool, start: Instant, finish: Instant) {
         self.data_ever += u64::from(!is_ack && finish < self.to);
         if self.from <= start && finish <= self.to {
             self.left_bytes += u64::from(bytes);

@@ -254,26 +254,19 @@ impl Fitted {
         if self.pacer.is_none() && matches!(self.buffer, Buffer::Closed(_)) {
             return self.admit(event, delay).map_or(Fate::Refused, Fate::Leaves);
         }
-        if self.arrives_to_wait(event) { self.hold(event) } else { Fate::Refused }
-    }
-
-    /// A packet reaches a link that holds packets; whether no rule forces its loss.
-    #[inline(always)]
-    fn arrives_to_wait(&mut self, event: &Event) -> bool {
         self.counters.arrives(event.at);
-        let is_lost = !self.losses.is_empty() && self.is_lost(event.flow);
-        if is_lost {
+        if self.is_lost(event.flow) {
             self.counters.drops(event.at);
+            return Fate::Refused;
         }
-        !is_lost
+        self.hold(event)
     }
 
     /// A packet reaches a link whose departures are known at the arrival: its passage, if it is not dropped.
     #[inline(always)]
     fn admit(&mut self, event: &Event, delay: Span) -> Option<Passage> {
         let now = event.at;
-        let is_lost = !self.losses.is_empty() && self.is_lost(event.flow);
-        if !is_lost
+        if !self.is_lost(event.flow)
             && let Buffer::Closed(queue) = &mut self.buffer
             && let Some(Departure { start, finish }) =
                 admit(queue, &mut self.meter, u32::from(event.bytes), now)
@@ -298,7 +291,13 @@ impl Fitted {
     }
 
     /// Whether a rule forces the loss of this packet; every rule counts it.
+    #[inline(always)]
     fn is_lost(&mut self, flow: FlowId) -> bool {
+        !self.losses.is_empty() && self.is_lost_by_rule(flow)
+    }
+
+    #[inline(never)]
+    fn is_lost_by_rule(&mut self, flow: FlowId) -> bool {
         let mut lost = false;
         for loss in &mut self.losses {
             lost |= loss.takes(flow);
@@ -404,7 +403,7 @@ impl Fitted {
             meter.leaves(u32::from(event.bytes), now, start);
         }
         self.counters.leaves(event.bytes, event.is_ack(), start, finish);
-        let recorded = self.record.is_some_and(|(from, to)| from <= start && start < to);
+        let recorded = self.record.is_some_and(|window| is_within(window, start));
         Passage { start, arrival: finish + delay, recorded }
     }
 
@@ -415,6 +414,12 @@ impl Fitted {
             meter.drop_now(u32::from(event.bytes), now);
         }
     }
+}
+
+/// Whether a departure is to be recorded: on few links it may.
+#[cold]
+fn is_within((from, to): (Instant, Instant), start: Instant) -> bool {
+    from <= start && start < to
 }
 
 /// Offers a packet to a queue that no pacer feeds, and tells the meter of it: the queue keeps what waits for both, if it

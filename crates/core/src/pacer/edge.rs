@@ -107,11 +107,13 @@ impl fmt::Display for Parameters {
 pub struct Edge<P> {
     parameters: Parameters,
     queue: VecDeque<P>,
-    /// The service curve: where its present line began, then the vertices of the envelope, slopes falling. What is before
-    /// `line` is spent.
-    curve: Vec<Point>,
-    /// Which of them is where the present line began.
-    line: usize,
+    /// The line that the service curve is on: from the anchor to the first vertex of the envelope. One that has ended is the
+    /// last: all is served.
+    from: Point,
+    to: Point,
+    /// The vertices behind it, slopes falling, from the place `next` on; what is before is spent.
+    later: Vec<Point>,
+    next: usize,
     /// Bytes that have arrived since the pacer was last empty.
     arrived_bytes: u64,
     /// Bytes that have left since then; where the head begins.
@@ -136,8 +138,10 @@ impl<P: Packet> Edge<P> {
         Edge {
             parameters: *parameters,
             queue: VecDeque::new(),
-            curve: vec![Point { at: Instant::ZERO, served: 0 }],
-            line: 0,
+            from: Point { at: Instant::ZERO, served: 0 },
+            to: Point { at: Instant::ZERO, served: 0 },
+            later: Vec::new(),
+            next: 0,
             arrived_bytes: 0,
             released_bytes: 0,
             release: Instant::ZERO,
@@ -156,51 +160,69 @@ impl<P: Packet> Edge<P> {
         self.pops
     }
 
-    /// Begins the next line at each vertex that the curve has reached.
+    /// Begins the next line at each vertex that the curve has reached. Whether all is served.
     #[inline(always)]
-    fn advance(&mut self, now: Instant) {
-        while let Some(vertex) = self.curve.get(self.line + 1)
-            && vertex.at <= now
-        {
-            self.line += 1;
+    fn advance(&mut self, now: Instant) -> bool {
+        self.to.at <= now && self.begin_next_line(now)
+    }
+
+    #[inline(never)]
+    fn begin_next_line(&mut self, now: Instant) -> bool {
+        while self.to.at <= now {
+            let Some(vertex) = self.later.get(self.next) else { return true };
+            (self.from, self.to) = (self.to, *vertex);
+            self.next += 1;
         }
+        false
     }
 
     /// Adds a deadline to the envelope. Whether the line that the curve is on has changed.
     #[inline(always)]
     fn push(&mut self, deadline: Point, now: Instant) -> bool {
-        let line = &mut self.curve[self.line..];
-        let mut kept = line.len();
-        let mut moved = kept == 1;
-        let mut back = line[kept - 1];
-        while kept > 1 {
-            let before = line[kept - 2];
-            if steeper(before, back, deadline) {
+        let later = &self.later[self.next..];
+        if !steeper(&self.from, &self.to, &deadline) {
+            // Above that line, it is above all those behind, which are less steep.
+            self.pops += 1 + later.len() as u64;
+            (self.from, self.to) = (Point { at: now, served: self.served(now) }, deadline);
+            self.forget_later();
+            return true;
+        }
+        let mut kept = later.len();
+        while let Some(back) = later[..kept].last() {
+            let before = later[..kept - 1].last().unwrap_or(&self.to);
+            if steeper(before, back, &deadline) {
                 break;
             }
             kept -= 1;
-            if kept == 1 {
-                line[0] = Point { at: now, served: served(before, back, now) };
-                moved = true;
-            }
-            back = before;
         }
-        self.pops += (line.len() - kept) as u64;
-        self.curve.truncate(self.line + kept);
-        if self.curve.len() == self.curve.capacity() {
+        self.pops += (later.len() - kept) as u64;
+        self.later.truncate(self.next + kept);
+        if self.later.len() == self.later.capacity() {
             self.forget_spent();
         }
-        self.curve.push(deadline);
-        moved
+        self.later.push(deadline);
+        false
+    }
+
+    fn forget_later(&mut self) {
+        self.later.clear();
+        self.next = 0;
     }
 
     /// Makes room, where there is much to forget.
     #[cold]
     fn forget_spent(&mut self) {
-        if self.line >= self.curve.len() / 2 {
-            self.curve.drain(..self.line);
-            self.line = 0;
+        if self.next >= self.later.len() / 2 {
+            self.later.drain(..self.next);
+            self.next = 0;
         }
+    }
+
+    /// The curve at `now`, on the present line, rounded up.
+    #[inline]
+    fn served(&self, now: Instant) -> u128 {
+        let part = now.since(self.from.at).as_nanos();
+        self.from.served + u128::from(scale_up(rise(&self.from, &self.to), part, run(&self.from, &self.to)))
     }
 
     /// Computes when the curve reaches the head's byte, `now` at the earliest.
@@ -212,19 +234,28 @@ impl<P: Packet> Edge<P> {
             Release::Finish => self.released_bytes + u64::from(head.bytes()),
         };
         let due = fixed(due);
-        self.release = now;
-        let mut curve = &self.curve[self.line..];
-        // The first vertex is never below the head's byte while the caller is in time.
-        while let [from, to, ..] = curve
-            && from.served < due
-        {
-            if due <= to.served {
-                let part = scale_up(run(*from, *to), (due - from.served) as u64, rise(*from, *to));
-                self.release = now.max(from.at + Span::from_nanos(part));
-                return;
-            }
-            curve = &curve[1..];
+        let due_at = match u64::try_from(due.wrapping_sub(self.from.served)) {
+            Ok(above) if above < rise(&self.from, &self.to) => reached(&self.from, &self.to, above),
+            _ => self.reached_later(due),
+        };
+        self.release = now.max(due_at);
+    }
+
+    /// When the curve reaches a byte that is not below the end of its present line; some time ago, if it has.
+    #[inline(never)]
+    fn reached_later(&self, due: u128) -> Instant {
+        if due <= self.from.served {
+            return Instant::ZERO;
         }
+        let mut from = &self.from;
+        // The last vertex is never below the head's byte.
+        for to in std::iter::once(&self.to).chain(&self.later[self.next..]) {
+            if due <= to.served {
+                return reached(from, to, (due - from.served) as u64);
+            }
+            from = to;
+        }
+        Instant::ZERO
     }
 }
 
@@ -236,20 +267,24 @@ impl<P: Packet> Stage<P> for Edge<P> {
         if self.arrived_bytes - self.released_bytes + bytes > MOST_HELD && !first {
             return Verdict::Refused(packet);
         }
-        self.advance(now);
-        if self.line + 1 == self.curve.len() {
-            if first {
-                // All is served and all has left: the curve starts anew, from zero.
-                self.curve[self.line].served = 0;
-                (self.arrived_bytes, self.released_bytes) = (0, 0);
-            }
-            self.curve[self.line].at = now;
+        let is_served = self.advance(now);
+        if is_served && first {
+            // And all has left: the curve starts anew, from zero.
+            self.to.served = 0;
+            (self.arrived_bytes, self.released_bytes) = (0, 0);
         }
         self.arrivals += 1;
         self.arrived_bytes += bytes;
         let deadline = Point { at: now + self.parameters.delay, served: fixed(self.arrived_bytes) };
         self.queue.push_back(packet);
-        if self.push(deadline, now) || first {
+        let has_moved = if is_served {
+            (self.from, self.to) = (Point { at: now, served: self.to.served }, deadline);
+            self.forget_later();
+            true
+        } else {
+            self.push(deadline, now)
+        };
+        if has_moved || first {
             self.schedule(now);
         }
         Verdict::Queued
@@ -281,26 +316,25 @@ fn fixed(bytes: u64) -> u128 {
 
 /// Bytes from one point of the curve to a later one, in units of 2^-32; less than what the pacer may hold.
 #[inline]
-fn rise(from: Point, to: Point) -> u64 {
+fn rise(from: &Point, to: &Point) -> u64 {
     (to.served - from.served) as u64
 }
 
 /// Time from one point of the curve to a later one, nanoseconds.
 #[inline]
-fn run(from: Point, to: Point) -> u64 {
+fn run(from: &Point, to: &Point) -> u64 {
     to.at.as_nanos() - from.at.as_nanos()
 }
 
-/// The curve at `now`, on the line from one point to a later one, rounded up.
-#[inline]
-fn served(from: Point, to: Point, now: Instant) -> u128 {
-    let part = now.since(from.at).as_nanos();
-    from.served + u128::from(scale_up(rise(from, to), part, run(from, to)))
+/// When a line of the curve is so much above its beginning, in units of 2^-32 bytes.
+#[inline(always)]
+fn reached(from: &Point, to: &Point, above: u64) -> Instant {
+    Instant::from_nanos(from.at.as_nanos() + scale_up(run(from, to), above, rise(from, to)))
 }
 
 /// Whether the line from `before` to `back` is steeper than the one from there to `after`: whether `back` stays.
-#[inline]
-fn steeper(before: Point, back: Point, after: Point) -> bool {
+#[inline(always)]
+fn steeper(before: &Point, back: &Point, after: &Point) -> bool {
     let (rise_before, rise_after) = (rise(before, back), rise(back, after));
     let (run_before, run_after) = (run(before, back), run(back, after));
     u128::from(rise_before) * u128::from(run_after) > u128::from(rise_after) * u128::from(run_before)
@@ -312,6 +346,7 @@ fn scale_up(whole: u64, part: u64, of: u64) -> u64 {
     if part >= of {
         return whole;
     }
-    let of = u128::from(of);
-    ((u128::from(whole) * u128::from(part) + (of - 1)) / of) as u64 // at most `whole`; rounded up without a remainder
+    let (product, of) = (u128::from(whole) * u128::from(part), u128::from(of));
+    let up = of - 1; // cheaper than `div_ceil`, which needs the remainder
+    ((product + up) / of) as u64 // at most `whole`
 }

@@ -1,5 +1,6 @@
 //! What a link counts.
 
+use crate::packet::Event;
 use paceline_core::Instant;
 
 /// What a link counts over the window from warm-up to end. A packet may pass ahead of time: its own times decide.
@@ -40,6 +41,12 @@ impl LinkCounters {
     #[inline]
     pub(super) fn arrives(&mut self, now: Instant) {
         self.arrived += u64::from(self.counts(now));
+    }
+
+    /// A line's packets arrive, in the order of time.
+    pub(super) fn all_arrive(&mut self, line: &[Event]) {
+        let before = |time: Instant| line.partition_point(|event| event.at < time);
+        self.arrived += before(self.to).saturating_sub(before(self.from)) as u64;
     }
 
     pub(super) fn drops(&mut self, now: Instant) {

@@ -265,7 +265,7 @@ impl Fitted {
         let mut line = line.iter();
         loop {
             let next = line.as_slice().first();
-            let until = next.map_or(last, |event| event.at.min(last));
+            let until = next.map_or(last, |event| event.at);
             while let Some(now) = self.wakeup_at.filter(|at| *at <= until) {
                 if let Some((event, passage)) = self.pump(delay, now) {
                     event.is_let_go(passage, out, notes);
@@ -320,11 +320,12 @@ impl Driver<Event> for Pacing<'_> {
     #[inline(never)]
     fn drive<S: Stage<Event>>(self, pacer: &mut S) {
         let Pacing { link, last, line, delay, out, notes } = self;
+        link.counters.all_arrive(line);
         let mut wakeup = link.wakeup_at.unwrap_or(Instant::MAX);
         let mut line = line.iter();
         loop {
             let next = line.as_slice().first();
-            let until = next.map_or(last, |event| event.at.min(last));
+            let until = next.map_or(last, |event| event.at);
             while wakeup <= until {
                 if let Some(event) = pacer.dequeue(wakeup) {
                     let passage = link.is_released(&event, wakeup, delay);
@@ -333,10 +334,11 @@ impl Driver<Event> for Pacing<'_> {
                 wakeup = pacer.next_wakeup().map_or(Instant::MAX, |at| at.max(wakeup));
             }
             let Some(event) = line.next() else { break };
-            let fate = if link.arrives_to_wait(event) {
-                link.is_held(event, pacer.enqueue(*event, event.at))
-            } else {
+            let fate = if link.is_lost(event.flow) {
+                link.counters.drops(event.at);
                 Fate::Refused
+            } else {
+                link.is_held(event, pacer.enqueue(*event, event.at))
             };
             link.takes_in(event, fate, out, notes);
             wakeup = pacer.next_wakeup().map_or(Instant::MAX, |at| at.max(event.at));

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The envelope is a queue of vertices with falling slopes. An arrival is pushed at its end, after popping the vertices
-//! that it puts below the envelope; each vertex is pushed once and popped once, so an arrival costs O(1) amortised.
+//! that it puts below the envelope; each vertex is pushed once and popped once, so an arrival costs O(1) amortised. Many
+//! arrivals put the whole envelope below them, so each is compared with its first line first.
 //! S is a straight line from an anchor to the first vertex. The anchor moves when that vertex is reached, when nothing is
 //! left to serve, and when an arrival pops the first vertex (else S would jump); at no other time.
 //!
@@ -179,14 +180,14 @@ impl<P: Packet> Edge<P> {
     /// Adds a deadline to the envelope. Whether the line that the curve is on has changed.
     #[inline(always)]
     fn push(&mut self, deadline: Point, now: Instant) -> bool {
-        let later = &self.later[self.next..];
         if !steeper(&self.from, &self.to, &deadline) {
             // Above that line, it is above all those behind, which are less steep.
-            self.pops += 1 + later.len() as u64;
+            self.pops += (1 + self.later.len() - self.next) as u64;
             (self.from, self.to) = (Point { at: now, served: self.served(now) }, deadline);
             self.forget_later();
             return true;
         }
+        let later = &self.later[self.next..];
         let mut kept = later.len();
         while let Some(back) = later[..kept].last() {
             let before = later[..kept - 1].last().unwrap_or(&self.to);

@@ -261,10 +261,13 @@ impl<'a> Engine<'a> {
         if method == Method::Windowed && engine.windows.is_none() {
             return Err(RunError::NoWindows);
         }
-        let end = Instant::ZERO + network.duration;
-        engine.run_until(Instant::ZERO + network.warmup, control)?;
-        engine.start_statistics();
-        engine.run_until(end, control)?;
+        if engine.threads > 1 {
+            engine.run_on_threads(control)?;
+        } else {
+            engine.run_until(Instant::ZERO + network.warmup, control)?;
+            engine.start_statistics();
+            engine.run_until(Instant::ZERO + network.duration, control)?;
+        }
         Ok(output::collect(engine))
     }
 
@@ -280,9 +283,7 @@ impl<'a> Engine<'a> {
 
     /// Handles every event before `until`.
     pub fn run_until(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
-        if self.threads > 1 && self.windows.is_some() {
-            self.run_on_threads(until, control)
-        } else if self.windows.is_some() {
+        if self.windows.is_some() {
             self.run_windows(until, control)
         } else {
             self.run_events(until, control)

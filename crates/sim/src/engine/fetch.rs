@@ -20,7 +20,7 @@ const LINE: usize = 64;
 impl Engine<'_> {
     /// Whether flows have to be asked for.
     pub(super) fn has_far_flows(&self) -> bool {
-        !cfg!(feature = "no-fetch") && self.flows.list.len() * size_of::<Flow>() > NEAR
+        !cfg!(feature = "no-fetch") && self.network.flows.len() * size_of::<Flow>() > NEAR
     }
 
     /// Asks for what the packets to come need, when it is this one's turn.

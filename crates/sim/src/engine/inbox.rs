@@ -90,6 +90,7 @@ pub(super) fn tails_of(
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     pub(super) arrivals: Vec<Event>,
+    timers: Vec<Event>,
     dealt: Vec<Event>,
     slots: Vec<u32>,
 }
@@ -106,13 +107,13 @@ impl Engine<'_> {
         }
     }
 
-    /// Hosts take what the window has brought them; then timers run out that are due before the next window's end.
-    pub(super) fn open_inbox(&mut self, end: Instant) {
-        let Inbox { mut arrivals, mut dealt, mut slots } = std::mem::take(&mut self.inbox);
-        self.put_agenda(end, &mut arrivals);
+    /// Hosts take what the window has brought them, these lists too; then timers run out that are due before the next window's end.
+    pub(super) fn open_inbox(&mut self, brought: &[&[Event]], end: Instant) {
+        let Inbox { mut arrivals, mut timers, mut dealt, mut slots } = std::mem::take(&mut self.inbox);
+        self.put_agenda(end, &mut timers);
         // A packet is never delivered before it was sent again: that it was dropped may be told ahead of what came meanwhile.
-        let lists = [&self.losses[..], &arrivals[..]];
-        deal(lists, (self.flows.first, self.flows.list.len()), &mut slots, &mut dealt);
+        let lists = [&[&self.losses[..], &arrivals], brought, &[&timers]].concat();
+        deal(&lists, (self.flows.first, self.flows.list.len()), &mut slots, &mut dealt);
         self.losses.clear();
         let now = self.now;
         self.ahead = true; // one step at a time: what this sets off waits for its event
@@ -131,7 +132,8 @@ impl Engine<'_> {
         self.ahead = false;
         self.now = now;
         arrivals.clear();
-        self.inbox = Inbox { arrivals, dealt, slots };
+        timers.clear();
+        self.inbox = Inbox { arrivals, timers, dealt, slots };
     }
 
     /// A packet passes the link that is its flow's own, and is at its host then: before its time, if nothing can come between.
@@ -159,19 +161,19 @@ impl Engine<'_> {
 
 /// Puts packets of flows that lie close together next to each other; those of one flow stay in order.
 fn deal(
-    lists: [&[Event]; 2],
+    lists: &[&[Event]],
     (first_flow, flows): (usize, usize),
     slots: &mut Vec<u32>,
     dealt: &mut Vec<Event>,
 ) {
-    let packets = lists[0].len() + lists[1].len();
-    let Some(&first) = lists.into_iter().flatten().next() else { return dealt.clear() };
+    let packets: usize = lists.iter().map(|list| list.len()).sum();
+    let Some(&first) = lists.iter().find_map(|list| list.first()) else { return dealt.clear() };
     let shift = (flows / packets).max(1).ilog2();
     let slot_of = |event: &Event| (event.flow as usize).wrapping_sub(first_flow) >> shift;
     slots.clear();
     slots.resize((flows >> shift) + 1, 0);
     for list in lists {
-        for event in list {
+        for event in *list {
             slots[slot_of(event)] += 1;
         }
     }
@@ -181,7 +183,7 @@ fn deal(
     }
     dealt.resize(packets, first);
     for list in lists {
-        for event in list {
+        for event in *list {
             let place = &mut slots[slot_of(event)];
             dealt[*place as usize] = *event;
             *place += 1;

@@ -31,43 +31,68 @@ impl Sorter {
         end: Instant,
         line: &mut Vec<Event>,
     ) {
-        let due = if arrivals.len() <= FEW {
-            line.clear();
-            line.extend(arrivals.extract_if(.., |event| event.at < end));
-            insert(line);
-            return;
-        } else {
-            self.deal(arrivals, from, end, line)
-        };
+        let due = self.line_up(&[arrivals], (from, end), line);
         arrivals.clear();
-        let due = due - line[..due].iter().rev().take_while(|event| event.at >= end).count();
-        arrivals.extend_from_slice(&line[due..]);
-        line.truncate(due);
+        arrivals.extend(line.drain(due..));
     }
 
-    /// Puts the arrivals into `line`, those of the slots up to `end` in order, the others behind them. How many the former are.
-    fn deal(&mut self, arrivals: &[Event], from: Instant, end: Instant, line: &mut Vec<Event>) -> usize {
+    /// Copies the packets of these lists to `line`: those before `end` in order, equal ones as they came, then the others. How
+    /// many the former are. None lies before `from`.
+    pub(super) fn line_up(
+        &mut self,
+        lists: &[&[Event]],
+        (from, end): (Instant, Instant),
+        line: &mut Vec<Event>,
+    ) -> usize {
+        let packets = lists.iter().map(|list| list.len()).sum();
+        if packets <= FEW {
+            let all = || lists.iter().copied().flatten();
+            line.clear();
+            line.extend(all().filter(|event| event.at < end));
+            insert(line);
+            let due = line.len();
+            line.extend(all().filter(|event| event.at >= end));
+            return due;
+        }
+        let due = self.deal(lists, packets, (from, end), line);
+        due - line[..due].iter().rev().take_while(|event| event.at >= end).count()
+    }
+
+    /// Puts so many packets into `line`, those of the slots up to `end` in order, the others behind them. How many the former are.
+    #[inline(always)]
+    fn deal(
+        &mut self,
+        lists: &[&[Event]],
+        packets: usize,
+        (from, end): (Instant, Instant),
+        line: &mut Vec<Event>,
+    ) -> usize {
+        let Some(&first_packet) = lists.iter().find_map(|list| list.first()) else { return 0 };
         let span = end.since(from).as_nanos();
-        let bits = arrivals.len().ilog2() + 2;
+        let bits = packets.ilog2() + 2;
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub(bits);
         let behind = (span >> shift) + 1;
         let first = from.as_nanos();
         let slot = |event: &Event| (event.at.as_nanos().wrapping_sub(first) >> shift).min(behind) as usize;
         self.slots.clear();
         self.slots.resize(behind as usize + 1, 0);
-        for event in arrivals {
-            self.slots[slot(event)] += 1;
+        for list in lists {
+            for event in *list {
+                self.slots[slot(event)] += 1;
+            }
         }
         let mut before = 0;
         for count in &mut self.slots[..behind as usize] {
             before += std::mem::replace(count, before);
         }
         self.slots[behind as usize] = before;
-        line.resize(arrivals.len(), arrivals[0]);
-        for event in arrivals {
-            let place = &mut self.slots[slot(event)];
-            line[*place as usize] = *event;
-            *place += 1;
+        line.resize(packets, first_packet);
+        for list in lists {
+            for event in *list {
+                let place = &mut self.slots[slot(event)];
+                line[*place as usize] = *event;
+                *place += 1;
+            }
         }
         insert(&mut line[..before as usize]);
         before as usize

@@ -8,6 +8,7 @@ use crate::flow::{Flow, Source};
 use crate::instrument::Instruments;
 use crate::link::Link;
 use crate::output::Delays;
+use crate::packet::Event;
 use paceline_core::Instant;
 
 /// Hosts of some flows: an engine that has no links but these flows' own.
@@ -23,11 +24,12 @@ pub(super) struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// The flows of a network, 2^`shift` to a part, with their own links.
-    pub(super) fn share(whole: &mut Engine<'a>, mut flows: Vec<Flow>, shift: u32, window: u64) -> Vec<Self> {
+    pub(super) fn share(whole: &mut Engine<'a>, shift: u32, window: u64) -> Vec<Self> {
         let mut parts = Vec::new();
-        while !flows.is_empty() {
-            let first = (flows.len() - 1) >> shift << shift;
-            let mut part = Part::new(whole, first, flows.split_off(first));
+        while !whole.flows.list.is_empty() {
+            let first = (whole.flows.list.len() - 1) >> shift << shift;
+            let list = whole.flows.list.split_off(first); // whose room stays for when they come back
+            let mut part = Part::new(whole, first, list);
             part.engine.set_free(Some(window));
             parts.push(part);
         }
@@ -83,8 +85,9 @@ impl<'a> Part<'a> {
 
     /// Takes what the last window has brought; then the hosts run up to this time.
     pub(super) fn run(&mut self, hosts_until: Instant) {
-        self.incoming.empty_into(&mut self.engine.inbox.arrivals);
-        self.engine.open_inbox(hosts_until);
+        let lists: Vec<&[Event]> = self.incoming.lists().collect();
+        self.engine.open_inbox(&lists, hosts_until);
+        self.incoming.clear();
         self.is_idle = self.engine.run_hosts(hosts_until);
     }
 

@@ -77,16 +77,21 @@ impl Stage {
         (!stages.is_empty()).then_some(stages)
     }
 
+    /// On to the next window, which begins and ends then.
+    pub(super) fn advance(&mut self, (hosts_until, until): (Instant, Instant)) -> (Instant, Instant) {
+        let end = (hosts_until + self.offset).min(until).max(self.served_until);
+        (std::mem::replace(&mut self.served_until, end), end)
+    }
+
     /// Moves the arrivals of the next window to `line`, in order. Returns the window's end.
     pub(super) fn line_up(
         &mut self,
         arrivals: &mut Vec<Event>,
-        (hosts_until, until): (Instant, Instant),
+        times: (Instant, Instant),
         sorter: &mut Sorter,
         line: &mut Vec<Event>,
     ) -> Instant {
-        let end = (hosts_until + self.offset).min(until).max(self.served_until);
-        let from = std::mem::replace(&mut self.served_until, end);
+        let (from, end) = self.advance(times);
         sorter.sort(arrivals, from, end, line);
         end
     }

@@ -59,12 +59,24 @@ impl Mail {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.full.is_empty()
+    }
+
+    pub(super) fn lists(&self) -> impl Iterator<Item = &[Event]> {
+        self.full.iter().map(Vec::as_slice)
+    }
+
     /// Appends all of them to these, in the order in which their lists came.
     pub(super) fn empty_into(&mut self, packets: &mut Vec<Event>) {
-        for mut list in self.full.drain(..) {
-            packets.append(&mut list);
-            self.empty.push(list);
-        }
+        self.lists().for_each(|list| packets.extend_from_slice(list));
+        self.clear();
+    }
+
+    /// Forgets them.
+    pub(super) fn clear(&mut self) {
+        self.full.iter_mut().for_each(Vec::clear);
+        self.empty.append(&mut self.full);
     }
 }
 
@@ -78,16 +90,31 @@ enum Outcome {
 }
 
 impl<'a> Engine<'a> {
-    /// As [`Engine::run_windows`], on so many threads.
-    pub(super) fn run_on_threads(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
+    /// The whole run, on several threads as far as that pays.
+    pub(super) fn run_on_threads(&mut self, control: &Control) -> Result<(), RunError> {
+        let warmup = Instant::ZERO + self.network.warmup;
+        let end = Instant::ZERO + self.network.duration;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        let (Ok(pool), Some(mut windows)) = (pool, self.windows.take()) else {
-            self.threads = 1;
-            return self.run_windows(until, control);
-        };
-        self.until = until;
+        match pool {
+            Ok(pool) => pool.install(|| self.run_shared_out(warmup, end, control))?,
+            Err(_) => self.threads = 1,
+        }
+        if !self.counting {
+            self.run_until(warmup, control)?;
+            self.start_statistics();
+        }
+        self.run_until(end, control)
+    }
+
+    /// The same, as far as several threads pay.
+    fn run_shared_out(&mut self, warmup: Instant, end: Instant, control: &Control) -> Result<(), RunError> {
+        let Some(mut windows) = self.windows.take() else { return Ok(()) };
         let mut team = self.share_out(&mut windows);
-        let outcome = pool.install(|| self.run_team(&mut team, &mut windows, control));
+        let mut outcome = self.run_team(&mut team, &mut windows, warmup, control);
+        if let Ok(Outcome::Over) = outcome {
+            self.start_statistics_of(&mut team);
+            outcome = self.run_team(&mut team, &mut windows, end, control);
+        }
         self.take_back(team, &mut windows);
         self.windows = Some(windows);
         match outcome? {
@@ -96,10 +123,17 @@ impl<'a> Engine<'a> {
             Outcome::TooFewForWindows => {
                 self.threads = 1;
                 self.leave_windows();
-                return self.run_events(until, control);
             }
         }
-        self.run_windows(until, control)
+        Ok(())
+    }
+
+    fn start_statistics_of(&mut self, team: &mut Team<'a>) {
+        self.counting = true;
+        for part in &mut team.parts {
+            part.engine.start_statistics();
+            self.at_warmup.append(&mut part.engine.at_warmup);
+        }
     }
 
     /// Whether flows can be shared out: each has short ways out of its hosts and into them, and nothing ties it to others.
@@ -120,10 +154,9 @@ impl<'a> Engine<'a> {
     }
 
     fn share_out(&mut self, windows: &mut Windows) -> Team<'a> {
-        let flows = std::mem::take(&mut self.flows.list);
-        let in_a_part = flows.len().div_ceil(self.threads * PARTS_A_THREAD).max(1);
+        let in_a_part = self.flows.list.len().div_ceil(self.threads * PARTS_A_THREAD).max(1);
         let shift = in_a_part.ilog2().min(LARGEST_PART);
-        let mut parts = Part::share(self, flows, shift, windows.length);
+        let mut parts = Part::share(self, shift, windows.length);
         while let Some(event) = self.calendar.pop_before(Instant::MAX) {
             parts[(event.flow >> shift) as usize].engine.calendar.push(event);
         }
@@ -148,16 +181,19 @@ impl<'a> Engine<'a> {
         self.set_free(Some(windows.length));
     }
 
-    /// Runs until the end, or until that turns out not to pay.
+    /// Runs until this time, or until that turns out not to pay.
     fn run_team(
         &mut self,
         team: &mut Team<'a>,
         windows: &mut Windows,
+        until: Instant,
         control: &Control,
     ) -> Result<Outcome, RunError> {
         let Team { parts, shift, units, levels, unit_of, place_in_unit } = team;
+        self.until = until;
+        parts.iter_mut().for_each(|part| part.engine.until = until);
         loop {
-            let (from, until) = (windows.hosts_until, self.until);
+            let from = windows.hosts_until;
             control.report(from.as_nanos(), self.network.duration.as_nanos());
             if control.is_cancelled() {
                 return Err(RunError::Cancelled);
@@ -169,7 +205,7 @@ impl<'a> Engine<'a> {
                 for (stage, sent) in
                     part.engine.staged.iter_mut().enumerate().filter(|(_, sent)| !sent.is_empty())
                 {
-                    units[unit_of[stage]].incoming.exchange(sent);
+                    units[unit_of[stage]].from_hosts.exchange(sent);
                 }
             }
             if from >= until {
@@ -180,25 +216,23 @@ impl<'a> Engine<'a> {
                 let level = &mut units[level.clone()];
                 let times = (hosts_until, until);
                 level.par_iter_mut().for_each(|unit| unit.run(times, place_in_unit, *shift));
-                let mut lines = Vec::new();
+                let mut onward = Vec::new();
                 for unit in level {
-                    served += unit.served;
+                    served += unit.desk.served;
                     self.say(unit.stage.link, &mut unit.desk.notes);
                     self.losses
                         .drain(..)
                         .for_each(|loss| parts[(loss.flow >> *shift) as usize].engine.losses.push(loss));
-                    match unit.stage.next {
-                        Some(next) => lines.push((unit.position, next)),
-                        None => {
-                            let outs = unit.out.iter_mut().zip(parts.iter_mut());
-                            outs.for_each(|(out, part)| part.incoming.exchange(out));
-                        }
+                    for behind in &mut unit.desk.behind {
+                        let outs = behind.out.iter_mut().zip(parts.iter_mut());
+                        outs.for_each(|(out, part)| part.incoming.exchange(out));
                     }
+                    onward.extend(unit.stage.next.map(|next| (unit.position, next)));
                 }
-                for (from, next) in lines {
-                    let mut line = std::mem::take(&mut units[unit_of[from]].desk.line);
-                    units[unit_of[next as usize]].incoming.exchange(&mut line);
-                    units[unit_of[from]].desk.line = line;
+                for (from, next) in onward {
+                    let mut list = std::mem::take(&mut units[unit_of[from]].desk.onward);
+                    units[unit_of[next as usize]].from_links.exchange(&mut list);
+                    units[unit_of[from]].desk.onward = list;
                 }
             }
             if served == 0 && parts.iter().all(|part| part.is_idle) {

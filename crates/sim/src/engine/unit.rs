@@ -1,32 +1,111 @@
 //! A link that runs in windows, at work on any thread, with the links behind it that it alone feeds.
+//!
+//! *Idea.* All packets of a run may pass one link, where nothing is done side by side. So as little as can be is done there: what
+//! other links have sent, in order as it is, is put into one order piece by piece, each while the link serves the one
+//! before; and what leaves is passed on by the links behind, side by side.
 
 use super::Engine;
+use super::line::Sorter;
 use super::samples::{Sample, look};
 use super::stage::Stage;
 use super::threads::Mail;
-use super::windows::{Desk, Windows};
+use super::windows::Windows;
+use crate::link::window::{Notes, Service};
 use crate::link::{Fitted, Link};
 use crate::output::SeriesRow;
 use crate::packet::Event;
-use paceline_core::Instant;
+use paceline_core::{Instant, Span};
+use rayon::prelude::*;
+
+/// Packets in a piece: it stays in the caches. In tests there are pieces everywhere.
+const PIECE: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 13 };
 
 /// A stage and all that its packets need up to the next one, or up to the links that only one flow uses.
 pub(super) struct Unit {
     pub(super) stage: Stage,
     /// Its position among the stages.
     pub(super) position: usize,
+    pub(super) desk: Desk,
+    /// A line that is served, and one that is being made.
+    lines: [Line; 2],
+    /// What has come for later windows, and room for that.
+    arrivals: Vec<Event>,
+    later: Vec<Event>,
+    pub(super) from_hosts: Mail,
+    pub(super) from_links: Mail,
+}
+
+/// The link at work, and what becomes of its packets.
+pub(super) struct Desk {
+    number: u32,
     link: Link,
-    /// The links behind it, and their numbers in the network.
-    behind: Vec<(u32, Link)>,
+    service: Service,
     samples: Vec<Sample>,
     series: Vec<SeriesRow>,
-    pub(super) desk: Desk,
-    arrivals: Vec<Event>,
-    pub(super) incoming: Mail,
-    /// What goes to hosts, by part.
-    pub(super) out: Vec<Vec<Event>>,
+    pub(super) notes: Notes,
+    room: Vec<Event>,
+    /// Whether there is a next stage, and what goes there.
+    has_next: bool,
+    pub(super) onward: Vec<Event>,
+    /// Else the links behind this one; the last stands for no link.
+    pub(super) behind: Vec<Behind>,
     /// Packets in the last window.
     pub(super) served: u64,
+}
+
+/// Packets in order, and room to put them so.
+#[derive(Default)]
+struct Line {
+    sorter: Sorter,
+    packets: Vec<Event>,
+    /// No other packet comes before this time.
+    end: Instant,
+}
+
+/// A link behind a stage that alone feeds it.
+pub(super) struct Behind {
+    link: Option<(u32, Link)>,
+    packets: Vec<Event>,
+    /// What goes to hosts, by part.
+    pub(super) out: Vec<Vec<Event>>,
+}
+
+impl Behind {
+    fn new(link: Option<(u32, Link)>, parts: usize) -> Self {
+        let mut out = Vec::new();
+        out.resize_with(parts, Vec::new);
+        Behind { link, packets: Vec::new(), out }
+    }
+
+    fn run(&mut self, shift: u32) {
+        for mut event in self.packets.drain(..) {
+            if let Some((_, link)) = &mut self.link {
+                event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
+            }
+            self.out[(event.flow >> shift) as usize].push(event);
+        }
+    }
+}
+
+impl Desk {
+    fn serve(&mut self, line: &mut Line, place_in_unit: &[u32]) {
+        let Line { packets, end, .. } = line;
+        self.served += packets.len() as u64;
+        let (samples, series, number) = (&mut self.samples, &mut self.series, self.number);
+        let look = |link: &mut Fitted, time| look(samples, number, link, time, series);
+        self.link.serve(self.service, (packets, &mut self.room), *end, &mut self.notes, look);
+        if !self.has_next {
+            let no_link = self.behind.len() - 1;
+            for event in packets.iter() {
+                let place = place_in_unit.get(event.place as usize).map_or(no_link, |place| *place as usize);
+                self.behind[place].packets.push(*event);
+            }
+        } else if self.onward.is_empty() {
+            std::mem::swap(&mut self.onward, packets);
+        } else {
+            self.onward.append(packets);
+        }
+    }
 }
 
 impl Unit {
@@ -36,23 +115,32 @@ impl Unit {
         let mut place_in_unit = vec![u32::MAX; whole.network.links.len()];
         let stages = std::mem::take(&mut windows.stages).into_iter().zip(&mut whole.staged);
         let units = stages.enumerate().map(|(position, (stage, arrivals))| {
-            let numbers = stage.ends.iter().flatten();
-            let behind: Vec<(u32, Link)> = numbers.map(|&number| (number, take(number))).collect();
-            for (place, (number, _)) in (0..).zip(&behind) {
-                place_in_unit[*number as usize] = place;
+            let mut behind = Vec::new();
+            for &number in stage.ends.iter().flatten() {
+                place_in_unit[number as usize] = behind.len() as u32;
+                behind.push(Behind::new(Some((number, take(number))), parts));
             }
-            let mut out = Vec::new();
-            out.resize_with(parts, Vec::new);
-            Unit {
+            behind.push(Behind::new(None, parts));
+            let desk = Desk {
+                number: stage.link,
                 link: take(stage.link),
-                behind,
+                service: stage.service,
                 samples: whole.samples.extract_if(.., |sample| sample.link() == stage.link).collect(),
                 series: Vec::new(),
-                desk: Desk::default(),
-                arrivals: std::mem::take(arrivals),
-                incoming: Mail::default(),
-                out,
+                notes: Notes::new(),
+                room: Vec::new(),
+                has_next: stage.next.is_some(),
+                onward: Vec::new(),
+                behind,
                 served: 0,
+            };
+            Unit {
+                desk,
+                lines: Default::default(),
+                arrivals: std::mem::take(arrivals),
+                later: Vec::new(),
+                from_hosts: Mail::default(),
+                from_links: Mail::default(),
                 position,
                 stage,
             }
@@ -63,44 +151,74 @@ impl Unit {
 
     /// Serves the link up to the end of its window.
     pub(super) fn run(&mut self, times: (Instant, Instant), place_in_unit: &[u32], shift: u32) {
-        self.incoming.empty_into(&mut self.arrivals);
-        let Desk { sorter, line, room, notes } = &mut self.desk;
-        let end = self.stage.line_up(&mut self.arrivals, times, sorter, line);
-        self.served = line.len() as u64;
-        let (samples, series, number) = (&mut self.samples, &mut self.series, self.stage.link);
-        let look = |link: &mut Fitted, time| look(samples, number, link, time, series);
-        self.link.serve(self.stage.service, (line, room), end, notes, look);
-        if self.stage.next.is_none() {
-            for event in line.iter() {
-                let place =
-                    place_in_unit.get(event.place as usize).map_or(usize::MAX, |place| *place as usize);
-                let link = self.behind.get_mut(place).map(|(_, link)| link);
-                let mut event = *event;
-                if let Some(link) = link {
-                    event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
-                }
-                self.out[(event.flow >> shift) as usize].push(event);
-            }
+        let (from, end) = self.stage.advance(times);
+        self.desk.served = 0;
+        if self.from_hosts.is_empty() {
+            self.serve_in_pieces(from, end, place_in_unit);
+        } else {
+            let hosts_and_links = self.from_hosts.lists().chain(self.from_links.lists());
+            let lists: Vec<&[Event]> = [&self.arrivals[..]].into_iter().chain(hosts_and_links).collect();
+            let line = &mut self.lines[0];
+            let due = line.sorter.line_up(&lists, (from, end), &mut line.packets);
+            self.arrivals.clear();
+            self.arrivals.extend(line.packets.drain(due..));
+            self.from_hosts.clear();
+            self.from_links.clear();
+            line.end = end;
+            self.desk.serve(line, place_in_unit);
         }
+        self.desk.behind.par_iter_mut().for_each(|behind| behind.run(shift));
+    }
+
+    /// The same where each list that has come is in order.
+    fn serve_in_pieces(&mut self, from: Instant, end: Instant, place_in_unit: &[u32]) {
+        let Unit { desk, lines: [now, next], arrivals, later, from_links, .. } = self;
+        arrivals.sort_by_key(|event| event.at); // several lists, one after another
+        let mut rests: Vec<&[Event]> = [&arrivals[..]].into_iter().chain(from_links.lists()).collect();
+        let packets: usize = rests.iter().map(|rest| rest.len()).sum();
+        let (pieces, window) = ((packets / PIECE + 1) as u64, end.since(from).as_nanos());
+        let end_of =
+            |piece: u64| from + Span::from_nanos(window / pieces * piece + window % pieces * piece / pieces);
+        let mut line_up = |piece: u64, line: &mut Line| {
+            let (begin, end) = (end_of(piece), end_of(piece + 1));
+            let due = rests.iter_mut().map(|rest| {
+                let (due, later) = rest.split_at(rest.partition_point(|event| event.at < end));
+                *rest = later;
+                due
+            });
+            line.sorter.line_up(&due.collect::<Vec<_>>(), (begin, end), &mut line.packets);
+            line.end = end;
+        };
+        line_up(0, now);
+        let (mut now, mut next) = (now, next);
+        for piece in 1..pieces {
+            rayon::join(|| desk.serve(now, place_in_unit), || line_up(piece, next));
+            std::mem::swap(&mut now, &mut next);
+        }
+        desk.serve(now, place_in_unit);
+        later.clear();
+        rests.iter().for_each(|rest| later.extend_from_slice(rest));
+        std::mem::swap(arrivals, later);
+        from_links.clear();
     }
 
     /// Where the hosts stand when something next happens here.
     pub(super) fn next_window(&self) -> Option<Instant> {
-        self.stage.next_window(&self.arrivals, &self.link)
+        self.stage.next_window(&self.arrivals, &self.desk.link)
     }
 
     /// All that it has becomes the network's again; units are given back in the order of stages.
     pub(super) fn give_back(mut self, whole: &mut Engine<'_>, windows: &mut Windows) {
-        for (number, link) in self.behind.drain(..) {
+        for (number, link) in self.desk.behind.into_iter().filter_map(|behind| behind.link) {
             whole.links[number as usize] = link;
         }
-        let number = self.stage.link as usize;
-        whole.links[number] = self.link;
-        whole.samples.append(&mut self.samples);
-        whole.series.append(&mut self.series);
+        whole.links[self.desk.number as usize] = self.desk.link;
+        whole.samples.append(&mut self.desk.samples);
+        whole.series.append(&mut self.desk.series);
         let staged = &mut whole.staged[windows.stages.len()];
         staged.append(&mut self.arrivals);
-        self.incoming.empty_into(staged);
+        self.from_hosts.empty_into(staged);
+        self.from_links.empty_into(staged);
         windows.stages.push(self.stage);
     }
 }

@@ -157,7 +157,7 @@ impl Engine<'_> {
     /// Serves every link up to the end of its window, and lets hosts take what that brings: how many packets.
     fn run_stages(&mut self, hosts_until: Instant) -> u64 {
         let served = (0..self.staged.len()).map(|stage| self.run_stage(stage, hosts_until)).sum();
-        self.open_inbox(self.next_hosts_until());
+        self.open_inbox(&[], self.next_hosts_until());
         served
     }
 

@@ -8,8 +8,8 @@ use crate::units::Instant;
 #[derive(Debug, Clone)]
 pub struct Limited<S> {
     algorithm: S,
-    held_bytes: u64,
     limit: Option<Limit>,
+    held_bytes: u64,
     held_packets: u64,
 }
 

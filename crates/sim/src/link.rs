@@ -13,7 +13,7 @@ pub(crate) mod window;
 
 use crate::meter::Meter;
 use crate::network::{DropRule, FlowId, LinkSpec};
-use crate::packet::{Event, Packet};
+use crate::packet::Event;
 pub(crate) use counters::LinkCounters;
 use losses::Loss;
 use paceline_core::pacer::Pacer;
@@ -43,7 +43,7 @@ pub(crate) struct Fitted {
     buffer: Buffer,
     /// A plain link but for its counters, meter and probes: the wire outside of the box serves it.
     only_watched: bool,
-    pacer: Option<Pacer<Packet>>,
+    pacer: Option<Pacer<Event>>,
     losses: Vec<Loss>,
     pub(crate) counters: LinkCounters,
     pub(crate) meter: Option<Meter>,
@@ -58,7 +58,7 @@ enum Buffer {
     /// Departures known at the arrival.
     Closed(ClosedDropTail),
     /// Drop-front: they are not.
-    Stepwise(Box<DropTail<Packet>>),
+    Stepwise(Box<DropTail<Event>>),
 }
 
 /// A packet's way over the wire.
@@ -82,7 +82,7 @@ pub(crate) enum Fate {
     /// Dropped.
     Refused,
     /// Held, at the cost of this one.
-    Displaced(Packet),
+    Displaced(Event),
 }
 
 impl Link {
@@ -184,7 +184,7 @@ impl Link {
 
     /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer behind the pacer
     /// refused it. Call until it returns `None`.
-    pub(crate) fn pump(&mut self, now: Instant) -> Option<(Packet, Option<Passage>)> {
+    pub(crate) fn pump(&mut self, now: Instant) -> Option<(Event, Option<Passage>)> {
         match self {
             Link::Slim(_) => None,
             Link::Wide(wide) => wide.fitted.as_mut()?.pump(wide.delay, now),
@@ -254,21 +254,19 @@ impl Fitted {
         if self.pacer.is_none() && matches!(self.buffer, Buffer::Closed(_)) {
             return self.admit(event, delay).map_or(Fate::Refused, Fate::Leaves);
         }
-        let now = event.at;
-        self.counters.arrives(now);
+        self.counters.arrives(event.at);
         if self.is_lost(event.flow) {
-            self.counters.drops(now);
+            self.counters.drops(event.at);
             return Fate::Refused;
         }
-        self.hold(event.packet(), now)
+        self.hold(event)
     }
 
     /// A packet reaches a link whose departures are known at the arrival: its passage, if it is not dropped.
     #[inline(always)]
     fn admit(&mut self, event: &Event, delay: Span) -> Option<Passage> {
         let now = event.at;
-        let is_lost = !self.losses.is_empty() && self.is_lost(event.flow);
-        if !is_lost
+        if !self.is_lost(event.flow)
             && let Buffer::Closed(queue) = &mut self.buffer
             && let Some(Departure { start, finish }) =
                 admit(queue, &mut self.meter, u32::from(event.bytes), now)
@@ -293,7 +291,13 @@ impl Fitted {
     }
 
     /// Whether a rule forces the loss of this packet; every rule counts it.
+    #[inline(always)]
     fn is_lost(&mut self, flow: FlowId) -> bool {
+        !self.losses.is_empty() && self.is_lost_by_rule(flow)
+    }
+
+    #[inline(never)]
+    fn is_lost_by_rule(&mut self, flow: FlowId) -> bool {
         let mut lost = false;
         for loss in &mut self.losses {
             lost |= loss.takes(flow);
@@ -301,57 +305,78 @@ impl Fitted {
         lost
     }
 
-    fn hold(&mut self, packet: Packet, now: Instant) -> Fate {
-        let bytes = u32::from(packet.bytes);
+    fn hold(&mut self, event: &Event) -> Fate {
+        let now = event.at;
         let verdict = match (&mut self.pacer, &mut self.buffer) {
-            (Some(pacer), _) => pacer.enqueue(packet, now),
-            (None, Buffer::Stepwise(queue)) => queue.enqueue(packet, now),
-            (None, Buffer::Closed(_)) => Verdict::Refused(packet),
+            (Some(pacer), _) => pacer.enqueue(*event, now),
+            (None, Buffer::Stepwise(queue)) => queue.enqueue(*event, now),
+            (None, Buffer::Closed(_)) => Verdict::Refused(*event),
         };
+        self.is_held(event, verdict)
+    }
+
+    /// What a pacer or a step-by-step queue has said to a packet that has arrived.
+    #[inline(always)]
+    fn is_held(&mut self, event: &Event, verdict: Verdict<Event>) -> Fate {
+        let now = event.at;
         if matches!(verdict, Verdict::Refused(_)) {
             self.counters.drops(now);
             return Fate::Refused;
         }
         if let Some(meter) = &mut self.meter {
-            meter.enter(bytes, now);
+            meter.enter(u32::from(event.bytes), now);
         }
         if let Verdict::Displaced(older) = verdict {
             self.drop_waiting(&older, now);
-            return Fate::Displaced(older);
+            return Fate::Displaced(older.at_time(now));
         }
         Fate::Held
     }
 
-    fn pump(&mut self, delay: Span, now: Instant) -> Option<(Packet, Option<Passage>)> {
+    fn pump(&mut self, delay: Span, now: Instant) -> Option<(Event, Option<Passage>)> {
         loop {
             if let Buffer::Stepwise(queue) = &mut self.buffer
-                && let Some(packet) = queue.dequeue(now)
+                && let Some(event) = queue.dequeue(now)
             {
                 let finish = queue.wire().free_at();
-                return Some((packet, Some(self.leaves(&packet, now, finish, delay))));
+                let passage = self.leaves(&event, now, Departure { start: now, finish }, delay);
+                return Some((event.at_time(now), Some(passage)));
             }
-            let packet = self.pacer.as_mut()?.dequeue(now)?;
+            let event = self.pacer.as_mut()?.dequeue(now)?;
             let dropped = match &mut self.buffer {
-                Buffer::Closed(queue) => match queue.admit(u32::from(packet.bytes), now) {
-                    Some(departure) => {
-                        let passage = self.leaves(&packet, departure.start, departure.finish, delay);
-                        return Some((packet, Some(passage)));
-                    }
-                    None => packet,
-                },
-                Buffer::Stepwise(queue) => match queue.enqueue(packet, now) {
+                Buffer::Closed(_) => {
+                    let passage = self.is_released(&event, now, delay);
+                    return Some((event.at_time(now), passage));
+                }
+                Buffer::Stepwise(queue) => match queue.enqueue(event, now) {
                     Verdict::Queued => continue,
-                    Verdict::Refused(packet) | Verdict::Displaced(packet) => packet,
+                    Verdict::Refused(event) | Verdict::Displaced(event) => event,
                 },
             };
             self.drop_waiting(&dropped, now);
-            return Some((dropped, None));
+            return Some((dropped.at_time(now), None));
+        }
+    }
+
+    /// A pacer lets go a packet: how it passes the plain FIFO behind, if that does not drop it.
+    #[inline(always)]
+    fn is_released(&mut self, event: &Event, now: Instant, delay: Span) -> Option<Passage> {
+        let departure = match &mut self.buffer {
+            Buffer::Closed(queue) => queue.admit(u32::from(event.bytes), now),
+            Buffer::Stepwise(_) => None,
+        };
+        match departure {
+            Some(departure) => Some(self.leaves(event, now, departure, delay)),
+            None => {
+                self.drop_waiting(event, now);
+                None
+            }
         }
     }
 
     /// When [`Link::pump`] may next let something go.
     pub(crate) fn next_wakeup(&self) -> Option<Instant> {
-        let pacer = self.pacer.as_ref().and_then(Stage::<Packet>::next_wakeup);
+        let pacer = self.pacer.as_ref().and_then(Stage::<Event>::next_wakeup);
         let queue = match &self.buffer {
             Buffer::Closed(_) => None,
             Buffer::Stepwise(queue) => queue.next_wakeup(),
@@ -370,22 +395,31 @@ impl Fitted {
         self.pacer.as_ref().map_or(0, Pacer::held_packets) + queued
     }
 
-    /// A packet that was held has been given to the wire.
-    fn leaves(&mut self, packet: &Packet, start: Instant, finish: Instant, delay: Span) -> Passage {
+    /// A packet that was held is given to the wire at `now`.
+    #[inline(always)]
+    fn leaves(&mut self, event: &Event, now: Instant, departure: Departure, delay: Span) -> Passage {
+        let Departure { start, finish } = departure;
         if let Some(meter) = &mut self.meter {
-            meter.leave_at(u32::from(packet.bytes), start);
+            meter.leaves(u32::from(event.bytes), now, start);
         }
-        self.counters.leaves(u32::from(packet.bytes), packet.is_ack, start, finish);
-        let recorded = self.record.is_some_and(|(from, to)| from <= start && start < to);
+        self.counters.leaves(event.bytes, event.is_ack(), start, finish);
+        let recorded = self.record.is_some_and(|window| is_within(window, start));
         Passage { start, arrival: finish + delay, recorded }
     }
 
-    fn drop_waiting(&mut self, packet: &Packet, now: Instant) {
+    #[inline(never)]
+    fn drop_waiting(&mut self, event: &Event, now: Instant) {
         self.counters.drops(now);
         if let Some(meter) = &mut self.meter {
-            meter.drop_now(u32::from(packet.bytes), now);
+            meter.drop_now(u32::from(event.bytes), now);
         }
     }
+}
+
+/// Whether a departure is to be recorded: on few links it may.
+#[cold]
+fn is_within((from, to): (Instant, Instant), start: Instant) -> bool {
+    from <= start && start < to
 }
 
 /// Offers a packet to a queue that no pacer feeds, and tells the meter of it: the queue keeps what waits for both, if it

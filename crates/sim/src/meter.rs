@@ -66,9 +66,20 @@ impl Meter {
         self.level += u64::from(bytes);
     }
 
+    /// A packet that waits has at `now` been promised the start of its service; calls come in the order of both.
+    #[inline(always)]
+    pub(crate) fn leaves(&mut self, bytes: u32, now: Instant, start: Instant) {
+        self.settle(now);
+        if start <= now {
+            self.starts(bytes, start);
+        } else {
+            self.leave_at(bytes, start);
+        }
+    }
+
     /// A packet that waits will leave the queue at `at`; calls come in the order of departure.
     #[inline]
-    pub(crate) fn leave_at(&mut self, bytes: u32, at: Instant) {
+    fn leave_at(&mut self, bytes: u32, at: Instant) {
         self.leaving.push_back((at, bytes));
     }
 

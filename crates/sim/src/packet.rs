@@ -22,11 +22,17 @@ pub(crate) struct Packet {
     pub(crate) hop: u8,
     /// Acknowledgements travel the reverse route.
     pub(crate) is_ack: bool,
-    /// While links run in windows: [`crate::engine::Tail`]'s shared link.
-    pub(crate) tail: u32,
 }
 
 impl paceline_core::Packet for Packet {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        u32::from(self.bytes)
+    }
+}
+
+/// A packet is held in the event that brought it.
+impl paceline_core::Packet for Event {
     #[inline]
     fn bytes(&self) -> u32 {
         u32::from(self.bytes)
@@ -82,7 +88,7 @@ impl Event {
     /// A packet reaches a place.
     #[inline]
     pub(crate) fn of_packet(at: Instant, place: u32, packet: Packet) -> Self {
-        let Packet { sent, flow, seq, bytes, hop, is_ack, tail: _ } = packet;
+        let Packet { sent, flow, seq, bytes, hop, is_ack } = packet;
         let hop = hop | if is_ack { ACK_BIT } else { 0 };
         Event { at, sent, place, flow, seq, bytes, hop, kind: Kind::Arrival }
     }
@@ -104,6 +110,12 @@ impl Event {
         Event { place, ..self }
     }
 
+    /// The same packet at another time.
+    #[inline]
+    pub(crate) fn at_time(self, at: Instant) -> Self {
+        Event { at, kind: Kind::Arrival, ..self }
+    }
+
     /// On to the next place of the round trip, where it arrives.
     #[inline]
     pub(crate) fn step(&mut self) {
@@ -119,8 +131,8 @@ impl Event {
 
     #[inline]
     pub(crate) fn packet(&self) -> Packet {
-        let Event { sent, flow, seq, bytes, hop, place: tail, .. } = *self;
-        Packet { sent, flow, seq, bytes, hop: hop & !ACK_BIT, is_ack: hop & ACK_BIT != 0, tail }
+        let Event { sent, flow, seq, bytes, hop, .. } = *self;
+        Packet { sent, flow, seq, bytes, hop: hop & !ACK_BIT, is_ack: hop & ACK_BIT != 0 }
     }
 
     /// A packet travels with this event.

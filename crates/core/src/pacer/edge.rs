@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The envelope is a queue of vertices with falling slopes. An arrival is pushed at its end, after popping the vertices
-//! that it puts below the envelope; each vertex is pushed once and popped once, so an arrival costs O(1) amortised.
+//! that it puts below the envelope; each vertex is pushed once and popped once, so an arrival costs O(1) amortised. Many
+//! arrivals put the whole envelope below them, so each is compared with its first line first.
 //! S is a straight line from an anchor to the first vertex. The anchor moves when that vertex is reached, when nothing is
 //! left to serve, and when an arrival pops the first vertex (else S would jump); at no other time.
 //!
@@ -22,8 +23,9 @@
 //! wait once more before the wire. `release` (default `"start"`): a packet leaves when S reaches its first byte, so a lone
 //! packet leaves at once, or with `"finish"` its last, so a lone packet is held for the whole of d. d = 0 is no pacing.
 //!
-//! *Where it breaks.* It holds 2 GiB at most and refuses more, so that a rise fits 64 bits. It spends nearly all of d, at any load. Smoothing is of the aggregate: one flow among many keeps its
-//! own burstiness. It cannot know that more is coming, so it is less smooth than the offline optimum.
+//! *Where it breaks.* It holds 2 GiB at most and refuses more, so that a rise fits 64 bits. It spends nearly all of d, at any
+//! load. Smoothing is of the aggregate: one flow among many keeps its own burstiness. It cannot know that more is coming, so
+//! it is less smooth than the offline optimum.
 //!
 //! *References.* V. Sivaraman, H. ElGindy, D. Moreland, D. Ostry, "Packet pacing in small buffer optical packet
 //! switched networks", IEEE/ACM Transactions on Networking 17(4), 2009. H. Habibi Gharakheili, A. Vishwanath,
@@ -106,10 +108,13 @@ impl fmt::Display for Parameters {
 pub struct Edge<P> {
     parameters: Parameters,
     queue: VecDeque<P>,
-    /// Envelope of the deadline points, slopes falling.
-    hull: VecDeque<Vertex>,
-    /// Where the service curve's present line begins.
-    anchor: Anchor,
+    /// The line that the service curve is on: from the anchor to the first vertex of the envelope. One that has ended is the
+    /// last: all is served.
+    from: Point,
+    to: Point,
+    /// The vertices behind it, slopes falling, from the place `next` on; what is before is spent.
+    later: Vec<Point>,
+    next: usize,
     /// Bytes that have arrived since the pacer was last empty.
     arrived_bytes: u64,
     /// Bytes that have left since then; where the head begins.
@@ -120,18 +125,11 @@ pub struct Edge<P> {
     pops: u64,
 }
 
-/// A deadline: by `at`, `bytes` have been served.
+/// A point of the service curve: a deadline, or where a line begins.
 #[derive(Debug, Clone, Copy)]
-struct Vertex {
+struct Point {
     at: Instant,
-    bytes: u64,
-}
-
-/// A point of the service curve.
-#[derive(Debug, Clone, Copy)]
-struct Anchor {
-    at: Instant,
-    /// Bytes served, in units of 2^-32.
+    /// Bytes served by then, in units of 2^-32; whole ones at a deadline.
     served: u128,
 }
 
@@ -141,8 +139,10 @@ impl<P: Packet> Edge<P> {
         Edge {
             parameters: *parameters,
             queue: VecDeque::new(),
-            hull: VecDeque::new(),
-            anchor: Anchor { at: Instant::ZERO, served: 0 },
+            from: Point { at: Instant::ZERO, served: 0 },
+            to: Point { at: Instant::ZERO, served: 0 },
+            later: Vec::new(),
+            next: 0,
             arrived_bytes: 0,
             released_bytes: 0,
             release: Instant::ZERO,
@@ -161,52 +161,73 @@ impl<P: Packet> Edge<P> {
         self.pops
     }
 
-    /// Moves the anchor over the vertices that the curve has reached.
-    #[inline]
+    /// Begins the next line at each vertex that the curve has reached. Whether all is served.
+    #[inline(always)]
     fn advance(&mut self, now: Instant) -> bool {
-        let mut moved = false;
-        while let Some(&vertex) = self.hull.front().filter(|vertex| vertex.at <= now) {
-            self.anchor = Anchor { at: vertex.at, served: fixed(vertex.bytes) };
-            self.hull.pop_front();
-            moved = true;
+        self.to.at <= now && self.begin_next_line(now)
+    }
+
+    #[inline(never)]
+    fn begin_next_line(&mut self, now: Instant) -> bool {
+        while self.to.at <= now {
+            let Some(vertex) = self.later.get(self.next) else { return true };
+            (self.from, self.to) = (self.to, *vertex);
+            self.next += 1;
         }
-        moved
+        false
     }
 
     /// Adds a deadline to the envelope. Whether the line that the curve is on has changed.
-    #[inline]
-    fn push(&mut self, deadline: Vertex, now: Instant) -> bool {
-        let mut moved = self.hull.is_empty();
-        while let Some(&back) = self.hull.back() {
-            let before = match self.hull.len().checked_sub(2).and_then(|index| self.hull.get(index)) {
-                Some(vertex) => Anchor { at: vertex.at, served: fixed(vertex.bytes) },
-                None => self.anchor,
-            };
-            if steeper(before, back, deadline) {
+    #[inline(always)]
+    fn push(&mut self, deadline: Point, now: Instant) -> bool {
+        if !steeper(&self.from, &self.to, &deadline) {
+            // Above that line, it is above all those behind, which are less steep.
+            self.pops += (1 + self.later.len() - self.next) as u64;
+            (self.from, self.to) = (Point { at: now, served: self.served(now) }, deadline);
+            self.forget_later();
+            return true;
+        }
+        let later = &self.later[self.next..];
+        let mut kept = later.len();
+        while let Some(back) = later[..kept].last() {
+            let before = later[..kept - 1].last().unwrap_or(&self.to);
+            if steeper(before, back, &deadline) {
                 break;
             }
-            if self.hull.len() == 1 {
-                self.anchor = Anchor { at: now, served: self.served(now, back) };
-                moved = true;
-            }
-            self.hull.pop_back();
-            self.pops += 1;
+            kept -= 1;
         }
-        self.hull.push_back(deadline);
-        moved
+        self.pops += (later.len() - kept) as u64;
+        self.later.truncate(self.next + kept);
+        if self.later.len() == self.later.capacity() {
+            self.forget_spent();
+        }
+        self.later.push(deadline);
+        false
     }
 
-    /// The service curve at `now`, on the line from the anchor to `vertex`, rounded up.
+    fn forget_later(&mut self) {
+        self.later.clear();
+        self.next = 0;
+    }
+
+    /// Makes room, where there is much to forget.
+    #[cold]
+    fn forget_spent(&mut self) {
+        if self.next >= self.later.len() / 2 {
+            self.later.drain(..self.next);
+            self.next = 0;
+        }
+    }
+
+    /// The curve at `now`, on the present line, rounded up.
     #[inline]
-    fn served(&self, now: Instant, vertex: Vertex) -> u128 {
-        let rise = rise(self.anchor, vertex);
-        let run = vertex.at.since(self.anchor.at).as_nanos();
-        let part = now.since(self.anchor.at).as_nanos();
-        self.anchor.served + u128::from(scale_up(rise, part, run))
+    fn served(&self, now: Instant) -> u128 {
+        let part = now.since(self.from.at).as_nanos();
+        self.from.served + u128::from(scale_up(rise(&self.from, &self.to), part, run(&self.from, &self.to)))
     }
 
     /// Computes when the curve reaches the head's byte, `now` at the earliest.
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, now: Instant) {
         let Some(head) = self.queue.front() else { return };
         let due = match self.parameters.release {
@@ -214,52 +235,63 @@ impl<P: Packet> Edge<P> {
             Release::Finish => self.released_bytes + u64::from(head.bytes()),
         };
         let due = fixed(due);
-        let mut from = self.anchor;
-        // The first vertex is never below the head's byte while the caller is in time.
-        for vertex in &self.hull {
-            if due <= from.served {
-                break;
-            }
-            let to = fixed(vertex.bytes);
-            if due <= to {
-                let run = vertex.at.since(from.at).as_nanos();
-                let part = scale_up(run, (due - from.served) as u64, rise(from, *vertex));
-                self.release = now.max(from.at + Span::from_nanos(part));
-                return;
-            }
-            from = Anchor { at: vertex.at, served: to };
+        let due_at = match u64::try_from(due.wrapping_sub(self.from.served)) {
+            Ok(above) if above < rise(&self.from, &self.to) => reached(&self.from, &self.to, above),
+            _ => self.reached_later(due),
+        };
+        self.release = now.max(due_at);
+    }
+
+    /// When the curve reaches a byte that is not below the end of its present line; some time ago, if it has.
+    #[inline(never)]
+    fn reached_later(&self, due: u128) -> Instant {
+        if due <= self.from.served {
+            return Instant::ZERO;
         }
-        self.release = now;
+        let mut from = &self.from;
+        // The last vertex is never below the head's byte.
+        for to in std::iter::once(&self.to).chain(&self.later[self.next..]) {
+            if due <= to.served {
+                return reached(from, to, (due - from.served) as u64);
+            }
+            from = to;
+        }
+        Instant::ZERO
     }
 }
 
 impl<P: Packet> Stage<P> for Edge<P> {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
+        let bytes = u64::from(packet.bytes());
         let first = self.queue.is_empty();
-        if self.arrived_bytes - self.released_bytes + u64::from(packet.bytes()) > MOST_HELD && !first {
+        if self.arrived_bytes - self.released_bytes + bytes > MOST_HELD && !first {
             return Verdict::Refused(packet);
         }
-        let mut moved = self.advance(now);
-        if self.hull.is_empty() && first {
-            // All is served and all has left: the curve starts anew, from zero.
-            self.anchor = Anchor { at: now, served: 0 };
+        let is_served = self.advance(now);
+        if is_served && first {
+            // And all has left: the curve starts anew, from zero.
+            self.to.served = 0;
             (self.arrived_bytes, self.released_bytes) = (0, 0);
-        } else if self.hull.is_empty() {
-            self.anchor.at = now;
         }
         self.arrivals += 1;
-        self.arrived_bytes += u64::from(packet.bytes());
-        let deadline = Vertex { at: now + self.parameters.delay, bytes: self.arrived_bytes };
+        self.arrived_bytes += bytes;
+        let deadline = Point { at: now + self.parameters.delay, served: fixed(self.arrived_bytes) };
         self.queue.push_back(packet);
-        moved |= self.push(deadline, now);
-        if first || moved {
+        let has_moved = if is_served {
+            (self.from, self.to) = (Point { at: now, served: self.to.served }, deadline);
+            self.forget_later();
+            true
+        } else {
+            self.push(deadline, now)
+        };
+        if has_moved || first {
             self.schedule(now);
         }
         Verdict::Queued
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, now: Instant) -> Option<P> {
         if now < self.release {
             return None;
@@ -273,7 +305,7 @@ impl<P: Packet> Stage<P> for Edge<P> {
 
     #[inline]
     fn next_wakeup(&self) -> Option<Instant> {
-        self.queue.front().map(|_| self.release)
+        (!self.queue.is_empty()).then_some(self.release)
     }
 }
 
@@ -283,19 +315,30 @@ fn fixed(bytes: u64) -> u128 {
     u128::from(bytes) << 32
 }
 
-/// Bytes from one point of the curve to the next, in units of 2^-32; less than what the pacer may hold.
+/// Bytes from one point of the curve to a later one, in units of 2^-32; less than what the pacer may hold.
 #[inline]
-fn rise(from: Anchor, to: Vertex) -> u64 {
-    (fixed(to.bytes) - from.served) as u64
+fn rise(from: &Point, to: &Point) -> u64 {
+    (to.served - from.served) as u64
+}
+
+/// Time from one point of the curve to a later one, nanoseconds.
+#[inline]
+fn run(from: &Point, to: &Point) -> u64 {
+    to.at.as_nanos() - from.at.as_nanos()
+}
+
+/// When a line of the curve is so much above its beginning, in units of 2^-32 bytes.
+#[inline(always)]
+fn reached(from: &Point, to: &Point, above: u64) -> Instant {
+    Instant::from_nanos(from.at.as_nanos() + scale_up(run(from, to), above, rise(from, to)))
 }
 
 /// Whether the line from `before` to `back` is steeper than the one from there to `after`: whether `back` stays.
-#[inline]
-fn steeper(before: Anchor, back: Vertex, after: Vertex) -> bool {
-    let run = back.at.since(before.at).as_nanos();
-    let next_rise = (after.bytes - back.bytes) << 32;
-    let next_run = after.at.since(back.at).as_nanos();
-    u128::from(rise(before, back)) * u128::from(next_run) > u128::from(next_rise) * u128::from(run)
+#[inline(always)]
+fn steeper(before: &Point, back: &Point, after: &Point) -> bool {
+    let (rise_before, rise_after) = (rise(before, back), rise(back, after));
+    let (run_before, run_after) = (run(before, back), run(back, after));
+    u128::from(rise_before) * u128::from(run_after) > u128::from(rise_after) * u128::from(run_before)
 }
 
 /// whole part / of, rounded up, where `part` is at most `of`.
@@ -304,5 +347,7 @@ fn scale_up(whole: u64, part: u64, of: u64) -> u64 {
     if part >= of {
         return whole;
     }
-    (u128::from(whole) * u128::from(part)).div_ceil(u128::from(of)) as u64 // at most `whole`
+    let (product, of) = (u128::from(whole) * u128::from(part), u128::from(of));
+    let up = of - 1; // cheaper than `div_ceil`, which needs the remainder
+    ((product + up) / of) as u64 // at most `whole`
 }

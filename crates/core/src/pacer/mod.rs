@@ -5,6 +5,7 @@
 //! the laws that it must pass (`tests/stage_laws.rs`).
 
 pub mod edge;
+mod limited;
 pub mod none;
 pub mod parameters;
 pub mod qlbp;
@@ -15,6 +16,7 @@ use std::fmt;
 use crate::queue::Limit;
 use crate::stage::{Packet, Stage, Verdict};
 use crate::units::{Instant, Rate, Span};
+pub use limited::Limited;
 use parameters::{Parameter, ParameterError, Reader, Value};
 
 /// A pacer as a scenario configures it.
@@ -73,6 +75,15 @@ pub struct Envelope {
     pub burst: u64,
 }
 
+/// A loop over many packets that works with any pacer: compiled for each, so that only the loop is dispatched.
+pub trait Driver<P: Packet> {
+    /// What the loop returns.
+    type Outcome;
+
+    /// Runs the loop.
+    fn drive<S: Stage<P>>(self, stage: &mut S) -> Self::Outcome;
+}
+
 macro_rules! pacers {
     ($($name:literal => $Variant:ident($module:ident::$Type:ident): $summary:literal;)+) => {
         /// A pacing algorithm and its parameters.
@@ -123,42 +134,75 @@ macro_rules! pacers {
             }
         }
 
-        /// Dispatch by enum: it lies on the path of every packet.
+        /// A pacer: one of the list, with what it holds counted and limited. Dispatch is by enum: it lies on the path of
+        /// every packet.
         #[derive(Debug, Clone)]
         #[allow(clippy::large_enum_variant, reason = "a link has one, for the length of a run")]
-        enum Algorithm<P> {
-            $($Variant($module::$Type<P>),)+
+        pub enum Pacer<P> {
+            $(#[doc = $summary] $Variant(Limited<$module::$Type<P>>),)+
         }
 
-        impl<P: Packet> Algorithm<P> {
-            fn new(method: &Method, link_rate: Rate) -> Self {
-                match method {
+        impl<P: Packet> Pacer<P> {
+            /// A pacer for a link of that rate.
+            pub fn new(spec: &PacerSpec, link_rate: Rate) -> Self {
+                match &spec.method {
                     $(Method::$Variant(parameters) => {
-                        Algorithm::$Variant($module::$Type::new(parameters, link_rate))
+                        Pacer::$Variant(Limited::new($module::$Type::new(parameters, link_rate), spec.limit))
                     })+
+                }
+            }
+
+            /// Changes what may be held from now on; what is held stays.
+            pub fn set_limit(&mut self, limit: Option<Limit>) {
+                match self {
+                    $(Pacer::$Variant(stage) => stage.set_limit(limit),)+
+                }
+            }
+
+            /// What is held, bytes.
+            #[inline]
+            pub fn held_bytes(&self) -> u64 {
+                match self {
+                    $(Pacer::$Variant(stage) => stage.held_bytes(),)+
+                }
+            }
+
+            /// What is held, packets.
+            #[inline]
+            pub fn held_packets(&self) -> u64 {
+                match self {
+                    $(Pacer::$Variant(stage) => stage.held_packets(),)+
+                }
+            }
+
+            /// Lends the pacer to a loop over many packets.
+            #[inline]
+            pub fn driven_by<D: Driver<P>>(&mut self, driver: D) -> D::Outcome {
+                match self {
+                    $(Pacer::$Variant(stage) => driver.drive(stage),)+
                 }
             }
         }
 
-        impl<P: Packet> Stage<P> for Algorithm<P> {
+        impl<P: Packet> Stage<P> for Pacer<P> {
             #[inline]
             fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
                 match self {
-                    $(Algorithm::$Variant(stage) => stage.enqueue(packet, now),)+
+                    $(Pacer::$Variant(stage) => stage.enqueue(packet, now),)+
                 }
             }
 
             #[inline]
             fn dequeue(&mut self, now: Instant) -> Option<P> {
                 match self {
-                    $(Algorithm::$Variant(stage) => stage.dequeue(now),)+
+                    $(Pacer::$Variant(stage) => stage.dequeue(now),)+
                 }
             }
 
             #[inline]
             fn next_wakeup(&self) -> Option<Instant> {
                 match self {
-                    $(Algorithm::$Variant(stage) => stage.next_wakeup(),)+
+                    $(Pacer::$Variant(stage) => stage.next_wakeup(),)+
                 }
             }
         }
@@ -217,85 +261,4 @@ pub fn table() -> String {
         }
     }
     table
-}
-
-/// A pacer: one of the list, with what it holds counted and limited.
-#[derive(Debug, Clone)]
-pub struct Pacer<P> {
-    algorithm: Algorithm<P>,
-    limit: Option<Limit>,
-    /// What is held, bytes.
-    held_bytes: u64,
-    /// What is held, packets.
-    held_packets: u64,
-}
-
-impl<P: Packet> Pacer<P> {
-    /// A pacer for a link of that rate.
-    pub fn new(spec: &PacerSpec, link_rate: Rate) -> Self {
-        Pacer {
-            algorithm: Algorithm::new(&spec.method, link_rate),
-            limit: spec.limit,
-            held_bytes: 0,
-            held_packets: 0,
-        }
-    }
-
-    /// Changes what may be held from now on; what is held stays.
-    pub fn set_limit(&mut self, limit: Option<Limit>) {
-        self.limit = limit;
-    }
-
-    /// What is held, bytes.
-    #[inline]
-    pub fn held_bytes(&self) -> u64 {
-        self.held_bytes
-    }
-
-    /// What is held, packets.
-    #[inline]
-    pub fn held_packets(&self) -> u64 {
-        self.held_packets
-    }
-
-    /// Whether a packet of `bytes` would exceed the limit. One that finds the pacer empty never does: like an idle link,
-    /// an empty pacer takes any packet, so that no limit can stop a link for good.
-    #[inline]
-    fn full(&self, bytes: u32) -> bool {
-        match self.limit {
-            None => false,
-            Some(_) if self.held_packets == 0 => false,
-            Some(Limit::Bytes(most)) => self.held_bytes + u64::from(bytes) > most,
-            Some(Limit::Packets(most)) => self.held_packets >= most,
-        }
-    }
-}
-
-impl<P: Packet> Stage<P> for Pacer<P> {
-    #[inline]
-    fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
-        let bytes = packet.bytes();
-        if self.full(bytes) {
-            return Verdict::Refused(packet);
-        }
-        let verdict = self.algorithm.enqueue(packet, now);
-        if !matches!(verdict, Verdict::Refused(_)) {
-            self.held_bytes += u64::from(bytes);
-            self.held_packets += 1;
-        }
-        verdict
-    }
-
-    #[inline]
-    fn dequeue(&mut self, now: Instant) -> Option<P> {
-        let packet = self.algorithm.dequeue(now)?;
-        self.held_bytes -= u64::from(packet.bytes());
-        self.held_packets -= 1;
-        Some(packet)
-    }
-
-    #[inline]
-    fn next_wakeup(&self) -> Option<Instant> {
-        self.algorithm.next_wakeup()
-    }
 }

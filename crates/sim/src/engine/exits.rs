@@ -43,8 +43,7 @@ impl Output for Outlet<'_> {
     fn send(&mut self, segment: Segment) {
         let (bytes, seq) = (segment.bytes as u16, self.base.wrapping_add(segment.seq));
         let at = self.link.pass_unwatched(bytes, self.now);
-        let packet =
-            Packet { sent: self.now, flow: self.flow, seq, bytes, hop: 1, is_ack: false, tail: self.tail };
+        let packet = Packet { sent: self.now, flow: self.flow, seq, bytes, hop: 1, is_ack: false };
         self.arrivals.push(Event::of_packet(at, self.tail, packet));
         self.sent += 1;
     }

@@ -149,11 +149,8 @@ impl Engine<'_> {
     /// A packet leaves its host, now: through the host's port, if that paces, to its first link.
     #[inline]
     fn leave_host(&mut self, flow: u32, seq: u32, bytes: u16) {
-        let event = Event::of_packet(
-            self.now,
-            0,
-            Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false, tail: 0 },
-        );
+        let event =
+            Event::of_packet(self.now, 0, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
         self.census.sent += 1;
         if self.tracer.is_some() {
             let (sender, copy) = (&self.flows[flow as usize], event);

@@ -82,7 +82,7 @@ impl Engine<'_> {
         {
             let (seq, bytes, tail) = (tcp.base.wrapping_add(next), tcp.ack_bytes, tails[1].shared);
             let hop = self.ack_hop + 1;
-            let ack = Packet { sent: echo, flow: id, seq, bytes, hop, is_ack: true, tail };
+            let ack = Packet { sent: echo, flow: id, seq, bytes, hop, is_ack: true };
             let at = link.pass_unwatched(bytes, now);
             self.census.sent += 1;
             self.staged[exits[1].stage as usize].push(Event::of_packet(at, tail, ack));
@@ -171,7 +171,7 @@ impl Engine<'_> {
             return self.acknowledge(id, seq, bytes, sent);
         };
         let (hop, tail) = (self.ack_hop + 1, tails[1].shared);
-        let ack = Packet { sent, flow: id, seq, bytes, hop, is_ack: true, tail };
+        let ack = Packet { sent, flow: id, seq, bytes, hop, is_ack: true };
         let at = link.pass_unwatched(bytes, self.now);
         self.census.sent += 1;
         self.staged[exits[1].stage as usize].push(Event::of_packet(at, tail, ack));
@@ -180,7 +180,7 @@ impl Engine<'_> {
     /// The receiver sends an acknowledgement.
     #[inline(never)]
     fn acknowledge(&mut self, flow: u32, seq: u32, bytes: u16, sent: Instant) {
-        let ack = Packet { sent, flow, seq, bytes, hop: self.ack_hop, is_ack: true, tail: 0 };
+        let ack = Packet { sent, flow, seq, bytes, hop: self.ack_hop, is_ack: true };
         let event = Event::of_packet(self.now, 0, ack);
         self.census.sent += 1;
         if self.tracer.is_some() {

@@ -75,7 +75,7 @@ impl Engine<'_> {
             Fate::Refused => self.refuse(&event),
             Fate::Held => self.hold(&event),
             Fate::Displaced(older) => {
-                self.drop(event.place, &older);
+                self.drop(event.place, &older.packet());
                 self.hold(&event);
             }
         }
@@ -231,10 +231,10 @@ impl Engine<'_> {
 
     /// Lets go what a link may let go now, and asks it when to come again.
     fn pump(&mut self, place: u32) {
-        while let Some((packet, passage)) = self.links[place as usize].pump(self.now) {
+        while let Some((event, passage)) = self.links[place as usize].pump(self.now) {
             match passage {
-                Some(passage) => self.depart(Event::of_packet(self.now, place, packet), passage),
-                None => self.drop(place, &packet),
+                Some(passage) => self.depart(event.at_place(place), passage),
+                None => self.drop(place, &event.packet()),
             }
         }
         let Some(link) = self.links[place as usize].fitted_mut() else { return };

@@ -1,5 +1,6 @@
 //! What a link counts.
 
+use crate::packet::Event;
 use paceline_core::Instant;
 
 /// What a link counts over the window from warm-up to end. A packet may pass ahead of time: its own times decide.
@@ -40,6 +41,12 @@ impl LinkCounters {
     #[inline]
     pub(super) fn arrives(&mut self, now: Instant) {
         self.arrived += u64::from(self.counts(now));
+    }
+
+    /// A line's packets arrive, in the order of time.
+    pub(super) fn all_arrive(&mut self, line: &[Event]) {
+        let before = |time: Instant| line.partition_point(|event| event.at < time);
+        self.arrived += before(self.to).saturating_sub(before(self.from)) as u64;
     }
 
     pub(super) fn drops(&mut self, now: Instant) {
@@ -106,10 +113,23 @@ impl LinkCounters {
         finish: Instant,
     ) {
         self.arrives(at);
-        self.leaves(u32::from(bytes), is_ack, start, finish);
+        self.leaves_outside(u32::from(bytes), is_ack, start, finish);
     }
 
-    pub(super) fn leaves(&mut self, bytes: u32, is_ack: bool, start: Instant, finish: Instant) {
+    /// A packet that has arrived is given to the wire.
+    #[inline(always)]
+    pub(super) fn leaves(&mut self, bytes: u16, is_ack: bool, start: Instant, finish: Instant) {
+        if self.from <= start && finish < self.to {
+            self.left_bytes += u64::from(bytes);
+            self.data_ever += u64::from(!is_ack);
+        } else {
+            self.leaves_outside(u32::from(bytes), is_ack, start, finish);
+        }
+    }
+
+    /// The same, where not all of it falls into the window.
+    #[inline(never)]
+    fn leaves_outside(&mut self, bytes: u32, is_ack: bool, start: Instant, finish: Instant) {
         self.data_ever += u64::from(!is_ack && finish < self.to);
         if self.from <= start && finish <= self.to {
             self.left_bytes += u64::from(bytes);

@@ -5,8 +5,9 @@
 
 use super::{Buffer, Fate, Fitted, Link, Passage, Wide};
 use crate::packet::Event;
+use paceline_core::pacer::Driver;
 use paceline_core::queue::Departure;
-use paceline_core::{Instant, Span, Wire};
+use paceline_core::{Instant, Span, Stage, Wire};
 
 /// What a link asks for, besides that its packets come in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,7 +168,7 @@ impl Link {
     /// A link with a pacer or a step-by-step queue: what leaves goes to `out`.
     fn hold_all(
         &mut self,
-        line: &[Event],
+        mut line: &[Event],
         out: &mut Vec<Event>,
         end: Instant,
         notes: &mut Notes,
@@ -175,28 +176,19 @@ impl Link {
     ) {
         let Link::Wide(wide) = self else { return };
         let Wide { delay, fitted: Some(fitted), .. } = &mut **wide else { return };
-        let delay = *delay;
+        let last = end - Span::from_nanos(1);
         let mut next_look = look(fitted, Instant::ZERO);
-        let mut line = line.iter().peekable();
         loop {
-            let next = line.peek().map(|event| event.at);
-            let wakeup = fitted.wakeup_at.filter(|at| *at < end && next.is_none_or(|next| *at <= next));
-            let Some(now) = wakeup.or(next) else { break };
-            if now > next_look {
-                next_look = look(fitted, now);
+            let wakeup = fitted.wakeup_at.filter(|at| *at <= last);
+            let Some(next) = line.first().map(|event| event.at).into_iter().chain(wakeup).min() else {
+                break;
+            };
+            if next > next_look {
+                next_look = look(fitted, next);
             }
-            if wakeup.is_some() {
-                if let Some((packet, passage)) = fitted.pump(delay, now) {
-                    let event = Event::of_packet(now, packet.tail, packet);
-                    match passage {
-                        Some(passage) => event.leaves(passage, Note::Leaves, out, notes),
-                        None => notes.push((event, Note::Dropped)),
-                    }
-                }
-            } else if let Some(event) = line.next() {
-                fitted.takes_in(event, delay, out, notes);
-            }
-            fitted.wakeup_at = fitted.next_wakeup().map(|at| at.max(now));
+            let (before, behind) = line.split_at(line.partition_point(|event| event.at <= next_look));
+            fitted.hold_until(last.min(next_look), before, *delay, out, notes);
+            line = behind;
         }
         look(fitted, end);
     }
@@ -254,15 +246,46 @@ impl Fitted {
         }
     }
 
-    /// A packet arrives.
+    /// A line's packets arrive and, at the wake-ups in between and on to `last`, what may leave does.
+    fn hold_until(
+        &mut self,
+        last: Instant,
+        line: &[Event],
+        delay: Span,
+        out: &mut Vec<Event>,
+        notes: &mut Notes,
+    ) {
+        if let Buffer::Closed(_) = self.buffer
+            && let Some(mut pacer) = self.pacer.take()
+        {
+            pacer.driven_by(Pacing { link: self, last, line, delay, out, notes });
+            self.pacer = Some(pacer);
+            return;
+        }
+        let mut line = line.iter();
+        loop {
+            let next = line.as_slice().first();
+            let until = next.map_or(last, |event| event.at);
+            while let Some(now) = self.wakeup_at.filter(|at| *at <= until) {
+                if let Some((event, passage)) = self.pump(delay, now) {
+                    event.is_let_go(passage, out, notes);
+                }
+                self.wakeup_at = self.next_wakeup().map(|at| at.max(now));
+            }
+            let Some(event) = line.next() else { break };
+            let fate = self.offer(event, delay);
+            self.takes_in(event, fate, out, notes);
+            self.wakeup_at = self.next_wakeup().map(|at| at.max(event.at));
+        }
+    }
+
+    /// What has become of a packet that has arrived.
     #[inline(always)]
-    fn takes_in(&mut self, event: &Event, delay: Span, out: &mut Vec<Event>, notes: &mut Notes) {
-        match self.offer(event, delay) {
+    fn takes_in(&self, event: &Event, fate: Fate, out: &mut Vec<Event>, notes: &mut Notes) {
+        match fate {
             Fate::Leaves(passage) => return event.leaves(passage, Note::Passes, out, notes),
             Fate::Refused => return notes.push((*event, Note::Refused)),
-            Fate::Displaced(older) => {
-                notes.push((Event::of_packet(event.at, older.tail, older), Note::Dropped));
-            }
+            Fate::Displaced(older) => notes.push((older, Note::Dropped)),
             Fate::Held => {}
         }
         if self.record.is_some() {
@@ -281,7 +304,59 @@ impl Fitted {
     }
 }
 
+/// [`Fitted::hold_until`] of a link whose pacer is driven: it feeds a plain FIFO.
+struct Pacing<'a> {
+    link: &'a mut Fitted,
+    last: Instant,
+    line: &'a [Event],
+    delay: Span,
+    out: &'a mut Vec<Event>,
+    notes: &'a mut Notes,
+}
+
+impl Driver<Event> for Pacing<'_> {
+    type Outcome = ();
+
+    #[inline(never)]
+    fn drive<S: Stage<Event>>(self, pacer: &mut S) {
+        let Pacing { link, last, line, delay, out, notes } = self;
+        link.counters.all_arrive(line);
+        let mut wakeup = link.wakeup_at.unwrap_or(Instant::MAX);
+        let mut line = line.iter();
+        loop {
+            let next = line.as_slice().first();
+            let until = next.map_or(last, |event| event.at);
+            while wakeup <= until {
+                if let Some(event) = pacer.dequeue(wakeup) {
+                    let passage = link.is_released(&event, wakeup, delay);
+                    event.at_time(wakeup).is_let_go(passage, out, notes);
+                }
+                wakeup = pacer.next_wakeup().map_or(Instant::MAX, |at| at.max(wakeup));
+            }
+            let Some(event) = line.next() else { break };
+            let fate = if link.is_lost(event.flow) {
+                link.counters.drops(event.at);
+                Fate::Refused
+            } else {
+                link.is_held(event, pacer.enqueue(*event, event.at))
+            };
+            link.takes_in(event, fate, out, notes);
+            wakeup = pacer.next_wakeup().map_or(Instant::MAX, |at| at.max(event.at));
+        }
+        link.wakeup_at = (wakeup < Instant::MAX).then_some(wakeup);
+    }
+}
+
 impl Event {
+    /// A packet that was held is let go: it has been given to the wire, or dropped.
+    #[inline(always)]
+    fn is_let_go(self, passage: Option<Passage>, out: &mut Vec<Event>, notes: &mut Notes) {
+        match passage {
+            Some(passage) => self.leaves(passage, Note::Leaves, out, notes),
+            None => notes.push((self, Note::Dropped)),
+        }
+    }
+
     /// The packet has been given to the wire.
     #[inline(always)]
     fn leaves(

@@ -11,7 +11,7 @@ use crate::flow::Flow;
 use crate::packet::Event;
 
 /// Flows of fewer bytes together are in the last cache, from where the processor fetches them early enough by itself.
-const NEAR: usize = 16 << 20;
+const NEAR: usize = 8 << 20;
 /// Packets between the asking and the use: for a flow; for its links, whose numbers are in the flow.
 const FLOWS_AHEAD: usize = 8;
 const LINKS_AHEAD: usize = 4;

@@ -63,12 +63,6 @@ impl ClosedDropTail {
         })
     }
 
-    /// The wire.
-    #[inline]
-    pub fn wire(&self) -> &Wire {
-        &self.wire
-    }
-
     /// Offers a packet that arrives at `now`: when it will be served, or `None` if it is refused.
     ///
     /// Time never runs backwards between calls. Without a limit nothing is kept.
@@ -77,7 +71,8 @@ impl ClosedDropTail {
         self.admit_and_tell(bytes, now, |_| {})
     }
 
-    /// The same; tells of each packet that had to wait when its service has begun, at the latest by then.
+    /// The same; tells of each packet that had to wait when its service has begun, at the latest by then
+    /// ([`Self::tell_started`]).
     #[inline(always)]
     pub fn admit_and_tell(
         &mut self,

@@ -10,8 +10,9 @@ use super::Engine;
 use crate::flow::Flow;
 use crate::packet::Event;
 
-/// Flows of fewer bytes together are in the last cache, from where the processor fetches them early enough by itself.
-const NEAR: usize = 8 << 20;
+/// Flows of fewer bytes together are in the last cache, from where the processor fetches them early enough by itself;
+/// in tests none are.
+const NEAR: usize = if cfg!(debug_assertions) { 0 } else { 8 << 20 };
 /// Packets between the asking and the use: for a flow; for its links, whose numbers are in the flow.
 const FLOWS_AHEAD: usize = 8;
 const LINKS_AHEAD: usize = 4;

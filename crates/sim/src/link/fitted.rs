@@ -48,7 +48,7 @@ impl Fitted {
             self.wait(bytes, at, start);
         }
         self.counters.passes(bytes, is_ack, at, start, finish);
-        self.record.is_some_and(|(from, to)| from <= start && start < to)
+        is_recorded(self.record, start)
     }
 
     /// A packet waits from its arrival to the start of its service.
@@ -81,7 +81,7 @@ impl Fitted {
                 admit(queue, &mut self.meter, u32::from(event.bytes), now)
         {
             self.counters.passes(event.bytes, event.is_ack(), now, start, finish);
-            let recorded = self.record.is_some_and(|(from, to)| from <= start && start < to);
+            let recorded = is_recorded(self.record, start);
             return Some(Passage { start, arrival: finish + delay, recorded });
         }
         self.counters.refuses(now);
@@ -212,7 +212,7 @@ impl Fitted {
             meter.leaves(u32::from(event.bytes), now, start);
         }
         self.counters.leaves(event.bytes, event.is_ack(), start, finish);
-        let recorded = self.record.is_some_and(|window| is_within(window, start));
+        let recorded = is_recorded(self.record, start);
         Passage { start, arrival: finish + delay, recorded }
     }
 
@@ -225,7 +225,12 @@ impl Fitted {
     }
 }
 
-/// Whether a departure is to be recorded: on few links it may.
+/// Whether a departure that starts then is to be recorded: on few links any is.
+#[inline(always)]
+pub(super) fn is_recorded(record: Option<(Instant, Instant)>, start: Instant) -> bool {
+    record.is_some_and(|window| is_within(window, start))
+}
+
 #[cold]
 fn is_within((from, to): (Instant, Instant), start: Instant) -> bool {
     from <= start && start < to

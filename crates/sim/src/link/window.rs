@@ -3,6 +3,7 @@
 //! *Idea.* The packets stand in line, in the order of arrival. Those that leave take their places in it, their events moved
 //! on to the far end; what somebody may want to know of the others, and of those that are recorded, is noted.
 
+use super::fitted::is_recorded;
 use super::{Buffer, Fate, Fitted, Link, Passage, Wide};
 use crate::packet::Event;
 use paceline_core::pacer::Driver;
@@ -83,16 +84,16 @@ impl Link {
         };
         let Wide { wire, delay, fitted } = &mut **wide;
         let (Some(fitted), Some(first), Some(last)) = (fitted, line.first(), line.last()) else {
-            return wire.pass_all(line, *delay, |_, _, _| {});
+            return pass_over(wire, *delay, line, |_, _, _| {});
         };
         let (first, latest) = (first.at, wire.latest(line.len(), last.at));
         if !fitted.counters.counts_all(first, latest) {
-            return wire.pass_all(line, *delay, |event, start, finish| {
+            return pass_over(wire, *delay, line, |event, start, finish| {
                 fitted.watch(event.bytes, event.is_ack(), event.at, start, finish);
             });
         }
         let (mut bytes, mut data) = (0, 0);
-        wire.pass_all(line, *delay, |event, start, _| {
+        pass_over(wire, *delay, line, |event, start, _| {
             bytes += u64::from(event.bytes);
             data += u64::from(!event.is_ack());
             if start > event.at {
@@ -194,24 +195,22 @@ impl Link {
     }
 }
 
-/// A wire over which all of a line goes.
-trait PassAll {
-    /// `tell` hears of each packet, and of the start and the end of its service.
-    fn pass_all(&mut self, line: &mut [Event], delay: Span, tell: impl FnMut(&Event, Instant, Instant));
-}
-
-impl PassAll for Wire {
-    #[inline(always)]
-    fn pass_all(&mut self, line: &mut [Event], delay: Span, mut tell: impl FnMut(&Event, Instant, Instant)) {
-        let mut wire = *self;
-        for event in line {
-            let (start, finish) = wire.send(u32::from(event.bytes), event.at);
-            tell(event, start, finish);
-            event.at = finish + delay;
-            event.step();
-        }
-        *self = wire;
+/// All of a line goes over a wire. `tell` hears of each packet, and of the start and the end of its service.
+#[inline(always)]
+fn pass_over(
+    wire: &mut Wire,
+    delay: Span,
+    line: &mut [Event],
+    mut tell: impl FnMut(&Event, Instant, Instant),
+) {
+    let mut working = *wire;
+    for event in line {
+        let (start, finish) = working.send(u32::from(event.bytes), event.at);
+        tell(event, start, finish);
+        event.at = finish + delay;
+        event.step();
     }
+    *wire = working;
 }
 
 impl Fitted {
@@ -221,7 +220,6 @@ impl Fitted {
         let Fitted { buffer: Buffer::Closed(queue), meter: Some(meter), counters, record, .. } = self else {
             return;
         };
-        let (from, to) = record.unwrap_or((Instant::MAX, Instant::MAX));
         for event in line {
             let (bytes, at) = (event.bytes, event.at);
             let departure =
@@ -236,7 +234,7 @@ impl Fitted {
             }
             counters.passes(bytes, event.is_ack(), at, start, finish);
             let arrival = finish + delay;
-            if from <= start && start < to {
+            if is_recorded(*record, start) {
                 notes.push((*event, Note::Passes(Passage { start, arrival, recorded: true })));
             }
             let mut event = *event;

@@ -3,7 +3,7 @@
 //! *Idea.* A packet of L bytes takes 8 L / rate seconds, which is seldom a whole number of nanoseconds. The remainder is
 //! carried to the next packet of the same busy period, so that n packets back to back take exactly
 //! floor(8 L n / rate): no rate drifts. The quotient of the last size seen is kept, so that the usual packet costs an
-//! addition, not a division.
+//! addition, not a division; at the usual rates there are no remainders either.
 
 use crate::units::{Instant, NANOS_PER_SECOND, Rate, Span};
 use std::hint::select_unpredictable;
@@ -19,7 +19,12 @@ pub struct Wire {
     last_bytes: u32,
     last_whole: Span,
     last_remainder: u64,
+    /// The last size seen, if nothing is owed by it or before; else no packet's.
+    exact_bytes: u64,
 }
+
+/// No packet has this size, bytes.
+const NONE: u64 = u64::MAX;
 
 impl Wire {
     /// A wire that is free from time zero. No packet takes a nanosecond at 2^63 bit/s: above, rates are alike.
@@ -31,6 +36,7 @@ impl Wire {
             last_bytes: 0,
             last_whole: Span::ZERO,
             last_remainder: 0,
+            exact_bytes: NONE,
         }
     }
 
@@ -48,22 +54,34 @@ impl Wire {
     /// Sends a packet as soon as the wire is free, `now` at the earliest: when its first bit leaves, and its last.
     #[inline(always)]
     pub fn send(&mut self, bytes: u32, now: Instant) -> (Instant, Instant) {
+        if u64::from(bytes) != self.exact_bytes {
+            return self.send_inexactly(bytes, now);
+        }
+        let start = self.start(now);
+        self.free_at = start + self.last_whole;
+        (start, self.free_at)
+    }
+
+    /// When a packet that arrives at `now` is served. Nobody can guess which it is, the processor neither: no jumps.
+    #[inline(always)]
+    fn start(&self, now: Instant) -> Instant {
+        select_unpredictable(now > self.free_at, now, self.free_at)
+    }
+
+    /// The same where fractions of a nanosecond are owed, or may be.
+    #[inline(never)]
+    fn send_inexactly(&mut self, bytes: u32, now: Instant) -> (Instant, Instant) {
         if bytes != self.last_bytes {
             self.measure(bytes);
         }
-        // Whether the wire is free, nobody can guess, the processor neither: no jumps.
-        let is_free = now > self.free_at;
-        let start = select_unpredictable(is_free, now, self.free_at);
-        let mut whole = self.last_whole;
-        if self.remainder | self.last_remainder != 0 {
-            // A new busy period owes nothing.
-            let owed = select_unpredictable(is_free, 0, self.remainder) + self.last_remainder;
-            let rate = self.rate.bits_per_second();
-            let is_whole = owed >= rate;
-            self.remainder = owed - select_unpredictable(is_whole, rate, 0);
-            whole = Span::from_nanos(whole.as_nanos() + u64::from(is_whole));
-        }
-        self.free_at = start + whole;
+        let (start, rate) = (self.start(now), self.rate.bits_per_second());
+        // A new busy period owes nothing.
+        let owed = select_unpredictable(now > self.free_at, 0, self.remainder) + self.last_remainder;
+        let is_whole = owed >= rate;
+        self.remainder = owed - select_unpredictable(is_whole, rate, 0);
+        self.free_at = start + self.last_whole + Span::from_nanos(u64::from(is_whole));
+        let is_exact = self.remainder | self.last_remainder == 0;
+        self.exact_bytes = if is_exact { u64::from(bytes) } else { NONE };
         (start, self.free_at)
     }
 

@@ -116,9 +116,10 @@ impl Event {
         Event { at, kind: Kind::Arrival, ..self }
     }
 
-    /// On to the next place of the round trip, where it arrives.
-    #[inline]
-    pub(crate) fn step(&mut self) {
+    /// On to the next place of the round trip, where it arrives at `at`.
+    #[inline(always)]
+    pub(crate) fn move_on(&mut self, at: Instant) {
+        self.at = at;
         self.hop += 1;
         self.kind = Kind::Arrival;
     }

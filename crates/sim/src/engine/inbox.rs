@@ -96,11 +96,9 @@ pub(super) struct Inbox {
 }
 
 impl Engine<'_> {
-    /// Packets have left a link behind which every packet's tail begins.
-    pub(super) fn descend(&mut self, line: &[Event]) {
-        let before = self.inbox.arrivals.len();
-        self.inbox.arrivals.extend_from_slice(line);
-        for event in &mut self.inbox.arrivals[before..] {
+    /// The packets in the inbox from this place on have left a link behind which every packet's tail begins.
+    pub(super) fn descend(&mut self, from: usize) {
+        for event in &mut self.inbox.arrivals[from..] {
             if let Some(link) = self.links.get_mut(event.place as usize) {
                 event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
             }

@@ -15,61 +15,50 @@ const FEW: usize = 16;
 /// A line in which packets move further than this on average is sorted by merging.
 const FAR: usize = 8;
 
-/// Memory for the slots.
+/// Packets in order, and the memory to put them so, which stays.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
     /// By slot: how many packets, then where the next of them goes.
     slots: Vec<u32>,
+    /// The packets that are due, the others, and what was here before.
+    places: Vec<Event>,
+    due: usize,
+    packets: usize,
 }
 
 impl Sorter {
-    /// Moves the arrivals before `end` to `line`, in order; equal ones stay as they came. None lies before `from`.
-    pub(super) fn sort(
-        &mut self,
-        arrivals: &mut Vec<Event>,
-        from: Instant,
-        end: Instant,
-        line: &mut Vec<Event>,
-    ) {
-        let due = self.line_up(&[arrivals], (from, end), line);
-        arrivals.clear();
-        arrivals.extend(line.drain(due..));
+    /// The packets of the window, in order.
+    pub(super) fn due(&self) -> &[Event] {
+        &self.places[..self.due]
     }
 
-    /// Copies the packets of these lists to `line`: those before `end` in order, equal ones as they came, then the others. How
-    /// many the former are. None lies before `from`.
-    pub(super) fn line_up(
-        &mut self,
-        lists: &[&[Event]],
-        (from, end): (Instant, Instant),
-        line: &mut Vec<Event>,
-    ) -> usize {
-        let packets = lists.iter().map(|list| list.len()).sum();
-        if packets <= FEW {
-            let all = || lists.iter().copied().flatten();
-            line.clear();
-            line.extend(all().filter(|event| event.at < end));
-            insert(line);
-            let due = line.len();
-            line.extend(all().filter(|event| event.at >= end));
-            return due;
+    /// The others.
+    pub(super) fn later(&self) -> &[Event] {
+        &self.places[self.due..self.packets]
+    }
+
+    /// Lines up the packets of these lists before `end`, equal ones as they came. None lies before `from`.
+    pub(super) fn line_up(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant)) {
+        self.packets = lists.iter().map(|list| list.len()).sum();
+        if self.places.len() < self.packets {
+            self.places.resize(self.packets, Event::of_flow(from, 0, Kind::Arrival, 0));
         }
-        let due = self.deal(lists, packets, (from, end), line);
-        due - line[..due].iter().rev().take_while(|event| event.at >= end).count()
+        if self.packets > FEW {
+            return self.deal(lists, (from, end));
+        }
+        let all = || lists.iter().copied().flatten();
+        let due = all().filter(|event| event.at < end);
+        let later = all().filter(|event| event.at >= end);
+        self.due = due.clone().count();
+        self.places.iter_mut().zip(due.chain(later)).for_each(|(place, event)| *place = *event);
+        insert(&mut self.places[..self.due]);
     }
 
-    /// Puts so many packets into `line`, those of the slots up to `end` in order, the others behind them. How many the former are.
+    /// The same of many packets: those of the slots up to `end` in order, the others behind them.
     #[inline(always)]
-    fn deal(
-        &mut self,
-        lists: &[&[Event]],
-        packets: usize,
-        (from, end): (Instant, Instant),
-        line: &mut Vec<Event>,
-    ) -> usize {
-        let Some(&first_packet) = lists.iter().find_map(|list| list.first()) else { return 0 };
+    fn deal(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant)) {
         let span = end.since(from).as_nanos();
-        let bits = packets.ilog2() + 2;
+        let bits = self.packets.ilog2() + 2;
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub(bits);
         let behind = (span >> shift) + 1;
         let first = from.as_nanos();
@@ -86,16 +75,17 @@ impl Sorter {
             before += std::mem::replace(count, before);
         }
         self.slots[behind as usize] = before;
-        line.resize(packets, first_packet);
+        let places = &mut self.places[..self.packets];
         for list in lists {
             for event in *list {
-                let place = &mut self.slots[slot(event)];
-                line[*place as usize] = *event;
-                *place += 1;
+                let next = &mut self.slots[slot(event)];
+                places[*next as usize] = *event;
+                *next += 1;
             }
         }
-        insert(&mut line[..before as usize]);
-        before as usize
+        let in_order = &mut places[..before as usize];
+        insert(in_order);
+        self.due = in_order.len() - in_order.iter().rev().take_while(|event| event.at >= end).count();
     }
 }
 

@@ -83,16 +83,17 @@ impl Stage {
         (std::mem::replace(&mut self.served_until, end), end)
     }
 
-    /// Moves the arrivals of the next window to `line`, in order. Returns the window's end.
+    /// Lines up the arrivals of the next window; the others stay. Returns the window's end.
     pub(super) fn line_up(
         &mut self,
         arrivals: &mut Vec<Event>,
         times: (Instant, Instant),
         sorter: &mut Sorter,
-        line: &mut Vec<Event>,
     ) -> Instant {
         let (from, end) = self.advance(times);
-        sorter.sort(arrivals, from, end, line);
+        sorter.line_up(&[arrivals], (from, end));
+        arrivals.clear();
+        arrivals.extend_from_slice(sorter.later());
         end
     }
 

@@ -14,8 +14,7 @@ impl Engine<'_> {
         let (flow, end) = (&self.flows[event.flow as usize], usize::from(event.is_ack()));
         let (exit, tail) = (flow.exits[end], flow.tails[end]);
         if let Some(link) = self.links.get_mut(exit.link as usize) {
-            event.at = link.pass_unwatched(event.bytes, event.at);
-            event.step();
+            event.move_on(link.pass_unwatched(event.bytes, event.at));
             return self.staged[exit.stage as usize].push(event.at_place(tail.shared));
         }
         let way = self.way_of(&event);
@@ -24,8 +23,7 @@ impl Engine<'_> {
         if entry & PLAIN == 0 {
             return self.set_out_in_order(event, entry);
         }
-        event.at = self.links[event.place as usize].pass_unwatched(event.bytes, event.at);
-        event.step();
+        event.move_on(self.links[event.place as usize].pass_unwatched(event.bytes, event.at));
         let next = self.routes[way + 1];
         if next & STAGED == 0 {
             return self.go_on(event);
@@ -96,8 +94,7 @@ impl Engine<'_> {
             let arrives = !self.links[event.place as usize].holds(); // a link that holds packets has said so when this one came
             self.record(copy, passage, arrives);
         }
-        event.at = passage.arrival;
-        event.step();
+        event.move_on(passage.arrival);
     }
 
     /// A packet comes to the next place of its way at the event's time: past the links that it passes at once.
@@ -118,8 +115,7 @@ impl Engine<'_> {
             }
             let link = &mut self.links[event.place as usize];
             if entry & PLAIN != 0 {
-                event.at = link.pass_unwatched(event.bytes, event.at);
-                event.step();
+                event.move_on(link.pass_unwatched(event.bytes, event.at));
             } else {
                 let passage = link.pass(event.bytes, event.is_ack(), event.at);
                 self.leave(&mut event, passage);

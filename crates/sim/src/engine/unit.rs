@@ -57,7 +57,6 @@ pub(super) struct Desk {
 #[derive(Default)]
 struct Line {
     sorter: Sorter,
-    packets: Vec<Event>,
     /// No other packet comes before this time.
     end: Instant,
 }
@@ -88,22 +87,17 @@ impl Behind {
 }
 
 impl Desk {
-    fn serve(&mut self, line: &mut Line, place_in_unit: &[u32]) {
-        let Line { packets, end, .. } = line;
+    fn serve(&mut self, line: &Line, place_in_unit: &[u32]) {
+        let packets = line.sorter.due();
         self.served += packets.len() as u64;
         let (samples, series, number) = (&mut self.samples, &mut self.series, self.number);
         let look = |link: &mut Fitted, time| look(samples, number, link, time, series);
-        self.link.serve(self.service, (packets, &mut self.room), *end, &mut self.notes, look);
-        if !self.has_next {
-            let no_link = self.behind.len() - 1;
-            for event in packets.iter() {
-                let place = place_in_unit.get(event.place as usize).map_or(no_link, |place| *place as usize);
-                self.behind[place].packets.push(*event);
-            }
-        } else if self.onward.is_empty() {
-            std::mem::swap(&mut self.onward, packets);
-        } else {
-            self.onward.append(packets);
+        let out = if self.has_next { &mut self.onward } else { &mut self.room };
+        self.link.serve(self.service, packets, line.end, out, &mut self.notes, look);
+        let no_link = self.behind.len() - 1;
+        for event in self.room.drain(..) {
+            let place = place_in_unit.get(event.place as usize).map_or(no_link, |place| *place as usize);
+            self.behind[place].packets.push(event);
         }
     }
 }
@@ -159,9 +153,9 @@ impl Unit {
             let hosts_and_links = self.from_hosts.lists().chain(self.from_links.lists());
             let lists: Vec<&[Event]> = [&self.arrivals[..]].into_iter().chain(hosts_and_links).collect();
             let line = &mut self.lines[0];
-            let due = line.sorter.line_up(&lists, (from, end), &mut line.packets);
+            line.sorter.line_up(&lists, (from, end));
             self.arrivals.clear();
-            self.arrivals.extend(line.packets.drain(due..));
+            self.arrivals.extend_from_slice(line.sorter.later());
             self.from_hosts.clear();
             self.from_links.clear();
             line.end = end;
@@ -186,7 +180,7 @@ impl Unit {
                 *rest = later;
                 due
             });
-            line.sorter.line_up(&due.collect::<Vec<_>>(), (begin, end), &mut line.packets);
+            line.sorter.line_up(&due.collect::<Vec<_>>(), (begin, end));
             line.end = end;
         };
         line_up(0, now);

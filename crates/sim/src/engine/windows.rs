@@ -61,8 +61,7 @@ pub(super) struct Windows {
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     pub(super) sorter: Sorter,
-    /// The packets that are being served, in order.
-    pub(super) line: Vec<Event>,
+    /// What leaves it.
     pub(super) room: Vec<Event>,
     pub(super) notes: Notes,
 }
@@ -172,21 +171,27 @@ impl Engine<'_> {
     fn run_stage(&mut self, position: usize, hosts_until: Instant) -> u64 {
         let Some(windows) = &mut self.windows else { return 0 };
         let times = (hosts_until, self.until.min(windows.fed_until(position)));
-        let Desk { mut sorter, mut line, mut room, mut notes } = std::mem::take(&mut windows.desk);
+        let Desk { mut sorter, mut room, mut notes } = std::mem::take(&mut windows.desk);
         let stage = &mut windows.stages[position];
-        let end = stage.line_up(&mut self.staged[position], times, &mut sorter, &mut line);
-        let (served, next, ends, number) = (line.len() as u64, stage.next, stage.ends.is_some(), stage.link);
+        let end = stage.line_up(&mut self.staged[position], times, &mut sorter);
+        let (line, next, ends, number) = (sorter.due(), stage.next, stage.ends.is_some(), stage.link);
+        let out = match next {
+            Some(next) => &mut self.staged[next as usize],
+            None if ends => &mut self.inbox.arrivals,
+            None => &mut room,
+        };
+        let before = out.len();
         let (samples, series) = (&mut self.samples, &mut self.series);
         let look = |link: &mut Fitted, time| look(samples, number, link, time, series);
-        self.links[number as usize].serve(stage.service, (&mut line, &mut room), end, &mut notes, look);
+        self.links[number as usize].serve(stage.service, line, end, out, &mut notes, look);
+        let served = line.len() as u64;
         self.say(number, &mut notes);
-        match next {
-            Some(next) => self.staged[next as usize].extend_from_slice(&line),
-            None if ends => self.descend(&line),
-            None => line.iter().for_each(|&event| self.go_on(event)),
+        if ends && next.is_none() {
+            self.descend(before);
         }
+        room.drain(..).for_each(|event| self.go_on(event));
         if let Some(windows) = &mut self.windows {
-            windows.desk = Desk { sorter, line, room, notes };
+            windows.desk = Desk { sorter, room, notes };
         }
         served
     }

@@ -1,7 +1,7 @@
 //! What reaches a link within a window of time, served in one loop.
 //!
-//! *Idea.* The packets stand in line, in the order of arrival. Those that leave take their places in it, their events moved
-//! on to the far end; what somebody may want to know of the others, and of those that are recorded, is noted.
+//! *Idea.* The packets stand in line, in the order of arrival. The events of those that leave are moved on to the far end and
+//! to the list of what comes next; what somebody may want to know of the others, and of those that are recorded, is noted.
 
 use super::fitted::is_recorded;
 use super::{Buffer, Fate, Fitted, Link, Passage, Wide};
@@ -42,41 +42,33 @@ pub(crate) enum Note {
 pub(crate) type Notes = Vec<(Event, Note)>;
 
 impl Link {
-    /// Serves a window's packets, up to `end`. `room` is for what the loop needs. `look` is called before what happens at the
+    /// Serves a window's packets, up to `end`: what leaves goes to `out`. `look` is called before what happens at the
     /// times that it names, and then names the next.
     pub(crate) fn serve(
         &mut self,
         service: Service,
-        (line, room): (&mut Vec<Event>, &mut Vec<Event>),
+        line: &[Event],
         end: Instant,
+        out: &mut Vec<Event>,
         notes: &mut Notes,
         look: impl FnMut(&mut Fitted, Instant) -> Instant,
     ) {
         match service {
-            Service::All => self.pass_all(line),
-            Service::Bounded => {
-                room.clear();
-                self.fill(line, room, end, notes, look);
-                std::mem::swap(line, room);
-            }
-            Service::Each => self.admit_all(line, end, notes, look),
-            Service::Between => {
-                room.clear();
-                self.hold_all(line, room, end, notes, look);
-                std::mem::swap(line, room);
-            }
+            Service::All => self.pass_all(line, out),
+            Service::Bounded => self.fill(line, out, end, notes, look),
+            Service::Each => self.admit_all(line, out, end, notes, look),
+            Service::Between => self.hold_all(line, out, end, notes, look),
         }
     }
 
     /// A link that refuses nothing and is not recorded.
-    fn pass_all(&mut self, line: &mut [Event]) {
+    fn pass_all(&mut self, line: &[Event], out: &mut Vec<Event>) {
         let wide = match self {
             Link::Wide(wide) => wide,
             Link::Slim(slim) => {
                 let mut working = *slim;
-                for event in line {
-                    event.at = working.pass(event.bytes, event.at).1;
-                    event.step();
+                for event in appended(out, line) {
+                    event.move_on(working.pass(event.bytes, event.at).1);
                 }
                 *slim = working;
                 return;
@@ -84,16 +76,16 @@ impl Link {
         };
         let Wide { wire, delay, fitted } = &mut **wide;
         let (Some(fitted), Some(first), Some(last)) = (fitted, line.first(), line.last()) else {
-            return pass_over(wire, *delay, line, |_, _, _| {});
+            return pass_over(wire, *delay, line, out, |_, _, _| {});
         };
-        let (first, latest) = (first.at, wire.latest(line.len(), last.at));
-        if !fitted.counters.counts_all(first, latest) {
-            return pass_over(wire, *delay, line, |event, start, finish| {
+        let latest = wire.latest(line.len(), last.at);
+        if !fitted.counters.counts_all(first.at, latest) {
+            return pass_over(wire, *delay, line, out, |event, start, finish| {
                 fitted.watch(event.bytes, event.is_ack(), event.at, start, finish);
             });
         }
         let (mut bytes, mut data) = (0, 0);
-        pass_over(wire, *delay, line, |event, start, _| {
+        pass_over(wire, *delay, line, out, |event, start, _| {
             bytes += u64::from(event.bytes);
             data += u64::from(!event.is_ack());
             if start > event.at {
@@ -129,7 +121,8 @@ impl Link {
     /// A link that may refuse packets, but holds none.
     fn admit_all(
         &mut self,
-        line: &mut Vec<Event>,
+        line: &[Event],
+        out: &mut Vec<Event>,
         end: Instant,
         notes: &mut Notes,
         mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
@@ -137,9 +130,7 @@ impl Link {
         let Link::Wide(wide) = self else { return };
         let Wide { wire, delay, fitted: Some(fitted) } = &mut **wide else { return };
         let mut next_look = look(fitted, Instant::ZERO);
-        let mut left = 0;
-        for next in 0..line.len() {
-            let event = &line[next];
+        for event in line {
             if event.at > next_look {
                 next_look = look(fitted, event.at);
             }
@@ -157,12 +148,10 @@ impl Link {
             if passage.recorded {
                 notes.push((*event, Note::Passes(passage)));
             }
-            line[left] = line[next]; // as it came: what was just written is not read again
-            line[left].at = passage.arrival;
-            line[left].step();
-            left += 1;
+            let mut event = *event;
+            event.move_on(passage.arrival);
+            out.push(event);
         }
-        line.truncate(left);
         look(fitted, end);
     }
 
@@ -200,17 +189,24 @@ impl Link {
 fn pass_over(
     wire: &mut Wire,
     delay: Span,
-    line: &mut [Event],
+    line: &[Event],
+    out: &mut Vec<Event>,
     mut tell: impl FnMut(&Event, Instant, Instant),
 ) {
     let mut working = *wire;
-    for event in line {
+    for event in appended(out, line) {
         let (start, finish) = working.send(u32::from(event.bytes), event.at);
         tell(event, start, finish);
-        event.at = finish + delay;
-        event.step();
+        event.move_on(finish + delay);
     }
     *wire = working;
+}
+
+/// Copies all of a line to the end of `out`, where that then is.
+fn appended<'a>(out: &'a mut Vec<Event>, line: &[Event]) -> &'a mut [Event] {
+    let before = out.len();
+    out.extend_from_slice(line);
+    &mut out[before..]
 }
 
 impl Fitted {
@@ -238,8 +234,7 @@ impl Fitted {
                 notes.push((*event, Note::Passes(Passage { start, arrival, recorded: true })));
             }
             let mut event = *event;
-            event.at = arrival;
-            event.step();
+            event.move_on(arrival);
             out.push(event);
         }
     }
@@ -367,8 +362,7 @@ impl Event {
         if passage.recorded {
             notes.push((self, note(passage)));
         }
-        self.at = passage.arrival;
-        self.step();
+        self.move_on(passage.arrival);
         out.push(self);
     }
 }

@@ -24,6 +24,7 @@ mod hosts;
 mod inbox;
 mod line;
 mod part;
+mod pieces;
 mod receivers;
 mod routes;
 mod samples;

@@ -97,6 +97,7 @@ pub(super) struct Inbox {
 
 impl Engine<'_> {
     /// The packets in the inbox from this place on have left a link behind which every packet's tail begins.
+    #[inline(never)]
     pub(super) fn descend(&mut self, from: usize) {
         for event in &mut self.inbox.arrivals[from..] {
             if let Some(link) = self.links.get_mut(event.place as usize) {
@@ -115,23 +116,29 @@ impl Engine<'_> {
         self.losses.clear();
         let now = self.now;
         self.ahead = true; // one step at a time: what this sets off waits for its event
-        let fetches = self.has_far_flows();
-        for place in 0..dealt.len() {
-            if fetches {
+        if self.has_far_flows() {
+            for place in 0..dealt.len() {
                 self.fetch_ahead(&dealt, place);
+                self.take(&mut dealt[place], end);
             }
-            let event = &mut dealt[place];
-            match event.kind {
-                Kind::Arrival => self.take_in(event),
-                Kind::RetransmissionTimer => self.catch_up_if_none_waits(event.flow, event.at, end),
-                _ => self.flows[event.flow as usize].on_drop(&event.packet()),
-            }
+        } else {
+            dealt.iter_mut().for_each(|event| self.take(event, end));
         }
         self.ahead = false;
         self.now = now;
         arrivals.clear();
         timers.clear();
         self.inbox = Inbox { arrivals, timers, dealt, slots };
+    }
+
+    /// Something concerns a flow.
+    #[inline(always)]
+    fn take(&mut self, event: &mut Event, end: Instant) {
+        match event.kind {
+            Kind::Arrival => self.take_in(event),
+            Kind::RetransmissionTimer => self.catch_up_if_none_waits(event.flow, event.at, end),
+            _ => self.flows[event.flow as usize].on_drop(&event.packet()),
+        }
     }
 
     /// A packet passes the link that is its flow's own, and is at its host then: before its time, if nothing can come between.
@@ -158,6 +165,7 @@ impl Engine<'_> {
 }
 
 /// Puts packets of flows that lie close together next to each other; those of one flow stay in order.
+#[inline(never)]
 fn deal(
     lists: &[&[Event]],
     (first_flow, flows): (usize, usize),

@@ -7,7 +7,6 @@
 
 use super::Exit;
 use super::inbox::tails_of;
-use super::line::Sorter;
 use super::routes::{exits_of, mark_staged};
 use crate::flow::Flow;
 use crate::link::Link;
@@ -36,6 +35,10 @@ pub(super) struct Stage {
     pub(super) feeders: Vec<(u32, Span)>,
     /// The stage that all its packets reach next, with no link between.
     pub(super) next: Option<u32>,
+    /// Those before it of which this is the next, their positions.
+    pub(super) sources: Vec<u32>,
+    /// Others feed it too, or hosts.
+    pub(super) is_mixed: bool,
     /// Where the tail of every packet's way begins behind it ([`super::inbox`]): the links of several flows in them.
     pub(super) ends: Option<BTreeSet<u32>>,
     /// All that arrived before has been served.
@@ -52,13 +55,18 @@ impl Stage {
         }
         let (order, offsets) = (order(&ways), offsets(&ways));
         let positions: BTreeMap<u32, u32> = order.iter().copied().zip(0..).collect();
+        let next = |link| only_follower(network, link).and_then(|next| positions.get(&next).copied());
         let mut ways_into: BTreeMap<u32, Vec<(u32, Span)>> = BTreeMap::new();
+        let mut is_mixed = vec![false; order.len()];
         for ((from, to), way) in &ways {
-            let from = positions.get(from).map(|from| (*from, *way));
-            ways_into.entry(*to).or_default().extend(from);
+            let position = positions.get(from);
+            ways_into.entry(*to).or_default().extend(position.map(|from| (*from, *way)));
+            if let Some(&to) = positions.get(to) {
+                is_mixed[to as usize] |= position.is_none_or(|at| *at >= to || next(*from) != Some(to));
+            }
         }
         let mut stages: Vec<Stage> = Vec::new();
-        for &link in &order {
+        for (&link, is_mixed) in order.iter().zip(is_mixed) {
             let mut feeders = ways_into.remove(&link)?;
             // Those that come later, and those that ask theirs.
             feeders
@@ -69,10 +77,17 @@ impl Stage {
                 to_hosts: ways.get(&(link, HOST)).copied(),
                 service: service(link),
                 feeders,
-                next: only_follower(network, link).and_then(|next| positions.get(&next).copied()),
+                next: next(link),
+                sources: Vec::new(),
+                is_mixed,
                 ends: None,
                 served_until: Instant::ZERO,
             });
+        }
+        for position in 0..stages.len() {
+            if let Some(next) = stages[position].next.filter(|next| *next as usize > position) {
+                stages[next as usize].sources.push(position as u32);
+            }
         }
         (!stages.is_empty()).then_some(stages)
     }
@@ -81,20 +96,6 @@ impl Stage {
     pub(super) fn advance(&mut self, (hosts_until, until): (Instant, Instant)) -> (Instant, Instant) {
         let end = (hosts_until + self.offset).min(until).max(self.served_until);
         (std::mem::replace(&mut self.served_until, end), end)
-    }
-
-    /// Lines up the arrivals of the next window; the others stay. Returns the window's end.
-    pub(super) fn line_up(
-        &mut self,
-        arrivals: &mut Vec<Event>,
-        times: (Instant, Instant),
-        sorter: &mut Sorter,
-    ) -> Instant {
-        let (from, end) = self.advance(times);
-        sorter.line_up(&[arrivals], (from, end));
-        arrivals.clear();
-        arrivals.extend_from_slice(sorter.later());
-        end
     }
 
     /// Where the hosts stand when something next happens here.

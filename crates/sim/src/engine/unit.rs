@@ -1,11 +1,12 @@
 //! A link that runs in windows, at work on any thread, with the links behind it that it alone feeds.
 //!
-//! *Idea.* All packets of a run may pass one link, where nothing is done side by side. So as little as can be is done there: what
-//! other links have sent, in order as it is, is put into one order piece by piece, each while the link serves the one
-//! before; and what leaves is passed on by the links behind, side by side.
+//! *Idea.* All packets of a run may pass one link, where nothing is done side by side. So as little as can be is done there: each
+//! of its pieces ([`super::pieces`]) is put in order while the link serves the one before; and what leaves is passed on by the
+//! links behind, side by side.
 
 use super::Engine;
 use super::line::Sorter;
+use super::pieces::Pieces;
 use super::samples::{Sample, look};
 use super::stage::Stage;
 use super::threads::Mail;
@@ -14,11 +15,8 @@ use crate::link::window::{Notes, Service};
 use crate::link::{Fitted, Link};
 use crate::output::SeriesRow;
 use crate::packet::Event;
-use paceline_core::{Instant, Span};
+use paceline_core::Instant;
 use rayon::prelude::*;
-
-/// Packets in a piece: it stays in the caches. In tests there are pieces everywhere.
-const PIECE: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 13 };
 
 /// A stage and all that its packets need up to the next one, or up to the links that only one flow uses.
 pub(super) struct Unit {
@@ -145,55 +143,25 @@ impl Unit {
 
     /// Serves the link up to the end of its window.
     pub(super) fn run(&mut self, times: (Instant, Instant), place_in_unit: &[u32], shift: u32) {
-        let (from, end) = self.stage.advance(times);
-        self.desk.served = 0;
-        if self.from_hosts.is_empty() {
-            self.serve_in_pieces(from, end, place_in_unit);
-        } else {
-            let hosts_and_links = self.from_hosts.lists().chain(self.from_links.lists());
-            let lists: Vec<&[Event]> = [&self.arrivals[..]].into_iter().chain(hosts_and_links).collect();
-            let line = &mut self.lines[0];
-            line.sorter.line_up(&lists, (from, end));
-            self.arrivals.clear();
-            self.arrivals.extend_from_slice(line.sorter.later());
-            self.from_hosts.clear();
-            self.from_links.clear();
-            line.end = end;
-            self.desk.serve(line, place_in_unit);
-        }
-        self.desk.behind.par_iter_mut().for_each(|behind| behind.run(shift));
-    }
-
-    /// The same where each list that has come is in order.
-    fn serve_in_pieces(&mut self, from: Instant, end: Instant, place_in_unit: &[u32]) {
-        let Unit { desk, lines: [now, next], arrivals, later, from_links, .. } = self;
-        arrivals.sort_by_key(|event| event.at); // several lists, one after another
-        let mut rests: Vec<&[Event]> = [&arrivals[..]].into_iter().chain(from_links.lists()).collect();
-        let packets: usize = rests.iter().map(|rest| rest.len()).sum();
-        let (pieces, window) = ((packets / PIECE + 1) as u64, end.since(from).as_nanos());
-        let end_of =
-            |piece: u64| from + Span::from_nanos(window / pieces * piece + window % pieces * piece / pieces);
-        let mut line_up = |piece: u64, line: &mut Line| {
-            let (begin, end) = (end_of(piece), end_of(piece + 1));
-            let due = rests.iter_mut().map(|rest| {
-                let (due, later) = rest.split_at(rest.partition_point(|event| event.at < end));
-                *rest = later;
-                due
-            });
-            line.sorter.line_up(&due.collect::<Vec<_>>(), (begin, end));
-            line.end = end;
+        let Unit { stage, desk, lines: [now, next], arrivals, later, from_hosts, from_links, .. } = self;
+        let (window, in_order) = (stage.advance(times), from_hosts.is_empty());
+        desk.served = 0;
+        let hosts_and_links = from_hosts.lists().chain(from_links.lists());
+        let mut pieces = Pieces::of(arrivals, hosts_and_links, window, in_order);
+        let mut line_up = |line: &mut Line| {
+            let end = pieces.line_up(&mut line.sorter);
+            end.map(|end| line.end = end).is_some()
         };
-        line_up(0, now);
         let (mut now, mut next) = (now, next);
-        for piece in 1..pieces {
-            rayon::join(|| desk.serve(now, place_in_unit), || line_up(piece, next));
+        line_up(now);
+        while rayon::join(|| desk.serve(now, place_in_unit), || line_up(next)).1 {
             std::mem::swap(&mut now, &mut next);
         }
-        desk.serve(now, place_in_unit);
-        later.clear();
-        rests.iter().for_each(|rest| later.extend_from_slice(rest));
+        pieces.keep(&now.sorter, later);
         std::mem::swap(arrivals, later);
+        from_hosts.clear();
         from_links.clear();
+        self.desk.behind.par_iter_mut().for_each(|behind| behind.run(shift));
     }
 
     /// Where the hosts stand when something next happens here.

@@ -26,11 +26,12 @@
 use super::Engine;
 use super::inbox::Tail;
 use super::line::Sorter;
+use super::pieces::Pieces;
 use super::samples::look;
 use super::stage::{Stage, next_hosts_until};
 use crate::control::Control;
 use crate::link::Fitted;
-use crate::link::window::{Note, Notes};
+use crate::link::window::{Note, Notes, Service};
 use crate::output::RunError;
 use crate::packet::{Event, Kind};
 use paceline_core::{Instant, Span};
@@ -52,6 +53,8 @@ pub(super) struct Windows {
     /// Hosts have run up to here.
     pub(super) hosts_until: Instant,
     desk: Desk,
+    /// By stage: what it has sent to the next, where that is served after it.
+    sent: Vec<Vec<Event>>,
     /// Windows and packets so far; they end after a trial, unless asked for by name.
     trial: (u32, u64),
     may_end: bool,
@@ -59,11 +62,32 @@ pub(super) struct Windows {
 
 /// Room for serving a link.
 #[derive(Debug, Default)]
-pub(super) struct Desk {
-    pub(super) sorter: Sorter,
-    /// What leaves it.
-    pub(super) room: Vec<Event>,
-    pub(super) notes: Notes,
+struct Desk {
+    sorter: Sorter,
+    /// What leaves it, if it may go anywhere; and what comes for later windows.
+    room: Vec<Event>,
+    later: Vec<Event>,
+    notes: Notes,
+}
+
+/// Where all goes that leaves a stage.
+#[derive(Debug, Clone, Copy)]
+enum Onward {
+    /// To the next stage.
+    Stage,
+    /// To hosts, by tails.
+    Inbox,
+    Anywhere,
+}
+
+impl Onward {
+    fn of(stage: &Stage) -> Self {
+        match (stage.next, &stage.ends) {
+            (Some(_), _) => Onward::Stage,
+            (None, Some(_)) => Onward::Inbox,
+            (None, None) => Onward::Anywhere,
+        }
+    }
 }
 
 impl Windows {
@@ -71,7 +95,8 @@ impl Windows {
     pub(super) fn new(stages: Vec<Stage>, may_end: bool) -> Self {
         let lengths = stages.iter().filter_map(|stage| Some(stage.offset + stage.to_hosts?));
         let length = lengths.min().map_or(0, Span::as_nanos);
-        Windows { stages, length, hosts_until: Instant::ZERO, desk: Desk::default(), trial: (0, 0), may_end }
+        let (desk, sent, hosts_until) = (Desk::default(), vec![Vec::new(); stages.len()], Instant::ZERO);
+        Windows { stages, length, hosts_until, desk, sent, trial: (0, 0), may_end }
     }
 }
 
@@ -171,29 +196,60 @@ impl Engine<'_> {
     fn run_stage(&mut self, position: usize, hosts_until: Instant) -> u64 {
         let Some(windows) = &mut self.windows else { return 0 };
         let times = (hosts_until, self.until.min(windows.fed_until(position)));
-        let Desk { mut sorter, mut room, mut notes } = std::mem::take(&mut windows.desk);
+        let (mut desk, mut sent) = (std::mem::take(&mut windows.desk), std::mem::take(&mut windows.sent));
         let stage = &mut windows.stages[position];
-        let end = stage.line_up(&mut self.staged[position], times, &mut sorter);
-        let (line, next, ends, number) = (sorter.due(), stage.next, stage.ends.is_some(), stage.link);
-        let out = match next {
-            Some(next) => &mut self.staged[next as usize],
-            None if ends => &mut self.inbox.arrivals,
-            None => &mut room,
-        };
-        let before = out.len();
-        let (samples, series) = (&mut self.samples, &mut self.series);
-        let look = |link: &mut Fitted, time| look(samples, number, link, time, series);
-        self.links[number as usize].serve(stage.service, line, end, out, &mut notes, look);
-        let served = line.len() as u64;
-        self.say(number, &mut notes);
-        if ends && next.is_none() {
-            self.descend(before);
+        let (window, in_order, next) = (stage.advance(times), !stage.is_mixed, stage.next);
+        let service = (stage.link, stage.service, Onward::of(stage));
+        let sources = std::mem::take(&mut stage.sources);
+        let mut arrivals = std::mem::take(&mut self.staged[position]);
+        let mut out = std::mem::take(&mut sent[position]);
+        let lists = sources.iter().map(|source| &sent[*source as usize][..]);
+        let mut pieces = Pieces::of(&mut arrivals, lists, window, in_order);
+        let mut served = 0;
+        while let Some(end) = pieces.line_up(&mut desk.sorter) {
+            served += self.serve(service, &mut desk, end, &mut out);
         }
-        room.drain(..).for_each(|event| self.go_on(event));
+        pieces.keep(&desk.sorter, &mut desk.later);
+        std::mem::swap(&mut arrivals, &mut desk.later);
+        sources.iter().for_each(|source| sent[*source as usize].clear());
+        arrivals.append(&mut self.staged[position]);
+        self.staged[position] = arrivals;
+        if let Some(next) = next.filter(|next| *next as usize <= position) {
+            self.staged[next as usize].append(&mut out);
+        }
+        sent[position] = out;
         if let Some(windows) = &mut self.windows {
-            windows.desk = Desk { sorter, room, notes };
+            windows.stages[position].sources = sources;
+            (windows.desk, windows.sent) = (desk, sent);
         }
         served
+    }
+
+    /// A link serves the packets that are lined up, none of which comes after this time: how many.
+    fn serve(
+        &mut self,
+        (link, service, onward): (u32, Service, Onward),
+        desk: &mut Desk,
+        end: Instant,
+        sent: &mut Vec<Event>,
+    ) -> u64 {
+        let Desk { sorter, room, notes, .. } = desk;
+        let out = match onward {
+            Onward::Stage => sent,
+            Onward::Inbox => &mut self.inbox.arrivals,
+            Onward::Anywhere => &mut *room,
+        };
+        let (line, before) = (sorter.due(), out.len());
+        let (samples, series) = (&mut self.samples, &mut self.series);
+        let look = |at_work: &mut Fitted, time| look(samples, link, at_work, time, series);
+        self.links[link as usize].serve(service, line, end, out, notes, look);
+        self.say(link, notes);
+        match onward {
+            Onward::Stage => {}
+            Onward::Inbox => self.descend(before),
+            Onward::Anywhere => room.drain(..).for_each(|event| self.go_on(event)),
+        }
+        line.len() as u64
     }
 
     /// Says what was noted of packets at a link.

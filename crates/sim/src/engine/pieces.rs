@@ -1,0 +1,77 @@
+//! A window's packets in order, piece by piece.
+//!
+//! *Idea.* What links send is in order as it leaves them. So where a link is fed by links alone, its window can be cut into
+//! pieces that stay in the caches: each is put into one order, served and passed on before the next is looked at.
+//! *Where it breaks.* What hosts send comes flow by flow: all of it has to be there before the first packet is known.
+
+use super::line::Sorter;
+use crate::packet::Event;
+use paceline_core::{Instant, Span};
+
+/// Packets in a piece. In tests there are pieces everywhere.
+const PIECE: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 13 };
+
+/// What has reached a link, and how far it has been lined up.
+pub(super) struct Pieces<'a> {
+    /// What is left of each list.
+    rests: Vec<&'a [Event]>,
+    from: Instant,
+    end: Instant,
+    made: u64,
+    all: u64,
+}
+
+impl<'a> Pieces<'a> {
+    /// None yet of the packets from `from` to `end` in these lists, none of which has any before. If `in_order`, each is but
+    /// for the first, which is what was left of several, and is put in order here.
+    pub(super) fn of(
+        first: &'a mut [Event],
+        others: impl Iterator<Item = &'a [Event]>,
+        (from, end): (Instant, Instant),
+        in_order: bool,
+    ) -> Self {
+        let mut rests: Vec<&[Event]> = [&[][..]].into_iter().chain(others).collect();
+        let packets = first.len() + rests.iter().map(|list| list.len()).sum::<usize>();
+        let all = if in_order { packets / PIECE + 1 } else { 1 };
+        if all > 1 {
+            first.sort_by_key(|event| event.at);
+        }
+        rests[0] = first;
+        Pieces { rests, from, end, made: 0, all: all as u64 }
+    }
+
+    /// Lines up the next one: up to when; `None` after the last.
+    pub(super) fn line_up(&mut self, sorter: &mut Sorter) -> Option<Instant> {
+        if self.made == self.all {
+            return None;
+        }
+        let (begin, end) = (self.start_of(self.made), self.start_of(self.made + 1));
+        if self.all == 1 {
+            sorter.line_up(&self.rests, (begin, end));
+        } else {
+            let due = self.rests.iter_mut().map(|rest| {
+                let (due, later) = rest.split_at(rest.partition_point(|event| event.at < end));
+                *rest = later;
+                due
+            });
+            sorter.line_up(&due.collect::<Vec<_>>(), (begin, end));
+        }
+        self.made += 1;
+        Some(end)
+    }
+
+    fn start_of(&self, piece: u64) -> Instant {
+        let window = self.end.since(self.from).as_nanos();
+        self.from + Span::from_nanos(window / self.all * piece + window % self.all * piece / self.all)
+    }
+
+    /// After the last piece, what comes later goes to this list; that was the last one's sorter.
+    pub(super) fn keep(self, sorter: &Sorter, later: &mut Vec<Event>) {
+        later.clear();
+        if self.all == 1 {
+            later.extend_from_slice(sorter.later());
+        } else {
+            self.rests.iter().for_each(|rest| later.extend_from_slice(rest));
+        }
+    }
+}

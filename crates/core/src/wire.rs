@@ -3,7 +3,7 @@
 //! *Idea.* A packet of L bytes takes 8 L / rate seconds, which is seldom a whole number of nanoseconds. The remainder is
 //! carried to the next packet of the same busy period, so that n packets back to back take exactly
 //! floor(8 L n / rate): no rate drifts. The quotient of the last size seen is kept, so that the usual packet costs an
-//! addition, not a division; at the usual rates there are no remainders either.
+//! addition, not a division; and at the usual rates a byte takes whole nanoseconds, so that there are no remainders either.
 
 use crate::units::{Instant, NANOS_PER_SECOND, Rate, Span};
 use std::hint::select_unpredictable;
@@ -13,6 +13,8 @@ use std::hint::select_unpredictable;
 pub struct Wire {
     rate: Rate,
     free_at: Instant,
+    /// What a byte takes, nanoseconds; 0 where it is no whole number of them, or too many.
+    byte_nanos: u64,
     /// Fraction of a nanosecond owed by the current busy period, in units of 1 ns / rate.
     remainder: u64,
     /// Serialisation time of the last size seen: size in bytes, whole nanoseconds, remainder.
@@ -29,9 +31,12 @@ const NONE: u64 = u64::MAX;
 impl Wire {
     /// A wire that is free from time zero. No packet takes a nanosecond at 2^63 bit/s: above, rates are alike.
     pub fn new(rate: Rate) -> Self {
+        let bps = rate.bits_per_second().min(1 << 63);
+        let is_whole = bps > 8 && (8 * NANOS_PER_SECOND).is_multiple_of(bps);
         Wire {
-            rate: Rate::from_bits_per_second(rate.bits_per_second().min(1 << 63)),
+            rate: Rate::from_bits_per_second(bps),
             free_at: Instant::ZERO,
+            byte_nanos: if is_whole { 8 * NANOS_PER_SECOND / bps } else { 0 },
             remainder: 0,
             last_bytes: 0,
             last_whole: Span::ZERO,
@@ -54,11 +59,15 @@ impl Wire {
     /// Sends a packet as soon as the wire is free, `now` at the earliest: when its first bit leaves, and its last.
     #[inline(always)]
     pub fn send(&mut self, bytes: u32, now: Instant) -> (Instant, Instant) {
-        if u64::from(bytes) != self.exact_bytes {
+        let whole = if self.byte_nanos != 0 {
+            Span::from_nanos(u64::from(bytes) * self.byte_nanos)
+        } else if u64::from(bytes) == self.exact_bytes {
+            self.last_whole
+        } else {
             return self.send_inexactly(bytes, now);
-        }
+        };
         let start = self.start(now);
-        self.free_at = start + self.last_whole;
+        self.free_at = start + whole;
         (start, self.free_at)
     }
 
@@ -126,12 +135,14 @@ mod tests {
 
     #[test]
     fn sizes_may_alternate() {
-        let mut wire = Wire::new(Rate::from_bits_per_second(7_000_000));
-        for _ in 0..7_000 {
-            wire.send(40, Instant::ZERO);
-            wire.send(1500, Instant::ZERO);
+        for (rate, packets) in [(7_000_000, 7_000), (8_000_000, 8_000), (10, 10)] {
+            let mut wire = Wire::new(Rate::from_bits_per_second(rate));
+            for _ in 0..packets {
+                wire.send(40, Instant::ZERO);
+                wire.send(1500, Instant::ZERO);
+            }
+            assert_eq!(wire.free_at().as_nanos(), packets * 1540 * 8 * 1_000_000_000 / rate);
         }
-        assert_eq!(wire.free_at().as_nanos(), 1540 * 8 * 1_000_000);
     }
 
     #[test]

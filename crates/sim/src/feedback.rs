@@ -51,6 +51,12 @@ impl FeedbackUnderWay {
         Instant::from_nanos(PLACE | u64::from(place))
     }
 
+    /// An acknowledgement that carries this says a number and a time, and no more.
+    #[inline(always)]
+    pub(crate) fn is_a_time(sent: Instant) -> bool {
+        sent.as_nanos() & MARK == 0
+    }
+
     /// What an acknowledgement of all before `next` that carries `sent` says: the echoed time and the blocks, for which there
     /// is `room`.
     #[inline]

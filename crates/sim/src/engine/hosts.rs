@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::exits::{Acknowledged, AcknowledgedWith, PacingTimer};
+use crate::feedback::FeedbackUnderWay;
 use crate::flow::Source;
 use crate::packet::{Event, Kind, Packet};
 use crate::trace::TraceEvent;
@@ -33,7 +34,9 @@ impl Engine<'_> {
     pub(super) fn on_ack(&mut self, ack: &Event) {
         let Source::Tcp(tcp) = &self.flows[ack.flow as usize].source else { return };
         let next = ack.seq.wrapping_sub(tcp.base);
-        let is_taken = if !tcp.sender.paces_ordinarily() {
+        let is_taken = if tcp.needs_feedback && !FeedbackUnderWay::is_a_time(ack.sent) {
+            false
+        } else if !tcp.sender.paces_ordinarily() {
             self.take_ordinary_ack(ack.flow, next)
         } else if tcp.is_free && tcp.next_timer() < ack.at {
             return self.on_ack_after_timers(ack);

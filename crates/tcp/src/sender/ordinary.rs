@@ -1,13 +1,15 @@
 //! The ordinary acknowledgement, of a connection with nothing that few have: of new data outside of recovery, or a duplicate
 //! that is not the one to tell of a loss.
 //!
-//! *Idea.* Most acknowledgements of Reno and NewReno are like that, and do the same few things. Done by themselves these are a
-//! few dozen instructions; the long way ([`crate::recovery::on_ack`]) comes to the same, and takes every other one. So it is
-//! with the pacing timer of such a connection.
+//! *Idea.* Most acknowledgements are like that, and do the same few things. Done by themselves these are a few dozen
+//! instructions; the long way ([`crate::recovery::on_ack`]) comes to the same, and takes every other one. So it is with the
+//! pacing timer of such a connection. Variants that hear of single packets have only the ordinary one of new data, while
+//! nothing is missing ([`crate::recovery::Selective`] is blank).
 
 use super::{Output, Segment, Sender};
-use crate::cc::reno;
+use crate::cc::{Control, reno};
 use crate::config::{Config, Variant};
+use crate::feedback::Told;
 use crate::pacing::{Permit, pacing_window};
 use crate::recovery::{LastCut, count_duplicate, newreno};
 use paceline_core::Instant;
@@ -18,44 +20,65 @@ use std::hint::select_unpredictable;
 pub(super) enum Ordinary {
     None,
     Unpaced,
+    /// The same, and the variant hears of single packets.
+    Selective,
     Paced,
+    PacedSelective,
 }
 
 impl Ordinary {
     pub(super) fn of(config: &Config) -> Self {
-        let has_ordinary = matches!(config.variant, Variant::Reno | Variant::NewReno)
-            && config.limited_transmit
+        let selective = config.variant.is_selective();
+        let counts_duplicates = matches!(config.variant, Variant::Reno | Variant::NewReno);
+        let has_ordinary = (selective || counts_duplicates && config.limited_transmit)
             && !config.timestamps
             && !config.rack
             && !config.count_packets
             && config.max_burst == u32::MAX;
         match config.pacing {
             _ if !has_ordinary => Ordinary::None,
+            None if selective => Ordinary::Selective,
             None => Ordinary::Unpaced,
+            Some(_) if selective => Ordinary::PacedSelective,
             Some(_) => Ordinary::Paced,
         }
     }
 }
 
 impl Sender {
-    /// The sender does not pace, and an acknowledgement of all before `next`, arriving now, is an ordinary one:
-    /// [`Sender::on_ordinary_ack`] may take it.
+    /// The sender does not pace, and an acknowledgement of all before `next` that says no more, arriving now, is an ordinary
+    /// one: [`Sender::on_ordinary_ack`] may take it.
     #[inline(always)]
     pub fn is_ordinary(&self, next: u32) -> bool {
-        self.ordinary == Ordinary::Unpaced && self.tells_nothing_special(next)
+        match self.ordinary {
+            Ordinary::Unpaced => self.tells_nothing_special(next),
+            Ordinary::Selective => self.tells_of_news_alone(next),
+            _ => false,
+        }
     }
 
     /// The sender paces, and so on: [`Sender::on_ordinary_ack_paced`] may take it.
     #[inline(always)]
     pub fn is_ordinary_paced(&self, next: u32) -> bool {
-        self.ordinary == Ordinary::Paced && self.tells_nothing_special(next)
+        match self.ordinary {
+            Ordinary::Paced => self.tells_nothing_special(next),
+            Ordinary::PacedSelective => self.tells_of_news_alone(next),
+            _ => false,
+        }
     }
 
     /// What this says of an acknowledgement decides which way is short: [`Sender::is_ordinary_paced`] or
     /// [`Sender::is_ordinary`].
     #[inline(always)]
     pub fn paces_ordinarily(&self) -> bool {
-        self.ordinary == Ordinary::Paced
+        matches!(self.ordinary, Ordinary::Paced | Ordinary::PacedSelective)
+    }
+
+    /// The same where single packets are heard of.
+    #[inline(always)]
+    fn tells_of_news_alone(&self, next: u32) -> bool {
+        let handshake = self.una == 0;
+        !handshake && next > self.una && next <= self.end && next != self.limit && self.selective.is_blank()
     }
 
     #[inline(always)]
@@ -75,12 +98,7 @@ impl Sender {
     #[inline(always)]
     pub fn on_ordinary_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) {
         debug_assert!(self.is_ordinary(next) && self.selective.is_blank());
-        let (beyond, most) = if next == self.una {
-            self.on_ordinary_duplicate()
-        } else {
-            self.on_ordinary_news(next, now);
-            (0, u32::MAX)
-        };
+        let (beyond, most) = self.hear_ordinary(next, now);
         let packets = self.room(beyond).min(most);
         if packets > 0 {
             self.send_next(packets, now, out);
@@ -91,12 +109,7 @@ impl Sender {
     #[inline(always)]
     pub fn on_ordinary_ack_paced(&mut self, next: u32, now: Instant, out: &mut impl Output) {
         debug_assert!(self.is_ordinary_paced(next) && self.selective.is_blank());
-        let (beyond, most) = if next == self.una {
-            self.on_ordinary_duplicate()
-        } else {
-            self.on_ordinary_news(next, now);
-            (0, u32::MAX)
-        };
+        let (beyond, most) = self.hear_ordinary(next, now);
         let room = self.room(beyond);
         let Some(pacing) = &mut self.pacing else { return };
         let is_limited = self.duplicates > 0 && self.duplicates < self.config.duplicate_threshold;
@@ -115,7 +128,7 @@ impl Sender {
     /// The pacing timer does nothing else than to let packets go.
     #[inline(always)]
     pub(super) fn has_ordinary_timer(&self) -> bool {
-        self.ordinary == Ordinary::Paced && self.una > 0
+        self.paces_ordinarily() && self.una > 0 && self.selective.is_blank()
     }
 
     /// That pacing timer has run out.
@@ -164,6 +177,19 @@ impl Sender {
         window.saturating_sub(self.next - self.una).min(self.limit - self.next)
     }
 
+    /// What may be sent beyond the congestion window, and how many packets at most, now that all before `next` is acknowledged.
+    #[inline(always)]
+    fn hear_ordinary(&mut self, next: u32, now: Instant) -> (u32, u32) {
+        if next == self.una {
+            return self.on_ordinary_duplicate();
+        }
+        match self.control {
+            Control::Reno => self.on_ordinary_news(next, now),
+            _ => self.on_controlled_news(next, now),
+        }
+        (0, u32::MAX)
+    }
+
     /// What is acknowledged is new.
     #[inline(always)]
     fn on_ordinary_news(&mut self, next: u32, now: Instant) {
@@ -181,6 +207,12 @@ impl Sender {
         self.cwnd = reno::increase_by_one(self.cwnd, self.ssthresh);
     }
 
+    /// The same under another control than Reno's.
+    #[inline(never)]
+    fn on_controlled_news(&mut self, next: u32, now: Instant) {
+        self.on_new_ack(next, Told { echo: now, blocks: &[] }, now);
+    }
+
     /// What may be sent beyond the congestion window, and how many packets at most: one, where duplicates are not yet enough
     /// to mean a loss (see [`Sender::limited_transmit`]).
     #[inline(always)]
@@ -192,6 +224,12 @@ impl Sender {
         let most = if are_few_at_once { newreno::BURST_IN_RECOVERY } else { u32::MAX };
         let beyond = select_unpredictable(are_few, self.duplicates, self.inflation);
         (beyond, select_unpredictable(are_few, 1, most))
+    }
+
+    /// The packets from this one on leave for the first time.
+    #[inline(never)]
+    fn tell_control(&mut self, from: u32, now: Instant) {
+        (from..self.next).for_each(|seq| self.control.on_first_transmission(seq, now));
     }
 
     /// Sends the next packets, so many, while others are outstanding.
@@ -206,6 +244,9 @@ impl Sender {
         if self.next > end {
             self.end = self.next;
             self.rtt.on_first_transmission(end, now);
+            if !matches!(self.control, Control::Reno) {
+                self.tell_control(first.max(end), now);
+            }
         }
         self.last_sent = now;
         self.counters.sent += u64::from(packets);
@@ -226,6 +267,7 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::config::{HostPacing, PacingRule, Profile};
+    use crate::feedback::Block;
     use paceline_core::Span;
     use proptest::prelude::*;
     use std::sync::Arc;
@@ -265,6 +307,12 @@ mod tests {
                     sender.start(now, &mut out);
                 }
                 0 => sender.on_retransmission_timer(now, &mut out),
+                1 if config.variant.is_selective() && act % 2 == 0 => {
+                    let start = next + 1 + u32::from(act / 2 % 4);
+                    let block = Block { start, end: start + 1 + u32::from(act / 8 % 2) };
+                    let blocks = if block.end <= sender.end() { vec![block] } else { Vec::new() };
+                    sender.on_ack_with(next, now, &blocks, now, &mut out);
+                }
                 _ if by_itself && sender.is_ordinary(next) => sender.on_ordinary_ack(next, now, &mut out),
                 _ if by_itself && sender.is_ordinary_paced(next) => {
                     sender.on_ordinary_ack_paced(next, now, &mut out);
@@ -285,7 +333,7 @@ mod tests {
     proptest! {
         #[test]
         fn by_itself_or_the_long_way_it_comes_to_the_same(
-            variant in prop::sample::select(vec![Variant::Reno, Variant::NewReno]),
+            variant in prop::sample::select(Variant::ALL.iter().map(|(_, variant)| *variant).collect::<Vec<_>>()),
             pacing in prop::option::of(pacing()),
             given in prop::option::of(0..100_u64),
             story in prop::collection::vec(prop_oneof![1 => 0..=255_u8, 9 => 64..=255_u8], 0..300),

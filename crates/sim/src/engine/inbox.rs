@@ -113,12 +113,21 @@ impl Engine<'_> {
         // A packet is never delivered before it was sent again: that it was dropped may be told ahead of what came meanwhile.
         let lists = [&[&self.losses[..], &arrivals], brought, &[&timers]].concat();
         deal(&lists, (self.flows.first, self.flows.list.len()), &mut slots, &mut dealt);
+        self.take_all(&mut dealt, end);
         self.losses.clear();
+        arrivals.clear();
+        timers.clear();
+        self.inbox = Inbox { arrivals, timers, dealt, slots };
+    }
+
+    /// What is dealt concerns flows.
+    #[inline(never)]
+    fn take_all(&mut self, dealt: &mut [Event], end: Instant) {
         let now = self.now;
         self.ahead = true; // one step at a time: what this sets off waits for its event
         if self.has_far_flows() {
             for place in 0..dealt.len() {
-                self.fetch_ahead(&dealt, place);
+                self.fetch_ahead(dealt, place);
                 self.take(&mut dealt[place], end);
             }
         } else {
@@ -126,9 +135,6 @@ impl Engine<'_> {
         }
         self.ahead = false;
         self.now = now;
-        arrivals.clear();
-        timers.clear();
-        self.inbox = Inbox { arrivals, timers, dealt, slots };
     }
 
     /// Something concerns a flow.

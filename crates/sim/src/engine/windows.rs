@@ -96,6 +96,11 @@ impl Windows {
         self.stages.iter().any(is_late).then_some(self.hosts_until)
     }
 
+    /// Nothing happens before this time any more, at any host or link.
+    fn over_until(&self) -> Instant {
+        self.stages.iter().map(|stage| stage.served_until).fold(self.hosts_until, Instant::min)
+    }
+
     /// Whether the windows so far were worth the meeting of threads; asked once, after the trial.
     pub(super) fn occupy_threads(&self) -> bool {
         !self.may_end || self.trial.0 != TRIAL || self.trial.1 >= u64::from(TRIAL) * CROWDED
@@ -109,14 +114,10 @@ impl Engine<'_> {
         while let Some(windows) = &mut self.windows {
             if windows.hosts_until >= until {
                 self.catch_up_with_hosts();
-                self.look_before(until);
-                self.now = until;
-                return Ok(());
+                return self.come_to(until);
             }
-            control.report(windows.hosts_until.as_nanos(), self.network.duration.as_nanos());
-            if control.is_cancelled() {
-                return Err(RunError::Cancelled);
-            }
+            let over = windows.over_until();
+            self.report(over, control)?;
             let hosts_until = self.next_hosts_until();
             if let Some(windows) = &mut self.windows {
                 windows.hosts_until = hosts_until;
@@ -208,7 +209,7 @@ impl Engine<'_> {
                     self.lose(event, tail);
                 }
                 Note::Dropped => self.lose(event, tail),
-                Note::Arrives => self.see_arrival(&event),
+                Note::Arrives => self.enter(&event),
                 Note::Passes(passage) => self.record(event, passage, true),
                 Note::Leaves(passage) => self.record(event, passage, false),
             }
@@ -217,7 +218,7 @@ impl Engine<'_> {
 
     /// A link has dropped a packet, whose event is at that link; its flow, where it is taken to by the inbox, hears of it there.
     fn lose(&mut self, mut event: Event, tail: u32) {
-        self.instruments.drops(event.place, event.flow, event.at);
+        self.see_drop(&event);
         if tail == Tail::LONG.shared {
             self.flows[event.flow as usize].on_drop(&event.packet());
         } else {

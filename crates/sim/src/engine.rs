@@ -10,7 +10,8 @@
 //! feeds sees packets in the order in which that one lets them go: a packet passes it at once, at its future time
 //! (`AT_ONCE`). So with a host that alone feeds its link: what reaches it is handled at once, one step ahead, unless
 //! something of the same flow waits to happen before ([`Flow::runs_ahead`]). Every hop is exact all the same; on the
-//! dumbbell four events are left of ten. With a trace every hop has its event, and the results are the same bytes.
+//! dumbbell four events are left of ten. Where the reference engine is asked for by name and traces, every hop has its event, and
+//! the results are the same bytes.
 //!
 //! Timers are lazy: an acknowledgement that moves a retransmission timer later touches no event; the event that fires
 //! early finds that out and goes on to the new time.
@@ -176,10 +177,11 @@ impl<'a> Engine<'a> {
         let is_traced = trace.is_some();
         let mut links = links_of(network, is_traced);
         let (mut windows, mut staged) = (None, Vec::new());
-        if !is_traced {
+        if !is_traced || method != Method::Reference {
             let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
             let is_looked_at = |link: u32| {
-                network.probes.iter().any(|probe| probe.link == link)
+                is_traced
+                    || network.probes.iter().any(|probe| probe.link == link)
                     || network.instruments.iter().any(|one| one.what.link() == Some(link))
             };
             let ways = (&mut routes[..], (stride, ack_hop));
@@ -233,7 +235,8 @@ impl<'a> Engine<'a> {
             let event = Event::of_flow(at, hosts_from + spec.source, Kind::Application, flow as u32);
             engine.calendar.push(event);
         }
-        let window = engine.windows.as_ref().map(|windows| windows.length);
+        // A sender that runs by itself takes ways on which nobody looks.
+        let window = engine.windows.as_ref().filter(|_| !is_traced).map(|windows| windows.length);
         engine.set_free(window);
         engine
     }

@@ -17,8 +17,11 @@
 //! *Rings.* Links that feed each other in a ring, and those behind it, go only as far as those that feed them have come, and
 //! the way between is long (`stage.rs`). They may be later than hosts; before windows end, they catch up.
 //!
-//! *Where it breaks.* A ring in which no time passes has no windows: such networks are left to the reference engine,
-//! and so are traced runs. Windows that hold too few packets do not pay: after [`TRIAL`] windows with fewer than
+//! *Traces.* What links have to say of each packet is noted as for a probe, and nothing takes a short way on which nobody
+//! looks; the trace puts the rows of all in order up to the time that is over everywhere ([`crate::trace`]).
+//!
+//! *Where it breaks.* A ring in which no time passes has no windows: such networks are left to the reference engine.
+//! Windows that hold too few packets do not pay: after [`TRIAL`] windows with fewer than
 //! [`WORTHWHILE`] packets a link the engine goes on as the reference engine, from where it stands.
 //!
 //! *References.* The lookahead of K. Chandy and J. Misra, "Distributed simulation" (IEEE TSE 1979).
@@ -253,6 +256,7 @@ impl Engine<'_> {
     pub(super) fn leave_windows(&mut self) {
         self.catch_up_with_hosts();
         let Some(windows) = self.windows.take() else { return };
+        self.now = windows.hosts_until;
         self.set_free(None);
         self.unstage(|stage| windows.stages[stage as usize].link);
         for (stage, arrivals) in windows.stages.iter().zip(std::mem::take(&mut self.staged)) {

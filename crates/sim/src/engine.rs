@@ -10,8 +10,8 @@
 //! feeds sees packets in the order in which that one lets them go: a packet passes it at once, at its future time
 //! (`AT_ONCE`). So with a host that alone feeds its link: what reaches it is handled at once, one step ahead, unless
 //! something of the same flow waits to happen before ([`Flow::runs_ahead`]). Every hop is exact all the same; on the
-//! dumbbell four events are left of ten. Where the reference engine is asked for by name and traces, every hop has its event, and
-//! the results are the same bytes.
+//! dumbbell four events are left of ten. Asked for by name, with a trace, the reference engine has an event for every
+//! hop, and the results are the same bytes.
 //!
 //! Timers are lazy: an acknowledgement that moves a retransmission timer later touches no event; the event that fires
 //! early finds that out and goes on to the new time.

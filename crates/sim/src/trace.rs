@@ -1,17 +1,18 @@
 //! The trace: one row a packet event, in one order, whichever engine makes the rows.
 //!
-//! *Idea.* Links and hosts are not at the same time: a departure from a queue is known at the packet's arrival, a packet may
-//! pass a link ahead of time, links run in windows. So rows are gathered, and those of a time that is over are put in order
-//! and written; memory holds what is to come, and as many rows again.
+//! *Idea.* Links and hosts are not at the same time: a departure from a queue is known at the packet's arrival, a
+//! packet may pass a link ahead of time, links run in windows. So rows are gathered, and those of a time that is over
+//! are put in order and written; memory holds what is to come, and as many rows again.
 //!
-//! *The order.* Time. Within an instant: what hosts receive; what they send; what happens at links: so a packet is received,
-//! then what answers it is sent, enqueued and dequeued. Rows of receiving and of sending stand by place, then by flow; those
-//! at links by link. Rows that agree in all that stand in the order in which their host or their link made them: at a link,
-//! what has waited leaves first, then arrivals are taken in the total order of [`crate::packet`], each followed by its own
-//! departure if it need not wait. A link acts in that order under both engines, as does each end of a flow.
+//! *The order.* Time. Within an instant: what hosts receive; what they send; what happens at links: so a packet is
+//! received, then what answers it is sent, enqueued and dequeued. Rows of receiving and of sending stand by place,
+//! then by flow; those at links by link. Rows that agree in all that stand in the order in which their host or their
+//! link made them: at a link, what has waited leaves first, then arrivals are taken in the total order of
+//! [`crate::packet`], each followed by its own departure if it need not wait. A link acts in that order under both
+//! engines, as does each end of a flow.
 //!
-//! *Where it breaks.* A hop that takes less than a nanosecond, delay and all (under the reference engine alone): the rows of
-//! its packet's instant stand by place, not by the packet's way.
+//! *Where it breaks.* A hop that takes less than a nanosecond, delay and all (under the reference engine alone): the
+//! rows of its packet's instant stand by place, not by the packet's way.
 
 use crate::output::RunError;
 use crate::packet::Packet;
@@ -84,7 +85,7 @@ impl TraceSink for Vec<TraceRow> {
 }
 
 /// Rows fewer than this are not worth putting in order.
-const FEW: usize = 1 << 14;
+const FEW: usize = 1 << 12;
 
 /// Rows that are not written yet.
 pub(crate) struct Tracer<'a> {
@@ -92,11 +93,14 @@ pub(crate) struct Tracer<'a> {
     rows: Vec<TraceRow>,
     /// So many are worth putting in order.
     enough: usize,
+    /// Room to put them in order; by slot of time how many, then where the next goes.
+    room: Vec<TraceRow>,
+    slots: Vec<u32>,
 }
 
 impl<'a> Tracer<'a> {
     pub(crate) fn new(sink: &'a mut dyn TraceSink) -> Self {
-        Tracer { sink, rows: Vec::new(), enough: FEW }
+        Tracer { sink, rows: Vec::new(), enough: FEW, room: Vec::new(), slots: Vec::new() }
     }
 
     /// Something happens to a packet.
@@ -125,10 +129,49 @@ impl<'a> Tracer<'a> {
 
     /// The same, however few.
     pub(crate) fn write_before(&mut self, until: Instant) -> Result<(), RunError> {
-        self.rows.sort_by_key(TraceRow::order);
-        let due = self.rows.partition_point(|row| row.time_ns < until.as_nanos());
-        let is_written = self.rows.drain(..due).all(|row| self.sink.row(&row));
+        let due = self.put_in_order(until.as_nanos());
+        let is_written = self.room[..due].iter().all(|row| self.sink.row(row));
+        self.rows.clear();
+        self.rows.extend_from_slice(&self.room[due..]);
         if is_written { Ok(()) } else { Err(RunError::TraceRefused) }
+    }
+
+    /// All rows into `room`, those before `until` in order, the others behind them: how many are before. Links and
+    /// hosts make many short runs of rows: so each is put into its slot of time, of which there are about as many
+    /// as rows, and few are left to sort there.
+    fn put_in_order(&mut self, until: u64) -> usize {
+        let Tracer { rows, room, slots, .. } = self;
+        let times = || rows.iter().map(|row| row.time_ns).filter(|time| *time < until);
+        let first = times().min().unwrap_or(until);
+        let span = times().max().map_or(0, |last| last - first);
+        let shift = (u64::BITS - span.leading_zeros()).saturating_sub(rows.len().max(1).ilog2() + 1);
+        let behind = (span >> shift) as usize + 1;
+        let slot = |row: &TraceRow| {
+            if row.time_ns < until { ((row.time_ns - first) >> shift) as usize } else { behind }
+        };
+        slots.clear();
+        slots.resize(behind + 1, 0);
+        rows.iter().for_each(|row| slots[slot(row)] += 1);
+        let mut before = 0;
+        for count in slots.iter_mut() {
+            before += std::mem::replace(count, before);
+        }
+        room.clear();
+        room.extend_from_slice(rows);
+        for row in rows.iter() {
+            let next = &mut slots[slot(row)];
+            room[*next as usize] = *row;
+            *next += 1;
+        }
+        // Each now says where its slot ends.
+        let mut start = 0;
+        for end in slots[..behind].iter().map(|end| *end as usize) {
+            if end > start + 1 {
+                room[start..end].sort_by_key(TraceRow::order);
+            }
+            start = end;
+        }
+        start
     }
 }
 
@@ -149,7 +192,7 @@ mod tests {
     fn rows_stand_in_their_order_however_far_links_and_hosts_are() {
         let mut rows: Vec<TraceRow> = Vec::new();
         let mut tracer = Tracer::new(&mut rows);
-        // Links 0 and 1, hosts 2 and 3. Link 1 has come to 30; then hosts and link 0 come to 20, and 2 before 3 or after.
+        // Links 0 and 1, hosts 2 and 3. Link 1 has come to 30; then hosts and link 0 come to 20.
         add(&mut tracer, Enqueue, 20, 1, 7, 0);
         add(&mut tracer, Dequeue, 30, 1, 7, 0);
         add(&mut tracer, Drop, 30, 1, 5, 0);

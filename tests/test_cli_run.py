@@ -116,7 +116,15 @@ def test_engines_change_nothing(command: Command, tiny: Path) -> None:
     found = {engine: runs(command("run", tiny, "--json", "--engine", engine)) for engine in ("windowed", "reference")}
     assert [run["engine"]["method"] for one in found.values() for run in one] == ["windowed", "reference"]
     assert without_engine(found["windowed"]) == without_engine(found["reference"])
-    refused = command("run", tiny, "--json", "--engine", "windowed", "--trace", str(tiny.parent / "trace.csv"))
+    traces = {}
+    for engine in found:
+        trace = tiny.parent / f"{engine}.csv"
+        traced = runs(command("run", tiny, "--json", "--engine", engine, "--trace", trace))
+        assert (traced[0]["engine"]["method"], without_engine(traced)) == (engine, without_engine(found[engine]))
+        traces[engine] = trace.read_bytes()
+    assert traces["windowed"] == traces["reference"]
+    no_time = ("--set", "network.core.delay=0 ms", "--set", "network.access.delay=0 ms")
+    refused = command("run", tiny, "--json", "--engine", "windowed", *no_time)
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
     assert "the windowed engine cannot run this" in refused.stderr
 

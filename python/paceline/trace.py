@@ -1,6 +1,7 @@
 """A run's packet events in a file: CSV, Parquet or pcap, by its name.
 
-CSV and Parquet hold a row an event, in the engine's total order, with the columns of `COLUMNS`.
+CSV and Parquet hold a row an event before the run's end, with the columns of `COLUMNS`, in an order that does not ask
+which engine ran: by time; within an instant what hosts receive, what they send, what happens at links, each by place.
 
 A pcap is what tcpdump sees at the sending hosts, all of them in one file: each data packet as its sender lets it go
 (``send``), each acknowledgement as it arrives (``receive``). Time has nanoseconds and begins at 1970. A flow is a

@@ -10,7 +10,8 @@
 //! feeds sees packets in the order in which that one lets them go: a packet passes it at once, at its future time
 //! (`AT_ONCE`). So with a host that alone feeds its link: what reaches it is handled at once, one step ahead, unless
 //! something of the same flow waits to happen before ([`Flow::runs_ahead`]). Every hop is exact all the same; on the
-//! dumbbell four events are left of ten. With a trace every hop has its event, and the results are the same bytes.
+//! dumbbell four events are left of ten. Asked for by name, with a trace, the reference engine has an event for every
+//! hop, and the results are the same bytes.
 //!
 //! Timers are lazy: an acknowledgement that moves a retransmission timer later touches no event; the event that fires
 //! early finds that out and goes on to the new time.
@@ -96,7 +97,7 @@ pub struct Engine<'a> {
     samples: Vec<Sample>,
     pub(crate) instruments: Instruments,
     tracer: Option<Tracer<'a>>,
-    /// After this time there are samples to take or rows to write.
+    /// After this time there are samples to take.
     next_look: Instant,
     /// What the window has brought to hosts so far.
     inbox: Inbox,
@@ -174,12 +175,14 @@ impl<'a> Engine<'a> {
         for (flow, spec) in flows.iter_mut().zip(&network.flows) {
             flow.has_port = network.hosts[spec.source as usize].port_pacing;
         }
-        let mut links = links_of(network);
+        let is_traced = trace.is_some();
+        let mut links = links_of(network, is_traced);
         let (mut windows, mut staged) = (None, Vec::new());
-        if trace.is_none() {
+        if !is_traced || method != Method::Reference {
             let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
             let is_looked_at = |link: u32| {
-                network.probes.iter().any(|probe| probe.link == link)
+                is_traced
+                    || network.probes.iter().any(|probe| probe.link == link)
                     || network.instruments.iter().any(|one| one.what.link() == Some(link))
             };
             let ways = (&mut routes[..], (stride, ack_hop));
@@ -233,7 +236,8 @@ impl<'a> Engine<'a> {
             let event = Event::of_flow(at, hosts_from + spec.source, Kind::Application, flow as u32);
             engine.calendar.push(event);
         }
-        let window = engine.windows.as_ref().map(|windows| windows.length);
+        // A sender that runs by itself takes ways on which nobody looks.
+        let window = engine.windows.as_ref().filter(|_| !is_traced).map(|windows| windows.length);
         engine.set_free(window);
         engine
     }
@@ -295,18 +299,10 @@ impl<'a> Engine<'a> {
     fn run_events(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
         self.until = until;
         loop {
-            control.report(self.now.as_nanos(), self.network.duration.as_nanos());
-            if control.is_cancelled() {
-                return Err(RunError::Cancelled);
-            }
-            if self.tracer.as_ref().is_some_and(|tracer| tracer.broken) {
-                return Err(RunError::TraceRefused);
-            }
+            self.report(self.now, control)?;
             for _ in 0..EVENTS_A_LOOK {
                 let Some(event) = self.calendar.pop_before(until) else {
-                    self.look_before(until);
-                    self.now = until;
-                    return Ok(());
+                    return self.come_to(until);
                 };
                 if event.at > self.next_look {
                     self.look_before(event.at);
@@ -317,17 +313,29 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// What samples and the trace have to say of the time up to `time`, before anything happens then.
+    /// Everything before this time has happened: says so, and writes the trace up to there. An error ends the run.
+    fn report(&mut self, over: Instant, control: &Control) -> Result<(), RunError> {
+        control.report(over.as_nanos(), self.network.duration.as_nanos());
+        if control.is_cancelled() {
+            return Err(RunError::Cancelled);
+        }
+        self.tracer.as_mut().map_or(Ok(()), |tracer| tracer.advance(over))
+    }
+
+    /// Everything before `until`, where the run pauses or ends, has happened.
+    fn come_to(&mut self, until: Instant) -> Result<(), RunError> {
+        self.look_before(until);
+        self.now = until;
+        self.tracer.as_mut().map_or(Ok(()), |tracer| tracer.write_before(until))
+    }
+
+    /// Takes the samples of the time up to `time`, before anything happens then.
     #[cold]
     fn look_before(&mut self, time: Instant) {
         self.sample_before(time);
         self.instruments.sample_before(time, self.flows.all());
         let next = self.samples.iter().filter_map(Sample::next);
-        let next = next.chain([self.instruments.next_sample]).min().unwrap_or(Instant::MAX);
-        self.next_look = if self.tracer.is_some() { Instant::ZERO } else { next };
-        if let Some(tracer) = &mut self.tracer {
-            tracer.advance(time);
-        }
+        self.next_look = next.chain([self.instruments.next_sample]).min().unwrap_or(Instant::MAX);
     }
 
     /// From now on everything counts.

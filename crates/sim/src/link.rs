@@ -47,7 +47,7 @@ pub(crate) struct Passage {
     pub(crate) start: Instant,
     /// Its last bit is at the far end.
     pub(crate) arrival: Instant,
-    /// A probe wants to know of it.
+    /// A probe or the trace wants to know of it.
     pub(crate) recorded: bool,
 }
 
@@ -65,17 +65,17 @@ pub(crate) enum Fate {
 }
 
 impl Link {
-    /// `metered`: results or probes ask for what this link does.
+    /// `metered`: results or probes ask for what this link does. `traced`: each packet is recorded.
     pub(crate) fn new(
         spec: &LinkSpec,
         losses: Vec<(Option<FlowId>, DropRule)>,
-        metered: bool,
+        (metered, traced): (bool, bool),
         window: (Instant, Instant),
         seed: u64,
         flows: usize,
     ) -> Self {
         let plain = spec.pacer.is_none() && spec.buffer.limit.is_none() && losses.is_empty();
-        let fitted = (!plain || metered).then(|| {
+        let fitted = (!plain || metered || traced).then(|| {
             let buffer = match ClosedDropTail::new(&spec.buffer, spec.rate) {
                 Some(closed) => Buffer::Closed(closed),
                 None => Buffer::Stepwise(Box::new(DropTail::new(&spec.buffer, spec.rate))),
@@ -91,7 +91,7 @@ impl Link {
                 counters: LinkCounters::over(window),
                 meter: if metered { Meter::new(window.0, window.1) } else { None },
                 wakeup_at: None,
-                record: None,
+                record: traced.then_some((Instant::ZERO, Instant::MAX)),
             }
         });
         match Slim::new(spec.rate, spec.delay) {

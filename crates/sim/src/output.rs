@@ -17,7 +17,7 @@ pub enum RunError {
     Cancelled,
     /// The trace sink refused a row.
     TraceRefused,
-    /// The windowed engine was asked for by name, and this network or its trace needs the reference engine.
+    /// The windowed engine was asked for by name, and this network needs the reference engine.
     NoWindows,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for RunError {
             RunError::Cancelled => "the run was cancelled",
             RunError::TraceRefused => "the trace could not be written",
             RunError::NoWindows => {
-                "the windowed engine cannot run this: packets get from host to host, round a ring of links, or through a link faster than 8 Gbit/s, without a delay; or no link is fed by several others; or every packet is traced"
+                "the windowed engine cannot run this: packets get from host to host, round a ring of links, or through a link faster than 8 Gbit/s, without a delay; or no link is fed by several others"
             }
         })
     }

@@ -1,13 +1,22 @@
-//! The trace: one row a packet event, in the total order.
+//! The trace: one row a packet event, in one order, whichever engine makes the rows.
 //!
-//! *Idea.* A row is written when its event is handled, except that a packet's departure from a queue is known at its
-//! arrival: that row waits in a heap until its time. Rows of one instant: departures of waiting packets first, then what
-//! each event causes, in the order of [`crate::packet`]; what follows from an event at its own instant follows it.
+//! *Idea.* Links and hosts are not at the same time: a departure from a queue is known at the packet's arrival, a
+//! packet may pass a link ahead of time, links run in windows. So rows are gathered, and those of a time that is over
+//! are put in order and written; memory holds what is to come, and as many rows again.
+//!
+//! *The order.* Time. Within an instant: what hosts receive; what they send; what happens at links: so a packet is
+//! received, then what answers it is sent, enqueued and dequeued. Rows of receiving and of sending stand by place,
+//! then by flow; those at links by link. Rows that agree in all that stand in the order in which their host or their
+//! link made them: at a link, what has waited leaves first, then arrivals are taken in the total order of
+//! [`crate::packet`], each followed by its own departure if it need not wait. A link acts in that order under both
+//! engines, as does each end of a flow.
+//!
+//! *Where it breaks.* A hop that takes less than a nanosecond, delay and all (under the reference engine alone): the
+//! rows of its packet's instant stand by place, not by the packet's way.
 
+use crate::output::RunError;
 use crate::packet::Packet;
 use paceline_core::Instant;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// What happened to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +60,17 @@ pub struct TraceRow {
     pub cwnd: f64,
 }
 
+impl TraceRow {
+    /// Where it stands among rows; equal ones stay as they were made.
+    fn order(&self) -> (u64, u8, u32, u32) {
+        match self.event {
+            TraceEvent::Receive => (self.time_ns, 0, self.place, self.flow),
+            TraceEvent::Send => (self.time_ns, 1, self.place, self.flow),
+            TraceEvent::Enqueue | TraceEvent::Drop | TraceEvent::Dequeue => (self.time_ns, 2, self.place, 0),
+        }
+    }
+}
+
 /// Where rows go.
 pub trait TraceSink: Send {
     /// Takes the next row; `false` ends the run (the file cannot be written, say).
@@ -64,90 +84,154 @@ impl TraceSink for Vec<TraceRow> {
     }
 }
 
-/// Rows whose time is yet to come, and those that are due.
+/// Rows fewer than this are not worth putting in order. In tests nearly any are.
+const FEW: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 12 };
+
+/// Rows that are not written yet.
 pub(crate) struct Tracer<'a> {
     sink: &'a mut dyn TraceSink,
-    /// Departures to come, by time, link, flow, then order of admission.
-    waiting: BinaryHeap<Reverse<Waiting>>,
-    admitted: u64,
-    /// The sink has refused a row.
-    pub(crate) broken: bool,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    key: (u64, u32, u32, u64),
-    row: TraceRow,
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-impl Eq for Waiting {}
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
-    }
+    rows: Vec<TraceRow>,
+    /// So many are worth putting in order.
+    enough: usize,
+    /// Room to put them in order; by slot of time how many, then where the next goes.
+    room: Vec<TraceRow>,
+    slots: Vec<u32>,
 }
 
 impl<'a> Tracer<'a> {
     pub(crate) fn new(sink: &'a mut dyn TraceSink) -> Self {
-        Tracer { sink, waiting: BinaryHeap::new(), admitted: 0, broken: false }
+        Tracer { sink, rows: Vec::new(), enough: FEW, room: Vec::new(), slots: Vec::new() }
     }
 
-    /// Writes what departs up to and at `now`: called before any event of that instant is handled.
-    pub(crate) fn advance(&mut self, now: Instant) {
-        while let Some(Reverse(first)) = self.waiting.peek()
-            && first.key.0 <= now.as_nanos()
-        {
-            if let Some(Reverse(first)) = self.waiting.pop() {
-                self.write(&first.row);
+    /// Something happens to a packet.
+    pub(crate) fn add(&mut self, event: TraceEvent, at: Instant, place: u32, packet: &Packet, cwnd: f64) {
+        self.rows.push(TraceRow {
+            time_ns: at.as_nanos(),
+            event,
+            place,
+            flow: packet.flow,
+            is_ack: packet.is_ack,
+            seq: i64::from(packet.seq) - i64::from(packet.is_ack),
+            bytes: u32::from(packet.bytes),
+            cwnd,
+        });
+    }
+
+    /// No row of a time before `until` will come any more: writes those that have, if they are many.
+    pub(crate) fn advance(&mut self, until: Instant) -> Result<(), RunError> {
+        if self.rows.len() < self.enough {
+            return Ok(());
+        }
+        self.write_before(until)?;
+        self.enough = FEW + 2 * self.rows.len();
+        Ok(())
+    }
+
+    /// The same, however few.
+    pub(crate) fn write_before(&mut self, until: Instant) -> Result<(), RunError> {
+        let due = self.put_in_order(until.as_nanos());
+        let is_written = self.room[..due].iter().all(|row| self.sink.row(row));
+        self.rows.clear();
+        self.rows.extend_from_slice(&self.room[due..]);
+        if is_written { Ok(()) } else { Err(RunError::TraceRefused) }
+    }
+
+    /// All rows into `room`, those before `until` in order, the others behind them: how many are before. Links and
+    /// hosts make many short runs of rows: so each is put into its slot of time, of which there are about as many
+    /// as rows, and few are left to sort there.
+    fn put_in_order(&mut self, until: u64) -> usize {
+        let Tracer { rows, room, slots, .. } = self;
+        let times = || rows.iter().map(|row| row.time_ns).filter(|time| *time < until);
+        let first = times().min().unwrap_or(until);
+        let span = times().max().map_or(0, |last| last - first);
+        let shift = (u64::BITS - span.leading_zeros()).saturating_sub(rows.len().max(1).ilog2() + 1);
+        let behind = (span >> shift) as usize + 1;
+        let slot = |row: &TraceRow| {
+            if row.time_ns < until { ((row.time_ns - first) >> shift) as usize } else { behind }
+        };
+        slots.clear();
+        slots.resize(behind + 1, 0);
+        rows.iter().for_each(|row| slots[slot(row)] += 1);
+        let mut before = 0;
+        for count in slots.iter_mut() {
+            before += std::mem::replace(count, before);
+        }
+        room.clear();
+        room.extend_from_slice(rows);
+        for row in rows.iter() {
+            let next = &mut slots[slot(row)];
+            room[*next as usize] = *row;
+            *next += 1;
+        }
+        // Each now says where its slot ends.
+        let mut start = 0;
+        for end in slots[..behind].iter().map(|end| *end as usize) {
+            if end > start + 1 {
+                room[start..end].sort_by_key(TraceRow::order);
             }
+            start = end;
         }
-    }
-
-    /// Writes a row of the present instant.
-    pub(crate) fn now(&mut self, event: TraceEvent, place: u32, packet: &Packet, cwnd: f64, now: Instant) {
-        let row = row_of(event, place, packet, cwnd, now);
-        self.write(&row);
-    }
-
-    /// Serialisation begins at `start`: now, or later.
-    pub(crate) fn dequeue(&mut self, link: u32, packet: &Packet, start: Instant, now: Instant) {
-        let row = row_of(TraceEvent::Dequeue, link, packet, f64::NAN, start);
-        if start <= now {
-            self.write(&row);
-        } else {
-            self.admitted += 1;
-            let key = (start.as_nanos(), link, packet.flow, self.admitted);
-            self.waiting.push(Reverse(Waiting { key, row }));
-        }
-    }
-
-    fn write(&mut self, row: &TraceRow) {
-        if !self.broken {
-            self.broken = !self.sink.row(row);
-        }
+        start
     }
 }
 
-fn row_of(event: TraceEvent, place: u32, packet: &Packet, cwnd: f64, at: Instant) -> TraceRow {
-    let seq = i64::from(packet.seq) - i64::from(packet.is_ack);
-    TraceRow {
-        time_ns: at.as_nanos(),
-        event,
-        place,
-        flow: packet.flow,
-        is_ack: packet.is_ack,
-        seq,
-        bytes: u32::from(packet.bytes),
-        cwnd,
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+
+    use super::*;
+    use TraceEvent::{Dequeue, Drop, Enqueue, Receive, Send};
+
+    fn add(tracer: &mut Tracer<'_>, event: TraceEvent, at: u64, place: u32, flow: u32, seq: u32) {
+        let sent = Instant::ZERO;
+        let packet = Packet { sent, flow, seq, bytes: 1000, hop: 0, is_ack: false };
+        tracer.add(event, Instant::from_nanos(at), place, &packet, f64::NAN);
+    }
+
+    #[test]
+    fn rows_stand_in_their_order_however_far_links_and_hosts_are() {
+        let mut rows: Vec<TraceRow> = Vec::new();
+        let mut tracer = Tracer::new(&mut rows);
+        // Links 0 and 1, hosts 2 and 3. Link 1 has come to 30; then hosts and link 0 come to 20.
+        add(&mut tracer, Enqueue, 20, 1, 7, 0);
+        add(&mut tracer, Dequeue, 30, 1, 7, 0);
+        add(&mut tracer, Drop, 30, 1, 5, 0);
+        add(&mut tracer, Send, 20, 3, 4, 9);
+        add(&mut tracer, Enqueue, 20, 0, 4, 9);
+        add(&mut tracer, Dequeue, 20, 0, 4, 9);
+        add(&mut tracer, Receive, 20, 3, 4, 8);
+        add(&mut tracer, Receive, 20, 2, 6, 3);
+        tracer.write_before(Instant::from_nanos(30)).unwrap();
+        add(&mut tracer, Receive, 30, 2, 6, 4);
+        tracer.write_before(Instant::from_nanos(31)).unwrap();
+        let written = rows.iter().map(|row| (row.time_ns, row.event, row.place, row.flow));
+        assert_eq!(
+            written.collect::<Vec<_>>(),
+            [
+                (20, Receive, 2, 6),
+                (20, Receive, 3, 4),
+                (20, Send, 3, 4),
+                (20, Enqueue, 0, 4),
+                (20, Dequeue, 0, 4),
+                (20, Enqueue, 1, 7),
+                (30, Receive, 2, 6),
+                (30, Dequeue, 1, 7),
+                (30, Drop, 1, 5),
+            ]
+        );
+    }
+
+    #[test]
+    fn memory_holds_what_is_to_come_and_little_more() {
+        let mut rows: Vec<TraceRow> = Vec::new();
+        let mut tracer = Tracer::new(&mut rows);
+        let ahead = 3 * FEW as u64;
+        for now in 0..10 * ahead {
+            add(&mut tracer, Dequeue, now + ahead, 0, 0, 0);
+            tracer.advance(Instant::from_nanos(now)).unwrap();
+            assert!(tracer.rows.len() <= 2 * ahead as usize + FEW + 1, "{}", tracer.rows.len());
+        }
+        tracer.write_before(Instant::MAX).unwrap();
+        assert!(rows.len() as u64 == 10 * ahead && rows.is_sorted_by_key(|row| row.time_ns));
     }
 }

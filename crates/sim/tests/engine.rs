@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_core::Instant;
-use paceline_sim::trace::{TraceEvent, TraceRow};
-use paceline_sim::{Control, Engine, Network, Scenario};
+use paceline_sim::trace::{TraceEvent, TraceRow, TraceSink};
+use paceline_sim::{Control, Engine, Method, Network, RunError, Scenario};
 
 fn network(text: &str) -> Network {
     let scenario = Scenario::from_toml(text).unwrap_or_else(|error| panic!("{error}"));
@@ -34,17 +34,45 @@ fn dumbbell(pacing: &str, extra: &str) -> String {
 
 #[test]
 fn a_trace_changes_nothing() {
-    // With a trace every hop has an event of its own; without, links with one feeder are passed at once.
+    // With a trace the reference engine by name has an event for every hop; else links with one feeder are passed at once.
     for pacing in ["none", "host", "edge 10 ms", "port"] {
         let network = network(&dumbbell(pacing, ""));
         let plain = Engine::run(&network, &Control::default(), None).unwrap();
-        let mut rows: Vec<TraceRow> = Vec::new();
-        let traced = Engine::run(&network, &Control::default(), Some(&mut rows)).unwrap();
-        let json = |output| serde_json::to_string_pretty(output).unwrap();
-        assert_eq!(json(&plain), json(&traced), "{pacing}");
-        assert_eq!(plain.flow_rows, traced.flow_rows, "{pacing}");
-        assert!(rows.len() > 10_000, "{pacing}: {} rows", rows.len());
-        assert!(rows.is_sorted_by_key(|row| row.time_ns), "{pacing}");
+        let mut traces = Vec::new();
+        for (name, method) in Method::ALL {
+            let mut rows: Vec<TraceRow> = Vec::new();
+            let traced = Engine::run_by(&network, method, 2, &Control::default(), Some(&mut rows)).unwrap();
+            let expected = if method == Method::Auto { plain.method } else { method };
+            assert_eq!((traced.method, traced.threads), (expected, 1), "{pacing}");
+            let json = |output| serde_json::to_string_pretty(output).unwrap();
+            assert_eq!(json(&plain), json(&traced), "{pacing} {name}");
+            assert_eq!(plain.flow_rows, traced.flow_rows, "{pacing} {name}");
+            assert!(rows.len() > 10_000, "{pacing}: {} rows", rows.len());
+            traces.push(format!("{rows:?}"));
+        }
+        assert!(traces.iter().all(|trace| *trace == traces[0]), "{pacing}");
+    }
+}
+
+/// Takes so many rows.
+struct Full(u32);
+
+impl TraceSink for Full {
+    fn row(&mut self, _: &TraceRow) -> bool {
+        self.0 = self.0.saturating_sub(1);
+        self.0 > 0
+    }
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_ends_the_run() {
+    let network = network(&dumbbell("none", ""));
+    for (name, method) in Method::ALL {
+        for room in [1, 10_000, 100_000] {
+            let mut sink = Full(room);
+            let run = Engine::run_by(&network, method, 1, &Control::default(), Some(&mut sink));
+            assert_eq!(run.err(), Some(RunError::TraceRefused), "{name} {room}");
+        }
     }
 }
 

@@ -108,8 +108,10 @@ fn equal_on(name: &str, scenarios: BoxedStrategy<String>) -> Ran {
             TestCaseError::reject(error)
         })?;
         done.set(done.get() + 1);
-        let in_windows = run(&network, Method::Windowed, None);
-        let is_windowed = in_windows.is_ok_and(|output| output.method == Method::Windowed);
+        let mut rows = Vec::new(); // traced: without a trace it then runs in windows too, or `difference` says so
+        let in_windows = run(&network, Method::Windowed, Some(&mut rows));
+        let is_windowed =
+            in_windows.is_ok_and(|output| output.method == Method::Windowed) && !rows.is_empty();
         windowed.set(windowed.get() + u32::from(is_windowed));
         let on_threads = Engine::run_by(&network, Method::Windowed, 3, &Control::default(), None);
         threaded.set(threaded.get() + u32::from(on_threads.is_ok_and(|output| output.threads > 1)));
@@ -159,13 +161,11 @@ fn difference(network: &Network) -> Option<String> {
         return Some(format!("{found}, of the reference engine, traced or not"));
     }
     for method in [Method::Windowed, Method::Auto] {
-        match run(network, method, None) {
-            Ok(output) => {
-                if let Some(found) = first_of(&plain, &output) {
-                    return Some(format!("{found}, asked for {}", method.name()));
-                }
-            }
-            Err(error) => assert!(matches!(error, RunError::NoWindows), "{error}"),
+        let untraced = by_if_it_can(network, method, None);
+        if let Some(output) = &untraced
+            && let Some(found) = first_of(&plain, output)
+        {
+            return Some(format!("{found}, asked for {}", method.name()));
         }
         if let Ok(output) = Engine::run_by(network, method, 3, &Control::default(), None)
             && let Some(found) = first_of(&plain, &output)
@@ -173,16 +173,29 @@ fn difference(network: &Network) -> Option<String> {
             return Some(format!("{found}, asked for {} on threads", method.name()));
         }
         let mut others = Vec::new();
-        match run(network, method, Some(&mut others)) {
-            Ok(output) => {
-                if let Some(found) = first_of(&plain, &output).or_else(|| in_order(&rows, &others)) {
-                    return Some(format!("{found}, traced, asked for {}", method.name()));
-                }
-            }
-            Err(error) => assert!(matches!(error, RunError::NoWindows), "{error}"),
+        let traced = by_if_it_can(network, method, Some(&mut others));
+        let ran = |output: &Option<RunOutput>| output.as_ref().map(|output| output.method);
+        if ran(&traced) != ran(&untraced) {
+            return Some(format!("how it ran, traced or not, asked for {}", method.name()));
+        }
+        if let Some(output) = &traced
+            && let Some(found) = first_of(&plain, output).or_else(|| in_order(&rows, &others))
+        {
+            return Some(format!("{found}, traced, asked for {}", method.name()));
         }
     }
     None
+}
+
+/// A run, unless this network has no windows and they are asked for.
+fn by_if_it_can(network: &Network, method: Method, trace: Option<&mut Vec<TraceRow>>) -> Option<RunOutput> {
+    match run(network, method, trace) {
+        Ok(output) => Some(output),
+        Err(error) => {
+            assert_eq!(error, RunError::NoWindows);
+            None
+        }
+    }
 }
 
 /// The first part of two outputs that differs.

@@ -36,6 +36,15 @@ fn network(text: &str) -> Result<Network, TestCaseError> {
     network.map_err(|error| TestCaseError::reject(error.to_string()))
 }
 
+/// What of a trace's order is in its rows: by time, then received, sent, at links; by place, and at hosts by flow.
+fn place_in_order(row: &TraceRow) -> (u64, u8, u32, u32) {
+    match row.event {
+        TraceEvent::Receive => (row.time_ns, 0, row.place, row.flow),
+        TraceEvent::Send => (row.time_ns, 1, row.place, row.flow),
+        TraceEvent::Enqueue | TraceEvent::Drop | TraceEvent::Dequeue => (row.time_ns, 2, row.place, 0),
+    }
+}
+
 /// Order per link and direction: packets of one flow leave a link in the order in which it took them. What it took and
 /// then dropped (displaced, or refused by the buffer behind a pacer) is skipped.
 fn assert_order(rows: &[TraceRow]) {
@@ -81,7 +90,7 @@ proptest! {
         let json = |output| serde_json::to_string(output).unwrap();
         prop_assert_eq!(json(&plain), json(&traced), "{}", &text);
         prop_assert_eq!(&plain.flow_rows, &traced.flow_rows, "{}", &text);
-        prop_assert!(rows.is_sorted_by_key(|row| row.time_ns));
+        prop_assert!(rows.is_sorted_by_key(place_in_order), "{}", &text);
         assert_order(&rows);
         for (name, link) in &plain.links {
             prop_assert!(link.utilisation <= 1.0 + 1e-9, "{}: {:?}\n{}", name, link, &text);

@@ -18,7 +18,7 @@ impl Engine<'_> {
         };
         let place = self.network.links.len() as u32 + host;
         if let Some(tracer) = &mut self.tracer {
-            tracer.now(TraceEvent::Receive, place, &packet.packet(), cwnd, self.now);
+            tracer.add(TraceEvent::Receive, packet.at, place, &packet.packet(), cwnd);
         }
     }
 
@@ -26,7 +26,7 @@ impl Engine<'_> {
     pub(super) fn trace_send(&mut self, host: u32, packet: &Event, cwnd: f64) {
         let place = self.network.links.len() as u32 + host;
         if let Some(tracer) = &mut self.tracer {
-            tracer.now(TraceEvent::Send, place, &packet.packet(), cwnd, self.now);
+            tracer.add(TraceEvent::Send, packet.at, place, &packet.packet(), cwnd);
         }
     }
 

@@ -17,8 +17,8 @@ pub(super) const PLAIN: u32 = 1 << 28;
 /// The bits of the place itself.
 pub(super) const PLACE: u32 = PLAIN - 1;
 
-/// The links of a network, with meters where results or probes ask for them.
-pub(super) fn links_of(network: &Network) -> Vec<Link> {
+/// The links of a network, with meters where results or probes ask for them; under a trace each says what passes it.
+pub(super) fn links_of(network: &Network, traced: bool) -> Vec<Link> {
     let mut losses = vec![Vec::new(); network.links.len()];
     for drop in &network.drops {
         losses[drop.link as usize].push((drop.flow, drop.rule.clone()));
@@ -34,7 +34,9 @@ pub(super) fn links_of(network: &Network) -> Vec<Link> {
     let (seed, flows) = (network.seed, network.flows.len());
     let window = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);
     let links = network.links.iter().zip(losses).zip(metered);
-    links.map(|((spec, losses), metered)| Link::new(spec, losses, metered, window, seed, flows)).collect()
+    links
+        .map(|((spec, losses), metered)| Link::new(spec, losses, (metered, traced), window, seed, flows))
+        .collect()
 }
 
 /// What feeds a link.

@@ -140,7 +140,8 @@ impl<'a> Engine<'a> {
     /// Nor is there a ring of stages then: some packets leave it, others go on, where all of a stage's go one way here.
     pub(super) fn can_be_shared_out(&self) -> bool {
         let Some(windows) = &self.windows else { return false };
-        windows.stages.iter().all(|stage| stage.next.is_some() || stage.ends.is_some())
+        self.tracer.is_none() // its rows are put in one order, in one place
+            && windows.stages.iter().all(|stage| stage.next.is_some() || stage.ends.is_some())
             && self.instruments.next_sample == Instant::MAX
             && self.flows.all().iter().all(Flow::stands_alone)
             && self.nobody_shares_a_link()

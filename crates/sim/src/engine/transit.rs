@@ -3,7 +3,7 @@
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
 use super::{Engine, Exit};
 use crate::link::{Fate, Passage};
-use crate::packet::{Event, Kind, Packet};
+use crate::packet::{Event, Kind};
 use crate::trace::TraceEvent;
 use paceline_core::Instant;
 
@@ -46,9 +46,6 @@ impl Engine<'_> {
     /// A packet reaches a link, at the event's time.
     pub(super) fn travel(&mut self, event: Event) {
         if self.links[event.place as usize].refuses_nothing() {
-            if self.tracer.is_some() {
-                self.trace_enqueue(&event);
-            }
             self.pass(event);
         } else {
             self.offer(event);
@@ -66,14 +63,11 @@ impl Engine<'_> {
     /// A packet reaches a link that may refuse or hold it.
     fn offer(&mut self, event: Event) {
         match self.links[event.place as usize].offer(&event) {
-            Fate::Leaves(passage) => {
-                self.trace_enqueue(&event);
-                self.depart(event, passage);
-            }
+            Fate::Leaves(passage) => self.depart(event, passage),
             Fate::Refused => self.refuse(&event),
             Fate::Held => self.hold(&event),
             Fate::Displaced(older) => {
-                self.drop(event.place, &older.packet());
+                self.drop(&older.at_place(event.place));
                 self.hold(&event);
             }
         }
@@ -89,7 +83,7 @@ impl Engine<'_> {
     /// A packet is on the wire of the event's place, or will be: the event moves on to where the packet comes next.
     #[inline(always)]
     fn leave(&mut self, event: &mut Event, passage: Passage) {
-        if passage.recorded || self.tracer.is_some() {
+        if passage.recorded {
             let copy = *event;
             let arrives = !self.links[event.place as usize].holds(); // a link that holds packets has said so when this one came
             self.record(copy, passage, arrives);
@@ -178,22 +172,26 @@ impl Engine<'_> {
     #[cold]
     pub(super) fn refuse(&mut self, event: &Event) {
         self.see_arrival(event);
-        self.drop(event.place, &event.packet());
+        self.drop(event);
     }
 
-    #[cold]
-    fn trace_enqueue(&mut self, event: &Event) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.now(TraceEvent::Enqueue, event.place, &event.packet(), f64::NAN, self.now);
-        }
+    /// A link drops a packet, at the event's place and time.
+    fn drop(&mut self, event: &Event) {
+        self.see_drop(event);
+        self.flows[event.flow as usize].on_drop(&event.packet());
     }
 
-    pub(super) fn drop(&mut self, place: u32, packet: &Packet) {
+    /// What the trace and probes have to say of that.
+    pub(super) fn see_drop(&mut self, event: &Event) {
+        self.trace_at_link(TraceEvent::Drop, event, event.at);
+        self.instruments.drops(event.place, event.flow, event.at);
+    }
+
+    #[inline]
+    fn trace_at_link(&mut self, what: TraceEvent, event: &Event, at: Instant) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.now(TraceEvent::Drop, place, packet, f64::NAN, self.now);
+            tracer.add(what, at, event.place, &event.packet(), f64::NAN);
         }
-        self.instruments.drops(place, packet.flow, self.now);
-        self.flows[packet.flow as usize].on_drop(packet);
     }
 
     /// Somebody looks at what reaches links.
@@ -204,24 +202,28 @@ impl Engine<'_> {
     }
 
     fn hold(&mut self, event: &Event) {
-        self.trace_enqueue(event);
-        self.see_arrival(event);
+        self.enter(event);
         self.pump(event.place);
+    }
+
+    /// A link that may hold packets takes one in.
+    pub(super) fn enter(&mut self, event: &Event) {
+        self.trace_at_link(TraceEvent::Enqueue, event, event.at);
+        self.see_arrival(event);
     }
 
     /// What the trace and probes have to say of a departure, and of the packet's arrival.
     #[cold]
     pub(super) fn record(&mut self, event: Event, passage: Passage, arrives: bool) {
         let link = event.place;
-        if let Some(tracer) = &mut self.tracer {
-            tracer.dequeue(link, &event.packet(), passage.start, self.now);
+        if arrives {
+            self.trace_at_link(TraceEvent::Enqueue, &event, event.at);
         }
-        if passage.recorded {
-            let finish = passage.arrival - self.network.links[link as usize].delay;
-            self.instruments.departs(link, &event.packet(), (passage.start, finish), &mut self.series);
-            if arrives {
-                self.see_arrival(&event);
-            }
+        self.trace_at_link(TraceEvent::Dequeue, &event, passage.start);
+        let finish = passage.arrival - self.network.links[link as usize].delay;
+        self.instruments.departs(link, &event.packet(), (passage.start, finish), &mut self.series);
+        if arrives {
+            self.see_arrival(&event);
         }
     }
 
@@ -230,7 +232,7 @@ impl Engine<'_> {
         while let Some((event, passage)) = self.links[place as usize].pump(self.now) {
             match passage {
                 Some(passage) => self.depart(event.at_place(place), passage),
-                None => self.drop(place, &event.packet()),
+                None => self.drop(&event.at_place(place)),
             }
         }
         let Some(link) = self.links[place as usize].fitted_mut() else { return };

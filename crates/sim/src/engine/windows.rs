@@ -17,8 +17,11 @@
 //! *Rings.* Links that feed each other in a ring, and those behind it, go only as far as those that feed them have come, and
 //! the way between is long (`stage.rs`). They may be later than hosts; before windows end, they catch up.
 //!
-//! *Where it breaks.* A ring in which no time passes has no windows: such networks are left to the reference engine,
-//! and so are traced runs. Windows that hold too few packets do not pay: after [`TRIAL`] windows with fewer than
+//! *Traces.* What links have to say of each packet is noted as for a probe, and nothing takes a short way on which nobody
+//! looks; the trace puts the rows of all in order up to the time that is over everywhere ([`crate::trace`]).
+//!
+//! *Where it breaks.* A ring in which no time passes has no windows: such networks are left to the reference engine.
+//! Windows that hold too few packets do not pay: after [`TRIAL`] windows with fewer than
 //! [`WORTHWHILE`] packets a link the engine goes on as the reference engine, from where it stands.
 //!
 //! *References.* The lookahead of K. Chandy and J. Misra, "Distributed simulation" (IEEE TSE 1979).
@@ -121,6 +124,11 @@ impl Windows {
         self.stages.iter().any(is_late).then_some(self.hosts_until)
     }
 
+    /// Nothing happens before this time any more, at any host or link.
+    fn over_until(&self) -> Instant {
+        self.stages.iter().map(|stage| stage.served_until).fold(self.hosts_until, Instant::min)
+    }
+
     /// Whether the windows so far were worth the meeting of threads; asked once, after the trial.
     pub(super) fn occupy_threads(&self) -> bool {
         !self.may_end || self.trial.0 != TRIAL || self.trial.1 >= u64::from(TRIAL) * CROWDED
@@ -134,14 +142,10 @@ impl Engine<'_> {
         while let Some(windows) = &mut self.windows {
             if windows.hosts_until >= until {
                 self.catch_up_with_hosts();
-                self.look_before(until);
-                self.now = until;
-                return Ok(());
+                return self.come_to(until);
             }
-            control.report(windows.hosts_until.as_nanos(), self.network.duration.as_nanos());
-            if control.is_cancelled() {
-                return Err(RunError::Cancelled);
-            }
+            let over = windows.over_until();
+            self.report(over, control)?;
             let hosts_until = self.next_hosts_until();
             if let Some(windows) = &mut self.windows {
                 windows.hosts_until = hosts_until;
@@ -264,7 +268,7 @@ impl Engine<'_> {
                     self.lose(event, tail);
                 }
                 Note::Dropped => self.lose(event, tail),
-                Note::Arrives => self.see_arrival(&event),
+                Note::Arrives => self.enter(&event),
                 Note::Passes(passage) => self.record(event, passage, true),
                 Note::Leaves(passage) => self.record(event, passage, false),
             }
@@ -273,7 +277,7 @@ impl Engine<'_> {
 
     /// A link has dropped a packet, whose event is at that link; its flow, where it is taken to by the inbox, hears of it there.
     fn lose(&mut self, mut event: Event, tail: u32) {
-        self.instruments.drops(event.place, event.flow, event.at);
+        self.see_drop(&event);
         if tail == Tail::LONG.shared {
             self.flows[event.flow as usize].on_drop(&event.packet());
         } else {
@@ -308,6 +312,7 @@ impl Engine<'_> {
     pub(super) fn leave_windows(&mut self) {
         self.catch_up_with_hosts();
         let Some(windows) = self.windows.take() else { return };
+        self.now = windows.hosts_until;
         self.set_free(None);
         self.unstage(|stage| windows.stages[stage as usize].link);
         for (stage, arrivals) in windows.stages.iter().zip(std::mem::take(&mut self.staged)) {

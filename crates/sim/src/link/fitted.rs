@@ -9,7 +9,7 @@ use paceline_core::pacer::Pacer;
 use paceline_core::queue::{ClosedDropTail, Departure, DropTail};
 use paceline_core::{Instant, Span, Stage, Verdict};
 
-/// A link that has a limited buffer, a pacer, forced losses, a meter, or a probe.
+/// A link that has a limited buffer, a pacer, forced losses, a meter, a probe, or a trace.
 #[derive(Debug)]
 pub(crate) struct Fitted {
     pub(super) buffer: Buffer,
@@ -21,7 +21,7 @@ pub(crate) struct Fitted {
     pub(crate) meter: Option<Meter>,
     /// The wake-up event that counts; events of other times are stale.
     pub(crate) wakeup_at: Option<Instant>,
-    /// Departures are recorded from, until: where a probe or an instrument looks.
+    /// Departures are recorded from, until: where a probe or an instrument looks; always, with a trace.
     pub(crate) record: Option<(Instant, Instant)>,
 }
 

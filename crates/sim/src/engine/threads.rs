@@ -27,7 +27,7 @@ use std::ops::Range;
 /// Parts to a thread: one that is done early takes another.
 const PARTS_A_THREAD: usize = 4;
 /// log2 of the most flows in a part: what a part works on stays in the caches.
-const LARGEST_PART: u32 = 12;
+const LARGEST_PART: u32 = 13;
 
 /// A network, shared out.
 struct Team<'a> {

@@ -17,6 +17,7 @@
 use crate::output::RunError;
 use crate::packet::Packet;
 use paceline_core::Instant;
+use std::cmp::Ordering;
 
 /// What happened to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,12 +62,18 @@ pub struct TraceRow {
 }
 
 impl TraceRow {
-    /// Where it stands among rows; equal ones stay as they were made.
-    fn order(&self) -> (u64, u8, u32, u32) {
+    /// Which of two comes first; equal ones stay as they were made.
+    fn order(&self, other: &TraceRow) -> Ordering {
+        self.time_ns
+            .cmp(&other.time_ns)
+            .then_with(|| self.within_an_instant().cmp(&other.within_an_instant()))
+    }
+
+    fn within_an_instant(&self) -> (u8, u32, u32) {
         match self.event {
-            TraceEvent::Receive => (self.time_ns, 0, self.place, self.flow),
-            TraceEvent::Send => (self.time_ns, 1, self.place, self.flow),
-            TraceEvent::Enqueue | TraceEvent::Drop | TraceEvent::Dequeue => (self.time_ns, 2, self.place, 0),
+            TraceEvent::Receive => (0, self.place, self.flow),
+            TraceEvent::Send => (1, self.place, self.flow),
+            TraceEvent::Enqueue | TraceEvent::Drop | TraceEvent::Dequeue => (2, self.place, 0),
         }
     }
 }
@@ -93,14 +100,11 @@ pub(crate) struct Tracer<'a> {
     rows: Vec<TraceRow>,
     /// So many are worth putting in order.
     enough: usize,
-    /// Room to put them in order; by slot of time how many, then where the next goes.
-    room: Vec<TraceRow>,
-    slots: Vec<u32>,
 }
 
 impl<'a> Tracer<'a> {
     pub(crate) fn new(sink: &'a mut dyn TraceSink) -> Self {
-        Tracer { sink, rows: Vec::new(), enough: FEW, room: Vec::new(), slots: Vec::new() }
+        Tracer { sink, rows: Vec::new(), enough: FEW }
     }
 
     /// Something happens to a packet.
@@ -129,49 +133,10 @@ impl<'a> Tracer<'a> {
 
     /// The same, however few.
     pub(crate) fn write_before(&mut self, until: Instant) -> Result<(), RunError> {
-        let due = self.put_in_order(until.as_nanos());
-        let is_written = self.room[..due].iter().all(|row| self.sink.row(row));
-        self.rows.clear();
-        self.rows.extend_from_slice(&self.room[due..]);
+        self.rows.sort_by(TraceRow::order);
+        let due = self.rows.partition_point(|row| row.time_ns < until.as_nanos());
+        let is_written = self.rows.drain(..due).all(|row| self.sink.row(&row));
         if is_written { Ok(()) } else { Err(RunError::TraceRefused) }
-    }
-
-    /// All rows into `room`, those before `until` in order, the others behind them: how many are before. Links and
-    /// hosts make many short runs of rows: so each is put into its slot of time, of which there are about as many
-    /// as rows, and few are left to sort there.
-    fn put_in_order(&mut self, until: u64) -> usize {
-        let Tracer { rows, room, slots, .. } = self;
-        let times = || rows.iter().map(|row| row.time_ns).filter(|time| *time < until);
-        let first = times().min().unwrap_or(until);
-        let span = times().max().map_or(0, |last| last - first);
-        let shift = (u64::BITS - span.leading_zeros()).saturating_sub(rows.len().max(1).ilog2() + 1);
-        let behind = (span >> shift) as usize + 1;
-        let slot = |row: &TraceRow| {
-            if row.time_ns < until { ((row.time_ns - first) >> shift) as usize } else { behind }
-        };
-        slots.clear();
-        slots.resize(behind + 1, 0);
-        rows.iter().for_each(|row| slots[slot(row)] += 1);
-        let mut before = 0;
-        for count in slots.iter_mut() {
-            before += std::mem::replace(count, before);
-        }
-        room.clear();
-        room.extend_from_slice(rows);
-        for row in rows.iter() {
-            let next = &mut slots[slot(row)];
-            room[*next as usize] = *row;
-            *next += 1;
-        }
-        // Each now says where its slot ends.
-        let mut start = 0;
-        for end in slots[..behind].iter().map(|end| *end as usize) {
-            if end > start + 1 {
-                room[start..end].sort_by_key(TraceRow::order);
-            }
-            start = end;
-        }
-        start
     }
 }
 

@@ -30,13 +30,13 @@ impl<'a> Pieces<'a> {
         (from, end): (Instant, Instant),
         in_order: bool,
     ) -> Self {
-        let mut rests: Vec<&[Event]> = [&[][..]].into_iter().chain(others).collect();
+        let mut rests: Vec<&[Event]> = others.collect();
         let packets = first.len() + rests.iter().map(|list| list.len()).sum::<usize>();
         let all = if in_order { packets / PIECE + 1 } else { 1 };
         if all > 1 {
             first.sort_by_key(|event| event.at);
         }
-        rests[0] = first;
+        rests.insert(0, first); // what is equal stays as it came
         Pieces { rests, from, end, made: 0, all: all as u64 }
     }
 

@@ -55,7 +55,8 @@ impl Stage {
         }
         let (order, offsets) = (order(&ways), offsets(&ways));
         let positions: BTreeMap<u32, u32> = order.iter().copied().zip(0..).collect();
-        let next = |link| only_follower(network, link).and_then(|next| positions.get(&next).copied());
+        let followers = only_followers(network);
+        let next = |link: u32| followers[link as usize].and_then(|next| positions.get(&next).copied());
         let mut ways_into: BTreeMap<u32, Vec<(u32, Span)>> = BTreeMap::new();
         let mut is_mixed = vec![false; order.len()];
         for ((from, to), way) in &ways {
@@ -170,15 +171,16 @@ fn ways(network: &Network, is_staged: &[bool]) -> Option<BTreeMap<(u32, u32), Sp
     Some(ways)
 }
 
-/// The link that all packets of a link reach next, if there is one.
-fn only_follower(network: &Network, link: u32) -> Option<u32> {
-    let routes = network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]);
-    let mut followers = routes.flat_map(|route| {
-        let passes = (0..route.len()).filter(|&hop| route[hop] == link);
-        passes.map(|hop| route.get(hop + 1).copied())
-    });
-    let first = followers.next()??;
-    followers.all(|follower| follower == Some(first)).then_some(first)
+/// By link: the one that all its packets reach next, if there is one.
+fn only_followers(network: &Network) -> Vec<Option<u32>> {
+    let mut followers: Vec<Option<Option<u32>>> = vec![None; network.links.len()];
+    for route in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
+        for (hop, &link) in route.iter().enumerate() {
+            let (next, known) = (route.get(hop + 1).copied(), &mut followers[link as usize]);
+            *known = Some(if known.is_none_or(|known| known == next) { next } else { None });
+        }
+    }
+    followers.into_iter().map(Option::flatten).collect()
 }
 
 /// Whether somewhere packets come back, to a host or round a ring of links, with no time between.

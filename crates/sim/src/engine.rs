@@ -26,12 +26,15 @@ mod inbox;
 mod line;
 mod part;
 mod pieces;
+mod pool;
 mod receivers;
 mod routes;
 mod samples;
 mod stage;
 mod threads;
 mod transit;
+mod trial;
+mod turn;
 mod unit;
 mod windows;
 
@@ -191,7 +194,7 @@ impl<'a> Engine<'a> {
                     lay_stages(network, &links, &mut flows, ways, &needs_order, &is_looked_at)
             {
                 staged.resize_with(stages.len(), Vec::new);
-                windows = Some(Windows::new(stages, method == Method::Auto));
+                windows = Some(Windows::new(stages, method == Method::Windowed));
             }
         }
         let instruments = Instruments::new(network, &mut links, &mut flows);
@@ -236,6 +239,10 @@ impl<'a> Engine<'a> {
             let event = Event::of_flow(at, hosts_from + spec.source, Kind::Application, flow as u32);
             engine.calendar.push(event);
         }
+        if let (Some(windows), Some(first)) = (&mut engine.windows, engine.calendar.next_at()) {
+            windows.trial.begin(first);
+        }
+        engine.let_windows_turn();
         // A sender that runs by itself takes ways on which nobody looks.
         let window = engine.windows.as_ref().filter(|_| !is_traced).map(|windows| windows.length);
         engine.set_free(window);

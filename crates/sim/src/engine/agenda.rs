@@ -1,14 +1,16 @@
 //! When to look at the senders that run by themselves next.
 //!
 //! *Idea.* A sender whose ways are its own (`Tcp::is_free`) needs no other flow's order: what its timers and its
-//! acknowledgements do depends on their own times alone. So its timers are not events in the calendar. The agenda says in
-//! which window a timer of a flow may run out, to no closer order than that; the flow then catches up with all of them.
-//! An entry may be early, where acknowledgements have put the timer off since: the flow then gets another. Each of a
-//! flow's two timers has its own, as the one is set for the next packet and the other for a second away.
+//! acknowledgements do depends on their own times alone, and what it sends waits for a link that runs in windows. So its
+//! timers are not events in the calendar. The agenda says in which window a timer of a flow may run out, to no closer order
+//! than that; the flow then catches up with all of them. An entry may be early, where acknowledgements have put the timer
+//! off since: the flow then gets another. Each of a flow's two timers has its own, as the one is set for the next packet
+//! and the other for a second away.
 
 use super::Engine;
 use super::exits::{PacingTimer, RetransmissionTimer};
-use crate::flow::{Source, Tcp};
+use super::routes::STAGED;
+use crate::flow::{IN_STEP, Source, Tcp};
 use crate::packet::{Event, Kind};
 use paceline_core::Instant;
 use std::collections::BTreeMap;
@@ -133,9 +135,9 @@ impl Engine<'_> {
         inbox.extend(self.due.drain(..).map(timer));
     }
 
-    /// A sender runs up to `end`, unless acknowledgements wait in the calendar, which may come before.
+    /// A sender runs up to `end`, unless acknowledgements wait in the calendar, which may come before, or data that bring some.
     pub(super) fn catch_up_if_none_waits(&mut self, id: u32, at: Instant, end: Instant) {
-        if self.flows[id as usize].waiting[1] == 0 {
+        if self.flows[id as usize].waiting.iter().all(|waiting| waiting % IN_STEP == 0) {
             self.catch_up(id, at, end);
         } else {
             self.agenda.push((at, id));
@@ -190,12 +192,21 @@ impl Engine<'_> {
         }
     }
 
+    /// What the flow at this position sends reaches no host within the window in which it is sent.
+    fn passes_a_stage(&self, position: usize) -> bool {
+        let is_staged = |entry: &u32| *entry != u32::MAX && *entry & STAGED != 0;
+        let way = self.routes.chunks(self.stride.max(1)).nth(position);
+        let data = way.map(|way| &way[..usize::from(self.ack_hop)]);
+        data.is_none_or(|way| way.iter().any(is_staged)) // flows of a part have no routes: each passes one
+    }
+
     /// Which flows run by themselves, from now on, with windows of this length in nanoseconds; `None` is none.
     pub(super) fn set_free(&mut self, window: Option<u64>) {
         self.agenda = Agenda::new(window.unwrap_or(1));
         for position in 0..self.flows.all().len() {
+            let is_free = window.is_some() && self.passes_a_stage(position);
             let flow = &mut self.flows.list[position];
-            let is_free = window.is_some() && flow.may_be_free();
+            let is_free = is_free && flow.may_be_free();
             let id = (self.flows.first + position) as u32;
             if let Source::Tcp(tcp) = &mut flow.source
                 && (tcp.is_free || is_free)

@@ -106,14 +106,17 @@ impl Engine<'_> {
         }
     }
 
-    /// Hosts take what the window has brought them, these lists too; then timers run out that are due before the next window's end.
-    pub(super) fn open_inbox(&mut self, brought: &[&[Event]], end: Instant) {
+    /// Hosts take what the window has brought them so far, these lists too. If it is over, the next one's `end` is known:
+    /// timers then run out that are due before.
+    pub(super) fn open_inbox(&mut self, brought: &[&[Event]], end: Option<Instant>) {
         let Inbox { mut arrivals, mut timers, mut dealt, mut slots } = std::mem::take(&mut self.inbox);
-        self.put_agenda(end, &mut timers);
+        if let Some(end) = end {
+            self.put_agenda(end, &mut timers);
+        }
         // A packet is never delivered before it was sent again: that it was dropped may be told ahead of what came meanwhile.
         let lists = [&[&self.losses[..], &arrivals], brought, &[&timers]].concat();
         deal(&lists, (self.flows.first, self.flows.list.len()), &mut slots, &mut dealt);
-        self.take_all(&mut dealt, end);
+        self.take_all(&mut dealt, end.unwrap_or(self.until));
         self.losses.clear();
         arrivals.clear();
         timers.clear();

@@ -2,6 +2,7 @@
 
 use super::agenda::Agenda;
 use super::inbox::Inbox;
+use super::pool::Pool;
 use super::threads::Mail;
 use super::{Calendar, Census, Engine, Exit, Flows, Segments, Tail};
 use crate::flow::{Flow, Source};
@@ -84,9 +85,11 @@ impl<'a> Part<'a> {
     }
 
     /// Takes what the last window has brought; then the hosts run up to this time.
-    pub(super) fn run(&mut self, hosts_until: Instant) {
+    pub(super) fn run(&mut self, hosts_until: Instant, free: &Pool<Inbox>) {
         let lists: Vec<&[Event]> = self.incoming.lists().collect();
-        self.engine.open_inbox(&lists, hosts_until);
+        self.engine.inbox = free.take();
+        self.engine.open_inbox(&lists, Some(hosts_until));
+        free.give_back(std::mem::take(&mut self.engine.inbox));
         self.incoming.clear();
         self.is_idle = self.engine.run_hosts(hosts_until);
     }

@@ -11,7 +11,7 @@ use super::routes::{exits_of, mark_staged};
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::link::window::Service;
-use crate::network::Network;
+use crate::network::{FlowSpec, Network};
 use crate::packet::Event;
 use paceline_core::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,8 @@ pub(super) struct Stage {
     pub(super) offset: Span,
     /// The least time from this link's arrivals to any host, if packets go to one without another stage between.
     pub(super) to_hosts: Option<Span>,
+    pub(super) carries_data: bool,
+    pub(super) carries_acks: bool,
     pub(super) service: Service,
     /// Those that feed it and may be late, because a way leads back in the order to them, or from them to it: their
     /// positions, and the least time from each. None where no ring is before it: hosts alone say how far it may go.
@@ -66,6 +68,8 @@ impl Stage {
                 is_mixed[to as usize] |= position.is_none_or(|at| *at >= to || next(*from) != Some(to));
             }
         }
+        let data = passed_by(network, |flow| &flow.forward);
+        let acks = passed_by(network, |flow| &flow.reverse);
         let mut stages: Vec<Stage> = Vec::new();
         for (&link, is_mixed) in order.iter().zip(is_mixed) {
             let mut feeders = ways_into.remove(&link)?;
@@ -76,6 +80,8 @@ impl Stage {
                 link,
                 offset: *offsets.get(&link)?,
                 to_hosts: ways.get(&(link, HOST)).copied(),
+                carries_data: data[link as usize],
+                carries_acks: acks[link as usize],
                 service: service(link),
                 feeders,
                 next: next(link),
@@ -142,12 +148,6 @@ pub(super) fn lay_stages(
     Some(stages)
 }
 
-/// How far hosts may run: nothing that these have still to serve reaches one before.
-pub(super) fn next_hosts_until<'a>(stages: impl Iterator<Item = &'a Stage>) -> Instant {
-    let back = |stage: &Stage| stage.to_hosts.map(|way| stage.served_until + way);
-    stages.filter_map(back).min().unwrap_or(Instant::MAX)
-}
-
 /// From one link that runs in windows to the next (or a host), the least time between; `None` where none need pass.
 fn ways(network: &Network, is_staged: &[bool]) -> Option<BTreeMap<(u32, u32), Span>> {
     let mut ways: BTreeMap<(u32, u32), Span> = BTreeMap::new();
@@ -169,6 +169,13 @@ fn ways(network: &Network, is_staged: &[bool]) -> Option<BTreeMap<(u32, u32), Sp
         *least = way.min(*least);
     }
     Some(ways)
+}
+
+/// By link: whether one of these ways leads over it.
+fn passed_by(network: &Network, way: fn(&FlowSpec) -> &[u32]) -> Vec<bool> {
+    let mut is_passed = vec![false; network.links.len()];
+    network.flows.iter().flat_map(way).for_each(|&link| is_passed[link as usize] = true);
+    is_passed
 }
 
 /// By link: the one that all its packets reach next, if there is one.

@@ -11,9 +11,10 @@
 //! together; a packet that may go on to several links asks for its route. Such networks stay on one thread. A window
 //! that holds less than about a millisecond's work is not worth the meeting of threads.
 
+use super::inbox::Inbox;
 use super::part::Part;
-use super::stage::next_hosts_until;
-use super::unit::Unit;
+use super::pool::Pool;
+use super::unit::{Line, Unit};
 use super::windows::Windows;
 use super::{Calendar, Engine};
 use crate::control::Control;
@@ -41,6 +42,8 @@ struct Team<'a> {
     unit_of: Vec<usize>,
     /// By link: where among its unit's.
     place_in_unit: Vec<u32>,
+    lines: Pool<[Line; 2]>,
+    inboxes: Pool<Inbox>,
 }
 
 /// What changes hands between rounds. Emptied lists go back to where full ones come from: threads allocate nothing anew.
@@ -136,15 +139,9 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Whether flows can be shared out: each has short ways out of its hosts and into them, and nothing ties it to others.
-    /// Nor is there a ring of stages then: some packets leave it, others go on, where all of a stage's go one way here.
+    /// Whether flows can be shared out.
     pub(super) fn can_be_shared_out(&self) -> bool {
-        let Some(windows) = &self.windows else { return false };
-        self.tracer.is_none() // its rows are put in one order, in one place
-            && windows.stages.iter().all(|stage| stage.next.is_some() || stage.ends.is_some())
-            && self.instruments.next_sample == Instant::MAX
-            && self.flows.all().iter().all(Flow::stands_alone)
-            && self.nobody_shares_a_link()
+        self.flows_stand_alone() && self.nobody_shares_a_link()
     }
 
     /// A link that a flow uses alone on its way out or in is no other flow's.
@@ -170,7 +167,8 @@ impl<'a> Engine<'a> {
         let deepest = level_of.iter().max().map_or(0, |deepest| deepest + 1);
         let before = |level| level_of.iter().filter(|of| **of < level).count();
         let levels = (0..deepest).map(|level| before(level)..before(level + 1)).collect();
-        Team { parts, shift, units, levels, unit_of, place_in_unit }
+        let (lines, inboxes) = (Pool::default(), Pool::default());
+        Team { parts, shift, units, levels, unit_of, place_in_unit, lines, inboxes }
     }
 
     fn take_back(&mut self, mut team: Team<'a>, windows: &mut Windows) {
@@ -190,18 +188,21 @@ impl<'a> Engine<'a> {
         until: Instant,
         control: &Control,
     ) -> Result<Outcome, RunError> {
-        let Team { parts, shift, units, levels, unit_of, place_in_unit } = team;
-        self.until = until;
-        parts.iter_mut().for_each(|part| part.engine.until = until);
+        let Team { parts, shift, units, levels, unit_of, place_in_unit, lines, inboxes } = team;
+        windows.turns = false; // data and acknowledgements side by side
         loop {
-            let from = windows.hosts_until;
+            let (from, whole) = (windows.hosts_until, until);
+            let until = windows.trial.limit(whole);
+            self.until = until;
+            parts.iter_mut().for_each(|part| part.engine.until = until);
             control.report(from.as_nanos(), self.network.duration.as_nanos());
             if control.is_cancelled() {
                 return Err(RunError::Cancelled);
             }
-            let hosts_until = next_hosts_until(units.iter().map(|unit| &unit.stage)).min(until).max(from);
+            let next = windows.next_hosts_until(units.iter().map(|unit| &unit.stage));
+            let hosts_until = next.min(until).max(from);
             windows.hosts_until = hosts_until;
-            parts.par_iter_mut().for_each(|part| part.run(hosts_until));
+            parts.par_iter_mut().for_each(|part| part.run(hosts_until, inboxes));
             for part in parts.iter_mut() {
                 for (stage, sent) in
                     part.engine.staged.iter_mut().enumerate().filter(|(_, sent)| !sent.is_empty())
@@ -210,13 +211,13 @@ impl<'a> Engine<'a> {
                 }
             }
             if from >= until {
-                return Ok(Outcome::Over);
+                return Ok(if until == whole { Outcome::Over } else { Outcome::TooFewForWindows });
             }
             let mut served = 0;
             for level in levels.iter() {
                 let level = &mut units[level.clone()];
                 let times = (hosts_until, until);
-                level.par_iter_mut().for_each(|unit| unit.run(times, place_in_unit, *shift));
+                level.par_iter_mut().for_each(|unit| unit.run(times, place_in_unit, *shift, lines));
                 let mut onward = Vec::new();
                 for unit in level {
                     served += unit.desk.served;
@@ -245,10 +246,10 @@ impl<'a> Engine<'a> {
                     units.iter_mut().for_each(|unit| unit.stage.skip_to(next));
                 }
             }
-            let (pays, occupies) = (windows.pay(served), windows.occupy_threads());
-            if !pays || !occupies {
-                parts.iter_mut().for_each(|part| part.run(hosts_until));
-                return Ok(if pays { Outcome::TooFewForThreads } else { Outcome::TooFewForWindows });
+            windows.trial.count(served);
+            if !windows.trial.occupies_threads((from, hosts_until)) {
+                parts.iter_mut().for_each(|part| part.run(hosts_until, inboxes));
+                return Ok(Outcome::TooFewForThreads);
             }
         }
     }

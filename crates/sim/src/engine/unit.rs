@@ -7,6 +7,7 @@
 use super::Engine;
 use super::line::Sorter;
 use super::pieces::Pieces;
+use super::pool::Pool;
 use super::samples::{Sample, look};
 use super::stage::Stage;
 use super::threads::Mail;
@@ -24,8 +25,6 @@ pub(super) struct Unit {
     /// Its position among the stages.
     pub(super) position: usize,
     pub(super) desk: Desk,
-    /// A line that is served, and one that is being made.
-    lines: [Line; 2],
     /// What has come for later windows, and room for that.
     arrivals: Vec<Event>,
     later: Vec<Event>,
@@ -53,7 +52,7 @@ pub(super) struct Desk {
 
 /// Packets in order, and room to put them so.
 #[derive(Default)]
-struct Line {
+pub(super) struct Line {
     sorter: Sorter,
     /// No other packet comes before this time.
     end: Instant,
@@ -128,7 +127,6 @@ impl Unit {
             };
             Unit {
                 desk,
-                lines: Default::default(),
                 arrivals: std::mem::take(arrivals),
                 later: Vec::new(),
                 from_hosts: Mail::default(),
@@ -142,8 +140,16 @@ impl Unit {
     }
 
     /// Serves the link up to the end of its window.
-    pub(super) fn run(&mut self, times: (Instant, Instant), place_in_unit: &[u32], shift: u32) {
-        let Unit { stage, desk, lines: [now, next], arrivals, later, from_hosts, from_links, .. } = self;
+    pub(super) fn run(
+        &mut self,
+        times: (Instant, Instant),
+        place_in_unit: &[u32],
+        shift: u32,
+        free: &Pool<[Line; 2]>,
+    ) {
+        let mut lines = free.take(); // one that is served, and one that is being made
+        let [now, next] = &mut lines;
+        let Unit { stage, desk, arrivals, later, from_hosts, from_links, .. } = self;
         let (window, in_order) = (stage.advance(times), from_hosts.is_empty());
         desk.served = 0;
         let hosts_and_links = from_hosts.lists().chain(from_links.lists());
@@ -158,6 +164,7 @@ impl Unit {
             std::mem::swap(&mut now, &mut next);
         }
         pieces.keep(&now.sorter, later);
+        free.give_back(lines);
         std::mem::swap(arrivals, later);
         from_hosts.clear();
         from_links.clear();

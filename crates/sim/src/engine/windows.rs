@@ -8,8 +8,9 @@
 //! can reach the link in its window is then in its list. Links, flows and the way of a packet are the reference engine's
 //! own code; what differs is only how time advances, and results are the same bytes.
 //!
-//! On the papers' network a window is 120 ms long: hundreds of packets for each link at a time, which cost a pass over a
-//! list instead of a trip through the calendar, with the code and the data of one link in the caches.
+//! On the papers' network that makes windows of about 115 ms, and of a round trip, 230 ms, where nothing ties flows together
+//! ([`super::turn`]): hundreds of packets for each link at a time, which cost a pass over a list instead of a trip through
+//! the calendar, with the code and the data of one link in the caches.
 //!
 //! *Simultaneous arrivals* at a link are served in the total order of `packet.rs`: what other links send, by flow and hop;
 //! then what hosts send at that instant, in the order in which they send it.
@@ -21,8 +22,8 @@
 //! looks; the trace puts the rows of all in order up to the time that is over everywhere ([`crate::trace`]).
 //!
 //! *Where it breaks.* A ring in which no time passes has no windows: such networks are left to the reference engine.
-//! Windows that hold too few packets do not pay: after [`TRIAL`] windows with fewer than
-//! [`WORTHWHILE`] packets a link the engine goes on as the reference engine, from where it stands.
+//! Windows that hold too few packets do not pay ([`super::trial`]): the engine then goes on as the reference engine, from where
+//! it stands.
 //!
 //! *References.* The lookahead of K. Chandy and J. Misra, "Distributed simulation" (IEEE TSE 1979).
 
@@ -31,20 +32,15 @@ use super::inbox::Tail;
 use super::line::Sorter;
 use super::pieces::Pieces;
 use super::samples::look;
-use super::stage::{Stage, next_hosts_until};
+use super::stage::Stage;
+use super::trial::Trial;
+use super::turn::{Leg, least_way};
 use crate::control::Control;
 use crate::link::Fitted;
 use crate::link::window::{Note, Notes, Service};
 use crate::output::RunError;
 use crate::packet::{Event, Kind};
 use paceline_core::{Instant, Span};
-
-/// Windows before it is decided whether they pay.
-const TRIAL: u32 = 256;
-/// Packets for each link and window that pay for sorting and going round.
-const WORTHWHILE: u64 = 2;
-/// Packets for each window, over all links, that pay for threads that meet.
-const CROWDED: u64 = 10_000;
 
 /// The links that run in windows, and how far time has come.
 #[derive(Debug)]
@@ -55,12 +51,13 @@ pub(super) struct Windows {
     pub(super) length: u64,
     /// Hosts have run up to here.
     pub(super) hosts_until: Instant,
+    /// The least time in which data reach a receiver, where windows can be as long as round trips; and whether they are.
+    pub(super) turn: Option<Span>,
+    pub(super) turns: bool,
     desk: Desk,
     /// By stage: what it has sent to the next, where that is served after it.
     sent: Vec<Vec<Event>>,
-    /// Windows and packets so far; they end after a trial, unless asked for by name.
-    trial: (u32, u64),
-    may_end: bool,
+    pub(super) trial: Trial,
 }
 
 /// Room for serving a link.
@@ -94,21 +91,12 @@ impl Onward {
 }
 
 impl Windows {
-    /// Windows over these stages; they may end if they do not pay, if that is asked for.
-    pub(super) fn new(stages: Vec<Stage>, may_end: bool) -> Self {
-        let lengths = stages.iter().filter_map(|stage| Some(stage.offset + stage.to_hosts?));
-        let length = lengths.min().map_or(0, Span::as_nanos);
+    /// Windows over these stages; whether they were asked for by name.
+    pub(super) fn new(stages: Vec<Stage>, by_name: bool) -> Self {
         let (desk, sent, hosts_until) = (Desk::default(), vec![Vec::new(); stages.len()], Instant::ZERO);
-        Windows { stages, length, hosts_until, desk, sent, trial: (0, 0), may_end }
-    }
-}
-
-impl Windows {
-    /// One more window, with so many packets: whether they pay so far.
-    pub(super) fn pay(&mut self, served: u64) -> bool {
-        self.trial = (self.trial.0 + 1, self.trial.1 + served);
-        let worthwhile = u64::from(TRIAL) * WORTHWHILE * self.stages.len() as u64;
-        !(self.may_end && self.trial.0 == TRIAL && self.trial.1 < worthwhile)
+        let length = least_way(&stages, Leg::All).map_or(0, Span::as_nanos);
+        let trial = Trial::new(length, stages.len(), by_name);
+        Windows { stages, length, hosts_until, turn: None, turns: false, desk, sent, trial }
     }
 
     /// Nothing will reach a link before this time from those that feed it and may be late.
@@ -128,27 +116,28 @@ impl Windows {
     fn over_until(&self) -> Instant {
         self.stages.iter().map(|stage| stage.served_until).fold(self.hosts_until, Instant::min)
     }
-
-    /// Whether the windows so far were worth the meeting of threads; asked once, after the trial.
-    pub(super) fn occupy_threads(&self) -> bool {
-        !self.may_end || self.trial.0 != TRIAL || self.trial.1 >= u64::from(TRIAL) * CROWDED
-    }
 }
 
 impl Engine<'_> {
     /// Handles every event before `until`, window by window.
     pub(super) fn run_windows(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
-        self.until = until;
+        self.windows.iter_mut().for_each(|windows| windows.turns = false);
         while let Some(windows) = &mut self.windows {
-            if windows.hosts_until >= until {
+            self.until = windows.trial.limit(until);
+            if windows.hosts_until >= self.until {
                 self.catch_up_with_hosts();
-                return self.come_to(until);
+                if self.until == until {
+                    return self.come_to(until);
+                }
+                self.end_trial();
+                continue;
             }
             let over = windows.over_until();
             self.report(over, control)?;
             let hosts_until = self.next_hosts_until();
             if let Some(windows) = &mut self.windows {
                 windows.hosts_until = hosts_until;
+                windows.try_to_turn(self.flows.all().iter());
             }
             let is_idle = self.run_hosts(hosts_until);
             self.instruments.sample_before(hosts_until, self.flows.all());
@@ -156,15 +145,14 @@ impl Engine<'_> {
             if is_idle && served == 0 {
                 self.skip_idle_time();
             }
-            self.try_windows(served);
         }
         self.run_events(until, control)
     }
 
     /// Where the hosts' next window ends.
     fn next_hosts_until(&self) -> Instant {
-        let stages = self.windows.iter().flat_map(|windows| &windows.stages);
-        next_hosts_until(stages).min(self.until)
+        let next = self.windows.as_ref().map(|windows| windows.next_hosts_until(windows.stages.iter()));
+        next.map_or(self.until, |next| next.min(self.until))
     }
 
     /// Handles what happens at hosts before this time: whether nothing does.
@@ -184,8 +172,20 @@ impl Engine<'_> {
 
     /// Serves every link up to the end of its window, and lets hosts take what that brings: how many packets.
     fn run_stages(&mut self, hosts_until: Instant) -> u64 {
-        let served = (0..self.staged.len()).map(|stage| self.run_stage(stage, hosts_until)).sum();
-        self.open_inbox(&[], self.next_hosts_until());
+        let Some(windows) = &self.windows else { return 0 };
+        let (legs, mut served) = (windows.legs(hosts_until), 0);
+        for (leg, hosts_until) in legs {
+            if leg == Leg::Back {
+                self.open_inbox(&[], None);
+            }
+            for position in 0..self.staged.len() {
+                if self.windows.as_ref().is_some_and(|windows| leg.has(&windows.stages[position])) {
+                    served += self.run_stage(position, hosts_until);
+                }
+            }
+        }
+        self.open_inbox(&[], Some(self.next_hosts_until()));
+        self.windows.iter_mut().for_each(|windows| windows.trial.count(served));
         served
     }
 
@@ -300,9 +300,9 @@ impl Engine<'_> {
         }
     }
 
-    /// Gives windows up if a trial of them shows that they do not pay.
-    fn try_windows(&mut self, served: u64) {
-        if self.windows.as_mut().is_some_and(|windows| !windows.pay(served)) {
+    /// Gives windows up if they do not pay.
+    fn end_trial(&mut self) {
+        if self.windows.as_ref().is_some_and(|windows| !windows.trial.is_passed()) {
             self.leave_windows();
         }
     }

@@ -30,17 +30,19 @@ pub(crate) fn scenario(family: Family) -> BoxedStrategy<String> {
     prop_oneof![2 => any, 1 => lattice].prop_map(|(times, body)| times + &body).boxed()
 }
 
-/// A dumbbell where each flow has hosts of its own, under any control and pacer: its flows can be shared out among threads.
+/// A dumbbell where each flow has hosts of its own, under any control and pacer: its flows can be shared out among threads,
+/// and if all go one way, windows are as long as round trips.
 pub(crate) fn of_separate_flows() -> BoxedStrategy<String> {
     let network = (1..5_u32, 1..8_u32, 1..40_u32, 0..15_u32).prop_map(|(edges, hosts, rate, delay)| {
-        format!(
+        let network = format!(
             r#"[network]
 template = "dumbbell"
 core = {{ rate = "{rate} Mbit/s", delay = "{delay} ms", buffer = BUFFER }}
 edge = {{ count = {edges}, rate = "20 Mbit/s", delay = "1 ms .. 3 ms" }}
 access = {{ per_edge = {hosts}, rate = "2 Mbit/s .. 40 Mbit/s", delay = "0 ms .. 2 ms" }}
 "#
-        )
+        );
+        (edges * hosts, network)
     });
     let buffer = select(vec!["\"5 KB\"", "\"3 packets\"", "\"20 KB\"", "\"8 packets\", drop = \"front\""]);
     let variants = vec!["tahoe", "reno", "newreno", "sack1", "rfc6675", "fack", "bic", "cubic"];
@@ -57,8 +59,19 @@ access = {{ per_edge = {hosts}, rate = "2 Mbit/s .. 40 Mbit/s", delay = "0 ms ..
         "method = \"qlbp\"\nload = 0.2\nmax_delay = \"5 ms\"",
     ]);
     let loss = select(vec!["", "[[drop]]\nlink = \"core\"\nprobability = 0.02\n"]);
-    (1..1000_u32, 3..30_u32, network, buffer, traffic, pacing, loss)
-        .prop_map(|(seed, tenths, network, buffer, traffic, pacing, loss)| {
+    let crosses = prop::bool::weighted(0.25);
+    (1..1000_u32, 3..30_u32, network, buffer, traffic, crosses, pacing, loss)
+        .prop_map(|(seed, tenths, (pairs, network), buffer, traffic, crosses, pacing, loss)| {
+            // Every second pair of hosts the other way.
+            let from = |side: &str, first: u32| -> Vec<String> {
+                (first..pairs).step_by(2).map(|pair| format!("{side}.{pair}")).collect()
+            };
+            let traffic = if crosses && pairs > 1 {
+                let (there, back) = (from("left", 0), from("right", 1));
+                format!("{traffic}from = {there:?}\n\n[[traffic]]\nname = \"back\"\n{traffic}from = {back:?}\n")
+            } else {
+                traffic
+            };
             let pacing = if traffic.contains("cbr") && pacing.contains("host") { "method = \"none\"" } else { pacing };
             let network = network.replace("BUFFER", buffer);
             format!(

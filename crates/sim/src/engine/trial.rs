@@ -1,0 +1,61 @@
+//! Whether windows pay: found out in the time of [`WINDOWS`] of them, from the first event on.
+//!
+//! *Idea.* Packets are counted that links serve before a fixed time, whatever windows end there: a run with a trace, whose
+//! windows are others, decides alike. What has been enough before that time is enough.
+
+use paceline_core::{Instant, Span};
+
+/// How many windows are tried.
+const WINDOWS: u64 = 256;
+/// Packets for each link and window that pay for sorting and going round.
+const WORTHWHILE: u64 = 2;
+/// Packets for each window, over all links, that pay for threads that meet.
+const CROWD: u64 = 10_000;
+
+#[derive(Debug)]
+pub(super) struct Trial {
+    /// Windows were asked for by name: nothing to find out.
+    is_waived: bool,
+    length: Span,
+    until: Instant,
+    /// Packets that links have served so far; how many are enough.
+    served: u64,
+    enough: u64,
+}
+
+impl Trial {
+    /// Of windows of about so many nanoseconds, over so many links.
+    pub(super) fn new(window: u64, links: usize, is_waived: bool) -> Self {
+        Trial {
+            is_waived,
+            length: Span::from_nanos(window.saturating_mul(WINDOWS)),
+            until: Instant::MAX,
+            served: 0,
+            enough: WINDOWS * WORTHWHILE * links as u64,
+        }
+    }
+
+    /// The first event is then.
+    pub(super) fn begin(&mut self, first: Instant) {
+        self.until = first + self.length;
+    }
+
+    pub(super) fn count(&mut self, served: u64) {
+        self.served += served;
+    }
+
+    /// Windows are known to pay.
+    pub(super) fn is_passed(&self) -> bool {
+        self.is_waived || self.served >= self.enough
+    }
+
+    /// Up to when to go on before this time: while nothing is known yet, no further than the trial.
+    pub(super) fn limit(&self, until: Instant) -> Instant {
+        if self.is_passed() { until } else { until.min(self.until) }
+    }
+
+    /// Whether threads pay that meet for each window; asked for every window, and known in that with which the trial is over.
+    pub(super) fn occupies_threads(&self, (from, to): (Instant, Instant)) -> bool {
+        self.is_waived || self.until <= from || to < self.until || self.served >= WINDOWS * CROWD
+    }
+}

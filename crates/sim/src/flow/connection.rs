@@ -1,0 +1,183 @@
+//! A TCP connection at work: both its ends, and what few of them ask for.
+
+use super::Late;
+use crate::chance::Stream;
+use crate::feedback::FeedbackUnderWay;
+use crate::network::{FlowKind, FlowSpec};
+use crate::workload::messages::{Marks, Messages};
+use crate::workload::{Heard, Side};
+use paceline_core::{Instant, Span};
+use paceline_tcp::{Blank, Config, Receiver, Sender, Sparse};
+use std::sync::Arc;
+
+/// A TCP connection, both ends.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Tcp {
+    /// Number on the wire of the connection's first packet: connections that follow one another go on counting, and leave
+    /// one number out between them, so that nothing of an older one passes for the present one's.
+    pub(crate) base: u32,
+    /// Packets without payload at the start: 1 with a SYN.
+    pub(crate) syn: u32,
+    pub(crate) marks: Marks,
+    pub(crate) ack_bytes: u16,
+    /// Its sender must know more of an acknowledgement than the number.
+    pub(crate) needs_feedback: bool,
+    /// Its sender's timers are in the agenda, not in the calendar (engine/agenda.rs).
+    pub(crate) is_free: bool,
+    pub(crate) late: Late,
+    pub(crate) receiver: Receiver,
+    /// When the timer events that count fire; others are stale.
+    pub(crate) retransmission_event: Instant,
+    pub(crate) sender: Sender,
+    pub(crate) pacing_event: Instant,
+    pub(crate) feedback: FeedbackUnderWay,
+    pub(crate) rest: Sparse<Rest>,
+}
+
+/// What few packets of a connection ask for: it lies apart, so that what they all ask for lies close together. One that sends
+/// without end has none.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    pub(crate) messages: Messages,
+    /// Payload that earlier connections delivered, bytes.
+    earlier_bytes: u64,
+    /// The application: its position in the engine's list, and the side that this flow carries.
+    pub(crate) application: Option<(u32, Side)>,
+    opening: Opening,
+    pub(crate) delayed_ack_event: Instant,
+    /// bit/s that the window stands for, as last added to the host's port.
+    pub(crate) port_rate: u64,
+}
+
+impl Rest {
+    const BLANK: Rest = Rest {
+        messages: Messages::new(),
+        earlier_bytes: 0,
+        application: None,
+        opening: Opening { phase: Span::ZERO, jitter_seed: 0 },
+        delayed_ack_event: Instant::MAX,
+        port_rate: 0,
+    };
+}
+
+impl Default for Rest {
+    fn default() -> Self {
+        Rest::BLANK
+    }
+}
+
+impl Blank for Rest {
+    fn blank() -> &'static Self {
+        static BLANK: Rest = Rest::BLANK;
+        &BLANK
+    }
+}
+
+/// What a new connection of a flow begins with.
+#[derive(Debug, Clone, Copy)]
+struct Opening {
+    /// Where its host's clock stands within a tick at time zero.
+    phase: Span,
+    /// For the jitter of the next connection.
+    jitter_seed: u64,
+}
+
+/// What an application is to hear of a delivery.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct News {
+    pub(crate) opened: bool,
+    /// Messages that are whole now.
+    pub(crate) messages: u32,
+    pub(crate) side: Side,
+}
+
+impl Tcp {
+    pub(super) fn new(spec: &FlowSpec, config: Arc<Config>, packets: Option<u64>, seed: u64) -> Self {
+        let tick = config.tick.as_nanos();
+        let mut draws = Stream::new(seed, &format!("{}:clock", spec.name));
+        let phase = Span::from_nanos(if tick == 0 { 0 } else { draws.between(0, tick - 1) });
+        let phase = config.tick_phase.unwrap_or(phase);
+        let jitter_seed = draws.between(0, u64::MAX);
+        let mut rest = Sparse::<Rest>::default();
+        if matches!(spec.kind, FlowKind::Conversation { .. }) {
+            rest.opening = Opening { phase, jitter_seed };
+        }
+        Tcp {
+            ack_bytes: u16::try_from(config.ack).unwrap_or(u16::MAX),
+            syn: u32::from(config.syn.is_some()),
+            base: 0,
+            needs_feedback: config.needs_feedback(),
+            is_free: false,
+            receiver: Receiver::with(&config),
+            sender: Sender::new(config, packets, phase, jitter_seed),
+            late: Late::default(),
+            marks: rest.messages.marks(),
+            retransmission_event: Instant::MAX,
+            pacing_event: Instant::MAX,
+            feedback: FeedbackUnderWay::default(),
+            rest,
+        }
+    }
+
+    /// The number within the connection of a data packet by its number on the wire; `None` for one of an older connection.
+    #[inline]
+    pub(crate) fn number_of(&self, on_the_wire: u32) -> Option<u32> {
+        let seq = on_the_wire.wrapping_sub(self.base);
+        (self.base == 0 || seq < self.sender.end()).then_some(seq)
+    }
+
+    /// Payload delivered in order, bytes.
+    pub(super) fn delivered_bytes(&self) -> u64 {
+        let packets = self.receiver.next().saturating_sub(self.syn);
+        let full = u64::from(packets) * u64::from(self.sender.config().payload);
+        self.rest.earlier_bytes + full - self.rest.messages.lacking
+    }
+
+    /// The application gives a message; the sender has to be started.
+    pub(crate) fn give(&mut self, bytes: u64) {
+        let first = self.sender.limit();
+        let end = self.sender.give(bytes);
+        self.marks = self.rest.messages.give(first, end, self.sender.config().payload, bytes);
+    }
+
+    /// Another connection takes the place of this one, all of whose data have been acknowledged.
+    pub(crate) fn reopen(&mut self) {
+        self.rest.earlier_bytes = self.delivered_bytes();
+        self.rest.messages.lacking = 0;
+        self.base = self.base.wrapping_add(self.sender.end() + 1);
+        let Opening { phase, jitter_seed } = &mut self.rest.opening;
+        *jitter_seed = jitter_seed.wrapping_add(1);
+        self.sender = self.sender.reopened(*phase, *jitter_seed);
+        self.receiver = Receiver::with(self.sender.config());
+        self.late = Late::default();
+        self.marks = self.rest.messages.marks();
+    }
+
+    /// With what its sender has done a message begins, or has been acknowledged.
+    #[inline(always)]
+    pub(crate) fn has_reached_a_mark(&self) -> bool {
+        self.sender.end() > self.marks.send || self.sender.una() >= self.marks.acknowledge
+    }
+
+    /// A packet at or beyond the mark is sent for the first time.
+    #[cold]
+    pub(crate) fn on_message_begun(&mut self, seq: u32, now: Instant) -> Heard {
+        self.marks = self.rest.messages.on_sent(seq, now);
+        Heard::Begun(self.side())
+    }
+
+    /// All before packet `next` have been delivered, and with them a message, or the connection is open.
+    #[cold]
+    pub(crate) fn on_delivered(&mut self, next: u32) -> News {
+        let opened = self.rest.messages.on_opened(next);
+        let (messages, marks) = self.rest.messages.on_delivered(next);
+        self.marks = marks;
+        News { opened, messages, side: self.side() }
+    }
+
+    /// The side that this flow carries.
+    pub(crate) fn side(&self) -> Side {
+        self.rest.application.map_or(Side::Opener, |(_, side)| side)
+    }
+}

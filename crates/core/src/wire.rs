@@ -71,6 +71,19 @@ impl Wire {
         (start, self.free_at)
     }
 
+    /// What a packet of this size takes, if it owes no fraction of a nanosecond, nor does the wire.
+    pub(crate) fn exact(&self, bytes: u32) -> Option<Span> {
+        if self.byte_nanos != 0 {
+            return Some(Span::from_nanos(u64::from(bytes) * self.byte_nanos));
+        }
+        (u64::from(bytes) == self.exact_bytes).then_some(self.last_whole)
+    }
+
+    /// Packets that owe nothing have been sent elsewhere, and it is free after them.
+    pub(crate) fn is_free_from(&mut self, free_at: Instant) {
+        self.free_at = free_at;
+    }
+
     /// When a packet that arrives at `now` is served. Nobody can guess which it is, the processor neither: no jumps.
     #[inline(always)]
     fn start(&self, now: Instant) -> Instant {

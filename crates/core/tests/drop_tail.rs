@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-use paceline_core::queue::{ClosedDropTail, Counts, DropTail, Limit, QueueSpec};
+use paceline_core::queue::{Booking, Clerk, ClosedDropTail, Counts, Departure, DropTail, Limit, QueueSpec};
 use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
 use proptest::prelude::*;
 
@@ -176,6 +176,63 @@ fn drop_front_displaces_the_oldest_that_waits() {
     let large = Numbered { number: 3, bytes: 2_000 };
     assert_eq!(queue.enqueue(large.clone(), Instant::ZERO), Verdict::Refused(large));
     assert!(ClosedDropTail::new(&spec, Rate::from_bits_per_second(1)).is_none());
+}
+
+/// All that a queue has told, and been given: sizes, and starts of service.
+#[derive(Debug, Default, PartialEq)]
+struct Told(Vec<(u32, Option<Instant>)>);
+
+impl Clerk<(u64, u32)> for Told {
+    fn has_begun(&mut self, waited: Booking) {
+        if waited.bytes > 0 || waited.start > Instant::ZERO {
+            self.0.push((waited.bytes, Some(waited.start)));
+        }
+    }
+
+    fn arrives(&mut self, packet: &(u64, u32), departure: Option<Departure>) {
+        self.0.push((packet.1, departure.map(|departure| departure.start)));
+        self.0.extend(departure.map(|departure| (0, Some(departure.finish))));
+    }
+}
+
+/// Packets nearly all of which have one size.
+fn alike() -> impl Strategy<Value = Vec<(u64, u32)>> {
+    let gap = prop_oneof![3 => Just(0u64), 9 => 0..3_000u64, 1 => 0..100_000u64];
+    let bytes = prop_oneof![30 => Just(1_040u32), 1 => Just(40), 1 => Just(0)];
+    prop::collection::vec((gap, bytes), 0..300).prop_map(|mut arrivals| {
+        arrivals.iter_mut().fold(0, |now, (at, _)| {
+            *at += now;
+            *at
+        });
+        arrivals
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_line_at_once_is_each_of_its_packets(
+        (arrivals, limit, by_packets) in (prop_oneof![alike(), arrivals()], 0..20u64, prop::bool::ANY),
+        counts in prop::sample::select(Counts::ALL.iter().map(|(_, counts)| *counts).collect::<Vec<_>>()),
+        rate in prop::sample::select(vec![8_000_000_000, 10_000_000_000, 4_000_000_000, 3_000_000_000, 7_777_777]),
+        at_once in 1..100usize,
+    ) {
+        let limit = if by_packets { Limit::Packets(limit) } else { Limit::Bytes(limit * 700) };
+        let spec = QueueSpec { limit: Some(limit), counts, drop_front: false };
+        let mut one_by_one = ClosedDropTail::new(&spec, Rate::from_bits_per_second(rate)).unwrap();
+        let mut in_lines = one_by_one.clone();
+        let (mut told, mut told_of_lines) = (Told::default(), Told::default());
+        for line in arrivals.chunks(at_once) {
+            for packet in line {
+                let (at, bytes) = *packet;
+                let departure =
+                    one_by_one.admit_and_tell(bytes, Instant::from_nanos(at), |waited| told.has_begun(waited));
+                told.arrives(packet, departure);
+            }
+            let size_and_time = |packet: &(u64, u32)| (packet.1, Instant::from_nanos(packet.0));
+            told_of_lines = in_lines.admit_all(line, size_and_time, told_of_lines);
+        }
+        prop_assert_eq!(told, told_of_lines);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //!
 //! *Where it breaks.* Drop-front has no closed form: what is displaced was promised a departure already.
 
+use super::alike::Alike;
 use super::rule::{Found, QueueSpec, Rule};
 use crate::units::{Instant, Rate};
 use crate::wire::Wire;
@@ -46,6 +47,17 @@ pub struct ClosedDropTail {
     served_bytes: u32,
 }
 
+/// Hears what becomes of the packets of a line, in the order of time.
+pub trait Clerk<P> {
+    /// The service of a packet that had to wait has begun; or none has, and this one has zero bytes.
+    fn has_begun(&mut self, waited: Booking);
+
+    /// This packet arrives, and will be served so; or it is refused.
+    fn arrives(&mut self, packet: &P, departure: Option<Departure>);
+}
+
+/// Places at first.
+const FEW: usize = 8;
 const NOTHING: Booking = Booking { start: Instant::MAX, bytes: 0 };
 
 impl ClosedDropTail {
@@ -54,7 +66,7 @@ impl ClosedDropTail {
         (!spec.drop_front || spec.limit.is_none()).then(|| ClosedDropTail {
             wire: Wire::new(rate),
             rule: Rule::new(spec),
-            ring: Box::new([NOTHING; 8]),
+            ring: Box::new([NOTHING; FEW]),
             oldest: 0,
             behind: 0,
             next_start: Instant::MAX,
@@ -103,6 +115,70 @@ impl ClosedDropTail {
         Some(Departure { start, finish })
     }
 
+    /// The same of all packets of a line, which comes to what [`Self::admit_and_tell`] of each says: `size_and_time` is how
+    /// many bytes one has and when it arrives. Returns the clerk.
+    #[inline(always)]
+    pub fn admit_all<P, C: Clerk<P>>(
+        &mut self,
+        mut line: &[P],
+        size_and_time: impl Fn(&P) -> (u32, Instant),
+        mut clerk: C,
+    ) -> C {
+        while let (Some(first), Some(last)) = (line.first(), line.last()) {
+            let bytes = size_and_time(first).0;
+            if let Some(mut alike) = self.alike(bytes)
+                && alike.are_over_in_time(line.len(), size_and_time(last).1)
+            {
+                let other = line.iter().position(|packet| size_and_time(packet).0 != bytes);
+                let (run, behind) = line.split_at(other.unwrap_or(line.len()));
+                clerk = alike.admit_all(&self.rule, run, |packet| size_and_time(packet).1, clerk);
+                self.go_on_from(alike);
+                line = behind;
+            }
+            // Until those that wait now have gone, and no other size is before the next ones, if all goes well.
+            let few = line.len().min(self.waiting() as usize + FEW);
+            let (run, behind) = line.split_at(few);
+            clerk = self.admit_each(run, &size_and_time, clerk);
+            line = behind;
+        }
+        clerk
+    }
+
+    #[inline(never)]
+    fn admit_each<P, C: Clerk<P>>(
+        &mut self,
+        line: &[P],
+        size_and_time: impl Fn(&P) -> (u32, Instant),
+        mut clerk: C,
+    ) -> C {
+        for packet in line {
+            let (bytes, now) = size_and_time(packet);
+            let departure = self.admit_and_tell(bytes, now, |waited| clerk.has_begun(waited));
+            clerk.arrives(packet, departure);
+        }
+        clerk
+    }
+
+    /// What it comes to if all that waits and is on the wire has this size, and takes whole nanoseconds.
+    fn alike(&self, bytes: u32) -> Option<Alike> {
+        if bytes == 0 || self.served_bytes != bytes || !self.rule.is_limited {
+            return None;
+        }
+        let nanos = self.wire.exact(bytes)?.as_nanos();
+        let last = self.ring.len() - 1;
+        let are_alike = (self.oldest..self.behind).all(|count| self.ring[count & last].bytes == bytes);
+        let (free_at, waiting) = (self.wire.free_at().as_nanos(), self.waiting());
+        are_alike.then_some(Alike { bytes, nanos, free_at, waiting })
+    }
+
+    /// That is what it has come to.
+    fn go_on_from(&mut self, alike: Alike) {
+        self.wire.is_free_from(Instant::from_nanos(alike.free_at));
+        (self.oldest, self.behind, self.queued_bytes, self.next_start) = (0, 0, 0, Instant::MAX);
+        self.ring[0] = NOTHING;
+        alike.bookings().for_each(|booking| self.book(booking));
+    }
+
     #[inline(always)]
     fn book(&mut self, booking: Booking) {
         if self.behind - self.oldest == self.ring.len() - 1 {
@@ -123,6 +199,11 @@ impl ClosedDropTail {
         let in_order = (self.oldest..self.behind).map(|place| self.ring[place & (places - 1)]);
         self.ring = in_order.chain(std::iter::repeat(NOTHING)).take(2 * places).collect();
         (self.oldest, self.behind) = (0, self.behind - self.oldest);
+    }
+
+    /// No packet of this line will have left later, if the last of them arrives at `now` ([`Wire::latest`]).
+    pub fn latest(&self, packets: usize, now: Instant) -> Instant {
+        self.wire.latest(packets, now)
     }
 
     fn waiting(&self) -> u64 {

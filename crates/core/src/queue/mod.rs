@@ -1,9 +1,10 @@
 //! Queues: what waits before a wire, and when an arrival is refused.
 
+mod alike;
 mod closed_form;
 mod drop_tail;
 mod rule;
 
-pub use closed_form::{Booking, ClosedDropTail, Departure};
+pub use closed_form::{Booking, Clerk, ClosedDropTail, Departure};
 pub use drop_tail::DropTail;
 pub use rule::{Counts, Limit, QueueSpec};

@@ -116,4 +116,29 @@ impl Rule {
         let all = waiting + this + if self.with_service { served } else { 0 };
         all >= self.refused_from && !(self.spares_idle && in_service.is_none()) && self.is_limited
     }
+
+    /// The same, of packets that are all of one size.
+    #[inline(always)]
+    pub(super) fn room_for(&self, bytes: u32) -> Room {
+        let unit = if self.by_packets { 1 } else { u64::from(bytes.max(1)) };
+        let most = self.refused_from.div_ceil(unit);
+        let while_busy = most.saturating_sub(1 + u64::from(self.with_service));
+        Room { while_busy, while_idle: most > 1 || self.spares_idle }
+    }
+}
+
+/// A limit for packets of one size.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// While so many wait and the wire is busy, none is taken.
+    while_busy: u64,
+    /// An idle link takes one.
+    while_idle: bool,
+}
+
+impl Room {
+    #[inline(always)]
+    pub(super) fn is_full(&self, waiting: u64, is_idle: bool) -> bool {
+        if is_idle { !self.while_idle } else { waiting >= self.while_busy }
+    }
 }

@@ -8,6 +8,7 @@
 
 mod counters;
 mod fitted;
+mod ledger;
 mod losses;
 mod slim;
 pub(crate) mod window;

@@ -1,0 +1,85 @@
+//! A link with a limited buffer and a meter, and nothing else, serves a line: most packets of a run pass such a one.
+//!
+//! *Idea.* The queue says of each packet, in one loop over the line, what becomes of it; the ledger writes it down.
+
+use super::fitted::is_recorded;
+use super::window::{Note, Notes};
+use super::{Buffer, Fitted, LinkCounters, Passage};
+use crate::meter::Meter;
+use crate::packet::Event;
+use paceline_core::queue::{Booking, Clerk, Departure};
+use paceline_core::{Instant, Span};
+
+/// What is written down while a line passes.
+struct Ledger<'a> {
+    delay: Span,
+    out: &'a mut Vec<Event>,
+    notes: &'a mut Notes,
+    counters: &'a mut LinkCounters,
+    meter: &'a mut Meter,
+    record: Option<(Instant, Instant)>,
+    /// All that passes counts: so many packets with so many bytes, so many of them data.
+    counts_all: bool,
+    passed: u64,
+    bytes: u64,
+    data: u64,
+}
+
+impl Clerk<Event> for Ledger<'_> {
+    #[inline(always)]
+    fn has_begun(&mut self, waited: Booking) {
+        self.meter.starts(waited.bytes, waited.start);
+    }
+
+    #[inline(always)]
+    fn arrives(&mut self, event: &Event, departure: Option<Departure>) {
+        let (bytes, at) = (event.bytes, event.at);
+        let Some(Departure { start, finish }) = departure else {
+            self.counters.refuses(at);
+            return self.notes.push((*event, Note::Refused));
+        };
+        if start > at {
+            self.meter.waits_elsewhere(u32::from(bytes), at);
+        }
+        if self.counts_all {
+            self.passed += 1;
+            self.bytes += u64::from(bytes);
+            self.data += u64::from(!event.is_ack());
+        } else {
+            self.counters.passes(bytes, event.is_ack(), at, start, finish);
+        }
+        let arrival = finish + self.delay;
+        if is_recorded(self.record, start) {
+            self.notes.push((*event, Note::Passes(Passage { start, arrival, recorded: true })));
+        }
+        let mut event = *event;
+        event.move_on(arrival);
+        self.out.push(event);
+    }
+}
+
+impl Fitted {
+    /// Serves a line: it comes to what [`Self::admit`] of each packet says.
+    #[inline(never)]
+    pub(super) fn fill(&mut self, line: &[Event], delay: Span, out: &mut Vec<Event>, notes: &mut Notes) {
+        let Fitted { buffer: Buffer::Closed(queue), meter: Some(meter), counters, record, .. } = self else {
+            return;
+        };
+        let (Some(first), Some(last)) = (line.first(), line.last()) else { return };
+        let counts_all = counters.counts_all(first.at, queue.latest(line.len(), last.at));
+        let ledger = Ledger {
+            delay,
+            out,
+            notes,
+            counters,
+            meter,
+            record: *record,
+            counts_all,
+            passed: 0,
+            bytes: 0,
+            data: 0,
+        };
+        let ledger = queue.admit_all(line, |event| (u32::from(event.bytes), event.at), ledger);
+        ledger.counters.passes_all(ledger.passed, ledger.bytes, ledger.data);
+    }
+}

@@ -81,7 +81,7 @@ def work_on(case: Case, turn: int, quick: bool, ns3: Path | None) -> list[Work]:
     if turn and not case.repeated:
         return []
     work: list[Work] = [("paceline", case.name, partial(of_case, case, quick, 1 + turn))]
-    if case.ns2 or case.ns3:
+    if (case.ns2 or case.ns3) and not (case.slow_peers and (turn or quick)):
         network = speed.Network.of(scenario(case.file, case.settings))
         if case.ns2 and speed.has_ns2():
             times = Times(case.ns2.duration / 2, case.ns2.warmup / 2) if quick else case.ns2

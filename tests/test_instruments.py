@@ -15,8 +15,9 @@ from conftest import TINY, Command
 from paceline.instruments import FORMS, Curve, Mean, Place, curves_of, mean_of
 from paceline.intervals import student_t
 from paceline.report import write
-from paceline.report.data import Series, load
+from paceline.report.data import Series
 from paceline.report.plane import Axis, Line, plane, thin
+from paceline.report.sources import load
 from paceline.report.succession import grids, heat_map
 from test_report import checked
 

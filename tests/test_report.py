@@ -16,11 +16,12 @@ import pyarrow as pa
 import pytest
 import report_samples as samples
 from paceline.report import diagram, render, write
-from paceline.report.data import FromMemory, Study, load, study
+from paceline.report.data import Study, study
 from paceline.report.findings import headline, standing
 from paceline.report.formatting import quantity, scale_for, short
 from paceline.report.metrics import BY_KEY
 from paceline.report.recordings import raster_of
+from paceline.report.sources import FromMemory, load
 from paceline.report.statistics import estimate, leaders, paired
 from paceline.report.svg import Drawing
 from paceline.report.topology import Topology, topology

@@ -10,8 +10,8 @@ import pytest
 from paceline import plot
 from paceline.cli import paceline as command
 from paceline.report import write
-from paceline.report.data import load
 from paceline.report.recordings import raster_of
+from paceline.report.sources import load
 from paceline.report.topology import topology
 
 DUMBBELL = """\

@@ -21,9 +21,10 @@ import numpy as np
 import pyarrow as pa
 
 from paceline.report import charts, recordings
-from paceline.report.data import FromMemory, Series, Study, load, study
+from paceline.report.data import Series, Study, study
 from paceline.report.formatting import Scale, scale_for
 from paceline.report.metrics import BY_KEY, Metric
+from paceline.report.sources import FromMemory, load
 from paceline.results import Result, Results
 
 if TYPE_CHECKING:

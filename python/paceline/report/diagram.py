@@ -7,6 +7,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 
+from .columns import columns, meshed
 from .data import METHODS, method_words
 from .formatting import listed, plain, short
 from .svg import Drawing, number, polyline, text_width
@@ -43,7 +44,7 @@ def tall(net: Topology) -> Drawing:
 class _Picture:
     def __init__(self, net: Topology, *, upright: bool) -> None:
         self.net, self.upright = net, upright
-        self.columns = _columns(net)
+        self.columns = columns(net)
         self.last = max(self.columns)
         legend = _legend(net)
         self.legend = legend
@@ -329,45 +330,6 @@ def _methods(methods: list[str]) -> str:
     return listed((method_words(m) for m in methods), "or")
 
 
-def _columns(net: Topology) -> list[int]:
-    """How many cables lie before each group of nodes; loops are cut where they close."""
-    columns = [0] * len(net.nodes)
-    onward = _onward(net)
-    for _ in range(len(net.nodes)):
-        for cable in onward:
-            columns[cable.target] = max(columns[cable.target], columns[cable.source] + 1)
-    for position in range(len(net.nodes)):
-        ahead = [columns[c.target] for c in net.cables if c.source == position]
-        if ahead and not any(c.target == position for c in net.cables):
-            columns[position] = max(min(ahead) - 1, 0)
-    used = sorted(set(columns))
-    return [used.index(c) for c in columns]
-
-
-def _onward(net: Topology) -> list[Cable]:
-    """The cables without those that close a loop, seen from the nodes where nothing comes in."""
-    state = [0] * len(net.nodes)
-    found: list[Cable] = []
-    entered = {c.target for c in net.cables}
-    for start in sorted(range(len(net.nodes)), key=lambda k: (k in entered, not net.nodes[k].is_host)):
-        if state[start]:
-            continue
-        state[start] = 1
-        way = [(start, iter([c for c in net.cables if c.source == start]))]
-        while way:
-            position, cables = way[-1]
-            cable = next(cables, None)
-            if cable is None:
-                state[position] = 2
-                way.pop()
-            elif state[cable.target] != 1:
-                found.append(cable)
-                if not state[cable.target]:
-                    state[cable.target] = 1
-                    way.append((cable.target, iter([c for c in net.cables if c.source == cable.target])))
-    return found
-
-
 def _bent(a: tuple[float, float], b: tuple[float, float], bend: float) -> list[tuple[float, float]]:
     """Points from a to b on an arc whose middle lies `bend` off the straight line."""
     long = math.dist(a, b) or 1.0
@@ -389,15 +351,6 @@ def _beyond(curve: list[tuple[float, float]], far: float) -> tuple[float, float]
 
 def _overlap(a: _Box, b: _Box) -> float:
     return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
-
-
-def meshed(net: Topology) -> bool:
-    """Whether groups of nodes lie beside one another, or cables pass over some: what its links are then stands in a
-    list, not in the picture.
-    """
-    columns = _columns(net)
-    steps = {columns[c.target] - columns[c.source] for c in net.cables}
-    return len(set(columns)) < len(columns) or steps != {1}
 
 
 def _middle(places: list[_Spot]) -> _Spot:

@@ -11,10 +11,12 @@ import jinja2
 from markupsafe import Markup
 
 from . import charts, diagram, instruments, recordings, words
-from .data import Study, load
+from .columns import meshed
+from .data import Study
 from .findings import headline, headline_metric, standing
 from .formatting import DASH, listed, plain, scale_for
 from .metrics import BY_KEY, Metric
+from .sources import load
 from .tables import group_tables, main_tables
 from .topology import topology
 
@@ -66,7 +68,7 @@ def _content(study: Study) -> dict[str, Any]:
         "more": answer[1:],
         "comparison": _comparison(study),
         "net": [diagram.wide(net).markup(), diagram.tall(net).markup()] if net else [],
-        "links": [(c.count, c.lines) for c in net.cables] if net and diagram.meshed(net) else [],
+        "links": [(c.count, c.lines) for c in net.cables] if net and meshed(net) else [],
         "facts": words.facts(study) if study.settings else [],
         "rules": words.rules(study),
         "tables": main_tables(study),

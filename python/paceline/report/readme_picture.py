@@ -14,9 +14,10 @@ from pathlib import Path
 
 from paceline import plot
 from paceline.report import recordings
-from paceline.report.data import Study, load
+from paceline.report.data import Study
 from paceline.report.findings import headline_metric
 from paceline.report.formatting import scale_for
+from paceline.report.sources import load
 
 SCENARIO = Path("scenarios/edge-vs-host.toml")
 METHODS = ("none", "host", "edge")

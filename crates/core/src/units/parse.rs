@@ -5,10 +5,16 @@
 //! `"0.1 Gbit/s"` is 100,000,000 bit/s. Times and rates finer than 1 ns or 1 bit/s are rounded to the nearest; bytes
 //! and packets must be whole. Whatever a value displays as parses back to the same value.
 
+mod error;
+mod unit;
+
 use std::fmt;
 use std::str::FromStr;
 
 use super::{Bytes, Rate, Span};
+pub use error::QuantityError;
+use error::{Problem, shorten};
+use unit::{Kind, Unit};
 
 /// A buffer as written, before the network it stands in is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -143,167 +149,6 @@ impl<T: fmt::Display + PartialEq> fmt::Display for Range<T> {
     }
 }
 
-/// Why a text is not the quantity that was asked for: one line that says what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuantityError {
-    /// The text as given, cut short if it is long.
-    text: String,
-    problem: Problem,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Problem {
-    NoNumber(Kind),
-    NoUnit { number: String, wanted: Kind },
-    UnknownUnit { unit: String, wanted: Kind, meant: Option<&'static str> },
-    WrongKind { is: Kind, wanted: Kind },
-    Negative,
-    ZeroRate,
-    TooLarge,
-    NotWhole(&'static str),
-    Backwards,
-}
-
-impl QuantityError {
-    fn new(text: &str, problem: Problem) -> Self {
-        QuantityError { text: shorten(text.trim()), problem }
-    }
-}
-
-impl std::error::Error for QuantityError {}
-
-impl fmt::Display for QuantityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} ", self.text)?;
-        match &self.problem {
-            Problem::NoNumber(wanted) => {
-                write!(f, "does not begin with a number; write for example {}", wanted.example(None))
-            }
-            Problem::NoUnit { number, wanted } => {
-                write!(f, "has no unit; write for example {}", wanted.example(Some(number)))
-            }
-            Problem::UnknownUnit { unit, meant: Some(meant), .. } => {
-                write!(f, "has an unknown unit {unit:?}; did you mean {meant:?}?")
-            }
-            Problem::UnknownUnit { unit, wanted, meant: None } => {
-                write!(f, "has an unknown unit {unit:?}; write for example {}", wanted.example(None))
-            }
-            Problem::WrongKind { is, wanted } => {
-                write!(
-                    f,
-                    "is {}, not {}; write for example {}",
-                    is.noun(),
-                    wanted.noun(),
-                    wanted.example(None)
-                )
-            }
-            Problem::Negative => f.write_str("is negative; write a number that is not below 0"),
-            Problem::ZeroRate => f.write_str("is no rate at all; write at least \"1 bit/s\""),
-            Problem::TooLarge => f.write_str("is too large: it does not fit in 64 bits of the smallest unit"),
-            Problem::NotWhole(unit) => write!(f, "is not a whole number of {unit}; write one that is"),
-            Problem::Backwards => {
-                f.write_str("is not a range; write the lesser value first, both in units of one kind")
-            }
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Rate,
-    Time,
-    Size,
-    Packets,
-    Bdp,
-    /// Asked for only: size, packets or BDP.
-    Buffer,
-}
-
-impl Kind {
-    fn noun(self) -> &'static str {
-        match self {
-            Kind::Rate => "a rate",
-            Kind::Time => "a time",
-            Kind::Size => "an amount of data",
-            Kind::Packets => "a number of packets",
-            Kind::Bdp => "a multiple of the bandwidth-delay product",
-            Kind::Buffer => "a buffer size",
-        }
-    }
-
-    fn example(self, number: Option<&str>) -> String {
-        match self {
-            Kind::Rate => format!("\"{} Mbit/s\"", number.unwrap_or("100")),
-            Kind::Time => format!("\"{} ms\"", number.unwrap_or("10")),
-            Kind::Size => format!("\"{} KB\"", number.unwrap_or("5")),
-            Kind::Packets => format!("\"{} packets\"", number.unwrap_or("5")),
-            Kind::Bdp => format!("\"{} BDP\"", number.unwrap_or("0.1")),
-            Kind::Buffer => format!("\"{0} KB\" or \"{0} packets\"", number.unwrap_or("5")),
-        }
-    }
-
-    fn accepts(self, other: Kind) -> bool {
-        self == other || (self == Kind::Buffer && matches!(other, Kind::Size | Kind::Packets | Kind::Bdp))
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Unit {
-    name: &'static str,
-    kind: Kind,
-    /// How many bit/s, nanoseconds, bytes or packets it is.
-    size: u64,
-}
-
-const UNITS: &[Unit] = &[
-    Unit { name: "bit/s", kind: Kind::Rate, size: 1 },
-    Unit { name: "kbit/s", kind: Kind::Rate, size: 1_000 },
-    Unit { name: "Mbit/s", kind: Kind::Rate, size: 1_000_000 },
-    Unit { name: "Gbit/s", kind: Kind::Rate, size: 1_000_000_000 },
-    Unit { name: "Tbit/s", kind: Kind::Rate, size: 1_000_000_000_000 },
-    Unit { name: "ns", kind: Kind::Time, size: 1 },
-    Unit { name: "us", kind: Kind::Time, size: 1_000 },
-    Unit { name: "\u{b5}s", kind: Kind::Time, size: 1_000 }, // micro sign
-    Unit { name: "\u{3bc}s", kind: Kind::Time, size: 1_000 }, // Greek mu
-    Unit { name: "ms", kind: Kind::Time, size: 1_000_000 },
-    Unit { name: "s", kind: Kind::Time, size: 1_000_000_000 },
-    Unit { name: "min", kind: Kind::Time, size: 60_000_000_000 },
-    Unit { name: "B", kind: Kind::Size, size: 1 },
-    Unit { name: "KB", kind: Kind::Size, size: 1_000 },
-    Unit { name: "MB", kind: Kind::Size, size: 1_000_000 },
-    Unit { name: "GB", kind: Kind::Size, size: 1_000_000_000 },
-    Unit { name: "KiB", kind: Kind::Size, size: 1 << 10 },
-    Unit { name: "MiB", kind: Kind::Size, size: 1 << 20 },
-    Unit { name: "GiB", kind: Kind::Size, size: 1 << 30 },
-    Unit { name: "packets", kind: Kind::Packets, size: 1 },
-    Unit { name: "packet", kind: Kind::Packets, size: 1 },
-    Unit { name: "BDP", kind: Kind::Bdp, size: 1 },
-];
-
-/// What people write, in lower case, and the unit that they mean.
-const MEANT: &[(&str, &str)] = &[
-    ("bps", "bit/s"),
-    ("kbps", "kbit/s"),
-    ("mbps", "Mbit/s"),
-    ("gbps", "Gbit/s"),
-    ("tbps", "Tbit/s"),
-    ("kb/s", "kbit/s"),
-    ("mb/s", "Mbit/s"),
-    ("gb/s", "Gbit/s"),
-    ("mbit", "Mbit/s"),
-    ("gbit", "Gbit/s"),
-    ("sec", "s"),
-    ("second", "s"),
-    ("seconds", "s"),
-    ("msec", "ms"),
-    ("usec", "us"),
-    ("minutes", "min"),
-    ("byte", "B"),
-    ("bytes", "B"),
-    ("pkt", "packets"),
-    ("pkts", "packets"),
-];
-
 /// A decimal number as written, and where it stood.
 struct Number<'a> {
     text: &'a str,
@@ -336,19 +181,11 @@ fn split(text: &str, wanted: Kind) -> Result<(Number<'_>, Unit), QuantityError> 
     if name.is_empty() {
         return error(Problem::NoUnit { number: shorten(digits), wanted });
     }
-    match UNITS.iter().find(|unit| unit.name == name) {
-        Some(unit) if wanted.accepts(unit.kind) => Ok((Number { text, digits }, *unit)),
+    match Unit::named(name) {
+        Some(unit) if wanted.accepts(unit.kind) => Ok((Number { text, digits }, unit)),
         Some(unit) => error(Problem::WrongKind { is: unit.kind, wanted }),
-        None => error(Problem::UnknownUnit { unit: shorten(name), wanted, meant: meant(name, wanted) }),
+        None => error(Problem::UnknownUnit { unit: shorten(name), wanted, meant: Unit::meant(name, wanted) }),
     }
-}
-
-/// The unit that somebody who wrote `name` had in mind.
-fn meant(name: &str, wanted: Kind) -> Option<&'static str> {
-    let lower = name.to_lowercase();
-    let listed = MEANT.iter().find(|(wrong, _)| *wrong == lower).map(|(_, right)| *right);
-    let fits = |unit: &&Unit| wanted.accepts(unit.kind) && unit.name.to_lowercase() == lower;
-    listed.or_else(|| UNITS.iter().find(fits).map(|unit| unit.name))
 }
 
 /// How many bytes of `text` are a decimal number: digits, an optional fraction, an optional exponent.
@@ -409,13 +246,5 @@ impl Number<'_> {
             Whole::Exactly(unit) if rest || lost => Err(self.error(Problem::NotWhole(unit))),
             _ => u64::try_from(value + u128::from(up)).map_err(|_| self.error(Problem::TooLarge)),
         }
-    }
-}
-
-fn shorten(text: &str) -> String {
-    const MOST: usize = 40;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }

@@ -1,0 +1,78 @@
+//! What is wrong with a text that should be a quantity, and what to write instead.
+
+use super::unit::Kind;
+use std::fmt;
+
+/// Why a text is not the quantity that was asked for: one line that says what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuantityError {
+    /// The text as given, cut short if it is long.
+    text: String,
+    problem: Problem,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Problem {
+    NoNumber(Kind),
+    NoUnit { number: String, wanted: Kind },
+    UnknownUnit { unit: String, wanted: Kind, meant: Option<&'static str> },
+    WrongKind { is: Kind, wanted: Kind },
+    Negative,
+    ZeroRate,
+    TooLarge,
+    NotWhole(&'static str),
+    Backwards,
+}
+
+impl QuantityError {
+    pub(super) fn new(text: &str, problem: Problem) -> Self {
+        QuantityError { text: shorten(text.trim()), problem }
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} ", self.text)?;
+        match &self.problem {
+            Problem::NoNumber(wanted) => {
+                write!(f, "does not begin with a number; write for example {}", wanted.example(None))
+            }
+            Problem::NoUnit { number, wanted } => {
+                write!(f, "has no unit; write for example {}", wanted.example(Some(number)))
+            }
+            Problem::UnknownUnit { unit, meant: Some(meant), .. } => {
+                write!(f, "has an unknown unit {unit:?}; did you mean {meant:?}?")
+            }
+            Problem::UnknownUnit { unit, wanted, meant: None } => {
+                write!(f, "has an unknown unit {unit:?}; write for example {}", wanted.example(None))
+            }
+            Problem::WrongKind { is, wanted } => {
+                write!(
+                    f,
+                    "is {}, not {}; write for example {}",
+                    is.noun(),
+                    wanted.noun(),
+                    wanted.example(None)
+                )
+            }
+            Problem::Negative => f.write_str("is negative; write a number that is not below 0"),
+            Problem::ZeroRate => f.write_str("is no rate at all; write at least \"1 bit/s\""),
+            Problem::TooLarge => f.write_str("is too large: it does not fit in 64 bits of the smallest unit"),
+            Problem::NotWhole(unit) => write!(f, "is not a whole number of {unit}; write one that is"),
+            Problem::Backwards => {
+                f.write_str("is not a range; write the lesser value first, both in units of one kind")
+            }
+        }
+    }
+}
+
+/// As much of a text as fits a message.
+pub(super) fn shorten(text: &str) -> String {
+    const MOST: usize = 40;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -79,7 +79,7 @@ def many(name: str, per_edge: int, target: float | None, full: Times, quick: Tim
     """Many flows over 10 Gbit/s.
 
     What ns-2 takes to lay out hosts grows with their square: it does not run beside more than 10,000 flows. An edge of
-    ns-3 looks through the routes to all its hosts at every packet: with thousands of them its time would say nothing.
+    ns-3 looks through the routes to all its hosts at every packet: with a thousand of them its time would say nothing.
     """
     ns2 = Times(12, 10) if per_edge <= 1_000 else None
     million = per_edge == 100_000

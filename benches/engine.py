@@ -1,6 +1,6 @@
 """CPU time per packet delivered over the core, from a thousand flows to a million, beside ns-2 and ns-3.
 
-    python benches/engine.py                    five runs of each, interleaved (half an hour, most of it the peers')
+    python benches/engine.py                    five runs of each, interleaved (ten minutes, most of it the peers')
     python benches/engine.py --quick            one short run of each (two minutes)
     python benches/engine.py --write-docs       and puts the tables into docs/performance.md and README.md
     python benches/engine.py --from FILE --write-docs      the same from what --json FILE wrote

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-use paceline_core::queue::{Booking, Clerk, ClosedDropTail, Counts, Departure, DropTail, Limit, QueueSpec};
+use paceline_core::queue::{
+    Booking, Clerk, ClosedDropTail, Counts, Departure, DropTail, Limit, QueueSpec, Waited,
+};
 use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq)]
 struct Numbered {
@@ -178,20 +181,52 @@ fn drop_front_displaces_the_oldest_that_waits() {
     assert!(ClosedDropTail::new(&spec, Rate::from_bits_per_second(1)).is_none());
 }
 
-/// All that a queue has told, and been given: sizes, and starts of service.
+/// What a queue has told: starts and ends of service, and for how long how much has waited.
 #[derive(Debug, Default, PartialEq)]
-struct Told(Vec<(u32, Option<Instant>)>);
+struct Told {
+    fates: Vec<Option<Departure>>,
+    /// Bytes that wait, and for how long so many have, nanoseconds.
+    level: u64,
+    since: Instant,
+    times: BTreeMap<u64, u64>,
+    /// It hears of that for all packets of one size at a time.
+    at_once: bool,
+}
+
+impl Told {
+    fn stands_until(&mut self, until: Instant) {
+        *self.times.entry(self.level).or_default() += until.since(self.since).as_nanos();
+        self.since = until;
+    }
+}
 
 impl Clerk<(u64, u32)> for Told {
+    fn counts_waiting_from(&self) -> Option<Instant> {
+        self.at_once.then_some(self.since)
+    }
+
+    fn have_waited(&mut self, waited: &Waited<'_>) {
+        let bytes = u64::from(waited.bytes);
+        for (packets, time) in (0..).zip(waited.times) {
+            *self.times.entry(packets * bytes).or_default() += time;
+        }
+        (self.level, self.since) = (waited.waiting * bytes, waited.until);
+    }
+
+    fn waits(&mut self, bytes: u32, now: Instant) {
+        self.stands_until(now);
+        self.level += u64::from(bytes);
+    }
+
     fn has_begun(&mut self, waited: Booking) {
         if waited.bytes > 0 || waited.start > Instant::ZERO {
-            self.0.push((waited.bytes, Some(waited.start)));
+            self.stands_until(waited.start);
+            self.level -= u64::from(waited.bytes);
         }
     }
 
-    fn arrives(&mut self, packet: &(u64, u32), departure: Option<Departure>) {
-        self.0.push((packet.1, departure.map(|departure| departure.start)));
-        self.0.extend(departure.map(|departure| (0, Some(departure.finish))));
+    fn arrives(&mut self, _: &(u64, u32), departure: Option<Departure>) {
+        self.fates.push(departure);
     }
 }
 
@@ -220,16 +255,24 @@ proptest! {
         let spec = QueueSpec { limit: Some(limit), counts, drop_front: false };
         let mut one_by_one = ClosedDropTail::new(&spec, Rate::from_bits_per_second(rate)).unwrap();
         let mut in_lines = one_by_one.clone();
-        let (mut told, mut told_of_lines) = (Told::default(), Told::default());
+        let (mut told, mut told_of_lines) = (Told::default(), Told { at_once: true, ..Told::default() });
         for line in arrivals.chunks(at_once) {
             for packet in line {
-                let (at, bytes) = *packet;
-                let departure =
-                    one_by_one.admit_and_tell(bytes, Instant::from_nanos(at), |waited| told.has_begun(waited));
+                let (now, bytes) = (Instant::from_nanos(packet.0), packet.1);
+                let departure = one_by_one.admit_and_tell(bytes, now, |waited| told.has_begun(waited));
+                if departure.is_some_and(|departure| departure.start > now) {
+                    told.waits(bytes, now);
+                }
                 told.arrives(packet, departure);
             }
             let size_and_time = |packet: &(u64, u32)| (packet.1, Instant::from_nanos(packet.0));
             told_of_lines = in_lines.admit_all(line, size_and_time, told_of_lines);
+        }
+        let last = Instant::from_nanos(arrivals.last().map_or(0, |(at, _)| *at));
+        for told in [&mut told, &mut told_of_lines] {
+            told.stands_until(last);
+            told.times.retain(|_, time| *time > 0);
+            told.at_once = false;
         }
         prop_assert_eq!(told, told_of_lines);
     }

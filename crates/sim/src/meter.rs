@@ -5,6 +5,7 @@
 
 use hdrhistogram::Histogram;
 use paceline_core::Instant;
+use paceline_core::queue::Waited;
 use std::collections::VecDeque;
 
 /// Bytes that wait at one link, pacer and buffer together; what is on the wire does not wait.
@@ -24,6 +25,8 @@ pub(crate) struct Meter {
     levels: Histogram<u64>,
     /// The same of a few levels, not yet in either: packets of one size make but a few, which come again and again.
     recent: [(u64, u64); RECENT],
+    /// The same by how many packets wait, of so many bytes each.
+    alike: (u32, Vec<u64>),
 }
 
 /// Levels remembered.
@@ -41,6 +44,7 @@ impl Meter {
             area: 0,
             levels,
             recent: [(0, 0); RECENT],
+            alike: (0, Vec::new()),
         })
     }
 
@@ -56,6 +60,39 @@ impl Meter {
     pub(crate) fn starts(&mut self, bytes: u32, at: Instant) {
         self.note(at);
         self.level -= u64::from(bytes);
+    }
+
+    /// Whether all of this time counts, or nothing of it: then from when on to say for how long how many packets wait.
+    pub(crate) fn counts_together(&self, (first, latest): (Instant, Instant)) -> Option<Instant> {
+        if latest <= self.from {
+            return Some(first);
+        }
+        (self.from <= first && latest <= self.to).then_some(self.since)
+    }
+
+    /// Packets of one size have waited since then.
+    pub(crate) fn have_waited(&mut self, waited: &Waited<'_>) {
+        self.level = waited.waiting * u64::from(waited.bytes);
+        if waited.until <= self.from {
+            return;
+        }
+        self.since = waited.until;
+        if self.alike.0 != waited.bytes {
+            self.settle_alike();
+            self.alike.0 = waited.bytes;
+        }
+        let times = &mut self.alike.1;
+        if times.len() < waited.times.len() {
+            times.resize(waited.times.len(), 0);
+        }
+        times.iter_mut().zip(waited.times).for_each(|(sum, time)| *sum += time);
+    }
+
+    fn settle_alike(&mut self) {
+        let Meter { levels, area, alike: (bytes, times), .. } = self;
+        for (packets, time) in (0..).zip(times.drain(..)) {
+            settle_level(levels, area, &mut (packets * u64::from(*bytes), time));
+        }
     }
 
     /// A packet begins to wait.
@@ -108,6 +145,7 @@ impl Meter {
     pub(crate) fn finish(&mut self) -> (f64, f64) {
         self.settle(self.to);
         self.note(self.to);
+        self.settle_alike();
         for recent in &mut self.recent {
             settle_level(&mut self.levels, &mut self.area, recent);
         }

@@ -1,13 +1,16 @@
 //! Packets of one size at a drop-tail queue.
 //!
 //! *Idea.* Where all that waits and is on the wire has the size of what arrives, and takes a whole number of nanoseconds T,
-//! nothing need be kept of each packet: the service of the last begins T before the wire is free, of the one before it 2 T,
-//! and so on. And a limit is one of packets, whatever it counts.
+//! the work that is left says all: while there are w nanoseconds of it, ceil(w / T) - 1 packets wait. So a limit is one of
+//! work, and nothing need be kept of each packet.
+//!
+//! *For how long how many wait.* Work falls by one a nanosecond, and so often past each height as packets have lifted it past
+//! that. One lifts it from w = k T + r to w + T: k packets wait for T - r nanoseconds more by that, and k + 1 for r more,
+//! whatever comes in between. So nobody need find out when a service begins.
 
-use super::closed_form::{Booking, Clerk, Departure};
-use super::rule::Rule;
+use super::closed_form::{Booking, Clerk, Departure, Waited};
+use super::rule::Room;
 use crate::units::Instant;
-use std::hint::select_unpredictable;
 
 /// A queue and its wire while packets of one size arrive.
 #[derive(Debug, Clone, Copy)]
@@ -20,11 +23,34 @@ pub(super) struct Alike {
     pub(super) waiting: u64,
 }
 
+/// Packets that found so many waiting: how many, and the sum of what they found of one more packet, nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lifts {
+    packets: u64,
+    parts: u64,
+}
+
+/// Room to count for how long how many wait.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally {
+    lifts: Vec<Lifts>,
+    /// By how many wait: for how long, nanoseconds.
+    times: Vec<u64>,
+}
+
+/// More packets are not counted so.
+const MOST: u64 = 1 << 16;
+
 impl Alike {
     /// So many more of them, the last of which arrives at `now`, have been served before the end of time.
     pub(super) fn are_over_in_time(&self, packets: usize, now: Instant) -> bool {
         let begin = self.free_at.max(now.as_nanos());
         (packets as u64).checked_mul(self.nanos).and_then(|all| begin.checked_add(all)).is_some()
+    }
+
+    /// Whether so many may wait that counting them is worth it.
+    pub(super) fn are_few(&self, room: &Room) -> bool {
+        room.most().is_some_and(|most| most < MOST)
     }
 
     /// What waits, the oldest first.
@@ -33,47 +59,91 @@ impl Alike {
         (1..=self.waiting).rev().map(move |younger| Booking { start: start(younger), bytes: self.bytes })
     }
 
-    /// Packets arrive, all of this size.
+    /// Packets arrive, all of this size. The clerk hears from `since` on for how long how many have waited.
     #[inline(always)]
     pub(super) fn admit_all<P, C: Clerk<P>>(
         &mut self,
-        rule: &Rule,
+        (room, since): (&Room, Instant),
         line: &[P],
         arrives_at: impl Fn(&P) -> Instant,
+        tally: &mut Tally,
         mut clerk: C,
     ) -> C {
-        let room = rule.room_for(self.bytes);
-        let (mut free_at, mut waiting) = (self.free_at, self.waiting);
-        let mut next_start = free_at - waiting * self.nanos;
+        let (nanos, mut free_at) = (self.nanos, self.free_at);
+        let most = room.most().unwrap_or(0);
+        let (most_work, mut highest) = (most.saturating_mul(nanos), 0);
+        let lifts = tally.lifts_up_to(most);
         for packet in line {
             let now = arrives_at(packet).as_nanos();
-            // As [`super::ClosedDropTail::tell_started`]: no jumps for the first one.
-            let has_begun = (next_start <= now) & (waiting > 0);
-            clerk.has_begun(Booking {
-                start: Instant::from_nanos(select_unpredictable(has_begun, next_start, 0)),
-                bytes: select_unpredictable(has_begun, self.bytes, 0),
-            });
-            waiting -= u64::from(has_begun);
-            next_start += select_unpredictable(has_begun, self.nanos, 0);
-            while next_start <= now && waiting > 0 {
-                clerk.has_begun(Booking { start: Instant::from_nanos(next_start), bytes: self.bytes });
-                waiting -= 1;
-                next_start += self.nanos;
-            }
-            let is_idle = free_at <= now;
-            if room.is_full(waiting, is_idle) {
+            let work = free_at.saturating_sub(now);
+            if work > most_work {
                 clerk.arrives(packet, None);
                 continue;
             }
-            let start = free_at.max(now);
-            waiting += u64::from(!is_idle);
-            next_start = if is_idle { start + self.nanos } else { next_start };
-            free_at = start + self.nanos;
-            let departure =
-                Departure { start: Instant::from_nanos(start), finish: Instant::from_nanos(free_at) };
-            clerk.arrives(packet, Some(departure));
+            let (start, waiting) = (now + work, work / nanos);
+            let lift = &mut lifts[waiting as usize];
+            lift.packets += 1;
+            lift.parts += work - waiting * nanos;
+            highest = waiting.max(highest);
+            free_at = start + nanos;
+            let (start, finish) = (Instant::from_nanos(start), Instant::from_nanos(free_at));
+            clerk.arrives(packet, Some(Departure { start, finish }));
         }
-        (self.free_at, self.waiting) = (free_at, waiting);
+        let until = line.last().map_or(since, arrives_at).max(since);
+        let before = *self;
+        self.free_at = free_at;
+        self.waiting = free_at.saturating_sub(until.as_nanos()).saturating_sub(1) / nanos;
+        let highest = highest.max(before.waiting) as usize + 1;
+        let times = tally.times_up_to(highest, nanos);
+        before.add_what_waited(since.as_nanos(), times);
+        self.take_what_will_wait(until.as_nanos(), times);
+        let waited = times.iter().sum::<u64>();
+        times[0] = until.since(since).as_nanos() - waited;
+        clerk.have_waited(&Waited { bytes: self.bytes, times, until, waiting: self.waiting });
         clerk
+    }
+
+    /// Packets have waited since then, and begun to be served without waiting for what came meanwhile.
+    fn add_what_waited(&self, since: u64, times: &mut [u64]) {
+        let mut since = since;
+        for waiting in (1..=self.waiting).rev() {
+            let start = (self.free_at - waiting * self.nanos).max(since);
+            times[waiting as usize] += start - since;
+            since = start;
+        }
+    }
+
+    /// What is counted already of the time from `until` on.
+    fn take_what_will_wait(&self, until: u64, times: &mut [u64]) {
+        let mut until = until;
+        for waiting in (1..=self.waiting).rev() {
+            let start = self.free_at - waiting * self.nanos;
+            times[waiting as usize] -= start - until;
+            until = start;
+        }
+    }
+}
+
+impl Tally {
+    /// By how many wait, up to so many: all zero.
+    fn lifts_up_to(&mut self, most: u64) -> &mut [Lifts] {
+        if self.lifts.len() <= most as usize {
+            self.lifts.resize(most as usize + 1, Lifts::default());
+        }
+        &mut self.lifts
+    }
+
+    /// For how long how many wait, up to so many, but none; forgets how many have been lifted.
+    fn times_up_to(&mut self, highest: usize, nanos: u64) -> &mut [u64] {
+        self.times.clear();
+        self.times.resize(highest + 1, 0);
+        let mut parts = 0;
+        for (time, lift) in self.times.iter_mut().zip(&mut self.lifts) {
+            *time = lift.packets * nanos - lift.parts + parts;
+            parts = std::mem::take(lift).parts;
+        }
+        self.times[highest] += if highest < self.lifts.len() { 0 } else { parts };
+        self.times[0] = 0;
+        &mut self.times
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! *Where it breaks.* Drop-front has no closed form: what is displaced was promised a departure already.
 
-use super::alike::Alike;
+use super::alike::{Alike, Tally};
 use super::rule::{Found, QueueSpec, Rule};
 use crate::units::{Instant, Rate};
 use crate::wire::Wire;
@@ -45,10 +45,34 @@ pub struct ClosedDropTail {
     queued_bytes: u64,
     /// Size of the packet whose service began last, bytes.
     served_bytes: u32,
+    tally: Tally,
+}
+
+/// How packets of one size have waited for some time.
+#[derive(Debug, Clone, Copy)]
+pub struct Waited<'a> {
+    /// Size of each on the wire, bytes.
+    pub bytes: u32,
+    /// For how long so many of them waited, nanoseconds, by their number: from none on.
+    pub times: &'a [u64],
+    /// Up to then, all services that begin at that time begun.
+    pub until: Instant,
+    /// So many wait then.
+    pub waiting: u64,
 }
 
 /// Hears what becomes of the packets of a line, in the order of time.
 pub trait Clerk<P> {
+    /// Packets come that are all of one size. From when on to say for how long how many wait, if that is enough; else how many
+    /// wait is told packet by packet.
+    fn counts_waiting_from(&self) -> Option<Instant>;
+
+    /// From then on, up to the end of a line, so many have waited for so long.
+    fn have_waited(&mut self, waited: &Waited<'_>);
+
+    /// A packet of so many bytes that arrives now will wait.
+    fn waits(&mut self, bytes: u32, now: Instant);
+
     /// The service of a packet that had to wait has begun; or none has, and this one has zero bytes.
     fn has_begun(&mut self, waited: Booking);
 
@@ -72,6 +96,7 @@ impl ClosedDropTail {
             next_start: Instant::MAX,
             queued_bytes: 0,
             served_bytes: 0,
+            tally: Tally::default(),
         })
     }
 
@@ -126,13 +151,17 @@ impl ClosedDropTail {
     ) -> C {
         while let (Some(first), Some(last)) = (line.first(), line.last()) {
             let bytes = size_and_time(first).0;
+            let room = self.rule.room_for(bytes);
             if line.len() >= MANY
+                && let Some(since) = clerk.counts_waiting_from()
                 && let Some(mut alike) = self.alike(bytes)
+                && alike.are_few(&room)
                 && alike.are_over_in_time(line.len(), size_and_time(last).1)
             {
                 let other = line.iter().position(|packet| size_and_time(packet).0 != bytes);
                 let (run, behind) = line.split_at(other.unwrap_or(line.len()));
-                clerk = alike.admit_all(&self.rule, run, |packet| size_and_time(packet).1, clerk);
+                let arrives_at = |packet: &P| size_and_time(packet).1;
+                clerk = alike.admit_all((&room, since), run, arrives_at, &mut self.tally, clerk);
                 self.go_on_from(alike);
                 line = behind;
             }
@@ -155,6 +184,9 @@ impl ClosedDropTail {
         for packet in line {
             let (bytes, now) = size_and_time(packet);
             let departure = self.admit_and_tell(bytes, now, |waited| clerk.has_begun(waited));
+            if departure.is_some_and(|departure| departure.start > now) {
+                clerk.waits(bytes, now);
+            }
             clerk.arrives(packet, departure);
         }
         clerk

@@ -5,6 +5,6 @@ mod closed_form;
 mod drop_tail;
 mod rule;
 
-pub use closed_form::{Booking, Clerk, ClosedDropTail, Departure};
+pub use closed_form::{Booking, Clerk, ClosedDropTail, Departure, Waited};
 pub use drop_tail::DropTail;
 pub use rule::{Counts, Limit, QueueSpec};

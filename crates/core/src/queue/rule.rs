@@ -137,8 +137,9 @@ pub(super) struct Room {
 }
 
 impl Room {
+    /// While the wire is busy, none is taken where more wait than this before it; `None` where an idle one takes none either.
     #[inline(always)]
-    pub(super) fn is_full(&self, waiting: u64, is_idle: bool) -> bool {
-        if is_idle { !self.while_idle } else { waiting >= self.while_busy }
+    pub(super) fn most(&self) -> Option<u64> {
+        self.while_idle.then_some(self.while_busy)
     }
 }

@@ -7,7 +7,7 @@ use super::window::{Note, Notes};
 use super::{Buffer, Fitted, LinkCounters, Passage};
 use crate::meter::Meter;
 use crate::packet::Event;
-use paceline_core::queue::{Booking, Clerk, Departure};
+use paceline_core::queue::{Booking, Clerk, Departure, Waited};
 use paceline_core::{Instant, Span};
 
 /// Whether all of fewer packets than these count is not worth a division. In tests two are many.
@@ -26,9 +26,24 @@ struct Ledger<'a> {
     passed: u64,
     bytes: u64,
     data: u64,
+    /// When the first of the line arrives; by when all of it has left.
+    times: (Instant, Instant),
 }
 
 impl Clerk<Event> for Ledger<'_> {
+    fn counts_waiting_from(&self) -> Option<Instant> {
+        self.meter.counts_together(self.times)
+    }
+
+    fn have_waited(&mut self, waited: &Waited<'_>) {
+        self.meter.have_waited(waited);
+    }
+
+    #[inline(always)]
+    fn waits(&mut self, bytes: u32, now: Instant) {
+        self.meter.waits_elsewhere(bytes, now);
+    }
+
     #[inline(always)]
     fn has_begun(&mut self, waited: Booking) {
         self.meter.starts(waited.bytes, waited.start);
@@ -41,9 +56,6 @@ impl Clerk<Event> for Ledger<'_> {
             self.counters.refuses(at);
             return self.notes.push((*event, Note::Refused));
         };
-        if start > at {
-            self.meter.waits_elsewhere(u32::from(bytes), at);
-        }
         if self.counts_all {
             self.passed += 1;
             self.bytes += u64::from(bytes);
@@ -55,9 +67,10 @@ impl Clerk<Event> for Ledger<'_> {
         if is_recorded(self.record, start) {
             self.notes.push((*event, Note::Passes(Passage { start, arrival, recorded: true })));
         }
-        let mut event = *event;
-        event.move_on(arrival);
-        self.out.push(event);
+        self.out.push(*event);
+        if let Some(event) = self.out.last_mut() {
+            event.move_on(arrival);
+        }
     }
 }
 
@@ -69,9 +82,11 @@ impl Fitted {
             return;
         };
         let (Some(first), Some(last)) = (line.first(), line.last()) else { return };
-        let counts_all =
-            line.len() >= MANY && counters.counts_all(first.at, queue.latest(line.len(), last.at));
+        let is_worth_it = line.len() >= MANY;
+        let latest = if is_worth_it { queue.latest(line.len(), last.at) } else { Instant::MAX };
+        let counts_all = is_worth_it && counters.counts_all(first.at, latest);
         let ledger = Ledger {
+            times: (first.at, latest),
             delay,
             out,
             notes,

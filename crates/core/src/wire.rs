@@ -107,9 +107,9 @@ impl Wire {
         (start, self.free_at)
     }
 
-    /// No packet of this line will have left later, if the last of them arrives at `now`: so many packets of 64 KiB at most.
-    pub fn latest(&self, packets: usize, now: Instant) -> Instant {
-        let bits = packets as u128 * (8 << 16);
+    /// None of so many packets of so many bytes at most will have left later, if the last of them arrives at `now`.
+    pub fn latest(&self, packets: usize, bytes: u32, now: Instant) -> Instant {
+        let bits = 8 * packets as u128 * u128::from(bytes);
         let nanos = bits * u128::from(NANOS_PER_SECOND) / u128::from(self.rate.bits_per_second().max(1)) + 1;
         self.free_at.max(now) + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }

@@ -19,6 +19,7 @@
 mod agenda;
 mod conversations;
 mod exits;
+mod fan;
 mod fetch;
 mod flows;
 mod hosts;

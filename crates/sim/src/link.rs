@@ -10,6 +10,7 @@ mod counters;
 mod fitted;
 mod ledger;
 mod losses;
+mod running;
 mod slim;
 pub(crate) mod window;
 
@@ -23,6 +24,7 @@ use losses::Loss;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{ClosedDropTail, DropTail};
 use paceline_core::{Instant, Span, Wire};
+pub(crate) use running::Running;
 use slim::Slim;
 
 /// One link in one direction, at work.

@@ -234,9 +234,9 @@ impl ClosedDropTail {
         (self.oldest, self.behind) = (0, self.behind - self.oldest);
     }
 
-    /// No packet of this line will have left later, if the last of them arrives at `now` ([`Wire::latest`]).
-    pub fn latest(&self, packets: usize, now: Instant) -> Instant {
-        self.wire.latest(packets, now)
+    /// See [`Wire::latest`].
+    pub fn latest(&self, packets: usize, bytes: u32, now: Instant) -> Instant {
+        self.wire.latest(packets, bytes, now)
     }
 
     fn waiting(&self) -> u64 {

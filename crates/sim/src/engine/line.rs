@@ -7,7 +7,7 @@
 //! *References.* D. Knuth, "The art of computer programming" 3, 5.2.1 (distribution) and 5.2.5.
 
 use crate::packet::{Event, Kind};
-use paceline_core::Instant;
+use paceline_core::{Instant, Span};
 use std::cmp::Ordering;
 
 /// Below this number there is nothing to gain from slots.
@@ -20,6 +20,8 @@ const FAR: usize = 8;
 pub(super) struct Sorter {
     /// By slot: how many packets, then where the next of them goes.
     slots: Vec<u32>,
+    /// By list: where in their places end the others of it.
+    ends: Vec<u32>,
     /// The packets that are due, the others, and what was here before.
     places: Vec<Event>,
     due: usize,
@@ -32,6 +34,11 @@ impl Sorter {
         &self.places[..self.due]
     }
 
+    /// The same, to be changed; they may then no longer be in order.
+    pub(super) fn due_mut(&mut self) -> &mut [Event] {
+        &mut self.places[..self.due]
+    }
+
     /// The others.
     pub(super) fn later(&self) -> &[Event] {
         &self.places[self.due..self.packets]
@@ -39,10 +46,7 @@ impl Sorter {
 
     /// Lines up the packets of these lists before `end`, equal ones as they came. None lies before `from`.
     pub(super) fn line_up(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant)) {
-        self.packets = lists.iter().map(|list| list.len()).sum();
-        if self.places.len() < self.packets {
-            self.places.resize(self.packets, Event::of_flow(from, 0, Kind::Arrival, 0));
-        }
+        self.make_room(lists.iter().map(|list| list.len()).sum());
         if self.packets > FEW {
             return self.deal(lists, (from, end));
         }
@@ -51,57 +55,182 @@ impl Sorter {
         let later = all().filter(|event| event.at >= end);
         self.due = due.clone().count();
         self.places.iter_mut().zip(due.chain(later)).for_each(|(place, event)| *place = *event);
-        insert(&mut self.places[..self.due]);
+        insert(self.due_mut());
     }
 
-    /// The same of many packets: those of the slots up to `end` in order, the others behind them.
+    /// The same of many packets.
     #[inline(always)]
     fn deal(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant)) {
+        let all = || lists.iter().map(|list| (0, *list));
+        self.spread(all, (from, end), |event, after, _| (after, event.at));
+        let due = self.due().iter().rev();
+        self.due -= due.take_while(|event| event.at >= end).count(); // they share the last slot
+    }
+
+    /// Lines up what comes to links before the ends of their windows, in the order in which it would come to the next one if
+    /// it need not wait, which is from `from` to `end`. Times are then keys ([`Feed::read`]). The rest stays in the lists.
+    #[inline(never)]
+    pub(super) fn gather(
+        &mut self,
+        feeds: &[Feed],
+        lists: &mut [Vec<Event>],
+        (from, end): (Instant, Instant),
+    ) {
+        self.make_room(lists.iter().map(Vec::len).sum());
+        let fed = || feeds.iter().zip(&*lists);
+        let all = || fed().map(|(feed, list)| (feed.ahead.as_nanos(), &list[..]));
+        self.spread(all, (from, end), |event, after, number| {
+            let is_due = event.at < feeds[number].end;
+            if is_due { (after, Feed::key(after, number)) } else { (u64::MAX, event.at) }
+        });
+        let mut before = self.due;
+        for (list, end) in lists.iter_mut().zip(&self.ends) {
+            list.clear();
+            list.extend_from_slice(&self.places[before..*end as usize]);
+            before = *end as usize;
+        }
+    }
+
+    /// Each packet that is lined up by a key, which counts from `from` on, passes its link: the one of the feed of the number
+    /// that `pass` hears, with when it would come to the next link if it need not wait. That says when it does. Those of the last
+    /// of the feeds, `none`, are there already. All are in order then.
+    #[inline(always)]
+    pub(super) fn pass(
+        &mut self,
+        none: usize,
+        from: u64,
+        mut pass: impl FnMut(usize, &Event, Instant) -> Instant,
+    ) {
+        let line = self.due_mut();
+        let mut insertion = Insertion::into(line);
+        for place in 0..line.len() {
+            let event = &mut line[place];
+            let key = event.at.as_nanos();
+            let number = (key & (u64::MAX >> Feed::BITS)) as usize;
+            let next = Instant::from_nanos(from.wrapping_add(key >> (u64::BITS - Feed::BITS)));
+            if number == none {
+                event.at = next;
+            } else {
+                event.move_on(pass(number, event, next));
+            }
+            insertion.add(line, place);
+        }
+        insertion.end(line);
+    }
+
+    fn make_room(&mut self, packets: usize) {
+        self.packets = packets;
+        if self.places.len() < packets {
+            self.places.resize(packets, Event::of_flow(Instant::ZERO, 0, Kind::Arrival, 0));
+        }
+    }
+
+    /// Puts packets in order by their times plus a number of nanoseconds that each list has, from `from` to `end`; those that come
+    /// later stay behind. `key` hears of a packet how much after `from` that is, and the number of its list: it says that
+    /// again, or that it shall stay behind, and what its time becomes.
+    #[inline(always)]
+    fn spread<'a, L: Iterator<Item = (u64, &'a [Event])>>(
+        &mut self,
+        lists: impl Fn() -> L,
+        (from, end): (Instant, Instant),
+        key: impl Fn(&Event, u64, usize) -> (u64, Instant),
+    ) {
         let span = end.since(from).as_nanos();
-        let bits = self.packets.ilog2() + 2;
+        let bits = self.packets.max(1).ilog2() + 2;
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub(bits);
         let behind = (span >> shift) + 1;
-        let first = from.as_nanos();
-        let slot = |event: &Event| (event.at.as_nanos().wrapping_sub(first) >> shift).min(behind) as usize;
         self.slots.clear();
         self.slots.resize(behind as usize + 1, 0);
-        for list in lists {
-            for event in *list {
-                self.slots[slot(event)] += 1;
+        for (number, (ahead, list)) in lists().enumerate() {
+            let first = from.as_nanos().wrapping_sub(ahead);
+            for event in list {
+                let (after, _) = key(event, event.at.as_nanos().wrapping_sub(first), number);
+                self.slots[(after >> shift).min(behind) as usize] += 1;
             }
         }
+        let behind = behind as usize;
         let mut before = 0;
-        for count in &mut self.slots[..behind as usize] {
+        for count in &mut self.slots[..behind] {
             before += std::mem::replace(count, before);
         }
-        self.slots[behind as usize] = before;
+        self.slots[behind] = before;
+        self.ends.clear();
         let places = &mut self.places[..self.packets];
-        for list in lists {
-            for event in *list {
-                let next = &mut self.slots[slot(event)];
-                places[*next as usize] = *event;
+        for (number, (ahead, list)) in lists().enumerate() {
+            let first = from.as_nanos().wrapping_sub(ahead);
+            for event in list {
+                let (after, at) = key(event, event.at.as_nanos().wrapping_sub(first), number);
+                let next = &mut self.slots[((after >> shift) as usize).min(behind)];
+                let place = &mut places[*next as usize];
+                *place = *event;
+                place.at = at;
                 *next += 1;
             }
+            self.ends.push(self.slots[behind]);
         }
-        let in_order = &mut places[..before as usize];
-        insert(in_order);
-        self.due = in_order.len() - in_order.iter().rev().take_while(|event| event.at >= end).count();
+        self.due = before as usize;
+        insert(self.due_mut());
     }
 }
 
-/// Insertion sort: a step a packet where they are in order already.
+/// What reaches one of several links that all feed one other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Feed {
+    pub(super) link: u32,
+    /// Packets come to the next link so much later, if they need not wait.
+    pub(super) ahead: Span,
+    /// Its window ends then.
+    pub(super) end: Instant,
+}
+
+impl Feed {
+    /// In the place of a link: packets have come to the next one already.
+    pub(super) const NO_LINK: u32 = u32::MAX;
+    /// Of a time that is put in order; the others say which feed's it is.
+    pub(super) const BITS: u32 = 48;
+
+    /// To put a packet of this feed in order: it comes to the next link so much after a time, if it need not wait.
+    #[inline(always)]
+    pub(super) fn key(after: u64, number: usize) -> Instant {
+        Instant::from_nanos(after << (u64::BITS - Feed::BITS) | number as u64)
+    }
+}
+
+/// Puts packets in order.
 fn insert(line: &mut [Event]) {
-    let Some(first) = line.first() else { return };
-    let (mut latest, mut steps) = (first.at, line.len() * FAR);
-    for next in 1..line.len() {
-        let at = line[next].at;
-        if at > latest {
-            latest = at;
-            continue;
+    let mut insertion = Insertion::into(line);
+    (0..line.len()).for_each(|next| insertion.add(line, next));
+    insertion.end(line);
+}
+
+/// Insertion sort: a step a packet where they are in order already.
+pub(super) struct Insertion {
+    latest: Instant,
+    /// So many are left; `None` where they have not been enough.
+    steps: Option<usize>,
+}
+
+impl Insertion {
+    /// Before the first packet.
+    pub(super) fn into(line: &[Event]) -> Self {
+        Insertion { latest: Instant::ZERO, steps: Some(line.len() * FAR) }
+    }
+
+    /// Those up to this place are put in order, those before it being so.
+    #[inline(always)]
+    pub(super) fn add(&mut self, line: &mut [Event], place: usize) {
+        let at = line[place].at;
+        if at > self.latest {
+            self.latest = at;
+        } else if let Some(steps) = self.steps {
+            self.steps = steps.checked_sub(sink(&mut line[..=place]));
         }
-        match steps.checked_sub(sink(&mut line[..=next])) {
-            Some(left) => steps = left,
-            None => return line.sort_by(in_line),
+    }
+
+    /// After the last packet.
+    pub(super) fn end(self, line: &mut [Event]) {
+        if self.steps.is_none() {
+            line.sort_by(in_line);
         }
     }
 }

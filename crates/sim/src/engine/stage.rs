@@ -39,6 +39,9 @@ pub(super) struct Stage {
     pub(super) next: Option<u32>,
     /// Those before it of which this is the next, their positions.
     pub(super) sources: Vec<u32>,
+    /// It is served with the next one, or some of its sources are with it ([`super::fan`]).
+    pub(super) is_gathered: bool,
+    pub(super) gathers: bool,
     /// Others feed it too, or hosts.
     pub(super) is_mixed: bool,
     /// Where the tail of every packet's way begins behind it ([`super::inbox`]): the links of several flows in them.
@@ -86,6 +89,8 @@ impl Stage {
                 feeders,
                 next: next(link),
                 sources: Vec::new(),
+                is_gathered: false,
+                gathers: false,
                 is_mixed,
                 ends: None,
                 served_until: Instant::ZERO,
@@ -96,7 +101,23 @@ impl Stage {
                 stages[next as usize].sources.push(position as u32);
             }
         }
+        Stage::gather(&mut stages, &ways);
         (!stages.is_empty()).then_some(stages)
+    }
+
+    /// Those that refuse nothing and that hosts alone feed are served with the next one, where no ring is before it.
+    fn gather(stages: &mut [Stage], ways: &BTreeMap<(u32, u32), Span>) {
+        let fed_by_links: BTreeSet<u32> =
+            ways.keys().filter(|(from, _)| *from != HOST).map(|(_, to)| *to).collect();
+        for position in 0..stages.len() {
+            let may_be_late = !stages[position].feeders.is_empty();
+            for source in stages[position].sources.clone() {
+                let stage = &mut stages[source as usize];
+                let is_simple = stage.service == Service::All && !fed_by_links.contains(&stage.link);
+                stage.is_gathered = is_simple && !may_be_late;
+                stages[position].gathers |= stages[source as usize].is_gathered;
+            }
+        }
     }
 
     /// On to the next window, which begins and ends then.

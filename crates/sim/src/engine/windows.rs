@@ -28,6 +28,7 @@
 //! *References.* The lookahead of K. Chandy and J. Misra, "Distributed simulation" (IEEE TSE 1979).
 
 use super::Engine;
+use super::fan::Fan;
 use super::inbox::Tail;
 use super::line::Sorter;
 use super::pieces::Pieces;
@@ -54,15 +55,16 @@ pub(super) struct Windows {
     /// The least time in which data reach a receiver, where windows can be as long as round trips; and whether they are.
     pub(super) turn: Option<Span>,
     pub(super) turns: bool,
-    desk: Desk,
+    pub(super) desk: Desk,
+    pub(super) fan: Fan,
     /// By stage: what it has sent to the next, where that is served after it.
-    sent: Vec<Vec<Event>>,
+    pub(super) sent: Vec<Vec<Event>>,
     pub(super) trial: Trial,
 }
 
 /// Room for serving a link.
 #[derive(Debug, Default)]
-struct Desk {
+pub(super) struct Desk {
     sorter: Sorter,
     /// What leaves it, if it may go anywhere; and what comes for later windows.
     room: Vec<Event>,
@@ -72,7 +74,7 @@ struct Desk {
 
 /// Where all goes that leaves a stage.
 #[derive(Debug, Clone, Copy)]
-enum Onward {
+pub(super) enum Onward {
     /// To the next stage.
     Stage,
     /// To hosts, by tails.
@@ -90,13 +92,30 @@ impl Onward {
     }
 }
 
+impl Stage {
+    /// Its link, how that serves packets, and where they go.
+    pub(super) fn serves(&self) -> (u32, Service, Onward) {
+        (self.link, self.service, Onward::of(self))
+    }
+}
+
 impl Windows {
     /// Windows over these stages; whether they were asked for by name.
     pub(super) fn new(stages: Vec<Stage>, by_name: bool) -> Self {
         let (desk, sent, hosts_until) = (Desk::default(), vec![Vec::new(); stages.len()], Instant::ZERO);
         let length = least_way(&stages, Leg::All).map_or(0, Span::as_nanos);
         let trial = Trial::new(length, stages.len(), by_name);
-        Windows { stages, length, hosts_until, turn: None, turns: false, desk, sent, trial }
+        Windows {
+            stages,
+            length,
+            hosts_until,
+            turn: None,
+            turns: false,
+            desk,
+            fan: Fan::default(),
+            sent,
+            trial,
+        }
     }
 
     /// Nothing will reach a link before this time from those that feed it and may be late.
@@ -179,9 +198,15 @@ impl Engine<'_> {
                 self.open_inbox(&[], None);
             }
             for position in 0..self.staged.len() {
-                if self.windows.as_ref().is_some_and(|windows| leg.has(&windows.stages[position])) {
-                    served += self.run_stage(position, hosts_until);
+                let Some(windows) = &self.windows else { break };
+                let stage = &windows.stages[position];
+                if !leg.has(stage) || stage.is_gathered {
+                    continue;
                 }
+                served += match stage.gathers {
+                    true => self.run_fan(position, hosts_until),
+                    false => self.run_stage(position, hosts_until),
+                };
             }
         }
         self.open_inbox(&[], Some(self.next_hosts_until()));
@@ -203,7 +228,7 @@ impl Engine<'_> {
         let (mut desk, mut sent) = (std::mem::take(&mut windows.desk), std::mem::take(&mut windows.sent));
         let stage = &mut windows.stages[position];
         let (window, in_order, next) = (stage.advance(times), !stage.is_mixed, stage.next);
-        let service = (stage.link, stage.service, Onward::of(stage));
+        let service = stage.serves();
         let sources = std::mem::take(&mut stage.sources);
         let mut arrivals = std::mem::take(&mut self.staged[position]);
         let mut out = std::mem::take(&mut sent[position]);
@@ -211,16 +236,16 @@ impl Engine<'_> {
         let mut pieces = Pieces::of(&mut arrivals, lists, window, in_order);
         let mut served = 0;
         while let Some(end) = pieces.line_up(&mut desk.sorter) {
-            served += self.serve(service, &mut desk, end, &mut out);
+            let sorter = std::mem::take(&mut desk.sorter);
+            served += self.serve(service, &mut desk, (sorter.due(), end), &mut out);
+            desk.sorter = sorter;
         }
         pieces.keep(&desk.sorter, &mut desk.later);
         std::mem::swap(&mut arrivals, &mut desk.later);
         sources.iter().for_each(|source| sent[*source as usize].clear());
         arrivals.append(&mut self.staged[position]);
         self.staged[position] = arrivals;
-        if let Some(next) = next.filter(|next| *next as usize <= position) {
-            self.staged[next as usize].append(&mut out);
-        }
+        self.hand_back(next, position, &mut out);
         sent[position] = out;
         if let Some(windows) = &mut self.windows {
             windows.stages[position].sources = sources;
@@ -229,21 +254,28 @@ impl Engine<'_> {
         served
     }
 
+    /// What leaves a stage for the next waits with what reaches that, if that has been served before it.
+    pub(super) fn hand_back(&mut self, next: Option<u32>, position: usize, out: &mut Vec<Event>) {
+        if let Some(next) = next.filter(|next| *next as usize <= position) {
+            self.staged[next as usize].append(out);
+        }
+    }
+
     /// A link serves the packets that are lined up, none of which comes after this time: how many.
-    fn serve(
+    pub(super) fn serve(
         &mut self,
         (link, service, onward): (u32, Service, Onward),
         desk: &mut Desk,
-        end: Instant,
+        (line, end): (&[Event], Instant),
         sent: &mut Vec<Event>,
     ) -> u64 {
-        let Desk { sorter, room, notes, .. } = desk;
+        let Desk { room, notes, .. } = desk;
         let out = match onward {
             Onward::Stage => sent,
             Onward::Inbox => &mut self.inbox.arrivals,
             Onward::Anywhere => &mut *room,
         };
-        let (line, before) = (sorter.due(), out.len());
+        let before = out.len();
         let (samples, series) = (&mut self.samples, &mut self.series);
         let look = |at_work: &mut Fitted, time| look(samples, link, at_work, time, series);
         self.links[link as usize].serve(service, line, end, out, notes, look);

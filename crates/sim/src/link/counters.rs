@@ -61,15 +61,17 @@ impl LinkCounters {
         self.drops(now);
     }
 
-    /// Whether all of what arrives from `first` on and has left by `latest` counts.
-    pub(super) fn counts_all(&self, first: Instant, latest: Instant) -> bool {
-        self.from <= first && latest < self.to
+    /// Whether what arrives from `first` on and has left by `latest` counts all alike.
+    pub(super) fn count_alike(&self, first: Instant, latest: Instant) -> bool {
+        latest < self.from || self.from <= first && latest < self.to
     }
 
-    /// So many packets that count pass, so many of them data.
-    pub(super) fn passes_all(&mut self, packets: u64, bytes: u64, data: u64) {
-        self.arrived += packets;
-        self.left_bytes += bytes;
+    /// So many packets with so many bytes, so many of them data, pass that count alike. The first arrives then.
+    pub(super) fn passes_all(&mut self, first: Instant, (packets, bytes, data): (u64, u64, u64)) {
+        if self.from <= first {
+            self.arrived += packets;
+            self.left_bytes += bytes;
+        }
         self.data_ever += data;
     }
 

@@ -21,8 +21,8 @@ struct Ledger<'a> {
     counters: &'a mut LinkCounters,
     meter: &'a mut Meter,
     record: Option<(Instant, Instant)>,
-    /// All that passes counts: so many packets with so many bytes, so many of them data.
-    counts_all: bool,
+    /// All that passes counts alike: so many packets with so many bytes, so many of them data.
+    count_alike: bool,
     passed: u64,
     bytes: u64,
     data: u64,
@@ -56,7 +56,7 @@ impl Clerk<Event> for Ledger<'_> {
             self.counters.refuses(at);
             return self.notes.push((*event, Note::Refused));
         };
-        if self.counts_all {
+        if self.count_alike {
             self.passed += 1;
             self.bytes += u64::from(bytes);
             self.data += u64::from(!event.is_ack());
@@ -83,8 +83,9 @@ impl Fitted {
         };
         let (Some(first), Some(last)) = (line.first(), line.last()) else { return };
         let is_worth_it = line.len() >= MANY;
-        let latest = if is_worth_it { queue.latest(line.len(), last.at) } else { Instant::MAX };
-        let counts_all = is_worth_it && counters.counts_all(first.at, latest);
+        let most = line.iter().map(|event| event.bytes).max().map_or(0, u32::from);
+        let latest = if is_worth_it { queue.latest(line.len(), most, last.at) } else { Instant::MAX };
+        let count_alike = is_worth_it && counters.count_alike(first.at, latest);
         let ledger = Ledger {
             times: (first.at, latest),
             delay,
@@ -93,12 +94,12 @@ impl Fitted {
             counters,
             meter,
             record: *record,
-            counts_all,
+            count_alike,
             passed: 0,
             bytes: 0,
             data: 0,
         };
         let ledger = queue.admit_all(line, |event| (u32::from(event.bytes), event.at), ledger);
-        ledger.counters.passes_all(ledger.passed, ledger.bytes, ledger.data);
+        ledger.counters.passes_all(first.at, (ledger.passed, ledger.bytes, ledger.data));
     }
 }

@@ -6,7 +6,7 @@
 use super::{Buffer, Fate, Fitted, Link, Passage, Wide};
 use crate::packet::Event;
 use paceline_core::pacer::Driver;
-use paceline_core::{Instant, Span, Stage, Wire};
+use paceline_core::{Instant, Span, Stage};
 
 /// What a link asks for, besides that its packets come in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,36 +61,28 @@ impl Link {
 
     /// A link that refuses nothing and is not recorded.
     fn pass_all(&mut self, line: &[Event], out: &mut Vec<Event>) {
-        let wide = match self {
-            Link::Wide(wide) => wide,
-            Link::Slim(slim) => {
-                let mut working = *slim;
-                for event in appended(out, line) {
-                    event.move_on(working.pass(event.bytes, event.at).1);
+        let (Some(first), Some(last)) = (line.first(), line.last()) else { return };
+        let times = (first.at, last.at);
+        if let Link::Slim(slim) = self {
+            let mut working = *slim;
+            for event in appended(out, line) {
+                event.move_on(working.pass(event.bytes, event.at).1);
+            }
+            *slim = working;
+        } else if let Some(mut running) = self.run(line.len(), times) {
+            for event in appended(out, line) {
+                let (start, arrival) = running.pass(event, event.at);
+                if start > event.at {
+                    self.makes_wait(event, event.at, start);
                 }
-                *slim = working;
-                return;
+                event.move_on(arrival);
             }
-        };
-        let Wide { wire, delay, fitted } = &mut **wide;
-        let (Some(fitted), Some(first), Some(last)) = (fitted, line.first(), line.last()) else {
-            return pass_over(wire, *delay, line, out, |_, _, _| {});
-        };
-        let latest = wire.latest(line.len(), last.at);
-        if !fitted.counters.counts_all(first.at, latest) {
-            return pass_over(wire, *delay, line, out, |event, start, finish| {
-                fitted.watch(event.bytes, event.is_ack(), event.at, start, finish);
-            });
+            self.has_run(&running, times.0, line.len() as u64);
+        } else {
+            for event in appended(out, line) {
+                event.move_on(self.pass(event.bytes, event.is_ack(), event.at).arrival);
+            }
         }
-        let (mut bytes, mut data) = (0, 0);
-        pass_over(wire, *delay, line, out, |event, start, _| {
-            bytes += u64::from(event.bytes);
-            data += u64::from(!event.is_ack());
-            if start > event.at {
-                fitted.wait(event.bytes, event.at, start);
-            }
-        });
-        fitted.counters.passes_all(line.len() as u64, bytes, data);
     }
 
     /// A link with a limited buffer and a meter, and nothing else: what leaves goes to `out`.
@@ -180,24 +172,6 @@ impl Link {
         }
         look(fitted, end);
     }
-}
-
-/// All of a line goes over a wire. `tell` hears of each packet, and of the start and the end of its service.
-#[inline(always)]
-fn pass_over(
-    wire: &mut Wire,
-    delay: Span,
-    line: &[Event],
-    out: &mut Vec<Event>,
-    mut tell: impl FnMut(&Event, Instant, Instant),
-) {
-    let mut working = *wire;
-    for event in appended(out, line) {
-        let (start, finish) = working.send(u32::from(event.bytes), event.at);
-        tell(event, start, finish);
-        event.move_on(finish + delay);
-    }
-    *wire = working;
 }
 
 /// Copies all of a line to the end of `out`, where that then is.

@@ -1,0 +1,260 @@
+//! Links that refuse nothing, that hosts alone feed, and that all feed one other link: served together with that one.
+//!
+//! *Idea.* Each of them must get its packets in order, and so must the link that they feed. But the order in which packets
+//! would come to that one if none had to wait is an order for each of them too, as the way over one link is as long for all
+//! its packets. So they are put in that order, once; each passes its link; and the few that had to wait there are put right.
+//! *Where it breaks.* Where many wait long, little is in order behind the links; merging then puts it right.
+
+use super::Engine;
+use super::line::{Feed, Sorter};
+use super::windows::Windows;
+use crate::link::Running;
+use crate::network::LinkSpec;
+use crate::packet::Event;
+use paceline_core::units::NANOS_PER_SECOND;
+use paceline_core::{Instant, Span};
+
+/// Packets in a piece, which stays in the caches. In tests there are pieces everywhere.
+const PIECE: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 13 };
+/// log2 of the nanoseconds in a piece at most, and of those that count of a packet's time on the wire.
+const LONGEST: u32 = Feed::BITS - 2;
+
+/// What reaches a link in a window, by way of those that are served with it.
+#[derive(Debug, Default)]
+pub(super) struct Fan {
+    sorter: Sorter,
+    /// Of each link what reaches it; the last is of none, for what reaches the common link by itself.
+    feeds: Vec<Feed>,
+    lists: Vec<Vec<Event>>,
+    /// These links at work, if nothing keeps any from it.
+    running: Vec<(Span, Running)>,
+    /// Of each link: when the first packet comes at the earliest, and how many come.
+    comes: Vec<(Instant, u64)>,
+    /// The same piece by piece, with keys for times, if there are several.
+    pieces: Vec<Vec<Event>>,
+    cut: Cut,
+    /// The common link's window ends then.
+    until: Instant,
+    /// What reaches the common link later.
+    late: Vec<Event>,
+}
+
+/// How time is cut into pieces.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cut {
+    /// Where the first begins, and the last one ends.
+    from: Instant,
+    end: Instant,
+    /// log2 of how long each is, nanoseconds.
+    length: u32,
+    pieces: usize,
+    /// A packet may come to the common link so much sooner than it is put in order for.
+    slack: Span,
+}
+
+impl Engine<'_> {
+    /// Serves a link and those that are served with it up to the ends of their windows: how many packets.
+    pub(super) fn run_fan(&mut self, position: usize, hosts_until: Instant) -> u64 {
+        let Some(mut windows) = self.windows.take() else { return 0 };
+        let Windows { stages, fan, desk, sent, .. } = &mut windows;
+        let times = (hosts_until, self.until);
+        let others = std::mem::take(&mut self.staged[position]);
+        let window = stages[position].advance(times);
+        fan.begin(window, others);
+        for place in 0..stages[position].sources.len() {
+            let source = stages[position].sources[place] as usize;
+            let stage = &mut stages[source];
+            if stage.is_gathered {
+                let spec = &self.network.links[stage.link as usize];
+                let (window, list) = (stage.advance(times), std::mem::take(&mut self.staged[source]));
+                let running = self.links[stage.link as usize].run(list.len(), window);
+                fan.add((stage.link, spec), running, window, list);
+            } else {
+                fan.late.append(&mut sent[source]);
+            }
+        }
+        fan.cut();
+        let (service, mut out, mut served) =
+            (stages[position].serves(), std::mem::take(&mut sent[position]), 0);
+        let mut from = fan.cut.from;
+        for piece in 0..fan.cut.pieces {
+            let (origin, to) = fan.line_up(piece, from);
+            if fan.running.len() + 1 == fan.feeds.len() {
+                self.run_through(fan, origin);
+            } else {
+                self.pass_through(fan, origin);
+            }
+            let due = fan.keep_later(piece, to);
+            served += self.serve(service, desk, (due, to), &mut out);
+            from = to;
+        }
+        let runs = fan.running.len() + 1 == fan.feeds.len();
+        for (number, &(first, packets)) in fan.comes.iter().enumerate() {
+            let passed = packets - fan.lists[number].len() as u64;
+            served += passed;
+            if runs {
+                let link = &mut self.links[fan.feeds[number].link as usize];
+                link.has_run(&fan.running[number].1, first, passed);
+            }
+        }
+        if let Some(mut others) = fan.lists.pop() {
+            fan.late.append(&mut others);
+        }
+        let sources = stages[position].sources.iter().filter(|source| stages[**source as usize].is_gathered);
+        for (source, mut list) in sources.zip(fan.lists.drain(..)) {
+            list.append(&mut self.staged[*source as usize]);
+            self.staged[*source as usize] = list;
+        }
+        fan.late.append(&mut self.staged[position]);
+        std::mem::swap(&mut self.staged[position], &mut fan.late);
+        self.hand_back(stages[position].next, position, &mut out);
+        sent[position] = out;
+        self.windows = Some(windows);
+        served
+    }
+
+    /// Each packet that is lined up passes its link, and all are put in order again.
+    fn pass_through(&mut self, Fan { sorter, feeds, .. }: &mut Fan, from: u64) {
+        sorter.pass(feeds.len() - 1, from, |number, event, next| {
+            let Feed { link, ahead, .. } = feeds[number];
+            self.links[link as usize].pass(event.bytes, event.is_ack(), next - ahead).arrival
+        });
+    }
+
+    /// The same where all of them count alike.
+    fn run_through(&mut self, Fan { sorter, feeds, running, .. }: &mut Fan, from: u64) {
+        sorter.pass(feeds.len() - 1, from, |number, event, next| {
+            let (ahead, link) = &mut running[number];
+            let now = next - *ahead;
+            let (start, arrival) = link.pass(event, now);
+            if start > now {
+                self.links[feeds[number].link as usize].makes_wait(event, now, start);
+            }
+            arrival
+        });
+    }
+}
+
+impl Fan {
+    /// Nothing but these others yet, of a window of the common link.
+    fn begin(&mut self, (from, until): (Instant, Instant), others: Vec<Event>) {
+        self.cut = Cut { from, ..Cut::default() };
+        (self.until, self.late) = (until, others);
+        self.feeds.clear();
+        self.running.clear();
+        self.comes.clear();
+    }
+
+    /// What reaches one of the links in its window.
+    fn add(
+        &mut self,
+        (link, spec): (u32, &LinkSpec),
+        running: Option<Running>,
+        (from, end): (Instant, Instant),
+        list: Vec<Event>,
+    ) {
+        let bits = list.first().map_or(0, |event| 8 * u64::from(event.bytes));
+        let on_the_wire = bits * NANOS_PER_SECOND / spec.rate.bits_per_second();
+        let on_the_wire = Span::from_nanos(on_the_wire.min(1 << LONGEST));
+        let ahead = spec.delay + on_the_wire;
+        self.cut.from = self.cut.from.min(from + ahead);
+        self.cut.slack = self.cut.slack.max(on_the_wire);
+        self.feeds.push(Feed { link, ahead, end });
+        self.running.extend(running.map(|running| (ahead, running)));
+        self.comes.push((from, list.len() as u64));
+        self.lists.push(list);
+    }
+
+    /// All has been added: cuts it into pieces, if it is much.
+    fn cut(&mut self) {
+        self.feeds.push(Feed { link: Feed::NO_LINK, ahead: Span::ZERO, end: self.until });
+        self.lists.push(std::mem::take(&mut self.late));
+        let packets: usize = self.lists.iter().map(Vec::len).sum();
+        let ends = self.feeds.iter().map(|feed| feed.end + feed.ahead);
+        self.cut = self.cut.of(packets, ends.fold(self.cut.from, Instant::max));
+        if self.cut.pieces == 1 {
+            return;
+        }
+        if self.pieces.len() < self.cut.pieces {
+            self.pieces.resize_with(self.cut.pieces, Vec::new);
+        }
+        let (cut, pieces) = (self.cut, &mut self.pieces);
+        for (number, (feed, list)) in self.feeds.iter().zip(&mut self.lists).enumerate() {
+            list.retain(|event| {
+                let is_due = event.at < feed.end;
+                if is_due {
+                    let next = event.at + feed.ahead;
+                    let piece = cut.piece_of(next);
+                    let mut event = *event;
+                    event.at = cut.key(piece, next, number);
+                    pieces[piece].push(event);
+                }
+                !is_due
+            });
+        }
+    }
+
+    /// Lines up the packets of a piece, which begins then: from where their keys count; and up to when all is known behind it
+    /// that reaches the common link.
+    fn line_up(&mut self, piece: usize, from: Instant) -> (u64, Instant) {
+        let Cut { end, slack, pieces, .. } = self.cut;
+        if pieces == 1 {
+            self.sorter.gather(&self.feeds, &mut self.lists, (from, end));
+            return (from.as_nanos(), self.until);
+        }
+        let end = self.cut.end_of(piece);
+        self.sorter.line_up(&[&self.pieces[piece]], (Instant::ZERO, self.cut.key(piece, end, 0)));
+        self.pieces[piece].clear();
+        let to = if piece + 1 == pieces { self.until } else { (end - slack).min(self.until).max(from) };
+        (self.cut.origin(piece), to)
+    }
+
+    /// Keeps what reaches the common link after this time; what does before.
+    fn keep_later(&mut self, piece: usize, to: Instant) -> &[Event] {
+        let passed = self.sorter.due();
+        let (due, later) = passed.split_at(passed.partition_point(|event| event.at < to));
+        for event in later {
+            if event.at >= self.until {
+                self.late.push(*event);
+            } else {
+                let next = self.cut.piece_of(event.at).max(piece + 1);
+                let key = self.cut.key(next, event.at, self.feeds.len() - 1);
+                let mut event = *event;
+                event.at = key;
+                self.pieces[next].push(event);
+            }
+        }
+        due
+    }
+}
+
+impl Cut {
+    /// So many packets, up to this end.
+    fn of(self, packets: usize, end: Instant) -> Self {
+        let nanos = end.since(self.from).as_nanos();
+        let (whole, halvings) = (u64::BITS - nanos.leading_zeros(), (2 * packets / PIECE).max(1).ilog2());
+        let length = whole.saturating_sub(halvings).min(LONGEST);
+        Cut { end, length, pieces: (nanos >> length) as usize + 1, ..self }
+    }
+
+    fn end_of(self, piece: usize) -> Instant {
+        self.from + Span::from_nanos((piece as u64 + 1) << self.length)
+    }
+
+    /// Where packets belong that come to the common link then, if they need not wait.
+    fn piece_of(self, next: Instant) -> usize {
+        (next.since(self.from).as_nanos() >> self.length) as usize
+    }
+
+    /// The keys of a piece count from here, nanoseconds modulo 2^64: before all that may be in it.
+    fn origin(self, piece: usize) -> u64 {
+        let begin = self.from.as_nanos().wrapping_add((piece as u64) << self.length);
+        begin.wrapping_sub(self.slack.as_nanos())
+    }
+
+    /// By that packets of a feed are put in order.
+    #[inline(always)]
+    fn key(self, piece: usize, next: Instant, feed: usize) -> Instant {
+        Feed::key(next.as_nanos().wrapping_sub(self.origin(piece)), feed)
+    }
+}

@@ -1,0 +1,57 @@
+//! A link that refuses nothing, while packets pass of which all count alike.
+//!
+//! *Idea.* Its wire is at hand then, and what it counts is added once for all of them.
+
+use super::{Fitted, Link, Wide};
+use crate::packet::Event;
+use paceline_core::{Instant, Span, Wire};
+
+/// A link's wire at work, and what has passed.
+#[derive(Debug)]
+pub(crate) struct Running {
+    wire: Wire,
+    delay: Span,
+    bytes: u64,
+    data: u32,
+}
+
+impl Running {
+    /// A packet passes that arrives now: when its service begins, and when it is at the far end.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, event: &Event, now: Instant) -> (Instant, Instant) {
+        let (start, finish) = self.wire.send(u32::from(event.bytes), now);
+        self.bytes += u64::from(event.bytes);
+        self.data += u32::from(!event.is_ack());
+        (start, finish + self.delay)
+    }
+}
+
+impl Link {
+    /// It sets to work on so many packets, which all come from the first of these times to the last; `None` where some may count
+    /// and others not, or it is a slim one.
+    pub(crate) fn run(&self, packets: usize, (first, last): (Instant, Instant)) -> Option<Running> {
+        let Link::Wide(wide) = self else { return None };
+        let Wide { wire, delay, fitted } = &**wide;
+        let latest = wire.latest(packets, u32::from(u16::MAX), last);
+        let count_alike = |fitted: &Fitted| fitted.counters.count_alike(first, latest);
+        let may_run = fitted.as_ref().is_none_or(count_alike);
+        may_run.then_some(Running { wire: *wire, delay: *delay, bytes: 0, data: 0 })
+    }
+
+    /// That work is done, on so many packets, the first of which came then.
+    pub(crate) fn has_run(&mut self, running: &Running, first: Instant, packets: u64) {
+        let Link::Wide(wide) = self else { return };
+        wide.wire = running.wire;
+        if let Some(fitted) = &mut wide.fitted {
+            fitted.counters.passes_all(first, (packets, running.bytes, u64::from(running.data)));
+        }
+    }
+
+    /// A packet has to wait for its service, meanwhile.
+    #[inline(never)]
+    pub(crate) fn makes_wait(&mut self, event: &Event, now: Instant, start: Instant) {
+        if let Some(fitted) = self.fitted_mut() {
+            fitted.wait(event.bytes, now, start);
+        }
+    }
+}

@@ -70,17 +70,18 @@ pub(crate) struct Snapshot {
     pub(crate) counters: Counters,
 }
 
-/// Sums of delays, nanoseconds.
+/// Sums of delays, nanoseconds. What is added together lies together: added in one go, and never by halves.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
 pub(crate) struct DelaySums {
-    /// Packets delivered in order.
-    pub(crate) delivered: u64,
     /// Packets received.
     pub(crate) received: u64,
-    /// First transmission to in-order delivery.
-    pub(crate) delay_ns: u64,
     /// Last transmission to arrival.
     pub(crate) network_ns: u64,
+    /// Packets delivered in order.
+    pub(crate) delivered: u64,
+    /// First transmission to in-order delivery.
+    pub(crate) delay_ns: u64,
 }
 
 impl Flow {

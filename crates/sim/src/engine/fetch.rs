@@ -14,8 +14,8 @@ use crate::packet::Event;
 /// in tests none are.
 const NEAR: usize = if cfg!(debug_assertions) { 0 } else { 8 << 20 };
 /// Packets between the asking and the use: for a flow; for its links, whose numbers are in the flow.
-const FLOWS_AHEAD: usize = 8;
-const LINKS_AHEAD: usize = 4;
+const FLOWS_AHEAD: usize = 24;
+const LINKS_AHEAD: usize = 12;
 const LINE: usize = 64;
 
 impl Engine<'_> {
@@ -31,8 +31,9 @@ impl Engine<'_> {
             fetch(&self.flows[event.flow as usize]);
         }
         if let Some(event) = packets.get(place + LINKS_AHEAD) {
-            let flow = &self.flows[event.flow as usize];
-            for number in flow.own_links() {
+            let Flow { exits, tails, .. } = &self.flows[event.flow as usize];
+            let end = usize::from(event.is_ack());
+            for number in [tails[end].own, exits[1 - end].link] {
                 self.links.get(number as usize).inspect(|link| fetch(*link));
             }
         }

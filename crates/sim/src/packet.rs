@@ -124,6 +124,16 @@ impl Event {
         self.kind = Kind::Arrival;
     }
 
+    /// The same as the last of these. It is copied whole and changed there: copied in parts, it would be read back before they are
+    /// all written, for which the processor waits.
+    #[inline(always)]
+    pub(crate) fn goes_on(&self, arrival: Instant, out: &mut Vec<Event>) {
+        out.push(*self);
+        if let Some(event) = out.last_mut() {
+            event.move_on(arrival);
+        }
+    }
+
     /// An event that carries no packet.
     #[inline]
     pub(crate) fn of_flow(at: Instant, place: u32, kind: Kind, flow: u32) -> Self {

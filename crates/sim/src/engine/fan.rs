@@ -3,10 +3,11 @@
 //! *Idea.* Each of them must get its packets in order, and so must the link that they feed. But the order in which packets
 //! would come to that one if none had to wait is an order for each of them too, as the way over one link is as long for all
 //! its packets. So they are put in that order, once; each passes its link; and the few that had to wait there are put right.
-//! *Where it breaks.* Where many wait long, little is in order behind the links; merging then puts it right.
+//! *Where it breaks.* Where many wait long, little is in order behind the links: for some windows each is then served by itself.
 
 use super::Engine;
 use super::line::{Feed, Sorter};
+use super::stage::Stage;
 use super::windows::Windows;
 use crate::link::Running;
 use crate::network::LinkSpec;
@@ -18,6 +19,35 @@ use paceline_core::{Instant, Span};
 const PIECE: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 13 };
 /// log2 of the nanoseconds in a piece at most, and of those that count of a packet's time on the wire.
 const LONGEST: u32 = Feed::BITS - 2;
+
+/// For so many windows, where one has shown that it is not worth it.
+const APART: u32 = 64;
+
+/// With what a stage is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Company {
+    None,
+    Next,
+    Sources,
+}
+
+impl Windows {
+    /// With what this stage is served in this window: asked once, of each in their order.
+    pub(super) fn company_of(&mut self, position: usize) -> Company {
+        let Stage { next, is_gathered, .. } = self.stages[position];
+        if next.is_some_and(|next| is_gathered && self.stages[next as usize].apart == 0) {
+            return Company::Next;
+        }
+        let stage = &mut self.stages[position];
+        match stage.apart {
+            0 if stage.gathers => Company::Sources,
+            windows => {
+                stage.apart = windows.saturating_sub(1);
+                Company::None
+            }
+        }
+    }
+}
 
 /// What reaches a link in a window, by way of those that are served with it.
 #[derive(Debug, Default)]
@@ -56,11 +86,32 @@ impl Engine<'_> {
     /// Serves a link and those that are served with it up to the ends of their windows: how many packets.
     pub(super) fn run_fan(&mut self, position: usize, hosts_until: Instant) -> u64 {
         let Some(mut windows) = self.windows.take() else { return 0 };
+        self.gather(&mut windows, position, hosts_until);
         let Windows { stages, fan, desk, sent, .. } = &mut windows;
+        let stage = &mut stages[position];
+        let (mut out, mut served, mut from) = (std::mem::take(&mut sent[position]), 0, fan.cut.from);
+        for piece in 0..fan.cut.pieces {
+            let (origin, to) = fan.line_up(piece, from);
+            let is_worth_it =
+                if fan.all_run() { self.run_through(fan, origin) } else { self.pass_through(fan, origin) };
+            stage.apart = if is_worth_it { stage.apart } else { APART };
+            let due = fan.keep_later(piece, to);
+            served += self.serve(stage.serves(), desk, (due, to), &mut out);
+            from = to;
+        }
+        self.hand_back(stage.next, position, &mut out);
+        sent[position] = out;
+        served += self.end_fan(&mut windows, position);
+        self.windows = Some(windows);
+        served
+    }
+
+    /// Takes what reaches the links in their windows.
+    fn gather(&mut self, windows: &mut Windows, position: usize, hosts_until: Instant) {
+        let Windows { stages, fan, sent, .. } = windows;
         let times = (hosts_until, self.until);
         let others = std::mem::take(&mut self.staged[position]);
-        let window = stages[position].advance(times);
-        fan.begin(window, others);
+        fan.begin(stages[position].advance(times), others);
         for place in 0..stages[position].sources.len() {
             let source = stages[position].sources[place] as usize;
             let stage = &mut stages[source];
@@ -74,32 +125,20 @@ impl Engine<'_> {
             }
         }
         fan.cut();
-        let (service, mut out, mut served) =
-            (stages[position].serves(), std::mem::take(&mut sent[position]), 0);
-        let mut from = fan.cut.from;
-        for piece in 0..fan.cut.pieces {
-            let (origin, to) = fan.line_up(piece, from);
-            if fan.running.len() + 1 == fan.feeds.len() {
-                self.run_through(fan, origin);
-            } else {
-                self.pass_through(fan, origin);
-            }
-            let due = fan.keep_later(piece, to);
-            served += self.serve(service, desk, (due, to), &mut out);
-            from = to;
-        }
-        let runs = fan.running.len() + 1 == fan.feeds.len();
+    }
+
+    /// Puts back what comes later: how many packets have passed the links before the common one.
+    fn end_fan(&mut self, Windows { stages, fan, .. }: &mut Windows, position: usize) -> u64 {
+        let mut passed_all = 0;
         for (number, &(first, packets)) in fan.comes.iter().enumerate() {
             let passed = packets - fan.lists[number].len() as u64;
-            served += passed;
-            if runs {
+            passed_all += passed;
+            if fan.all_run() {
                 let link = &mut self.links[fan.feeds[number].link as usize];
                 link.has_run(&fan.running[number].1, first, passed);
             }
         }
-        if let Some(mut others) = fan.lists.pop() {
-            fan.late.append(&mut others);
-        }
+        fan.late.extend(fan.lists.pop().into_iter().flatten());
         let sources = stages[position].sources.iter().filter(|source| stages[**source as usize].is_gathered);
         for (source, mut list) in sources.zip(fan.lists.drain(..)) {
             list.append(&mut self.staged[*source as usize]);
@@ -107,22 +146,19 @@ impl Engine<'_> {
         }
         fan.late.append(&mut self.staged[position]);
         std::mem::swap(&mut self.staged[position], &mut fan.late);
-        self.hand_back(stages[position].next, position, &mut out);
-        sent[position] = out;
-        self.windows = Some(windows);
-        served
+        passed_all
     }
 
-    /// Each packet that is lined up passes its link, and all are put in order again.
-    fn pass_through(&mut self, Fan { sorter, feeds, .. }: &mut Fan, from: u64) {
+    /// Each packet that is lined up passes its link, and all are put in order again: whether they nearly were.
+    fn pass_through(&mut self, Fan { sorter, feeds, .. }: &mut Fan, from: u64) -> bool {
         sorter.pass(feeds.len() - 1, from, |number, event, next| {
             let Feed { link, ahead, .. } = feeds[number];
             self.links[link as usize].pass(event.bytes, event.is_ack(), next - ahead).arrival
-        });
+        })
     }
 
     /// The same where all of them count alike.
-    fn run_through(&mut self, Fan { sorter, feeds, running, .. }: &mut Fan, from: u64) {
+    fn run_through(&mut self, Fan { sorter, feeds, running, .. }: &mut Fan, from: u64) -> bool {
         sorter.pass(feeds.len() - 1, from, |number, event, next| {
             let (ahead, link) = &mut running[number];
             let now = next - *ahead;
@@ -131,7 +167,7 @@ impl Engine<'_> {
                 self.links[feeds[number].link as usize].makes_wait(event, now, start);
             }
             arrival
-        });
+        })
     }
 }
 
@@ -192,6 +228,11 @@ impl Fan {
                 !is_due
             });
         }
+    }
+
+    /// All links are at work.
+    fn all_run(&self) -> bool {
+        self.running.len() + 1 == self.feeds.len()
     }
 
     /// Lines up the packets of a piece, which begins then: from where their keys count; and up to when all is known behind it
@@ -256,5 +297,48 @@ impl Cut {
     #[inline(always)]
     fn key(self, piece: usize, next: Instant, feed: usize) -> Instant {
         Feed::key(next.as_nanos().wrapping_sub(self.origin(piece)), feed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+
+    use super::*;
+    use crate::{Control, Method, Scenario};
+
+    /// Names of the links that may be served with the next one, in a run of a second; and of those that have been on their own.
+    fn gathered(more: &str, edge: &str) -> (Vec<String>, Vec<String>) {
+        let text = format!(
+            "duration = \"1 s\"\n[network]\ntemplate = \"dumbbell\"\n\
+            core = {{ rate = \"10 Mbit/s\", delay = \"15 ms\", buffer = \"20 KB\" }}\n\
+            edge = {{ count = 2, rate = \"{edge}\", delay = \"2 ms .. 3 ms\" }}\n\
+            access = {{ per_edge = 20, rate = \"10 Mbit/s\", delay = \"2 ms\" }}\n\
+            [[traffic]]\nkind = \"bulk\"\ntcp = {{ profile = \"ns2\" }}\n[probes]\n{more}"
+        );
+        let network = Scenario::from_toml(&text).unwrap().network(1).unwrap();
+        let mut engine = Engine::with_method(&network, Method::Windowed, None);
+        engine.run_until(Instant::from_nanos(1_000_000_000), &Control::default()).unwrap();
+        let stages = &engine.windows.as_ref().unwrap().stages;
+        let name = |stage: &Stage| network.links[stage.link as usize].name.to_string();
+        let gathered = stages.iter().filter(|stage| stage.is_gathered).map(name);
+        (gathered.collect(), stages.iter().filter(|stage| stage.apart > 0).map(name).collect())
+    }
+
+    #[test]
+    fn what_refuses_nothing_and_feeds_one_other_alone_is_served_with_it() {
+        let (data, acks) =
+            (["edge.l.0", "edge.l.1"].as_slice(), ["edge.r.0.reverse", "edge.r.1.reverse"].as_slice());
+        assert_eq!(gathered("", "100 Mbit/s").0, [data, acks].concat());
+        let paced = "[pacing]\nmethod = \"edge\"\ndelay = \"10 ms\"";
+        assert_eq!(gathered(paced, "100 Mbit/s").0, acks);
+        let looked_at = "departures = [{ links = \"edge.l.0\" }]";
+        assert_eq!(gathered(looked_at, "100 Mbit/s").0, [&data[1..], acks].concat());
+    }
+
+    #[test]
+    fn where_many_wait_each_is_served_by_itself_for_a_while() {
+        assert_eq!(gathered("", "2 Mbit/s").1, ["core"]);
+        assert!(gathered("", "1 Gbit/s").1.is_empty());
     }
 }

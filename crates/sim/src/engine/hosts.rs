@@ -133,8 +133,9 @@ impl Engine<'_> {
     #[inline]
     pub(super) fn send(&mut self, flow: u32) {
         let mut begun = None;
-        for index in 0..self.segments.0.len() {
-            let segment = self.segments.0[index];
+        // Kept apart: what a packet lets go on its way (a pacer that it reaches may hold others) may make other senders send.
+        let mut segments = std::mem::take(&mut self.segments);
+        for segment in segments.0.drain(..) {
             let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
             if segment.seq >= tcp.marks.send {
                 begun = Some(tcp.on_message_begun(segment.seq, self.now));
@@ -142,7 +143,7 @@ impl Engine<'_> {
             let seq = tcp.base.wrapping_add(segment.seq);
             self.leave_host(flow, seq, segment.bytes as u16);
         }
-        self.segments.0.clear();
+        self.segments = segments;
         self.schedule_timers(flow);
         if let Some(heard) = begun {
             self.hear(flow, heard);

@@ -14,6 +14,8 @@ use std::cmp::Ordering;
 const FEW: usize = 16;
 /// A line in which packets move further than this on average is sorted by merging.
 const FAR: usize = 8;
+/// The same behind links that are served together; it is not worth that then.
+const FAR_BEHIND: usize = 2;
 
 /// Packets in order, and the memory to put them so, which stays.
 #[derive(Debug, Default)]
@@ -93,16 +95,16 @@ impl Sorter {
 
     /// Each packet that is lined up by a key, which counts from `from` on, passes its link: the one of the feed of the number
     /// that `pass` hears, with when it would come to the next link if it need not wait. That says when it does. Those of the last
-    /// of the feeds, `none`, are there already. All are in order then.
+    /// of the feeds, `none`, are there already. All are in order then; whether they nearly were.
     #[inline(always)]
     pub(super) fn pass(
         &mut self,
         none: usize,
         from: u64,
         mut pass: impl FnMut(usize, &Event, Instant) -> Instant,
-    ) {
+    ) -> bool {
         let line = self.due_mut();
-        let mut insertion = Insertion::into(line);
+        let mut insertion = Insertion::new(FEW + line.len() * FAR_BEHIND);
         for place in 0..line.len() {
             let event = &mut line[place];
             let key = event.at.as_nanos();
@@ -115,7 +117,7 @@ impl Sorter {
             }
             insertion.add(line, place);
         }
-        insertion.end(line);
+        insertion.end(line)
     }
 
     fn make_room(&mut self, packets: usize) {
@@ -198,27 +200,27 @@ impl Feed {
 
 /// Puts packets in order.
 fn insert(line: &mut [Event]) {
-    let mut insertion = Insertion::into(line);
+    let mut insertion = Insertion::new(line.len() * FAR);
     (0..line.len()).for_each(|next| insertion.add(line, next));
     insertion.end(line);
 }
 
 /// Insertion sort: a step a packet where they are in order already.
-pub(super) struct Insertion {
+struct Insertion {
     latest: Instant,
     /// So many are left; `None` where they have not been enough.
     steps: Option<usize>,
 }
 
 impl Insertion {
-    /// Before the first packet.
-    pub(super) fn into(line: &[Event]) -> Self {
-        Insertion { latest: Instant::ZERO, steps: Some(line.len() * FAR) }
+    /// Before the first packet; so many steps are worth taking.
+    fn new(steps: usize) -> Self {
+        Insertion { latest: Instant::ZERO, steps: Some(steps) }
     }
 
     /// Those up to this place are put in order, those before it being so.
     #[inline(always)]
-    pub(super) fn add(&mut self, line: &mut [Event], place: usize) {
+    fn add(&mut self, line: &mut [Event], place: usize) {
         let at = line[place].at;
         if at > self.latest {
             self.latest = at;
@@ -227,11 +229,12 @@ impl Insertion {
         }
     }
 
-    /// After the last packet.
-    pub(super) fn end(self, line: &mut [Event]) {
+    /// After the last packet: whether the steps were enough.
+    fn end(self, line: &mut [Event]) -> bool {
         if self.steps.is_none() {
             line.sort_by(in_line);
         }
+        self.steps.is_some()
     }
 }
 

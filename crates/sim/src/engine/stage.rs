@@ -39,9 +39,11 @@ pub(super) struct Stage {
     pub(super) next: Option<u32>,
     /// Those before it of which this is the next, their positions.
     pub(super) sources: Vec<u32>,
-    /// It is served with the next one, or some of its sources are with it ([`super::fan`]).
+    /// It may be served with the next one, or some of its sources with it ([`super::fan`]).
     pub(super) is_gathered: bool,
     pub(super) gathers: bool,
+    /// For so many windows each of them is served by itself.
+    pub(super) apart: u32,
     /// Others feed it too, or hosts.
     pub(super) is_mixed: bool,
     /// Where the tail of every packet's way begins behind it ([`super::inbox`]): the links of several flows in them.
@@ -91,6 +93,7 @@ impl Stage {
                 sources: Vec::new(),
                 is_gathered: false,
                 gathers: false,
+                apart: 0,
                 is_mixed,
                 ends: None,
                 served_until: Instant::ZERO,

@@ -12,6 +12,9 @@
 //! ([`super::turn`]): hundreds of packets for each link at a time, which cost a pass over a list instead of a trip through
 //! the calendar, with the code and the data of one link in the caches.
 //!
+//! *One order for two links.* Links that hosts alone feed, that refuse nothing and all feed one other, are served together with
+//! that one ([`super::fan`]).
+//!
 //! *Simultaneous arrivals* at a link are served in the total order of `packet.rs`: what other links send, by flow and hop;
 //! then what hosts send at that instant, in the order in which they send it.
 //!
@@ -28,7 +31,7 @@
 //! *References.* The lookahead of K. Chandy and J. Misra, "Distributed simulation" (IEEE TSE 1979).
 
 use super::Engine;
-use super::fan::Fan;
+use super::fan::{Company, Fan};
 use super::inbox::Tail;
 use super::line::Sorter;
 use super::pieces::Pieces;
@@ -198,14 +201,13 @@ impl Engine<'_> {
                 self.open_inbox(&[], None);
             }
             for position in 0..self.staged.len() {
-                let Some(windows) = &self.windows else { break };
-                let stage = &windows.stages[position];
-                if !leg.has(stage) || stage.is_gathered {
+                let Some(windows) = self.windows.as_mut().filter(|all| leg.has(&all.stages[position])) else {
                     continue;
-                }
-                served += match stage.gathers {
-                    true => self.run_fan(position, hosts_until),
-                    false => self.run_stage(position, hosts_until),
+                };
+                served += match windows.company_of(position) {
+                    Company::Next => 0,
+                    Company::Sources => self.run_fan(position, hosts_until),
+                    Company::None => self.run_stage(position, hosts_until),
                 };
             }
         }

@@ -67,10 +67,7 @@ impl Clerk<Event> for Ledger<'_> {
         if is_recorded(self.record, start) {
             self.notes.push((*event, Note::Passes(Passage { start, arrival, recorded: true })));
         }
-        self.out.push(*event);
-        if let Some(event) = self.out.last_mut() {
-            event.move_on(arrival);
-        }
+        event.goes_on(arrival, self.out);
     }
 }
 

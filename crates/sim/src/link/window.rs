@@ -138,9 +138,7 @@ impl Link {
             if passage.recorded {
                 notes.push((*event, Note::Passes(passage)));
             }
-            let mut event = *event;
-            event.move_on(passage.arrival);
-            out.push(event);
+            event.goes_on(passage.arrival, out);
         }
         look(fitted, end);
     }
@@ -295,17 +293,10 @@ impl Event {
 
     /// The packet has been given to the wire.
     #[inline(always)]
-    fn leaves(
-        mut self,
-        passage: Passage,
-        note: fn(Passage) -> Note,
-        out: &mut Vec<Event>,
-        notes: &mut Notes,
-    ) {
+    fn leaves(self, passage: Passage, note: fn(Passage) -> Note, out: &mut Vec<Event>, notes: &mut Notes) {
         if passage.recorded {
             notes.push((self, note(passage)));
         }
-        self.move_on(passage.arrival);
-        out.push(self);
+        self.goes_on(passage.arrival, out);
     }
 }

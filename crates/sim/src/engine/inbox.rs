@@ -93,13 +93,19 @@ pub(super) struct Inbox {
     timers: Vec<Event>,
     dealt: Vec<Event>,
     slots: Vec<u32>,
+    /// Arrivals are counted as they come, by flow, in the slots: where each flow has about one or more.
+    counts: bool,
 }
 
 impl Engine<'_> {
     /// The packets in the inbox from this place on have left a link behind which every packet's tail begins.
     #[inline(never)]
     pub(super) fn descend(&mut self, from: usize) {
-        for event in &mut self.inbox.arrivals[from..] {
+        let Inbox { arrivals, slots, counts, .. } = &mut self.inbox;
+        for event in &mut arrivals[from..] {
+            if *counts {
+                slots[event.flow as usize - self.flows.first] += 1;
+            }
             if let Some(link) = self.links.get_mut(event.place as usize) {
                 event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
             }
@@ -109,18 +115,25 @@ impl Engine<'_> {
     /// Hosts take what the window has brought them so far, these lists too. If it is over, the next one's `end` is known:
     /// timers then run out that are due before.
     pub(super) fn open_inbox(&mut self, brought: &[&[Event]], end: Option<Instant>) {
-        let Inbox { mut arrivals, mut timers, mut dealt, mut slots } = std::mem::take(&mut self.inbox);
+        let Inbox { mut arrivals, mut timers, mut dealt, mut slots, counts } =
+            std::mem::take(&mut self.inbox);
         if let Some(end) = end {
             self.put_agenda(end, &mut timers);
         }
         // A packet is never delivered before it was sent again: that it was dropped may be told ahead of what came meanwhile.
         let lists = [&[&self.losses[..], &arrivals], brought, &[&timers]].concat();
-        deal(&lists, (self.flows.first, self.flows.list.len()), &mut slots, &mut dealt);
+        let flows = self.flows.list.len();
+        deal(&lists, counts, (self.flows.first, flows), &mut slots, &mut dealt);
+        let counts = self.windows.is_some() && dealt.len() >= flows;
+        slots.clear();
+        if counts {
+            slots.resize(flows + 1, 0);
+        }
         self.take_all(&mut dealt, end.unwrap_or(self.until));
         self.losses.clear();
         arrivals.clear();
         timers.clear();
-        self.inbox = Inbox { arrivals, timers, dealt, slots };
+        self.inbox = Inbox { arrivals, timers, dealt, slots, counts };
     }
 
     /// What is dealt concerns flows.
@@ -173,21 +186,28 @@ impl Engine<'_> {
     }
 }
 
-/// Puts packets of flows that lie close together next to each other; those of one flow stay in order.
+/// Puts packets of flows that lie close together next to each other; those of one flow stay in order. `counted`: those of the
+/// second list have been counted, by flow, in the slots.
 #[inline(never)]
 fn deal(
     lists: &[&[Event]],
+    counted: bool,
     (first_flow, flows): (usize, usize),
     slots: &mut Vec<u32>,
     dealt: &mut Vec<Event>,
 ) {
     let packets: usize = lists.iter().map(|list| list.len()).sum();
     let Some(&first) = lists.iter().find_map(|list| list.first()) else { return dealt.clear() };
-    let shift = (flows / packets).max(1).ilog2();
+    let shift = if counted { 0 } else { (flows / packets).max(1).ilog2() };
     let slot_of = |event: &Event| (event.flow as usize).wrapping_sub(first_flow) >> shift;
-    slots.clear();
-    slots.resize((flows >> shift) + 1, 0);
-    for list in lists {
+    if !counted {
+        slots.clear();
+        slots.resize((flows >> shift) + 1, 0);
+    }
+    for (number, list) in lists.iter().enumerate() {
+        if counted && number == 1 {
+            continue;
+        }
         for event in *list {
             slots[slot_of(event)] += 1;
         }

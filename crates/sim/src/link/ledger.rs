@@ -80,8 +80,8 @@ impl Fitted {
         };
         let (Some(first), Some(last)) = (line.first(), line.last()) else { return };
         let is_worth_it = line.len() >= MANY;
-        let most = line.iter().map(|event| event.bytes).max().map_or(0, u32::from);
-        let latest = if is_worth_it { queue.latest(line.len(), most, last.at) } else { Instant::MAX };
+        let most = || line.iter().map(|event| event.bytes).max().map_or(0, u32::from);
+        let latest = if is_worth_it { queue.latest(line.len(), most(), last.at) } else { Instant::MAX };
         let count_alike = is_worth_it && counters.count_alike(first.at, latest);
         let ledger = Ledger {
             times: (first.at, latest),

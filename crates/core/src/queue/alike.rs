@@ -72,7 +72,7 @@ impl Alike {
         let (nanos, mut free_at) = (self.nanos, self.free_at);
         let most = room.most().unwrap_or(0);
         let (most_work, mut highest) = (most.saturating_mul(nanos), 0);
-        let lifts = tally.lifts_up_to(most);
+        let lifts = &mut tally.lifts;
         for packet in line {
             let now = arrives_at(packet).as_nanos();
             let work = free_at.saturating_sub(now);
@@ -81,6 +81,9 @@ impl Alike {
                 continue;
             }
             let (start, waiting) = (now + work, work / nanos);
+            if waiting as usize >= lifts.len() {
+                lifts.resize(2 * waiting as usize + 2, Lifts::default()); // as many as ever wait, not as many as may
+            }
             let lift = &mut lifts[waiting as usize];
             lift.packets += 1;
             lift.parts += work - waiting * nanos;
@@ -125,24 +128,16 @@ impl Alike {
 }
 
 impl Tally {
-    /// By how many wait, up to so many: all zero.
-    fn lifts_up_to(&mut self, most: u64) -> &mut [Lifts] {
-        if self.lifts.len() <= most as usize {
-            self.lifts.resize(most as usize + 1, Lifts::default());
-        }
-        &mut self.lifts
-    }
-
     /// For how long how many wait, up to so many, but none; forgets how many have been lifted.
     fn times_up_to(&mut self, highest: usize, nanos: u64) -> &mut [u64] {
         self.times.clear();
         self.times.resize(highest + 1, 0);
         let mut parts = 0;
-        for (time, lift) in self.times.iter_mut().zip(&mut self.lifts) {
+        for (waiting, time) in self.times.iter_mut().enumerate() {
+            let lift = self.lifts.get_mut(waiting).map(std::mem::take).unwrap_or_default();
             *time = lift.packets * nanos - lift.parts + parts;
-            parts = std::mem::take(lift).parts;
+            parts = lift.parts;
         }
-        self.times[highest] += if highest < self.lifts.len() { 0 } else { parts };
         self.times[0] = 0;
         &mut self.times
     }

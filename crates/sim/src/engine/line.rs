@@ -70,7 +70,7 @@ impl Sorter {
     }
 
     /// Lines up what comes to links before the ends of their windows, in the order in which it would come to the next one if
-    /// it need not wait, which is from `from` to `end`. Times are then keys ([`Feed::read`]). The rest stays in the lists.
+    /// it need not wait, which is from `from` to `end`. Times are then keys ([`Feed::key`]). The rest stays in the lists.
     #[inline(never)]
     pub(super) fn gather(
         &mut self,
@@ -190,6 +190,8 @@ impl Feed {
     pub(super) const NO_LINK: u32 = u32::MAX;
     /// Of a time that is put in order; the others say which feed's it is.
     pub(super) const BITS: u32 = 48;
+    /// So many feeds have numbers.
+    pub(super) const MOST: usize = 1 << (u64::BITS - Feed::BITS);
 
     /// To put a packet of this feed in order: it comes to the next link so much after a time, if it need not wait.
     #[inline(always)]

@@ -7,6 +7,7 @@
 
 use super::Exit;
 use super::inbox::tails_of;
+use super::line::Feed;
 use super::routes::{exits_of, mark_staged};
 use crate::flow::Flow;
 use crate::link::Link;
@@ -114,6 +115,9 @@ impl Stage {
             ways.keys().filter(|(from, _)| *from != HOST).map(|(_, to)| *to).collect();
         for position in 0..stages.len() {
             let may_be_late = !stages[position].feeders.is_empty();
+            if stages[position].sources.len() >= Feed::MOST {
+                continue;
+            }
             for source in stages[position].sources.clone() {
                 let stage = &mut stages[source as usize];
                 let is_simple = stage.service == Service::All && !fed_by_links.contains(&stage.link);

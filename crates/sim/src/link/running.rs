@@ -32,8 +32,8 @@ impl Link {
     pub(crate) fn run(&self, packets: usize, (first, last): (Instant, Instant)) -> Option<Running> {
         let Link::Wide(wide) = self else { return None };
         let Wide { wire, delay, fitted } = &**wide;
-        let latest = wire.latest(packets, u32::from(u16::MAX), last);
-        let count_alike = |fitted: &Fitted| fitted.counters.count_alike(first, latest);
+        let latest = || wire.latest(packets, u32::from(u16::MAX), last);
+        let count_alike = |fitted: &Fitted| fitted.counters.count_alike(first, latest());
         let may_run = fitted.as_ref().is_none_or(count_alike);
         may_run.then_some(Running { wire: *wire, delay: *delay, bytes: 0, data: 0 })
     }

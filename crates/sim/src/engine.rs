@@ -25,8 +25,10 @@ mod flows;
 mod hosts;
 mod inbox;
 mod line;
+mod own;
 mod part;
 mod pieces;
+mod plain;
 mod pool;
 mod receivers;
 mod routes;
@@ -44,6 +46,7 @@ pub(crate) use self::exits::Exit;
 use self::flows::Flows;
 use self::inbox::Inbox;
 pub(crate) use self::inbox::Tail;
+pub(crate) use self::own::Own;
 use self::routes::{links_of, mark_at_once, routes_of};
 use self::samples::Sample;
 use self::stage::lay_stages;
@@ -192,7 +195,7 @@ impl<'a> Engine<'a> {
             let ways = (&mut routes[..], (stride, ack_hop));
             if method != Method::Reference
                 && let Some(stages) =
-                    lay_stages(network, &links, &mut flows, ways, &needs_order, &is_looked_at)
+                    lay_stages(network, &mut links, &mut flows, ways, &needs_order, &is_looked_at)
             {
                 staged.resize_with(stages.len(), Vec::new);
                 windows = Some(Windows::new(stages, method == Method::Windowed));

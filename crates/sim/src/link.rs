@@ -219,6 +219,6 @@ mod tests {
 
     #[test]
     fn a_slim_link_is_half_a_cache_line() {
-        assert_eq!(size_of::<Link>(), 32);
+        assert_eq!(size_of::<Option<Link>>(), 32);
     }
 }

@@ -215,6 +215,8 @@ impl Engine<'_> {
                 (tcp.retransmission_event, tcp.pacing_event) = (Instant::MAX, Instant::MAX);
                 self.schedule_timers(id);
             }
+            let flow = &mut self.flows.list[position];
+            flow.plain = flow.plain_ends();
         }
     }
 }

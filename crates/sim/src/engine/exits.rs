@@ -4,7 +4,7 @@
 //! then put straight through that link and into the arrivals of the next, from within the sender; results are those of
 //! the long way ([`super::transit`]), step by step the same.
 
-use super::Engine;
+use super::{Engine, Own};
 use crate::flow::{Flow, Source, Tcp};
 use crate::link::Link;
 use crate::packet::{Event, Packet};
@@ -23,19 +23,28 @@ pub(crate) struct Exit {
 impl Exit {
     /// Any other way out.
     pub(crate) const LONG: Exit = Exit { link: u32::MAX, stage: 0 };
+
+    /// The link that packets pass first, if this is a short way: the flow's own one, or one of many.
+    #[inline(always)]
+    pub(super) fn way_out<'a>(self, own: &'a mut Own, links: &'a mut [Link]) -> Option<&'a mut Link> {
+        match &mut own.out {
+            Some(link) => Some(link),
+            None => links.get_mut(self.link as usize),
+        }
+    }
 }
 
 /// What a sender sends goes straight to the stage.
-struct Outlet<'a> {
-    link: &'a mut Link,
-    arrivals: &'a mut Vec<Event>,
-    flow: u32,
+pub(super) struct Outlet<'a> {
+    pub(super) link: &'a mut Link,
+    pub(super) arrivals: &'a mut Vec<Event>,
+    pub(super) flow: u32,
     /// [`super::Tail::shared`] of the way.
-    tail: u32,
+    pub(super) tail: u32,
     /// Number on the wire of the connection's first packet.
-    base: u32,
-    now: Instant,
-    sent: u64,
+    pub(super) base: u32,
+    pub(super) now: Instant,
+    pub(super) sent: u64,
 }
 
 impl Output for Outlet<'_> {
@@ -53,9 +62,9 @@ impl Engine<'_> {
     /// Lets a flow's sender do something that may make it send, and tells of it; then sees to its timers.
     #[inline(always)]
     pub(super) fn drive<F: Drive>(&mut self, id: u32, what: F) {
-        let Flow { source, exits, tails, .. } = &mut self.flows[id as usize];
+        let Flow { source, exits, tails, at_source, .. } = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = source else { return };
-        let Some(link) = self.links.get_mut(exits[0].link as usize) else {
+        let Some(link) = exits[0].way_out(at_source, &mut self.links) else {
             return self.drive_the_long_way(id, what);
         };
         let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
@@ -70,40 +79,6 @@ impl Engine<'_> {
         }
     }
 
-    /// The acknowledgement of all before packet `next` reaches the sender. Does it if it is an ordinary one of a flow that runs
-    /// by itself and does not pace, before its next timer; else says no.
-    #[inline(always)]
-    pub(super) fn take_ordinary_ack(&mut self, id: u32, next: u32) -> bool {
-        let Flow { source, exits, tails, .. } = &mut self.flows[id as usize];
-        let Source::Tcp(tcp) = source else { return false };
-        if !tcp.is_free || !tcp.sender.is_ordinary(next) || tcp.sender.retransmission_due() < self.now {
-            return false;
-        }
-        let Some(link) = self.links.get_mut(exits[0].link as usize) else { return false };
-        let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
-        let mut out = Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent: 0 };
-        tcp.sender.on_ordinary_ack(next, self.now, &mut out);
-        self.census.sent += out.sent;
-        if tcp.sender.retransmission_due() < tcp.retransmission_event {
-            self.agenda.note(id, tcp);
-        }
-        if tcp.has_reached_a_mark() {
-            self.tell(id, true);
-        }
-        true
-    }
-
-    /// The same of a flow that paces, whose timers are not due before.
-    #[inline(always)]
-    pub(super) fn take_ordinary_ack_paced(&mut self, id: u32, next: u32) -> bool {
-        let Source::Tcp(tcp) = &self.flows[id as usize].source else { return false };
-        let is_ordinary = tcp.is_free && tcp.sender.is_ordinary_paced(next);
-        if is_ordinary {
-            self.drive(id, OrdinaryPaced(next));
-        }
-        is_ordinary
-    }
-
     #[inline(never)]
     fn drive_the_long_way<F: Drive>(&mut self, id: u32, what: F) {
         if let Source::Tcp(tcp) = &mut self.flows[id as usize].source {
@@ -115,7 +90,7 @@ impl Engine<'_> {
 
     /// What a sender has done has to do with messages, or its timers are events.
     #[inline(never)]
-    fn tell(&mut self, id: u32, acknowledges: bool) {
+    pub(super) fn tell(&mut self, id: u32, acknowledges: bool) {
         let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
         let end = tcp.sender.end();
         let begun = (end > tcp.marks.send).then(|| tcp.on_message_begun(end - 1, self.now));
@@ -150,16 +125,6 @@ impl Drive for Acknowledged {
     #[inline(always)]
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
         tcp.sender.on_ack(self.0, now, out);
-    }
-}
-
-/// The same, and an ordinary one, at a sender that paces.
-struct OrdinaryPaced(u32);
-
-impl Drive for OrdinaryPaced {
-    #[inline(always)]
-    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
-        tcp.sender.on_ordinary_ack_paced(self.0, now, out);
     }
 }
 

@@ -13,9 +13,8 @@ use crate::packet::Event;
 /// Flows of fewer bytes together are in the last cache, from where the processor fetches them early enough by itself;
 /// in tests none are.
 const NEAR: usize = if cfg!(debug_assertions) { 0 } else { 8 << 20 };
-/// Packets between the asking and the use: for a flow; for its links, whose numbers are in the flow.
+/// Packets between the asking and the use.
 const FLOWS_AHEAD: usize = 24;
-const LINKS_AHEAD: usize = 12;
 const LINE: usize = 64;
 
 impl Engine<'_> {
@@ -29,13 +28,6 @@ impl Engine<'_> {
     pub(super) fn fetch_ahead(&self, packets: &[Event], place: usize) {
         if let Some(event) = packets.get(place + FLOWS_AHEAD) {
             fetch(&self.flows[event.flow as usize]);
-        }
-        if let Some(event) = packets.get(place + LINKS_AHEAD) {
-            let Flow { exits, tails, .. } = &self.flows[event.flow as usize];
-            let end = usize::from(event.is_ack());
-            for number in [tails[end].own, exits[1 - end].link] {
-                self.links.get(number as usize).inspect(|link| fetch(*link));
-            }
         }
     }
 }

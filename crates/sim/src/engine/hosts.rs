@@ -2,7 +2,6 @@
 
 use super::Engine;
 use super::exits::{Acknowledged, AcknowledgedWith, PacingTimer};
-use crate::feedback::FeedbackUnderWay;
 use crate::flow::Source;
 use crate::packet::{Event, Kind, Packet};
 use crate::trace::TraceEvent;
@@ -31,37 +30,13 @@ impl Engine<'_> {
     }
 
     /// An acknowledgement reaches the sender.
+    #[inline(never)]
     pub(super) fn on_ack(&mut self, ack: &Event) {
-        let Source::Tcp(tcp) = &self.flows[ack.flow as usize].source else { return };
-        let next = ack.seq.wrapping_sub(tcp.base);
-        let is_taken = if tcp.needs_feedback && !FeedbackUnderWay::is_a_time(ack.sent) {
-            false
-        } else if !tcp.sender.paces_ordinarily() {
-            self.take_ordinary_ack(ack.flow, next)
-        } else if tcp.is_free && tcp.next_timer() < ack.at {
-            return self.on_ack_after_timers(ack);
-        } else {
-            self.take_ordinary_ack_paced(ack.flow, next)
-        };
         self.census.received += 1;
-        if !is_taken {
-            self.on_other_ack(ack, next);
-        }
-    }
-
-    /// The sender runs by itself, and its timers run out before.
-    #[inline(never)]
-    fn on_ack_after_timers(&mut self, ack: &Event) {
-        self.run_timers_out(ack.flow, ack.at);
-        self.on_ack(ack);
-    }
-
-    #[inline(never)]
-    fn on_other_ack(&mut self, ack: &Event, next: u32) {
         let Source::Tcp(tcp) = &self.flows[ack.flow as usize].source else { return };
-        let needs_feedback = tcp.needs_feedback;
+        let (next, needs_feedback) = (ack.seq.wrapping_sub(tcp.base), tcp.needs_feedback);
         if tcp.is_free && tcp.next_timer() < ack.at {
-            self.run_timers_out(ack.flow, ack.at);
+            self.run_timers_out(ack.flow, ack.at); // it runs by itself
         }
         if self.tracer.is_some() {
             self.trace_receive(ack);

@@ -7,24 +7,22 @@
 
 use super::Engine;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
-use crate::network::Network;
 use crate::packet::{Event, Kind};
 use paceline_core::Instant;
 use std::collections::BTreeSet;
 
-/// The links behind the last one that runs in windows; [`Tail::NO_LINK`] where there is none.
+/// The links behind the last one that runs in windows: of several flows, this one or [`Tail::NO_LINK`]; then perhaps one that is
+/// the flow's own ([`super::own`]).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tail {
     /// Passed in the order in which that one lets packets go. While a packet waits for links that run in windows, this
     /// is its event's place.
     pub(super) shared: u32,
-    /// Passed by this flow alone, in this direction alone.
-    pub(super) own: u32,
 }
 
 impl Tail {
     /// Any other way in.
-    pub(crate) const LONG: Tail = Tail { shared: u32::MAX - 1, own: u32::MAX };
+    pub(crate) const LONG: Tail = Tail { shared: u32::MAX - 1 };
     pub(super) const NO_LINK: u32 = u32::MAX;
 
     pub(super) fn is_long(self) -> bool {
@@ -35,55 +33,69 @@ impl Tail {
         (self.shared != Tail::NO_LINK).then_some(self.shared)
     }
 
-    /// Behind the last staged entry of a way; where that is.
-    fn of(way: &[u32], passes: &[u32], is_looked_at: &impl Fn(u32) -> bool) -> (Tail, Option<usize>) {
-        let last = way.iter().rposition(|entry| *entry & STAGED != 0);
-        let behind = &way[last.map_or(0, |last| last + 1)..];
+    /// Behind the last staged entry of a way.
+    fn of(behind: &[u32], passes: &[u32], is_looked_at: &impl Fn(u32) -> bool) -> WayIn {
         let is_own = |entry: u32| entry & PLAIN != 0 && passes[(entry & PLACE) as usize] == 1;
-        let tail = match *behind {
-            _ if behind.iter().any(|entry| entry & AT_ONCE == 0 || is_looked_at(entry & PLACE)) => Tail::LONG,
-            [] => Tail { shared: Tail::NO_LINK, own: Tail::NO_LINK },
-            [own] if is_own(own) => Tail { shared: Tail::NO_LINK, own: own & PLACE },
-            [shared] => Tail { shared: shared & PLACE, own: Tail::NO_LINK },
-            [shared, own] if is_own(own) => Tail { shared: shared & PLACE, own: own & PLACE },
-            _ => Tail::LONG,
+        let (shared, own) = match *behind {
+            _ if behind.iter().any(|entry| entry & AT_ONCE == 0 || is_looked_at(entry & PLACE)) => {
+                return WayIn::LONG;
+            }
+            [] => (Tail::NO_LINK, None),
+            [own] if is_own(own) => (Tail::NO_LINK, Some(own & PLACE)),
+            [shared] => (shared & PLACE, None),
+            [shared, own] if is_own(own) => (shared & PLACE, Some(own & PLACE)),
+            _ => return WayIn::LONG,
         };
-        (tail, last)
+        WayIn { tail: Tail { shared }, own }
     }
 }
 
-/// Behind a link that somebody looks at, every packet's hops are taken one by one.
-///
-/// The tails of each flow's data and acknowledgements; and by stage, where one begins behind it
-/// for every packet, their shared links.
-pub(super) fn tails_of(
-    network: &Network,
+/// A tail, and the flow's own link at its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WayIn {
+    pub(super) tail: Tail,
+    pub(super) own: Option<u32>,
+}
+
+impl WayIn {
+    const LONG: WayIn = WayIn { tail: Tail::LONG, own: None };
+}
+
+/// The ways of each flow's data and acknowledgements into hosts; and by stage, where a tail begins behind it for every packet,
+/// their shared links. Where not, and behind a link that somebody looks at, every packet's hops are taken one by one.
+pub(super) fn ways_in(
     routes: &[u32],
     (stride, ack_hop): (usize, usize),
     stages: usize,
+    passes: &[u32],
     is_looked_at: &impl Fn(u32) -> bool,
-) -> (Vec<[Tail; 2]>, Vec<Option<BTreeSet<u32>>>) {
-    let mut passes = vec![0_u32; network.links.len()];
-    for flow in &network.flows {
-        flow.forward.iter().chain(&flow.reverse).for_each(|&link| passes[link as usize] += 1);
-    }
+) -> (Vec<[WayIn; 2]>, Vec<Option<BTreeSet<u32>>>) {
     let mut ends = vec![Some(BTreeSet::new()); stages];
-    let tails = routes.chunks(stride).map(|route| {
+    let ways = routes.chunks(stride).map(|route| {
         [&route[..ack_hop], &route[ack_hop..]].map(|way| {
             let links = way.iter().take_while(|entry| **entry != u32::MAX && **entry & IS_LINK != 0).count();
             let way = &way[..links];
-            let (tail, last) = Tail::of(way, &passes, is_looked_at);
+            let last = way.iter().rposition(|entry| *entry & STAGED != 0);
+            let way_in = Tail::of(&way[last.map_or(0, |last| last + 1)..], passes, is_looked_at);
             for (place, entry) in way.iter().enumerate().filter(|(_, entry)| **entry & STAGED != 0) {
                 let end = &mut ends[(entry & PLACE) as usize];
                 match end {
-                    Some(shared) if Some(place) == last && !tail.is_long() => shared.extend(tail.shared()),
+                    Some(shared) if Some(place) == last && !way_in.tail.is_long() => {
+                        shared.extend(way_in.tail.shared());
+                    }
                     _ => *end = None,
                 }
             }
-            tail
+            (way_in, last.map(|last| way[last] & PLACE))
         })
     });
-    (tails.collect(), ends)
+    let ways: Vec<_> = ways.collect();
+    let is_end = |stage: u32| ends[stage as usize].is_some();
+    let is_short = |last: Option<u32>| last.is_some_and(is_end);
+    let ways = ways
+        .into_iter()
+        .map(|ways| ways.map(|(way_in, last)| if is_short(last) { way_in } else { WayIn::LONG }));
+    (ways.collect(), ends)
 }
 
 /// What the window has brought to hosts so far, and room to deal it out.
@@ -157,7 +169,11 @@ impl Engine<'_> {
     #[inline(always)]
     fn take(&mut self, event: &mut Event, end: Instant) {
         match event.kind {
-            Kind::Arrival => self.take_in(event),
+            Kind::Arrival => {
+                if !self.take_plainly(event) {
+                    self.take_in(event);
+                }
+            }
             Kind::RetransmissionTimer => self.catch_up_if_none_waits(event.flow, event.at, end),
             _ => self.flows[event.flow as usize].on_drop(&event.packet()),
         }
@@ -166,10 +182,9 @@ impl Engine<'_> {
     /// A packet passes the link that is its flow's own, and is at its host then: before its time, if nothing can come between.
     #[inline(always)]
     fn take_in(&mut self, event: &mut Event) {
-        let flow = &self.flows[event.flow as usize];
-        let end = usize::from(event.is_ack());
-        let link = self.links.get_mut(flow.tails[end].own as usize);
-        let at = match link {
+        let flow = &mut self.flows[event.flow as usize];
+        let host = if event.is_ack() { &mut flow.at_source } else { &mut flow.at_sink };
+        let at = match &mut host.into {
             Some(link) => link.pass_unwatched(event.bytes, event.at),
             None => event.at,
         };

@@ -4,19 +4,16 @@ use super::agenda::Agenda;
 use super::inbox::Inbox;
 use super::pool::Pool;
 use super::threads::Mail;
-use super::{Calendar, Census, Engine, Exit, Flows, Segments, Tail};
+use super::{Calendar, Census, Engine, Exit, Flows, Segments};
 use crate::flow::{Flow, Source};
 use crate::instrument::Instruments;
-use crate::link::Link;
 use crate::output::Delays;
 use crate::packet::Event;
 use paceline_core::Instant;
 
-/// Hosts of some flows: an engine that has no links but these flows' own.
+/// Hosts of some flows: an engine that has no links but those that lie with these.
 pub(super) struct Part<'a> {
     pub(super) engine: Engine<'a>,
-    /// The numbers that its links have in the network.
-    numbers: Vec<u32>,
     /// What links have let go to its hosts.
     pub(super) incoming: Mail,
     /// Nothing has happened in the last window.
@@ -38,15 +35,7 @@ impl<'a> Part<'a> {
         parts
     }
 
-    fn new(whole: &mut Engine<'a>, first: usize, mut list: Vec<Flow>) -> Self {
-        let (mut links, mut numbers) = (Vec::new(), Vec::new());
-        for flow in &mut list {
-            flow.renumber_own_links(|number| {
-                numbers.push(number);
-                links.push(std::mem::replace(&mut whole.links[number as usize], Link::stand_in()));
-                numbers.len() as u32 - 1
-            });
-        }
+    fn new(whole: &Engine<'a>, first: usize, list: Vec<Flow>) -> Self {
         let mut staged = Vec::new();
         staged.resize_with(whole.staged.len(), Vec::new);
         let engine = Engine {
@@ -58,7 +47,7 @@ impl<'a> Part<'a> {
             calendar: Calendar::new(),
             windows: None,
             staged,
-            links,
+            links: Vec::new(),
             flows: Flows { first, list },
             losses: Vec::new(),
             ports: Vec::new(),
@@ -81,7 +70,7 @@ impl<'a> Part<'a> {
             acts: Vec::new(),
             census: Census::default(),
         };
-        Part { engine, numbers, incoming: Mail::default(), is_idle: false }
+        Part { engine, incoming: Mail::default(), is_idle: false }
     }
 
     /// Takes what the last window has brought; then the hosts run up to this time.
@@ -94,14 +83,8 @@ impl<'a> Part<'a> {
         self.is_idle = self.engine.run_hosts(hosts_until);
     }
 
-    /// Its flows, links, events and sums become the network's again; parts are given back in order.
+    /// Its flows, events and sums become the network's again; parts are given back in order.
     pub(super) fn give_back(mut self, whole: &mut Engine<'a>) {
-        for flow in &mut self.engine.flows.list {
-            flow.renumber_own_links(|place| self.numbers[place as usize]);
-        }
-        for (link, &number) in self.engine.links.into_iter().zip(&self.numbers) {
-            whole.links[number as usize] = link;
-        }
         whole.flows.list.append(&mut self.engine.flows.list);
         while let Some(event) = self.engine.calendar.pop_before(Instant::MAX) {
             whole.calendar.push(event);
@@ -126,19 +109,5 @@ impl Flow {
             Source::OpenLoop(_) => is_short(0),
         };
         is_short && !self.watched && !self.measured && !self.has_port
-    }
-
-    /// The links of its ways that are its own.
-    pub(super) fn own_links(&self) -> impl Iterator<Item = u32> {
-        let (exits, tails) = (self.exits, self.tails);
-        let links = exits.into_iter().map(|exit| exit.link).chain(tails.into_iter().map(|tail| tail.own));
-        links.filter(|link| *link != Tail::NO_LINK)
-    }
-
-    /// Gives these links other numbers.
-    fn renumber_own_links(&mut self, mut number: impl FnMut(u32) -> u32) {
-        let exits = self.exits.iter_mut().map(|exit| &mut exit.link);
-        let links = exits.chain(self.tails.iter_mut().map(|tail| &mut tail.own));
-        links.filter(|link| **link != Tail::NO_LINK).for_each(|link| *link = number(*link));
     }
 }

@@ -2,10 +2,41 @@
 
 use super::Engine;
 use crate::flow::{Flow, Source};
+use crate::output::Delays;
 use crate::packet::{Event, Kind, Packet};
-use paceline_core::Instant;
+use paceline_core::{Instant, Span};
 use paceline_tcp::{Feedback, Reply};
 use std::hint::select_unpredictable;
+
+impl Flow {
+    /// Packet `seq` of its connection, last sent then, arrives, for which others may wait, or which may have been delivered before;
+    /// `tell` hears of each that is delivered how long it took.
+    #[inline(never)]
+    pub(super) fn deliver_late(
+        &mut self,
+        (seq, sent): (u32, Instant),
+        now: Instant,
+        mut delays: Option<&mut Delays>,
+        mut tell: impl FnMut(Span),
+    ) {
+        let Source::Tcp(tcp) = &mut self.source else { return };
+        let before = tcp.receiver.next();
+        let delivered = tcp.receiver.on_data(seq);
+        for seq in before..before + delivered {
+            let late = tcp.late.take(seq);
+            let delay = now.since(select_unpredictable(late < sent, late, sent));
+            if seq < tcp.syn {
+                continue;
+            }
+            tell(delay);
+            if let Some(delays) = &mut delays {
+                self.delays.delivered += 1;
+                self.delays.delay_ns += delay.as_nanos();
+                delays.record(delay);
+            }
+        }
+    }
+}
 
 impl Engine<'_> {
     /// Data reach their destination.
@@ -15,89 +46,37 @@ impl Engine<'_> {
             self.trace_receive(packet);
         }
         let (id, now, counting) = (packet.flow, self.now, self.counting);
-        let Flow { source, delays: sums, measured, paced, .. } = &mut self.flows[id as usize];
-        let Source::Tcp(tcp) = source else { return self.receive_open_loop(packet) };
+        let flow = &mut self.flows[id as usize];
+        let Source::Tcp(tcp) = &mut flow.source else { return self.receive_open_loop(packet) };
         let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
-        let delay = now.since(packet.sent);
-        let counts = counting && seq >= tcp.syn;
-        if counts {
-            sums.received += 1;
-            sums.network_ns += delay.as_nanos();
+        if counting && seq >= tcp.syn {
+            flow.delays.received += 1;
+            flow.delays.network_ns += now.since(packet.sent).as_nanos();
         }
-        if tcp.receiver.is_next(seq) && tcp.late.is_empty() && !*measured {
-            tcp.receiver.on_next();
-            if counts {
-                sums.delivered += 1;
-                sums.delay_ns += delay.as_nanos();
-                self.delays[usize::from(*paced)].record(delay);
-            }
-        } else if seq > tcp.receiver.next() {
+        if seq > tcp.receiver.next() {
             tcp.late.note(seq, packet.sent, tcp.receiver.next()); // it waits
             tcp.receiver.hold(seq);
         } else {
-            self.deliver_late(packet, seq);
+            let delays = counting.then_some(&mut self.delays[usize::from(flow.paced)]);
+            let (measured, instruments) = (flow.measured, &mut self.instruments);
+            flow.deliver_late((seq, packet.sent), now, delays, |delay| {
+                if measured {
+                    instruments.delivers(id, delay, now);
+                }
+            });
         }
         self.answer(packet, seq);
     }
 
-    /// Packet `seq` of its connection arrives, which may have been sent before, or others wait for it, or somebody looks.
-    #[inline(never)]
-    fn deliver_late(&mut self, packet: &Event, seq: u32) {
-        let (now, sent, counting) = (self.now, packet.sent, self.counting);
-        let Flow { source, delays: sums, measured, paced, .. } = &mut self.flows[packet.flow as usize];
-        let Source::Tcp(tcp) = source else { return };
-        let (measured, delays) = (*measured, &mut self.delays[usize::from(*paced)]);
-        let before = tcp.receiver.next();
-        let delivered = tcp.receiver.on_data(seq);
-        for seq in before..before + delivered {
-            let late = tcp.late.take(seq);
-            let delay = now.since(select_unpredictable(late < sent, late, sent));
-            if seq < tcp.syn {
-                continue;
-            }
-            if measured {
-                self.instruments.delivers(packet.flow, delay, now);
-            }
-            if counting {
-                sums.delivered += 1;
-                sums.delay_ns += delay.as_nanos();
-                delays.record(delay);
-            }
-        }
-    }
-
     /// Packet `seq` of its connection has been taken: its receiver answers, now or later.
-    #[inline(always)]
-    fn answer(&mut self, packet: &Event, seq: u32) {
-        let (id, now) = (packet.flow, self.now);
-        let Flow { source: Source::Tcp(tcp), exits, tails, .. } = &mut self.flows[id as usize] else {
-            return;
-        };
-        let next = tcp.receiver.next();
-        if next < tcp.marks.deliver
-            && let Some(link) = self.links.get_mut(exits[1].link as usize)
-            // Nobody asks for the time that a plain one echoes.
-            && let Some(echo) =
-                if tcp.receiver.is_plain() { Some(now) } else { tcp.receiver.echo(seq, packet.sent) }
-        {
-            let (seq, bytes, tail) = (tcp.base.wrapping_add(next), tcp.ack_bytes, tails[1].shared);
-            let hop = self.ack_hop + 1;
-            let ack = Packet { sent: echo, flow: id, seq, bytes, hop, is_ack: true };
-            let at = link.pass_unwatched(bytes, now);
-            self.census.sent += 1;
-            self.staged[exits[1].stage as usize].push(Event::of_packet(at, tail, ack));
-        } else {
-            self.answer_the_long_way(packet, seq);
-        }
-    }
-
     #[inline(never)]
-    fn answer_the_long_way(&mut self, packet: &Event, seq: u32) {
+    pub(super) fn answer(&mut self, packet: &Event, seq: u32) {
         let id = packet.flow;
         let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
         let next = tcp.receiver.next();
         // Noted before the acknowledgement goes, which may be back at once; told after it.
         let news = if next >= tcp.marks.deliver { Some(tcp.on_delivered(next)) } else { None };
+        // Nobody asks for the time that a plain one echoes.
         let echo = if tcp.receiver.is_plain() { Some(self.now) } else { tcp.receiver.echo(seq, packet.sent) };
         match echo {
             Some(echo) => self.acknowledge_with(id, Feedback::new(echo)),
@@ -161,13 +140,14 @@ impl Engine<'_> {
     }
 
     fn acknowledge_with(&mut self, id: u32, feedback: Feedback) {
-        let Flow { source: Source::Tcp(tcp), exits, tails, .. } = &mut self.flows[id as usize] else {
+        let Flow { source: Source::Tcp(tcp), exits, tails, at_sink, .. } = &mut self.flows[id as usize]
+        else {
             return;
         };
         let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
         let seq = tcp.base.wrapping_add(tcp.receiver.next());
         let sent = tcp.feedback.put(feedback, tcp.receiver.next(), tcp.sender.config().needs_echo());
-        let Some(link) = self.links.get_mut(exits[1].link as usize) else {
+        let Some(link) = exits[1].way_out(at_sink, &mut self.links) else {
             return self.acknowledge(id, seq, bytes, sent);
         };
         let (hop, tail) = (self.ack_hop + 1, tails[1].shared);

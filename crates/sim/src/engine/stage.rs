@@ -6,7 +6,7 @@
 //! long as once round the ring, or a part of that if several of its ways lead back. So each ring is cut at its longest way.
 
 use super::Exit;
-use super::inbox::tails_of;
+use super::inbox::ways_in;
 use super::line::Feed;
 use super::routes::{exits_of, mark_staged};
 use crate::flow::Flow;
@@ -149,7 +149,7 @@ impl Stage {
 /// Lays the stages over a network, and marks in routes and flows what reaches them.
 pub(super) fn lay_stages(
     network: &Network,
-    links: &[Link],
+    links: &mut [Link],
     flows: &mut [Flow],
     (routes, (stride, ack_hop)): (&mut [u32], (usize, usize)),
     needs_order: &[bool],
@@ -170,9 +170,16 @@ pub(super) fn lay_stages(
             flow.exits[0] = Exit::LONG;
         }
     }
-    let (tails, ends) = tails_of(network, routes, (stride, ack_hop), stages.len(), is_looked_at);
+    let mut passes = vec![0_u32; links.len()];
+    for flow in &network.flows {
+        flow.forward.iter().chain(&flow.reverse).for_each(|&link| passes[link as usize] += 1);
+    }
+    let (ways, ends) = ways_in(routes, (stride, ack_hop), stages.len(), &passes, is_looked_at);
     stages.iter_mut().zip(ends).for_each(|(stage, ends)| stage.ends = ends);
-    flows.iter_mut().zip(tails).for_each(|(flow, tails)| flow.tails = tails);
+    for (flow, ways) in flows.iter_mut().zip(ways) {
+        flow.tails = ways.map(|way| way.tail);
+        flow.take_own_links(links, ways, &passes);
+    }
     Some(stages)
 }
 

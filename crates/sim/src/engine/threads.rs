@@ -141,14 +141,7 @@ impl<'a> Engine<'a> {
 
     /// Whether flows can be shared out.
     pub(super) fn can_be_shared_out(&self) -> bool {
-        self.flows_stand_alone() && self.nobody_shares_a_link()
-    }
-
-    /// A link that a flow uses alone on its way out or in is no other flow's.
-    fn nobody_shares_a_link(&self) -> bool {
-        let mut is_taken = vec![false; self.links.len()];
-        let mut links = self.flows.all().iter().flat_map(Flow::own_links);
-        links.all(|link| !std::mem::replace(&mut is_taken[link as usize], true))
+        self.flows_stand_alone() && self.flows.all().iter().all(Flow::owns_its_ways_out)
     }
 
     fn share_out(&mut self, windows: &mut Windows) -> Team<'a> {

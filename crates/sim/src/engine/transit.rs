@@ -1,7 +1,7 @@
 //! Packets on their way: from link to link.
 
+use super::Engine;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
-use super::{Engine, Exit};
 use crate::link::{Fate, Passage};
 use crate::packet::{Event, Kind};
 use crate::trace::TraceEvent;
@@ -11,9 +11,10 @@ impl Engine<'_> {
     /// A packet sets out: it reaches the first link of its way, now.
     #[inline(always)]
     pub(super) fn set_out(&mut self, mut event: Event) {
-        let (flow, end) = (&self.flows[event.flow as usize], usize::from(event.is_ack()));
+        let (flow, end) = (&mut self.flows[event.flow as usize], usize::from(event.is_ack()));
         let (exit, tail) = (flow.exits[end], flow.tails[end]);
-        if let Some(link) = self.links.get_mut(exit.link as usize) {
+        let own = if event.is_ack() { &mut flow.at_sink } else { &mut flow.at_source };
+        if let Some(link) = exit.way_out(own, &mut self.links) {
             event.move_on(link.pass_unwatched(event.bytes, event.at));
             return self.staged[exit.stage as usize].push(event.at_place(tail.shared));
         }
@@ -254,7 +255,7 @@ impl Engine<'_> {
         for entry in self.routes.iter_mut().filter(|entry| **entry != u32::MAX && **entry & STAGED != 0) {
             *entry = *entry & !(STAGED | PLACE) | link_of(*entry & PLACE);
         }
-        self.flows.list.iter_mut().for_each(|flow| flow.exits = [Exit::LONG; 2]);
+        self.take_short_ways();
     }
 
     /// Where in [`Engine::routes`] a packet stands on its round trip.

@@ -7,7 +7,6 @@
 
 use paceline_core::{Instant, Rate, Span};
 use std::hint::select_unpredictable;
-use std::num::NonZeroU32;
 
 /// Bits in a byte times nanoseconds in a second: 2^12 5^9.
 const SCALE: u64 = 8_000_000_000;
@@ -19,8 +18,8 @@ const LARGEST: u64 = 65_535;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slim {
     free_at: Instant,
-    /// q: what a nanosecond is cut into. Never zero, by which a link knows this kind.
-    unit: NonZeroU32,
+    /// q: what a nanosecond is cut into.
+    unit: u32,
     /// What the current busy period owes, in units.
     remainder: u32,
     /// Serialisation time of the last size seen, nanoseconds and units.
@@ -28,29 +27,37 @@ pub(crate) struct Slim {
     last_remainder: u32,
     delay: u32,
     last_bytes: u16,
-    /// Powers of 2 and of 5 in p.
-    twos: u8,
-    fives: u8,
+    /// Powers of 2 and of 5 in p, half a byte each.
+    powers: u8,
+    #[expect(dead_code, reason = "what it says is said by its place")]
+    mark: Mark,
+}
+
+/// By this byte a link knows its kind, and whether there is one: none of its other values is ever used here.
+#[derive(Debug, Clone, Copy)]
+#[repr(u8)]
+enum Mark {
+    Slim,
 }
 
 impl Slim {
     /// A byte takes a nanosecond, and then it is there.
     pub(super) const FASTEST: Slim = Slim {
         free_at: Instant::ZERO,
-        unit: NonZeroU32::MIN,
+        unit: 1,
         remainder: 0,
         last_whole: 0,
         last_remainder: 0,
         delay: 0,
         last_bytes: 0,
-        twos: 0,
-        fives: 0,
+        powers: 0,
+        mark: Mark::Slim,
     };
 
     /// `None` where its numbers do not fit.
     pub(super) fn new(rate: Rate, delay: Span) -> Option<Self> {
         let rate = rate.bits_per_second();
-        let (mut unit, mut twos, mut fives) = (rate, 12, 9);
+        let (mut unit, mut twos, mut fives) = (rate, 12_u8, 9);
         while unit.is_multiple_of(2) && twos > 0 {
             (unit, twos) = (unit / 2, twos - 1);
         }
@@ -60,14 +67,14 @@ impl Slim {
         u32::try_from(SCALE * LARGEST / rate + 1).ok()?;
         Some(Slim {
             free_at: Instant::ZERO,
-            unit: NonZeroU32::new(u32::try_from(unit).ok()?)?,
+            unit: u32::try_from(unit).ok()?,
             remainder: 0,
             last_whole: 0,
             last_remainder: 0,
             delay: u32::try_from(delay.as_nanos()).ok()?,
             last_bytes: 0,
-            twos,
-            fives,
+            powers: twos << 4 | fives,
+            mark: Mark::Slim,
         })
     }
 
@@ -78,7 +85,7 @@ impl Slim {
             self.measure(bytes);
         }
         // As `Wire::send`.
-        let unit = u64::from(self.unit.get());
+        let unit = u64::from(self.unit);
         let is_free = at > self.free_at;
         let owed =
             u64::from(select_unpredictable(is_free, 0, self.remainder)) + u64::from(self.last_remainder);
@@ -93,8 +100,8 @@ impl Slim {
     /// Divides once for a new size.
     #[cold]
     fn measure(&mut self, bytes: u16) {
-        let scaled = u64::from(bytes) * (FIVES[usize::from(self.fives)] << self.twos);
-        let unit = u64::from(self.unit.get());
+        let scaled = u64::from(bytes) * (FIVES[usize::from(self.powers & 15)] << (self.powers >> 4));
+        let unit = u64::from(self.unit);
         self.last_bytes = bytes;
         (self.last_whole, self.last_remainder) = ((scaled / unit) as u32, (scaled % unit) as u32);
     }

@@ -46,89 +46,114 @@ impl Ordinary {
 }
 
 impl Sender {
-    /// The sender does not pace, and an acknowledgement of all before `next` that says no more, arriving now, is an ordinary
-    /// one: [`Sender::on_ordinary_ack`] may take it.
+    /// An acknowledgement of all before `next` that says no more arrives now: does what it makes the sender do, if it is an
+    /// ordinary one; else says no, and nothing has happened.
     #[inline(always)]
-    pub fn is_ordinary(&self, next: u32) -> bool {
+    pub fn on_ordinary_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) -> bool {
         match self.ordinary {
-            Ordinary::Unpaced => self.tells_nothing_special(next),
-            Ordinary::Selective => self.tells_of_news_alone(next),
-            _ => false,
+            Ordinary::Unpaced => self.take::<false>(next, now, out),
+            Ordinary::Paced => self.take::<true>(next, now, out),
+            Ordinary::None => false,
+            Ordinary::Selective | Ordinary::PacedSelective => self.take_selective(next, now, out),
         }
-    }
-
-    /// The sender paces, and so on: [`Sender::on_ordinary_ack_paced`] may take it.
-    #[inline(always)]
-    pub fn is_ordinary_paced(&self, next: u32) -> bool {
-        match self.ordinary {
-            Ordinary::Paced => self.tells_nothing_special(next),
-            Ordinary::PacedSelective => self.tells_of_news_alone(next),
-            _ => false,
-        }
-    }
-
-    /// What this says of an acknowledgement decides which way is short: [`Sender::is_ordinary_paced`] or
-    /// [`Sender::is_ordinary`].
-    #[inline(always)]
-    pub fn paces_ordinarily(&self) -> bool {
-        matches!(self.ordinary, Ordinary::Paced | Ordinary::PacedSelective)
     }
 
     /// The same where single packets are heard of.
-    #[inline(always)]
-    fn tells_of_news_alone(&self, next: u32) -> bool {
-        let handshake = self.una == 0;
-        !handshake && next > self.una && next <= self.end && next != self.limit && self.selective.is_blank()
-    }
-
-    #[inline(always)]
-    fn tells_nothing_special(&self, next: u32) -> bool {
-        let handshake = self.una == 0;
-        if handshake {
+    #[inline(never)]
+    fn take_selective(&mut self, next: u32, now: Instant, out: &mut impl Output) -> bool {
+        if !self.is_news(next) || !self.selective.is_blank() {
             return false;
         }
-        if next == self.una {
-            return next != self.end && self.duplicates + 1 != self.config.duplicate_threshold;
-        }
-        let recovering = self.last_cut == LastCut::DuplicateAcks;
-        next > self.una && next <= self.end && next != self.limit && !recovering
-    }
-
-    /// The ordinary acknowledgement of all before `next` arrives, at a sender that does not pace.
-    #[inline(always)]
-    pub fn on_ordinary_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) {
-        debug_assert!(self.is_ordinary(next) && self.selective.is_blank());
-        let (beyond, most) = self.hear_ordinary(next, now);
-        let packets = self.room(beyond).min(most);
-        if packets > 0 {
-            self.send_next(packets, now, out);
-        }
-    }
-
-    /// The same at one that does.
-    #[inline(always)]
-    pub fn on_ordinary_ack_paced(&mut self, next: u32, now: Instant, out: &mut impl Output) {
-        debug_assert!(self.is_ordinary_paced(next) && self.selective.is_blank());
-        let (beyond, most) = self.hear_ordinary(next, now);
-        let room = self.room(beyond);
-        let Some(pacing) = &mut self.pacing else { return };
-        let is_limited = self.duplicates > 0 && self.duplicates < self.config.duplicate_threshold;
-        let (permitted, keeps_timer) = if is_limited {
-            (1, true)
+        if self.ordinary == Ordinary::PacedSelective {
+            self.take_news::<true>(next, now, out);
         } else {
-            match pacing.on_event(pacing_window!(self), &mut self.pacing_at, now) {
-                Permit::All => (most, false),
-                Permit::Some(packets) => (packets.min(most), false),
-                Permit::None => return,
+            self.take_news::<false>(next, now, out);
+        }
+        true
+    }
+
+    /// The same where they are not.
+    #[inline(always)]
+    fn take<const PACED: bool>(&mut self, next: u32, now: Instant, out: &mut impl Output) -> bool {
+        if next == self.una {
+            return self.take_duplicate::<PACED>(now, out);
+        }
+        let is_ordinary = self.is_news(next) && self.last_cut != LastCut::DuplicateAcks;
+        if is_ordinary {
+            self.take_news::<PACED>(next, now, out);
+        }
+        is_ordinary
+    }
+
+    /// New data are acknowledged, but not all that there are to send; the handshake is over.
+    #[inline(always)]
+    fn is_news(&self, next: u32) -> bool {
+        self.una > 0 && next > self.una && next <= self.end && next != self.limit
+    }
+
+    #[inline(always)]
+    fn take_news<const PACED: bool>(&mut self, next: u32, now: Instant, out: &mut impl Output) {
+        debug_assert!(self.selective.is_blank());
+        match self.control {
+            Control::Reno => self.on_ordinary_news(next, now),
+            _ => self.on_controlled_news(next, now),
+        }
+        self.send_ordinarily::<PACED>(self.room(0), u32::MAX, now, out);
+    }
+
+    /// The same data are acknowledged again, others are under way, and this is not the duplicate that tells of a loss.
+    #[inline(always)]
+    fn take_duplicate<const PACED: bool>(&mut self, now: Instant, out: &mut impl Output) -> bool {
+        let threshold = self.config.duplicate_threshold;
+        if self.una == 0 || self.una == self.end || self.duplicates + 1 == threshold {
+            return false;
+        }
+        count_duplicate(self);
+        let are_few = self.duplicates < threshold;
+        self.inflation += u32::from(!are_few & (self.last_cut == LastCut::DuplicateAcks));
+        let are_few_at_once = self.config.variant == Variant::NewReno;
+        let most = if are_few_at_once { newreno::BURST_IN_RECOVERY } else { u32::MAX };
+        // Where duplicates are not yet enough to mean a loss: one (see [`Sender::limited_transmit`]).
+        let room = self.room(select_unpredictable(are_few, self.duplicates, self.inflation));
+        if PACED && are_few {
+            self.send_and_pace((room, 1), true, now, out);
+        } else {
+            self.send_ordinarily::<PACED>(room, select_unpredictable(are_few, 1, most), now, out);
+        }
+        true
+    }
+
+    /// Sends so many packets, as many of them as pacing permits.
+    #[inline(always)]
+    fn send_ordinarily<const PACED: bool>(
+        &mut self,
+        room: u32,
+        most: u32,
+        now: Instant,
+        out: &mut impl Output,
+    ) {
+        if !PACED {
+            let packets = room.min(most);
+            if packets > 0 {
+                self.send_next(packets, now, out);
             }
+            return;
+        }
+        let Some(pacing) = &mut self.pacing else { return };
+        let permitted = match pacing.on_event(pacing_window!(self), &mut self.pacing_at, now) {
+            Permit::All => most,
+            Permit::Some(packets) => packets.min(most),
+            Permit::None => return,
         };
-        self.send_and_pace((room, permitted), keeps_timer, now, out);
+        self.send_and_pace((room, permitted), false, now, out);
     }
 
     /// The pacing timer does nothing else than to let packets go.
     #[inline(always)]
     pub(super) fn has_ordinary_timer(&self) -> bool {
-        self.paces_ordinarily() && self.una > 0 && self.selective.is_blank()
+        matches!(self.ordinary, Ordinary::Paced | Ordinary::PacedSelective)
+            && self.una > 0
+            && self.selective.is_blank()
     }
 
     /// That pacing timer has run out.
@@ -177,19 +202,6 @@ impl Sender {
         window.saturating_sub(self.next - self.una).min(self.limit - self.next)
     }
 
-    /// What may be sent beyond the congestion window, and how many packets at most, now that all before `next` is acknowledged.
-    #[inline(always)]
-    fn hear_ordinary(&mut self, next: u32, now: Instant) -> (u32, u32) {
-        if next == self.una {
-            return self.on_ordinary_duplicate();
-        }
-        match self.control {
-            Control::Reno => self.on_ordinary_news(next, now),
-            _ => self.on_controlled_news(next, now),
-        }
-        (0, u32::MAX)
-    }
-
     /// What is acknowledged is new.
     #[inline(always)]
     fn on_ordinary_news(&mut self, next: u32, now: Instant) {
@@ -211,19 +223,6 @@ impl Sender {
     #[inline(never)]
     fn on_controlled_news(&mut self, next: u32, now: Instant) {
         self.on_new_ack(next, Told { echo: now, blocks: &[] }, now);
-    }
-
-    /// What may be sent beyond the congestion window, and how many packets at most: one, where duplicates are not yet enough
-    /// to mean a loss (see [`Sender::limited_transmit`]).
-    #[inline(always)]
-    fn on_ordinary_duplicate(&mut self) -> (u32, u32) {
-        count_duplicate(self);
-        let are_few = self.duplicates < self.config.duplicate_threshold;
-        self.inflation += u32::from(!are_few & (self.last_cut == LastCut::DuplicateAcks));
-        let are_few_at_once = self.config.variant == Variant::NewReno;
-        let most = if are_few_at_once { newreno::BURST_IN_RECOVERY } else { u32::MAX };
-        let beyond = select_unpredictable(are_few, self.duplicates, self.inflation);
-        (beyond, select_unpredictable(are_few, 1, most))
     }
 
     /// The packets from this one on leave for the first time.
@@ -313,10 +312,7 @@ mod tests {
                     let blocks = if block.end <= sender.end() { vec![block] } else { Vec::new() };
                     sender.on_ack_with(next, now, &blocks, now, &mut out);
                 }
-                _ if by_itself && sender.is_ordinary(next) => sender.on_ordinary_ack(next, now, &mut out),
-                _ if by_itself && sender.is_ordinary_paced(next) => {
-                    sender.on_ordinary_ack_paced(next, now, &mut out);
-                }
+                _ if by_itself && sender.on_ordinary_ack(next, now, &mut out) => {}
                 _ => sender.on_ack(next, now, &mut out),
             }
             told.push(format!("{:?} {sender:?}", std::mem::take(&mut out)));

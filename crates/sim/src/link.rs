@@ -92,7 +92,7 @@ impl Link {
                     .map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows))
                     .collect(),
                 counters: LinkCounters::over(window),
-                meter: if metered { Meter::new(window.0, window.1) } else { None },
+                meter: metered.then(|| Meter::new(window.0, window.1)),
                 wakeup_at: None,
                 record: traced.then_some((Instant::ZERO, Instant::MAX)),
             }

@@ -19,33 +19,41 @@ pub(crate) struct Meter {
     to: Instant,
     /// When packets that wait now will begin to be served, and their sizes.
     leaving: VecDeque<(Instant, u32)>,
-    /// Sum of level times time, byte nanoseconds.
-    area: u128,
-    /// Nanoseconds spent at each level.
-    levels: Histogram<u64>,
-    /// The same of a few levels, not yet in either: packets of one size make but a few, which come again and again.
+    levels: Levels,
+    /// The same of a few levels, not yet in there: packets of one size make but a few, which come again and again.
     recent: [(u64, u64); RECENT],
     /// The same by how many packets wait, of so many bytes each.
     alike: (u32, Vec<u64>),
 }
 
+/// Time by level.
+#[derive(Debug, Clone, Default)]
+struct Levels {
+    /// Sum of level times time, byte nanoseconds.
+    area: u128,
+    /// Nanoseconds in which nothing waited.
+    idle: u64,
+    /// Nanoseconds spent at each other level, of three digits; none where nothing ever waited, as at most links.
+    others: Option<Histogram<u64>>,
+}
+
 /// Levels remembered.
 const RECENT: usize = 16;
+/// Higher levels count as this one, bytes.
+const HIGHEST: u64 = 1 << 40;
 
 impl Meter {
-    pub(crate) fn new(from: Instant, to: Instant) -> Option<Self> {
-        let levels = Histogram::new_with_bounds(1, 1 << 40, 3).ok()?;
-        Some(Meter {
+    pub(crate) fn new(from: Instant, to: Instant) -> Self {
+        Meter {
             level: 0,
             since: from,
             from,
             to,
             leaving: VecDeque::new(),
-            area: 0,
-            levels,
+            levels: Levels::default(),
             recent: [(0, 0); RECENT],
             alike: (0, Vec::new()),
-        })
+        }
     }
 
     /// A packet begins to wait; whoever keeps those that do tells when its service begins.
@@ -89,9 +97,9 @@ impl Meter {
     }
 
     fn settle_alike(&mut self) {
-        let Meter { levels, area, alike: (bytes, times), .. } = self;
+        let Meter { levels, alike: (bytes, times), .. } = self;
         for (packets, time) in (0..).zip(times.drain(..)) {
-            settle_level(levels, area, &mut (packets * u64::from(*bytes), time));
+            levels.add(packets * u64::from(*bytes), time);
         }
     }
 
@@ -146,13 +154,11 @@ impl Meter {
         self.settle(self.to);
         self.note(self.to);
         self.settle_alike();
-        for recent in &mut self.recent {
-            settle_level(&mut self.levels, &mut self.area, recent);
+        for (level, time) in &mut self.recent {
+            self.levels.add(*level, std::mem::take(time));
         }
         let time = self.to.since(self.from).as_nanos().max(1) as f64;
-        // The lower edge of the histogram's bin: never more than ever waited.
-        let p99 = self.levels.lowest_equivalent(self.levels.value_at_quantile(0.99));
-        (self.area as f64 / time, p99 as f64)
+        (self.levels.area as f64 / time, self.levels.p99() as f64)
     }
 
     #[inline(always)]
@@ -172,22 +178,45 @@ impl Meter {
         // Packets of 40, 1000, 1040 or 1500 B: a few of them on top of each other make different remainders.
         let recent = &mut self.recent[(self.level / 8) as usize % RECENT];
         if recent.0 != self.level {
-            settle_level(&mut self.levels, &mut self.area, recent);
-            recent.0 = self.level;
+            self.levels.add(recent.0, recent.1);
+            *recent = (self.level, 0);
         }
         recent.1 += until.as_nanos() - self.since.as_nanos();
         self.since = until;
     }
 }
 
-/// A remembered level makes room for another.
-#[inline(never)]
-fn settle_level(levels: &mut Histogram<u64>, area: &mut u128, recent: &mut (u64, u64)) {
-    if recent.1 > 0 {
-        levels.saturating_record_n(recent.0, recent.1);
-        *area += u128::from(recent.0) * u128::from(recent.1);
+impl Levels {
+    /// A level has stood for so long, nanoseconds.
+    #[inline(never)]
+    fn add(&mut self, level: u64, time: u64) {
+        if level == 0 {
+            self.idle += time;
+        } else if time > 0 {
+            self.record(level, time);
+            self.area += u128::from(level) * u128::from(time);
+        }
     }
-    recent.1 = 0;
+
+    fn record(&mut self, level: u64, time: u64) {
+        if self.others.is_none() {
+            self.others = Histogram::new(3).ok(); // which grows with what is recorded
+        }
+        if let Some(others) = &mut self.others {
+            let recorded = others.record_n(level.min(HIGHEST), time);
+            debug_assert!(recorded.is_ok(), "it has room for every level below its highest");
+        }
+    }
+
+    /// The 99th percentile: the lower edge of its bin, which is never more than ever waited.
+    fn p99(&mut self) -> u64 {
+        let idle = std::mem::take(&mut self.idle);
+        if self.others.is_none() {
+            return 0;
+        }
+        self.record(0, idle);
+        self.others.as_ref().map_or(0, |levels| levels.lowest_equivalent(levels.value_at_quantile(0.99)))
+    }
 }
 
 #[cfg(test)]
@@ -197,7 +226,7 @@ mod tests {
     #[test]
     fn levels_count_by_their_time_after_the_warm_up() {
         let at = Instant::from_nanos;
-        let mut meter = Meter::new(at(100), at(300)).unwrap();
+        let mut meter = Meter::new(at(100), at(300));
         meter.enter(1000, at(0));
         meter.leave_at(1000, at(150)); // 50 ns of 1000 B count
         meter.enter(500, at(120));

@@ -76,13 +76,22 @@ impl<'a> Routes<'a> {
     }
 
     fn fewest_hops(&mut self, from: HostId, to: HostId) -> Option<Box<[LinkId]>> {
-        // A host with one way out is its router's: all hosts of a router share a tree.
-        let (root, first) = match self.out.of(from) {
-            [only] if self.layout.is_router(self.layout.links[*only as usize].to) => {
-                (self.layout.links[*only as usize].to, Some(*only))
+        let links = &self.layout.links;
+        // Where there is but one way out, as for most hosts and edges, all that lie before the same router share its tree.
+        let (mut root, mut first) = (from, Vec::new());
+        for _ in 0..=self.layout.routers {
+            if let Some(&last) = self.into.of(to).iter().find(|link| links[**link as usize].from == root) {
+                first.push(last);
+                return Some(first.into());
             }
-            _ => (from, None),
-        };
+            match *self.out.of(root) {
+                [only] if self.layout.is_router(links[only as usize].to) => {
+                    first.push(only);
+                    root = links[only as usize].to;
+                }
+                _ => break,
+            }
+        }
         if self.trees.len() >= MOST_TREES && !self.trees.contains_key(&root) {
             self.trees.clear();
         }
@@ -96,15 +105,15 @@ impl<'a> Routes<'a> {
             _ => None,
         };
         let last = self.into.of(to).iter().copied();
-        let last = last.filter_map(|link| Some((hops_to(layout.links[link as usize].from)?, link))).min()?.1;
+        let last = last.filter_map(|link| Some((hops_to(links[link as usize].from)?, link))).min()?.1;
         let mut route = vec![last];
-        let mut node = layout.links[last as usize].from;
+        let mut node = links[last as usize].from;
         while node != root {
             let (_, link) = tree.reached[node as usize - layout.hosts.len()]?;
             route.push(link);
-            node = layout.links[link as usize].from;
+            node = links[link as usize].from;
         }
-        route.extend(first);
+        route.extend(first.into_iter().rev());
         route.reverse();
         Some(route.into())
     }

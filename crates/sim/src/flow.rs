@@ -43,6 +43,8 @@ pub(crate) struct Flow {
     pub(crate) has_port: bool,
     /// What reaches its receiver, and its sender, may be taken the shortest way (engine/plain.rs).
     pub(crate) plain: [bool; 2],
+    /// Another connection may begin before a packet comes that is late.
+    pub(crate) replaces_connections: bool,
     /// Its sending host.
     pub(crate) host: HostId,
     pub(crate) source: Source,
@@ -134,6 +136,7 @@ impl Flow {
             measured: false,
             has_port: false,
             plain: [false; 2],
+            replaces_connections: false,
             source,
             exits: [Exit::LONG; 2],
             tails: [Tail::LONG; 2],
@@ -166,9 +169,17 @@ impl Flow {
         let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
         match &self.source {
             Source::Tcp(tcp) if event.is_ack() => tcp.is_free || tcp.next_timer() >= event.at,
-            Source::Tcp(tcp) => not_before(tcp.receiver.due()),
+            Source::Tcp(tcp) => {
+                not_before(tcp.receiver.due()) && (!self.replaces_connections || self.goes_on_after(event))
+            }
             Source::OpenLoop(_) => true,
         }
+    }
+
+    /// These data are of its present connection, and neither that nor a message ends with them.
+    #[inline(always)]
+    pub(crate) fn goes_on_after(&self, data: &Event) -> bool {
+        matches!(&self.source, Source::Tcp(tcp) if tcp.goes_on_after(data.seq))
     }
 
     /// Nothing but its own acknowledgements and timers makes its sender act, once it has started, and nobody looks on.

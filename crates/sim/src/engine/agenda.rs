@@ -216,7 +216,7 @@ impl Engine<'_> {
                 self.schedule_timers(id);
             }
             let flow = &mut self.flows.list[position];
-            flow.plain = flow.plain_ends();
+            flow.plain = if window.is_some() { flow.plain_ends() } else { [false; 2] };
         }
     }
 }

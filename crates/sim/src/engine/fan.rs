@@ -96,7 +96,7 @@ impl Engine<'_> {
                 if fan.all_run() { self.run_through(fan, origin) } else { self.pass_through(fan, origin) };
             stage.apart = if is_worth_it { stage.apart } else { APART };
             let due = fan.keep_later(piece, to);
-            served += self.serve(stage.serves(), desk, (due, to), &mut out);
+            served += self.serve(stage.serves(), (&mut desk.room, &mut desk.notes), (due, to), &mut out);
             from = to;
         }
         self.hand_back(stage.next, position, &mut out);

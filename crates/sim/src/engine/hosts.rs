@@ -1,7 +1,7 @@
 //! Senders at work: acknowledgements, timers, ports.
 
 use super::Engine;
-use super::exits::{Acknowledged, AcknowledgedWith, PacingTimer};
+use super::exits::{Acknowledged, AcknowledgedOddly, AcknowledgedWith, Drive, PacingTimer};
 use crate::flow::Source;
 use crate::packet::{Event, Kind, Packet};
 use crate::trace::TraceEvent;
@@ -32,6 +32,17 @@ impl Engine<'_> {
     /// An acknowledgement reaches the sender.
     #[inline(never)]
     pub(super) fn on_ack(&mut self, ack: &Event) {
+        self.take_ack(ack, Acknowledged);
+    }
+
+    /// The same, likely not an ordinary one.
+    #[inline(never)]
+    pub(super) fn on_odd_ack(&mut self, ack: &Event) {
+        self.take_ack(ack, AcknowledgedOddly);
+    }
+
+    #[inline(always)]
+    fn take_ack<F: Drive>(&mut self, ack: &Event, of_all_before: impl FnOnce(u32) -> F) {
         self.census.received += 1;
         let Source::Tcp(tcp) = &self.flows[ack.flow as usize].source else { return };
         let (next, needs_feedback) = (ack.seq.wrapping_sub(tcp.base), tcp.needs_feedback);
@@ -44,7 +55,7 @@ impl Engine<'_> {
         if needs_feedback {
             self.on_ack_with_feedback(ack, next);
         } else {
-            self.drive(ack.flow, Acknowledged(next));
+            self.drive(ack.flow, of_all_before(next));
         }
     }
 

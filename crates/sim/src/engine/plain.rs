@@ -12,13 +12,13 @@ use crate::flow::{Flow, Source};
 use crate::packet::{Event, Packet};
 
 impl Flow {
-    /// Whether its receiver, and its sender, may be taken the shortest way, unless something waits in the calendar.
+    /// Whether its receiver, and its sender, may be taken the shortest way, unless something waits in the calendar. Nobody
+    /// looks at packets.
     pub(super) fn plain_ends(&self) -> [bool; 2] {
         let Source::Tcp(tcp) = &self.source else { return [false; 2] };
-        let is_plain = tcp.is_free && tcp.base == 0 && tcp.rest.application.is_none();
         let has_timer = tcp.sender.config().delayed_ack.is_some();
         let receives = self.at_sink.out.is_some() && !self.measured && !has_timer;
-        [is_plain && receives, is_plain && self.at_source.out.is_some()]
+        [receives, tcp.is_free && self.at_source.out.is_some()]
     }
 }
 
@@ -27,7 +27,10 @@ impl Engine<'_> {
     #[inline(always)]
     pub(super) fn take_plainly(&mut self, event: &mut Event) -> bool {
         let (flow, end) = (&self.flows[event.flow as usize], usize::from(event.is_ack()));
-        if !flow.plain[end] || flow.waiting[end] != 0 {
+        if !flow.plain[end]
+            || flow.waiting[end] != 0
+            || flow.replaces_connections && !flow.goes_on_after(event)
+        {
             return false;
         }
         if event.is_ack() {
@@ -51,7 +54,7 @@ impl Engine<'_> {
             return self.reach_host_by_event(event.at_time(at));
         }
         self.census.received += 1;
-        let (seq, sent, delay) = (event.seq, event.sent, at.since(event.sent));
+        let (seq, sent, delay) = (event.seq.wrapping_sub(tcp.base), event.sent, at.since(event.sent));
         let delays = &mut self.delays[usize::from(flow.paced)];
         let counts = self.counting && seq >= tcp.syn;
         if counts {
@@ -79,7 +82,8 @@ impl Engine<'_> {
             && let Some(echo) = if tcp.receiver.is_plain() { Some(at) } else { tcp.receiver.echo(seq, sent) }
         {
             let (bytes, hop) = (tcp.ack_bytes, self.ack_hop + 1);
-            let ack = Packet { sent: echo, flow: event.flow, seq: next, bytes, hop, is_ack: true };
+            let seq = tcp.base.wrapping_add(next);
+            let ack = Packet { sent: echo, flow: event.flow, seq, bytes, hop, is_ack: true };
             let arrival = link.pass_unwatched(bytes, at);
             self.census.sent += 1;
             let event = Event::of_packet(arrival, flow.tails[1].shared, ack);
@@ -121,6 +125,6 @@ impl Engine<'_> {
             }
         }
         self.now = at;
-        self.on_ack(&event.at_time(at));
+        self.on_odd_ack(&event.at_time(at));
     }
 }

@@ -93,9 +93,9 @@ pub(super) fn mark_at_once(
         if spec.kind.is_two_way() {
             continue; // each of its flows may be made to send by what reaches the other
         }
-        // A packet that comes late must not be taken before the sender has had time to begin another connection.
-        if is_its_own(spec.reverse.first(), true) && !spec.kind.replaces_connections() {
+        if is_its_own(spec.reverse.first(), true) {
             flow.let_run_ahead(0);
+            flow.replaces_connections = spec.kind.replaces_connections();
         }
         if is_its_own(spec.forward.first(), false) && !network.hosts[spec.source as usize].port_pacing {
             flow.let_run_ahead(1);

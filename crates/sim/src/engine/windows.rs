@@ -70,9 +70,10 @@ pub(super) struct Windows {
 pub(super) struct Desk {
     sorter: Sorter,
     /// What leaves it, if it may go anywhere; and what comes for later windows.
-    room: Vec<Event>,
+    pub(super) room: Vec<Event>,
+    due: Vec<Event>,
     later: Vec<Event>,
-    notes: Notes,
+    pub(super) notes: Notes,
 }
 
 /// Where all goes that leaves a stage.
@@ -235,15 +236,16 @@ impl Engine<'_> {
         let mut arrivals = std::mem::take(&mut self.staged[position]);
         let mut out = std::mem::take(&mut sent[position]);
         let lists = sources.iter().map(|source| &sent[*source as usize][..]);
-        let mut pieces = Pieces::of(&mut arrivals, lists, window, in_order);
+        let Desk { sorter, room, due, later, notes } = &mut desk;
+        due.clear();
+        due.extend(arrivals.extract_if(.., |event| event.at < window.1));
+        let mut pieces = Pieces::of(due, lists, window, in_order);
         let mut served = 0;
-        while let Some(end) = pieces.line_up(&mut desk.sorter) {
-            let sorter = std::mem::take(&mut desk.sorter);
-            served += self.serve(service, &mut desk, (sorter.due(), end), &mut out);
-            desk.sorter = sorter;
+        while let Some(end) = pieces.line_up(sorter) {
+            served += self.serve(service, (room, notes), (sorter.due(), end), &mut out);
         }
-        pieces.keep(&desk.sorter, &mut desk.later);
-        std::mem::swap(&mut arrivals, &mut desk.later);
+        pieces.keep(sorter, later);
+        arrivals.append(later);
         sources.iter().for_each(|source| sent[*source as usize].clear());
         arrivals.append(&mut self.staged[position]);
         self.staged[position] = arrivals;
@@ -267,11 +269,10 @@ impl Engine<'_> {
     pub(super) fn serve(
         &mut self,
         (link, service, onward): (u32, Service, Onward),
-        desk: &mut Desk,
+        (room, notes): (&mut Vec<Event>, &mut Notes),
         (line, end): (&[Event], Instant),
         sent: &mut Vec<Event>,
     ) -> u64 {
-        let Desk { room, notes, .. } = desk;
         let out = match onward {
             Onward::Stage => sent,
             Onward::Inbox => &mut self.inbox.arrivals,

@@ -170,16 +170,16 @@ impl Flow {
         match &self.source {
             Source::Tcp(tcp) if event.is_ack() => tcp.is_free || tcp.next_timer() >= event.at,
             Source::Tcp(tcp) => {
-                not_before(tcp.receiver.due()) && (!self.replaces_connections || self.goes_on_after(event))
+                not_before(tcp.receiver.due()) && (!self.replaces_connections || self.waits_for(event))
             }
             Source::OpenLoop(_) => true,
         }
     }
 
-    /// These data are of its present connection, and neither that nor a message ends with them.
+    /// No other connection can have begun before these data come.
     #[inline(always)]
-    pub(crate) fn goes_on_after(&self, data: &Event) -> bool {
-        matches!(&self.source, Source::Tcp(tcp) if tcp.goes_on_after(data.seq))
+    pub(crate) fn waits_for(&self, data: &Event) -> bool {
+        matches!(&self.source, Source::Tcp(tcp) if tcp.waits_for(data.seq))
     }
 
     /// Nothing but its own acknowledgements and timers makes its sender act, once it has started, and nobody looks on.

@@ -160,12 +160,6 @@ impl Receiver {
         self.next
     }
 
-    /// One more than the highest packet ever received.
-    #[inline]
-    pub fn end(&self) -> u32 {
-        self.end
-    }
-
     /// Packet `seq` is the one that is waited for, and nothing is held beyond it.
     #[inline]
     pub fn is_next(&self, seq: u32) -> bool {

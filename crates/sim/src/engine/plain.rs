@@ -27,10 +27,7 @@ impl Engine<'_> {
     #[inline(always)]
     pub(super) fn take_plainly(&mut self, event: &mut Event) -> bool {
         let (flow, end) = (&self.flows[event.flow as usize], usize::from(event.is_ack()));
-        if !flow.plain[end]
-            || flow.waiting[end] != 0
-            || flow.replaces_connections && !flow.goes_on_after(event)
-        {
+        if !flow.plain[end] || flow.waiting[end] != 0 || flow.replaces_connections && !flow.waits_for(event) {
             return false;
         }
         if event.is_ack() {

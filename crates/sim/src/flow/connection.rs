@@ -127,12 +127,11 @@ impl Tcp {
         (self.base == 0 || seq < self.sender.end()).then_some(seq)
     }
 
-    /// The packet with this number on the wire is of this connection and has not been delivered; no message ends with it.
+    /// The packet with this number on the wire is of this connection, and has not been delivered before.
     #[inline]
-    pub(super) fn goes_on_after(&self, on_the_wire: u32) -> bool {
+    pub(super) fn waits_for(&self, on_the_wire: u32) -> bool {
         let seq = on_the_wire.wrapping_sub(self.base);
-        let is_of_this_one = seq >= self.receiver.next() && seq < self.sender.end();
-        is_of_this_one && self.receiver.end().max(seq + 1) < self.marks.deliver
+        seq >= self.receiver.next() && seq < self.sender.end()
     }
 
     /// Payload delivered in order, bytes.

@@ -94,20 +94,21 @@ impl Engine<'_> {
     /// An acknowledgement reaches its sender (see [`Engine::on_ack`]).
     #[inline(always)]
     fn acknowledge_plainly(&mut self, event: &mut Event) {
-        let Flow { source, exits, tails, at_source, .. } = &mut self.flows[event.flow as usize];
-        let at = match &mut at_source.into {
+        let flow = &mut self.flows[event.flow as usize];
+        let at = match &mut flow.at_source.into {
             Some(link) => link.pass_unwatched(event.bytes, event.at),
             None => event.at,
         };
-        let Source::Tcp(tcp) = source else { return };
         if at >= self.until {
             return self.reach_host_by_event(event.at_time(at));
         }
+        if matches!(&flow.source, Source::Tcp(tcp) if tcp.next_timer() < at) {
+            self.run_timers_out(event.flow, at);
+        }
+        let Flow { source, exits, tails, at_source, .. } = &mut self.flows[event.flow as usize];
+        let Source::Tcp(tcp) = source else { return };
         let says_no_more = !tcp.needs_feedback || FeedbackUnderWay::is_a_time(event.sent);
-        if says_no_more
-            && tcp.next_timer() >= at
-            && let Some(link) = &mut at_source.out
-        {
+        if says_no_more && let Some(link) = &mut at_source.out {
             let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
             let mut out = Outlet { link, arrivals, flow: event.flow, tail, base: 0, now: at, sent: 0 };
             if tcp.sender.on_ordinary_ack(event.seq, at, &mut out) {

@@ -45,6 +45,8 @@ pub(super) struct Stage {
     pub(super) gathers: bool,
     /// For so many windows each of them is served by itself.
     pub(super) apart: u32,
+    /// Of what had reached it, more was for later windows than for its last one.
+    pub(super) is_ahead: bool,
     /// Others feed it too, or hosts.
     pub(super) is_mixed: bool,
     /// Where the tail of every packet's way begins behind it ([`super::inbox`]): the links of several flows in them.
@@ -95,6 +97,7 @@ impl Stage {
                 is_gathered: false,
                 gathers: false,
                 apart: 0,
+                is_ahead: false,
                 is_mixed,
                 ends: None,
                 served_until: Instant::ZERO,

@@ -238,7 +238,11 @@ impl Engine<'_> {
         let lists = sources.iter().map(|source| &sent[*source as usize][..]);
         let Desk { sorter, room, due, later, notes } = &mut desk;
         due.clear();
-        due.extend(arrivals.extract_if(.., |event| event.at < window.1));
+        if stage.is_ahead {
+            due.extend(arrivals.extract_if(.., |event| event.at < window.1));
+        } else {
+            std::mem::swap(due, &mut arrivals);
+        }
         let mut pieces = Pieces::of(due, lists, window, in_order);
         let mut served = 0;
         while let Some(end) = pieces.line_up(sorter) {
@@ -246,13 +250,14 @@ impl Engine<'_> {
         }
         pieces.keep(sorter, later);
         arrivals.append(later);
+        let is_ahead = arrivals.len() as u64 > served;
         sources.iter().for_each(|source| sent[*source as usize].clear());
         arrivals.append(&mut self.staged[position]);
         self.staged[position] = arrivals;
         self.hand_back(next, position, &mut out);
         sent[position] = out;
         if let Some(windows) = &mut self.windows {
-            windows.stages[position].sources = sources;
+            (windows.stages[position].sources, windows.stages[position].is_ahead) = (sources, is_ahead);
             (windows.desk, windows.sent) = (desk, sent);
         }
         served

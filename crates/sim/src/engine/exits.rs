@@ -121,6 +121,15 @@ pub(super) trait Drive {
 /// Acknowledgement of all before this packet.
 pub(super) struct Acknowledged(pub(super) u32);
 
+impl Drive for Acknowledged {
+    #[inline(always)]
+    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
+        if !tcp.sender.on_ordinary_ack(self.0, now, out) {
+            tcp.sender.on_ack(self.0, now, out);
+        }
+    }
+}
+
 /// The same, likely not an ordinary one.
 pub(super) struct AcknowledgedOddly(pub(super) u32);
 
@@ -128,15 +137,6 @@ impl Drive for AcknowledgedOddly {
     #[inline(always)]
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
         tcp.sender.on_ack(self.0, now, out);
-    }
-}
-
-impl Drive for Acknowledged {
-    #[inline(always)]
-    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
-        if !tcp.sender.on_ordinary_ack(self.0, now, out) {
-            tcp.sender.on_ack(self.0, now, out);
-        }
     }
 }
 

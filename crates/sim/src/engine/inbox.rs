@@ -184,10 +184,7 @@ impl Engine<'_> {
     fn take_in(&mut self, event: &mut Event) {
         let flow = &mut self.flows[event.flow as usize];
         let host = if event.is_ack() { &mut flow.at_source } else { &mut flow.at_sink };
-        let at = match &mut host.into {
-            Some(link) => link.pass_unwatched(event.bytes, event.at),
-            None => event.at,
-        };
+        let at = host.come_in(event.bytes, event.at);
         event.at = at;
         if at >= self.until || !flow.runs_ahead(event) {
             return self.reach_host_by_event(*event);

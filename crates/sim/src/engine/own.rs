@@ -8,6 +8,7 @@ use super::{Engine, Exit, Tail};
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::network::FlowSpec;
+use paceline_core::Instant;
 
 /// The links of a host that are one flow's own.
 #[derive(Debug, Default)]
@@ -16,6 +17,17 @@ pub(crate) struct Own {
     pub(super) into: Option<Link>,
     /// The first behind it.
     pub(super) out: Option<Link>,
+}
+
+impl Own {
+    /// When a packet is at the host that has come so far.
+    #[inline(always)]
+    pub(super) fn come_in(&mut self, bytes: u16, at: Instant) -> Instant {
+        match &mut self.into {
+            Some(link) => link.pass_unwatched(bytes, at),
+            None => at,
+        }
+    }
 }
 
 impl Flow {

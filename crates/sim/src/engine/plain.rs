@@ -42,10 +42,7 @@ impl Engine<'_> {
     #[inline(always)]
     fn receive_plainly(&mut self, event: &mut Event) {
         let flow = &mut self.flows[event.flow as usize];
-        let at = match &mut flow.at_sink.into {
-            Some(link) => link.pass_unwatched(event.bytes, event.at),
-            None => event.at,
-        };
+        let at = flow.at_sink.come_in(event.bytes, event.at);
         let Source::Tcp(tcp) = &mut flow.source else { return };
         if at >= self.until {
             return self.reach_host_by_event(event.at_time(at));
@@ -95,10 +92,7 @@ impl Engine<'_> {
     #[inline(always)]
     fn acknowledge_plainly(&mut self, event: &mut Event) {
         let flow = &mut self.flows[event.flow as usize];
-        let at = match &mut flow.at_source.into {
-            Some(link) => link.pass_unwatched(event.bytes, event.at),
-            None => event.at,
-        };
+        let at = flow.at_source.come_in(event.bytes, event.at);
         if at >= self.until {
             return self.reach_host_by_event(event.at_time(at));
         }

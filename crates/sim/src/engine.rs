@@ -110,7 +110,7 @@ pub struct Engine<'a> {
     inbox: Inbox,
     agenda: Agenda,
     /// Room for what is due.
-    due: Vec<(Instant, u32)>,
+    due: Vec<u32>,
     segments: Segments,
     talks: Vec<Talking>,
     /// Room for what an application says.
@@ -231,7 +231,7 @@ impl<'a> Engine<'a> {
             next_look: Instant::ZERO,
             tracer: trace.map(Tracer::new),
             inbox: Inbox::default(),
-            agenda: Agenda::new(1),
+            agenda: Agenda::default(),
             due: Vec::new(),
             segments: Segments::default(),
             talks,
@@ -248,8 +248,8 @@ impl<'a> Engine<'a> {
         }
         engine.let_windows_turn();
         // A sender that runs by itself takes ways on which nobody looks.
-        let window = engine.windows.as_ref().filter(|_| !is_traced).map(|windows| windows.length);
-        engine.set_free(window);
+        let has_windows = engine.windows.is_some();
+        engine.set_free(has_windows && !is_traced);
         engine
     }
 

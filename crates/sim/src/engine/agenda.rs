@@ -2,103 +2,106 @@
 //!
 //! *Idea.* A sender whose ways are its own (`Tcp::is_free`) needs no other flow's order: what its timers and its
 //! acknowledgements do depends on their own times alone, and what it sends waits for a link that runs in windows. So its
-//! timers are not events in the calendar. The agenda says in which window a timer of a flow may run out, to no closer order
-//! than that; the flow then catches up with all of them. An entry may be early, where acknowledgements have put the timer
-//! off since: the flow then gets another. Each of a flow's two timers has its own, as the one is set for the next packet
-//! and the other for a second away.
+//! timers are not events in the calendar: the agenda knows when the next timer of each such flow runs out, and the flow
+//! catches up with them window by window. An acknowledgement that puts a timer off changes a number, no more. Whose
+//! timers run out is found by groups: each has a time before which none of its flows' does, and so has each group of groups.
 
 use super::Engine;
 use super::exits::{PacingTimer, RetransmissionTimer};
+use super::fetch::FLOWS_AHEAD;
 use super::routes::STAGED;
-use crate::flow::{IN_STEP, Source, Tcp};
-use crate::packet::{Event, Kind};
+use crate::flow::{Source, Tcp};
 use paceline_core::Instant;
-use std::collections::BTreeMap;
+use std::hint::select_unpredictable;
 
-/// Buckets of the near future.
-const NEAR: u64 = 256;
+/// Flows, or groups, in a group.
+const GROUP: usize = 16;
 
-/// Width of a bucket at least, nanoseconds.
-const LEAST_BUCKET: u64 = 1 << 10;
-
-/// A flow, and when to look at it.
-type Entry = (Instant, u32);
-
-/// Entries by time, in buckets of about half a window.
-#[derive(Debug)]
+/// What waits for its time, by flow.
+#[derive(Debug, Default)]
 pub(super) struct Agenda {
-    /// log2 of the width of a bucket, nanoseconds.
-    shift: u32,
-    /// The first bucket, counted from time zero, that has not been emptied for good.
-    first: u64,
-    near: Vec<Vec<Entry>>,
-    far: BTreeMap<u64, Vec<Entry>>,
+    /// The number of the first flow.
+    first: usize,
+    /// When the first of a flow's timers runs out.
+    due: Vec<Instant>,
+    /// By group of flows, then by group of those, up to a single one: none of its own runs out before.
+    groups: Vec<Vec<Instant>>,
 }
 
 impl Agenda {
-    /// Nothing yet, for windows of this length in nanoseconds.
-    pub(super) fn new(window: u64) -> Self {
-        let mut near = Vec::new();
-        near.resize_with(NEAR as usize, Vec::new);
-        Agenda { shift: (window / 2).max(LEAST_BUCKET).ilog2(), first: 0, near, far: BTreeMap::new() }
-    }
-
-    #[inline]
-    fn push(&mut self, entry: Entry) {
-        let bucket = (entry.0.as_nanos() >> self.shift).max(self.first);
-        if bucket - self.first < NEAR {
-            self.near[(bucket % NEAR) as usize].push(entry);
-        } else {
-            self.push_far(bucket, entry);
+    /// Nothing yet, for so many flows from this number on.
+    fn of(first: usize, flows: usize) -> Self {
+        let mut groups = Vec::new();
+        let mut members = flows;
+        while members > 1 || groups.is_empty() {
+            members = members.div_ceil(GROUP).max(1);
+            groups.push(vec![Instant::MAX; members]);
         }
+        Agenda { first, due: vec![Instant::MAX; flows], groups }
     }
 
-    #[inline(never)]
-    fn push_far(&mut self, bucket: u64, entry: Entry) {
-        self.far.entry(bucket).or_default().push(entry);
-    }
-
-    /// There is an entry for each of the flow's timers from now on, or an earlier one.
+    /// The next timer of this flow runs out then.
     #[inline(always)]
-    pub(super) fn note(&mut self, flow: u32, tcp: &mut Tcp) {
-        let due = tcp.sender.retransmission_due();
-        if due < tcp.retransmission_event {
-            tcp.retransmission_event = due;
-            self.push((due, flow));
-        }
-        let due = tcp.sender.pacing_due();
-        if due < tcp.pacing_event {
-            tcp.pacing_event = due;
-            self.push((due, flow));
+    pub(super) fn note(&mut self, flow: u32, tcp: &Tcp) {
+        self.put(flow as usize - self.first, tcp.next_timer());
+    }
+
+    #[inline(always)]
+    fn put(&mut self, position: usize, due: Instant) {
+        self.due[position] = due;
+        if due < self.groups[0][position / GROUP] {
+            self.hasten(position / GROUP, due);
         }
     }
 
-    /// Moves the entries before `end` to `due`.
-    fn take_before(&mut self, end: Instant, due: &mut Vec<Entry>) {
-        let last = end.as_nanos() >> self.shift;
-        while self.first < last {
-            due.append(&mut self.near[(self.first % NEAR) as usize]);
-            let is_long = last - self.first > NEAR / 16;
-            let jumps = is_long && self.near.iter().all(Vec::is_empty);
-            let far = self.far.first_key_value().map_or(last, |(&bucket, _)| bucket.min(last));
-            self.advance_to(if jumps { far.max(self.first + 1) } else { self.first + 1 });
-        }
-        due.extend(self.near[(last % NEAR) as usize].extract_if(.., |(at, _)| *at < end));
-    }
-
-    fn advance_to(&mut self, bucket: u64) {
-        self.first = bucket;
-        while let Some(far) = self.far.first_entry().filter(|far| *far.key() < bucket + NEAR) {
-            let place = (*far.key() % NEAR) as usize;
-            self.near[place].append(&mut far.remove());
+    /// This group has a flow whose timer runs out sooner.
+    #[inline(never)]
+    fn hasten(&mut self, group: usize, due: Instant) {
+        let mut member = group * GROUP;
+        for groups in &mut self.groups {
+            member /= GROUP;
+            if groups[member] <= due {
+                return;
+            }
+            groups[member] = due;
         }
     }
 
-    /// The first entry's time.
+    /// Takes out the flows whose timers run out before `end`, in order: each is to be noted anew.
+    fn take_before(&mut self, end: Instant, due: &mut Vec<u32>) {
+        self.take_group(self.groups.len(), 0, end, due);
+    }
+
+    /// The same of one member of this level: no timer is left before the time that it returns.
+    fn take_group(&mut self, level: usize, member: usize, end: Instant, due: &mut Vec<u32>) -> Instant {
+        let Some(below) = level.checked_sub(1) else { return Instant::MAX };
+        if self.groups[below][member] >= end {
+            return self.groups[below][member];
+        }
+        let members = member * GROUP..(member + 1) * GROUP;
+        let least = if below > 0 {
+            let members = members.start..members.end.min(self.groups[below - 1].len());
+            members.map(|member| self.take_group(below, member, end, due)).min()
+        } else {
+            let members = members.start..members.end.min(self.due.len());
+            let flows = (self.first + members.start) as u32..;
+            let left = flows.zip(&self.due[members]).map(|(flow, &at)| {
+                let is_due = at < end;
+                if is_due {
+                    due.push(flow);
+                }
+                select_unpredictable(is_due, Instant::MAX, at)
+            });
+            left.min()
+        };
+        self.groups[below][member] = least.unwrap_or(Instant::MAX);
+        self.groups[below][member]
+    }
+
+    /// Nothing is due before this time.
     fn next_at(&self) -> Option<Instant> {
-        let near = (self.first..self.first + NEAR).map(|bucket| &self.near[(bucket % NEAR) as usize]);
-        let first = near.chain(self.far.values()).find(|bucket| !bucket.is_empty())?;
-        first.iter().map(|(at, _)| *at).min()
+        let all = self.groups.last().and_then(|groups| groups.first());
+        all.copied().filter(|next| *next < Instant::MAX)
     }
 }
 
@@ -116,50 +119,21 @@ impl Engine<'_> {
         self.calendar.next_at().into_iter().chain(self.agenda.next_at()).min()
     }
 
-    /// Senders that run by themselves catch up with their timers before `end`.
+    /// Senders that run by themselves catch up with their timers before `end`: whether none had any.
     pub(super) fn keep_agenda(&mut self, end: Instant) -> bool {
         let mut due = std::mem::take(&mut self.due);
         self.agenda.take_before(end, &mut due);
-        let is_idle = due.is_empty();
-        for (at, id) in due.drain(..) {
-            self.catch_up(id, at, end);
+        let (is_idle, has_far_flows) = (due.is_empty(), self.has_far_flows());
+        for (place, id) in due.iter().enumerate() {
+            if has_far_flows {
+                self.fetch_ahead(due.get(place + FLOWS_AHEAD).copied());
+            }
+            self.run_timers_out(*id, end);
+            self.note_in_agenda(*id);
         }
+        due.clear();
         self.due = due;
         is_idle
-    }
-
-    /// The same by way of the inbox, flow by flow.
-    pub(super) fn put_agenda(&mut self, end: Instant, inbox: &mut Vec<Event>) {
-        self.agenda.take_before(end, &mut self.due);
-        let timer = |(at, id)| Event::of_flow(at, 0, Kind::RetransmissionTimer, id);
-        inbox.extend(self.due.drain(..).map(timer));
-    }
-
-    /// A sender runs up to `end`, unless acknowledgements wait in the calendar, which may come before, or data that bring some.
-    pub(super) fn catch_up_if_none_waits(&mut self, id: u32, at: Instant, end: Instant) {
-        if self.flows[id as usize].waiting.iter().all(|waiting| waiting % IN_STEP == 0) {
-            self.catch_up(id, at, end);
-        } else {
-            self.agenda.push((at, id));
-        }
-    }
-
-    /// A sender that runs by itself, and of which there was an entry for this time, runs up to `end`.
-    pub(super) fn catch_up(&mut self, id: u32, at: Instant, end: Instant) {
-        let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
-        if tcp.pacing_event == at {
-            tcp.pacing_event = Instant::MAX;
-        } else if tcp.retransmission_event == at {
-            tcp.retransmission_event = Instant::MAX;
-        } else {
-            return;
-        }
-        if tcp.next_timer() < end {
-            self.run_timers_out(id, end);
-            self.note_in_agenda(id);
-        } else {
-            self.agenda.note(id, tcp); // acknowledgements have put it off
-        }
     }
 
     /// A flow that runs by itself: its timers before `end` run out, in their order.
@@ -187,7 +161,7 @@ impl Engine<'_> {
     /// See [`Agenda::note`].
     #[inline(always)]
     pub(super) fn note_in_agenda(&mut self, id: u32) {
-        if let Source::Tcp(tcp) = &mut self.flows[id as usize].source {
+        if let Source::Tcp(tcp) = &self.flows[id as usize].source {
             self.agenda.note(id, tcp);
         }
     }
@@ -200,11 +174,12 @@ impl Engine<'_> {
         data.is_none_or(|way| way.iter().any(is_staged)) // flows of a part have no routes: each passes one
     }
 
-    /// Which flows run by themselves, from now on, with windows of this length in nanoseconds; `None` is none.
-    pub(super) fn set_free(&mut self, window: Option<u64>) {
-        self.agenda = Agenda::new(window.unwrap_or(1));
-        for position in 0..self.flows.all().len() {
-            let is_free = window.is_some() && self.passes_a_stage(position);
+    /// Whether flows that may run by themselves do, from now on.
+    pub(super) fn set_free(&mut self, may_be: bool) {
+        let flows = self.flows.all().len();
+        self.agenda = if may_be { Agenda::of(self.flows.first, flows) } else { Agenda::default() };
+        for position in 0..flows {
+            let is_free = may_be && self.passes_a_stage(position);
             let flow = &mut self.flows.list[position];
             let is_free = is_free && flow.may_be_free();
             let id = (self.flows.first + position) as u32;
@@ -216,7 +191,39 @@ impl Engine<'_> {
                 self.schedule_timers(id);
             }
             let flow = &mut self.flows.list[position];
-            flow.plain = if window.is_some() { flow.plain_ends() } else { [false; 2] };
+            flow.plain = if may_be { flow.plain_ends() } else { [false; 2] };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_finds_what_is_due(flows in 0..700_usize, acts in prop::collection::vec((0..700_usize, 0..200_u64), 0..300)) {
+            let (mut agenda, mut known) = (Agenda::of(3, flows), vec![Instant::MAX; flows]);
+            for (flow, time) in acts {
+                let time = Instant::from_nanos(time);
+                if flow < flows {
+                    agenda.put(flow, time);
+                    known[flow] = time;
+                    continue;
+                }
+                let mut due = Vec::new();
+                let first = known.iter().copied().filter(|at| *at < Instant::MAX).min();
+                prop_assert!(agenda.next_at() <= first || first.is_none());
+                agenda.take_before(time, &mut due);
+                let expected: Vec<u32> = (3..).zip(&known).filter(|(_, at)| **at < time).map(|(flow, _)| flow).collect();
+                prop_assert_eq!(&due, &expected);
+                for flow in due {
+                    let later = time + paceline_core::Span::from_nanos(u64::from(flow) % 7);
+                    agenda.put(flow as usize - 3, later);
+                    known[flow as usize - 3] = later;
+                }
+            }
         }
     }
 }

@@ -8,13 +8,11 @@
 
 use super::Engine;
 use crate::flow::Flow;
-use crate::packet::Event;
 
-/// Flows of fewer bytes together are in the last cache, from where the processor fetches them early enough by itself;
-/// in tests none are.
-const NEAR: usize = if cfg!(debug_assertions) { 0 } else { 8 << 20 };
-/// Packets between the asking and the use.
-const FLOWS_AHEAD: usize = 24;
+/// Flows of fewer bytes together are close enough, in a core's own caches; in tests none are.
+const NEAR: usize = if cfg!(debug_assertions) { 0 } else { 1 << 20 };
+/// Others between the asking and the use.
+pub(super) const FLOWS_AHEAD: usize = 24;
 const LINE: usize = 64;
 
 impl Engine<'_> {
@@ -23,11 +21,11 @@ impl Engine<'_> {
         !cfg!(feature = "no-fetch") && self.network.flows.len() * size_of::<Flow>() > NEAR
     }
 
-    /// Asks for what the packets to come need, when it is this one's turn.
+    /// Asks for the flow whose turn comes after so many others ([`FLOWS_AHEAD`]), if there is one.
     #[inline(always)]
-    pub(super) fn fetch_ahead(&self, packets: &[Event], place: usize) {
-        if let Some(event) = packets.get(place + FLOWS_AHEAD) {
-            fetch(&self.flows[event.flow as usize]);
+    pub(super) fn fetch_ahead(&self, flow: Option<u32>) {
+        if let Some(flow) = flow {
+            fetch(&self.flows[flow as usize]);
         }
     }
 }

@@ -6,9 +6,9 @@
 //! this window any more ([`super::windows`]); and for each flow they keep their order.
 
 use super::Engine;
+use super::fetch::FLOWS_AHEAD;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
-use crate::packet::{Event, Kind};
-use paceline_core::Instant;
+use crate::packet::Event;
 use std::collections::BTreeSet;
 
 /// The links behind the last one that runs in windows: of several flows, this one or [`Tail::NO_LINK`]; then perhaps one that is
@@ -102,7 +102,6 @@ pub(super) fn ways_in(
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     pub(super) arrivals: Vec<Event>,
-    timers: Vec<Event>,
     dealt: Vec<Event>,
     slots: Vec<u32>,
     /// Arrivals are counted as they come, by flow, in the slots: where each flow has about one or more.
@@ -124,16 +123,11 @@ impl Engine<'_> {
         }
     }
 
-    /// Hosts take what the window has brought them so far, these lists too. If it is over, the next one's `end` is known:
-    /// timers then run out that are due before.
-    pub(super) fn open_inbox(&mut self, brought: &[&[Event]], end: Option<Instant>) {
-        let Inbox { mut arrivals, mut timers, mut dealt, mut slots, counts } =
-            std::mem::take(&mut self.inbox);
-        if let Some(end) = end {
-            self.put_agenda(end, &mut timers);
-        }
-        // A packet is never delivered before it was sent again: that it was dropped may be told ahead of what came meanwhile.
-        let lists = [&[&self.losses[..], &arrivals], brought, &[&timers]].concat();
+    /// Hosts take what the window has brought them so far, these lists too.
+    pub(super) fn open_inbox(&mut self, brought: &[&[Event]]) {
+        self.tell_losses();
+        let Inbox { mut arrivals, mut dealt, mut slots, counts } = std::mem::take(&mut self.inbox);
+        let lists = [&[&arrivals[..]], brought].concat();
         let flows = self.flows.list.len();
         deal(&lists, counts, (self.flows.first, flows), &mut slots, &mut dealt);
         let counts = self.windows.is_some() && dealt.len() >= flows;
@@ -141,41 +135,48 @@ impl Engine<'_> {
         if counts {
             slots.resize(flows + 1, 0);
         }
-        self.take_all(&mut dealt, end.unwrap_or(self.until));
-        self.losses.clear();
+        self.take_all(&mut dealt);
         arrivals.clear();
-        timers.clear();
-        self.inbox = Inbox { arrivals, timers, dealt, slots, counts };
+        self.inbox = Inbox { arrivals, dealt, slots, counts };
+    }
+
+    /// Flows hear of the packets that links have dropped. None is delivered before it was sent again: so they may hear of it ahead
+    /// of what came meanwhile.
+    fn tell_losses(&mut self) {
+        let losses = std::mem::take(&mut self.losses);
+        let has_far_flows = self.has_far_flows();
+        for (place, event) in losses.iter().enumerate() {
+            if has_far_flows {
+                self.fetch_ahead(losses.get(place + FLOWS_AHEAD).map(|event| event.flow));
+            }
+            self.flows[event.flow as usize].on_drop(&event.packet());
+        }
+        self.losses = losses;
+        self.losses.clear();
     }
 
     /// What is dealt concerns flows.
     #[inline(never)]
-    fn take_all(&mut self, dealt: &mut [Event], end: Instant) {
+    fn take_all(&mut self, dealt: &mut [Event]) {
         let now = self.now;
         self.ahead = true; // one step at a time: what this sets off waits for its event
         if self.has_far_flows() {
             for place in 0..dealt.len() {
-                self.fetch_ahead(dealt, place);
-                self.take(&mut dealt[place], end);
+                self.fetch_ahead(dealt.get(place + FLOWS_AHEAD).map(|event| event.flow));
+                self.take(&mut dealt[place]);
             }
         } else {
-            dealt.iter_mut().for_each(|event| self.take(event, end));
+            dealt.iter_mut().for_each(|event| self.take(event));
         }
         self.ahead = false;
         self.now = now;
     }
 
-    /// Something concerns a flow.
+    /// A packet has come so far that its flow's own links are next.
     #[inline(always)]
-    fn take(&mut self, event: &mut Event, end: Instant) {
-        match event.kind {
-            Kind::Arrival => {
-                if !self.take_plainly(event) {
-                    self.take_in(event);
-                }
-            }
-            Kind::RetransmissionTimer => self.catch_up_if_none_waits(event.flow, event.at, end),
-            _ => self.flows[event.flow as usize].on_drop(&event.packet()),
+    fn take(&mut self, event: &mut Event) {
+        if !self.take_plainly(event) {
+            self.take_in(event);
         }
     }
 
@@ -199,7 +200,7 @@ impl Engine<'_> {
 }
 
 /// Puts packets of flows that lie close together next to each other; those of one flow stay in order. `counted`: those of the
-/// second list have been counted, by flow, in the slots.
+/// first list have been counted, by flow, in the slots.
 #[inline(never)]
 fn deal(
     lists: &[&[Event]],
@@ -217,7 +218,7 @@ fn deal(
         slots.resize((flows >> shift) + 1, 0);
     }
     for (number, list) in lists.iter().enumerate() {
-        if counted && number == 1 {
+        if counted && number == 0 {
             continue;
         }
         for event in *list {

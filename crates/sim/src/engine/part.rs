@@ -22,13 +22,13 @@ pub(super) struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// The flows of a network, 2^`shift` to a part, with their own links.
-    pub(super) fn share(whole: &mut Engine<'a>, shift: u32, window: u64) -> Vec<Self> {
+    pub(super) fn share(whole: &mut Engine<'a>, shift: u32) -> Vec<Self> {
         let mut parts = Vec::new();
         while !whole.flows.list.is_empty() {
             let first = (whole.flows.list.len() - 1) >> shift << shift;
             let list = whole.flows.list.split_off(first); // whose room stays for when they come back
             let mut part = Part::new(whole, first, list);
-            part.engine.set_free(Some(window));
+            part.engine.set_free(true);
             parts.push(part);
         }
         parts.reverse();
@@ -63,7 +63,7 @@ impl<'a> Part<'a> {
             next_look: Instant::MAX,
             tracer: None,
             inbox: Inbox::default(),
-            agenda: Agenda::new(1),
+            agenda: Agenda::default(),
             due: Vec::new(),
             segments: Segments::default(),
             talks: Vec::new(),
@@ -77,7 +77,7 @@ impl<'a> Part<'a> {
     pub(super) fn run(&mut self, hosts_until: Instant, free: &Pool<Inbox>) {
         let lists: Vec<&[Event]> = self.incoming.lists().collect();
         self.engine.inbox = free.take();
-        self.engine.open_inbox(&lists, Some(hosts_until));
+        self.engine.open_inbox(&lists);
         free.give_back(std::mem::take(&mut self.engine.inbox));
         self.incoming.clear();
         self.is_idle = self.engine.run_hosts(hosts_until);

@@ -147,7 +147,7 @@ impl<'a> Engine<'a> {
     fn share_out(&mut self, windows: &mut Windows) -> Team<'a> {
         let in_a_part = self.flows.list.len().div_ceil(self.threads * PARTS_A_THREAD).max(1);
         let shift = in_a_part.ilog2().min(LARGEST_PART);
-        let mut parts = Part::share(self, shift, windows.length);
+        let mut parts = Part::share(self, shift);
         while let Some(event) = self.calendar.pop_before(Instant::MAX) {
             parts[(event.flow >> shift) as usize].engine.calendar.push(event);
         }
@@ -170,7 +170,7 @@ impl<'a> Engine<'a> {
         }
         team.units.sort_by_key(|unit| unit.position);
         team.units.into_iter().for_each(|unit| unit.give_back(self, windows));
-        self.set_free(Some(windows.length));
+        self.set_free(true);
     }
 
     /// Runs until this time, or until that turns out not to pay.

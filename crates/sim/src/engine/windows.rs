@@ -199,7 +199,7 @@ impl Engine<'_> {
         let (legs, mut served) = (windows.legs(hosts_until), 0);
         for (leg, hosts_until) in legs {
             if leg == Leg::Back {
-                self.open_inbox(&[], None);
+                self.open_inbox(&[]);
             }
             for position in 0..self.staged.len() {
                 let Some(windows) = self.windows.as_mut().filter(|all| leg.has(&all.stages[position])) else {
@@ -212,7 +212,7 @@ impl Engine<'_> {
                 };
             }
         }
-        self.open_inbox(&[], Some(self.next_hosts_until()));
+        self.open_inbox(&[]);
         self.windows.iter_mut().for_each(|windows| windows.trial.count(served));
         served
     }
@@ -353,7 +353,7 @@ impl Engine<'_> {
         self.catch_up_with_hosts();
         let Some(windows) = self.windows.take() else { return };
         self.now = windows.hosts_until;
-        self.set_free(None);
+        self.set_free(false);
         self.unstage(|stage| windows.stages[stage as usize].link);
         for (stage, arrivals) in windows.stages.iter().zip(std::mem::take(&mut self.staged)) {
             for event in arrivals {

@@ -24,6 +24,10 @@ fn every_option_is_read() {
     }
     let error = scenario("constant = \"rfc9438\"").unwrap_err();
     assert_eq!(error, "traffic[0].tcp.constant: unknown key; did you mean \"constants\"?");
+    // There are more than a line holds.
+    let error = scenario("colour = 1").unwrap_err();
+    let listed = "write one of those that `paceline explain tcp` lists";
+    assert_eq!(error, format!("traffic[0].tcp.colour: unknown key; {listed}"));
     let error = scenario("constants = \"linux-2012\"").unwrap_err();
     assert_eq!(error, "traffic[0].tcp.constants: \"linux-2012\" is unknown; did you mean \"linux-2013\"?");
     let error = scenario("idle_restart = \"slow-start\"").unwrap_err();

@@ -166,10 +166,14 @@ impl<'a> Table<'a> {
 
     /// Refuses keys that are not among these.
     pub(crate) fn only(&self, keys: &[&str]) -> Result<()> {
+        self.only_listed(keys, || format!("write one of: {}", keys.join(", ")))
+    }
+
+    /// The same; `all` says which there are, where none is near.
+    pub(crate) fn only_listed(&self, keys: &[&str], all: impl FnOnce() -> String) -> Result<()> {
         match self.map.keys().find(|key| !keys.contains(&key.as_str())) {
             None => Ok(()),
             Some(key) => {
-                let all = || format!("write one of: {}", keys.join(", "));
                 let what = suggestion(key, keys.iter().copied(), all);
                 Err(ScenarioError::at(&self.path_of(key), format!("unknown key; {what}")))
             }

@@ -15,7 +15,11 @@ const MOST_WINDOW: u64 = 1_000_000_000;
 
 /// A profile's settings, and what the table changes of them.
 pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
-    let table = field.table(&options::keys())?;
+    let table = field.open()?;
+    // More than a line holds.
+    table.only_listed(&options::keys(), || {
+        "write one of those that `paceline explain tcp` lists".to_owned()
+    })?;
     let profile = table.optional("profile", |field| field.choice(&Profile::ALL))?.unwrap_or(Profile::Rfc);
     let mut tcp = Config::new(profile);
     let variants = [&Variant::ALL[..], &[("sack", profile.sack())]].concat();

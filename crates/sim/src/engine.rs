@@ -376,11 +376,11 @@ impl<'a> Engine<'a> {
         match event.kind {
             Kind::Arrival if (event.place as usize) < self.links.len() => self.travel(event),
             Kind::Arrival => {
-                self.flows[event.flow as usize].waiting[0] -= 1;
+                self.flows[event.flow as usize].gates[0].pass();
                 self.receive(&event);
             }
             Kind::Acknowledgement => {
-                self.flows[event.flow as usize].waiting[1] -= 1;
+                self.flows[event.flow as usize].gates[1].pass();
                 self.on_ack(&event);
             }
             Kind::LinkWakeup => self.on_wakeup(event.place, event.at),

@@ -1,21 +1,20 @@
 //! A flow at work: its sender and receiver, or its open-loop source, and what is counted of it.
 
 mod connection;
+mod gate;
 mod late;
 
 pub(crate) use self::connection::{News, Tcp};
+pub(crate) use self::gate::Gate;
 pub(crate) use self::late::Late;
 use crate::engine::{Exit, Own, Tail};
 use crate::network::{FlowKind, FlowSpec, HostId, Part};
 use crate::packet::{Event, Packet};
 use crate::workload::open_loop::OpenLoop;
 use crate::workload::{Application, Side};
-use paceline_core::Instant;
+use paceline_core::{Instant, Span};
 use paceline_tcp::Counters;
 use std::sync::Arc;
-
-/// More events than ever wait for one end of a flow.
-pub(crate) const IN_STEP: u32 = 1 << 31;
 
 /// One flow. Laid out in the order of use, from the start of a cache line: each end's part of it lies together.
 #[derive(Debug)]
@@ -31,9 +30,8 @@ pub(crate) struct Flow {
     pub(crate) exits: [Exit; 2],
     /// How data reach its receiver, and acknowledgements its sender.
     pub(crate) tails: [Tail; 2],
-    /// Events in the calendar that bring data to its receiver, and acknowledgements to its sender; [`IN_STEP`] and more
-    /// where that end may never handle a packet before its time.
-    pub(crate) waiting: [u32; 2],
+    /// Whether data that reach its receiver, and acknowledgements that reach its sender, may be handled ahead of their time.
+    pub(crate) gates: [Gate; 2],
     /// A pacing method acts on it.
     pub(crate) paced: bool,
     /// An instrument looks at its window; at the delays of its packets.
@@ -41,10 +39,6 @@ pub(crate) struct Flow {
     pub(crate) measured: bool,
     /// Its host's port paces what it sends.
     pub(crate) has_port: bool,
-    /// What reaches its receiver, and its sender, may be taken the shortest way (engine/plain.rs).
-    pub(crate) plain: [bool; 2],
-    /// Another connection may begin before a packet comes that is late.
-    pub(crate) replaces_connections: bool,
     /// Its sending host.
     pub(crate) host: HostId,
     pub(crate) source: Source,
@@ -92,6 +86,22 @@ pub(crate) struct DelaySums {
     pub(crate) delay_ns: u64,
 }
 
+impl DelaySums {
+    /// A packet is received, so long after it was last sent.
+    #[inline(always)]
+    pub(crate) fn receives(&mut self, delay: Span) {
+        self.received += 1;
+        self.network_ns += delay.as_nanos();
+    }
+
+    /// One is delivered in order, so long after it was first sent.
+    #[inline(always)]
+    pub(crate) fn delivers(&mut self, delay: Span) {
+        self.delivered += 1;
+        self.delay_ns += delay.as_nanos();
+    }
+}
+
 impl Flow {
     /// Flow number `id`, which has not started; `talks` holds the conversations met so far; the run is over at `end`.
     pub(crate) fn new(id: u32, spec: &FlowSpec, talks: &mut Vec<Talking>, seed: u64, end: Instant) -> Self {
@@ -135,14 +145,12 @@ impl Flow {
             watched: false,
             measured: false,
             has_port: false,
-            plain: [false; 2],
-            replaces_connections: false,
             source,
             exits: [Exit::LONG; 2],
             tails: [Tail::LONG; 2],
             at_source: Own::default(),
             at_sink: Own::default(),
-            waiting: [IN_STEP; 2],
+            gates: [Gate::SHUT; 2],
             delays: DelaySums::default(),
         }
     }
@@ -150,12 +158,12 @@ impl Flow {
     /// One of its ends (0 the receiver, 1 the sender) may handle a packet before its time, if no other waits: no other flow
     /// uses the link that it feeds. Before the run.
     pub(crate) fn let_run_ahead(&mut self, end: usize) {
-        self.waiting[end] = 0;
+        self.gates[end].keep_in_step(false);
     }
 
     /// It may not: somebody looks at it at certain times. Before the run.
     pub(crate) fn keep_in_step(&mut self, end: usize) {
-        self.waiting[end] = IN_STEP;
+        self.gates[end].keep_in_step(true);
     }
 
     /// Whether a packet that reaches one of its ends at a future time can be handled now: none waits before it, and no timer
@@ -163,14 +171,15 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn runs_ahead(&self, event: &Event) -> bool {
         let end = usize::from(event.is_ack());
-        if self.waiting[end] != 0 {
+        if !self.gates[end].lets_run_ahead() {
             return false;
         }
         let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
         match &self.source {
             Source::Tcp(tcp) if event.is_ack() => tcp.is_free || tcp.next_timer() >= event.at,
             Source::Tcp(tcp) => {
-                not_before(tcp.receiver.due()) && (!self.replaces_connections || self.waits_for(event))
+                not_before(tcp.receiver.due())
+                    && (!self.gates[0].replaces_connections() || self.waits_for(event))
             }
             Source::OpenLoop(_) => true,
         }
@@ -188,7 +197,7 @@ impl Flow {
             Source::Tcp(tcp) => tcp.rest.application.is_some(),
             Source::OpenLoop(_) => true,
         };
-        self.waiting[1] < IN_STEP && !self.watched && !self.has_port && !has_application
+        !self.gates[1].keeps_in_step() && !self.watched && !self.has_port && !has_application
     }
 
     /// When its first event is, if it starts at `start`; `None` where none ever comes, or another flow makes it send.

@@ -43,6 +43,13 @@ pub trait Output {
     fn send(&mut self, segment: Segment);
 }
 
+impl<O: Output> Output for &mut O {
+    #[inline(always)]
+    fn send(&mut self, segment: Segment) {
+        (**self).send(segment);
+    }
+}
+
 /// What a sender counts, over its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {

@@ -22,22 +22,25 @@ const GROUP: usize = 16;
 pub(super) struct Agenda {
     /// The number of the first flow.
     first: usize,
-    /// When the first of a flow's timers runs out.
+    /// By flow: when the first of its timers runs out. Then by group of flows, by group of those, and so on up to a single one:
+    /// none of its own runs out before.
     due: Vec<Instant>,
-    /// By group of flows, then by group of those, up to a single one: none of its own runs out before.
-    groups: Vec<Vec<Instant>>,
+    /// Where the groups begin.
+    groups: usize,
+    /// Where each level begins, the flows' first.
+    levels: Vec<usize>,
 }
 
 impl Agenda {
     /// Nothing yet, for so many flows from this number on.
     fn of(first: usize, flows: usize) -> Self {
-        let mut groups = Vec::new();
-        let mut members = flows;
-        while members > 1 || groups.is_empty() {
+        let (mut levels, mut members, mut end) = (vec![0], flows, flows);
+        while members > 1 || levels.len() == 1 {
+            levels.push(end);
             members = members.div_ceil(GROUP).max(1);
-            groups.push(vec![Instant::MAX; members]);
+            end += members;
         }
-        Agenda { first, due: vec![Instant::MAX; flows], groups }
+        Agenda { first, due: vec![Instant::MAX; end], groups: flows, levels }
     }
 
     /// The next timer of this flow runs out then.
@@ -48,60 +51,60 @@ impl Agenda {
 
     #[inline(always)]
     fn put(&mut self, position: usize, due: Instant) {
-        self.due[position] = due;
-        if due < self.groups[0][position / GROUP] {
-            self.hasten(position / GROUP, due);
+        let group = self.groups + position / GROUP;
+        if due < self.due[group] {
+            self.hasten(position, due);
         }
+        self.due[position] = due;
     }
 
-    /// This group has a flow whose timer runs out sooner.
+    /// The groups of this flow have a timer that runs out sooner.
     #[inline(never)]
-    fn hasten(&mut self, group: usize, due: Instant) {
-        let mut member = group * GROUP;
-        for groups in &mut self.groups {
+    fn hasten(&mut self, position: usize, due: Instant) {
+        let mut member = position;
+        for level in &self.levels[1..] {
             member /= GROUP;
-            if groups[member] <= due {
-                return;
-            }
-            groups[member] = due;
+            let group = &mut self.due[level + member];
+            *group = due.min(*group);
         }
     }
 
     /// Takes out the flows whose timers run out before `end`, in order: each is to be noted anew.
     fn take_before(&mut self, end: Instant, due: &mut Vec<u32>) {
-        self.take_group(self.groups.len(), 0, end, due);
+        if let Some(top) = self.levels.len().checked_sub(1) {
+            self.take_group((top, 0), end, due);
+        }
     }
 
-    /// The same of one member of this level: no timer is left before the time that it returns.
-    fn take_group(&mut self, level: usize, member: usize, end: Instant, due: &mut Vec<u32>) -> Instant {
-        let Some(below) = level.checked_sub(1) else { return Instant::MAX };
-        if self.groups[below][member] >= end {
-            return self.groups[below][member];
+    /// The same of a group, by its level and its place there.
+    fn take_group(&mut self, (level, place): (usize, usize), end: Instant, due: &mut Vec<u32>) {
+        let group = self.levels[level] + place;
+        if self.due[group] >= end {
+            return;
         }
-        let members = member * GROUP..(member + 1) * GROUP;
-        let least = if below > 0 {
-            let members = members.start..members.end.min(self.groups[below - 1].len());
-            members.map(|member| self.take_group(below, member, end, due)).min()
+        let members = place * GROUP..((place + 1) * GROUP).min(self.levels[level] - self.levels[level - 1]);
+        let start = self.levels[level - 1];
+        let mut least = Instant::MAX;
+        if level > 1 {
+            for place in members {
+                self.take_group((level - 1, place), end, due);
+                least = least.min(self.due[start + place]);
+            }
         } else {
-            let members = members.start..members.end.min(self.due.len());
             let flows = (self.first + members.start) as u32..;
-            let left = flows.zip(&self.due[members]).map(|(flow, &at)| {
-                let is_due = at < end;
-                if is_due {
+            for (flow, &at) in flows.zip(&self.due[members]) {
+                if at < end {
                     due.push(flow);
                 }
-                select_unpredictable(is_due, Instant::MAX, at)
-            });
-            left.min()
-        };
-        self.groups[below][member] = least.unwrap_or(Instant::MAX);
-        self.groups[below][member]
+                least = least.min(select_unpredictable(at < end, Instant::MAX, at));
+            }
+        }
+        self.due[group] = least;
     }
 
     /// Nothing is due before this time.
     fn next_at(&self) -> Option<Instant> {
-        let all = self.groups.last().and_then(|groups| groups.first());
-        all.copied().filter(|next| *next < Instant::MAX)
+        self.due.last().copied().filter(|next| *next < Instant::MAX)
     }
 }
 
@@ -191,7 +194,8 @@ impl Engine<'_> {
                 self.schedule_timers(id);
             }
             let flow = &mut self.flows.list[position];
-            flow.plain = if may_be { flow.plain_ends() } else { [false; 2] };
+            let is_plain = if may_be { flow.plain_ends() } else { [false; 2] };
+            flow.gates.iter_mut().zip(is_plain).for_each(|(gate, is_plain)| gate.take_long_way(!is_plain));
         }
     }
 }

@@ -6,7 +6,7 @@
 //! answer each other never run ahead, nor do receivers where one connection follows another.
 
 use super::Engine;
-use crate::flow::{Flow, News, Source};
+use crate::flow::{Flow, Gate, News, Source};
 use crate::packet::{Event, Kind};
 use crate::workload::{Act, Heard, Side, Transfer};
 
@@ -41,9 +41,7 @@ impl Engine<'_> {
         let Source::Tcp(tcp) = &self.flows[flow as usize].source else { return };
         let Some((talk, side)) = tcp.rest.application else { return };
         let heard = if self.talks[talk as usize].started {
-            for waiting in &mut self.flows[flow as usize].waiting {
-                *waiting -= 1;
-            }
+            self.flows[flow as usize].gates.iter_mut().for_each(Gate::pass);
             Heard::Timer(side)
         } else {
             self.talks[talk as usize].started = true;
@@ -88,8 +86,8 @@ impl Engine<'_> {
             }
             Act::Wait(side, until) => {
                 let flow = flow_of(side);
-                let Flow { host, waiting, .. } = &mut self.flows[flow as usize];
-                waiting.iter_mut().for_each(|waiting| *waiting += 1);
+                let Flow { host, gates, .. } = &mut self.flows[flow as usize];
+                gates.iter_mut().for_each(Gate::wait);
                 let place = self.network.links.len() as u32 + *host;
                 self.calendar.push(Event::of_flow(until, place, Kind::Application, flow));
             }

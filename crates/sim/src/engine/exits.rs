@@ -44,7 +44,8 @@ pub(super) struct Outlet<'a> {
     /// Number on the wire of the connection's first packet.
     pub(super) base: u32,
     pub(super) now: Instant,
-    pub(super) sent: u64,
+    /// [`super::Census::sent`].
+    pub(super) sent: &'a mut u64,
 }
 
 impl Output for Outlet<'_> {
@@ -54,7 +55,7 @@ impl Output for Outlet<'_> {
         let at = self.link.pass_unwatched(bytes, self.now);
         let packet = Packet { sent: self.now, flow: self.flow, seq, bytes, hop: 1, is_ack: false };
         self.arrivals.push(Event::of_packet(at, self.tail, packet));
-        self.sent += 1;
+        *self.sent += 1;
     }
 }
 
@@ -68,9 +69,9 @@ impl Engine<'_> {
             return self.drive_the_long_way(id, what);
         };
         let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
-        let mut out = Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent: 0 };
+        let sent = &mut self.census.sent;
+        let mut out = Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent };
         what.drive(tcp, self.now, &mut out);
-        self.census.sent += out.sent;
         if tcp.is_free && F::ACKNOWLEDGES {
             self.agenda.note(id, tcp); // of what timers do, those who let them run out
         }
@@ -124,7 +125,7 @@ pub(super) struct Acknowledged(pub(super) u32);
 impl Drive for Acknowledged {
     #[inline(always)]
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
-        if !tcp.sender.on_ordinary_ack(self.0, now, out) {
+        if !tcp.sender.on_ordinary_ack(self.0, now, &mut *out) {
             tcp.sender.on_ack(self.0, now, out);
         }
     }

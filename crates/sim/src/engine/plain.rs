@@ -26,8 +26,10 @@ impl Engine<'_> {
     /// A packet has come to the last link before its host. Does all that, if this is a plain end of its flow; else says no.
     #[inline(always)]
     pub(super) fn take_plainly(&mut self, event: &mut Event) -> bool {
-        let (flow, end) = (&self.flows[event.flow as usize], usize::from(event.is_ack()));
-        if !flow.plain[end] || flow.waiting[end] != 0 || flow.replaces_connections && !flow.waits_for(event) {
+        let flow = &self.flows[event.flow as usize];
+        let gate = flow.gates[usize::from(event.is_ack())];
+        let is_open = gate.is_open() || gate.is_open_to_one() && flow.waits_for(event);
+        if !is_open {
             return false;
         }
         if event.is_ack() {
@@ -41,37 +43,34 @@ impl Engine<'_> {
     /// Data reach their receiver (see [`Engine::receive`]).
     #[inline(always)]
     fn receive_plainly(&mut self, event: &mut Event) {
-        let flow = &mut self.flows[event.flow as usize];
-        let at = flow.at_sink.come_in(event.bytes, event.at);
-        let Source::Tcp(tcp) = &mut flow.source else { return };
+        let Flow { source, exits, tails, at_sink, delays, paced, .. } = &mut self.flows[event.flow as usize];
+        let at = at_sink.come_in(event.bytes, event.at);
+        let Source::Tcp(tcp) = source else { return };
         if at >= self.until {
             return self.reach_host_by_event(event.at_time(at));
         }
         self.census.received += 1;
         let (seq, sent, delay) = (event.seq.wrapping_sub(tcp.base), event.sent, at.since(event.sent));
-        let delays = &mut self.delays[usize::from(flow.paced)];
         let counts = self.counting && seq >= tcp.syn;
         if counts {
-            flow.delays.received += 1;
-            flow.delays.network_ns += delay.as_nanos();
+            delays.receives(delay);
         }
         if tcp.receiver.is_next(seq) && tcp.late.is_empty() {
             tcp.receiver.on_next();
             if counts {
-                flow.delays.delivered += 1;
-                flow.delays.delay_ns += delay.as_nanos();
-                delays.record(delay);
+                delays.delivers(delay);
+                self.delays[usize::from(*paced)].record(delay);
             }
         } else if seq > tcp.receiver.next() {
             tcp.late.note(seq, sent, tcp.receiver.next());
             tcp.receiver.hold(seq);
         } else {
-            flow.deliver_late((seq, sent), at, self.counting.then_some(delays), |_| {});
+            let sums = self.counting.then_some((delays, &mut self.delays[usize::from(*paced)]));
+            tcp.deliver_late((seq, sent), at, sums, |_| {});
         }
-        let Source::Tcp(tcp) = &mut flow.source else { return };
         let next = tcp.receiver.next();
         if next < tcp.marks.deliver
-            && let Some(link) = &mut flow.at_sink.out
+            && let Some(link) = &mut at_sink.out
             // Nobody asks for the time that a plain one echoes.
             && let Some(echo) = if tcp.receiver.is_plain() { Some(at) } else { tcp.receiver.echo(seq, sent) }
         {
@@ -80,8 +79,7 @@ impl Engine<'_> {
             let ack = Packet { sent: echo, flow: event.flow, seq, bytes, hop, is_ack: true };
             let arrival = link.pass_unwatched(bytes, at);
             self.census.sent += 1;
-            let event = Event::of_packet(arrival, flow.tails[1].shared, ack);
-            self.staged[flow.exits[1].stage as usize].push(event);
+            self.staged[exits[1].stage as usize].push(Event::of_packet(arrival, tails[1].shared, ack));
         } else {
             self.now = at;
             self.answer(event, seq);
@@ -91,23 +89,22 @@ impl Engine<'_> {
     /// An acknowledgement reaches its sender (see [`Engine::on_ack`]).
     #[inline(always)]
     fn acknowledge_plainly(&mut self, event: &mut Event) {
-        let flow = &mut self.flows[event.flow as usize];
-        let at = flow.at_source.come_in(event.bytes, event.at);
+        let Flow { source, exits, tails, at_source, .. } = &mut self.flows[event.flow as usize];
+        let at = at_source.come_in(event.bytes, event.at);
+        let Source::Tcp(tcp) = source else { return };
         if at >= self.until {
             return self.reach_host_by_event(event.at_time(at));
         }
-        if matches!(&flow.source, Source::Tcp(tcp) if tcp.next_timer() < at) {
-            self.run_timers_out(event.flow, at);
+        if tcp.next_timer() < at {
+            return self.acknowledge_after_timers(&event.at_time(at));
         }
-        let Flow { source, exits, tails, at_source, .. } = &mut self.flows[event.flow as usize];
-        let Source::Tcp(tcp) = source else { return };
         let says_no_more = !tcp.needs_feedback || FeedbackUnderWay::is_a_time(event.sent);
         if says_no_more && let Some(link) = &mut at_source.out {
             let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
-            let mut out = Outlet { link, arrivals, flow: event.flow, tail, base: 0, now: at, sent: 0 };
-            if tcp.sender.on_ordinary_ack(event.seq, at, &mut out) {
+            let sent = &mut self.census.sent;
+            let out = Outlet { link, arrivals, flow: event.flow, tail, base: 0, now: at, sent };
+            if tcp.sender.on_ordinary_ack(event.seq, at, out) {
                 self.census.received += 1;
-                self.census.sent += out.sent;
                 self.agenda.note(event.flow, tcp);
                 if tcp.has_reached_a_mark() {
                     self.now = at;
@@ -118,5 +115,12 @@ impl Engine<'_> {
         }
         self.now = at;
         self.on_odd_ack(&event.at_time(at));
+    }
+
+    /// The same, now; before, timers of the sender run out.
+    #[inline(never)]
+    fn acknowledge_after_timers(&mut self, event: &Event) {
+        self.now = event.at;
+        self.on_ack(event);
     }
 }

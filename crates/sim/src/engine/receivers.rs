@@ -1,38 +1,36 @@
 //! Receivers at work: data at their destination, and what is sent back.
 
 use super::Engine;
-use crate::flow::{Flow, Source};
+use crate::flow::{DelaySums, Flow, Source, Tcp};
 use crate::output::Delays;
 use crate::packet::{Event, Kind, Packet};
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Feedback, Reply};
 use std::hint::select_unpredictable;
 
-impl Flow {
-    /// Packet `seq` of its connection, last sent then, arrives, for which others may wait, or which may have been delivered before;
-    /// `tell` hears of each that is delivered how long it took.
+impl Tcp {
+    /// Packet `seq`, last sent then, arrives, for which others may wait, or which may have been delivered before; `tell` hears of
+    /// each that is delivered how long it took.
     #[inline(never)]
     pub(super) fn deliver_late(
         &mut self,
         (seq, sent): (u32, Instant),
         now: Instant,
-        mut delays: Option<&mut Delays>,
+        mut sums: Option<(&mut DelaySums, &mut Delays)>,
         mut tell: impl FnMut(Span),
     ) {
-        let Source::Tcp(tcp) = &mut self.source else { return };
-        let before = tcp.receiver.next();
-        let delivered = tcp.receiver.on_data(seq);
+        let before = self.receiver.next();
+        let delivered = self.receiver.on_data(seq);
         for seq in before..before + delivered {
-            let late = tcp.late.take(seq);
+            let late = self.late.take(seq);
             let delay = now.since(select_unpredictable(late < sent, late, sent));
-            if seq < tcp.syn {
+            if seq < self.syn {
                 continue;
             }
             tell(delay);
-            if let Some(delays) = &mut delays {
-                self.delays.delivered += 1;
-                self.delays.delay_ns += delay.as_nanos();
-                delays.record(delay);
+            if let Some((flow, all)) = &mut sums {
+                flow.delivers(delay);
+                all.record(delay);
             }
         }
     }
@@ -50,16 +48,15 @@ impl Engine<'_> {
         let Source::Tcp(tcp) = &mut flow.source else { return self.receive_open_loop(packet) };
         let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
         if counting && seq >= tcp.syn {
-            flow.delays.received += 1;
-            flow.delays.network_ns += now.since(packet.sent).as_nanos();
+            flow.delays.receives(now.since(packet.sent));
         }
         if seq > tcp.receiver.next() {
             tcp.late.note(seq, packet.sent, tcp.receiver.next()); // it waits
             tcp.receiver.hold(seq);
         } else {
-            let delays = counting.then_some(&mut self.delays[usize::from(flow.paced)]);
+            let sums = counting.then_some((&mut flow.delays, &mut self.delays[usize::from(flow.paced)]));
             let (measured, instruments) = (flow.measured, &mut self.instruments);
-            flow.deliver_late((seq, packet.sent), now, delays, |delay| {
+            tcp.deliver_late((seq, packet.sent), now, sums, |delay| {
                 if measured {
                     instruments.delivers(id, delay, now);
                 }
@@ -97,10 +94,8 @@ impl Engine<'_> {
             self.instruments.delivers(packet.flow, delay, self.now);
         }
         if self.counting {
-            flow.delays.delivered += 1;
-            flow.delays.received += 1;
-            flow.delays.delay_ns += delay.as_nanos();
-            flow.delays.network_ns += delay.as_nanos();
+            flow.delays.receives(delay);
+            flow.delays.delivers(delay);
             self.delays[usize::from(flow.paced)].record(delay);
         }
     }

@@ -95,7 +95,7 @@ pub(super) fn mark_at_once(
         }
         if is_its_own(spec.reverse.first(), true) {
             flow.let_run_ahead(0);
-            flow.replaces_connections = spec.kind.replaces_connections();
+            flow.gates[0].replace_connections(spec.kind.replaces_connections());
         }
         if is_its_own(spec.forward.first(), false) && !network.hosts[spec.source as usize].port_pacing {
             flow.let_run_ahead(1);

@@ -159,7 +159,7 @@ impl Engine<'_> {
 
     #[inline(never)]
     pub(super) fn reach_host_by_event(&mut self, mut event: Event) {
-        self.flows[event.flow as usize].waiting[usize::from(event.is_ack())] += 1;
+        self.flows[event.flow as usize].gates[usize::from(event.is_ack())].wait();
         let flow = &self.network.flows[event.flow as usize];
         let host = if event.is_ack() { flow.source } else { flow.sink };
         event.place = self.network.links.len() as u32 + host;

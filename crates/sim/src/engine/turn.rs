@@ -75,7 +75,9 @@ impl Windows {
     /// they pay is found out before: a trace, with which none turns, must not decide that.
     pub(super) fn try_to_turn<'a>(&mut self, mut flows: impl Iterator<Item = &'a Flow>) {
         self.turns = self.turns
-            || self.turn.is_some() && self.trial.is_passed() && flows.all(|flow| flow.waiting[0] == 0);
+            || self.turn.is_some()
+                && self.trial.is_passed()
+                && flows.all(|flow| flow.gates[0].lets_run_ahead());
     }
 }
 

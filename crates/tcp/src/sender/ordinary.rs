@@ -49,7 +49,7 @@ impl Sender {
     /// An acknowledgement of all before `next` that says no more arrives now: does what it makes the sender do, if it is an
     /// ordinary one; else says no, and nothing has happened.
     #[inline(always)]
-    pub fn on_ordinary_ack(&mut self, next: u32, now: Instant, out: &mut impl Output) -> bool {
+    pub fn on_ordinary_ack(&mut self, next: u32, now: Instant, out: impl Output) -> bool {
         match self.ordinary {
             Ordinary::Unpaced => self.take::<false>(next, now, out),
             Ordinary::Paced => self.take::<true>(next, now, out),
@@ -60,27 +60,27 @@ impl Sender {
 
     /// The same where single packets are heard of.
     #[inline(never)]
-    fn take_selective(&mut self, next: u32, now: Instant, out: &mut impl Output) -> bool {
+    fn take_selective(&mut self, next: u32, now: Instant, mut out: impl Output) -> bool {
         if !self.is_news(next) || !self.selective.is_blank() {
             return false;
         }
         if self.ordinary == Ordinary::PacedSelective {
-            self.take_news::<true>(next, now, out);
+            self.take_news::<true>(next, now, &mut out);
         } else {
-            self.take_news::<false>(next, now, out);
+            self.take_news::<false>(next, now, &mut out);
         }
         true
     }
 
     /// The same where they are not.
     #[inline(always)]
-    fn take<const PACED: bool>(&mut self, next: u32, now: Instant, out: &mut impl Output) -> bool {
+    fn take<const PACED: bool>(&mut self, next: u32, now: Instant, mut out: impl Output) -> bool {
         if next == self.una {
-            return self.take_duplicate::<PACED>(now, out);
+            return self.take_duplicate::<PACED>(now, &mut out);
         }
         let is_ordinary = self.is_news(next) && self.last_cut != LastCut::DuplicateAcks;
         if is_ordinary {
-            self.take_news::<PACED>(next, now, out);
+            self.take_news::<PACED>(next, now, &mut out);
         }
         is_ordinary
     }

@@ -1,0 +1,73 @@
+//! Whether what reaches one end of a flow may be handled ahead of its time, and the shortest way.
+//!
+//! *Idea.* Several things may be in the way, none of them for most packets. So each is a bit of one number, and events that have
+//! to come first are counted in the others: one comparison tells that all is well.
+
+/// Of one end of a flow: its receiver or its sender.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gate(u32);
+
+/// Nothing may be handled ahead of its time.
+const IN_STEP: u32 = 1 << 31;
+/// The shortest way (engine/plain.rs) is not for it.
+const LONG: u32 = 1 << 30;
+/// Another connection may begin before a packet comes that is late.
+const REPLACES: u32 = 1 << 29;
+
+impl Gate {
+    /// Before anybody has looked at the network.
+    pub(crate) const SHUT: Gate = Gate(IN_STEP | LONG);
+
+    /// The shortest way is open.
+    #[inline(always)]
+    pub(crate) fn is_open(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The same, but only for packets of the connection at work.
+    #[inline(always)]
+    pub(crate) fn is_open_to_one(self) -> bool {
+        self.0 == REPLACES
+    }
+
+    /// A packet may be handled ahead of its time: no event waits that comes first.
+    #[inline(always)]
+    pub(crate) fn lets_run_ahead(self) -> bool {
+        self.0 & !(LONG | REPLACES) == 0
+    }
+
+    /// Nothing ever may.
+    pub(crate) fn keeps_in_step(self) -> bool {
+        self.0 & IN_STEP != 0
+    }
+
+    pub(crate) fn keep_in_step(&mut self, keeps: bool) {
+        self.set(IN_STEP, keeps);
+    }
+
+    pub(crate) fn take_long_way(&mut self, takes: bool) {
+        self.set(LONG, takes);
+    }
+
+    pub(crate) fn replaces_connections(self) -> bool {
+        self.0 & REPLACES != 0
+    }
+
+    pub(crate) fn replace_connections(&mut self, replaces: bool) {
+        self.set(REPLACES, replaces);
+    }
+
+    /// An event in the calendar has to come first.
+    pub(crate) fn wait(&mut self) {
+        self.0 += 1;
+    }
+
+    /// One of these has come.
+    pub(crate) fn pass(&mut self) {
+        self.0 -= 1;
+    }
+
+    fn set(&mut self, bit: u32, is_set: bool) {
+        self.0 = if is_set { self.0 | bit } else { self.0 & !bit };
+    }
+}

@@ -1,15 +1,19 @@
 //! The short way into a host: behind the last link that runs in windows, at most one link of several flows, then at most
 //! one of the flow's own.
 //!
-//! *Idea.* Packets that leave the last link are gathered until the window is over, then dealt out flow by flow: the state
-//! of a flow comes into the caches once a window, not once a packet. Nothing that a host does about them can come into
-//! this window any more ([`super::windows`]); and for each flow they keep their order.
+//! *Idea.* Packets that leave the last link are gathered, then dealt out flow by flow: the state of a flow comes into the
+//! caches once, not once a packet. So it goes on until the window is over, or so many have come that they would no longer stay in the
+//! caches themselves. Nothing that a host does about them can come into this window any more ([`super::windows`]); and for
+//! each flow they keep their order.
 
 use super::Engine;
 use super::fetch::FLOWS_AHEAD;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
 use crate::packet::Event;
 use std::collections::BTreeSet;
+
+/// So many are dealt out before the window is over. In tests a few are.
+const FULL: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 14 };
 
 /// The links behind the last one that runs in windows: of several flows, this one or [`Tail::NO_LINK`]; then perhaps one that is
 /// the flow's own ([`super::own`]).
@@ -98,7 +102,7 @@ pub(super) fn ways_in(
     (ways.collect(), ends)
 }
 
-/// What the window has brought to hosts so far, and room to deal it out.
+/// What the window has brought to hosts, and room to deal it out.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     pub(super) arrivals: Vec<Event>,
@@ -123,6 +127,13 @@ impl Engine<'_> {
         }
     }
 
+    /// Hosts take what the window has brought them so far, if that is much.
+    pub(super) fn open_full_inbox(&mut self) {
+        if self.inbox.arrivals.len() >= FULL {
+            self.open_inbox(&[]);
+        }
+    }
+
     /// Hosts take what the window has brought them so far, these lists too.
     pub(super) fn open_inbox(&mut self, brought: &[&[Event]]) {
         self.tell_losses();
@@ -130,7 +141,7 @@ impl Engine<'_> {
         let lists = [&[&arrivals[..]], brought].concat();
         let flows = self.flows.list.len();
         deal(&lists, counts, (self.flows.first, flows), &mut slots, &mut dealt);
-        let counts = self.windows.is_some() && dealt.len() >= flows;
+        let counts = !self.links.is_empty() && dealt.len() >= flows; // lists that are brought are not counted
         slots.clear();
         if counts {
             slots.resize(flows + 1, 0);

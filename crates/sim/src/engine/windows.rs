@@ -290,7 +290,10 @@ impl Engine<'_> {
         self.say(link, notes);
         match onward {
             Onward::Stage => {}
-            Onward::Inbox => self.descend(before),
+            Onward::Inbox => {
+                self.descend(before);
+                self.open_full_inbox();
+            }
             Onward::Anywhere => room.drain(..).for_each(|event| self.go_on(event)),
         }
         line.len() as u64

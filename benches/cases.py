@@ -53,6 +53,11 @@ class Case:
     repeated: bool = True
     memory: float | None = None
 
+    @property
+    def start(self) -> str:
+        """Under what its first seconds are kept, where a peer that is too slow for more runs over these alone."""
+        return f"{self.name}, as long as peers run" if self.slow_peers else self.name
+
     def all_settings(self, quick: bool) -> Settings:
         """What changes in the file."""
         return {"probes": {}, **self.settings, **(self.quick if quick else self.full).settings}

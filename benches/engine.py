@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
 
 import speed  # noqa: E402
-from cases import CASES, DEMO, LIKE_NS3, MANY, Case, Times  # noqa: E402
+from cases import CASES, DEMO, LIKE_NS3, MANY, Case, Settings, Times  # noqa: E402
 from runs import ROOT, measure, scenario  # noqa: E402
 from tables import markdown, put_between, text_table  # noqa: E402
 
@@ -43,9 +43,9 @@ def say(what: str) -> None:
     print(what, file=sys.stderr, flush=True)
 
 
-def of_case(case: Case, quick: bool, seed: int) -> dict[str, Any]:
+def of_case(case: Case, settings: Settings, seed: int) -> dict[str, Any]:
     """One run of a case."""
-    cost = measure(case.file, case.all_settings(quick), seed)
+    cost = measure(case.file, settings, seed)
     return {
         "ns": cost.ns_a_packet,
         "engine_ns": cost.engine_s / cost.packets * 1e9,
@@ -80,12 +80,15 @@ def work_on(case: Case, turn: int, quick: bool, ns3: Path | None) -> list[Work]:
     """What one turn runs for a case: who, what it is kept under, and how."""
     if turn and not case.repeated:
         return []
-    work: list[Work] = [("paceline", case.name, partial(of_case, case, quick, 1 + turn))]
+    work: list[Work] = [("paceline", case.name, partial(of_case, case, case.all_settings(quick), 1 + turn))]
     if (case.ns2 or case.ns3) and not (case.slow_peers and (turn or quick)):
         network = speed.Network.of(scenario(case.file, case.settings))
         if case.ns2 and speed.has_ns2():
             times = Times(case.ns2.duration / 2, case.ns2.warmup / 2) if quick else case.ns2
             work.append(("ns-2", case.network, partial(of_ns2, network, times)))
+            if case.slow_peers:
+                settings = {**case.all_settings(quick), **times.settings}
+                work.append(("paceline", case.start, partial(of_case, case, settings, 1)))
         if case.ns3 and ns3:
             work.append(("ns-3", case.network, partial(of_ns3, ns3, network, case.ns3)))
     return work
@@ -188,9 +191,10 @@ def row(case: Case, found: dict[str, Rows]) -> list[str]:
     median = statistics.median(costs)
     spread = f"{min(costs):.0f} to {max(costs):.0f}" if len(costs) > 1 else "one run"
     ratios = []
+    beside = statistics.median(run["ns"] for run in found["paceline"].get(case.start, runs))
     for peer in ("ns-2", "ns-3"):
         theirs = [run["ns"] for run in found[peer].get(case.network, [])]
-        ratios.append(f"{statistics.median(theirs) / median:,.0f}" if theirs else "–")
+        ratios.append(f"{statistics.median(theirs) / beside:,.0f}" if theirs else "–")
     return [case.name, f"{median:.0f}", spread, target, memory, *ratios]
 
 
@@ -211,6 +215,9 @@ def notes(kept: dict[str, Any]) -> list[str]:
         for network, runs in found[peer].items():
             cost = statistics.median(run["ns"] for run in runs)
             lines.append(f"{peer} takes {cost:,.0f} ns a packet on the network of {network}.")
+    for case in (case for case in CASES if case.slow_peers and case.start in found["paceline"]):
+        cost = statistics.median(run["ns"] for run in found["paceline"][case.start])
+        lines.append(f"Paceline takes {cost:,.0f} ns a packet with {case.start}; the ratio is of these.")
     lines += kept["agreement"]
     if kept["bytes_a_flow"]:
         each = kept["bytes_a_flow"]

@@ -389,7 +389,6 @@ impl<'a> Engine<'a> {
             Kind::DelayedAckTimer => self.on_delayed_ack_timer(event.flow, event.at),
             Kind::PortTimer => self.on_port_timer(event.place),
             Kind::Application => self.on_application(event.flow),
-            Kind::Loss => self.flows[event.flow as usize].on_drop(&event.packet()),
         }
     }
 }

@@ -59,8 +59,6 @@ pub(crate) enum Kind {
     PortTimer,
     /// A flow starts, or an open-loop source sends.
     Application,
-    /// A flow hears that a link has dropped its packet: where links run in windows, with what else the window brings it.
-    Loss,
 }
 
 /// Something that will happen: 32 bytes, a packet among them (its fields lie open here, so that there is no padding). A

@@ -318,13 +318,12 @@ impl Engine<'_> {
         }
     }
 
-    /// A link has dropped a packet, whose event is at that link; its flow, where it is taken to by the inbox, hears of it there.
-    fn lose(&mut self, mut event: Event, tail: u32) {
+    /// A link has dropped a packet, whose event is at that link; its flow hears of it before it takes what the inbox has, if it has any.
+    fn lose(&mut self, event: Event, tail: u32) {
         self.see_drop(&event);
         if tail == Tail::LONG.shared {
             self.flows[event.flow as usize].on_drop(&event.packet());
         } else {
-            event.kind = Kind::Loss;
             self.losses.push(event);
         }
     }

@@ -33,6 +33,7 @@ mod pool;
 mod receivers;
 mod routes;
 mod samples;
+mod shared;
 mod stage;
 mod threads;
 mod transit;
@@ -49,6 +50,7 @@ pub(crate) use self::inbox::Tail;
 pub(crate) use self::own::Own;
 use self::routes::{links_of, mark_at_once, routes_of};
 use self::samples::Sample;
+use self::shared::SharedHosts;
 use self::stage::lay_stages;
 use self::windows::Windows;
 use crate::calendar::Calendar;
@@ -109,6 +111,7 @@ pub struct Engine<'a> {
     /// What the window has brought to hosts so far.
     inbox: Inbox,
     agenda: Agenda,
+    shared: SharedHosts,
     /// Room for what is due.
     due: Vec<u32>,
     segments: Segments,
@@ -184,7 +187,7 @@ impl<'a> Engine<'a> {
         }
         let is_traced = trace.is_some();
         let mut links = links_of(network, is_traced);
-        let (mut windows, mut staged) = (None, Vec::new());
+        let (mut windows, mut staged, mut shared) = (None, Vec::new(), SharedHosts::default());
         if !is_traced || method != Method::Reference {
             let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
             let is_looked_at = |link: u32| {
@@ -194,9 +197,10 @@ impl<'a> Engine<'a> {
             };
             let ways = (&mut routes[..], (stride, ack_hop));
             if method != Method::Reference
-                && let Some(stages) =
+                && let Some((stages, hosts)) =
                     lay_stages(network, &mut links, &mut flows, ways, &needs_order, &is_looked_at)
             {
+                shared = hosts;
                 staged.resize_with(stages.len(), Vec::new);
                 windows = Some(Windows::new(stages, method == Method::Windowed));
             }
@@ -232,6 +236,7 @@ impl<'a> Engine<'a> {
             tracer: trace.map(Tracer::new),
             inbox: Inbox::default(),
             agenda: Agenda::default(),
+            shared,
             due: Vec::new(),
             segments: Segments::default(),
             talks,
@@ -358,8 +363,13 @@ impl<'a> Engine<'a> {
     /// Where every packet is, now.
     pub fn census(&self) -> Census {
         let staged = self.staged.iter().flatten();
-        let travelling =
-            self.calendar.iter().chain(staged).filter(|event| event.carries_packet()).count() as u64;
+        let travelling = self
+            .calendar
+            .iter()
+            .chain(staged)
+            .chain(self.shared.waiting())
+            .filter(|event| event.carries_packet())
+            .count() as u64;
         let held: u64 = self.links.iter().map(Link::held_packets).sum();
         let queued: u64 = self.ports.iter().flatten().map(|port| port.held_packets()).sum();
         let dropped = self.links.iter().filter_map(Link::fitted).map(|link| link.counters.dropped_ever).sum();
@@ -388,7 +398,13 @@ impl<'a> Engine<'a> {
             Kind::PacingTimer => self.on_pacing_timer(event.flow, event.at),
             Kind::DelayedAckTimer => self.on_delayed_ack_timer(event.flow, event.at),
             Kind::PortTimer => self.on_port_timer(event.place),
-            Kind::Application => self.on_application(event.flow),
+            Kind::Application => {
+                let shared = self.come_to_start(&event);
+                self.on_application(event.flow);
+                if let Some(host) = shared {
+                    self.note_at_shared(event.flow, host);
+                }
+            }
         }
     }
 }

@@ -121,12 +121,13 @@ impl Link {
         }
     }
 
-    /// A packet reaches a link that refuses nothing and that nobody watches, at `at`: when its last bit is at the far end.
+    /// A packet reaches a link that refuses nothing and of which nobody looks at single packets, at `at`: when its last bit is at
+    /// the far end.
     #[inline(always)]
-    pub(crate) fn pass_unwatched(&mut self, bytes: u16, at: Instant) -> Instant {
+    pub(crate) fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
         match self {
             Link::Slim(slim) => slim.pass(bytes, at).1,
-            Link::Wide(wide) => wide.pass_unwatched(bytes, at),
+            Link::Wide(wide) => wide.carry(bytes, is_ack, at),
         }
     }
 
@@ -200,8 +201,8 @@ impl Link {
 
 impl Wide {
     #[inline(never)]
-    fn pass_unwatched(&mut self, bytes: u16, at: Instant) -> Instant {
-        self.wire.send(u32::from(bytes), at).1 + self.delay
+    fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
+        self.pass(bytes, is_ack, at).arrival
     }
 
     #[inline(always)]

@@ -17,6 +17,9 @@ use std::hint::select_unpredictable;
 /// Flows, or groups, in a group.
 const GROUP: usize = 16;
 
+/// Groups that are looked through rather than at what is known of them: they know of other flows too.
+const FEW_GROUPS: usize = if cfg!(debug_assertions) { 1 } else { 8 };
+
 /// What waits for its time, by flow.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
@@ -102,6 +105,44 @@ impl Agenda {
         self.due[group] = least;
     }
 
+    /// The group of this flow, all of which are here.
+    pub(super) fn group_of(flow: u32) -> u32 {
+        flow / GROUP as u32
+    }
+
+    /// Of some flows in these groups the one whose timer runs out first, and when, if that is before `end`; else a time before which
+    /// none does. Of several at once it is the first, and one that `is_last` comes after others.
+    pub(super) fn first_of(
+        &mut self,
+        groups: &[u32],
+        end: Instant,
+        is_one: impl Fn(u32) -> bool,
+        is_last: impl Fn(u32, Instant) -> bool,
+    ) -> (Instant, Option<u32>) {
+        let (mut first, mut none_before) = (None, Instant::MAX);
+        for &group in groups {
+            let place = self.groups + group as usize;
+            if self.due[place] >= end && groups.len() > FEW_GROUPS {
+                none_before = none_before.min(self.due[place]);
+                continue;
+            }
+            let start = group as usize * GROUP;
+            let members = &self.due[start..(start + GROUP).min(self.groups)];
+            let mut least = Instant::MAX;
+            for (flow, &due) in ((self.first + start) as u32..).zip(members) {
+                least = least.min(due);
+                let due = select_unpredictable(is_one(flow), due, Instant::MAX);
+                none_before = none_before.min(due);
+                if due < end {
+                    let rank = (due, is_last(flow, due), flow);
+                    first = Some(first.map_or(rank, |first| rank.min(first)));
+                }
+            }
+            self.due[place] = least;
+        }
+        first.map_or((none_before, None), |(due, _, flow)| (due, Some(flow)))
+    }
+
     /// Nothing is due before this time.
     fn next_at(&self) -> Option<Instant> {
         self.due.last().copied().filter(|next| *next < Instant::MAX)
@@ -119,14 +160,17 @@ impl Tcp {
 impl Engine<'_> {
     /// When something next happens at a host, or may.
     pub(super) fn next_at(&mut self) -> Option<Instant> {
-        self.calendar.next_at().into_iter().chain(self.agenda.next_at()).min()
+        let waits = self.shared.waiting().map(|event| event.at);
+        self.calendar.next_at().into_iter().chain(self.agenda.next_at()).chain(waits).min()
     }
 
     /// Senders that run by themselves catch up with their timers before `end`: whether none had any.
     pub(super) fn keep_agenda(&mut self, end: Instant) -> bool {
+        let mut is_idle = self.keep_shared_hosts(end);
         let mut due = std::mem::take(&mut self.due);
         self.agenda.take_before(end, &mut due);
-        let (is_idle, has_far_flows) = (due.is_empty(), self.has_far_flows());
+        is_idle &= due.is_empty();
+        let has_far_flows = self.has_far_flows();
         for (place, id) in due.iter().enumerate() {
             if has_far_flows {
                 self.fetch_ahead(due.get(place + FLOWS_AHEAD).copied());
@@ -147,13 +191,20 @@ impl Engine<'_> {
             && tcp.next_timer() < end
         {
             self.now = tcp.next_timer();
-            if tcp.sender.retransmission_due() == self.now {
-                self.run_retransmission_timer_out(id);
-            } else {
-                self.drive(id, PacingTimer);
-            }
+            self.run_timer_out(id);
         }
         self.now = now;
+    }
+
+    /// The first of its timers runs out now.
+    #[inline(always)]
+    pub(super) fn run_timer_out(&mut self, id: u32) {
+        let Source::Tcp(tcp) = &self.flows[id as usize].source else { return };
+        if tcp.sender.retransmission_due() == self.now {
+            self.run_retransmission_timer_out(id);
+        } else {
+            self.drive(id, PacingTimer);
+        }
     }
 
     #[inline(never)]
@@ -181,6 +232,7 @@ impl Engine<'_> {
     pub(super) fn set_free(&mut self, may_be: bool) {
         let flows = self.flows.all().len();
         self.agenda = if may_be { Agenda::of(self.flows.first, flows) } else { Agenda::default() };
+        self.shared.forget_timers();
         for position in 0..flows {
             let is_free = may_be && self.passes_a_stage(position);
             let flow = &mut self.flows.list[position];
@@ -194,7 +246,8 @@ impl Engine<'_> {
                 self.schedule_timers(id);
             }
             let flow = &mut self.flows.list[position];
-            let is_plain = if may_be { flow.plain_ends() } else { [false; 2] };
+            let mut is_plain = if may_be { flow.plain_ends() } else { [false; 2] };
+            (0..2).for_each(|end| is_plain[end] &= self.shared.at(id, end).is_none());
             flow.gates.iter_mut().zip(is_plain).for_each(|(gate, is_plain)| gate.take_long_way(!is_plain));
         }
     }
@@ -226,6 +279,32 @@ mod tests {
                     let later = time + paceline_core::Span::from_nanos(u64::from(flow) % 7);
                     agenda.put(flow as usize - 3, later);
                     known[flow as usize - 3] = later;
+                }
+            }
+        }
+
+        #[test]
+        fn it_finds_the_first_of_some(
+            times in prop::collection::vec(0..40_u64, 1..100),
+            changes in prop::collection::vec((0..100_usize, 0..40_u64, 2..5_u32, 0..40_u64), 0..60),
+        ) {
+            let mut agenda = Agenda::of(0, times.len());
+            let mut known: Vec<Instant> = times.iter().map(|time| Instant::from_nanos(*time)).collect();
+            known.iter().enumerate().for_each(|(flow, time)| agenda.put(flow, *time));
+            for (flow, time, every, end) in changes {
+                let (flow, end) = (flow % known.len(), Instant::from_nanos(end));
+                known[flow] = Instant::from_nanos(time);
+                agenda.put(flow, known[flow]);
+                let is_one = |flow: u32| flow.is_multiple_of(every);
+                let is_last = |flow: u32, _| flow.is_multiple_of(7);
+                let some = (0..).zip(&known).filter(|(flow, _)| is_one(*flow));
+                let first = some.map(|(flow, due)| (*due, is_last(flow, end), flow)).min().filter(|first| first.0 < end);
+                let groups: Vec<u32> = (0..known.len().div_ceil(GROUP) as u32).collect();
+                let (due, found) = agenda.first_of(&groups, end, is_one, is_last);
+                prop_assert_eq!(found, first.map(|(.., flow)| flow));
+                match first {
+                    Some(first) => prop_assert_eq!(due, first.0),
+                    None => prop_assert!((0..).zip(&known).all(|(flow, at)| !is_one(flow) || *at >= due) && due >= end),
                 }
             }
         }

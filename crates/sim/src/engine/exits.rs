@@ -52,7 +52,7 @@ impl Output for Outlet<'_> {
     #[inline(always)]
     fn send(&mut self, segment: Segment) {
         let (bytes, seq) = (segment.bytes as u16, self.base.wrapping_add(segment.seq));
-        let at = self.link.pass_unwatched(bytes, self.now);
+        let at = self.link.carry(bytes, false, self.now);
         let packet = Packet { sent: self.now, flow: self.flow, seq, bytes, hop: 1, is_ack: false };
         self.arrivals.push(Event::of_packet(at, self.tail, packet));
         *self.sent += 1;

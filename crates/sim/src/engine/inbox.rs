@@ -37,32 +37,34 @@ impl Tail {
         (self.shared != Tail::NO_LINK).then_some(self.shared)
     }
 
-    /// Behind the last staged entry of a way.
-    fn of(behind: &[u32], passes: &[u32], is_looked_at: &impl Fn(u32) -> bool) -> WayIn {
+    /// Behind the last staged entry of a way; whether the host at its end may be a shared one.
+    fn of(behind: &[u32], passes: &[u32], is_looked_at: &impl Fn(u32) -> bool, may_be_shared: bool) -> WayIn {
         let is_own = |entry: u32| entry & PLAIN != 0 && passes[(entry & PLACE) as usize] == 1;
-        let (shared, own) = match *behind {
+        let (shared, own, into) = match *behind {
             _ if behind.iter().any(|entry| entry & AT_ONCE == 0 || is_looked_at(entry & PLACE)) => {
                 return WayIn::LONG;
             }
-            [] => (Tail::NO_LINK, None),
-            [own] if is_own(own) => (Tail::NO_LINK, Some(own & PLACE)),
-            [shared] => (shared & PLACE, None),
-            [shared, own] if is_own(own) => (shared & PLACE, Some(own & PLACE)),
+            [] => (Tail::NO_LINK, None, None),
+            [own] if is_own(own) => (Tail::NO_LINK, Some(own & PLACE), None),
+            [shared] => (shared & PLACE, None, None),
+            [shared, own] if is_own(own) => (shared & PLACE, Some(own & PLACE), None),
+            [shared, into] if may_be_shared => (shared & PLACE, None, Some(into & PLACE)),
             _ => return WayIn::LONG,
         };
-        WayIn { tail: Tail { shared }, own }
+        WayIn { tail: Tail { shared }, own, into }
     }
 }
 
-/// A tail, and the flow's own link at its end.
+/// A tail, and the link at its end: the flow's own one, or that of a host that flows share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WayIn {
     pub(super) tail: Tail,
     pub(super) own: Option<u32>,
+    pub(super) into: Option<u32>,
 }
 
 impl WayIn {
-    const LONG: WayIn = WayIn { tail: Tail::LONG, own: None };
+    const LONG: WayIn = WayIn { tail: Tail::LONG, own: None, into: None };
 }
 
 /// The ways of each flow's data and acknowledgements into hosts; and by stage, where a tail begins behind it for every packet,
@@ -73,14 +75,16 @@ pub(super) fn ways_in(
     stages: usize,
     passes: &[u32],
     is_looked_at: &impl Fn(u32) -> bool,
+    may_be_shared: impl Fn(usize, usize) -> bool,
 ) -> (Vec<[WayIn; 2]>, Vec<Option<BTreeSet<u32>>>) {
     let mut ends = vec![Some(BTreeSet::new()); stages];
-    let ways = routes.chunks(stride).map(|route| {
-        [&route[..ack_hop], &route[ack_hop..]].map(|way| {
+    let ways = routes.chunks(stride).enumerate().map(|(flow, route)| {
+        [(0, &route[..ack_hop]), (1, &route[ack_hop..])].map(|(end, way)| {
             let links = way.iter().take_while(|entry| **entry != u32::MAX && **entry & IS_LINK != 0).count();
             let way = &way[..links];
             let last = way.iter().rposition(|entry| *entry & STAGED != 0);
-            let way_in = Tail::of(&way[last.map_or(0, |last| last + 1)..], passes, is_looked_at);
+            let behind = &way[last.map_or(0, |last| last + 1)..];
+            let way_in = Tail::of(behind, passes, is_looked_at, may_be_shared(flow, end));
             for (place, entry) in way.iter().enumerate().filter(|(_, entry)| **entry & STAGED != 0) {
                 let end = &mut ends[(entry & PLACE) as usize];
                 match end {
@@ -140,8 +144,15 @@ impl Engine<'_> {
         let Inbox { mut arrivals, mut dealt, mut slots, counts } = std::mem::take(&mut self.inbox);
         let lists = [&[&arrivals[..]], brought].concat();
         let flows = self.flows.list.len();
-        deal(&lists, counts, (self.flows.first, flows), &mut slots, &mut dealt);
-        let counts = !self.links.is_empty() && dealt.len() >= flows; // lists that are brought are not counted
+        if let Some((hosts_of, hosts)) = self.shared.hosts_of() {
+            let host_of = |event: &Event| hosts_of[event.flow as usize][usize::from(event.is_ack())] as usize;
+            deal(&lists, false, (host_of, hosts), &mut slots, &mut dealt);
+        } else {
+            let first = self.flows.first;
+            let flow_of = |event: &Event| (event.flow as usize).wrapping_sub(first);
+            deal(&lists, counts, (flow_of, flows), &mut slots, &mut dealt);
+        }
+        let counts = !self.links.is_empty() && self.shared.are_none() && dealt.len() >= flows; // lists that are brought are not counted
         slots.clear();
         if counts {
             slots.resize(flows + 1, 0);
@@ -194,9 +205,12 @@ impl Engine<'_> {
     /// A packet passes the link that is its flow's own, and is at its host then: before its time, if nothing can come between.
     #[inline(always)]
     fn take_in(&mut self, event: &mut Event) {
+        if let Some(host) = self.shared.at(event.flow, event.is_ack().into()) {
+            return self.take_at_shared(event, host);
+        }
         let flow = &mut self.flows[event.flow as usize];
         let host = if event.is_ack() { &mut flow.at_source } else { &mut flow.at_sink };
-        let at = host.come_in(event.bytes, event.at);
+        let at = host.come_in(event.bytes, event.is_ack(), event.at);
         event.at = at;
         if at >= self.until || !flow.runs_ahead(event) {
             return self.reach_host_by_event(*event);
@@ -210,20 +224,20 @@ impl Engine<'_> {
     }
 }
 
-/// Puts packets of flows that lie close together next to each other; those of one flow stay in order. `counted`: those of the
-/// first list have been counted, by flow, in the slots.
+/// Puts packets of flows (or to hosts) that lie close together next to each other; those of one stay in order. `counted`: those of
+/// the first list have been counted, by flow, in the slots.
 #[inline(never)]
 fn deal(
     lists: &[&[Event]],
     counted: bool,
-    (first_flow, flows): (usize, usize),
+    (of, flows): (impl Fn(&Event) -> usize, usize),
     slots: &mut Vec<u32>,
     dealt: &mut Vec<Event>,
 ) {
     let packets: usize = lists.iter().map(|list| list.len()).sum();
     let Some(&first) = lists.iter().find_map(|list| list.first()) else { return dealt.clear() };
     let shift = if counted { 0 } else { (flows / packets).max(1).ilog2() };
-    let slot_of = |event: &Event| (event.flow as usize).wrapping_sub(first_flow) >> shift;
+    let slot_of = |event: &Event| of(event) >> shift;
     if !counted {
         slots.clear();
         slots.resize((flows >> shift) + 1, 0);

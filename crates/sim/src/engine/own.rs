@@ -22,9 +22,9 @@ pub(crate) struct Own {
 impl Own {
     /// When a packet is at the host that has come so far.
     #[inline(always)]
-    pub(super) fn come_in(&mut self, bytes: u16, at: Instant) -> Instant {
+    pub(super) fn come_in(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
         match &mut self.into {
-            Some(link) => link.pass_unwatched(bytes, at),
+            Some(link) => link.carry(bytes, is_ack, at),
             None => at,
         }
     }
@@ -33,10 +33,11 @@ impl Own {
 impl Flow {
     /// Takes the links of its short ways that no other flow passes, nor it twice; `passes` says how often each is passed.
     pub(super) fn take_own_links(&mut self, links: &mut [Link], ways_in: [WayIn; 2], passes: &[u32]) {
-        let mut take = |number: u32| std::mem::replace(&mut links[number as usize], Link::stand_in());
-        let is_own = |number: &u32| passes.get(*number as usize) == Some(&1);
+        let is_own =
+            |number: &u32| passes.get(*number as usize) == Some(&1) && links[*number as usize].is_unwatched();
         let out = |end: usize| Some(self.exits[1 - end].link).filter(is_own);
         let numbers = [ways_in[0].own, out(0), ways_in[1].own, out(1)];
+        let mut take = |number: u32| std::mem::replace(&mut links[number as usize], Link::stand_in());
         let [into_sink, from_sink, into_source, from_source] = numbers.map(|number| number.map(&mut take));
         self.at_sink = Own { into: into_sink, out: from_sink };
         self.at_source = Own { into: into_source, out: from_source };
@@ -71,6 +72,7 @@ impl Flow {
 impl Engine<'_> {
     /// Flows have no short ways any more.
     pub(super) fn take_short_ways(&mut self) {
+        self.leave_shared_hosts();
         for (flow, spec) in self.flows.list.iter_mut().zip(&self.network.flows) {
             flow.give_links_back(&mut self.links, spec);
         }

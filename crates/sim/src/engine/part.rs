@@ -3,6 +3,7 @@
 use super::agenda::Agenda;
 use super::inbox::Inbox;
 use super::pool::Pool;
+use super::shared::SharedHosts;
 use super::threads::Mail;
 use super::{Calendar, Census, Engine, Exit, Flows, Segments};
 use crate::flow::{Flow, Source};
@@ -64,6 +65,7 @@ impl<'a> Part<'a> {
             tracer: None,
             inbox: Inbox::default(),
             agenda: Agenda::default(),
+            shared: SharedHosts::default(),
             due: Vec::new(),
             segments: Segments::default(),
             talks: Vec::new(),

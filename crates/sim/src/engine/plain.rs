@@ -44,7 +44,7 @@ impl Engine<'_> {
     #[inline(always)]
     fn receive_plainly(&mut self, event: &mut Event) {
         let Flow { source, exits, tails, at_sink, delays, paced, .. } = &mut self.flows[event.flow as usize];
-        let at = at_sink.come_in(event.bytes, event.at);
+        let at = at_sink.come_in(event.bytes, false, event.at);
         let Source::Tcp(tcp) = source else { return };
         if at >= self.until {
             return self.reach_host_by_event(event.at_time(at));
@@ -77,7 +77,7 @@ impl Engine<'_> {
             let (bytes, hop) = (tcp.ack_bytes, self.ack_hop + 1);
             let seq = tcp.base.wrapping_add(next);
             let ack = Packet { sent: echo, flow: event.flow, seq, bytes, hop, is_ack: true };
-            let arrival = link.pass_unwatched(bytes, at);
+            let arrival = link.carry(bytes, true, at);
             self.census.sent += 1;
             self.staged[exits[1].stage as usize].push(Event::of_packet(arrival, tails[1].shared, ack));
         } else {
@@ -90,7 +90,7 @@ impl Engine<'_> {
     #[inline(always)]
     fn acknowledge_plainly(&mut self, event: &mut Event) {
         let Flow { source, exits, tails, at_source, .. } = &mut self.flows[event.flow as usize];
-        let at = at_source.come_in(event.bytes, event.at);
+        let at = at_source.come_in(event.bytes, true, event.at);
         let Source::Tcp(tcp) = source else { return };
         if at >= self.until {
             return self.reach_host_by_event(event.at_time(at));

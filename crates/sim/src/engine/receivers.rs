@@ -147,7 +147,7 @@ impl Engine<'_> {
         };
         let (hop, tail) = (self.ack_hop + 1, tails[1].shared);
         let ack = Packet { sent, flow: id, seq, bytes, hop, is_ack: true };
-        let at = link.pass_unwatched(bytes, self.now);
+        let at = link.carry(bytes, true, self.now);
         self.census.sent += 1;
         self.staged[exits[1].stage as usize].push(Event::of_packet(at, tail, ack));
     }

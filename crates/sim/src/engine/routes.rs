@@ -120,11 +120,12 @@ pub(super) fn mark_staged(routes: &mut [u32], stage_of: impl Fn(u32) -> Option<u
     }
 }
 
-/// The short ways out of the hosts of a flow with this route.
-pub(super) fn exits_of(route: &[u32], ack_hop: usize) -> [Exit; 2] {
+/// The short ways out of the hosts of a flow with this route; a link `is_quiet` that refuses nothing, and of which nobody looks at
+/// single packets.
+pub(super) fn exits_of(route: &[u32], ack_hop: usize, is_quiet: impl Fn(u32) -> bool) -> [Exit; 2] {
     [0, ack_hop].map(|hop| match (route[hop], route.get(hop + 1)) {
         (first, Some(&next))
-            if first & (IS_LINK | PLAIN | STAGED) == IS_LINK | PLAIN && next & STAGED != 0 =>
+            if first & (IS_LINK | STAGED) == IS_LINK && is_quiet(first & PLACE) && next & STAGED != 0 =>
         {
             Exit { link: first & PLACE, stage: next & PLACE }
         }

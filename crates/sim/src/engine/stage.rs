@@ -9,6 +9,7 @@ use super::Exit;
 use super::inbox::ways_in;
 use super::line::Feed;
 use super::routes::{exits_of, mark_staged};
+use super::shared::{Candidates, SharedHosts};
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::link::window::Service;
@@ -157,7 +158,7 @@ pub(super) fn lay_stages(
     (routes, (stride, ack_hop)): (&mut [u32], (usize, usize)),
     needs_order: &[bool],
     is_looked_at: &impl Fn(u32) -> bool,
-) -> Option<Vec<Stage>> {
+) -> Option<(Vec<Stage>, SharedHosts)> {
     let service = |link: u32| match &links[link as usize] {
         at_work if at_work.holds() => Service::Between,
         at_work if at_work.refuses_nothing() && !is_looked_at(link) => Service::All,
@@ -167,8 +168,9 @@ pub(super) fn lay_stages(
     let mut stages = Stage::all(network, needs_order, service)?;
     let position: BTreeMap<u32, u32> = (0..).zip(&stages).map(|(place, stage)| (stage.link, place)).collect();
     mark_staged(routes, |link| position.get(&link).copied());
+    let is_quiet = |link: u32| links[link as usize].refuses_nothing() && !is_looked_at(link);
     for (flow, route) in flows.iter_mut().zip(routes.chunks(stride)) {
-        flow.exits = exits_of(route, ack_hop);
+        flow.exits = exits_of(route, ack_hop, is_quiet);
         if flow.has_port {
             flow.exits[0] = Exit::LONG;
         }
@@ -177,13 +179,24 @@ pub(super) fn lay_stages(
     for flow in &network.flows {
         flow.forward.iter().chain(&flow.reverse).for_each(|&link| passes[link as usize] += 1);
     }
-    let (ways, ends) = ways_in(routes, (stride, ack_hop), stages.len(), &passes, is_looked_at);
+    let mut candidates = Candidates::of(network, flows, &passes);
+    let (ways, ends) = loop {
+        let ends_at = |flow: usize, end: usize| {
+            let FlowSpec { sink, source, .. } = network.flows[flow];
+            candidates.has([sink, source][end])
+        };
+        let found = ways_in(routes, (stride, ack_hop), stages.len(), &passes, is_looked_at, ends_at);
+        if !candidates.strike_out(network, &found.0) {
+            break found;
+        }
+    };
     stages.iter_mut().zip(ends).for_each(|(stage, ends)| stage.ends = ends);
-    for (flow, ways) in flows.iter_mut().zip(ways) {
+    for (flow, ways) in flows.iter_mut().zip(&ways) {
         flow.tails = ways.map(|way| way.tail);
-        flow.take_own_links(links, ways, &passes);
+        flow.take_own_links(links, *ways, &passes);
     }
-    Some(stages)
+    let shared = SharedHosts::new(network, flows, &candidates, &ways);
+    Some((stages, shared))
 }
 
 /// From one link that runs in windows to the next (or a host), the least time between; `None` where none need pass.

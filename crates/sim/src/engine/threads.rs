@@ -141,7 +141,9 @@ impl<'a> Engine<'a> {
 
     /// Whether flows can be shared out.
     pub(super) fn can_be_shared_out(&self) -> bool {
-        self.flows_stand_alone() && self.flows.all().iter().all(Flow::owns_its_ways_out)
+        self.shared.are_none()
+            && self.flows_stand_alone()
+            && self.flows.all().iter().all(Flow::owns_its_ways_out)
     }
 
     fn share_out(&mut self, windows: &mut Windows) -> Team<'a> {

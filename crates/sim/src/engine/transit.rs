@@ -15,7 +15,7 @@ impl Engine<'_> {
         let (exit, tail) = (flow.exits[end], flow.tails[end]);
         let own = if event.is_ack() { &mut flow.at_sink } else { &mut flow.at_source };
         if let Some(link) = exit.way_out(own, &mut self.links) {
-            event.move_on(link.pass_unwatched(event.bytes, event.at));
+            event.move_on(link.carry(event.bytes, event.is_ack(), event.at));
             return self.staged[exit.stage as usize].push(event.at_place(tail.shared));
         }
         let way = self.way_of(&event);
@@ -24,7 +24,8 @@ impl Engine<'_> {
         if entry & PLAIN == 0 {
             return self.set_out_in_order(event, entry);
         }
-        event.move_on(self.links[event.place as usize].pass_unwatched(event.bytes, event.at));
+        let link = &mut self.links[event.place as usize];
+        event.move_on(link.carry(event.bytes, event.is_ack(), event.at));
         let next = self.routes[way + 1];
         if next & STAGED == 0 {
             return self.go_on(event);
@@ -110,7 +111,7 @@ impl Engine<'_> {
             }
             let link = &mut self.links[event.place as usize];
             if entry & PLAIN != 0 {
-                event.move_on(link.pass_unwatched(event.bytes, event.at));
+                event.move_on(link.carry(event.bytes, event.is_ack(), event.at));
             } else {
                 let passage = link.pass(event.bytes, event.is_ack(), event.at);
                 self.leave(&mut event, passage);

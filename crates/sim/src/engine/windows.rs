@@ -161,6 +161,7 @@ impl Engine<'_> {
             if let Some(windows) = &mut self.windows {
                 windows.hosts_until = hosts_until;
                 windows.try_to_turn(self.flows.all().iter());
+                self.shared.begin_window((hosts_until, windows.length), self.until);
             }
             let is_idle = self.run_hosts(hosts_until);
             self.instruments.sample_before(hosts_until, self.flows.all());

@@ -1,0 +1,415 @@
+//! Hosts whose links are not one flow's own, handled ahead of their time all the same.
+//!
+//! *Idea.* What reaches such a host comes over one link, in order, and what it sends leaves over links that it alone feeds. So
+//! nothing can come between two packets that reach it but timers of its own senders, and the starts of its own flows. It is
+//! handled packet by packet as a host of one flow is, with its timers in their places; packets of a window are dealt out by
+//! host, then, not by flow.
+//!
+//! *Where it breaks.* Applications, answers that wait, host ports and all that looks at flows ask for the order of time: then
+//! what reaches the host waits for its event.
+
+use super::Engine;
+use super::agenda::Agenda;
+use super::exits::Exit;
+use super::inbox::WayIn;
+use crate::flow::{Flow, Source};
+use crate::network::{FlowKind, FlowSpec, Network};
+use crate::packet::Event;
+use paceline_core::{Instant, Span};
+use std::collections::VecDeque;
+
+/// The hosts of a network that are handled so; none, in most large ones.
+#[derive(Debug, Default)]
+pub(super) struct SharedHosts {
+    /// By flow: the hosts which its data reach, and its acknowledgements. Empty where no host is shared.
+    hosts_of: Vec<[u32; 2]>,
+    /// By host, `None` where it is not shared.
+    hosts: Vec<Option<Box<SharedHost>>>,
+    /// By host: no timer of its senders runs out before.
+    timers: Vec<Instant>,
+    /// They are handled up to here ahead of their time, no further: what they send would be looked at in each window up to its own.
+    until: Instant,
+    /// Those at which packets wait, or did.
+    late: Vec<usize>,
+}
+
+/// One of them.
+#[derive(Debug, Default)]
+struct SharedHost {
+    /// The last link before it, where that is behind another one behind the last that runs in windows.
+    into: Option<u32>,
+    /// When flows start there that have not: the last of these is the next one.
+    starts: Vec<Instant>,
+    /// Packets that come too late for the present: after the next start, or too far ahead.
+    waiting: VecDeque<Event>,
+    /// It is in the list of such hosts.
+    is_late: bool,
+    /// The groups of the agenda that its senders are in.
+    groups: Vec<u32>,
+}
+
+impl SharedHost {
+    /// When the next flow starts there.
+    fn next_start(&self) -> Instant {
+        self.starts.last().copied().unwrap_or(Instant::MAX)
+    }
+}
+
+/// Hosts that may be shared, by what is known of them before anything has been laid.
+#[derive(Debug)]
+pub(super) struct Candidates(Vec<bool>);
+
+/// What is found out of a host, and of a link by which packets come to hosts or leave them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+enum Only<T> {
+    #[default]
+    None,
+    One(T),
+    More,
+}
+
+impl<T: Copy + PartialEq> Only<T> {
+    fn add(&mut self, one: T) {
+        *self =
+            if matches!(self, Only::None) || *self == Only::One(one) { Only::One(one) } else { Only::More };
+    }
+}
+
+/// The ends of a flow, its receiver and its sender: their hosts, and the links by which packets come to each and leave it.
+fn ends(spec: &FlowSpec) -> [(u32, Option<u32>, Option<u32>); 2] {
+    let (data, acks) = (&spec.forward, &spec.reverse);
+    [
+        (spec.sink, data.last().copied(), acks.first().copied()),
+        (spec.source, acks.last().copied(), data.first().copied()),
+    ]
+}
+
+impl Candidates {
+    /// Hosts to which everything comes over one link, and from which everything leaves over links that they alone feed, by short ways;
+    /// with nothing but TCP connections without end or with so many packets, that answer at once. `passes` says how often each
+    /// link is passed by flows.
+    pub(super) fn of(network: &Network, flows: &[Flow], passes: &[u32]) -> Self {
+        let (mut into, mut out) = (vec![(0, Only::None); passes.len()], vec![(0, Only::None); passes.len()]);
+        let mut last = vec![Only::None; network.hosts.len()];
+        for (host, come_in, leave) in network.flows.iter().flat_map(ends) {
+            last[host as usize].add(come_in);
+            for (links, link) in [(&mut into, come_in), (&mut out, leave)] {
+                let Some((times, hosts)) = link.map(|link| &mut links[link as usize]) else { continue };
+                *times += 1;
+                hosts.add(host);
+            }
+        }
+        let is_of_one = |links: &[(u32, Only<u32>)], link: Option<u32>| {
+            link.is_some_and(|link| {
+                let (times, hosts) = links[link as usize];
+                times == passes[link as usize] && matches!(hosts, Only::One(_))
+            })
+        };
+        let nobody_looks = network.instruments.iter().all(|one| one.what.link().is_some());
+        let has_one_way_in = |last: &Only<Option<u32>>| matches!(last, Only::One(_));
+        let mut hosts: Vec<bool> = last.iter().map(|last| nobody_looks && has_one_way_in(last)).collect();
+        for (spec, flow) in network.flows.iter().zip(flows) {
+            let answers_at_once =
+                matches!(&spec.kind, FlowKind::Bulk { tcp, .. } if tcp.delayed_ack.is_none());
+            for (end, (host, come_in, leave)) in ends(spec).into_iter().enumerate() {
+                let leaves_soon = flow.exits[1 - end].link != Exit::LONG.link;
+                let is_simple = answers_at_once && leaves_soon && !network.hosts[host as usize].port_pacing;
+                hosts[host as usize] &= is_simple && is_of_one(&into, come_in) && is_of_one(&out, leave);
+            }
+        }
+        Candidates(hosts)
+    }
+
+    pub(super) fn has(&self, host: u32) -> bool {
+        self.0[host as usize]
+    }
+
+    /// Strikes out those to which not all ways are short: whether there were any.
+    pub(super) fn strike_out(&mut self, network: &Network, ways: &[[WayIn; 2]]) -> bool {
+        let mut has_news = false;
+        for (spec, ways) in network.flows.iter().zip(ways) {
+            for ((host, ..), way) in ends(spec).into_iter().zip(ways) {
+                if way.tail.is_long() {
+                    has_news |= std::mem::take(&mut self.0[host as usize]);
+                }
+            }
+        }
+        has_news
+    }
+}
+
+impl SharedHosts {
+    /// These, but for those whose links are all one flow's own; they handle packets ahead of their time from now on.
+    pub(super) fn new(
+        network: &Network,
+        flows: &mut [Flow],
+        candidates: &Candidates,
+        ways: &[[WayIn; 2]],
+    ) -> Self {
+        let mut hosts: Vec<Option<Box<SharedHost>>> = Vec::new();
+        hosts.resize_with(network.hosts.len(), || None);
+        for ((spec, flow), ways) in network.flows.iter().zip(&*flows).zip(ways) {
+            for (end, (host, ..)) in ends(spec).into_iter().enumerate() {
+                let own = [&flow.at_sink, &flow.at_source][end];
+                if candidates.has(host) && (own.out.is_none() || ways[end].into.is_some()) {
+                    hosts[host as usize].get_or_insert_default().into = ways[end].into;
+                }
+            }
+        }
+        if hosts.iter().all(Option::is_none) {
+            return SharedHosts::default();
+        }
+        for (id, (spec, flow)) in (0..).zip(network.flows.iter().zip(&mut *flows)) {
+            for (end, (host, ..)) in ends(spec).into_iter().enumerate() {
+                let Some(host) = &mut hosts[host as usize] else { continue };
+                flow.let_run_ahead(end);
+                if end == 1 {
+                    host.starts.push(spec.start);
+                    host.groups.push(Agenda::group_of(id));
+                }
+            }
+        }
+        for host in hosts.iter_mut().flatten() {
+            host.starts.sort_by(|one, other| other.cmp(one));
+            host.groups.dedup();
+        }
+        let timers = hosts.iter().map(|host| if host.is_some() { Instant::ZERO } else { Instant::MAX });
+        let (hosts_of, timers) =
+            (network.flows.iter().map(|spec| [spec.sink, spec.source]), timers.collect());
+        SharedHosts { hosts_of: hosts_of.collect(), hosts, timers, ..SharedHosts::default() }
+    }
+
+    pub(super) fn are_none(&self) -> bool {
+        self.hosts_of.is_empty()
+    }
+
+    /// By flow, where some host is shared: the hosts which its data reach, and its acknowledgements; and how many hosts there are.
+    pub(super) fn hosts_of(&self) -> Option<(&[[u32; 2]], usize)> {
+        (!self.are_none()).then_some((&self.hosts_of, self.hosts.len()))
+    }
+
+    /// The shared host at this end of a flow.
+    #[inline]
+    pub(super) fn at(&self, flow: u32, end: usize) -> Option<usize> {
+        let host = self.hosts_of.get(flow as usize)?[end] as usize;
+        self.hosts[host].is_some().then_some(host)
+    }
+
+    /// Hosts run up to there in a window of so many nanoseconds: how far these may, if the run goes on up to `until`.
+    pub(super) fn begin_window(&mut self, (hosts_until, nanos): (Instant, u64), until: Instant) {
+        self.until = until.min(hosts_until + Span::from_nanos(nanos.saturating_mul(2)));
+    }
+
+    /// Packets that wait at them.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Event> {
+        self.hosts.iter().flatten().flat_map(|shared| &shared.waiting)
+    }
+
+    /// Timers of all are to be looked at anew.
+    pub(super) fn forget_timers(&mut self) {
+        for (timer, host) in self.timers.iter_mut().zip(&self.hosts) {
+            *timer = if host.is_some() { Instant::ZERO } else { Instant::MAX };
+        }
+    }
+}
+
+impl Engine<'_> {
+    /// A packet has come so far that the last link before a shared host is next, or the host.
+    #[inline(never)]
+    pub(super) fn take_at_shared(&mut self, event: &mut Event, host: usize) {
+        let Some(shared) = &mut self.shared.hosts[host] else { return };
+        if let Some(link) = shared.into {
+            event.at = self.links[link as usize].carry(event.bytes, event.is_ack(), event.at);
+        }
+        if shared.waiting.is_empty() && event.at < self.shared.until && event.at <= shared.next_start() {
+            return self.happen_at_shared(event, host);
+        }
+        shared.waiting.push_back(*event);
+        if !std::mem::replace(&mut shared.is_late, true) {
+            self.shared.late.push(host);
+        }
+        self.flows[event.flow as usize].gates[usize::from(event.is_ack())].wait();
+    }
+
+    /// A packet is at a shared host now.
+    #[inline(always)]
+    fn happen_at_shared(&mut self, event: &Event, host: usize) {
+        self.run_shared_timers(host, event.at);
+        self.now = event.at;
+        if event.is_ack() {
+            self.on_ack(event);
+            self.note_at_shared(event.flow, host);
+        } else {
+            self.receive(event);
+        }
+    }
+
+    /// What waits at a shared host is there now, as far as it may be: whether there was any.
+    fn take_what_waits(&mut self, host: usize) -> bool {
+        let mut has_any = false;
+        while let Some(shared) = &mut self.shared.hosts[host]
+            && let Some(&event) = shared.waiting.front()
+            && event.at < self.shared.until
+            && event.at <= shared.next_start()
+        {
+            shared.waiting.pop_front();
+            self.flows[event.flow as usize].gates[usize::from(event.is_ack())].pass();
+            self.happen_at_shared(&event, host);
+            has_any = true;
+        }
+        has_any
+    }
+
+    /// A flow starts. If its host is a shared one: that host, where all has happened by now that comes before.
+    #[inline(never)]
+    pub(super) fn come_to_start(&mut self, start: &Event) -> Option<usize> {
+        let host = self.shared.at(start.flow, 1)?;
+        self.take_what_waits(host);
+        // Of what happens at an instant starts come last.
+        self.run_shared_timers(host, start.at + Span::from_nanos(1));
+        self.shared.hosts[host].as_mut()?.starts.pop();
+        self.now = start.at;
+        Some(host)
+    }
+
+    /// A sender at a shared host has done something.
+    pub(super) fn note_at_shared(&mut self, flow: u32, host: usize) {
+        if let Source::Tcp(tcp) = &self.flows[flow as usize].source {
+            let timer = &mut self.shared.timers[host];
+            *timer = tcp.next_timer().min(*timer);
+        }
+    }
+
+    /// Shared hosts take what waits for them, and their timers before `end` run out: whether nothing happened.
+    pub(super) fn keep_shared_hosts(&mut self, end: Instant) -> bool {
+        let (now, mut is_idle) = (self.now, true);
+        let mut late = std::mem::take(&mut self.shared.late);
+        late.retain(|host| {
+            is_idle &= !self.take_what_waits(*host);
+            self.shared.hosts[*host].as_mut().is_some_and(|shared| {
+                shared.is_late = !shared.waiting.is_empty();
+                shared.is_late
+            })
+        });
+        self.shared.late = late;
+        for host in 0..self.shared.timers.len() {
+            is_idle &= !self.run_shared_timers(host, end);
+        }
+        self.now = now;
+        is_idle
+    }
+
+    /// Timers of the senders at a shared host run out before `end`, in their order: whether any did.
+    #[inline(always)]
+    fn run_shared_timers(&mut self, host: usize, end: Instant) -> bool {
+        self.shared.timers[host] < end && self.run_shared_timers_out(host, end)
+    }
+
+    #[inline(never)]
+    fn run_shared_timers_out(&mut self, host: usize, end: Instant) -> bool {
+        let (now, mut has_run) = (self.now, false);
+        while self.shared.timers[host] < end {
+            let (flows, SharedHosts { hosts_of, hosts, timers, .. }) = (&self.flows, &mut self.shared);
+            let Some(shared) = &hosts[host] else { break };
+            let is_one = |flow: u32| hosts_of[flow as usize][1] as usize == host;
+            // Retransmission timers come before pacing timers of the same instant.
+            let is_last = |flow: u32, due: Instant| match &flows[flow as usize].source {
+                Source::Tcp(tcp) => tcp.sender.retransmission_due() != due,
+                Source::OpenLoop(_) => false,
+            };
+            let (due, flow) = self.agenda.first_of(&shared.groups, end, is_one, is_last);
+            timers[host] = due;
+            let Some(flow) = flow else { break };
+            self.now = due;
+            self.run_timer_out(flow);
+            self.note_in_agenda(flow);
+            has_run = true;
+        }
+        self.now = now;
+        has_run
+    }
+
+    /// What reaches them waits for its event from now on.
+    pub(super) fn leave_shared_hosts(&mut self) {
+        let shared = std::mem::take(&mut self.shared);
+        for (id, flow) in (0..).zip(&mut self.flows.list) {
+            (0..2).filter(|end| shared.at(id, *end).is_some()).for_each(|end| flow.keep_in_step(end));
+        }
+        for event in shared.hosts.into_iter().flatten().flat_map(|shared| shared.waiting) {
+            self.flows[event.flow as usize].gates[usize::from(event.is_ack())].pass();
+            self.reach_host_by_event(event);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+
+    use super::*;
+    use crate::{Control, Method, Scenario};
+
+    /// Three flows from each of two hosts to two others, and what else is asked for.
+    fn network(tcp: &str, more: &str) -> Network {
+        let text = format!(
+            "duration = \"4 s\"\nwarmup = \"1500 ms\"\n[network]\ntemplate = \"dumbbell\"\n\
+            core = {{ rate = \"2 Mbit/s\", delay = \"15 ms\", buffer = \"6 KB\" }}\n\
+            access = {{ hosts = 2, rate = \"10 Mbit/s\", delay = \"2 ms .. 9 ms\" }}\n\
+            [[traffic]]\nkind = \"bulk\"\nfrom = \"left.*\"\ncount = 3\nstart = \"0 s .. 2 s\"\n\
+            tcp = {{ profile = \"ns2\" {tcp} }}\n{more}"
+        );
+        Scenario::from_toml(&text).unwrap().network(1).unwrap()
+    }
+
+    fn shared(network: &Network) -> Vec<bool> {
+        let engine = Engine::with_method(network, Method::Windowed, None);
+        engine.shared.hosts.iter().map(Option::is_some).collect()
+    }
+
+    const NO_PROBES: &str = "[probes]\n";
+
+    #[test]
+    fn hosts_of_several_flows_are_shared_unless_answers_wait_or_somebody_looks() {
+        let back = "[[traffic]]\nname = \"back\"\nkind = \"bulk\"\nfrom = \"right.*\"\n[probes]\n";
+        assert_eq!(shared(&network("", NO_PROBES)), [true; 4]);
+        assert_eq!(shared(&network("", back)), [true; 4]);
+        assert!(shared(&network(", delayed_ack = \"40 ms\"", NO_PROBES)).is_empty());
+        let looked_at = "[probes]\nwindow = [{ flows = [0], every = \"10 ms\" }]";
+        assert!(shared(&network("", looked_at)).is_empty());
+        assert_eq!(
+            shared(&network("", "[probes]\ndepartures = [{ links = \"access.l.0\" }]")),
+            [false, true, true, true]
+        );
+        assert_eq!(
+            shared(&network("", "[[pacing]]\nmethod = \"port\"\n[probes]")),
+            [false, false, true, true]
+        );
+        let calls = "[[traffic]]\nname = \"calls\"\nkind = \"rpc\"\nfrom = \"left.0\"\n\
+            request = \"1 KB\"\nresponse = \"1 KB\"\n[probes]";
+        assert_eq!(shared(&network("", calls)), [false, true, false, true]);
+    }
+
+    /// However often the run pauses, while flows start and packets wait for that.
+    #[test]
+    fn whoever_pauses_finds_every_packet_where_the_reference_engine_has_it() {
+        let network = network(
+            "",
+            "[[traffic]]\nname = \"back\"\nkind = \"bulk\"\nfrom = \"right.*\"\ncount = 2\n[probes]\n",
+        );
+        let engine = |method| Engine::with_method(&network, method, None);
+        let (mut windowed, mut reference) = (engine(Method::Windowed), engine(Method::Reference));
+        let mut has_waited = false;
+        for millis in (0..4_000).step_by(13) {
+            for engine in [&mut windowed, &mut reference] {
+                engine.run_until(Instant::from_nanos(millis * 1_000_000), &Control::default()).unwrap();
+                let census = engine.census();
+                assert_eq!(census.sent, census.received + census.dropped + census.in_flight, "{millis} ms");
+            }
+            has_waited |= windowed.shared.waiting().next().is_some();
+            let counts =
+                [&windowed, &reference].map(|engine| (engine.census().sent, engine.census().received));
+            assert_eq!(counts[0], counts[1], "{millis} ms");
+        }
+        assert!(has_waited && windowed.census().received > 1_000);
+    }
+}

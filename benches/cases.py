@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runs import SCENARIOS, Settings
@@ -100,6 +100,18 @@ CASES = (
     demo("host-paced", "host", 80),
     demo("edge-paced, 10 ms", "edge 10 ms", 110),
     demo("QLBP", "qlbp load = 0.1, max_delay = 10 ms", None),
+    replace(
+        demo("ten a host", "none", None),
+        network="1000 flows, ten a host",
+        settings={
+            "network.core.buffer": "5 KB",
+            "network.access": {"per_edge": 10, "rate": "80 Mbit/s .. 120 Mbit/s", "delay": "1 ms .. 5 ms"},
+            "traffic.bulk.count": 10,
+            "pacing": "none",
+        },
+        ns2=None,
+        ns3=None,
+    ),
     many("10,000 flows, 10 Gbit/s", 1_000, 70, Times(60, 20), Times(4, 2)),
     many("100,000 flows, 10 Gbit/s", 10_000, 110, Times(60, 20), Times(2, 1)),
     Case(

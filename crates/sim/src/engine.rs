@@ -17,6 +17,7 @@
 //! early finds that out and goes on to the new time.
 
 mod agenda;
+mod candidates;
 mod conversations;
 mod exits;
 mod fan;

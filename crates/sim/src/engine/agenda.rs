@@ -35,8 +35,13 @@ pub(super) struct Agenda {
 }
 
 impl Agenda {
+    /// It is about no flow at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.due.is_empty()
+    }
+
     /// Nothing yet, for so many flows from this number on.
-    fn of(first: usize, flows: usize) -> Self {
+    pub(super) fn of(first: usize, flows: usize) -> Self {
         let (mut levels, mut members, mut end) = (vec![0], flows, flows);
         while members > 1 || levels.len() == 1 {
             levels.push(end);
@@ -53,7 +58,7 @@ impl Agenda {
     }
 
     #[inline(always)]
-    fn put(&mut self, position: usize, due: Instant) {
+    pub(super) fn put(&mut self, position: usize, due: Instant) {
         let group = self.groups + position / GROUP;
         if due < self.due[group] {
             self.hasten(position, due);
@@ -144,7 +149,7 @@ impl Agenda {
     }
 
     /// Nothing is due before this time.
-    fn next_at(&self) -> Option<Instant> {
+    pub(super) fn next_at(&self) -> Option<Instant> {
         self.due.last().copied().filter(|next| *next < Instant::MAX)
     }
 }
@@ -161,7 +166,8 @@ impl Engine<'_> {
     /// When something next happens at a host, or may.
     pub(super) fn next_at(&mut self) -> Option<Instant> {
         let waits = self.shared.waiting().map(|event| event.at);
-        self.calendar.next_at().into_iter().chain(self.agenda.next_at()).chain(waits).min()
+        let timers = [self.agenda.next_at(), self.shared.next_held_back()].into_iter().flatten();
+        self.calendar.next_at().into_iter().chain(timers).chain(waits).min()
     }
 
     /// Senders that run by themselves catch up with their timers before `end`: whether none had any.

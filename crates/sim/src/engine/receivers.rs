@@ -116,14 +116,24 @@ impl Engine<'_> {
         }
         tcp.rest.delayed_ack_event = Instant::MAX;
         if tcp.receiver.due().is_some_and(|due| due <= at) {
-            let feedback = tcp.receiver.on_delayed_ack_timer();
-            self.acknowledge_with(flow, feedback);
+            self.let_acknowledgement_go(flow);
         } else {
             self.schedule_delayed_ack(flow);
         }
     }
 
-    fn schedule_delayed_ack(&mut self, flow: u32) {
+    /// An acknowledgement that was held back goes now.
+    pub(super) fn let_acknowledgement_go(&mut self, flow: u32) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        let feedback = tcp.receiver.on_delayed_ack_timer();
+        self.acknowledge_with(flow, feedback);
+    }
+
+    /// An event for that, where the receiver's host does not see to it ([`super::shared`]).
+    pub(super) fn schedule_delayed_ack(&mut self, flow: u32) {
+        if self.shared.at(flow, 0).is_some() {
+            return;
+        }
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
         if let Some(due) = tcp.receiver.due()
             && due < tcp.rest.delayed_ack_event

@@ -1,19 +1,19 @@
 //! Hosts whose links are not one flow's own, handled ahead of their time all the same.
 //!
 //! *Idea.* What reaches such a host comes over one link, in order, and what it sends leaves over links that it alone feeds. So
-//! nothing can come between two packets that reach it but timers of its own senders, and the starts of its own flows. It is
+//! nothing can come between two packets that reach it but timers of its own flows, and their starts. It is
 //! handled packet by packet as a host of one flow is, with its timers in their places; packets of a window are dealt out by
 //! host, then, not by flow.
 //!
-//! *Where it breaks.* Applications, answers that wait, host ports and all that looks at flows ask for the order of time: then
-//! what reaches the host waits for its event.
+//! *Where it breaks.* Applications, open-loop sources, host ports and all that looks at flows ask for the order of time: then what
+//! reaches the host waits for its event. Which hosts are left is found out in [`super::candidates`].
 
 use super::Engine;
 use super::agenda::Agenda;
-use super::exits::Exit;
+use super::candidates::{Candidates, ends};
 use super::inbox::WayIn;
 use crate::flow::{Flow, Source};
-use crate::network::{FlowKind, FlowSpec, Network};
+use crate::network::{FlowSpec, Network};
 use crate::packet::Event;
 use paceline_core::{Instant, Span};
 use std::collections::VecDeque;
@@ -25,8 +25,10 @@ pub(super) struct SharedHosts {
     hosts_of: Vec<[u32; 2]>,
     /// By host, `None` where it is not shared.
     hosts: Vec<Option<Box<SharedHost>>>,
-    /// By host: no timer of its senders runs out before.
+    /// By host: no timer of its senders or receivers runs out before.
     timers: Vec<Instant>,
+    /// By flow: when an acknowledgement that is held back has to go, if any ever are.
+    held_back: Agenda,
     /// They are handled up to here ahead of their time, no further: what they send would be looked at in each window up to its own.
     until: Instant,
     /// Those at which packets wait, or did.
@@ -44,97 +46,15 @@ struct SharedHost {
     waiting: VecDeque<Event>,
     /// It is in the list of such hosts.
     is_late: bool,
-    /// The groups of the agenda that its senders are in.
-    groups: Vec<u32>,
+    /// The groups of the agenda that its senders are in; and its receivers, if they hold back acknowledgements.
+    senders: Vec<u32>,
+    receivers: Vec<u32>,
 }
 
 impl SharedHost {
     /// When the next flow starts there.
     fn next_start(&self) -> Instant {
         self.starts.last().copied().unwrap_or(Instant::MAX)
-    }
-}
-
-/// Hosts that may be shared, by what is known of them before anything has been laid.
-#[derive(Debug)]
-pub(super) struct Candidates(Vec<bool>);
-
-/// What is found out of a host, and of a link by which packets come to hosts or leave them.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-enum Only<T> {
-    #[default]
-    None,
-    One(T),
-    More,
-}
-
-impl<T: Copy + PartialEq> Only<T> {
-    fn add(&mut self, one: T) {
-        *self =
-            if matches!(self, Only::None) || *self == Only::One(one) { Only::One(one) } else { Only::More };
-    }
-}
-
-/// The ends of a flow, its receiver and its sender: their hosts, and the links by which packets come to each and leave it.
-fn ends(spec: &FlowSpec) -> [(u32, Option<u32>, Option<u32>); 2] {
-    let (data, acks) = (&spec.forward, &spec.reverse);
-    [
-        (spec.sink, data.last().copied(), acks.first().copied()),
-        (spec.source, acks.last().copied(), data.first().copied()),
-    ]
-}
-
-impl Candidates {
-    /// Hosts to which everything comes over one link, and from which everything leaves over links that they alone feed, by short ways;
-    /// with nothing but TCP connections without end or with so many packets, that answer at once. `passes` says how often each
-    /// link is passed by flows.
-    pub(super) fn of(network: &Network, flows: &[Flow], passes: &[u32]) -> Self {
-        let (mut into, mut out) = (vec![(0, Only::None); passes.len()], vec![(0, Only::None); passes.len()]);
-        let mut last = vec![Only::None; network.hosts.len()];
-        for (host, come_in, leave) in network.flows.iter().flat_map(ends) {
-            last[host as usize].add(come_in);
-            for (links, link) in [(&mut into, come_in), (&mut out, leave)] {
-                let Some((times, hosts)) = link.map(|link| &mut links[link as usize]) else { continue };
-                *times += 1;
-                hosts.add(host);
-            }
-        }
-        let is_of_one = |links: &[(u32, Only<u32>)], link: Option<u32>| {
-            link.is_some_and(|link| {
-                let (times, hosts) = links[link as usize];
-                times == passes[link as usize] && matches!(hosts, Only::One(_))
-            })
-        };
-        let nobody_looks = network.instruments.iter().all(|one| one.what.link().is_some());
-        let has_one_way_in = |last: &Only<Option<u32>>| matches!(last, Only::One(_));
-        let mut hosts: Vec<bool> = last.iter().map(|last| nobody_looks && has_one_way_in(last)).collect();
-        for (spec, flow) in network.flows.iter().zip(flows) {
-            let answers_at_once =
-                matches!(&spec.kind, FlowKind::Bulk { tcp, .. } if tcp.delayed_ack.is_none());
-            for (end, (host, come_in, leave)) in ends(spec).into_iter().enumerate() {
-                let leaves_soon = flow.exits[1 - end].link != Exit::LONG.link;
-                let is_simple = answers_at_once && leaves_soon && !network.hosts[host as usize].port_pacing;
-                hosts[host as usize] &= is_simple && is_of_one(&into, come_in) && is_of_one(&out, leave);
-            }
-        }
-        Candidates(hosts)
-    }
-
-    pub(super) fn has(&self, host: u32) -> bool {
-        self.0[host as usize]
-    }
-
-    /// Strikes out those to which not all ways are short: whether there were any.
-    pub(super) fn strike_out(&mut self, network: &Network, ways: &[[WayIn; 2]]) -> bool {
-        let mut has_news = false;
-        for (spec, ways) in network.flows.iter().zip(ways) {
-            for ((host, ..), way) in ends(spec).into_iter().zip(ways) {
-                if way.tail.is_long() {
-                    has_news |= std::mem::take(&mut self.0[host as usize]);
-                }
-            }
-        }
-        has_news
     }
 }
 
@@ -146,6 +66,7 @@ impl SharedHosts {
         candidates: &Candidates,
         ways: &[[WayIn; 2]],
     ) -> Self {
+        let holds_back = |spec: &FlowSpec| spec.kind.tcp().is_some_and(|tcp| tcp.delayed_ack.is_some());
         let mut hosts: Vec<Option<Box<SharedHost>>> = Vec::new();
         hosts.resize_with(network.hosts.len(), || None);
         for ((spec, flow), ways) in network.flows.iter().zip(&*flows).zip(ways) {
@@ -165,18 +86,23 @@ impl SharedHosts {
                 flow.let_run_ahead(end);
                 if end == 1 {
                     host.starts.push(spec.start);
-                    host.groups.push(Agenda::group_of(id));
+                    host.senders.push(Agenda::group_of(id));
+                } else if holds_back(spec) {
+                    host.receivers.push(Agenda::group_of(id));
                 }
             }
         }
         for host in hosts.iter_mut().flatten() {
             host.starts.sort_by(|one, other| other.cmp(one));
-            host.groups.dedup();
+            host.senders.dedup();
+            host.receivers.dedup();
         }
+        let some_do = network.flows.iter().any(holds_back);
+        let held_back = if some_do { Agenda::of(0, network.flows.len()) } else { Agenda::default() };
         let timers = hosts.iter().map(|host| if host.is_some() { Instant::ZERO } else { Instant::MAX });
         let (hosts_of, timers) =
             (network.flows.iter().map(|spec| [spec.sink, spec.source]), timers.collect());
-        SharedHosts { hosts_of: hosts_of.collect(), hosts, timers, ..SharedHosts::default() }
+        SharedHosts { hosts_of: hosts_of.collect(), hosts, timers, held_back, ..SharedHosts::default() }
     }
 
     pub(super) fn are_none(&self) -> bool {
@@ -203,6 +129,11 @@ impl SharedHosts {
     /// Packets that wait at them.
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Event> {
         self.hosts.iter().flatten().flat_map(|shared| &shared.waiting)
+    }
+
+    /// No timer of a receiver runs out before.
+    pub(super) fn next_held_back(&self) -> Option<Instant> {
+        self.held_back.next_at()
     }
 
     /// Timers of all are to be looked at anew.
@@ -241,6 +172,7 @@ impl Engine<'_> {
             self.note_at_shared(event.flow, host);
         } else {
             self.receive(event);
+            self.note_held_back(event.flow, host);
         }
     }
 
@@ -280,6 +212,20 @@ impl Engine<'_> {
         }
     }
 
+    /// A receiver at a shared host has done something.
+    #[inline(always)]
+    fn note_held_back(&mut self, flow: u32, host: usize) {
+        if self.shared.held_back.is_empty() {
+            return;
+        }
+        if let Source::Tcp(tcp) = &self.flows[flow as usize].source {
+            let due = tcp.receiver.due().unwrap_or(Instant::MAX);
+            self.shared.held_back.put(flow as usize, due);
+            let timer = &mut self.shared.timers[host];
+            *timer = due.min(*timer);
+        }
+    }
+
     /// Shared hosts take what waits for them, and their timers before `end` run out: whether nothing happened.
     pub(super) fn keep_shared_hosts(&mut self, end: Instant) -> bool {
         let (now, mut is_idle) = (self.now, true);
@@ -299,7 +245,7 @@ impl Engine<'_> {
         is_idle
     }
 
-    /// Timers of the senders at a shared host run out before `end`, in their order: whether any did.
+    /// Timers of the senders and receivers at a shared host run out before `end`, in their order: whether any did.
     #[inline(always)]
     fn run_shared_timers(&mut self, host: usize, end: Instant) -> bool {
         self.shared.timers[host] < end && self.run_shared_timers_out(host, end)
@@ -309,20 +255,32 @@ impl Engine<'_> {
     fn run_shared_timers_out(&mut self, host: usize, end: Instant) -> bool {
         let (now, mut has_run) = (self.now, false);
         while self.shared.timers[host] < end {
-            let (flows, SharedHosts { hosts_of, hosts, timers, .. }) = (&self.flows, &mut self.shared);
+            let (flows, SharedHosts { hosts_of, hosts, timers, held_back, .. }) =
+                (&self.flows, &mut self.shared);
             let Some(shared) = &hosts[host] else { break };
-            let is_one = |flow: u32| hosts_of[flow as usize][1] as usize == host;
-            // Retransmission timers come before pacing timers of the same instant.
+            let hosts_of = &*hosts_of;
+            let ends_here = |end: usize| move |flow: u32| hosts_of[flow as usize][end] as usize == host;
+            // Of one instant come retransmission timers, then pacing timers, then those of receivers.
             let is_last = |flow: u32, due: Instant| match &flows[flow as usize].source {
                 Source::Tcp(tcp) => tcp.sender.retransmission_due() != due,
                 Source::OpenLoop(_) => false,
             };
-            let (due, flow) = self.agenda.first_of(&shared.groups, end, is_one, is_last);
-            timers[host] = due;
-            let Some(flow) = flow else { break };
-            self.now = due;
-            self.run_timer_out(flow);
-            self.note_in_agenda(flow);
+            let (sends_at, sender) = self.agenda.first_of(&shared.senders, end, ends_here(1), is_last);
+            let (answers_at, receiver) =
+                held_back.first_of(&shared.receivers, end, ends_here(0), |_, _| false);
+            self.now = sends_at.min(answers_at);
+            timers[host] = self.now;
+            match (sender, receiver) {
+                (Some(flow), _) if sends_at == self.now => {
+                    self.run_timer_out(flow);
+                    self.note_in_agenda(flow);
+                }
+                (_, Some(flow)) if answers_at == self.now => {
+                    self.let_acknowledgement_go(flow);
+                    self.note_held_back(flow, host);
+                }
+                _ => break,
+            }
             has_run = true;
         }
         self.now = now;
@@ -334,6 +292,9 @@ impl Engine<'_> {
         let shared = std::mem::take(&mut self.shared);
         for (id, flow) in (0..).zip(&mut self.flows.list) {
             (0..2).filter(|end| shared.at(id, *end).is_some()).for_each(|end| flow.keep_in_step(end));
+        }
+        for flow in (0..self.flows.list.len() as u32).filter(|flow| shared.at(*flow, 0).is_some()) {
+            self.schedule_delayed_ack(flow);
         }
         for event in shared.hosts.into_iter().flatten().flat_map(|shared| shared.waiting) {
             self.flows[event.flow as usize].gates[usize::from(event.is_ack())].pass();
@@ -369,11 +330,11 @@ mod tests {
     const NO_PROBES: &str = "[probes]\n";
 
     #[test]
-    fn hosts_of_several_flows_are_shared_unless_answers_wait_or_somebody_looks() {
+    fn hosts_of_several_flows_are_shared_unless_somebody_looks_or_more_than_tcp_acts() {
         let back = "[[traffic]]\nname = \"back\"\nkind = \"bulk\"\nfrom = \"right.*\"\n[probes]\n";
         assert_eq!(shared(&network("", NO_PROBES)), [true; 4]);
         assert_eq!(shared(&network("", back)), [true; 4]);
-        assert!(shared(&network(", delayed_ack = \"40 ms\"", NO_PROBES)).is_empty());
+        assert_eq!(shared(&network(", delayed_ack = \"40 ms\"", back)), [true; 4]);
         let looked_at = "[probes]\nwindow = [{ flows = [0], every = \"10 ms\" }]";
         assert!(shared(&network("", looked_at)).is_empty());
         assert_eq!(

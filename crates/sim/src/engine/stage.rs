@@ -6,10 +6,11 @@
 //! long as once round the ring, or a part of that if several of its ways lead back. So each ring is cut at its longest way.
 
 use super::Exit;
+use super::candidates::Candidates;
 use super::inbox::ways_in;
 use super::line::Feed;
 use super::routes::{exits_of, mark_staged};
-use super::shared::{Candidates, SharedHosts};
+use super::shared::SharedHosts;
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::link::window::Service;

@@ -1,0 +1,90 @@
+//! Which hosts may be handled ahead of their time though their links are not one flow's own ([`super::shared`]).
+//!
+//! *Idea.* Everything comes to such a host over one link, and leaves it over links that it alone feeds, by short ways; and it has
+//! nothing but TCP connections whose applications do nothing but send.
+
+use super::exits::Exit;
+use super::inbox::WayIn;
+use crate::flow::Flow;
+use crate::network::{FlowKind, FlowSpec, Network};
+
+/// Hosts that may be shared, by what is known of them before anything has been laid.
+#[derive(Debug)]
+pub(super) struct Candidates(Vec<bool>);
+
+/// What is found out of a host, and of a link by which packets come to hosts or leave them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+enum Only<T> {
+    #[default]
+    None,
+    One(T),
+    More,
+}
+
+impl<T: Copy + PartialEq> Only<T> {
+    fn add(&mut self, one: T) {
+        *self =
+            if matches!(self, Only::None) || *self == Only::One(one) { Only::One(one) } else { Only::More };
+    }
+}
+
+/// The ends of a flow, its receiver and its sender: their hosts, and the links by which packets come to each and leave it.
+pub(super) fn ends(spec: &FlowSpec) -> [(u32, Option<u32>, Option<u32>); 2] {
+    let (data, acks) = (&spec.forward, &spec.reverse);
+    [
+        (spec.sink, data.last().copied(), acks.first().copied()),
+        (spec.source, acks.last().copied(), data.first().copied()),
+    ]
+}
+
+impl Candidates {
+    /// Those of a network whose flows know their ways out; `passes` says how often each link is passed by flows. None where somebody
+    /// looks at flows.
+    pub(super) fn of(network: &Network, flows: &[Flow], passes: &[u32]) -> Self {
+        let (mut into, mut out) = (vec![(0, Only::None); passes.len()], vec![(0, Only::None); passes.len()]);
+        let mut last = vec![Only::None; network.hosts.len()];
+        for (host, come_in, leave) in network.flows.iter().flat_map(ends) {
+            last[host as usize].add(come_in);
+            for (links, link) in [(&mut into, come_in), (&mut out, leave)] {
+                let Some((times, hosts)) = link.map(|link| &mut links[link as usize]) else { continue };
+                *times += 1;
+                hosts.add(host);
+            }
+        }
+        let is_of_one = |links: &[(u32, Only<u32>)], link: Option<u32>| {
+            link.is_some_and(|link| {
+                let (times, hosts) = links[link as usize];
+                times == passes[link as usize] && matches!(hosts, Only::One(_))
+            })
+        };
+        let nobody_looks = network.instruments.iter().all(|one| one.what.link().is_some());
+        let has_one_way_in = |last: &Only<Option<u32>>| matches!(last, Only::One(_));
+        let mut hosts: Vec<bool> = last.iter().map(|last| nobody_looks && has_one_way_in(last)).collect();
+        for (spec, flow) in network.flows.iter().zip(flows) {
+            let is_bulk = matches!(&spec.kind, FlowKind::Bulk { .. });
+            for (end, (host, come_in, leave)) in ends(spec).into_iter().enumerate() {
+                let leaves_soon = flow.exits[1 - end].link != Exit::LONG.link;
+                let is_simple = is_bulk && leaves_soon && !network.hosts[host as usize].port_pacing;
+                hosts[host as usize] &= is_simple && is_of_one(&into, come_in) && is_of_one(&out, leave);
+            }
+        }
+        Candidates(hosts)
+    }
+
+    pub(super) fn has(&self, host: u32) -> bool {
+        self.0[host as usize]
+    }
+
+    /// Strikes out those to which not all ways are short: whether there were any.
+    pub(super) fn strike_out(&mut self, network: &Network, ways: &[[WayIn; 2]]) -> bool {
+        let mut has_news = false;
+        for (spec, ways) in network.flows.iter().zip(ways) {
+            for ((host, ..), way) in ends(spec).into_iter().zip(ways) {
+                if way.tail.is_long() {
+                    has_news |= std::mem::take(&mut self.0[host as usize]);
+                }
+            }
+        }
+        has_news
+    }
+}

@@ -4,7 +4,7 @@ use super::Exit;
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::network::{Network, Probe};
-use paceline_core::Instant;
+use paceline_core::{Instant, Span};
 
 /// Bit of a place in a flow's route: packets pass this link as soon as the one before has let them go.
 pub(super) const AT_ONCE: u32 = 1 << 31;
@@ -52,7 +52,7 @@ enum Feeder {
 
 /// Sets [`AT_ONCE`] where it is true: on links that refuse nothing, hold nothing, and are fed by one other link alone. Says
 /// of each flow whether its receiver and its sender may run ahead: where the link that they feed is theirs alone. Returns
-/// which of the other links must take their packets in the order of time, whoever sends them.
+/// which links are to run in windows, if any do: those that must take their packets in the order of time, whoever sends them.
 pub(super) fn mark_at_once(
     routes: &mut [u32],
     network: &Network,
@@ -108,14 +108,31 @@ pub(super) fn mark_at_once(
     let fed_by_links =
         network.flows.iter().flat_map(|flow| [behind(&flow.forward), behind(&flow.reverse)]).flatten();
     sampled.chain(fed_by_links).for_each(|link| needs_order[link] = true);
-    (0..links.len()).map(|link| needs_order[link] && !at_once(link)).collect()
+    let mut is_staged: Vec<bool> = (0..links.len()).map(|link| needs_order[link] && !at_once(link)).collect();
+    stage_ways_of_shared_hosts(network, &feeders, &mut is_staged);
+    is_staged
+}
+
+/// Hosts that several flows share are handled ahead of their time where their packets pass a link that runs in windows
+/// ([`super::shared`]). On a way from such a host without one, the second link becomes one, if windows need not be shorter for it.
+fn stage_ways_of_shared_hosts(network: &Network, feeders: &[Feeder], is_staged: &mut [bool]) {
+    let ways = || network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]);
+    let takes =
+        |way: &[u32]| way.iter().fold(Span::ZERO, |sum, link| sum + network.links[*link as usize].delay);
+    let has_stage = |way: &[u32]| way.iter().any(|link| is_staged[*link as usize]);
+    let Some(least) = ways().filter(|way| has_stage(way)).map(|way| takes(way)).min() else { return };
+    let is_long = |way: &[u32]| takes(way) >= least && least > Span::ZERO;
+    let is_shared = |way: &[u32]| way.first().is_some_and(|first| feeders[*first as usize] == Feeder::More);
+    let more = ways().filter(|way| !has_stage(way) && is_shared(way) && is_long(way));
+    let more: Vec<u32> = more.filter_map(|way| way.get(1).copied()).collect();
+    more.into_iter().for_each(|link| is_staged[link as usize] = true);
 }
 
 /// Sets [`STAGED`] for the links that run in windows, each at its position in `stages`.
 pub(super) fn mark_staged(routes: &mut [u32], stage_of: impl Fn(u32) -> Option<u32>) {
     for entry in routes.iter_mut().filter(|entry| **entry != u32::MAX && **entry & IS_LINK != 0) {
         if let Some(stage) = stage_of(*entry & PLACE) {
-            *entry = *entry & !PLACE | STAGED | stage;
+            *entry = *entry & !(PLACE | AT_ONCE) | STAGED | stage; // not at once later either: some will wait for it then
         }
     }
 }

@@ -350,6 +350,22 @@ mod tests {
         assert_eq!(shared(&network("", calls)), [false, true, false, true]);
     }
 
+    #[test]
+    fn two_hosts_alone_are_shared_where_their_acknowledgements_need_no_order_either() {
+        let path = |far: &str| {
+            let text = format!(
+                "duration = \"1 s\"\n[network]\ntemplate = \"path\"\nlinks = [\n\
+                {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }},\n\
+                {{ rate = \"10 Mbit/s\", delay = \"9 ms\", buffer = \"9 KB\" }},\n\
+                {{ rate = \"1 Gbit/s\", delay = \"{far}\" }}]\n\
+                [[traffic]]\nkind = \"bulk\"\ncount = 4\n[probes]"
+            );
+            shared(&Scenario::from_toml(&text).unwrap().network(1).unwrap())
+        };
+        assert_eq!(path("3 ms"), [true; 2]);
+        assert_eq!(path("0 ms"), [true; 2]);
+    }
+
     /// However often the run pauses, while flows start and packets wait for that.
     #[test]
     fn whoever_pauses_finds_every_packet_where_the_reference_engine_has_it() {

@@ -149,7 +149,7 @@ impl Agenda {
     }
 
     /// Nothing is due before this time.
-    pub(super) fn next_at(&self) -> Option<Instant> {
+    fn next_at(&self) -> Option<Instant> {
         self.due.last().copied().filter(|next| *next < Instant::MAX)
     }
 }
@@ -166,7 +166,7 @@ impl Engine<'_> {
     /// When something next happens at a host, or may.
     pub(super) fn next_at(&mut self) -> Option<Instant> {
         let waits = self.shared.waiting().map(|event| event.at);
-        let timers = [self.agenda.next_at(), self.shared.next_held_back()].into_iter().flatten();
+        let timers = [self.agenda.next_at(), self.shared.next_timer()].into_iter().flatten();
         self.calendar.next_at().into_iter().chain(timers).chain(waits).min()
     }
 

@@ -1,8 +1,8 @@
 //! The short way into a host: behind the last link that runs in windows, at most one link of several flows, then at most
-//! one of the flow's own.
+//! one of the flow's own, or of a host that flows share ([`super::shared`]).
 //!
-//! *Idea.* Packets that leave the last link are gathered, then dealt out flow by flow: the state of a flow comes into the
-//! caches once, not once a packet. So it goes on until the window is over, or so many have come that they would no longer stay in the
+//! *Idea.* Packets that leave the last link are gathered, then dealt out flow by flow (or host by host): the state of a flow comes
+//! into the caches once, not once a packet. So it goes on until the window is over, or so many have come that they would no longer stay in the
 //! caches themselves. Nothing that a host does about them can come into this window any more ([`super::windows`]); and for
 //! each flow they keep their order.
 
@@ -152,7 +152,8 @@ impl Engine<'_> {
             let flow_of = |event: &Event| (event.flow as usize).wrapping_sub(first);
             deal(&lists, counts, (flow_of, flows), &mut slots, &mut dealt);
         }
-        let counts = !self.links.is_empty() && self.shared.are_none() && dealt.len() >= flows; // lists that are brought are not counted
+        // Lists that are brought are not counted as they come, nor what is dealt out by host.
+        let counts = !self.links.is_empty() && self.shared.are_none() && dealt.len() >= flows;
         slots.clear();
         if counts {
             slots.resize(flows + 1, 0);

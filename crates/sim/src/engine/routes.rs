@@ -5,6 +5,7 @@ use crate::flow::Flow;
 use crate::link::Link;
 use crate::network::{Network, Probe};
 use paceline_core::{Instant, Span};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bit of a place in a flow's route: packets pass this link as soon as the one before has let them go.
 pub(super) const AT_ONCE: u32 = 1 << 31;
@@ -116,16 +117,26 @@ pub(super) fn mark_at_once(
 /// Hosts that several flows share are handled ahead of their time where their packets pass a link that runs in windows
 /// ([`super::shared`]). On a way from such a host without one, the second link becomes one, if windows need not be shorter for it.
 fn stage_ways_of_shared_hosts(network: &Network, feeders: &[Feeder], is_staged: &mut [bool]) {
-    let ways = || network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]);
+    let ways = || network.flows.iter().flat_map(|flow| [&flow.forward[..], &flow.reverse[..]]);
     let takes =
         |way: &[u32]| way.iter().fold(Span::ZERO, |sum, link| sum + network.links[*link as usize].delay);
     let has_stage = |way: &[u32]| way.iter().any(|link| is_staged[*link as usize]);
-    let Some(least) = ways().filter(|way| has_stage(way)).map(|way| takes(way)).min() else { return };
-    let is_long = |way: &[u32]| takes(way) >= least && least > Span::ZERO;
     let is_shared = |way: &[u32]| way.first().is_some_and(|first| feeders[*first as usize] == Feeder::More);
-    let more = ways().filter(|way| !has_stage(way) && is_shared(way) && is_long(way));
-    let more: Vec<u32> = more.filter_map(|way| way.get(1).copied()).collect();
-    more.into_iter().for_each(|link| is_staged[link as usize] = true);
+    let Some(least) = ways().filter(|way| has_stage(way)).map(takes).min() else { return };
+    let more = ways().filter(|way| !has_stage(way) && is_shared(way));
+    let more: BTreeSet<u32> = more.filter_map(|way| way.get(1).copied()).collect();
+    // The least time from any host to each of these, and from it to any.
+    let mut around: BTreeMap<u32, (Span, Span)> = BTreeMap::new();
+    for way in ways() {
+        for (place, link) in way.iter().enumerate().filter(|(_, link)| more.contains(link)) {
+            let (there, on) = (takes(&way[..place]), takes(&way[place..]));
+            let known = around.entry(*link).or_insert((there, on));
+            *known = (known.0.min(there), known.1.min(on));
+        }
+    }
+    for (link, (there, on)) in around {
+        is_staged[link as usize] = there + on >= least && least > Span::ZERO;
+    }
 }
 
 /// Sets [`STAGED`] for the links that run in windows, each at its position in `stages`.

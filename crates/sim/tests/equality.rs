@@ -64,6 +64,12 @@ fn separate_flows() {
 }
 
 #[test]
+fn shared_hosts() {
+    let ran = equal_on("shared-hosts", random::of_shared_hosts());
+    assert!(ran.in_windows > 0, "none ran in windows");
+}
+
+#[test]
 fn what_was_once_unequal() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/equality");
     let mut count = 0;

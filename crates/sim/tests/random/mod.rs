@@ -33,6 +33,16 @@ pub(crate) fn scenario(family: Family) -> BoxedStrategy<String> {
 /// A dumbbell where each flow has hosts of its own, under any control and pacer: its flows can be shared out among threads,
 /// and if all go one way, windows are as long as round trips.
 pub(crate) fn of_separate_flows() -> BoxedStrategy<String> {
+    dumbbells(Just(1).boxed(), false)
+}
+
+/// The same where several flows share a host, and links with flows that go the other way.
+pub(crate) fn of_shared_hosts() -> BoxedStrategy<String> {
+    dumbbells((1..4_u32).boxed(), true)
+}
+
+/// A dumbbell with so many flows from each host; those back come from every second host, or from all.
+fn dumbbells(count: BoxedStrategy<u32>, all_cross: bool) -> BoxedStrategy<String> {
     let network = (1..5_u32, 1..8_u32, 1..40_u32, 0..15_u32).prop_map(|(edges, hosts, rate, delay)| {
         let network = format!(
             r#"[network]
@@ -60,11 +70,13 @@ access = {{ per_edge = {hosts}, rate = "2 Mbit/s .. 40 Mbit/s", delay = "0 ms ..
     ]);
     let loss = select(vec!["", "[[drop]]\nlink = \"core\"\nprobability = 0.02\n"]);
     let crosses = prop::bool::weighted(0.25);
-    (1..1000_u32, 3..30_u32, network, buffer, traffic, crosses, pacing, loss)
-        .prop_map(|(seed, tenths, (pairs, network), buffer, traffic, crosses, pacing, loss)| {
+    (1..1000_u32, 3..30_u32, network, buffer, (traffic, count), crosses, pacing, loss)
+        .prop_map(move |(seed, tenths, (pairs, network), buffer, (traffic, count), crosses, pacing, loss)| {
+            let traffic = format!("{traffic}start = \"0 s .. 200 ms\"\ncount = {count}\n");
             // Every second pair of hosts the other way.
             let from = |side: &str, first: u32| -> Vec<String> {
-                (first..pairs).step_by(2).map(|pair| format!("{side}.{pair}")).collect()
+                let step = if all_cross { 1 } else { 2 };
+                (first..pairs).step_by(step).map(|pair| format!("{side}.{pair}")).collect()
             };
             let traffic = if crosses && pairs > 1 {
                 let (there, back) = (from("left", 0), from("right", 1));
@@ -75,7 +87,7 @@ access = {{ per_edge = {hosts}, rate = "2 Mbit/s .. 40 Mbit/s", delay = "0 ms ..
             let pacing = if traffic.contains("cbr") && pacing.contains("host") { "method = \"none\"" } else { pacing };
             let network = network.replace("BUFFER", buffer);
             format!(
-                "seed = {seed}\nduration = \"{tenths}00 ms\"\nwarmup = \"200 ms\"\n\n{network}\n[[traffic]]\n{traffic}start = \"0 s .. 200 ms\"\n\n[pacing]\n{pacing}\n\n{loss}"
+                "seed = {seed}\nduration = \"{tenths}00 ms\"\nwarmup = \"200 ms\"\n\n{network}\n[[traffic]]\n{traffic}\n[pacing]\n{pacing}\n\n{loss}"
             )
         })
         .boxed()

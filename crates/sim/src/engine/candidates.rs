@@ -6,6 +6,7 @@
 
 use super::exits::Exit;
 use super::inbox::WayIn;
+use super::routes::Only;
 use crate::flow::Flow;
 use crate::network::{FlowKind, FlowSpec, Network};
 use paceline_core::units::NANOS_PER_SECOND;
@@ -13,22 +14,6 @@ use paceline_core::units::NANOS_PER_SECOND;
 /// Hosts that may be shared, by what is known of them before anything has been laid.
 #[derive(Debug)]
 pub(super) struct Candidates(Vec<bool>);
-
-/// What is found out of a host, and of a link by which packets come to hosts or leave them.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-enum Only<T> {
-    #[default]
-    None,
-    One(T),
-    More,
-}
-
-impl<T: Copy + PartialEq> Only<T> {
-    fn add(&mut self, one: T) {
-        *self =
-            if matches!(self, Only::None) || *self == Only::One(one) { Only::One(one) } else { Only::More };
-    }
-}
 
 /// The ends of a flow, its receiver and its sender: their hosts, and the links by which packets come to each and leave it.
 pub(super) fn ends(spec: &FlowSpec) -> [(u32, Option<u32>, Option<u32>); 2] {

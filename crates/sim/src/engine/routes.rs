@@ -43,12 +43,25 @@ pub(super) fn links_of(network: &Network, traced: bool) -> Vec<Link> {
 /// What feeds a link.
 #[derive(Clone, Copy, PartialEq)]
 enum Feeder {
-    None,
-    /// One link alone.
     Link(u32),
-    /// One flow alone, from its host: its data, or its acknowledgements.
+    /// A flow, from its host: its data, or its acknowledgements.
     Host(u32, bool),
+}
+
+/// Whether there is one of a kind alone, and which.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) enum Only<T> {
+    #[default]
+    None,
+    One(T),
     More,
+}
+
+impl<T: Copy + PartialEq> Only<T> {
+    pub(super) fn add(&mut self, one: T) {
+        let is_known = matches!(self, Only::None) || *self == Only::One(one);
+        *self = if is_known { Only::One(one) } else { Only::More };
+    }
 }
 
 /// Sets [`AT_ONCE`] where it is true: on links that refuse nothing, hold nothing, and are fed by one other link alone. Says
@@ -60,13 +73,12 @@ pub(super) fn mark_at_once(
     links: &[Link],
     flows: &mut [Flow],
 ) -> Vec<bool> {
-    let mut feeders = vec![Feeder::None; links.len()];
+    let mut feeders = vec![Only::None; links.len()];
     for (id, flow) in network.flows.iter().enumerate() {
         for (is_ack, route) in [(false, &flow.forward), (true, &flow.reverse)] {
             let mut before = Feeder::Host(id as u32, is_ack);
             for &link in route {
-                let feeder = &mut feeders[link as usize];
-                *feeder = if *feeder == Feeder::None || *feeder == before { before } else { Feeder::More };
+                feeders[link as usize].add(before);
                 before = Feeder::Link(link);
             }
         }
@@ -74,9 +86,10 @@ pub(super) fn mark_at_once(
     // A queue that is sampled is asked for its level between arrivals: it must not know the future.
     let is_sampled = |probe: &&Probe| probe.samples();
     for probe in network.probes.iter().filter(is_sampled) {
-        feeders[probe.link as usize] = Feeder::More;
+        feeders[probe.link as usize] = Only::More;
     }
-    let at_once = |link: usize| links[link].refuses_nothing() && matches!(feeders[link], Feeder::Link(_));
+    let at_once =
+        |link: usize| links[link].refuses_nothing() && matches!(feeders[link], Only::One(Feeder::Link(_)));
     for entry in routes {
         let link = (*entry & PLACE) as usize;
         if *entry != u32::MAX && *entry & IS_LINK != 0 {
@@ -88,7 +101,7 @@ pub(super) fn mark_at_once(
         let is_its_own = |link: Option<&u32>, is_ack: bool| {
             link.is_none_or(|&link| {
                 let link = link as usize;
-                links[link].refuses_nothing() && feeders[link] == Feeder::Host(id as u32, is_ack)
+                links[link].refuses_nothing() && feeders[link] == Only::One(Feeder::Host(id as u32, is_ack))
             })
         };
         if spec.kind.is_two_way() {
@@ -116,12 +129,12 @@ pub(super) fn mark_at_once(
 
 /// Hosts that several flows share are handled ahead of their time where their packets pass a link that runs in windows
 /// ([`super::shared`]). On a way from such a host without one, the second link becomes one, if windows need not be shorter for it.
-fn stage_ways_of_shared_hosts(network: &Network, feeders: &[Feeder], is_staged: &mut [bool]) {
+fn stage_ways_of_shared_hosts(network: &Network, feeders: &[Only<Feeder>], is_staged: &mut [bool]) {
     let ways = || network.flows.iter().flat_map(|flow| [&flow.forward[..], &flow.reverse[..]]);
     let takes =
         |way: &[u32]| way.iter().fold(Span::ZERO, |sum, link| sum + network.links[*link as usize].delay);
     let has_stage = |way: &[u32]| way.iter().any(|link| is_staged[*link as usize]);
-    let is_shared = |way: &[u32]| way.first().is_some_and(|first| feeders[*first as usize] == Feeder::More);
+    let is_shared = |way: &[u32]| way.first().is_some_and(|first| feeders[*first as usize] == Only::More);
     let Some(least) = ways().filter(|way| has_stage(way)).map(takes).min() else { return };
     let more = ways().filter(|way| !has_stage(way) && is_shared(way));
     let more: BTreeSet<u32> = more.filter_map(|way| way.get(1).copied()).collect();

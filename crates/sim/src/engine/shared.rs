@@ -99,10 +99,9 @@ impl SharedHosts {
         }
         let some_do = network.flows.iter().any(holds_back);
         let held_back = if some_do { Agenda::of(0, network.flows.len()) } else { Agenda::default() };
-        let timers = hosts.iter().map(|host| if host.is_some() { Instant::ZERO } else { Instant::MAX });
-        let (hosts_of, timers) =
-            (network.flows.iter().map(|spec| [spec.sink, spec.source]), timers.collect());
-        SharedHosts { hosts_of: hosts_of.collect(), hosts, timers, held_back, ..SharedHosts::default() }
+        let hosts_of = network.flows.iter().map(|spec| [spec.sink, spec.source]).collect();
+        let timers = vec![Instant::MAX; hosts.len()]; // until somebody looks
+        SharedHosts { hosts_of, hosts, timers, held_back, ..SharedHosts::default() }
     }
 
     pub(super) fn are_none(&self) -> bool {
@@ -136,7 +135,7 @@ impl SharedHosts {
         self.timers.iter().copied().min().filter(|timer| *timer < Instant::MAX)
     }
 
-    /// Timers of all are to be looked at anew.
+    /// Timers of all are to be looked at, or anew.
     pub(super) fn forget_timers(&mut self) {
         for (timer, host) in self.timers.iter_mut().zip(&self.hosts) {
             *timer = if host.is_some() { Instant::ZERO } else { Instant::MAX };

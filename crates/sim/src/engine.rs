@@ -23,9 +23,12 @@ mod exits;
 mod fan;
 mod fetch;
 mod flows;
+mod group;
 mod hosts;
 mod inbox;
 mod line;
+mod lone;
+mod order;
 mod own;
 mod part;
 mod pieces;
@@ -35,17 +38,18 @@ mod receivers;
 mod routes;
 mod samples;
 mod shared;
+mod slots;
 mod stage;
 mod threads;
 mod transit;
 mod trial;
 mod turn;
-mod unit;
 mod windows;
 
 use self::agenda::Agenda;
 pub(crate) use self::exits::Exit;
 use self::flows::Flows;
+use self::group::Post;
 use self::inbox::Inbox;
 pub(crate) use self::inbox::Tail;
 pub(crate) use self::own::Own;
@@ -86,6 +90,8 @@ pub struct Engine<'a> {
     windows: Option<Windows>,
     /// What will reach the links that run in windows, by stage.
     staged: Vec<Vec<Event>>,
+    /// What goes to hosts that are elsewhere, and comes from there; `None` where they are here.
+    post: Option<Box<Post>>,
     pub(crate) links: Vec<Link>,
     pub(crate) flows: Flows,
     /// Packets that the window has dropped, and whose flows have not heard of it.
@@ -216,6 +222,7 @@ impl<'a> Engine<'a> {
             calendar: Calendar::new(),
             windows,
             staged,
+            post: None,
             links,
             flows: Flows { first: 0, list: flows },
             losses: Vec::new(),

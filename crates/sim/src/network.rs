@@ -10,6 +10,7 @@ use crate::workload::Talk;
 use crate::workload::open_loop::Timing;
 use paceline_core::pacer::PacerSpec;
 use paceline_core::queue::QueueSpec;
+use paceline_core::units::NANOS_PER_SECOND;
 use paceline_core::{Instant, Rate, Span};
 use paceline_tcp::Config;
 use std::sync::Arc;
@@ -78,6 +79,18 @@ pub struct LinkSpec {
     pub pacer: Option<Box<PacerSpec>>,
     /// Whether the results name this link (large networks leave their access links out).
     pub reported: bool,
+}
+
+impl LinkSpec {
+    /// What a packet takes on its wire, if that is idle.
+    pub(crate) fn takes(&self, bytes: u16) -> Span {
+        Span::from_nanos(8 * u64::from(bytes) * NANOS_PER_SECOND / self.rate.bits_per_second())
+    }
+
+    /// The same, on to the far end.
+    pub(crate) fn way(&self, bytes: u16) -> Span {
+        self.takes(bytes) + self.delay
+    }
 }
 
 /// A flow from one host to another, with its route there and back.

@@ -4,7 +4,7 @@
 //! then hosts); then flow; then the order in which the previous link let them go. Consequences of an event at the same
 //! instant (a sent packet reaching its first link) belong to the event and follow it at once.
 
-use paceline_core::Instant;
+use paceline_core::{Instant, Span};
 use std::cmp::Ordering;
 
 /// A data packet or an acknowledgement on its way.
@@ -108,6 +108,12 @@ impl Event {
         Event { place, ..self }
     }
 
+    /// The same, sent at another time.
+    #[inline]
+    pub(crate) fn sent_at(self, sent: Instant) -> Self {
+        Event { sent, ..self }
+    }
+
     /// The same packet at another time.
     #[inline]
     pub(crate) fn at_time(self, at: Instant) -> Self {
@@ -120,6 +126,19 @@ impl Event {
         self.at = at;
         self.hop += 1;
         self.kind = Kind::Arrival;
+    }
+
+    /// On over so many links at once, which takes so long.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, way: Span, links: u8) {
+        self.at += way;
+        self.hop += links;
+    }
+
+    /// Back again.
+    pub(crate) fn come_back(&mut self, way: Span, links: u8) {
+        self.at = self.at - way;
+        self.hop -= links;
     }
 
     /// The same as the last of these. It is copied whole and changed there: copied in parts, it would be read back before they are

@@ -8,11 +8,10 @@
 use super::Engine;
 use super::line::{Feed, Sorter};
 use super::stage::Stage;
-use super::windows::Windows;
+use super::windows::{Onward, Windows};
 use crate::link::Running;
 use crate::network::LinkSpec;
 use crate::packet::Event;
-use paceline_core::units::NANOS_PER_SECOND;
 use paceline_core::{Instant, Span};
 
 /// Packets in a piece, which stays in the caches. In tests there are pieces everywhere.
@@ -83,8 +82,8 @@ struct Cut {
 }
 
 impl Engine<'_> {
-    /// Serves a link and those that are served with it up to the ends of their windows: how many packets.
-    pub(super) fn run_fan(&mut self, position: usize, hosts_until: Instant) -> u64 {
+    /// Serves a link and those that are served with it up to the ends of their windows; what leaves goes there: how many packets.
+    pub(super) fn run_fan(&mut self, position: usize, hosts_until: Instant, onward: Onward) -> u64 {
         let Some(mut windows) = self.windows.take() else { return 0 };
         self.gather(&mut windows, position, hosts_until);
         let Windows { stages, fan, desk, sent, .. } = &mut windows;
@@ -96,7 +95,8 @@ impl Engine<'_> {
                 if fan.all_run() { self.run_through(fan, origin) } else { self.pass_through(fan, origin) };
             stage.apart = if is_worth_it { stage.apart } else { APART };
             let due = fan.keep_later(piece, to);
-            served += self.serve(stage.serves(), (&mut desk.room, &mut desk.notes), (due, to), &mut out);
+            let service = (stage.link, stage.service, onward);
+            served += self.serve(service, (&mut desk.room, &mut desk.notes), (due, to), &mut out);
             from = to;
         }
         self.hand_back(stage.next, position, &mut out);
@@ -138,7 +138,8 @@ impl Engine<'_> {
                 link.has_run(&fan.running[number].1, first, passed);
             }
         }
-        fan.late.extend(fan.lists.pop().into_iter().flatten());
+        let late = fan.lists.pop().map(|rest| std::mem::replace(&mut fan.late, rest));
+        fan.late.extend(late.into_iter().flatten()); // behind those that have waited
         let sources = stages[position].sources.iter().filter(|source| stages[**source as usize].is_gathered);
         for (source, mut list) in sources.zip(fan.lists.drain(..)) {
             list.append(&mut self.staged[*source as usize]);
@@ -189,9 +190,8 @@ impl Fan {
         (from, end): (Instant, Instant),
         list: Vec<Event>,
     ) {
-        let bits = list.first().map_or(0, |event| 8 * u64::from(event.bytes));
-        let on_the_wire = bits * NANOS_PER_SECOND / spec.rate.bits_per_second();
-        let on_the_wire = Span::from_nanos(on_the_wire.min(1 << LONGEST));
+        let on_the_wire = list.first().map_or(Span::ZERO, |event| spec.takes(event.bytes));
+        let on_the_wire = on_the_wire.min(Span::from_nanos(1 << LONGEST));
         let ahead = spec.delay + on_the_wire;
         self.cut.from = self.cut.from.min(from + ahead);
         self.cut.slack = self.cut.slack.max(on_the_wire);

@@ -131,8 +131,11 @@ impl Engine<'_> {
         }
     }
 
-    /// Hosts take what the window has brought them so far, if that is much.
+    /// Hosts take what the window has brought them so far, if that is much; those that are elsewhere, later.
     pub(super) fn open_full_inbox(&mut self) {
+        if let Some(post) = &mut self.post {
+            return post.deal(&mut self.inbox.arrivals);
+        }
         if self.inbox.arrivals.len() >= FULL.max(self.flows.list.len() / 4) {
             self.open_inbox(&[]);
         }
@@ -141,6 +144,9 @@ impl Engine<'_> {
     /// Hosts take what the window has brought them so far, these lists too.
     pub(super) fn open_inbox(&mut self, brought: &[&[Event]]) {
         self.tell_losses();
+        if self.inbox.arrivals.is_empty() && brought.is_empty() {
+            return;
+        }
         let Inbox { mut arrivals, mut dealt, mut slots, counts } = std::mem::take(&mut self.inbox);
         let lists = [&[&arrivals[..]], brought].concat();
         let flows = self.flows.list.len();
@@ -165,7 +171,7 @@ impl Engine<'_> {
 
     /// Flows hear of the packets that links have dropped. None is delivered before it was sent again: so they may hear of it ahead
     /// of what came meanwhile.
-    fn tell_losses(&mut self) {
+    pub(super) fn tell_losses(&mut self) {
         let losses = std::mem::take(&mut self.losses);
         let has_far_flows = self.has_far_flows();
         for (place, event) in losses.iter().enumerate() {
@@ -180,7 +186,7 @@ impl Engine<'_> {
 
     /// What is dealt concerns flows.
     #[inline(never)]
-    fn take_all(&mut self, dealt: &mut [Event]) {
+    pub(super) fn take_all(&mut self, dealt: &mut [Event]) {
         let now = self.now;
         self.ahead = true; // one step at a time: what this sets off waits for its event
         if self.has_far_flows() {
@@ -197,7 +203,7 @@ impl Engine<'_> {
 
     /// A packet has come so far that its flow's own links are next.
     #[inline(always)]
-    fn take(&mut self, event: &mut Event) {
+    pub(super) fn take(&mut self, event: &mut Event) {
         if !self.take_plainly(event) {
             self.take_in(event);
         }

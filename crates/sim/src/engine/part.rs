@@ -1,22 +1,19 @@
-//! Some of the flows, at work on a thread of their own.
+//! Some of the flows, at work on any thread.
 
 use super::agenda::Agenda;
+use super::group::Bag;
 use super::inbox::Inbox;
 use super::pool::Pool;
 use super::shared::SharedHosts;
-use super::threads::Mail;
 use super::{Calendar, Census, Engine, Exit, Flows, Segments};
 use crate::flow::{Flow, Source};
 use crate::instrument::Instruments;
 use crate::output::Delays;
-use crate::packet::Event;
 use paceline_core::Instant;
 
 /// Hosts of some flows: an engine that has no links but those that lie with these.
 pub(super) struct Part<'a> {
     pub(super) engine: Engine<'a>,
-    /// What links have let go to its hosts.
-    pub(super) incoming: Mail,
     /// Nothing has happened in the last window.
     pub(super) is_idle: bool,
 }
@@ -28,60 +25,31 @@ impl<'a> Part<'a> {
         while !whole.flows.list.is_empty() {
             let first = (whole.flows.list.len() - 1) >> shift << shift;
             let list = whole.flows.list.split_off(first); // whose room stays for when they come back
-            let mut part = Part::new(whole, first, list);
-            part.engine.set_free(true);
-            parts.push(part);
+            let mut engine = bare(whole, Flows { first, list });
+            engine.staged.resize_with(whole.staged.len(), Vec::new);
+            engine.set_free(true);
+            parts.push(Part { engine, is_idle: false });
         }
         parts.reverse();
         parts
     }
 
-    fn new(whole: &Engine<'a>, first: usize, list: Vec<Flow>) -> Self {
-        let mut staged = Vec::new();
-        staged.resize_with(whole.staged.len(), Vec::new);
-        let engine = Engine {
-            network: whole.network,
-            now: whole.now,
-            until: whole.until,
-            ahead: false,
-            threads: 1,
-            calendar: Calendar::new(),
-            windows: None,
-            staged,
-            links: Vec::new(),
-            flows: Flows { first, list },
-            losses: Vec::new(),
-            ports: Vec::new(),
-            routes: Vec::new(),
-            stride: 0,
-            ack_hop: whole.ack_hop,
-            counting: whole.counting,
-            at_warmup: Vec::new(),
-            delays: [Delays::new(), Delays::new()],
-            series: Vec::new(),
-            samples: Vec::new(),
-            instruments: Instruments::for_no_flow(),
-            next_look: Instant::MAX,
-            tracer: None,
-            inbox: Inbox::default(),
-            agenda: Agenda::default(),
-            shared: SharedHosts::default(),
-            due: Vec::new(),
-            segments: Segments::default(),
-            talks: Vec::new(),
-            acts: Vec::new(),
-            census: Census::default(),
-        };
-        Part { engine, incoming: Mail::default(), is_idle: false }
+    /// Hosts take what a window has brought them.
+    pub(super) fn take(&mut self, bag: &mut Bag, free: &Pool<Inbox>) {
+        self.engine.losses.append(&mut bag.losses);
+        self.engine.inbox = free.take();
+        self.engine.open_inbox(&[&bag.packets]);
+        free.give_back(std::mem::take(&mut self.engine.inbox));
+        bag.packets.clear();
+        for mut list in bag.lists.drain(..) {
+            self.engine.take_all(&mut list);
+            list.clear();
+            bag.empty.push(list);
+        }
     }
 
-    /// Takes what the last window has brought; then the hosts run up to this time.
-    pub(super) fn run(&mut self, hosts_until: Instant, free: &Pool<Inbox>) {
-        let lists: Vec<&[Event]> = self.incoming.lists().collect();
-        self.engine.inbox = free.take();
-        self.engine.open_inbox(&lists);
-        free.give_back(std::mem::take(&mut self.engine.inbox));
-        self.incoming.clear();
+    /// The hosts run up to this time.
+    pub(super) fn run(&mut self, hosts_until: Instant) {
         self.is_idle = self.engine.run_hosts(hosts_until);
     }
 
@@ -99,6 +67,44 @@ impl<'a> Part<'a> {
         }
         whole.census.sent += self.engine.census.sent;
         whole.census.received += self.engine.census.received;
+    }
+}
+
+/// An engine of these flows of a network, without links.
+pub(super) fn bare<'a>(whole: &Engine<'a>, flows: Flows) -> Engine<'a> {
+    Engine {
+        network: whole.network,
+        now: whole.now,
+        until: whole.until,
+        ahead: false,
+        threads: 1,
+        calendar: Calendar::new(),
+        windows: None,
+        staged: Vec::new(),
+        post: None,
+        links: Vec::new(),
+        flows,
+        losses: Vec::new(),
+        ports: Vec::new(),
+        routes: Vec::new(),
+        stride: 0,
+        ack_hop: whole.ack_hop,
+        counting: whole.counting,
+        at_warmup: Vec::new(),
+        delays: [Delays::new(), Delays::new()],
+        series: Vec::new(),
+        samples: Vec::new(),
+        instruments: Instruments::for_no_flow(),
+        next_look: Instant::MAX,
+        tracer: None,
+        inbox: Inbox::default(),
+        agenda: Agenda::default(),
+        shared: SharedHosts::default(),
+        due: Vec::new(),
+        segments: Segments::default(),
+        talks: Vec::new(),
+        acts: Vec::new(),
+        census: Census::default(),
     }
 }
 

@@ -1,29 +1,28 @@
 //! One run on several threads.
 //!
 //! *Idea.* Within a window, hosts of different flows share nothing, nor do links that do not feed each other. So flows are
-//! shared out among [`Part`]s, each an engine without links of its own but those that only one flow uses; and each link
-//! that runs in windows goes with the links behind it to a [`Unit`]. A window is then a few rounds: all parts side by side,
-//! then the units level by level, those of one level side by side; what they have for each other changes hands between
-//! rounds. Links put what they get in the total order, whoever sent it first; what is noted of packets is said in the order
-//! of the links; sums do not depend on the order. So the results are the bytes of one thread.
+//! shared out among [`Part`]s, engines without links but those that only one flow uses; and links among [`Group`]s, engines without flows.
+//! A window is then two rounds: all parts run side by side; then all groups, and what one has served its parts take at once, while others
+//! are still at work: each end of a flow gets its packets from one group alone. Links put what they get in the total
+//! order, whoever sent it first; what is noted of packets is said in the order of the links; sums do not depend on the order. So the
+//! results are the bytes of one thread.
 //!
 //! *Where it breaks.* What looks at flows at certain times, applications that answer each other, and host ports tie flows
 //! together; a packet that may go on to several links asks for its route. Such networks stay on one thread. A window
-//! that holds less than about a millisecond's work is not worth the meeting of threads.
+//! that holds less than about a millisecond's work is not worth the meeting of threads. Links that feed each other are on one thread.
 
+use super::group::Group;
 use super::inbox::Inbox;
 use super::part::Part;
 use super::pool::Pool;
-use super::unit::{Line, Unit};
 use super::windows::Windows;
 use super::{Calendar, Engine};
 use crate::control::Control;
 use crate::flow::Flow;
 use crate::output::RunError;
-use crate::packet::Event;
 use paceline_core::Instant;
 use rayon::prelude::*;
-use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Parts to a thread: one that is done early takes another.
 const PARTS_A_THREAD: usize = 4;
@@ -32,55 +31,11 @@ const LARGEST_PART: u32 = 13;
 
 /// A network, shared out.
 struct Team<'a> {
-    parts: Vec<Part<'a>>,
-    /// log2 of the number of flows in a part.
-    shift: u32,
-    /// By level: none feeds another of its own level, or of one before.
-    units: Vec<Unit>,
-    levels: Vec<Range<usize>>,
-    /// By stage: its unit.
-    unit_of: Vec<usize>,
-    /// By link: where among its unit's.
-    place_in_unit: Vec<u32>,
-    lines: Pool<[Line; 2]>,
+    parts: Vec<Mutex<Part<'a>>>,
+    groups: Vec<Group<'a>>,
+    /// By stage: its group, and its place there.
+    places: Vec<(usize, usize)>,
     inboxes: Pool<Inbox>,
-}
-
-/// What changes hands between rounds. Emptied lists go back to where full ones come from: threads allocate nothing anew.
-#[derive(Default)]
-pub(super) struct Mail {
-    full: Vec<Vec<Event>>,
-    empty: Vec<Vec<Event>>,
-}
-
-impl Mail {
-    /// Takes the packets of this list, and leaves an empty one there.
-    fn exchange(&mut self, list: &mut Vec<Event>) {
-        if !list.is_empty() {
-            let empty = self.empty.pop().unwrap_or_default();
-            self.full.push(std::mem::replace(list, empty));
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.full.is_empty()
-    }
-
-    pub(super) fn lists(&self) -> impl Iterator<Item = &[Event]> {
-        self.full.iter().map(Vec::as_slice)
-    }
-
-    /// Appends all of them to these, in the order in which their lists came.
-    pub(super) fn empty_into(&mut self, packets: &mut Vec<Event>) {
-        self.lists().for_each(|list| packets.extend_from_slice(list));
-        self.clear();
-    }
-
-    /// Forgets them.
-    pub(super) fn clear(&mut self) {
-        self.full.iter_mut().for_each(Vec::clear);
-        self.empty.append(&mut self.full);
-    }
 }
 
 /// Why a team stops.
@@ -133,7 +88,7 @@ impl<'a> Engine<'a> {
 
     fn start_statistics_of(&mut self, team: &mut Team<'a>) {
         self.counting = true;
-        for part in &mut team.parts {
+        for part in team.all_parts() {
             part.engine.start_statistics();
             self.at_warmup.append(&mut part.engine.at_warmup);
         }
@@ -154,24 +109,17 @@ impl<'a> Engine<'a> {
             parts[(event.flow >> shift) as usize].engine.calendar.push(event);
         }
         self.calendar = Calendar::new();
-        let (mut units, place_in_unit) = Unit::all(self, windows, parts.len());
-        let level_of = levels_of(&units);
-        units.sort_by_key(|unit| level_of[unit.position]);
-        let mut unit_of = vec![0; units.len()];
-        units.iter().enumerate().for_each(|(place, unit)| unit_of[unit.position] = place);
-        let deepest = level_of.iter().max().map_or(0, |deepest| deepest + 1);
-        let before = |level| level_of.iter().filter(|of| **of < level).count();
-        let levels = (0..deepest).map(|level| before(level)..before(level + 1)).collect();
-        let (lines, inboxes) = (Pool::default(), Pool::default());
-        Team { parts, shift, units, levels, unit_of, place_in_unit, lines, inboxes }
+        let groups = Group::share(self, windows, parts.len(), shift);
+        let places = Group::places(&groups);
+        Team { parts: parts.into_iter().map(Mutex::new).collect(), groups, places, inboxes: Pool::default() }
     }
 
-    fn take_back(&mut self, mut team: Team<'a>, windows: &mut Windows) {
+    fn take_back(&mut self, team: Team<'a>, windows: &mut Windows) {
+        Group::give_back(team.groups, self, windows);
+        // What hosts have sent since comes behind what waits there already.
         for part in team.parts {
-            part.give_back(self);
+            part.into_inner().unwrap_or_else(PoisonError::into_inner).give_back(self);
         }
-        team.units.sort_by_key(|unit| unit.position);
-        team.units.into_iter().for_each(|unit| unit.give_back(self, windows));
         self.set_free(true);
     }
 
@@ -183,80 +131,91 @@ impl<'a> Engine<'a> {
         until: Instant,
         control: &Control,
     ) -> Result<Outcome, RunError> {
-        let Team { parts, shift, units, levels, unit_of, place_in_unit, lines, inboxes } = team;
         windows.turns = false; // data and acknowledgements side by side
         loop {
             let (from, whole) = (windows.hosts_until, until);
             let until = windows.trial.limit(whole);
+            if from >= until {
+                return Ok(if until == whole { Outcome::Over } else { Outcome::TooFewForWindows });
+            }
             self.until = until;
-            parts.iter_mut().for_each(|part| part.engine.until = until);
             control.report(from.as_nanos(), self.network.duration.as_nanos());
             if control.is_cancelled() {
                 return Err(RunError::Cancelled);
             }
-            let next = windows.next_hosts_until(units.iter().map(|unit| &unit.stage));
-            let hosts_until = next.min(until).max(from);
+            let next = team.groups.iter().map(Group::next_hosts_until).min();
+            let hosts_until = next.unwrap_or(until).min(until).max(from);
             windows.hosts_until = hosts_until;
-            parts.par_iter_mut().for_each(|part| part.run(hosts_until, inboxes));
-            for part in parts.iter_mut() {
-                for (stage, sent) in
-                    part.engine.staged.iter_mut().enumerate().filter(|(_, sent)| !sent.is_empty())
-                {
-                    units[unit_of[stage]].from_hosts.exchange(sent);
-                }
+            team.run_hosts(hosts_until, until);
+            team.run_links(hosts_until, until);
+            let served = team.groups.iter().map(|group| group.served).sum();
+            for (link, mut notes) in
+                team.groups.iter_mut().filter_map(Group::post).flat_map(|post| post.notes.drain(..))
+            {
+                self.say(link, &mut notes);
             }
-            if from >= until {
-                return Ok(if until == whole { Outcome::Over } else { Outcome::TooFewForWindows });
-            }
-            let mut served = 0;
-            for level in levels.iter() {
-                let level = &mut units[level.clone()];
-                let times = (hosts_until, until);
-                level.par_iter_mut().for_each(|unit| unit.run(times, place_in_unit, *shift, lines));
-                let mut onward = Vec::new();
-                for unit in level {
-                    served += unit.desk.served;
-                    self.say(unit.stage.link, &mut unit.desk.notes);
-                    self.losses
-                        .drain(..)
-                        .for_each(|loss| parts[(loss.flow >> *shift) as usize].engine.losses.push(loss));
-                    for behind in &mut unit.desk.behind {
-                        let outs = behind.out.iter_mut().zip(parts.iter_mut());
-                        outs.for_each(|(out, part)| part.incoming.exchange(out));
-                    }
-                    onward.extend(unit.stage.next.map(|next| (unit.position, next)));
-                }
-                for (from, next) in onward {
-                    let mut list = std::mem::take(&mut units[unit_of[from]].desk.onward);
-                    units[unit_of[next as usize]].from_links.exchange(&mut list);
-                    units[unit_of[from]].desk.onward = list;
-                }
-            }
-            if served == 0 && parts.iter().all(|part| part.is_idle) {
-                let units_next = units.iter().filter_map(Unit::next_window);
-                let next = parts.iter_mut().filter_map(|part| part.engine.next_at()).chain(units_next).min();
-                let next = next.unwrap_or(Instant::MAX);
-                if next > hosts_until {
-                    windows.hosts_until = next;
-                    units.iter_mut().for_each(|unit| unit.stage.skip_to(next));
-                }
+            self.losses.clear(); // flows know
+            if served == 0 {
+                team.skip_idle_time(windows);
             }
             windows.trial.count(served);
             if !windows.trial.occupies_threads((from, hosts_until)) {
-                parts.iter_mut().for_each(|part| part.run(hosts_until, inboxes));
                 return Ok(Outcome::TooFewForThreads);
             }
         }
     }
 }
 
-/// By unit: how many others are before it on the way of a packet, at most.
-fn levels_of(units: &[Unit]) -> Vec<usize> {
-    let mut levels = vec![0; units.len()];
-    for (position, unit) in units.iter().enumerate() {
-        if let Some(next) = unit.stage.next {
-            levels[next as usize] = levels[next as usize].max(levels[position] + 1);
+impl<'a> Team<'a> {
+    /// The parts, while no thread is at work on any.
+    fn all_parts(&mut self) -> impl Iterator<Item = &mut Part<'a>> {
+        self.parts.iter_mut().map(|part| part.get_mut().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// All hosts run up to this time; what they send goes to the groups.
+    fn run_hosts(&mut self, hosts_until: Instant, until: Instant) {
+        self.parts.par_iter_mut().for_each(|part| {
+            let part = part.get_mut().unwrap_or_else(PoisonError::into_inner);
+            part.engine.until = until;
+            part.run(hosts_until);
+        });
+        let Team { parts, groups, places, .. } = self;
+        for (number, part) in parts.iter_mut().enumerate() {
+            let staged = &mut part.get_mut().unwrap_or_else(PoisonError::into_inner).engine.staged;
+            for (sent, &(group, place)) in
+                staged.iter_mut().zip(&*places).filter(|(sent, _)| !sent.is_empty())
+            {
+                if let Some(post) = groups[group].post() {
+                    post.take(place, number, sent);
+                }
+            }
         }
     }
-    levels
+
+    /// All links serve their windows, and hosts take what that brings.
+    fn run_links(&mut self, hosts_until: Instant, until: Instant) {
+        let Team { parts, groups, inboxes, .. } = self;
+        groups.par_iter_mut().for_each(|group| {
+            group.run(hosts_until, until);
+            let Some(post) = group.post() else { return };
+            let bags = post.bags.par_iter_mut().zip(&*parts);
+            bags.for_each(|(bag, part)| {
+                part.lock().unwrap_or_else(PoisonError::into_inner).take(bag, inboxes);
+            });
+        });
+    }
+
+    /// No link has served anything: if nothing has happened at hosts either, on to the first window in which something will.
+    fn skip_idle_time(&mut self, windows: &mut Windows) {
+        if !self.all_parts().all(|part| part.is_idle) {
+            return;
+        }
+        let at_links: Vec<Instant> = self.groups.iter().filter_map(Group::next_window).collect();
+        let at_hosts = self.all_parts().filter_map(|part| part.engine.next_at());
+        let next = at_hosts.chain(at_links).min().unwrap_or(Instant::MAX);
+        if next > windows.hosts_until {
+            windows.hosts_until = next;
+            self.groups.iter_mut().for_each(|group| group.skip_to(next));
+        }
+    }
 }

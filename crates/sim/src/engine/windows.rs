@@ -34,6 +34,7 @@ use super::Engine;
 use super::fan::{Company, Fan};
 use super::inbox::Tail;
 use super::line::Sorter;
+use super::lone::Lone;
 use super::pieces::Pieces;
 use super::samples::look;
 use super::stage::Stage;
@@ -60,6 +61,7 @@ pub(super) struct Windows {
     pub(super) turns: bool,
     pub(super) desk: Desk,
     pub(super) fan: Fan,
+    pub(super) lone: Lone,
     /// By stage: what it has sent to the next, where that is served after it.
     pub(super) sent: Vec<Vec<Event>>,
     pub(super) trial: Trial,
@@ -96,13 +98,6 @@ impl Onward {
     }
 }
 
-impl Stage {
-    /// Its link, how that serves packets, and where they go.
-    pub(super) fn serves(&self) -> (u32, Service, Onward) {
-        (self.link, self.service, Onward::of(self))
-    }
-}
-
 impl Windows {
     /// Windows over these stages; whether they were asked for by name.
     pub(super) fn new(stages: Vec<Stage>, by_name: bool) -> Self {
@@ -117,6 +112,7 @@ impl Windows {
             turns: false,
             desk,
             fan: Fan::default(),
+            lone: Lone::default(),
             sent,
             trial,
         }
@@ -195,7 +191,7 @@ impl Engine<'_> {
     }
 
     /// Serves every link up to the end of its window, and lets hosts take what that brings: how many packets.
-    fn run_stages(&mut self, hosts_until: Instant) -> u64 {
+    pub(super) fn run_stages(&mut self, hosts_until: Instant) -> u64 {
         let Some(windows) = &self.windows else { return 0 };
         let (legs, mut served) = (windows.legs(hosts_until), 0);
         for (leg, hosts_until) in legs {
@@ -206,11 +202,10 @@ impl Engine<'_> {
                 let Some(windows) = self.windows.as_mut().filter(|all| leg.has(&all.stages[position])) else {
                     continue;
                 };
-                served += match windows.company_of(position) {
-                    Company::Next => 0,
-                    Company::Sources => self.run_fan(position, hosts_until),
-                    Company::None => self.run_stage(position, hosts_until),
-                };
+                let stage = (position, windows.company_of(position));
+                let onward = Onward::of(&windows.stages[position]);
+                let lone = self.run_lone(stage, hosts_until);
+                served += lone.unwrap_or_else(|| self.serve_stage(stage, hosts_until, onward));
             }
         }
         self.open_inbox(&[]);
@@ -225,14 +220,28 @@ impl Engine<'_> {
         }
     }
 
-    /// Serves a link up to the end of its window: how many packets.
-    fn run_stage(&mut self, position: usize, hosts_until: Instant) -> u64 {
+    /// Serves a link, and those that are served with it, up to the end of its window; what leaves goes there: how many packets.
+    pub(super) fn serve_stage(
+        &mut self,
+        (position, company): (usize, Company),
+        hosts_until: Instant,
+        onward: Onward,
+    ) -> u64 {
+        match company {
+            Company::Next => 0,
+            Company::Sources => self.run_fan(position, hosts_until, onward),
+            Company::None => self.run_stage(position, hosts_until, onward),
+        }
+    }
+
+    /// The same of a link alone.
+    fn run_stage(&mut self, position: usize, hosts_until: Instant, onward: Onward) -> u64 {
         let Some(windows) = &mut self.windows else { return 0 };
         let times = (hosts_until, self.until.min(windows.fed_until(position)));
         let (mut desk, mut sent) = (std::mem::take(&mut windows.desk), std::mem::take(&mut windows.sent));
         let stage = &mut windows.stages[position];
         let (window, in_order, next) = (stage.advance(times), !stage.is_mixed, stage.next);
-        let service = stage.serves();
+        let service = (stage.link, stage.service, onward);
         let sources = std::mem::take(&mut stage.sources);
         let mut arrivals = std::mem::take(&mut self.staged[position]);
         let mut out = std::mem::take(&mut sent[position]);
@@ -288,7 +297,10 @@ impl Engine<'_> {
         let (samples, series) = (&mut self.samples, &mut self.series);
         let look = |at_work: &mut Fitted, time| look(samples, link, at_work, time, series);
         self.links[link as usize].serve(service, line, end, out, notes, look);
-        self.say(link, notes);
+        match &mut self.post {
+            Some(post) => post.note(link, notes),
+            None => self.say(link, notes),
+        }
         match onward {
             Onward::Stage => {}
             Onward::Inbox => {
@@ -331,16 +343,19 @@ impl Engine<'_> {
 
     /// Nothing has happened: on to the first window in which something will.
     fn skip_idle_time(&mut self) {
-        let next_event = self.next_at();
+        let next = self.next_at().into_iter().chain(self.next_window()).min().unwrap_or(Instant::MAX);
         let Some(windows) = &mut self.windows else { return };
-        let stages = windows.stages.iter().zip(&self.staged);
-        let stages = stages
-            .filter_map(|(stage, arrivals)| stage.next_window(arrivals, &self.links[stage.link as usize]));
-        let next = stages.chain(next_event).min().unwrap_or(Instant::MAX);
         if next > windows.hosts_until {
             windows.hosts_until = next;
             windows.stages.iter_mut().for_each(|stage| stage.skip_to(next));
         }
+    }
+
+    /// Where the hosts stand when something next happens at a link.
+    pub(super) fn next_window(&self) -> Option<Instant> {
+        let stages = self.windows.as_ref()?.stages.iter().zip(&self.staged);
+        let links = &self.links;
+        stages.filter_map(|(stage, arrivals)| stage.next_window(arrivals, &links[stage.link as usize])).min()
     }
 
     /// Gives windows up if they do not pay.

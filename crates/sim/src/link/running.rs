@@ -47,6 +47,26 @@ impl Link {
         }
     }
 
+    /// Whether all counts alike that arrives from `first` on and has left by `latest`.
+    pub(crate) fn count_alike(&self, first: Instant, latest: Instant) -> bool {
+        self.fitted().is_none_or(|fitted| fitted.counters.count_alike(first, latest))
+    }
+
+    /// So many packets, so many bytes and so many of them data, that count alike have passed, the first after this time.
+    pub(crate) fn count(&mut self, first: Instant, passed: (u64, u64, u64)) {
+        if let Some(fitted) = self.fitted_mut() {
+            fitted.counters.passes_all(first, passed);
+        }
+    }
+
+    /// When its wire is idle, if nothing more comes, where it refuses and holds nothing.
+    pub(crate) fn free_at(&self) -> Instant {
+        match self {
+            Link::Slim(slim) => slim.free_at(),
+            Link::Wide(wide) => wide.wire.free_at(),
+        }
+    }
+
     /// A packet has to wait for its service, meanwhile.
     #[inline(never)]
     pub(crate) fn makes_wait(&mut self, event: &Event, now: Instant, start: Instant) {

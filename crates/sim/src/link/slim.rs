@@ -78,6 +78,11 @@ impl Slim {
         })
     }
 
+    /// When it is idle, if nothing more comes.
+    pub(super) fn free_at(&self) -> Instant {
+        self.free_at
+    }
+
     /// A packet reaches it at `at`: when its first bit leaves, and when its last is at the far end.
     #[inline(always)]
     pub(super) fn pass(&mut self, bytes: u16, at: Instant) -> (Instant, Instant) {

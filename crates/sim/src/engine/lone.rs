@@ -1,0 +1,393 @@
+//! Packets that meet no other at a link, nor before it or behind: they pass in place, and nobody puts them in order.
+//!
+//! *Idea.* Most acknowledgements have the links that they share with others to themselves, as these are far from full. What happens to a
+//! packet depends on the order of all where it meets others; who comes alone is through in a time that is known, whoever was there
+//! before. The few that are not alone ([`super::slots`]) go the usual way, and come back to their places. Then the list in which
+//! hosts have sent goes to hosts as it is: flow by flow already, with nothing to deal out.
+//!
+//! *Why they are alone.* Links before the common one ([`super::fan`]) and behind are no slower than that. So while packets wait before
+//! it, it is busy all the time; and all that have come are gone after what each takes there, added up. Behind it nobody waits.
+//! *Where it breaks.* Where a quarter is not alone the link is served as usual for some windows. So are windows in which packets are
+//! of several sizes, or some count and others not.
+
+use super::Engine;
+use super::fan::Company;
+use super::slots::Slots;
+use super::stage::Stage;
+use super::windows::Onward;
+use crate::link::window::Service;
+use crate::network::{LinkSpec, Network};
+use crate::packet::Event;
+use paceline_core::{Instant, Span};
+
+/// Fewer packets are not worth it. In tests a few are.
+const FEW: usize = if cfg!(debug_assertions) { 4 } else { 500 };
+/// For so many windows, where one has shown that it is not worth it.
+const USUAL: u32 = if cfg!(debug_assertions) { 2 } else { 64 };
+/// Of a packet's number in a list, below the list's.
+const NUMBER: u32 = 40;
+
+/// Room for it.
+#[derive(Debug, Default)]
+pub(super) struct Lone {
+    feeds: Vec<Feed>,
+    slots: Slots,
+    /// The numbers of those that are not alone.
+    crowd: Vec<u32>,
+}
+
+/// Where packets wait: first those before the common link itself.
+#[derive(Debug, Default)]
+struct Feed {
+    /// Position among the stages, and the link there.
+    place: usize,
+    link: u32,
+    /// None comes to that link before.
+    from: Instant,
+    /// One that is alone comes to the common link so much later.
+    ahead: Span,
+    /// The links that it passes before its tail.
+    links: u8,
+    /// Hosts of one part have sent all of the list, which is so far down among those of the stage ([`super::group`]).
+    list_of_part: Option<usize>,
+    /// What has waited, and comes in the window; what comes later.
+    list: Vec<Event>,
+    later: Vec<Event>,
+    /// Behind the common link each goes to the same link as others next to it: that one; where in the list they end; and how much later
+    /// one that is alone is there, or where it goes.
+    tails: Vec<(u32, usize, Span)>,
+}
+
+/// What is known of a window before it is served.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    /// The common link, and its window.
+    link: u32,
+    window: (Instant, Instant),
+    /// Every packet's.
+    bytes: u16,
+    is_ack: bool,
+}
+
+impl Stage {
+    /// Whether packets may be found alone here: nothing is refused here or before, all go to hosts by tails, and no link next to this is
+    /// slower.
+    pub(super) fn may_find_lone(&self, stages: &[Stage], network: &Network) -> bool {
+        let rate = |link: u32| network.links[link as usize].rate;
+        let sources = || self.sources.iter().map(|source| &stages[*source as usize]);
+        let Some(ends) = &self.ends else { return false };
+        let mut others = sources().map(|source| source.link).chain(ends.iter().copied());
+        let is_fan = self.service == Service::All && sources().all(|source| source.is_gathered);
+        is_fan && self.feeders.is_empty() && others.all(|link| rate(link) >= rate(self.link))
+    }
+}
+
+impl Feed {
+    /// Every packet of the window passes in place, as if it were alone; the slots hear of it. Whether all are alike.
+    fn pass_all(&mut self, specs: &[LinkSpec], slots: &mut Slots, plan: Plan) -> bool {
+        let Feed { ahead, list, later, tails, .. } = self;
+        let way = *ahead + specs[plan.link as usize].way(plan.bytes);
+        let (mut tail, mut to_tail, mut kept, mut differs) = (u32::MAX, way, 0, false);
+        let mut marker = slots.marker(*ahead);
+        for place in 0..list.len() {
+            let event = &list[place];
+            differs |= (event.bytes, event.is_ack()) != (plan.bytes, plan.is_ack);
+            if !marker.mark(event.at) {
+                later.push(*event);
+                continue;
+            }
+            if event.place != tail {
+                tails.push((tail, kept, to_tail));
+                tail = event.place;
+                to_tail = specs.get(tail as usize).map_or(way, |end| way + end.way(plan.bytes));
+            }
+            if kept < place {
+                list[kept] = list[place]; // whole, before it changes: see `Event::goes_on`
+            }
+            list[kept].pass(to_tail, self.links);
+            kept += 1;
+        }
+        tails.push((tail, kept, to_tail));
+        list.truncate(kept);
+        slots.are_marked(kept);
+        !differs
+    }
+
+    /// None has passed.
+    fn undo(&mut self) {
+        let mut start = 0;
+        for (_, end, way) in self.tails.drain(..) {
+            self.list[start..end].iter_mut().for_each(|event| event.come_back(way, self.links));
+            start = end;
+        }
+        self.list.append(&mut self.later);
+    }
+}
+
+impl Engine<'_> {
+    /// Serves a link, and those that are served with it, where nearly all packets are alone, and lets hosts take them: how many.
+    pub(super) fn run_lone(&mut self, stage: (usize, Company), hosts_until: Instant) -> Option<u64> {
+        if stage.1 == Company::Next {
+            return None;
+        }
+        let mut lone = self.windows.as_mut().map(|windows| std::mem::take(&mut windows.lone))?;
+        let plan = self.plan(&mut lone, stage, hosts_until);
+        let served = plan.and_then(|plan| self.pass_lone(&mut lone, stage, hosts_until, plan));
+        if let Some(windows) = &mut self.windows {
+            windows.lone = lone;
+        }
+        if served.is_none() {
+            self.gather_lists(stage);
+        }
+        served
+    }
+
+    /// What hosts that are elsewhere have sent here, and to what is served with this, is put together.
+    fn gather_lists(&mut self, (position, company): (usize, Company)) {
+        let (Some(post), Some(windows)) = (&mut self.post, &self.windows) else { return };
+        post.gather(position, &mut self.staged[position]);
+        if company == Company::Sources {
+            for &source in &windows.stages[position].sources {
+                post.gather(source as usize, &mut self.staged[source as usize]);
+            }
+        }
+    }
+
+    /// What is known before; `None` where it is not worth it.
+    fn plan(&mut self, lone: &mut Lone, stage: (usize, Company), hosts_until: Instant) -> Option<Plan> {
+        let (position, company) = stage;
+        let stages = &mut self.windows.as_mut()?.stages;
+        let Stage { finds_lone, gathers, usual, .. } = &mut stages[position];
+        if !*finds_lone || *gathers != (company == Company::Sources) || !self.shared.are_none() {
+            return None;
+        }
+        if *usual > 0 {
+            *usual -= 1;
+            return None;
+        }
+        let stage = &stages[position];
+        let (link, window) = (stage.link, (stage.served_until, hosts_until + stage.offset));
+        let places = || [position].into_iter().chain(stage.sources.iter().map(|source| *source as usize));
+        let lists = |place: usize| {
+            let of_parts = self.post.iter().flat_map(move |post| &post.lists[place]).map(|(_, list)| list);
+            [&self.staged[place]].into_iter().chain(of_parts)
+        };
+        let packets: usize = places().flat_map(lists).map(Vec::len).sum();
+        if packets < FEW || window.1 <= window.0 || window.1 >= self.until {
+            return None;
+        }
+        let first = places().flat_map(lists).find_map(|list| list.first())?;
+        let plan = Plan { link, window, bytes: first.bytes, is_ack: first.is_ack() };
+        let specs = &self.network.links;
+        let takes = specs[link as usize].takes(plan.bytes);
+        // All of them have left by then.
+        let latest = window.1 + specs[link as usize].delay + takes + takes + takes + takes;
+        // By then nobody waits of those that have come before, who may have been larger: in the common link's time.
+        let mut free_at = self.links[link as usize].free_at();
+        let mut count_alike = true;
+        lone.feeds.resize_with(places().flat_map(lists).count(), Feed::default);
+        let mut feeds = lone.feeds.iter_mut();
+        for place in places() {
+            let Stage { link: before, served_until: from, .. } = stages[place];
+            let at_work = &self.links[before as usize];
+            let (ahead, links) =
+                if place == position { (Span::ZERO, 1) } else { (specs[before as usize].way(plan.bytes), 2) };
+            free_at = free_at.max(at_work.free_at() + ahead);
+            count_alike &= at_work.count_alike(from, latest);
+            for (number, feed) in (0..lists(place).count()).zip(feeds.by_ref()) {
+                (feed.place, feed.link, feed.from) = (place, before, from);
+                (feed.ahead, feed.links, feed.list_of_part) = (ahead, links, number.checked_sub(1));
+            }
+        }
+        for &end in stage.ends.iter().flatten() {
+            let at_work = &self.links[end as usize];
+            free_at = free_at.max(at_work.free_at() - specs[link as usize].way(plan.bytes));
+            count_alike &= at_work.count_alike(window.0, latest);
+        }
+        let is_worth_it = count_alike && lone.slots.cut(window, (takes, free_at), packets);
+        is_worth_it.then_some(plan)
+    }
+
+    /// Lets all pass: those that are not alone as usual, the others in place; `None` where too many are not, nothing having passed then.
+    fn pass_lone(
+        &mut self,
+        lone: &mut Lone,
+        stage: (usize, Company),
+        hosts_until: Instant,
+        plan: Plan,
+    ) -> Option<u64> {
+        let Lone { feeds, slots, crowd } = lone;
+        let mut are_alike = true;
+        for feed in feeds.iter_mut() {
+            self.exchange_list(feed);
+            are_alike &= feed.pass_all(&self.network.links, slots, plan);
+        }
+        if !are_alike || !slots.find_crowd(crowd) {
+            for feed in feeds {
+                feed.undo();
+                self.exchange_list(feed);
+            }
+            if let Some(windows) = &mut self.windows {
+                windows.stages[stage.0].usual = USUAL;
+            }
+            return None;
+        }
+        let mut served = self.take_crowd(feeds, crowd, plan);
+        served += self.pass_crowd(feeds, stage, hosts_until);
+        self.tell_losses();
+        for feed in feeds.iter_mut() {
+            self.take_list(feed);
+            feed.list.clear();
+            // What has stayed, in its order; behind it what is there by now: sent since, or held up behind others.
+            let staged = &mut self.staged[feed.place];
+            if feed.list_of_part.is_none() {
+                feed.later.append(staged);
+            }
+            staged.append(&mut feed.later);
+            if let Some(windows) = &mut self.windows {
+                let served_until = &mut windows.stages[feed.place].served_until;
+                *served_until = (plan.window.1 - feed.ahead).min(*served_until);
+            }
+        }
+        if let Some(post) = &mut self.post {
+            feeds.iter().for_each(|feed| post.lists[feed.place].clear());
+        }
+        Some(served)
+    }
+
+    /// What waits goes to a feed, or back.
+    fn exchange_list(&mut self, feed: &mut Feed) {
+        let list = match (&mut self.post, feed.list_of_part) {
+            (Some(post), Some(number)) => &mut post.lists[feed.place][number].1,
+            _ => &mut self.staged[feed.place],
+        };
+        std::mem::swap(&mut feed.list, list);
+    }
+
+    /// Hosts take what has passed; or it goes where they are.
+    fn take_list(&mut self, feed: &mut Feed) {
+        match (&mut self.post, feed.list_of_part) {
+            (None, _) => self.take_all(&mut feed.list),
+            (Some(post), None) => post.deal(&mut feed.list),
+            (Some(post), Some(number)) => {
+                let (part, _) = post.lists[feed.place][number];
+                post.give_back(part, &mut feed.list);
+            }
+        }
+    }
+
+    /// Those that are not alone go back to where they wait, each with its place for the time at which it was sent; links count
+    /// the others: how many they are, at all links.
+    fn take_crowd(&mut self, feeds: &mut [Feed], crowd: &[u32], plan: Plan) -> u64 {
+        let (mut numbers, mut before, mut passed) =
+            (crowd.iter().map(|number| *number as usize).peekable(), 0, 0);
+        for (which, feed) in feeds.iter_mut().enumerate() {
+            let (mut start, mut all) = (0, 0);
+            for (tail, end, way) in feed.tails.drain(..) {
+                let mut alone = end - start;
+                while let Some(number) = numbers.next_if(|number| *number < before + end) {
+                    let mut event = feed.list[number - before];
+                    event.come_back(way, feed.links);
+                    let place = (which as u64) << NUMBER | (number - before) as u64;
+                    self.staged[feed.place].push(event.sent_at(Instant::from_nanos(place)));
+                    alone -= 1;
+                }
+                self.count(tail, alone, plan.window.0, plan);
+                (start, all) = (end, all + alone);
+            }
+            before += feed.list.len();
+            self.count(plan.link, all, plan.window.0, plan);
+            if feed.link != plan.link {
+                self.count(feed.link, all, feed.from, plan);
+            }
+            passed += u64::from(feed.links) * all as u64;
+        }
+        passed
+    }
+
+    /// So many have passed this link, if it is one, none before this time.
+    fn count(&mut self, link: u32, packets: usize, from: Instant, plan: Plan) {
+        if let Some(link) = self.links.get_mut(link as usize) {
+            let packets = packets as u64;
+            let data = if plan.is_ack { 0 } else { packets };
+            link.count(from, (packets, packets * u64::from(plan.bytes), data));
+        }
+    }
+
+    /// Those that are not alone are served, and go back to their places: how many times. Some may come to the common link too late.
+    fn pass_crowd(&mut self, feeds: &mut [Feed], stage: (usize, Company), hosts_until: Instant) -> u64 {
+        let served = self.serve_stage(stage, hosts_until, Onward::Stage);
+        let (position, _) = stage;
+        let Some(windows) = &mut self.windows else { return served };
+        for event in windows.sent[position].drain(..) {
+            let link = self.links.get_mut(event.place as usize);
+            let at = link.map_or(event.at, |link| link.pass(event.bytes, event.is_ack(), event.at).arrival);
+            let place = place_of(&event, feeds);
+            *place = event.at_time(at).sent_at(place.sent);
+        }
+        for event in &mut self.staged[position] {
+            let place = place_of(event, feeds);
+            event.sent = place.sent;
+            place.bytes = 0;
+        }
+        if !self.staged[position].is_empty() {
+            feeds.iter_mut().for_each(|feed| feed.list.retain(|event| event.bytes > 0));
+        }
+        served
+    }
+}
+
+/// Where a packet that is not alone has been taken from.
+fn place_of<'a>(event: &Event, feeds: &'a mut [Feed]) -> &'a mut Event {
+    let number = event.sent.as_nanos();
+    &mut feeds[(number >> NUMBER) as usize].list[(number & ((1 << NUMBER) - 1)) as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+
+    use super::super::windows::Windows;
+    use super::*;
+    use crate::{Control, Method, Scenario};
+
+    /// Names of the links at which packets may be found alone; and how many have come in the last window in which somebody looked,
+    /// and how many of them not alone. After a second of traffic between forty pairs of hosts.
+    fn found(tcp: &str, edge: &str, more: &str) -> (Vec<String>, (usize, usize)) {
+        let text = format!(
+            "duration = \"2 s\"\n[network]\ntemplate = \"dumbbell\"\n\
+            core = {{ rate = \"10 Mbit/s\", delay = \"15 ms\", buffer = \"20 KB\" }}\n\
+            edge = {{ count = 2, rate = \"{edge}\", delay = \"2 ms .. 3 ms\" }}\n\
+            access = {{ per_edge = 20, rate = \"10 Mbit/s\", delay = \"2 ms .. 9 ms\" }}\n\
+            [[traffic]]\nkind = \"bulk\"\ntcp = {{ profile = \"ns2\" {tcp} }}\n{more}"
+        );
+        let network = Scenario::from_toml(&text).unwrap().network(1).unwrap();
+        let mut engine = Engine::with_method(&network, Method::Windowed, None);
+        engine.run_until(Instant::from_nanos(1_000_000_000), &Control::default()).unwrap();
+        let Windows { stages, lone, .. } = engine.windows.as_ref().unwrap();
+        let name = |stage: &Stage| network.links[stage.link as usize].name.to_string();
+        let may = stages.iter().filter(|stage| stage.finds_lone).map(name);
+        (may.collect(), (lone.slots.marked, lone.crowd.len()))
+    }
+
+    #[test]
+    fn most_acknowledgements_are_alone() {
+        let (may, (packets, crowd)) = found("", "10 Mbit/s", "");
+        assert_eq!(may, ["core.reverse"]);
+        assert!(packets > 20 && (1..=packets / 4).contains(&crowd), "{crowd} of {packets}");
+    }
+
+    #[test]
+    fn none_is_known_to_be_where_a_link_before_is_slower_or_somebody_looks() {
+        assert!(found("", "5 Mbit/s", "").0.is_empty());
+        assert!(found("", "10 Mbit/s", "[probes]\ndepartures = [{ links = \"core.reverse\" }]").0.is_empty());
+    }
+
+    #[test]
+    fn packets_of_several_sizes_are_served_as_usual_and_so_are_many() {
+        let (_, (packets, crowd)) = found(", variant = \"sack1\"", "10 Mbit/s", "");
+        assert!(packets > 20 && crowd == 0, "not even looked for");
+        let back = "[[traffic]]\nkind = \"bulk\"\nfrom = \"right.*\"";
+        assert_eq!(found("", "10 Mbit/s", back), (vec!["core.reverse".to_owned()], (0, 0)));
+    }
+}

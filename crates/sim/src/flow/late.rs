@@ -16,8 +16,7 @@ const NEAR: usize = 8;
 #[repr(C)]
 pub(crate) struct Late {
     /// In place of the near ones, where that many are too few: a power of two of them.
-    #[expect(clippy::box_collection, reason = "a pointer alone lies with the receiver")]
-    far: Option<Box<Vec<Instant>>>,
+    far: Box<[Instant]>,
     count: u32,
     /// [`Instant::MAX`] where nothing is. A cache line, which packets that come in order do not touch.
     near: [Instant; NEAR],
@@ -25,7 +24,7 @@ pub(crate) struct Late {
 
 impl Default for Late {
     fn default() -> Self {
-        Late { near: [Instant::MAX; NEAR], far: None, count: 0 }
+        Late { near: [Instant::MAX; NEAR], far: Box::default(), count: 0 }
     }
 }
 
@@ -38,7 +37,7 @@ impl Late {
     /// Packet `seq` was dropped, or arrived, where `next` was waited for, which is no later one: the earliest time counts.
     #[inline]
     pub(crate) fn note(&mut self, seq: u32, sent: Instant, next: u32) {
-        let is_near = self.far.is_none() && seq - next < NEAR as u32;
+        let is_near = self.far.is_empty() && seq - next < NEAR as u32;
         let first = if is_near { &mut self.near[seq as usize % NEAR] } else { self.far_place(seq, next) };
         let is_new = *first == Instant::MAX;
         *first = sent.min(*first);
@@ -51,17 +50,14 @@ impl Late {
         if self.count == 0 {
             return Instant::MAX;
         }
-        let place = match &mut self.far {
-            None => &mut self.near[seq as usize % NEAR],
-            Some(far) => {
-                let place = seq as usize & (far.len() - 1);
-                &mut far[place]
-            }
+        let place = match self.far.len() {
+            0 => &mut self.near[seq as usize % NEAR],
+            places => &mut self.far[seq as usize & (places - 1)],
         };
         let first = std::mem::replace(place, Instant::MAX);
         self.count -= u32::from(first != Instant::MAX);
-        if self.count == 0 && self.far.is_some() {
-            self.far = None;
+        if self.count == 0 && !self.far.is_empty() {
+            self.far = Box::default();
         }
         first
     }
@@ -70,18 +66,16 @@ impl Late {
     #[inline(never)]
     fn far_place(&mut self, seq: u32, next: u32) -> &mut Instant {
         let ahead = (seq - next) as usize;
-        let far = self.far.get_or_insert_default();
-        if ahead >= far.len() {
-            let mut longer = vec![Instant::MAX; (ahead + 1).next_power_of_two()];
-            let before = if far.is_empty() { &mut self.near[..] } else { &mut far[..] };
+        if ahead >= self.far.len() {
+            let mut longer = vec![Instant::MAX; (ahead + 1).next_power_of_two()].into_boxed_slice();
+            let before = if self.far.is_empty() { &mut self.near[..] } else { &mut self.far[..] };
             let (places, more) = (before.len() - 1, longer.len() - 1);
             for seq in (next as usize..).take(before.len()) {
                 longer[seq & more] = std::mem::replace(&mut before[seq & places], Instant::MAX);
             }
-            **far = longer;
+            self.far = longer;
         }
-        let place = seq as usize & (far.len() - 1);
-        &mut far[place]
+        &mut self.far[seq as usize & (self.far.len() - 1)]
     }
 }
 

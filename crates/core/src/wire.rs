@@ -56,6 +56,11 @@ impl Wire {
         self.free_at
     }
 
+    /// Packets given to the wire so far have left a fraction of a nanosecond to serve.
+    pub fn owes(&self) -> bool {
+        self.remainder > 0
+    }
+
     /// Sends a packet as soon as the wire is free, `now` at the earliest: when its first bit leaves, and its last.
     #[inline(always)]
     pub fn send(&mut self, bytes: u32, now: Instant) -> (Instant, Instant) {

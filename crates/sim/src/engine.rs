@@ -17,6 +17,7 @@
 //! early finds that out and goes on to the new time.
 
 mod agenda;
+mod behind;
 mod candidates;
 mod conversations;
 mod exits;
@@ -47,6 +48,7 @@ mod turn;
 mod windows;
 
 use self::agenda::Agenda;
+use self::behind::Behind;
 pub(crate) use self::exits::Exit;
 use self::flows::Flows;
 use self::group::Post;
@@ -92,6 +94,8 @@ pub struct Engine<'a> {
     staged: Vec<Vec<Event>>,
     /// What goes to hosts that are elsewhere, and comes from there; `None` where they are here.
     post: Option<Box<Post>>,
+    /// Links behind stages.
+    behind: Vec<Behind>,
     pub(crate) links: Vec<Link>,
     pub(crate) flows: Flows,
     /// Packets that the window has dropped, and whose flows have not heard of it.
@@ -195,6 +199,7 @@ impl<'a> Engine<'a> {
         let is_traced = trace.is_some();
         let mut links = links_of(network, is_traced);
         let (mut windows, mut staged, mut shared) = (None, Vec::new(), SharedHosts::default());
+        let mut behind = Vec::new();
         if !is_traced || method != Method::Reference {
             let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
             let is_looked_at = |link: u32| {
@@ -208,6 +213,7 @@ impl<'a> Engine<'a> {
                     lay_stages(network, &mut links, &mut flows, ways, &needs_order, &is_looked_at)
             {
                 shared = hosts;
+                behind = Behind::all(&stages, network);
                 staged.resize_with(stages.len(), Vec::new);
                 windows = Some(Windows::new(stages, method == Method::Windowed));
             }
@@ -223,6 +229,7 @@ impl<'a> Engine<'a> {
             windows,
             staged,
             post: None,
+            behind,
             links,
             flows: Flows { first: 0, list: flows },
             losses: Vec::new(),

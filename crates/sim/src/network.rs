@@ -82,12 +82,17 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
-    /// What a packet takes on its wire, if that is idle.
+    /// What a packet takes on its wire, if that is idle; fractions of a nanosecond are left out.
     pub(crate) fn takes(&self, bytes: u16) -> Span {
         Span::from_nanos(8 * u64::from(bytes) * NANOS_PER_SECOND / self.rate.bits_per_second())
     }
 
-    /// The same, on to the far end.
+    /// Whether there are none.
+    pub(crate) fn takes_whole_nanoseconds(&self, bytes: u16) -> bool {
+        (8 * u64::from(bytes) * NANOS_PER_SECOND).is_multiple_of(self.rate.bits_per_second())
+    }
+
+    /// What it takes to the far end then.
     pub(crate) fn way(&self, bytes: u16) -> Span {
         self.takes(bytes) + self.delay
     }

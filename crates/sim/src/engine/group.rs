@@ -3,6 +3,7 @@
 //! *Idea.* Links serve their windows as they do on one thread, by the same code. What differs is who brings packets and takes them: they
 //! come in lists, as hosts of one part ([`super::part`]) have sent them, and go into that part's bag.
 
+use super::behind::Behind;
 use super::part::bare;
 use super::windows::Windows;
 use super::{Engine, Flows};
@@ -137,6 +138,7 @@ impl<'a> Group<'a> {
                 notes: Vec::new(),
                 empty: Vec::new(),
             }));
+            engine.behind = Behind::all(&stages, engine.network);
             engine.windows = Some(Windows::new(stages, true));
             Group { engine, positions, served: 0 }
         });

@@ -7,6 +7,7 @@
 //! each flow they keep their order.
 
 use super::Engine;
+use super::behind::TOGETHER;
 use super::fetch::FLOWS_AHEAD;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
 use crate::packet::Event;
@@ -117,16 +118,23 @@ pub(super) struct Inbox {
 }
 
 impl Engine<'_> {
-    /// The packets in the inbox from this place on have left a link behind which every packet's tail begins.
+    /// The packets in the inbox from this place on have left the link of a stage behind which every packet's tail begins.
     #[inline(never)]
-    pub(super) fn descend(&mut self, from: usize) {
+    pub(super) fn descend(&mut self, from: usize, stage: u32) {
         let Inbox { arrivals, slots, counts, .. } = &mut self.inbox;
-        for event in &mut arrivals[from..] {
+        let mut behind = self.behind.iter_mut().find(|behind| behind.is_behind(stage));
+        for packets in arrivals[from..].chunks_mut(TOGETHER) {
             if *counts {
-                slots[event.flow as usize - self.flows.first] += 1;
+                packets.iter().for_each(|event| slots[event.flow as usize - self.flows.first] += 1);
             }
-            if let Some(link) = self.links.get_mut(event.place as usize) {
-                event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
+            let links = &mut self.links[..];
+            if behind.as_mut().is_some_and(|behind| behind.pass(packets, links, self.network)) {
+                continue;
+            }
+            for event in packets {
+                if let Some(link) = links.get_mut(event.place as usize) {
+                    event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
+                }
             }
         }
     }

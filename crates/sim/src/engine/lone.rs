@@ -17,7 +17,7 @@ use super::stage::Stage;
 use super::windows::Onward;
 use crate::link::window::Service;
 use crate::network::{LinkSpec, Network};
-use crate::packet::Event;
+use crate::packet::{Event, Kind};
 use paceline_core::{Instant, Span};
 
 /// Fewer packets are not worth it. In tests a few are.
@@ -85,13 +85,17 @@ impl Stage {
 impl Feed {
     /// Every packet of the window passes in place, as if it were alone; the slots hear of it. Whether all are alike.
     fn pass_all(&mut self, specs: &[LinkSpec], slots: &mut Slots, plan: Plan) -> bool {
-        let Feed { ahead, list, later, tails, .. } = self;
+        let Feed { ahead, list, later, tails, links, .. } = self;
+        let (events, links) = (&mut list[..], *links);
         let way = *ahead + specs[plan.link as usize].way(plan.bytes);
-        let (mut tail, mut to_tail, mut kept, mut differs) = (u32::MAX, way, 0, false);
+        let (mut tail, mut to_tail, mut kept) = (u32::MAX, way, 0);
+        let (mut differs, mut acks) = (0, 0);
         let mut marker = slots.marker(*ahead);
-        for place in 0..list.len() {
-            let event = &list[place];
-            differs |= (event.bytes, event.is_ack()) != (plan.bytes, plan.is_ack);
+        for place in 0..events.len() {
+            let event = &events[place];
+            debug_assert!(event.kind == Kind::Arrival);
+            differs |= event.bytes ^ plan.bytes;
+            acks += usize::from(event.is_ack());
             if !marker.mark(event.at) {
                 later.push(*event);
                 continue;
@@ -102,15 +106,16 @@ impl Feed {
                 to_tail = specs.get(tail as usize).map_or(way, |end| way + end.way(plan.bytes));
             }
             if kept < place {
-                list[kept] = list[place]; // whole, before it changes: see `Event::goes_on`
+                events[kept] = events[place]; // whole, before it changes: see `Event::goes_on`
             }
-            list[kept].pass(to_tail, self.links);
+            events[kept].pass(to_tail, links);
             kept += 1;
         }
         tails.push((tail, kept, to_tail));
+        let are_alike = differs == 0 && acks == if plan.is_ack { list.len() } else { 0 };
         list.truncate(kept);
         slots.are_marked(kept);
-        !differs
+        are_alike
     }
 
     /// None has passed.

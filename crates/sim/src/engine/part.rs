@@ -82,6 +82,7 @@ pub(super) fn bare<'a>(whole: &Engine<'a>, flows: Flows) -> Engine<'a> {
         windows: None,
         staged: Vec::new(),
         post: None,
+        behind: Vec::new(),
         links: Vec::new(),
         flows,
         losses: Vec::new(),

@@ -304,7 +304,7 @@ impl Engine<'_> {
         match onward {
             Onward::Stage => {}
             Onward::Inbox => {
-                self.descend(before);
+                self.descend(before, link);
                 self.open_full_inbox();
             }
             Onward::Anywhere => room.drain(..).for_each(|event| self.go_on(event)),

@@ -67,6 +67,14 @@ impl Link {
         }
     }
 
+    /// Whether a fraction of a nanosecond is left to serve then.
+    pub(crate) fn owes(&self) -> bool {
+        match self {
+            Link::Slim(slim) => slim.owes(),
+            Link::Wide(wide) => wide.wire.owes(),
+        }
+    }
+
     /// A packet has to wait for its service, meanwhile.
     #[inline(never)]
     pub(crate) fn makes_wait(&mut self, event: &Event, now: Instant, start: Instant) {

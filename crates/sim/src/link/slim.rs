@@ -83,6 +83,11 @@ impl Slim {
         self.free_at
     }
 
+    /// A fraction of a nanosecond is left to serve.
+    pub(super) fn owes(&self) -> bool {
+        self.remainder > 0
+    }
+
     /// A packet reaches it at `at`: when its first bit leaves, and when its last is at the far end.
     #[inline(always)]
     pub(super) fn pass(&mut self, bytes: u16, at: Instant) -> (Instant, Instant) {

@@ -126,6 +126,8 @@ impl Link {
     #[inline(always)]
     pub(crate) fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
         match self {
+            // Acknowledgements are small: they hardly ever wait for each other.
+            Link::Slim(slim) if is_ack => slim.pass_idle(bytes, at),
             Link::Slim(slim) => slim.pass(bytes, at).1,
             Link::Wide(wide) => wide.carry(bytes, is_ack, at),
         }

@@ -54,7 +54,8 @@ pub(super) struct Fan {
     sorter: Sorter,
     /// Of each link what reaches it; the last is of none, for what reaches the common link by itself.
     feeds: Vec<Feed>,
-    lists: Vec<Vec<Event>>,
+    /// Lists, each with the number of its feed.
+    lists: Vec<(usize, Vec<Event>)>,
     /// These links at work, if nothing keeps any from it.
     running: Vec<(Span, Running)>,
     /// Of each link: when the first packet comes at the earliest, and how many come.
@@ -117,9 +118,14 @@ impl Engine<'_> {
             let stage = &mut stages[source];
             if stage.is_gathered {
                 let spec = &self.network.links[stage.link as usize];
-                let (window, list) = (stage.advance(times), std::mem::take(&mut self.staged[source]));
-                let running = self.links[stage.link as usize].run(list.len(), window);
-                fan.add((stage.link, spec), running, window, list);
+                let (window, number) = (stage.advance(times), fan.feeds.len());
+                fan.lists.push((number, std::mem::take(&mut self.staged[source])));
+                if let Some(post) = &mut self.post {
+                    fan.lists.extend(post.lists[source].drain(..).map(|(_, list)| (number, list)));
+                }
+                let (packets, ahead) = fan.add((stage.link, spec), window);
+                let running = self.links[stage.link as usize].run(packets, window);
+                fan.running.extend(running.map(|running| (ahead, running)));
             } else {
                 fan.late.append(&mut sent[source]);
             }
@@ -129,21 +135,35 @@ impl Engine<'_> {
 
     /// Puts back what comes later: how many packets have passed the links before the common one.
     fn end_fan(&mut self, Windows { stages, fan, .. }: &mut Windows, position: usize) -> u64 {
+        let gathered = |source: &&u32| stages[**source as usize].is_gathered;
+        let places: Vec<u32> = stages[position].sources.iter().filter(gathered).copied().collect();
+        let mut left = vec![None; fan.feeds.len()];
+        for (number, mut list) in fan.lists.drain(..) {
+            let is_first = left[number].is_none();
+            *left[number].get_or_insert(0) += list.len() as u64;
+            match (places.get(number), &mut self.post) {
+                (None, _) => {
+                    list.append(&mut fan.late); // behind those that have waited
+                    fan.late = list;
+                }
+                (Some(&place), Some(post)) if !is_first => {
+                    self.staged[place as usize].append(&mut list);
+                    post.take_empty(list);
+                }
+                (Some(&place), _) => {
+                    list.append(&mut self.staged[place as usize]); // sent meanwhile
+                    self.staged[place as usize] = list;
+                }
+            }
+        }
         let mut passed_all = 0;
         for (number, &(first, packets)) in fan.comes.iter().enumerate() {
-            let passed = packets - fan.lists[number].len() as u64;
+            let passed = packets - left[number].unwrap_or(0);
             passed_all += passed;
             if fan.all_run() {
                 let link = &mut self.links[fan.feeds[number].link as usize];
                 link.has_run(&fan.running[number].1, first, passed);
             }
-        }
-        let late = fan.lists.pop().map(|rest| std::mem::replace(&mut fan.late, rest));
-        fan.late.extend(late.into_iter().flatten()); // behind those that have waited
-        let sources = stages[position].sources.iter().filter(|source| stages[**source as usize].is_gathered);
-        for (source, mut list) in sources.zip(fan.lists.drain(..)) {
-            list.append(&mut self.staged[*source as usize]);
-            self.staged[*source as usize] = list;
         }
         fan.late.append(&mut self.staged[position]);
         std::mem::swap(&mut self.staged[position], &mut fan.late);
@@ -182,30 +202,27 @@ impl Fan {
         self.comes.clear();
     }
 
-    /// What reaches one of the links in its window.
-    fn add(
-        &mut self,
-        (link, spec): (u32, &LinkSpec),
-        running: Option<Running>,
-        (from, end): (Instant, Instant),
-        list: Vec<Event>,
-    ) {
-        let on_the_wire = list.first().map_or(Span::ZERO, |event| spec.takes(event.bytes));
+    /// A link, in its window, whose lists are here already: how many packets are in them, and how much later they come to the next.
+    fn add(&mut self, (link, spec): (u32, &LinkSpec), (from, end): (Instant, Instant)) -> (usize, Span) {
+        let number = self.feeds.len();
+        let lists = || self.lists.iter().filter(|(feed, _)| *feed == number).map(|(_, list)| list);
+        let packets = lists().map(Vec::len).sum();
+        let first = lists().find_map(|list| list.first());
+        let on_the_wire = first.map_or(Span::ZERO, |event| spec.takes(event.bytes));
         let on_the_wire = on_the_wire.min(Span::from_nanos(1 << LONGEST));
         let ahead = spec.delay + on_the_wire;
         self.cut.from = self.cut.from.min(from + ahead);
         self.cut.slack = self.cut.slack.max(on_the_wire);
         self.feeds.push(Feed { link, ahead, end });
-        self.running.extend(running.map(|running| (ahead, running)));
-        self.comes.push((from, list.len() as u64));
-        self.lists.push(list);
+        self.comes.push((from, packets as u64));
+        (packets, ahead)
     }
 
     /// All has been added: cuts it into pieces, if it is much.
     fn cut(&mut self) {
         self.feeds.push(Feed { link: Feed::NO_LINK, ahead: Span::ZERO, end: self.until });
-        self.lists.push(std::mem::take(&mut self.late));
-        let packets: usize = self.lists.iter().map(Vec::len).sum();
+        self.lists.push((self.feeds.len() - 1, std::mem::take(&mut self.late)));
+        let packets: usize = self.lists.iter().map(|(_, list)| list.len()).sum();
         let ends = self.feeds.iter().map(|feed| feed.end + feed.ahead);
         self.cut = self.cut.of(packets, ends.fold(self.cut.from, Instant::max));
         if self.cut.pieces == 1 {
@@ -215,7 +232,8 @@ impl Fan {
             self.pieces.resize_with(self.cut.pieces, Vec::new);
         }
         let (cut, pieces) = (self.cut, &mut self.pieces);
-        for (number, (feed, list)) in self.feeds.iter().zip(&mut self.lists).enumerate() {
+        for (number, list) in &mut self.lists {
+            let (number, feed) = (*number, self.feeds[*number]);
             list.retain(|event| {
                 let is_due = event.at < feed.end;
                 if is_due {

@@ -82,6 +82,11 @@ impl Post {
         }
     }
 
+    /// This list has been emptied.
+    pub(super) fn take_empty(&mut self, list: Vec<Event>) {
+        self.empty.push(list);
+    }
+
     /// The packets of this list have passed in place: it goes back to where it came from, and an empty one takes its place.
     pub(super) fn give_back(&mut self, part: usize, list: &mut Vec<Event>) {
         let empty = self.empty.pop().unwrap_or_default();

@@ -63,30 +63,35 @@ impl Sorter {
     /// The same of many packets.
     #[inline(always)]
     fn deal(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant)) {
-        let all = || lists.iter().map(|list| (0, *list));
-        self.spread(all, (from, end), |event, after, _| (after, event.at));
+        let all = || lists.iter().map(|list| (0, (), *list));
+        self.spread(all, (from, end), |event, after, ()| (after, event.at));
         let due = self.due().iter().rev();
         self.due -= due.take_while(|event| event.at >= end).count(); // they share the last slot
     }
 
     /// Lines up what comes to links before the ends of their windows, in the order in which it would come to the next one if
-    /// it need not wait, which is from `from` to `end`. Times are then keys ([`Feed::key`]). The rest stays in the lists.
+    /// it need not wait, which is from `from` to `end`. Times are then keys ([`Feed::key`]). The rest stays in the lists, which have
+    /// the numbers of their feeds.
     #[inline(never)]
     pub(super) fn gather(
         &mut self,
         feeds: &[Feed],
-        lists: &mut [Vec<Event>],
+        lists: &mut [(usize, Vec<Event>)],
         (from, end): (Instant, Instant),
     ) {
-        self.make_room(lists.iter().map(Vec::len).sum());
-        let fed = || feeds.iter().zip(&*lists);
-        let all = || fed().map(|(feed, list)| (feed.ahead.as_nanos(), &list[..]));
-        self.spread(all, (from, end), |event, after, number| {
-            let is_due = event.at < feeds[number].end;
+        self.make_room(lists.iter().map(|(_, list)| list.len()).sum());
+        let all = || {
+            lists.iter().map(|(number, list)| {
+                let Feed { ahead, end, .. } = feeds[*number];
+                (ahead.as_nanos(), (*number, end), &list[..])
+            })
+        };
+        self.spread(all, (from, end), |event, after, (number, end)| {
+            let is_due = event.at < end;
             if is_due { (after, Feed::key(after, number)) } else { (u64::MAX, event.at) }
         });
         let mut before = self.due;
-        for (list, end) in lists.iter_mut().zip(&self.ends) {
+        for ((_, list), end) in lists.iter_mut().zip(&self.ends) {
             list.clear();
             list.extend_from_slice(&self.places[before..*end as usize]);
             before = *end as usize;
@@ -128,14 +133,14 @@ impl Sorter {
     }
 
     /// Puts packets in order by their times plus a number of nanoseconds that each list has, from `from` to `end`; those that come
-    /// later stay behind. `key` hears of a packet how much after `from` that is, and the number of its list: it says that
-    /// again, or that it shall stay behind, and what its time becomes.
+    /// later stay behind. `key` hears of a packet how much after `from` that is, and what there is to say of its list: it says the
+    /// former again, or that it shall stay behind, and what its time becomes.
     #[inline(always)]
-    fn spread<'a, L: Iterator<Item = (u64, &'a [Event])>>(
+    fn spread<'a, F: Copy, L: Iterator<Item = (u64, F, &'a [Event])>>(
         &mut self,
         lists: impl Fn() -> L,
         (from, end): (Instant, Instant),
-        key: impl Fn(&Event, u64, usize) -> (u64, Instant),
+        key: impl Fn(&Event, u64, F) -> (u64, Instant),
     ) {
         let span = end.since(from).as_nanos();
         let bits = self.packets.max(1).ilog2() + 2;
@@ -143,10 +148,10 @@ impl Sorter {
         let behind = (span >> shift) + 1;
         self.slots.clear();
         self.slots.resize(behind as usize + 1, 0);
-        for (number, (ahead, list)) in lists().enumerate() {
+        for (ahead, feed, list) in lists() {
             let first = from.as_nanos().wrapping_sub(ahead);
             for event in list {
-                let (after, _) = key(event, event.at.as_nanos().wrapping_sub(first), number);
+                let (after, _) = key(event, event.at.as_nanos().wrapping_sub(first), feed);
                 self.slots[(after >> shift).min(behind) as usize] += 1;
             }
         }
@@ -158,10 +163,10 @@ impl Sorter {
         self.slots[behind] = before;
         self.ends.clear();
         let places = &mut self.places[..self.packets];
-        for (number, (ahead, list)) in lists().enumerate() {
+        for (ahead, feed, list) in lists() {
             let first = from.as_nanos().wrapping_sub(ahead);
             for event in list {
-                let (after, at) = key(event, event.at.as_nanos().wrapping_sub(first), number);
+                let (after, at) = key(event, event.at.as_nanos().wrapping_sub(first), feed);
                 let next = &mut self.slots[((after >> shift) as usize).min(behind)];
                 let place = &mut places[*next as usize];
                 *place = *event;

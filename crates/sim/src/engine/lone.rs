@@ -48,8 +48,8 @@ struct Feed {
     ahead: Span,
     /// The links that it passes before its tail.
     links: u8,
-    /// Hosts of one part have sent all of the list, which is so far down among those of the stage ([`super::group`]).
-    list_of_part: Option<usize>,
+    /// Hosts of one part have sent all of the list: which part, and how far down it is among those of the stage ([`super::group`]).
+    sent_by: Option<(usize, usize)>,
     /// What has waited, and comes in the window; what comes later.
     list: Vec<Event>,
     later: Vec<Event>,
@@ -141,21 +141,10 @@ impl Engine<'_> {
         if let Some(windows) = &mut self.windows {
             windows.lone = lone;
         }
-        if served.is_none() {
-            self.gather_lists(stage);
+        if let (None, Some(post)) = (served, &mut self.post) {
+            post.gather(stage.0, &mut self.staged[stage.0]); // all of them, to be served as usual
         }
         served
-    }
-
-    /// What hosts that are elsewhere have sent here, and to what is served with this, is put together.
-    fn gather_lists(&mut self, (position, company): (usize, Company)) {
-        let (Some(post), Some(windows)) = (&mut self.post, &self.windows) else { return };
-        post.gather(position, &mut self.staged[position]);
-        if company == Company::Sources {
-            for &source in &windows.stages[position].sources {
-                post.gather(source as usize, &mut self.staged[source as usize]);
-            }
-        }
     }
 
     /// What is known before; `None` where it is not worth it.
@@ -201,7 +190,11 @@ impl Engine<'_> {
             count_alike &= at_work.count_alike(from, latest);
             for (number, feed) in (0..lists(place).count()).zip(feeds.by_ref()) {
                 (feed.place, feed.link, feed.from) = (place, before, from);
-                (feed.ahead, feed.links, feed.list_of_part) = (ahead, links, number.checked_sub(1));
+                (feed.ahead, feed.links) = (ahead, links);
+                let lists = self.post.iter().flat_map(|post| &post.lists[place]);
+                feed.sent_by = number
+                    .checked_sub(1)
+                    .and_then(|number| lists.map(|(part, _)| *part).zip(0..).nth(number));
             }
         }
         for &end in stage.ends.iter().flatten() {
@@ -237,6 +230,9 @@ impl Engine<'_> {
             }
             return None;
         }
+        if let Some(post) = &mut self.post {
+            feeds.iter().for_each(|feed| post.lists[feed.place].clear());
+        }
         let mut served = self.take_crowd(feeds, crowd, plan);
         served += self.pass_crowd(feeds, stage, hosts_until);
         self.tell_losses();
@@ -245,7 +241,7 @@ impl Engine<'_> {
             feed.list.clear();
             // What has stayed, in its order; behind it what is there by now: sent since, or held up behind others.
             let staged = &mut self.staged[feed.place];
-            if feed.list_of_part.is_none() {
+            if feed.sent_by.is_none() {
                 feed.later.append(staged);
             }
             staged.append(&mut feed.later);
@@ -254,16 +250,13 @@ impl Engine<'_> {
                 *served_until = (plan.window.1 - feed.ahead).min(*served_until);
             }
         }
-        if let Some(post) = &mut self.post {
-            feeds.iter().for_each(|feed| post.lists[feed.place].clear());
-        }
         Some(served)
     }
 
     /// What waits goes to a feed, or back.
     fn exchange_list(&mut self, feed: &mut Feed) {
-        let list = match (&mut self.post, feed.list_of_part) {
-            (Some(post), Some(number)) => &mut post.lists[feed.place][number].1,
+        let list = match (&mut self.post, feed.sent_by) {
+            (Some(post), Some((_, number))) => &mut post.lists[feed.place][number].1,
             _ => &mut self.staged[feed.place],
         };
         std::mem::swap(&mut feed.list, list);
@@ -271,13 +264,10 @@ impl Engine<'_> {
 
     /// Hosts take what has passed; or it goes where they are.
     fn take_list(&mut self, feed: &mut Feed) {
-        match (&mut self.post, feed.list_of_part) {
+        match (&mut self.post, feed.sent_by) {
             (None, _) => self.take_all(&mut feed.list),
             (Some(post), None) => post.deal(&mut feed.list),
-            (Some(post), Some(number)) => {
-                let (part, _) = post.lists[feed.place][number];
-                post.give_back(part, &mut feed.list);
-            }
+            (Some(post), Some((part, _))) => post.give_back(part, &mut feed.list),
         }
     }
 

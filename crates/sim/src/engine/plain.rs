@@ -20,34 +20,35 @@ impl Flow {
         let receives = self.at_sink.out.is_some() && !self.measured && !has_timer;
         [receives, tcp.is_free && self.at_source.out.is_some()]
     }
+
+    /// Whether the end that this packet reaches is such a one, now.
+    #[inline(always)]
+    fn is_open_to(&self, event: &Event) -> bool {
+        let gate = self.gates[usize::from(event.is_ack())];
+        gate.is_open() || gate.is_open_to_one() && self.waits_for(event)
+    }
 }
 
 impl Engine<'_> {
     /// A packet has come to the last link before its host. Does all that, if this is a plain end of its flow; else says no.
     #[inline(always)]
     pub(super) fn take_plainly(&mut self, event: &mut Event) -> bool {
-        let flow = &self.flows[event.flow as usize];
-        let gate = flow.gates[usize::from(event.is_ack())];
-        let is_open = gate.is_open() || gate.is_open_to_one() && flow.waits_for(event);
-        if !is_open {
-            return false;
-        }
-        if event.is_ack() {
-            self.acknowledge_plainly(event);
-        } else {
-            self.receive_plainly(event);
-        }
-        true
+        if event.is_ack() { self.acknowledge_plainly(event) } else { self.receive_plainly(event) }
     }
 
     /// Data reach their receiver (see [`Engine::receive`]).
     #[inline(always)]
-    fn receive_plainly(&mut self, event: &mut Event) {
-        let Flow { source, exits, tails, at_sink, delays, paced, .. } = &mut self.flows[event.flow as usize];
+    fn receive_plainly(&mut self, event: &mut Event) -> bool {
+        let flow = &mut self.flows[event.flow as usize];
+        if !flow.is_open_to(event) {
+            return false;
+        }
+        let Flow { source, exits, tails, at_sink, delays, paced, .. } = flow;
+        let Source::Tcp(tcp) = source else { return false };
         let at = at_sink.come_in(event.bytes, false, event.at);
-        let Source::Tcp(tcp) = source else { return };
         if at >= self.until {
-            return self.reach_host_by_event(event.at_time(at));
+            self.reach_host_by_event(event.at_time(at));
+            return true;
         }
         self.census.received += 1;
         let (seq, sent, delay) = (event.seq.wrapping_sub(tcp.base), event.sent, at.since(event.sent));
@@ -84,19 +85,26 @@ impl Engine<'_> {
             self.now = at;
             self.answer(event, seq);
         }
+        true
     }
 
     /// An acknowledgement reaches its sender (see [`Engine::on_ack`]).
     #[inline(always)]
-    fn acknowledge_plainly(&mut self, event: &mut Event) {
-        let Flow { source, exits, tails, at_source, .. } = &mut self.flows[event.flow as usize];
+    fn acknowledge_plainly(&mut self, event: &mut Event) -> bool {
+        let flow = &mut self.flows[event.flow as usize];
+        if !flow.is_open_to(event) {
+            return false;
+        }
+        let Flow { source, exits, tails, at_source, .. } = flow;
+        let Source::Tcp(tcp) = source else { return false };
         let at = at_source.come_in(event.bytes, true, event.at);
-        let Source::Tcp(tcp) = source else { return };
         if at >= self.until {
-            return self.reach_host_by_event(event.at_time(at));
+            self.reach_host_by_event(event.at_time(at));
+            return true;
         }
         if tcp.next_timer() < at {
-            return self.acknowledge_after_timers(&event.at_time(at));
+            self.acknowledge_after_timers(&event.at_time(at));
+            return true;
         }
         let says_no_more = !tcp.needs_feedback || FeedbackUnderWay::is_a_time(event.sent);
         if says_no_more && let Some(link) = &mut at_source.out {
@@ -110,11 +118,12 @@ impl Engine<'_> {
                     self.now = at;
                     self.tell(event.flow, true);
                 }
-                return;
+                return true;
             }
         }
         self.now = at;
         self.on_odd_ack(&event.at_time(at));
+        true
     }
 
     /// The same, now; before, timers of the sender run out.

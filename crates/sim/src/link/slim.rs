@@ -107,6 +107,24 @@ impl Slim {
         (start, Instant::from_nanos(finish + u64::from(self.delay)))
     }
 
+    /// The same where it is idle nearly always: when its last bit is at the far end.
+    #[inline(always)]
+    pub(super) fn pass_idle(&mut self, bytes: u16, at: Instant) -> Instant {
+        if bytes != self.last_bytes || at <= self.free_at {
+            return self.pass_busy(bytes, at);
+        }
+        self.remainder = self.last_remainder;
+        let finish = at.as_nanos() + u64::from(self.last_whole);
+        self.free_at = Instant::from_nanos(finish);
+        Instant::from_nanos(finish + u64::from(self.delay))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pass_busy(&mut self, bytes: u16, at: Instant) -> Instant {
+        self.pass(bytes, at).1
+    }
+
     /// Divides once for a new size.
     #[cold]
     fn measure(&mut self, bytes: u16) {

@@ -19,6 +19,7 @@
 mod agenda;
 mod behind;
 mod candidates;
+mod census;
 mod conversations;
 mod exits;
 mod fan;
@@ -29,6 +30,7 @@ mod hosts;
 mod inbox;
 mod line;
 mod lone;
+mod method;
 mod order;
 mod own;
 mod part;
@@ -49,11 +51,13 @@ mod windows;
 
 use self::agenda::Agenda;
 use self::behind::Behind;
+pub use self::census::Census;
 pub(crate) use self::exits::Exit;
 use self::flows::Flows;
 use self::group::Post;
 use self::inbox::Inbox;
 pub(crate) use self::inbox::Tail;
+pub use self::method::Method;
 pub(crate) use self::own::Own;
 use self::routes::{links_of, mark_at_once, routes_of};
 use self::samples::Sample;
@@ -130,41 +134,6 @@ pub struct Engine<'a> {
     /// Room for what an application says.
     acts: Vec<Act>,
     census: Census,
-}
-
-/// How time advances: the results are the same bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// Windowed where that is possible and pays.
-    Auto,
-    /// One event a packet and hop.
-    Reference,
-    /// Link by link, over a window of time each.
-    Windowed,
-}
-
-impl Method {
-    /// Every method by its name: the one list.
-    pub const ALL: [(&'static str, Method); 3] =
-        [("auto", Method::Auto), ("reference", Method::Reference), ("windowed", Method::Windowed)];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Method::ALL.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
-    }
-}
-
-/// Where every packet is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Census {
-    /// Packets that entered the network, acknowledgements among them.
-    pub sent: u64,
-    /// Packets that reached their destination.
-    pub received: u64,
-    /// Packets dropped by a link.
-    pub dropped: u64,
-    /// Packets under way or held by a pacer, a queue or a port: counted one by one, not derived.
-    pub in_flight: u64,
 }
 
 /// What a sender has just sent.
@@ -373,22 +342,6 @@ impl<'a> Engine<'a> {
     pub(crate) fn start_statistics(&mut self) {
         self.counting = true;
         self.at_warmup = self.flows.all().iter().map(Flow::snapshot).collect();
-    }
-
-    /// Where every packet is, now.
-    pub fn census(&self) -> Census {
-        let staged = self.staged.iter().flatten();
-        let travelling = self
-            .calendar
-            .iter()
-            .chain(staged)
-            .chain(self.shared.waiting())
-            .filter(|event| event.carries_packet())
-            .count() as u64;
-        let held: u64 = self.links.iter().map(Link::held_packets).sum();
-        let queued: u64 = self.ports.iter().flatten().map(|port| port.held_packets()).sum();
-        let dropped = self.links.iter().filter_map(Link::fitted).map(|link| link.counters.dropped_ever).sum();
-        Census { dropped, in_flight: travelling + held + queued, ..self.census }
     }
 
     /// The time of the last event, or what `run_until` was given.

@@ -82,6 +82,11 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
+    /// Packets of so many bytes or more take at least a nanosecond: no two of them arrive at once.
+    pub(crate) fn lets_go_one_by_one(&self, bytes: u32) -> bool {
+        self.rate.bits_per_second() <= (8 * NANOS_PER_SECOND).saturating_mul(u64::from(bytes))
+    }
+
     /// What a packet takes on its wire, if that is idle; fractions of a nanosecond are left out.
     pub(crate) fn takes(&self, bytes: u16) -> Span {
         Span::from_nanos(8 * u64::from(bytes) * NANOS_PER_SECOND / self.rate.bits_per_second())
@@ -177,7 +182,18 @@ impl FlowKind {
         }
     }
 
-    /// The same, to change them.
+    /// No packet of the flow is smaller, on the wire, bytes: data, acknowledgements, a SYN.
+    pub(crate) fn smallest_packet(&self) -> u32 {
+        match self {
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => {
+                tcp.ack.min(tcp.header + 1).min(tcp.syn.unwrap_or(u32::MAX))
+            }
+            FlowKind::OpenLoop { timing, .. } if matches!(**timing, Timing::Replay(_)) => 1,
+            FlowKind::OpenLoop { bytes, .. } => *bytes,
+        }
+    }
+
+    /// A connection's settings, to change them.
     pub(crate) fn tcp_mut(&mut self) -> Option<&mut Arc<Config>> {
         match self {
             FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => Some(tcp),

@@ -9,7 +9,6 @@ use super::inbox::WayIn;
 use super::routes::Only;
 use crate::flow::Flow;
 use crate::network::{FlowKind, FlowSpec, Network};
-use paceline_core::units::NANOS_PER_SECOND;
 
 /// Hosts that may be shared, by what is known of them before anything has been laid.
 #[derive(Debug)]
@@ -48,21 +47,15 @@ impl Candidates {
         let has_one_way_in = |last: &Only<Option<u32>>| matches!(last, Only::One(_));
         let mut hosts: Vec<bool> = last.iter().map(|last| nobody_looks && has_one_way_in(last)).collect();
         for (spec, flow) in network.flows.iter().zip(flows) {
-            let smallest = match &spec.kind {
-                FlowKind::Bulk { tcp, .. } => Some(tcp.ack.min(tcp.header + 1)),
-                _ => None,
-            };
+            let is_bulk = matches!(spec.kind, FlowKind::Bulk { .. });
             for (end, (host, come_in, leave)) in ends(spec).into_iter().enumerate() {
-                let takes_time = |bytes: u32| {
-                    let rate = come_in.map(|link| network.links[link as usize].rate.bits_per_second());
-                    rate.is_some_and(|rate| rate <= 8 * NANOS_PER_SECOND * u64::from(bytes))
-                };
+                let last = come_in.map(|link| &network.links[link as usize]);
+                let takes_time =
+                    last.is_some_and(|link| link.lets_go_one_by_one(spec.kind.smallest_packet()));
                 let leaves_soon = flow.exits[1 - end].link != Exit::LONG.link;
                 let is_simple = leaves_soon && !network.hosts[host as usize].port_pacing;
-                hosts[host as usize] &= is_simple
-                    && smallest.is_some_and(takes_time)
-                    && is_of_one(&into, come_in)
-                    && is_of_one(&out, leave);
+                hosts[host as usize] &=
+                    is_simple && is_bulk && takes_time && is_of_one(&into, come_in) && is_of_one(&out, leave);
             }
         }
         Candidates(hosts)

@@ -88,8 +88,13 @@ pub(super) fn mark_at_once(
     for probe in network.probes.iter().filter(is_sampled) {
         feeders[probe.link as usize] = Only::More;
     }
-    let at_once =
-        |link: usize| links[link].refuses_nothing() && matches!(feeders[link], Only::One(Feeder::Link(_)));
+    // Two that leave a link in the same nanosecond are put in order by flow, not as they leave it.
+    let smallest = network.flows.iter().map(|flow| flow.kind.smallest_packet()).min().unwrap_or(1);
+    let takes_time = |link: u32| network.links[link as usize].lets_go_one_by_one(smallest);
+    let at_once = |link: usize| {
+        let after_another = matches!(feeders[link], Only::One(Feeder::Link(feeder)) if takes_time(feeder));
+        links[link].refuses_nothing() && after_another
+    };
     for entry in routes {
         let link = (*entry & PLACE) as usize;
         if *entry != u32::MAX && *entry & IS_LINK != 0 {

@@ -1,0 +1,35 @@
+//! Where every packet is: nothing gets lost.
+
+use super::Engine;
+use crate::link::Link;
+
+/// Where every packet is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Packets that entered the network, acknowledgements among them.
+    pub sent: u64,
+    /// Packets that reached their destination.
+    pub received: u64,
+    /// Packets dropped by a link.
+    pub dropped: u64,
+    /// Packets under way or held by a pacer, a queue or a port: counted one by one, not derived.
+    pub in_flight: u64,
+}
+
+impl Engine<'_> {
+    /// Where every packet is, now.
+    pub fn census(&self) -> Census {
+        let staged = self.staged.iter().flatten();
+        let travelling = self
+            .calendar
+            .iter()
+            .chain(staged)
+            .chain(self.shared.waiting())
+            .filter(|event| event.carries_packet())
+            .count() as u64;
+        let held: u64 = self.links.iter().map(Link::held_packets).sum();
+        let queued: u64 = self.ports.iter().flatten().map(|port| port.held_packets()).sum();
+        let dropped = self.links.iter().filter_map(Link::fitted).map(|link| link.counters.dropped_ever).sum();
+        Census { dropped, in_flight: travelling + held + queued, ..self.census }
+    }
+}

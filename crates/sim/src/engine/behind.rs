@@ -11,9 +11,10 @@ use crate::network::Network;
 use crate::packet::Event;
 use paceline_core::{Instant, Span};
 
-/// Packets looked at together: they stay in the closest cache. Fewer are asked for one by one.
+/// Packets looked at together: they stay in the closest cache.
 pub(super) const TOGETHER: usize = 512;
-const FEW: usize = if cfg!(debug_assertions) { 2 } else { 64 };
+/// So many are worth it.
+pub(super) const MANY: usize = if cfg!(debug_assertions) { 2 } else { 64 };
 
 /// The links behind one stage, none of which is slower.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Behind {
     /// Packets that have left the stage pass these links, if it is known that none waits; else says no, and none has passed.
     pub(super) fn pass(&mut self, packets: &mut [Event], links: &mut [Link], network: &Network) -> bool {
         let (Some(first), Some(last)) = (packets.first().copied(), packets.last()) else { return true };
-        let mut differs = packets.len() < FEW;
+        let mut differs = packets.len() < MANY;
         for event in &*packets {
             differs |= (event.bytes != first.bytes) | (event.is_ack() != first.is_ack());
         }

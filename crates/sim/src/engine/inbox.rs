@@ -7,7 +7,7 @@
 //! each flow they keep their order.
 
 use super::Engine;
-use super::behind::TOGETHER;
+use super::behind::{MANY, TOGETHER};
 use super::fetch::FLOWS_AHEAD;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
 use crate::packet::Event;
@@ -122,7 +122,8 @@ impl Engine<'_> {
     #[inline(never)]
     pub(super) fn descend(&mut self, from: usize, stage: u32) {
         let Inbox { arrivals, slots, counts, .. } = &mut self.inbox;
-        let mut behind = self.behind.iter_mut().find(|behind| behind.is_behind(stage));
+        let are_few = arrivals.len() - from < MANY;
+        let mut behind = self.behind.iter_mut().find(|behind| !are_few && behind.is_behind(stage));
         for packets in arrivals[from..].chunks_mut(TOGETHER) {
             if *counts {
                 packets.iter().for_each(|event| slots[event.flow as usize - self.flows.first] += 1);

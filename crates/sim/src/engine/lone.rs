@@ -135,11 +135,15 @@ impl Engine<'_> {
         if stage.1 == Company::Next {
             return None;
         }
-        let mut lone = self.windows.as_mut().map(|windows| std::mem::take(&mut windows.lone))?;
-        let plan = self.plan(&mut lone, stage, hosts_until);
-        let served = plan.and_then(|plan| self.pass_lone(&mut lone, stage, hosts_until, plan));
-        if let Some(windows) = &mut self.windows {
-            windows.lone = lone;
+        let mut served = None;
+        if self.may_be_worth_it(stage.0) {
+            let windows = self.windows.as_mut();
+            let mut lone = windows.map_or(Lone::default(), |windows| std::mem::take(&mut windows.lone));
+            let plan = self.plan(&mut lone, stage, hosts_until);
+            served = plan.and_then(|plan| self.pass_lone(&mut lone, stage, hosts_until, plan));
+            if let Some(windows) = &mut self.windows {
+                windows.lone = lone;
+            }
         }
         if let (None, Some(post)) = (served, &mut self.post) {
             post.gather(stage.0, &mut self.staged[stage.0]); // all of them, to be served as usual
@@ -147,12 +151,24 @@ impl Engine<'_> {
         served
     }
 
+    /// Whether packets may be found alone at a stage, and enough have come to it and those before it: asked for every window.
+    fn may_be_worth_it(&self, position: usize) -> bool {
+        let Some(windows) = &self.windows else { return false };
+        let stage = &windows.stages[position];
+        let waiting = |place: usize| {
+            let lists = self.post.iter().flat_map(|post| &post.lists[place]);
+            self.staged[place].len() + lists.map(|(_, list)| list.len()).sum::<usize>()
+        };
+        let before = || stage.sources.iter().map(|source| waiting(*source as usize)).sum::<usize>();
+        stage.finds_lone && waiting(position) + before() >= FEW
+    }
+
     /// What is known before; `None` where it is not worth it.
     fn plan(&mut self, lone: &mut Lone, stage: (usize, Company), hosts_until: Instant) -> Option<Plan> {
         let (position, company) = stage;
         let stages = &mut self.windows.as_mut()?.stages;
-        let Stage { finds_lone, gathers, usual, .. } = &mut stages[position];
-        if !*finds_lone || *gathers != (company == Company::Sources) || !self.shared.are_none() {
+        let Stage { gathers, usual, .. } = &mut stages[position];
+        if *gathers != (company == Company::Sources) || !self.shared.are_none() {
             return None;
         }
         if *usual > 0 {
@@ -167,7 +183,7 @@ impl Engine<'_> {
             [&self.staged[place]].into_iter().chain(of_parts)
         };
         let packets: usize = places().flat_map(lists).map(Vec::len).sum();
-        if packets < FEW || window.1 <= window.0 || window.1 >= self.until {
+        if window.1 <= window.0 || window.1 >= self.until {
             return None;
         }
         let first = places().flat_map(lists).find_map(|list| list.first())?;

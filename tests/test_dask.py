@@ -17,12 +17,13 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-pytest.importorskip("distributed", reason="needs dask.distributed")
+Client = pytest.importorskip("distributed", reason="needs dask.distributed").Client
 
 SWEEP = ("--sweep", "pacing=none,host", "--sweep", "network.core.buffer=5 KB,10 KB,20 KB", "--seeds", "4")
 RUNS = 24
 #: The last of these takes hours.
 ENDLESS = ("--sweep", "duration=2 s,3 s,1000000 s")
+LOCAL = ("--host", "127.0.0.1", "--no-dashboard")
 
 
 @dataclass
@@ -32,7 +33,7 @@ class Cluster:
     Attributes:
         address: of the scheduler.
         scheduler: its process.
-        workers: two of them, a thread each.
+        workers: theirs, a thread each.
     """
 
     address: str
@@ -41,24 +42,28 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
-    """A cluster that listens on loopback alone."""
+def cluster(folder: Path, size: int = 2) -> Iterator[Cluster]:
+    """A cluster that listens on loopback alone, once its ``size`` workers have told the scheduler of themselves."""
     told = folder / "scheduler.json"
-    local = ("--host", "127.0.0.1", "--no-dashboard")
     with contextlib.ExitStack() as stack:
-        scheduler = stack.enter_context(dask(folder, "scheduler", *local, "--port", "0", "--scheduler-file", told))
+        scheduler = stack.enter_context(dask(folder, "scheduler", *LOCAL, "--port", "0", "--scheduler-file", told))
         deadline = time.monotonic() + 240
         while not told.exists() or not told.read_text().endswith("}"):
             assert scheduler.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.05)
         address = json.loads(told.read_text())["address"]
-        once = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0")
-        workers = [
-            stack.enter_context(dask(folder, "worker", address, *local, *once, "--name", str(number)))
-            for number in range(2)
-        ]
+        workers = [stack.enter_context(worker(folder, address, number)) for number in range(size)]
+        # A driver that comes before the workers says so, and what it says is what the tests read.
+        with Client(address) as client:
+            if workers:
+                client.wait_for_workers(len(workers), timeout=240)
         yield Cluster(address, scheduler, workers)
+
+
+def worker(folder: Path, address: str, number: int) -> contextlib.AbstractContextManager[subprocess.Popen[bytes]]:
+    once = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0")
+    return dask(folder, "worker", address, *LOCAL, *once, "--name", str(number))
 
 
 @contextlib.contextmanager
@@ -196,6 +201,18 @@ def test_an_interrupt_ends_at_once_and_keeps_what_has_finished(tiny: Path, tmp_p
             _, errors = driver.communicate(timeout=120)
     assert driver.returncode == 130, errors
     assert errors.startswith("paceline: interrupted: 2 of 3 runs had finished, kept in out")
+
+
+def test_a_driver_that_comes_before_the_workers_waits_for_them(tiny: Path, tmp_path: Path) -> None:
+    with cluster(tmp_path, size=0) as processes:
+        run = [sys.executable, "-m", "paceline", "run", str(tiny), "--dask", processes.address, "--out", "out"]
+        with subprocess.Popen(run, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as driver:
+            assert driver.stderr is not None
+            said = driver.stderr.readline()
+            assert said == f"paceline: {processes.address} has no workers yet; waiting for some\n"
+            with worker(tmp_path, processes.address, 0):
+                _, errors = driver.communicate(timeout=240)
+    assert (driver.returncode, errors) == (0, "paceline: report: out/report.html\n")
 
 
 @pytest.mark.parametrize("verb", [("run", "tiny.toml"), ("reproduce", "edge-fig3-loss", "--quick")])

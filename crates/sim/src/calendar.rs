@@ -281,10 +281,9 @@ impl Calendar {
             all.extend(self.list(head).map(|index| self.events[index as usize]));
             all[from..].reverse();
         }
-        all.extend(std::mem::take(&mut self.far).into_values().flatten());
-        let tuned_at = self.tuned_at;
+        let (far, tuned_at) = (std::mem::take(&mut self.far), self.tuned_at);
         *self = Calendar { shift, slot: now >> shift, pops: self.pops, tuned_at, ..Calendar::new() };
-        for event in all {
+        for event in all.into_iter().chain(far.into_values().flatten()) {
             self.push(event);
         }
     }

@@ -29,6 +29,7 @@ mod group;
 mod hosts;
 mod inbox;
 mod line;
+mod links;
 mod lone;
 mod method;
 mod order;
@@ -57,6 +58,7 @@ use self::flows::Flows;
 use self::group::Post;
 use self::inbox::Inbox;
 pub(crate) use self::inbox::Tail;
+pub(crate) use self::links::Links;
 pub use self::method::Method;
 pub(crate) use self::own::Own;
 use self::routes::{links_of, mark_at_once, routes_of};
@@ -68,8 +70,7 @@ use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::flow::{Flow, Snapshot, Talking};
 use crate::instrument::Instruments;
-use crate::link::Link;
-use crate::network::Network;
+use crate::network::{Host, Network};
 use crate::output::{self, Delays, RunError, RunOutput, SeriesRow};
 use crate::packet::{Event, Kind};
 use crate::port::Port;
@@ -100,11 +101,11 @@ pub struct Engine<'a> {
     post: Option<Box<Post>>,
     /// Links behind stages.
     behind: Vec<Behind>,
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Links,
     pub(crate) flows: Flows,
     /// Packets that the window has dropped, and whose flows have not heard of it.
     losses: Vec<Event>,
-    /// One per host; `None` where packets leave as flows send them.
+    /// By host, `None` where packets leave as flows send them; empty where they do at all.
     ports: Vec<Option<Box<Port>>>,
     /// Places that packets of each flow pass: data, destination, acknowledgements, sender; `stride` to a flow.
     routes: Vec<u32>,
@@ -145,6 +146,14 @@ impl Output for Segments {
     fn send(&mut self, segment: Segment) {
         self.0.push(segment);
     }
+}
+
+fn ports_of(network: &Network) -> Vec<Option<Box<Port>>> {
+    let port = |host: &Host| host.port_pacing.then(|| Box::new(Port::new(host.port_gain)));
+    if network.hosts.iter().all(|host| !host.port_pacing) {
+        return Vec::new();
+    }
+    network.hosts.iter().map(port).collect()
 }
 
 impl<'a> Engine<'a> {
@@ -202,11 +211,7 @@ impl<'a> Engine<'a> {
             links,
             flows: Flows { first: 0, list: flows },
             losses: Vec::new(),
-            ports: network
-                .hosts
-                .iter()
-                .map(|host| host.port_pacing.then(|| Box::new(Port::new(host.port_gain))))
-                .collect(),
+            ports: ports_of(network),
             routes,
             stride,
             ack_hop: ack_hop as u8,
@@ -342,6 +347,14 @@ impl<'a> Engine<'a> {
     pub(crate) fn start_statistics(&mut self) {
         self.counting = true;
         self.at_warmup = self.flows.all().iter().map(Flow::snapshot).collect();
+    }
+
+    /// The run is over: what only packets on their way need makes room for the results.
+    pub(crate) fn let_go_of_packets(&mut self) {
+        self.calendar = Calendar::new();
+        self.windows = None;
+        (self.staged, self.inbox, self.routes) = (Vec::new(), Inbox::default(), Vec::new());
+        (self.agenda, self.shared) = (Agenda::default(), SharedHosts::default());
     }
 
     /// The time of the last event, or what `run_until` was given.

@@ -249,9 +249,8 @@ mod tests {
     use super::*;
     use crate::network::{Host, LinkSpec};
 
-    /// What each flow of a large network takes, bytes: this, its four links among it, and the 128 where these would lie else; in
-    /// the network two hosts, four links and its own row. Nothing else but 64 B of routes, nine in the agenda, and what a loss takes
-    /// until it is repaired.
+    /// What each flow of a large network takes, bytes: this, its four links among it; in the network two hosts, four links and its own
+    /// row. Nothing else but 48 B of routes, nine in the agenda, its start until then, and what a loss takes until it is repaired.
     #[test]
     fn a_flow_takes_little() {
         assert!(size_of::<Flow>() <= 640);

@@ -180,6 +180,8 @@ pub enum SeriesKind {
 /// The statistics of an engine that has reached its end.
 pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
     let network = engine.network;
+    let (method, threads) = (engine.method(), engine.threads());
+    engine.let_go_of_packets();
     let from = Instant::ZERO + network.warmup;
     let end = Instant::ZERO + network.duration;
     let seconds = end.since(from).as_seconds();
@@ -209,8 +211,8 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
         flows,
         groups,
         core_packets,
-        method: engine.method(),
-        threads: engine.threads(),
+        method,
+        threads,
         series,
         curves: std::mem::take(&mut engine.instruments).curves(network, engine.flows.all(), &rows),
         flow_rows: rows,

@@ -5,8 +5,8 @@
 //! *Where it breaks.* Sizes that are no whole number of nanoseconds on the wire owe each other fractions: their links are asked packet
 //! by packet, as are those that one of another size may still occupy.
 
+use super::Links;
 use super::stage::Stage;
-use crate::link::Link;
 use crate::network::Network;
 use crate::packet::Event;
 use paceline_core::{Instant, Span};
@@ -57,7 +57,7 @@ impl Behind {
     }
 
     /// Packets that have left the stage pass these links, if it is known that none waits; else says no, and none has passed.
-    pub(super) fn pass(&mut self, packets: &mut [Event], links: &mut [Link], network: &Network) -> bool {
+    pub(super) fn pass(&mut self, packets: &mut [Event], links: &mut Links, network: &Network) -> bool {
         let (Some(first), Some(last)) = (packets.first().copied(), packets.last()) else { return true };
         let mut differs = packets.len() < MANY;
         for event in &*packets {
@@ -90,7 +90,7 @@ impl Behind {
     }
 
     /// Nothing has passed yet; whether none will wait, and all count alike, from the first packet to one like it that comes then.
-    fn begin(&mut self, first: &Event, last: Instant, links: &[Link], network: &Network) -> bool {
+    fn begin(&mut self, first: &Event, last: Instant, links: &Links, network: &Network) -> bool {
         self.links.iter().all(|&number| {
             let (link, spec) = (&links[number as usize], &network.links[number as usize]);
             let way = spec.way(first.bytes);
@@ -108,6 +108,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
     use super::*;
+    use crate::link::Link;
     use crate::packet::Packet;
     use crate::{Engine, Method, Scenario};
 

@@ -96,7 +96,7 @@ impl Engine<'_> {
                 let Flow { host, source, .. } = &mut self.flows[flow as usize];
                 let Source::Tcp(tcp) = source else { return };
                 tcp.reopen();
-                if let Some(port) = &mut self.ports[*host as usize] {
+                if let Some(Some(port)) = self.ports.get_mut(*host as usize) {
                     port.change_rate(std::mem::take(&mut tcp.rest.port_rate), 0);
                 }
             }

@@ -4,7 +4,7 @@
 //! then put straight through that link and into the arrivals of the next, from within the sender; results are those of
 //! the long way ([`super::transit`]), step by step the same.
 
-use super::{Engine, Own};
+use super::{Engine, Links, Own};
 use crate::flow::{Flow, Source, Tcp};
 use crate::link::Link;
 use crate::packet::{Event, Packet};
@@ -26,7 +26,7 @@ impl Exit {
 
     /// The link that packets pass first, if this is a short way: the flow's own one, or one of many.
     #[inline(always)]
-    pub(super) fn way_out<'a>(self, own: &'a mut Own, links: &'a mut [Link]) -> Option<&'a mut Link> {
+    pub(super) fn way_out<'a>(self, own: &'a mut Own, links: &'a mut Links) -> Option<&'a mut Link> {
         match &mut own.out {
             Some(link) => Some(link),
             None => links.get_mut(self.link as usize),

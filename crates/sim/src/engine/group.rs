@@ -6,8 +6,7 @@
 use super::behind::Behind;
 use super::part::bare;
 use super::windows::Windows;
-use super::{Engine, Flows};
-use crate::link::Link;
+use super::{Engine, Flows, Links};
 use crate::link::window::{Note, Notes};
 use crate::packet::Event;
 use paceline_core::Instant;
@@ -128,10 +127,10 @@ impl<'a> Group<'a> {
                 stage.next.iter_mut().chain(&mut stage.sources).for_each(place);
             }
             let mut engine = bare(whole, Flows::default());
-            engine.links.resize_with(whole.links.len(), Link::stand_in);
+            engine.links = Links::away(whole.links.len());
             for stage in &stages {
                 for link in stage.links() {
-                    std::mem::swap(&mut engine.links[link], &mut whole.links[link]);
+                    whole.links.give(link, &mut engine.links);
                     engine.samples.extend(whole.samples.extract_if(.., |one| one.link() as usize == link));
                 }
             }
@@ -195,7 +194,7 @@ impl<'a> Group<'a> {
             let stages = engine.windows.take().map_or(Vec::new(), |windows| windows.stages);
             for (place, mut stage) in stages.into_iter().enumerate() {
                 for link in stage.links() {
-                    std::mem::swap(&mut engine.links[link], &mut whole.links[link]);
+                    engine.links.give(link, &mut whole.links);
                 }
                 let position = |place: &mut u32| *place = positions[*place as usize] as u32;
                 stage.next.iter_mut().chain(&mut stage.sources).for_each(position);

@@ -157,7 +157,7 @@ impl Engine<'_> {
     #[inline(never)]
     fn enter_port(&mut self, event: &Event) {
         let host = self.flows[event.flow as usize].host;
-        if let Some(port) = &mut self.ports[host as usize] {
+        if let Some(Some(port)) = self.ports.get_mut(host as usize) {
             port.enqueue(event.packet());
             self.pump_port(host);
         }
@@ -165,14 +165,14 @@ impl Engine<'_> {
 
     pub(super) fn on_port_timer(&mut self, place: u32) {
         let host = place - self.network.links.len() as u32;
-        if let Some(port) = &mut self.ports[host as usize] {
+        if let Some(Some(port)) = self.ports.get_mut(host as usize) {
             port.timer_fired();
         }
         self.pump_port(host);
     }
 
     fn pump_port(&mut self, host: u32) {
-        while let Some(port) = &mut self.ports[host as usize] {
+        while let Some(Some(port)) = self.ports.get_mut(host as usize) {
             if let Some(packet) = port.dequeue(self.now) {
                 self.set_out(Event::of_packet(self.now, 0, packet));
                 continue;
@@ -210,7 +210,7 @@ impl Engine<'_> {
             self.calendar.push(Event::of_flow(due, place, Kind::PacingTimer, id));
         }
         if flow.has_port
-            && let Some(port) = &mut self.ports[flow.host as usize]
+            && let Some(Some(port)) = self.ports.get_mut(flow.host as usize)
         {
             let rate = tcp.sender.rate_bps();
             port.change_rate(tcp.rest.port_rate, rate);

@@ -128,7 +128,7 @@ impl Engine<'_> {
             if *counts {
                 packets.iter().for_each(|event| slots[event.flow as usize - self.flows.first] += 1);
             }
-            let links = &mut self.links[..];
+            let links = &mut self.links;
             if behind.as_mut().is_some_and(|behind| behind.pass(packets, links, self.network)) {
                 continue;
             }
@@ -168,7 +168,7 @@ impl Engine<'_> {
             deal(&lists, counts, (flow_of, flows), &mut slots, &mut dealt);
         }
         // Lists that are brought are not counted as they come, nor what is dealt out by host.
-        let counts = !self.links.is_empty() && self.shared.are_none() && dealt.len() >= flows;
+        let counts = self.links.len() > 0 && self.shared.are_none() && dealt.len() >= flows;
         slots.clear();
         if counts {
             slots.resize(flows + 1, 0);

@@ -4,7 +4,7 @@
 //! memory, not three.
 
 use super::inbox::WayIn;
-use super::{Engine, Exit, Tail};
+use super::{Engine, Exit, Links, Tail};
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::network::FlowSpec;
@@ -32,19 +32,20 @@ impl Own {
 
 impl Flow {
     /// Takes the links of its short ways that no other flow passes, nor it twice; `passes` says how often each is passed.
-    pub(super) fn take_own_links(&mut self, links: &mut [Link], ways_in: [WayIn; 2], passes: &[u32]) {
+    pub(super) fn take_own_links(&mut self, links: &mut Links, ways_in: [WayIn; 2], passes: &[u32]) {
         let is_own =
             |number: &u32| passes.get(*number as usize) == Some(&1) && links[*number as usize].is_unwatched();
         let out = |end: usize| Some(self.exits[1 - end].link).filter(is_own);
         let numbers = [ways_in[0].own, out(0), ways_in[1].own, out(1)];
-        let mut take = |number: u32| std::mem::replace(&mut links[number as usize], Link::stand_in());
-        let [into_sink, from_sink, into_source, from_source] = numbers.map(|number| number.map(&mut take));
+        let mut take = |number: u32| links.take(number as usize);
+        let [into_sink, from_sink, into_source, from_source] =
+            numbers.map(|number| number.and_then(&mut take));
         self.at_sink = Own { into: into_sink, out: from_sink };
         self.at_source = Own { into: into_source, out: from_source };
     }
 
     /// Gives them back: its ways, over these links there and back, are the long ones.
-    fn give_links_back(&mut self, links: &mut [Link], spec: &FlowSpec) {
+    fn give_links_back(&mut self, links: &mut Links, spec: &FlowSpec) {
         let FlowSpec { forward, reverse, .. } = spec;
         let (sink, source) = (&mut self.at_sink, &mut self.at_source);
         let places = [
@@ -55,7 +56,7 @@ impl Flow {
         ];
         for (place, number) in places {
             if let (Some(link), Some(&number)) = (place.take(), number) {
-                links[number as usize] = link;
+                links.put_back(number as usize, link);
             }
         }
         self.exits = [Exit::LONG; 2];

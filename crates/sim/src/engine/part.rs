@@ -5,7 +5,7 @@ use super::group::Bag;
 use super::inbox::Inbox;
 use super::pool::Pool;
 use super::shared::SharedHosts;
-use super::{Calendar, Census, Engine, Exit, Flows, Segments};
+use super::{Calendar, Census, Engine, Exit, Flows, Links, Segments};
 use crate::flow::{Flow, Source};
 use crate::instrument::Instruments;
 use crate::output::Delays;
@@ -83,7 +83,7 @@ pub(super) fn bare<'a>(whole: &Engine<'a>, flows: Flows) -> Engine<'a> {
         staged: Vec::new(),
         post: None,
         behind: Vec::new(),
-        links: Vec::new(),
+        links: Links::default(),
         flows,
         losses: Vec::new(),
         ports: Vec::new(),

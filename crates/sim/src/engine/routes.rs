@@ -1,6 +1,6 @@
 //! The ways of flows through the network, and what holds for each place of them: laid down before anything runs.
 
-use super::Exit;
+use super::{Exit, Links};
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::network::{Network, Probe};
@@ -19,10 +19,10 @@ pub(super) const PLAIN: u32 = 1 << 28;
 pub(super) const PLACE: u32 = PLAIN - 1;
 
 /// The links of a network, with meters where results or probes ask for them; under a trace each says what passes it.
-pub(super) fn links_of(network: &Network, traced: bool) -> Vec<Link> {
-    let mut losses = vec![Vec::new(); network.links.len()];
+pub(super) fn links_of(network: &Network, traced: bool) -> Links {
+    let mut losses: BTreeMap<usize, Vec<_>> = BTreeMap::new();
     for drop in &network.drops {
-        losses[drop.link as usize].push((drop.flow, drop.rule.clone()));
+        losses.entry(drop.link as usize).or_default().push((drop.flow, drop.rule.clone()));
     }
     let mut metered: Vec<bool> = network.links.iter().map(|link| link.reported).collect();
     if let Some(core) = metered.get_mut(network.core as usize) {
@@ -34,10 +34,10 @@ pub(super) fn links_of(network: &Network, traced: bool) -> Vec<Link> {
     }
     let (seed, flows) = (network.seed, network.flows.len());
     let window = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);
-    let links = network.links.iter().zip(losses).zip(metered);
-    links
-        .map(|((spec, losses), metered)| Link::new(spec, losses, (metered, traced), window, seed, flows))
-        .collect()
+    Links::of(network.links.iter().zip(metered).enumerate().map(|(number, (spec, metered))| {
+        let losses = losses.remove(&number).unwrap_or_default();
+        Link::new(spec, losses, (metered, traced), window, seed, flows)
+    }))
 }
 
 /// What feeds a link.
@@ -70,7 +70,7 @@ impl<T: Copy + PartialEq> Only<T> {
 pub(super) fn mark_at_once(
     routes: &mut [u32],
     network: &Network,
-    links: &[Link],
+    links: &Links,
     flows: &mut [Flow],
 ) -> Vec<bool> {
     let mut feeders = vec![Only::None; links.len()];

@@ -5,13 +5,13 @@
 //! far they have come and how long the way is ([`Stage::feeders`]); so for the links behind it. A window is then at most as
 //! long as once round the ring, or a part of that if several of its ways lead back. So each ring is cut at its longest way.
 
-use super::Exit;
 use super::candidates::Candidates;
 use super::inbox::ways_in;
 use super::line::Feed;
 use super::order::{HOST, Ways, offsets, order, takes_no_time};
 use super::routes::{exits_of, mark_staged};
 use super::shared::SharedHosts;
+use super::{Exit, Links};
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::link::window::Service;
@@ -164,7 +164,7 @@ impl Stage {
 /// Lays the stages over a network, and marks in routes and flows what reaches them.
 pub(super) fn lay_stages(
     network: &Network,
-    links: &mut [Link],
+    links: &mut Links,
     flows: &mut [Flow],
     (routes, (stride, ack_hop)): (&mut [u32], (usize, usize)),
     needs_order: &[bool],

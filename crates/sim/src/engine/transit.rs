@@ -46,25 +46,14 @@ impl Engine<'_> {
     }
 
     /// A packet reaches a link, at the event's time.
-    pub(super) fn travel(&mut self, event: Event) {
-        if self.links[event.place as usize].refuses_nothing() {
-            self.pass(event);
-        } else {
-            self.offer(event);
+    pub(super) fn travel(&mut self, mut event: Event) {
+        let link = &mut self.links[event.place as usize];
+        if link.refuses_nothing() {
+            let passage = link.pass(event.bytes, event.is_ack(), event.at);
+            self.leave(&mut event, passage);
+            return self.go_on(event);
         }
-    }
-
-    /// A packet passes a link that refuses nothing, and goes on.
-    #[inline]
-    fn pass(&mut self, mut event: Event) {
-        let passage = self.links[event.place as usize].pass(event.bytes, event.is_ack(), event.at);
-        self.leave(&mut event, passage);
-        self.go_on(event);
-    }
-
-    /// A packet reaches a link that may refuse or hold it.
-    fn offer(&mut self, event: Event) {
-        match self.links[event.place as usize].offer(&event) {
+        match link.offer(&event) {
             Fate::Leaves(passage) => self.depart(event, passage),
             Fate::Refused => self.refuse(&event),
             Fate::Held => self.hold(&event),

@@ -1,0 +1,146 @@
+//! Links by their numbers, as far as they are here.
+//!
+//! *Idea.* In a large network nearly all are away: they lie with the flows that alone use them ([`super::own`]). So links lie in
+//! pages, and a page of which none is here takes no memory.
+
+use crate::link::Link;
+use std::array::from_fn;
+use std::ops::{Index, IndexMut};
+
+/// Links in a page.
+const PAGE: usize = 32;
+
+/// Those of a network, or of a part of it.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    pages: Vec<Page>,
+    /// All that have numbers.
+    all: usize,
+}
+
+#[derive(Debug, Default)]
+struct Page {
+    /// `None` where none of them is here; what stands for one that is away is used by nobody.
+    links: Option<Box<[Link; PAGE]>>,
+    here: usize,
+}
+
+impl Links {
+    /// So many, all of them away.
+    pub(super) fn away(all: usize) -> Self {
+        let mut pages = Vec::new();
+        pages.resize_with(all.div_ceil(PAGE), Page::default);
+        Links { pages, all }
+    }
+
+    /// These, by their numbers from zero on.
+    pub(super) fn of(links: impl ExactSizeIterator<Item = Link>) -> Self {
+        let mut all = Links::away(links.len());
+        links.enumerate().for_each(|(number, link)| all.put_back(number, link));
+        all
+    }
+
+    /// So many have numbers.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.all
+    }
+
+    /// `None` for a number that no link has, and where its whole page is away.
+    #[inline(always)]
+    pub(crate) fn get(&self, number: usize) -> Option<&Link> {
+        let page = self.pages.get(number / PAGE)?;
+        Some(&page.links.as_ref()?[number % PAGE])
+    }
+
+    /// The same.
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, number: usize) -> Option<&mut Link> {
+        let page = self.pages.get_mut(number / PAGE)?;
+        Some(&mut page.links.as_mut()?[number % PAGE])
+    }
+
+    /// One goes away.
+    pub(super) fn take(&mut self, number: usize) -> Option<Link> {
+        let link = std::mem::replace(self.get_mut(number)?, Link::stand_in());
+        let page = &mut self.pages[number / PAGE];
+        page.here -= 1;
+        if page.here == 0 {
+            page.links = None;
+        }
+        Some(link)
+    }
+
+    /// One that was away is here.
+    pub(super) fn put_back(&mut self, number: usize, link: Link) {
+        let Page { links, here } = &mut self.pages[number / PAGE];
+        let links = links.get_or_insert_with(|| Box::new(from_fn(|_| Link::stand_in())));
+        links[number % PAGE] = link;
+        *here += 1;
+    }
+
+    /// One goes to others that have the same numbers.
+    pub(super) fn give(&mut self, number: usize, to: &mut Links) {
+        if let Some(link) = self.take(number) {
+            to.put_back(number, link);
+        }
+    }
+
+    /// Those that are here, and what stands for others.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Link> {
+        self.pages.iter().filter_map(|page| page.links.as_deref()).flatten()
+    }
+}
+
+/// A link that is here.
+impl Index<usize> for Links {
+    type Output = Link;
+
+    #[inline(always)]
+    fn index(&self, number: usize) -> &Link {
+        match self.get(number) {
+            Some(link) => link,
+            None => is_away(number),
+        }
+    }
+}
+
+impl IndexMut<usize> for Links {
+    #[inline(always)]
+    fn index_mut(&mut self, number: usize) -> &mut Link {
+        match self.get_mut(number) {
+            Some(link) => link,
+            None => is_away(number),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn is_away(number: usize) -> ! {
+    unreachable!("link {number} is not here")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+
+    use super::*;
+
+    #[test]
+    fn pages_go_with_the_last_link_and_come_back_with_the_first() {
+        let all = 3 * PAGE + 1;
+        let mut links = Links::of((0..all).map(|_| Link::stand_in()));
+        assert_eq!((links.len(), links.iter().count()), (all, 4 * PAGE));
+        let taken: Vec<Link> = (PAGE..2 * PAGE).map(|number| links.take(number).unwrap()).collect();
+        assert!(links.get(PAGE).is_none() && links.take(PAGE).is_none());
+        assert!(
+            links.get(all - 1).is_some()
+                && links.get(5 * PAGE).is_none()
+                && links.get(u32::MAX as usize).is_none()
+        );
+        assert_eq!(links.iter().count(), 3 * PAGE);
+        (PAGE..).zip(taken).for_each(|(number, link)| links.put_back(number, link));
+        assert_eq!(links.iter().count(), 4 * PAGE);
+    }
+}

@@ -249,6 +249,13 @@ mod tests {
     use super::*;
     use crate::network::{Host, LinkSpec};
 
+    /// What each acknowledgement asks of its sender is in two cache lines.
+    #[test]
+    fn a_sender_begins_with_a_cache_line() {
+        let source = std::mem::offset_of!(Flow, source) + align_of::<Tcp>();
+        assert_eq!((source + std::mem::offset_of!(Tcp, sender)) % 64, 0);
+    }
+
     /// What each flow of a large network takes, bytes: this, its four links among it; in the network two hosts, four links and its own
     /// row. Nothing else but 48 B of routes, nine in the agenda, its start until then, and what a loss takes until it is repaired.
     #[test]

@@ -25,12 +25,12 @@ pub(crate) struct Tcp {
     pub(crate) needs_feedback: bool,
     /// Its sender's timers are in the agenda, not in the calendar (engine/agenda.rs).
     pub(crate) is_free: bool,
-    pub(crate) receiver: Receiver,
-    pub(crate) late: Late,
     /// When the timer events that count fire; others are stale.
     pub(crate) retransmission_event: Instant,
-    pub(crate) sender: Sender,
     pub(crate) pacing_event: Instant,
+    pub(crate) receiver: Receiver,
+    pub(crate) late: Late,
+    pub(crate) sender: Sender,
     pub(crate) feedback: FeedbackUnderWay,
     pub(crate) rest: Sparse<Rest>,
 }

@@ -85,6 +85,14 @@ impl Sender {
         is_ordinary
     }
 
+    /// It has another control than Reno's, of which only variants ask that hear of single packets: it lies apart.
+    #[inline(always)]
+    fn has_control(&self) -> bool {
+        let is_selective = matches!(self.ordinary, Ordinary::Selective | Ordinary::PacedSelective);
+        debug_assert!(is_selective || matches!(self.control, Control::Reno));
+        is_selective && !matches!(self.control, Control::Reno)
+    }
+
     /// New data are acknowledged, but not all that there are to send; the handshake is over.
     #[inline(always)]
     fn is_news(&self, next: u32) -> bool {
@@ -94,9 +102,10 @@ impl Sender {
     #[inline(always)]
     fn take_news<const PACED: bool>(&mut self, next: u32, now: Instant, out: &mut impl Output) {
         debug_assert!(self.selective.is_blank());
-        match self.control {
-            Control::Reno => self.on_ordinary_news(next, now),
-            _ => self.on_controlled_news(next, now),
+        if self.has_control() {
+            self.on_controlled_news(next, now);
+        } else {
+            self.on_ordinary_news(next, now);
         }
         self.send_ordinarily::<PACED>(self.room(0), u32::MAX, now, out);
     }
@@ -243,7 +252,7 @@ impl Sender {
         if self.next > end {
             self.end = self.next;
             self.rtt.on_first_transmission(end, now);
-            if !matches!(self.control, Control::Reno) {
+            if self.has_control() {
                 self.tell_control(first.max(end), now);
             }
         }

@@ -10,14 +10,17 @@
 //! *Where it breaks.* Where a quarter is not alone the link is served as usual for some windows. So are windows in which packets are
 //! of several sizes, or some count and others not.
 
+mod feed;
+
+use self::feed::Feed;
 use super::Engine;
 use super::fan::Company;
 use super::slots::Slots;
 use super::stage::Stage;
 use super::windows::Onward;
 use crate::link::window::Service;
-use crate::network::{LinkSpec, Network};
-use crate::packet::{Event, Kind};
+use crate::network::Network;
+use crate::packet::Event;
 use paceline_core::{Instant, Span};
 
 /// Fewer packets are not worth it. In tests a few are.
@@ -34,28 +37,6 @@ pub(super) struct Lone {
     slots: Slots,
     /// The numbers of those that are not alone.
     crowd: Vec<u32>,
-}
-
-/// Where packets wait: first those before the common link itself.
-#[derive(Debug, Default)]
-struct Feed {
-    /// Position among the stages, and the link there.
-    place: usize,
-    link: u32,
-    /// None comes to that link before.
-    from: Instant,
-    /// One that is alone comes to the common link so much later.
-    ahead: Span,
-    /// The links that it passes before its tail.
-    links: u8,
-    /// Hosts of one part have sent all of the list: which part, and how far down it is among those of the stage ([`super::group`]).
-    sent_by: Option<(usize, usize)>,
-    /// What has waited, and comes in the window; what comes later.
-    list: Vec<Event>,
-    later: Vec<Event>,
-    /// Behind the common link each goes to the same link as others next to it: that one; where in the list they end; and how much later
-    /// one that is alone is there, or where it goes.
-    tails: Vec<(u32, usize, Span)>,
 }
 
 /// What is known of a window before it is served.
@@ -82,53 +63,6 @@ impl Stage {
     }
 }
 
-impl Feed {
-    /// Every packet of the window passes in place, as if it were alone; the slots hear of it. Whether all are alike.
-    fn pass_all(&mut self, specs: &[LinkSpec], slots: &mut Slots, plan: Plan) -> bool {
-        let Feed { ahead, list, later, tails, links, .. } = self;
-        let (events, links) = (&mut list[..], *links);
-        let way = *ahead + specs[plan.link as usize].way(plan.bytes);
-        let (mut tail, mut to_tail, mut kept) = (u32::MAX, way, 0);
-        let (mut differs, mut acks) = (0, 0);
-        let mut marker = slots.marker(*ahead);
-        for place in 0..events.len() {
-            let event = &events[place];
-            debug_assert!(event.kind == Kind::Arrival);
-            differs |= event.bytes ^ plan.bytes;
-            acks += usize::from(event.is_ack());
-            if !marker.mark(event.at) {
-                later.push(*event);
-                continue;
-            }
-            if event.place != tail {
-                tails.push((tail, kept, to_tail));
-                tail = event.place;
-                to_tail = specs.get(tail as usize).map_or(way, |end| way + end.way(plan.bytes));
-            }
-            if kept < place {
-                events[kept] = events[place]; // whole, before it changes: see `Event::goes_on`
-            }
-            events[kept].pass(to_tail, links);
-            kept += 1;
-        }
-        tails.push((tail, kept, to_tail));
-        let are_alike = differs == 0 && acks == if plan.is_ack { list.len() } else { 0 };
-        list.truncate(kept);
-        slots.are_marked(kept);
-        are_alike
-    }
-
-    /// None has passed.
-    fn undo(&mut self) {
-        let mut start = 0;
-        for (_, end, way) in self.tails.drain(..) {
-            self.list[start..end].iter_mut().for_each(|event| event.come_back(way, self.links));
-            start = end;
-        }
-        self.list.append(&mut self.later);
-    }
-}
-
 impl Engine<'_> {
     /// Serves a link, and those that are served with it, where nearly all packets are alone, and lets hosts take them: how many.
     pub(super) fn run_lone(&mut self, stage: (usize, Company), hosts_until: Instant) -> Option<u64> {
@@ -136,10 +70,10 @@ impl Engine<'_> {
             return None;
         }
         let mut served = None;
-        if self.may_be_worth_it(stage.0) {
+        if let Some(packets) = self.enough_to_be_alone(stage.0) {
             let windows = self.windows.as_mut();
             let mut lone = windows.map_or(Lone::default(), |windows| std::mem::take(&mut windows.lone));
-            let plan = self.plan(&mut lone, stage, hosts_until);
+            let plan = self.plan(&mut lone, stage, hosts_until, packets);
             served = plan.and_then(|plan| self.pass_lone(&mut lone, stage, hosts_until, plan));
             if let Some(windows) = &mut self.windows {
                 windows.lone = lone;
@@ -151,20 +85,25 @@ impl Engine<'_> {
         served
     }
 
-    /// Whether packets may be found alone at a stage, and enough have come to it and those before it: asked for every window.
-    fn may_be_worth_it(&self, position: usize) -> bool {
-        let Some(windows) = &self.windows else { return false };
-        let stage = &windows.stages[position];
+    /// How many have come to a stage at which packets may be found alone, and to those before it; `None` where these are not worth it.
+    fn enough_to_be_alone(&self, position: usize) -> Option<usize> {
+        let stage = self.windows.as_ref()?.stages.get(position).filter(|stage| stage.finds_lone)?;
         let waiting = |place: usize| {
             let lists = self.post.iter().flat_map(|post| &post.lists[place]);
             self.staged[place].len() + lists.map(|(_, list)| list.len()).sum::<usize>()
         };
-        let before = || stage.sources.iter().map(|source| waiting(*source as usize)).sum::<usize>();
-        stage.finds_lone && waiting(position) + before() >= FEW
+        let before = stage.sources.iter().map(|source| waiting(*source as usize)).sum::<usize>();
+        Some(waiting(position) + before).filter(|packets| *packets >= FEW)
     }
 
     /// What is known before; `None` where it is not worth it.
-    fn plan(&mut self, lone: &mut Lone, stage: (usize, Company), hosts_until: Instant) -> Option<Plan> {
+    fn plan(
+        &mut self,
+        lone: &mut Lone,
+        stage: (usize, Company),
+        hosts_until: Instant,
+        packets: usize,
+    ) -> Option<Plan> {
         let (position, company) = stage;
         let stages = &mut self.windows.as_mut()?.stages;
         let Stage { gathers, usual, .. } = &mut stages[position];
@@ -182,7 +121,6 @@ impl Engine<'_> {
             let of_parts = self.post.iter().flat_map(move |post| &post.lists[place]).map(|(_, list)| list);
             [&self.staged[place]].into_iter().chain(of_parts)
         };
-        let packets: usize = places().flat_map(lists).map(Vec::len).sum();
         if window.1 <= window.0 || window.1 >= self.until {
             return None;
         }

@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn a_flow_takes_little() {
         assert!(size_of::<Flow>() <= 640);
-        assert!(size_of::<LinkSpec>() <= 64);
+        assert!(size_of::<LinkSpec>() <= 48);
         assert!(size_of::<Host>() <= 40);
         assert!(size_of::<FlowSpec>() <= 112);
     }

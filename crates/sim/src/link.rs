@@ -15,7 +15,7 @@ mod slim;
 pub(crate) mod window;
 
 use crate::meter::Meter;
-use crate::network::{DropRule, FlowId, LinkSpec};
+use crate::network::{DropRule, Fitting, FlowId, LinkSpec};
 use crate::packet::Event;
 pub(crate) use counters::LinkCounters;
 use fitted::Buffer;
@@ -77,17 +77,18 @@ impl Link {
         seed: u64,
         flows: usize,
     ) -> Self {
-        let plain = spec.pacer.is_none() && spec.buffer.limit.is_none() && losses.is_empty();
+        let Fitting { buffer, pacer, .. } = &*spec.fitting;
+        let plain = pacer.is_none() && buffer.limit.is_none() && losses.is_empty();
         let fitted = (!plain || metered || traced).then(|| {
-            let buffer = match ClosedDropTail::new(&spec.buffer, spec.rate) {
+            let buffer = match ClosedDropTail::new(buffer, spec.rate) {
                 Some(closed) => Buffer::Closed(closed),
-                None => Buffer::Stepwise(Box::new(DropTail::new(&spec.buffer, spec.rate))),
+                None => Buffer::Stepwise(Box::new(DropTail::new(buffer, spec.rate))),
             };
             let losses = losses.into_iter().enumerate();
             Fitted {
                 buffer,
                 only_watched: plain,
-                pacer: spec.pacer.as_ref().map(|pacer| Pacer::new(pacer, spec.rate)),
+                pacer: pacer.as_ref().map(|pacer| Pacer::new(pacer, spec.rate)),
                 losses: losses
                     .map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows))
                     .collect(),

@@ -73,6 +73,13 @@ pub struct LinkSpec {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Span,
+    /// What else it has; links that have the same share it.
+    pub fitting: Arc<Fitting>,
+}
+
+/// What a link has before its wire, and whether anybody is to hear of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitting {
     /// The buffer before the wire.
     pub buffer: Arc<QueueSpec>,
     /// The pacer before the buffer; `None` is no pacer at all.

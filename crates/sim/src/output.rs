@@ -187,7 +187,7 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
     let seconds = end.since(from).as_seconds();
     let core = engine.links.get(network.core as usize).and_then(Link::fitted);
     let core_packets = core.map_or(0, |link| link.counters.data_ever);
-    let links = (0..network.links.len()).filter(|&id| network.links[id].reported);
+    let links = (0..network.links.len()).filter(|&id| network.links[id].fitting.reported);
     let links = links
         .map(|id| (network.links[id].name.to_string(), link_statistics(&mut engine, id, seconds)))
         .collect();

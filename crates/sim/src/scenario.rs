@@ -23,6 +23,7 @@ mod traffic;
 
 use paceline_core::Span;
 use serde_json::Value;
+use std::sync::Arc;
 
 pub use self::description::{Description, LinkGroup, NodeGroup};
 pub use self::error::ScenarioError;
@@ -34,7 +35,7 @@ use self::pacing::Pacing;
 use self::probes::{Loss, Probes};
 use self::reader::Field;
 use self::traffic::Traffic;
-use crate::network::{FlowSpec, Host, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
+use crate::network::{Fitting, FlowSpec, Host, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
 use crate::template::Template;
 use crate::template::draw::Draw;
 use crate::template::layout::Layout;
@@ -173,13 +174,12 @@ impl Scenario {
         let core = layout.core;
         let Layout { links, hosts, .. } = layout;
         let parts = links.into_iter().zip(buffers).zip(pacers).zip(reported);
-        let links = parts.map(|(((link, buffer), pacer), reported)| LinkSpec {
-            name: link.name,
-            rate: link.rate,
-            delay: link.delay,
-            buffer,
-            pacer,
-            reported,
+        let mut last: Option<Arc<Fitting>> = None;
+        let links = parts.map(|(((link, buffer), pacer), reported)| {
+            let fitting = Fitting { buffer, pacer, reported };
+            let fitting = last.take().filter(|last| **last == fitting).unwrap_or_else(|| Arc::new(fitting));
+            last = Some(Arc::clone(&fitting));
+            LinkSpec { name: link.name, rate: link.rate, delay: link.delay, fitting }
         });
         let mut links: Vec<LinkSpec> = links.collect();
         links.shrink_to_fit(); // it lies where the layout's lay

@@ -33,7 +33,7 @@ fn it_agrees_with_the_network() {
                 (spec.name.as_str(), spec.rate.bits_per_second())
             );
             assert_eq!(link.delay_ns, spec.delay.as_nanos());
-            assert_eq!(link.pacer.is_some(), spec.pacer.is_some());
+            assert_eq!(link.pacer.is_some(), spec.fitting.pacer.is_some());
             let plan = &seen.plans[link.plan as usize];
             assert!(plan.rate_bps[0] <= link.rate_bps && link.rate_bps <= plan.rate_bps[1], "{}", link.name);
             assert!(plan.delay_ns[0] <= link.delay_ns && link.delay_ns <= plan.delay_ns[1], "{}", link.name);

@@ -38,7 +38,7 @@ fn names(network: &Network, links: &[u32]) -> String {
 }
 
 fn paced_links(network: &Network) -> Vec<&str> {
-    network.links.iter().filter(|link| link.pacer.is_some()).map(|link| link.name.as_str()).collect()
+    network.links.iter().filter(|link| link.fitting.pacer.is_some()).map(|link| link.name.as_str()).collect()
 }
 
 #[test]
@@ -55,8 +55,11 @@ fn the_demo_has_the_round_trip_times_of_its_paper() {
         assert!((224_000_000..=280_000_000).contains(&rtt), "{rtt}");
     }
     let core = link(&network, "core");
-    assert_eq!((core.buffer.limit, core.buffer.counts), (Some(Limit::Bytes(5000)), Counts::Ns2));
-    assert_eq!(link(&network, "core.reverse").buffer.limit, None);
+    assert_eq!(
+        (core.fitting.buffer.limit, core.fitting.buffer.counts),
+        (Some(Limit::Bytes(5000)), Counts::Ns2)
+    );
+    assert_eq!(link(&network, "core.reverse").fitting.buffer.limit, None);
     let described = scenario.describe(1).unwrap();
     assert_eq!((described.rtt_min_s, described.rtt_max_s), (0.224, 0.280));
     assert_eq!(described.links.iter().map(|group| group.count).collect::<Vec<_>>(), [1000, 10, 1, 10, 1000]);
@@ -214,14 +217,14 @@ fn buffers_have_the_size_that_is_written() {
     };
     let network = read(&text("0.1 BDP"), 1).unwrap();
     let slow = link(&network, "slow");
-    assert_eq!(slow.buffer.limit, Some(Limit::Bytes(38_750)));
-    assert_eq!(slow.buffer.counts, Counts::WaitingAndService);
+    assert_eq!(slow.fitting.buffer.limit, Some(Limit::Bytes(38_750)));
+    assert_eq!(slow.fitting.buffer.counts, Counts::WaitingAndService);
     assert_eq!(network.core, 1);
-    assert_eq!(link(&network, "link.0").buffer.limit, Some(Limit::Bytes(0)), "no buffer at all");
-    assert_eq!(link(&network, "link.2").buffer.limit, None);
-    assert_eq!(link(&network, "link.2.reverse").buffer.limit, Some(Limit::Packets(10)));
+    assert_eq!(link(&network, "link.0").fitting.buffer.limit, Some(Limit::Bytes(0)), "no buffer at all");
+    assert_eq!(link(&network, "link.2").fitting.buffer.limit, None);
+    assert_eq!(link(&network, "link.2.reverse").fitting.buffer.limit, Some(Limit::Packets(10)));
     let network = read(&text("7 packets"), 1).unwrap();
-    assert_eq!(link(&network, "slow").buffer.limit, Some(Limit::Packets(7)));
+    assert_eq!(link(&network, "slow").fitting.buffer.limit, Some(Limit::Packets(7)));
 }
 
 #[test]
@@ -313,7 +316,12 @@ fn without_probes_the_core_and_the_first_edge_are_watched() {
 fn large_networks_report_on_links_that_matter() {
     let reported = |more: &str| -> Vec<String> {
         let network = small(more).network(1).unwrap();
-        network.links.into_iter().filter(|link| link.reported).map(|link| link.name.to_string()).collect()
+        network
+            .links
+            .into_iter()
+            .filter(|link| link.fitting.reported)
+            .map(|link| link.name.to_string())
+            .collect()
     };
     assert_eq!(reported("").len(), 2 * 21);
     let with_drop = reported("drop = [{ link = \"access.l.5\", arrivals = [2, 1, 1] }]");

@@ -45,7 +45,8 @@ fn a_path_is_a_row_of_links() {
     let named = read(&PATH.replace("links", "core = \"c\"\nlinks"), "").unwrap();
     assert_eq!(named.links[named.core as usize].name, "c");
     let paced = read(PATH, "pacing = { method = \"edge 1 ms\", at = \"a\", acks = true }").unwrap();
-    let pacers = paced.links.iter().filter(|link| link.pacer.is_some()).map(|link| link.name.as_str());
+    let pacers =
+        paced.links.iter().filter(|link| link.fitting.pacer.is_some()).map(|link| link.name.as_str());
     assert_eq!(pacers.collect::<Vec<_>>(), ["a", "c.reverse"], "the first link on either way");
 }
 
@@ -61,8 +62,8 @@ fn a_way_back_may_differ() {
     let network = read(&format!("{PATH}{back}"), "").unwrap();
     let of = |name: &str| network.links.iter().find(|link| link.name == name).unwrap();
     assert_eq!(of("a.reverse").rate.bits_per_second(), 1_000_000);
-    assert!(of("a.reverse").buffer.limit.is_some());
-    assert_eq!(of("link.1.reverse").buffer.limit, None);
+    assert!(of("a.reverse").fitting.buffer.limit.is_some());
+    assert_eq!(of("link.1.reverse").fitting.buffer.limit, None);
 }
 
 const TANDEM: &str = r#"

@@ -24,7 +24,7 @@ pub(super) fn links_of(network: &Network, traced: bool) -> Links {
     for drop in &network.drops {
         losses.entry(drop.link as usize).or_default().push((drop.flow, drop.rule.clone()));
     }
-    let mut metered: Vec<bool> = network.links.iter().map(|link| link.reported).collect();
+    let mut metered: Vec<bool> = network.links.iter().map(|link| link.fitting.reported).collect();
     if let Some(core) = metered.get_mut(network.core as usize) {
         *core = true;
     }

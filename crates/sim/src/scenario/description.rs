@@ -136,7 +136,7 @@ fn link_groups(layout: &Layout, network: &Network) -> Vec<LinkGroup> {
     for (laid, link) in layout.links.iter().zip(&network.links).filter(|(laid, _)| !laid.reversed) {
         let group = &mut groups[laid.stage as usize];
         group.count += 1;
-        if let Some(pacer) = &link.pacer {
+        if let Some(pacer) = &link.fitting.pacer {
             group.paced += 1;
             group.pacer.get_or_insert_with(|| pacer.method.to_string());
         }

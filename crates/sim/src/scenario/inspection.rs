@@ -122,8 +122,8 @@ fn plans(layout: &Layout) -> Vec<Plan> {
 }
 
 fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
-    let (bytes, packets) = both_units(spec.buffer.limit);
-    let pacer = spec.pacer.as_ref().map(|pacer| {
+    let (bytes, packets) = both_units(spec.fitting.buffer.limit);
+    let pacer = spec.fitting.pacer.as_ref().map(|pacer| {
         let envelope = pacer.method.envelope(spec.rate, largest);
         let (bytes, packets) = both_units(pacer.limit);
         let (method, words) = (pacer.method.name(), pacer.method.to_string());
@@ -144,8 +144,8 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
         buffer: Buffer {
             bytes,
             packets,
-            counts: spec.buffer.counts.name(),
-            drop_front: spec.buffer.drop_front,
+            counts: spec.fitting.buffer.counts.name(),
+            drop_front: spec.fitting.buffer.drop_front,
         },
         pacer,
     }

@@ -260,7 +260,7 @@ mod tests {
     /// row. Nothing else but 48 B of routes, nine in the agenda, its start until then, and what a loss takes until it is repaired.
     #[test]
     fn a_flow_takes_little() {
-        assert!(size_of::<Flow>() <= 640);
+        assert!(size_of::<Flow>() <= 576);
         assert!(size_of::<LinkSpec>() <= 48);
         assert!(size_of::<Host>() <= 40);
         assert!(size_of::<FlowSpec>() <= 112);

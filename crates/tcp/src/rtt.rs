@@ -26,14 +26,10 @@ pub(crate) struct Rtt {
     timeout: Span,
     /// Smoothed round-trip time, ticks times 8; 0 before the first sample and after it was given up.
     srtt8: i64,
-    /// Mean deviation, ticks times 4.
+    /// Mean deviation, ticks times 4; where there is no estimate, the timeout before back-off instead, nanoseconds.
     rttvar4: i64,
     /// Smoothed round-trip time without ticks, seconds; 0 before the first sample. Not what the timeout uses.
     smoothed: f64,
-    /// Least round trip; [`Span::MAX`] before the first sample.
-    least: Span,
-    /// Timeout before back-off.
-    rto: Span,
     /// Where this host's clock stands within a tick at time zero: hosts do not tick together.
     phase: Span,
 }
@@ -42,10 +38,8 @@ impl Rtt {
     pub(crate) fn new(config: &Config, phase: Span) -> Self {
         let mut rtt = Rtt {
             srtt8: 0,
-            rttvar4: 0,
+            rttvar4: config.initial_rto.as_nanos().min(i64::MAX as u64) as i64,
             smoothed: 0.0,
-            least: Span::MAX,
-            rto: config.initial_rto,
             timeout: Span::ZERO,
             backoff: 1,
             phase,
@@ -114,10 +108,17 @@ impl Rtt {
     }
 
     /// The same without the timestamp option: FACK times every acknowledgement while it recovers.
-    pub(crate) fn on_echo_in_recovery(&mut self, config: &Config, next: u32, now: Instant, echo: Instant) {
+    pub(crate) fn on_echo_in_recovery(
+        &mut self,
+        config: &Config,
+        next: u32,
+        now: Instant,
+        echo: Instant,
+    ) -> Span {
         self.ack_of_timed(config, next);
         let sample = now.since(echo);
         self.update(config, sample, self.ticks_of(config, sample, echo));
+        sample
     }
 
     /// Whether this covers the timed segment, whose measurement is then over.
@@ -136,11 +137,6 @@ impl Rtt {
         self.smoothed
     }
 
-    /// Least round trip; zero before the first sample.
-    pub(crate) fn least(&self) -> Span {
-        if self.least == Span::MAX { Span::ZERO } else { self.least }
-    }
-
     /// A round trip as the clock that times reads it: what had passed of the first tick counts as if it were whole.
     fn ticks_of(&self, config: &Config, sample: Span, sent: Instant) -> u64 {
         let tick = config.tick.as_nanos();
@@ -153,7 +149,6 @@ impl Rtt {
 
     #[inline(always)]
     fn update(&mut self, config: &Config, sample: Span, ticks: u64) {
-        self.least = self.least.min(sample);
         let seconds = sample.as_seconds();
         self.smoothed = if self.smoothed == 0.0 { seconds } else { (self.smoothed * 7.0 + seconds) / 8.0 };
         let measured = (ticks as i64).max(1);
@@ -165,9 +160,17 @@ impl Rtt {
             self.srtt8 = (self.srtt8 + error).max(1);
             self.rttvar4 = (self.rttvar4 + error.abs() - (self.rttvar4 >> 2)).max(1);
         }
-        let rto_ticks = ((self.rttvar4 << 3) + self.srtt8) >> 3;
-        self.rto = Span::from_nanos(rto_ticks.unsigned_abs() * config.tick.as_nanos().max(1));
         self.set_timeout(config);
+    }
+
+    /// Timeout before back-off.
+    #[inline]
+    fn rto(&self, config: &Config) -> Span {
+        if self.srtt8 == 0 {
+            return Span::from_nanos(self.rttvar4.unsigned_abs());
+        }
+        let ticks = ((self.rttvar4 << 3) + self.srtt8) >> 3;
+        Span::from_nanos(ticks.unsigned_abs() * config.tick.as_nanos().max(1))
     }
 
     /// The timeout in force: at least `min_rto`, at most `max_rto` after back-off.
@@ -193,9 +196,9 @@ impl Rtt {
     fn set_timeout_of_at_least(&mut self, least: Span, config: &Config) {
         let back_off = |timeout: Span| timeout.as_nanos().saturating_mul(u64::from(self.backoff));
         let backed_off = if config.min_rto_backs_off {
-            back_off(self.rto.max(least))
+            back_off(self.rto(config).max(least))
         } else {
-            back_off(self.rto).max(least.as_nanos())
+            back_off(self.rto(config)).max(least.as_nanos())
         };
         let two_ticks = config.tick.as_nanos() * 2;
         let limited = backed_off.min(config.max_rto.as_nanos());
@@ -209,7 +212,7 @@ impl Rtt {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > 8 {
-            self.rttvar4 += self.srtt8 >> 3;
+            self.rttvar4 = self.rto(config).as_nanos() as i64;
             self.srtt8 = 0;
         }
         self.set_timeout(config);

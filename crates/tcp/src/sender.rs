@@ -20,7 +20,7 @@ use crate::pacing::{Pacing, pacing_window};
 use crate::recovery::{self, LastCut, Selective};
 use crate::rtt::Rtt;
 use crate::short::ShortPackets;
-use crate::sparse::Sparse;
+use crate::sparse::{Blank, Sparse};
 use alarm::{Alarm, Probe};
 use ordinary::Ordinary;
 use paceline_core::{Instant, Span};
@@ -91,34 +91,75 @@ pub struct Sender {
     /// NewReno: a partial acknowledgement has come in this recovery.
     pub(crate) partial_seen: bool,
     ordinary: Ordinary,
-    /// What `retransmission_at` is for, where `Config::rack`.
-    alarm: Alarm,
+    /// The first packet was lost: the window after the handshake is one packet (ns-2 `bugfix_ss_`).
+    lost_first: bool,
     /// `Instant::MAX` is never.
     retransmission_at: Instant,
     /// When pacing asks again; `Instant::MAX` is never.
     pacing_at: Instant,
     last_sent: Instant,
     counters: Counts,
+    /// `end` at the last loss: recovery is over beyond it.
+    pub(crate) recover: u32,
     pub(crate) rtt: Rtt,
     // From here on, what few ask for.
     /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK. Blank where nothing is missing.
     pub(crate) selective: Sparse<Selective>,
     pacing: Option<Box<Pacing>>,
-    control: Control,
-    /// Window after the handshake: 1 if the first packet was lost (ns-2 `bugfix_ss_`).
-    pub(crate) initial_window: u32,
-    /// `end` at the last loss: recovery is over beyond it.
-    pub(crate) recover: u32,
-    short: Option<Box<ShortPackets>>,
-    probe: Option<Box<Probe>>,
-    /// When all that the application had given was acknowledged.
-    idle_since: Instant,
+    rare: Sparse<Rare>,
 }
 
-/// [`Counters`] in little room.
+/// What few connections have: it lies apart.
+#[derive(Debug, Clone)]
+struct Rare {
+    /// `None` is Reno's.
+    control: Option<Control>,
+    short: ShortPackets,
+    /// When all that the application had given was acknowledged; noted for [`crate::IdleRestart::One`].
+    idle_since: Instant,
+    /// Packets that earlier connections have sent for the first time.
+    sent_before: u64,
+    // The others where `Config::rack`.
+    probe: Option<Probe>,
+    /// What `retransmission_at` is for.
+    alarm: Alarm,
+    /// Least round trip; [`Span::MAX`] before the first sample.
+    least: Span,
+}
+
+impl Rare {
+    const BLANK: Rare = Rare {
+        control: None,
+        short: ShortPackets::NONE,
+        idle_since: Instant::ZERO,
+        sent_before: 0,
+        probe: None,
+        alarm: Alarm::Timeout,
+        least: Span::MAX,
+    };
+
+    /// Least round trip; zero before the first sample.
+    fn least(&self) -> Span {
+        if self.least == Span::MAX { Span::ZERO } else { self.least }
+    }
+}
+
+impl Default for Rare {
+    fn default() -> Self {
+        Rare::BLANK
+    }
+}
+
+impl Blank for Rare {
+    fn blank() -> &'static Self {
+        static BLANK: Rare = Rare::BLANK;
+        &BLANK
+    }
+}
+
+/// [`Counters`] in little room; what was sent is known by what was sent first, and again.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
-    sent: u64,
     retransmits: u32,
     timeouts: u32,
     window_cuts: u32,
@@ -133,18 +174,20 @@ impl Sender {
             .map_or(u32::MAX, |packets| u32::try_from(packets.saturating_add(syn)).unwrap_or(u32::MAX));
         let ssthresh = config.initial_ssthresh.unwrap_or(config.max_window);
         let cwnd = if config.syn.is_some() { 1.0 } else { f64::from(config.initial_window) };
+        let mut rare = Sparse::<Rare>::default();
+        if let Some(control) = Control::new(&config) {
+            rare.control = Some(control);
+        }
         Sender {
             una: 0,
             next: 0,
             end: 0,
             limit,
             short_from: u32::MAX,
-            short: None,
-            initial_window: config.initial_window,
+            lost_first: false,
             cwnd,
             ssthresh,
             ordinary: Ordinary::of(&config),
-            control: Control::new(&config),
             inflation: 0,
             duplicates: 0,
             end_before_duplicates: 0,
@@ -155,10 +198,8 @@ impl Sender {
             rtt: Rtt::new(&config, clock_phase),
             retransmission_at: Instant::MAX,
             pacing_at: Instant::MAX,
-            alarm: Alarm::Timeout,
-            probe: None,
             last_sent: Instant::ZERO,
-            idle_since: Instant::ZERO,
+            rare,
             pacing: config.pacing.map(|settings| Box::new(Pacing::new(settings, jitter_seed))),
             counters: Counts::default(),
             config,
@@ -168,7 +209,10 @@ impl Sender {
     /// The sender of another connection with the same settings, not started, without data; counts go on.
     pub fn reopened(&self, clock_phase: Span, jitter_seed: u64) -> Self {
         let config = Arc::clone(&self.config);
-        Sender { counters: self.counters, ..Sender::new(config, Some(0), clock_phase, jitter_seed) }
+        let mut other = Sender::new(config, Some(0), clock_phase, jitter_seed);
+        other.counters = self.counters;
+        other.rare.sent_before = self.rare.sent_before + u64::from(self.end);
+        other
     }
 
     /// The application gives `bytes` more, at least one: full packets, and a last one that may be shorter. Returns one more
@@ -179,7 +223,7 @@ impl Sender {
         self.limit = self.limit.saturating_add(packets.max(1)).min(u32::MAX - 1);
         let rest = bytes % payload;
         if rest > 0 || bytes == 0 {
-            self.short_from = self.short.get_or_insert_default().list(self.limit - 1, rest as u32, self.una);
+            self.short_from = self.rare.short.list(self.limit - 1, rest as u32, self.una);
         }
         self.limit
     }
@@ -244,13 +288,15 @@ impl Sender {
         if self.on_alarm(now, out) {
             return;
         }
-        self.probe = None;
+        if self.rare.probe.is_some() {
+            self.rare.probe = None;
+        }
         // Linux `tcp_enter_loss`: what was cut for this loss already is not cut again.
         let cut_already = self.config.rack && self.last_cut != LastCut::None && self.una < self.recover;
         recovery::on_timeout(self);
         self.cwnd = self.cwnd.max(1.0);
         if self.una == 0 && self.config.first_packet_fix && self.config.variant != Variant::Fack {
-            self.initial_window = 1; // ns-2's FACK knows no such rule
+            self.lost_first = true; // ns-2's FACK knows no such rule
         }
         if self.una == self.end {
             self.shrink_idle_window(now); // nothing outstanding: no loss
@@ -262,7 +308,9 @@ impl Sender {
             } else {
                 self.cut_to_one();
             }
-            self.control.on_timeout();
+            if let Some(control) = self.control() {
+                control.on_timeout();
+            }
             self.rtt.back_off(&self.config);
         }
         self.last_cut = LastCut::Timeout;
@@ -329,9 +377,21 @@ impl Sender {
 
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
-        let Counts { sent, retransmits, timeouts, window_cuts } = self.counters;
+        let Counts { retransmits, timeouts, window_cuts } = self.counters;
         let (retransmits, timeouts, window_cuts) = (retransmits.into(), timeouts.into(), window_cuts.into());
+        let sent = self.rare.sent_before + u64::from(self.end) + retransmits;
         Counters { sent, retransmits, timeouts, window_cuts }
+    }
+
+    /// The window after the handshake, packets.
+    fn initial_window(&self) -> u32 {
+        if self.lost_first { 1 } else { self.config.initial_window }
+    }
+
+    /// Another control than Reno's.
+    #[inline]
+    fn control(&mut self) -> Option<&mut Control> {
+        if self.rare.control.is_some() { self.rare.control.as_mut() } else { None }
     }
 
     /// The connection's settings.

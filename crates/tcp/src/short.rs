@@ -10,6 +10,9 @@ use std::collections::VecDeque;
 pub(crate) struct ShortPackets(VecDeque<(u32, u32)>);
 
 impl ShortPackets {
+    /// None is short.
+    pub(crate) const NONE: ShortPackets = ShortPackets(VecDeque::new());
+
     /// Packet `seq`, beyond all listed, carries `payload` bytes; packets before `una` are not asked for again. Returns
     /// the number of the first packet listed.
     pub(crate) fn list(&mut self, seq: u32, payload: u32, una: u32) -> u32 {

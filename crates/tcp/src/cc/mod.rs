@@ -14,12 +14,11 @@ use bic::Bic;
 use cubic::Cubic;
 use paceline_core::{Instant, Span};
 
-/// The control of one connection: the one list. Reno has no state.
+/// The control of one connection, if it is another than Reno's, which has no state: the one list.
 #[derive(Debug, Clone)]
 pub(crate) enum Control {
-    Reno,
     Bic(Bic),
-    Cubic(Box<Cubic>),
+    Cubic(Cubic),
 }
 
 /// An acknowledgement of new data, as a control sees it.
@@ -56,11 +55,11 @@ impl Window {
 
 impl Control {
     /// The control that the settings ask for.
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Option<Self> {
         match config.variant {
-            Variant::Bic => Control::Bic(Bic::default()),
-            Variant::Cubic => Control::Cubic(Box::new(Cubic::new(config))),
-            _ => Control::Reno,
+            Variant::Bic => Some(Control::Bic(Bic::default())),
+            Variant::Cubic => Some(Control::Cubic(Cubic::new(config))),
+            _ => None,
         }
     }
 
@@ -68,27 +67,23 @@ impl Control {
     #[inline]
     pub(crate) fn increase(&mut self, window: &mut Window, acked: Acked) {
         match self {
-            Control::Reno => window.cwnd = reno::increase(window.cwnd, window.ssthresh, acked.weight),
             Control::Bic(bic) => bic.increase(window, acked),
             Control::Cubic(cubic) => cubic.increase(window, acked),
         }
     }
 
     /// A loss at this congestion window: what is left of `window`, which may be counted in another way (`Config::halving`),
-    /// packets. `fractional` as in `Config::fractional_halving`.
-    pub(crate) fn cut(&mut self, window: f64, cwnd: f64, fractional: bool) -> f64 {
-        let left = match self {
-            Control::Reno => return reno::half(window, fractional),
+    /// packets.
+    pub(crate) fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
+        match self {
             Control::Bic(bic) => bic.cut(window, cwnd),
             Control::Cubic(cubic) => cubic.cut(window, cwnd),
-        };
-        if fractional { left } else { left.floor() }
+        }
     }
 
     /// The loss was found by a timeout: what the path bears is unknown again.
     pub(crate) fn on_timeout(&mut self) {
         match self {
-            Control::Reno => {}
             Control::Bic(bic) => bic.on_timeout(),
             Control::Cubic(cubic) => cubic.on_timeout(),
         }

@@ -95,11 +95,12 @@ fn on_ack_in_recovery(sender: &mut Sender, next: u32, told: Told<'_>, now: Insta
 fn acknowledge(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant) {
     sender.una = next;
     sender.restart_timer(now); // by the estimate before this sample, as ns-2 does
-    if sender.config.timestamps {
-        sender.rtt.on_echo(&sender.config, next, now, told.echo);
+    let sample = if sender.config.timestamps {
+        sender.rtt.on_echo(&sender.config, next, now, told.echo)
     } else {
-        sender.rtt.on_echo_in_recovery(&sender.config, next, now, told.echo);
-    }
+        sender.rtt.on_echo_in_recovery(&sender.config, next, now, told.echo)
+    };
+    sender.note_round_trip(Some(sample));
     let highest = told.blocks.iter().map(|block| block.end).filter(|end| *end <= sender.end).max();
     let forward = &mut sender.selective.forward;
     *forward = (*forward).max(highest.unwrap_or(0)).max(next);

@@ -42,11 +42,11 @@ impl Sender {
     /// Sets the timer anew: for a probe where nothing is known to be missing, else for the timeout.
     pub(super) fn restart_alarm(&mut self, now: Instant) {
         let timeout = self.rtt.timeout();
-        self.alarm = Alarm::Timeout;
+        self.rare.alarm = Alarm::Timeout;
         self.retransmission_at = now + timeout;
         let after_timeout = self.last_cut == LastCut::Timeout && self.una < self.recover;
         let smoothed = self.rtt.smoothed();
-        if self.probe.is_some()
+        if self.rare.probe.is_some()
             || self.una == self.end
             || self.next != self.end
             || after_timeout
@@ -57,21 +57,32 @@ impl Sender {
         }
         let delayed_ack = if self.end - self.una == 1 { self.config.min_rto } else { LEAST };
         let wait = Span::from_seconds(2.0 * smoothed) + delayed_ack;
-        self.alarm = Alarm::Probe;
+        self.rare.alarm = Alarm::Probe;
         self.retransmission_at = now + wait.min(timeout);
+    }
+
+    /// A round trip may have been measured; the least is asked for with `Config::rack` alone.
+    #[inline]
+    pub(crate) fn note_round_trip(&mut self, sample: Option<Span>) {
+        if let Some(sample) = sample.filter(|_| self.config.rack) {
+            self.rare.least = self.rare.least.min(sample);
+        }
     }
 
     /// A packet is held beyond one that is not: that one counts as lost a quarter of the least round trip from now.
     pub(crate) fn await_reordering(&mut self, now: Instant) {
-        if self.config.rack && self.alarm != Alarm::Reordering {
-            self.alarm = Alarm::Reordering;
-            self.retransmission_at = now + Span::from_nanos(self.rtt.least().as_nanos() / 4);
+        if self.config.rack && self.rare.alarm != Alarm::Reordering {
+            self.rare.alarm = Alarm::Reordering;
+            self.retransmission_at = now + Span::from_nanos(self.rare.least().as_nanos() / 4);
         }
     }
 
     /// The timer has run out for something else than the timeout: whether that was so.
     pub(super) fn on_alarm(&mut self, now: Instant, out: &mut impl Output) -> bool {
-        match std::mem::take(&mut self.alarm) {
+        if self.rare.alarm == Alarm::Timeout {
+            return false;
+        }
+        match std::mem::take(&mut self.rare.alarm) {
             Alarm::Timeout => return false,
             _ if self.una == self.end => return false,
             Alarm::Reordering => {
@@ -93,16 +104,19 @@ impl Sender {
             self.transmit(self.next, now, out);
             self.next += 1;
         }
-        self.probe = Some(Box::new(Probe { end: self.end, again, at: now }));
-        self.alarm = Alarm::Timeout;
+        self.rare.probe = Some(Probe { end: self.end, again, at: now });
+        self.rare.alarm = Alarm::Timeout;
         self.retransmission_at = now + self.rtt.timeout();
         self.rtt.stop_timing();
     }
 
     /// All before `next` is acknowledged: if that answers a probe, and the probe was needed, there was a loss.
     pub(super) fn answer_probe(&mut self, next: u32, now: Instant) {
-        let Some(probe) = self.probe.take_if(|probe| next >= probe.end) else { return };
-        if probe.again && now.since(probe.at) >= self.rtt.least() && recovery::nothing_is_missing(self) {
+        if self.rare.probe.is_none() {
+            return;
+        }
+        let Some(probe) = self.rare.probe.take_if(|probe| next >= probe.end) else { return };
+        if probe.again && now.since(probe.at) >= self.rare.least() && recovery::nothing_is_missing(self) {
             self.cut_to_half();
         }
     }

@@ -7,7 +7,7 @@
 //! nothing is missing ([`crate::recovery::Selective`] is blank).
 
 use super::{Output, Segment, Sender};
-use crate::cc::{Control, reno};
+use crate::cc::reno;
 use crate::config::{Config, Variant};
 use crate::feedback::Told;
 use crate::pacing::{Permit, pacing_window};
@@ -89,8 +89,8 @@ impl Sender {
     #[inline(always)]
     fn has_control(&self) -> bool {
         let is_selective = matches!(self.ordinary, Ordinary::Selective | Ordinary::PacedSelective);
-        debug_assert!(is_selective || matches!(self.control, Control::Reno));
-        is_selective && !matches!(self.control, Control::Reno)
+        debug_assert!(is_selective || self.rare.control.is_none());
+        is_selective && self.rare.control.is_some()
     }
 
     /// New data are acknowledged, but not all that there are to send; the handshake is over.
@@ -237,7 +237,10 @@ impl Sender {
     /// The packets from this one on leave for the first time.
     #[inline(never)]
     fn tell_control(&mut self, from: u32, now: Instant) {
-        (from..self.next).for_each(|seq| self.control.on_first_transmission(seq, now));
+        let next = self.next;
+        if let Some(control) = self.control() {
+            (from..next).for_each(|seq| control.on_first_transmission(seq, now));
+        }
     }
 
     /// Sends the next packets, so many, while others are outstanding.
@@ -257,7 +260,6 @@ impl Sender {
             }
         }
         self.last_sent = now;
-        self.counters.sent += u64::from(packets);
         if self.next <= self.short_from {
             let bytes = self.config.data_bytes();
             for seq in first..self.next {

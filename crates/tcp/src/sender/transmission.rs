@@ -106,14 +106,15 @@ impl Sender {
             _ => self.config.data_bytes(),
         };
         out.send(Segment { seq, bytes, retransmission });
-        self.counters.sent += 1;
         if retransmission {
             self.counters.retransmits += 1;
         } else {
             debug_assert_eq!(seq, self.end);
             self.end = seq + 1;
             self.rtt.on_first_transmission(seq, now);
-            self.control.on_first_transmission(seq, now);
+            if let Some(control) = self.control() {
+                control.on_first_transmission(seq, now);
+            }
         }
         self.last_sent = now;
         if let Some(pacing) = &mut self.pacing {
@@ -127,8 +128,7 @@ impl Sender {
     /// Packet `seq` on the wire, where some are short.
     #[cold]
     pub(super) fn bytes_of(&self, seq: u32) -> u32 {
-        let short = self.short.as_ref().and_then(|short| short.payload_of(seq));
-        short.unwrap_or(self.config.payload) + self.config.header
+        self.rare.short.payload_of(seq).unwrap_or(self.config.payload) + self.config.header
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 //! *References.* RFC 5681; ns-2.35 tcp/tcp.cc `recv_newack_helper`, `slowdown`.
 
 use super::Sender;
-use crate::cc::{self, Acked, Control, reno};
+use crate::cc::{self, Acked, reno};
 use crate::config::{Halving, IdleRestart};
 use crate::feedback::Told;
 use crate::recovery::{self, LastCut};
@@ -22,12 +22,13 @@ impl Sender {
         let handshake = self.una == 0 && next == 1 && self.config.syn.is_some();
         let in_flight = self.next.saturating_sub(self.una);
         let sample = self.advance(next, told, now);
-        match self.control {
-            Control::Reno if !self.config.count_packets => self.grow(),
-            _ => self.grow_by_control(packets, in_flight, sample, now),
+        if self.rare.control.is_none() && !self.config.count_packets {
+            self.grow();
+        } else {
+            self.grow_by_control(packets, in_flight, sample, now);
         }
         if handshake {
-            self.cwnd = f64::from(self.initial_window);
+            self.cwnd = f64::from(self.initial_window());
         }
     }
 
@@ -47,7 +48,8 @@ impl Sender {
         {
             pacing.on_sample(sample, self.cwnd);
         }
-        if self.probe.is_some() {
+        if self.config.rack {
+            self.note_round_trip(sample);
             self.answer_probe(next, now);
         }
         self.restart_timer(now);
@@ -65,7 +67,9 @@ impl Sender {
     pub(crate) fn stop_timer_if_finished(&mut self, now: Instant) {
         if self.is_finished() {
             self.retransmission_at = Instant::MAX;
-            self.idle_since = now;
+            if self.config.idle_restart == IdleRestart::One {
+                self.rare.idle_since = now;
+            }
         }
     }
 
@@ -81,7 +85,10 @@ impl Sender {
         let weight = if self.config.count_packets { packets } else { 1 };
         let acked = Acked { now, next: self.una, packets, weight, end: self.end, srtt, sample };
         let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
-        self.control.increase(&mut window, acked);
+        match self.control() {
+            Some(control) => control.increase(&mut window, acked),
+            None => window.cwnd = reno::increase(window.cwnd, window.ssthresh, weight),
+        }
         self.cwnd = window.cwnd.min(f64::from(self.config.max_window).max(self.cwnd));
         self.ssthresh = window.ssthresh;
     }
@@ -90,7 +97,10 @@ impl Sender {
     #[cold]
     pub(super) fn restart_after_idle(&mut self, now: Instant) {
         recovery::on_restart(self);
-        self.control.on_idle(now.since(self.last_sent));
+        let silence = now.since(self.last_sent);
+        if let Some(control) = self.control() {
+            control.on_idle(silence);
+        }
         self.shrink_idle_window(now);
         self.cwnd = self.cwnd.max(1.0); // half of one packet, rounded down, would never send again
     }
@@ -100,10 +110,10 @@ impl Sender {
     pub(super) fn shrink_idle_window(&mut self, now: Instant) {
         let timeout = self.rtt.timeout();
         let unsent = now.since(self.last_sent);
-        let initial = f64::from(self.initial_window);
+        let initial = f64::from(self.initial_window());
         let before = self.cwnd;
         match self.config.idle_restart {
-            IdleRestart::One if now.since(self.idle_since) >= timeout => {
+            IdleRestart::One if now.since(self.rare.idle_since) >= timeout => {
                 self.cwnd = 1.0;
                 self.last_cut = LastCut::Timeout;
                 self.recover = self.end;
@@ -166,6 +176,12 @@ impl Sender {
             }
             Halving::Window => (cwnd, 0.0),
         };
-        self.control.cut(window, cwnd, self.config.fractional_halving).max(least)
+        let is_fractional = self.config.fractional_halving;
+        let left = match self.control() {
+            None => reno::half(window, is_fractional),
+            Some(control) if is_fractional => control.cut(window, cwnd),
+            Some(control) => control.cut(window, cwnd).floor(),
+        };
+        left.max(least)
     }
 }

@@ -10,9 +10,11 @@
 //! *References.* R. Brown, "Calendar queues" (CACM 1988); G. Varghese and T. Lauck, "Hashed and hierarchical timing
 //! wheels" (SOSP 1987).
 
+mod late;
+
+use self::late::Late;
 use crate::packet::Event;
 use paceline_core::Instant;
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
 const SLOTS: u64 = 1 << 14;
@@ -54,12 +56,6 @@ pub(crate) struct Calendar {
     tuned_at: (u64, u64),
 }
 
-#[derive(Debug)]
-struct Late {
-    event: Event,
-    number: u64,
-}
-
 impl Calendar {
     pub(crate) fn new() -> Self {
         Calendar {
@@ -89,20 +85,25 @@ impl Calendar {
             self.push_outside(event, slot);
             return;
         }
-        let index = if self.free == NONE {
-            self.events.push(event);
-            self.links.push(NONE);
-            self.events.len() as u32 - 1
-        } else {
-            let index = self.free;
-            self.free = self.links[index as usize];
-            self.events[index as usize] = event;
-            index
-        };
+        let index = self.node_of(event);
         let position = (slot % SLOTS) as usize;
         self.links[index as usize] = self.heads[position];
         self.heads[position] = index;
         self.occupied[position / 64] |= 1 << (position % 64);
+    }
+
+    /// A node that was free holds this event now.
+    #[inline(always)]
+    fn node_of(&mut self, event: Event) -> u32 {
+        if self.free == NONE {
+            self.events.push(event);
+            self.links.push(NONE);
+            return self.events.len() as u32 - 1;
+        }
+        let index = self.free;
+        self.free = self.links[index as usize];
+        self.events[index as usize] = event;
+        index
     }
 
     /// The next event, if it lies before `end`.
@@ -241,14 +242,27 @@ impl Calendar {
         None
     }
 
-    /// Begins the first far revolution: its events go to their slots.
+    /// Begins the first far revolution: its events go to their slots, below those that are there already. These came when the slots
+    /// were in the wheel, so they are younger.
     #[cold]
     fn deal_out(&mut self) {
         let Some((revolution, events)) = self.far.pop_first() else { return };
         self.next_far = self.far.first_key_value().map_or(u64::MAX, |(&revolution, _)| revolution);
         self.slot = self.slot.max((revolution * SLOTS).saturating_sub(1));
-        for event in events {
-            self.push(event);
+        let mut lowest = vec![NONE; SLOTS as usize];
+        for event in events.into_iter().rev() {
+            let position = ((event.at.as_nanos() >> self.shift) % SLOTS) as usize;
+            let index = self.node_of(event);
+            self.links[index as usize] = NONE;
+            let above = match std::mem::replace(&mut lowest[position], index) {
+                NONE => self.list(self.heads[position]).last(),
+                above => Some(above),
+            };
+            match above {
+                Some(above) => self.links[above as usize] = index,
+                None => self.heads[position] = index,
+            }
+            self.occupied[position / 64] |= 1 << (position % 64);
         }
     }
 
@@ -273,39 +287,23 @@ impl Calendar {
         if shift == self.shift {
             return;
         }
-        // Equal events keep their order: what is current, what came late, then each list as it was pushed.
-        let mut all: Vec<Event> = self.current[self.taken..].to_vec();
-        all.extend(std::mem::take(&mut self.late).into_sorted_vec().into_iter().rev().map(|late| late.event));
+        // Equal events keep their order: what is current, what came late, what is far, then each list as it was pushed.
+        let mut first: Vec<Event> = self.current[self.taken..].to_vec();
+        let late = std::mem::take(&mut self.late).into_sorted_vec();
+        first.extend(late.into_iter().rev().map(|late| late.event));
+        let mut last: Vec<Event> = Vec::new();
         for &head in self.heads.iter() {
-            let from = all.len();
-            all.extend(self.list(head).map(|index| self.events[index as usize]));
-            all[from..].reverse();
+            let from = last.len();
+            last.extend(self.list(head).map(|index| self.events[index as usize]));
+            last[from..].reverse();
         }
         let (far, tuned_at) = (std::mem::take(&mut self.far), self.tuned_at);
         *self = Calendar { shift, slot: now >> shift, pops: self.pops, tuned_at, ..Calendar::new() };
-        for event in all.into_iter().chain(far.into_values().flatten()) {
+        for event in first.into_iter().chain(far.into_values().flatten()).chain(last) {
             self.push(event);
         }
     }
 }
-
-impl Ord for Late {
-    /// The greatest is what comes first.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.event.order(&self.event).then(other.number.cmp(&self.number))
-    }
-}
-impl PartialOrd for Late {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl PartialEq for Late {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-impl Eq for Late {}
 
 #[cfg(test)]
 mod tests {
@@ -348,6 +346,37 @@ mod tests {
             }
             assert!(calendar.pop_before(Instant::MAX).is_none());
         }
+    }
+
+    /// Equal events on both sides of the wheel's end, as that moves on: they come as they were pushed.
+    #[test]
+    fn equal_events_keep_their_order_wherever_they_wait() {
+        [false, true].into_iter().for_each(come_as_they_were_pushed);
+    }
+
+    fn come_as_they_were_pushed(tuned: bool) {
+        let mut calendar = Calendar::new();
+        let width = 1 << calendar.shift;
+        let far = (SLOTS + 5) * width;
+        let equal = |seq: u32| {
+            let mut equal = event(far, 7);
+            equal.seq = seq;
+            equal
+        };
+        (1..=6).for_each(|slot| calendar.push(event(10 * slot * width, 0)));
+        calendar.push(event(SLOTS * width, 0)); // in the wheel, and of the same revolution
+        for seq in 0..6 {
+            calendar.push(equal(seq));
+            calendar.pop_before(Instant::MAX).unwrap();
+        }
+        if tuned {
+            let shift = calendar.shift;
+            calendar.retune();
+            assert_ne!(calendar.shift, shift);
+        }
+        calendar.pop_before(Instant::MAX).unwrap();
+        let seqs: Vec<u32> = (0..6).map(|_| calendar.pop_before(Instant::MAX).unwrap().seq).collect();
+        assert_eq!(seqs, [0, 1, 2, 3, 4, 5]);
     }
 
     #[test]

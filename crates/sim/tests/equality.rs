@@ -70,6 +70,12 @@ fn shared_hosts() {
 }
 
 #[test]
+fn fast_links() {
+    let ran = equal_on("fast-links", random::fast::of_fast_links());
+    assert!(ran.in_windows > 0, "none ran in windows");
+}
+
+#[test]
 fn what_was_once_unequal() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/equality");
     let mut count = 0;

@@ -352,6 +352,7 @@ mod tests {
         assert_eq!(gathered(paced, "100 Mbit/s").0, acks);
         let looked_at = "departures = [{ links = \"edge.l.0\" }]";
         assert_eq!(gathered(looked_at, "100 Mbit/s").0, [&data[1..], acks].concat());
+        assert!(gathered("", "2 Tbit/s").0.is_empty(), "several leave in a nanosecond");
     }
 
     #[test]

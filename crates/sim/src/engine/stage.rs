@@ -114,12 +114,14 @@ impl Stage {
                 stages[next as usize].sources.push(position as u32);
             }
         }
-        Stage::gather(&mut stages, &ways);
+        let smallest = network.flows.iter().map(|flow| flow.kind.smallest_packet()).min().unwrap_or(1);
+        Stage::gather(&mut stages, &ways, |link| network.links[link as usize].lets_go_one_by_one(smallest));
         (!stages.is_empty()).then_some(stages)
     }
 
-    /// Those that refuse nothing and that hosts alone feed are served with the next one, where no ring is before it.
-    fn gather(stages: &mut [Stage], ways: &Ways) {
+    /// Those that refuse nothing and that hosts alone feed are served with the next one, where no ring is before it. What they let go
+    /// is put in order by its times, so no two may leave one in the same nanosecond.
+    fn gather(stages: &mut [Stage], ways: &Ways, lets_go_one_by_one: impl Fn(u32) -> bool) {
         let fed_by_links: BTreeSet<u32> =
             ways.keys().filter(|(from, _)| *from != HOST).map(|(_, to)| *to).collect();
         for position in 0..stages.len() {
@@ -130,7 +132,7 @@ impl Stage {
             for source in stages[position].sources.clone() {
                 let stage = &mut stages[source as usize];
                 let is_simple = stage.service == Service::All && !fed_by_links.contains(&stage.link);
-                stage.is_gathered = is_simple && !may_be_late;
+                stage.is_gathered = is_simple && !may_be_late && lets_go_one_by_one(stage.link);
                 stages[position].gathers |= stages[source as usize].is_gathered;
             }
         }

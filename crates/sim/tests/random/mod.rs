@@ -6,6 +6,7 @@
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+pub(crate) mod fast;
 mod networks;
 mod pacing;
 mod probes;

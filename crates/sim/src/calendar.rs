@@ -41,6 +41,8 @@ pub(crate) struct Calendar {
     late_count: u64,
     /// Last event pushed into each slot of the wheel: index into `events`.
     heads: Box<[u32; SLOTS as usize]>,
+    /// While a revolution is dealt out: the lowest event of each list that has got one.
+    lowest: Box<[u32; SLOTS as usize]>,
     /// Bit set where `heads` holds a list.
     occupied: Box<[u64; SLOTS as usize / 64]>,
     events: Vec<Event>,
@@ -66,6 +68,7 @@ impl Calendar {
             late: BinaryHeap::new(),
             late_count: 0,
             heads: Box::new([NONE; SLOTS as usize]),
+            lowest: Box::new([NONE; SLOTS as usize]),
             occupied: Box::new([0; SLOTS as usize / 64]),
             events: Vec::new(),
             links: Vec::new(),
@@ -249,12 +252,12 @@ impl Calendar {
         let Some((revolution, events)) = self.far.pop_first() else { return };
         self.next_far = self.far.first_key_value().map_or(u64::MAX, |(&revolution, _)| revolution);
         self.slot = self.slot.max((revolution * SLOTS).saturating_sub(1));
-        let mut lowest = vec![NONE; SLOTS as usize];
-        for event in events.into_iter().rev() {
-            let position = ((event.at.as_nanos() >> self.shift) % SLOTS) as usize;
-            let index = self.node_of(event);
+        let position_of = |event: &Event, shift: u32| ((event.at.as_nanos() >> shift) % SLOTS) as usize;
+        for event in events.iter().rev() {
+            let position = position_of(event, self.shift);
+            let index = self.node_of(*event);
             self.links[index as usize] = NONE;
-            let above = match std::mem::replace(&mut lowest[position], index) {
+            let above = match std::mem::replace(&mut self.lowest[position], index) {
                 NONE => self.list(self.heads[position]).last(),
                 above => Some(above),
             };
@@ -264,6 +267,7 @@ impl Calendar {
             }
             self.occupied[position / 64] |= 1 << (position % 64);
         }
+        events.iter().for_each(|event| self.lowest[position_of(event, self.shift)] = NONE);
     }
 
     /// Fits the slot width to how many slots the last pops have passed.

@@ -105,7 +105,7 @@ pub struct Engine<'a> {
     pub(crate) flows: Flows,
     /// Packets that the window has dropped, and whose flows have not heard of it.
     losses: Vec<Event>,
-    /// By host, `None` where packets leave as flows send them; empty where they do at all.
+    /// By host, `None` where packets leave as flows send them; empty where all do.
     ports: Vec<Option<Box<Port>>>,
     /// Places that packets of each flow pass: data, destination, acknowledgements, sender; `stride` to a flow.
     routes: Vec<u32>,

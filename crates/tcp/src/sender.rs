@@ -388,7 +388,7 @@ impl Sender {
         if self.lost_first { 1 } else { self.config.initial_window }
     }
 
-    /// Another control than Reno's.
+    /// Another control than Reno's; asked for first, as to write makes room for what is not there.
     #[inline]
     fn control(&mut self) -> Option<&mut Control> {
         if self.rare.control.is_some() { self.rare.control.as_mut() } else { None }

@@ -3,7 +3,8 @@
 //! *Idea.* Each of them must get its packets in order, and so must the link that they feed. But the order in which packets
 //! would come to that one if none had to wait is an order for each of them too, as the way over one link is as long for all
 //! its packets. So they are put in that order, once; each passes its link; and the few that had to wait there are put right.
-//! *Where it breaks.* Where many wait long, little is in order behind the links: for some windows each is then served by itself.
+//! *Where it breaks.* Several that leave a link in the same nanosecond have no order by time: such links are served by themselves.
+//! Where many wait long, little is in order behind the links: for some windows each is then served by itself.
 
 use super::Engine;
 use super::line::{Feed, Sorter};

@@ -8,7 +8,7 @@ use std::array::from_fn;
 use std::ops::{Index, IndexMut};
 
 /// Links in a page.
-const PAGE: usize = 32;
+const PAGE: usize = u32::BITS as usize;
 
 /// Those of a network, or of a part of it.
 #[derive(Debug, Default)]
@@ -22,7 +22,8 @@ pub(crate) struct Links {
 struct Page {
     /// `None` where none of them is here; what stands for one that is away is used by nobody.
     links: Option<Box<[Link; PAGE]>>,
-    here: usize,
+    /// A bit for each that is.
+    here: u32,
 }
 
 impl Links {
@@ -60,11 +61,15 @@ impl Links {
         Some(&mut page.links.as_mut()?[number % PAGE])
     }
 
-    /// One goes away.
+    /// One goes away; `None` where it is already.
     pub(super) fn take(&mut self, number: usize) -> Option<Link> {
-        let link = std::mem::replace(self.get_mut(number)?, Link::stand_in());
-        let page = &mut self.pages[number / PAGE];
-        page.here -= 1;
+        let page = self.pages.get_mut(number / PAGE)?;
+        let (links, bit) = (page.links.as_mut()?, 1 << (number % PAGE));
+        if page.here & bit == 0 {
+            return None;
+        }
+        let link = std::mem::replace(&mut links[number % PAGE], Link::stand_in());
+        page.here &= !bit;
         if page.here == 0 {
             page.links = None;
         }
@@ -76,7 +81,7 @@ impl Links {
         let Page { links, here } = &mut self.pages[number / PAGE];
         let links = links.get_or_insert_with(|| Box::new(from_fn(|_| Link::stand_in())));
         links[number % PAGE] = link;
-        *here += 1;
+        *here |= 1 << (number % PAGE);
     }
 
     /// One goes to others that have the same numbers.
@@ -134,6 +139,9 @@ mod tests {
         assert_eq!((links.len(), links.iter().count()), (all, 4 * PAGE));
         let taken: Vec<Link> = (PAGE..2 * PAGE).map(|number| links.take(number).unwrap()).collect();
         assert!(links.get(PAGE).is_none() && links.take(PAGE).is_none());
+        let first = links.take(0).unwrap();
+        assert!(links.get(1).is_some() && links.take(0).is_none());
+        links.put_back(0, first);
         assert!(
             links.get(all - 1).is_some()
                 && links.get(5 * PAGE).is_none()

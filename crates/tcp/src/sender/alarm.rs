@@ -17,9 +17,8 @@ use crate::recovery::{self, LastCut};
 use paceline_core::{Instant, Span};
 
 /// What the timer is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alarm {
-    #[default]
     Timeout,
     Probe,
     Reordering,
@@ -79,17 +78,19 @@ impl Sender {
 
     /// The timer has run out for something else than the timeout: whether that was so.
     pub(super) fn on_alarm(&mut self, now: Instant, out: &mut impl Output) -> bool {
-        if self.rare.alarm == Alarm::Timeout {
+        let alarm = self.rare.alarm;
+        if alarm == Alarm::Timeout {
             return false;
         }
-        match std::mem::take(&mut self.rare.alarm) {
-            Alarm::Timeout => return false,
-            _ if self.una == self.end => return false,
-            Alarm::Reordering => {
-                self.restart_timer(now);
-                recovery::on_reordering(self, now, out);
-            }
-            Alarm::Probe => self.send_probe(now, out),
+        self.rare.alarm = Alarm::Timeout;
+        if self.una == self.end {
+            return false;
+        }
+        if alarm == Alarm::Reordering {
+            self.restart_timer(now);
+            recovery::on_reordering(self, now, out);
+        } else {
+            self.send_probe(now, out);
         }
         true
     }

@@ -72,16 +72,17 @@ pub(crate) struct Snapshot {
     pub(crate) counters: Counters,
 }
 
-/// Sums of delays, nanoseconds. What is added together lies together: added in one go, and never by halves.
+/// Sums of delays, nanoseconds. What is added together does not lie together: the processor would sometimes add it in one go,
+/// sometimes by halves, and wait for those to be whole.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct DelaySums {
     /// Packets received.
     pub(crate) received: u64,
-    /// Last transmission to arrival.
-    pub(crate) network_ns: u64,
     /// Packets delivered in order.
     pub(crate) delivered: u64,
+    /// Last transmission to arrival.
+    pub(crate) network_ns: u64,
     /// First transmission to in-order delivery.
     pub(crate) delay_ns: u64,
 }
@@ -94,10 +95,10 @@ impl DelaySums {
         self.network_ns += delay.as_nanos();
     }
 
-    /// One is delivered in order, so long after it was first sent.
+    /// So many packets are delivered in order, and this is how long after they were first sent, added up.
     #[inline(always)]
-    pub(crate) fn delivers(&mut self, delay: Span) {
-        self.delivered += 1;
+    pub(crate) fn delivers(&mut self, packets: u64, delay: Span) {
+        self.delivered += packets;
         self.delay_ns += delay.as_nanos();
     }
 }

@@ -24,7 +24,7 @@ use losses::Loss;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{ClosedDropTail, DropTail};
 use paceline_core::{Instant, Span, Wire};
-pub(crate) use running::Running;
+pub(crate) use running::{Running, RunningAlike};
 use slim::Slim;
 
 /// One link in one direction, at work.
@@ -41,6 +41,8 @@ pub(crate) struct Wide {
     wire: Wire,
     delay: Span,
     fitted: Option<Fitted>,
+    /// All that it has not yet sent is of so many bytes, if it will be free then.
+    alike: (u32, Instant),
 }
 
 /// A packet's way over the wire.
@@ -100,7 +102,10 @@ impl Link {
         });
         match Slim::new(spec.rate, spec.delay) {
             Some(slim) if fitted.is_none() => Link::Slim(slim),
-            _ => Link::Wide(Box::new(Wide { wire: Wire::new(spec.rate), delay: spec.delay, fitted })),
+            _ => {
+                let alike = (0, Instant::ZERO);
+                Link::Wide(Box::new(Wide { wire: Wire::new(spec.rate), delay: spec.delay, fitted, alike }))
+            }
         }
     }
 

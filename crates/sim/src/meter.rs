@@ -5,7 +5,7 @@
 
 use hdrhistogram::Histogram;
 use paceline_core::Instant;
-use paceline_core::queue::Waited;
+use paceline_core::queue::{Booking, Waited};
 use std::collections::VecDeque;
 
 /// Bytes that wait at one link, pacer and buffer together; what is on the wire does not wait.
@@ -94,6 +94,18 @@ impl Meter {
             times.resize(waited.times.len(), 0);
         }
         times.iter_mut().zip(waited.times).for_each(|(sum, time)| *sum += time);
+    }
+
+    /// So many packets wait at `now`.
+    pub(crate) fn waiting(&mut self, now: Instant) -> usize {
+        self.settle(now);
+        self.leaving.len()
+    }
+
+    /// These wait now, and no others.
+    pub(crate) fn wait_on(&mut self, bookings: impl Iterator<Item = Booking>) {
+        self.leaving.clear();
+        self.leaving.extend(bookings.map(|booking| (booking.start, booking.bytes)));
     }
 
     fn settle_alike(&mut self) {

@@ -128,6 +128,20 @@ impl Event {
         self.kind = Kind::Arrival;
     }
 
+    /// How it differs from another: see [`Event::are_alike`].
+    #[inline(always)]
+    pub(crate) fn differs(&self, other: &Event) -> u32 {
+        let bits = |event: &Event| {
+            u32::from(event.bytes) | u32::from(event.hop) << 16 | u32::from(event.kind as u8) << 24
+        };
+        bits(self) ^ bits(other)
+    }
+
+    /// Whether packets that all differ so, or so, from one are of its size, and all acknowledgements or all data.
+    pub(crate) fn are_alike(differs: u32) -> bool {
+        differs & (0xFFFF | u32::from(ACK_BIT) << 16) == 0
+    }
+
     /// On over so many links at once, which takes so long.
     #[inline(always)]
     pub(crate) fn pass(&mut self, way: Span, links: u8) {

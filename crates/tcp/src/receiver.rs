@@ -200,6 +200,17 @@ impl Receiver {
         delivered
     }
 
+    /// The same of a packet less than 64 beyond the one that is waited for, which that one is as likely as any: nothing is guessed.
+    /// `None` where more is held than that, and nothing has happened.
+    #[inline(always)]
+    pub fn on_near(&mut self, seq: u32) -> Option<u32> {
+        debug_assert!(seq >= self.next && seq - self.next < u64::BITS);
+        let delivered = self.held.hold_and_take(self.next, seq)?;
+        self.next += delivered;
+        self.end = self.end.max(seq + 1);
+        Some(delivered)
+    }
+
     #[inline(never)]
     fn hold_far(&mut self, seq: u32) -> u32 {
         let held = &mut self.held;
@@ -246,7 +257,11 @@ mod tests {
             while seen.contains(&next) {
                 next += 1;
             }
-            assert_eq!(receiver.on_data(seq), next - before, "step {step}");
+            // Now and then what is little beyond the one waited for goes its own way.
+            let is_near = seq >= before && seq - before < 64 && step % 3 < 2;
+            let delivered = if is_near { receiver.on_near(seq) } else { None };
+            let delivered = delivered.unwrap_or_else(|| receiver.on_data(seq));
+            assert_eq!(delivered, next - before, "step {step}");
             assert_eq!(receiver.next(), next);
         }
     }

@@ -107,7 +107,7 @@ impl Alike {
     }
 
     /// Packets have waited since then, and begun to be served without waiting for what came meanwhile.
-    fn add_what_waited(&self, since: u64, times: &mut [u64]) {
+    pub(super) fn add_what_waited(&self, since: u64, times: &mut [u64]) {
         let mut since = since;
         for waiting in (1..=self.waiting).rev() {
             let start = (self.free_at - waiting * self.nanos).max(since);
@@ -117,7 +117,7 @@ impl Alike {
     }
 
     /// What is counted already of the time from `until` on.
-    fn take_what_will_wait(&self, until: u64, times: &mut [u64]) {
+    pub(super) fn take_what_will_wait(&self, until: u64, times: &mut [u64]) {
         let mut until = until;
         for waiting in (1..=self.waiting).rev() {
             let start = self.free_at - waiting * self.nanos;

@@ -1,10 +1,12 @@
 //! Queues: what waits before a wire, and when an arrival is refused.
 
 mod alike;
+mod alike_wire;
 mod closed_form;
 mod drop_tail;
 mod rule;
 
+pub use alike_wire::AlikeWire;
 pub use closed_form::{Booking, Clerk, ClosedDropTail, Departure, Waited};
 pub use drop_tail::DropTail;
 pub use rule::{Counts, Limit, QueueSpec};

@@ -99,12 +99,15 @@ impl Agenda {
                 least = least.min(self.due[start + place]);
             }
         } else {
-            let flows = (self.first + members.start) as u32..;
-            for (flow, &at) in flows.zip(&self.due[members]) {
-                if at < end {
-                    due.push(flow);
-                }
+            let flow = (self.first + members.start) as u32;
+            let mut are_due = 0_u64;
+            for (place, &at) in self.due[members].iter().enumerate() {
+                are_due |= u64::from(at < end) << place;
                 least = least.min(select_unpredictable(at < end, Instant::MAX, at));
+            }
+            while are_due != 0 {
+                due.push(flow + are_due.trailing_zeros());
+                are_due &= are_due - 1;
             }
         }
         self.due[group] = least;

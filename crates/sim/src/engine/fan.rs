@@ -6,19 +6,17 @@
 //! *Where it breaks.* Several that leave a link in the same nanosecond have no order by time: such links are served by themselves.
 //! Where many wait long, little is in order behind the links: for some windows each is then served by itself.
 
+mod cut;
+
+use self::cut::{Cut, LONGEST};
 use super::Engine;
 use super::line::{Feed, Sorter};
 use super::stage::Stage;
 use super::windows::{Onward, Windows};
-use crate::link::Running;
+use crate::link::{Running, RunningAlike};
 use crate::network::LinkSpec;
 use crate::packet::Event;
 use paceline_core::{Instant, Span};
-
-/// Packets in a piece, which stays in the caches. In tests there are pieces everywhere.
-const PIECE: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 13 };
-/// log2 of the nanoseconds in a piece at most, and of those that count of a packet's time on the wire.
-const LONGEST: u32 = Feed::BITS - 2;
 
 /// For so many windows, where one has shown that it is not worth it.
 const APART: u32 = 64;
@@ -59,6 +57,8 @@ pub(super) struct Fan {
     lists: Vec<(usize, Vec<Event>)>,
     /// These links at work, if nothing keeps any from it.
     running: Vec<(Span, Running)>,
+    /// The same, if packets at each are all alike.
+    alike: Vec<(Span, RunningAlike)>,
     /// Of each link: when the first packet comes at the earliest, and how many come.
     comes: Vec<(Instant, u64)>,
     /// The same piece by piece, with keys for times, if there are several.
@@ -68,19 +68,6 @@ pub(super) struct Fan {
     until: Instant,
     /// What reaches the common link later.
     late: Vec<Event>,
-}
-
-/// How time is cut into pieces.
-#[derive(Debug, Clone, Copy, Default)]
-struct Cut {
-    /// Where the first begins, and the last one ends.
-    from: Instant,
-    end: Instant,
-    /// log2 of how long each is, nanoseconds.
-    length: u32,
-    pieces: usize,
-    /// A packet may come to the common link so much sooner than it is put in order for.
-    slack: Span,
 }
 
 impl Engine<'_> {
@@ -93,8 +80,13 @@ impl Engine<'_> {
         let (mut out, mut served, mut from) = (std::mem::take(&mut sent[position]), 0, fan.cut.from);
         for piece in 0..fan.cut.pieces {
             let (origin, to) = fan.line_up(piece, from);
-            let is_worth_it =
-                if fan.all_run() { self.run_through(fan, origin) } else { self.pass_through(fan, origin) };
+            let is_worth_it = if fan.all_run_alike() {
+                fan.run_alike_through(origin)
+            } else if fan.all_run() {
+                self.run_through(fan, origin)
+            } else {
+                self.pass_through(fan, origin)
+            };
             stage.apart = if is_worth_it { stage.apart } else { APART };
             let due = fan.keep_later(piece, to);
             let service = (stage.link, stage.service, onward);
@@ -125,7 +117,10 @@ impl Engine<'_> {
                     fan.lists.extend(post.lists[source].drain(..).map(|(_, list)| (number, list)));
                 }
                 let (packets, ahead) = fan.add((stage.link, spec), window);
-                let running = self.links[stage.link as usize].run(packets, window);
+                let link = &mut self.links[stage.link as usize];
+                let alike = fan.alike_at(number).and_then(|one| link.run_alike(packets, one, window));
+                fan.alike.extend(alike.map(|alike| (ahead, alike)));
+                let running = link.run(packets, window);
                 fan.running.extend(running.map(|running| (ahead, running)));
             } else {
                 fan.late.append(&mut sent[source]);
@@ -158,11 +153,15 @@ impl Engine<'_> {
             }
         }
         let mut passed_all = 0;
-        for (number, &(first, packets)) in fan.comes.iter().enumerate() {
-            let passed = packets - left[number].unwrap_or(0);
+        for (number, left) in left.iter().enumerate().take(fan.comes.len()) {
+            let (first, packets) = fan.comes[number];
+            let passed = packets - left.unwrap_or(0);
             passed_all += passed;
-            if fan.all_run() {
-                let link = &mut self.links[fan.feeds[number].link as usize];
+            let Feed { link, end, .. } = fan.feeds[number];
+            let link = &mut self.links[link as usize];
+            if fan.all_run_alike() {
+                link.has_run_alike(&mut fan.alike[number].1, (first, end), passed);
+            } else if fan.all_run() {
                 link.has_run(&fan.running[number].1, first, passed);
             }
         }
@@ -200,6 +199,7 @@ impl Fan {
         (self.until, self.late) = (until, others);
         self.feeds.clear();
         self.running.clear();
+        self.alike.clear();
         self.comes.clear();
     }
 
@@ -249,6 +249,30 @@ impl Fan {
         }
     }
 
+    /// A packet that comes to this link, if all are alike; where none does, any.
+    fn alike_at(&self, number: usize) -> Option<&Event> {
+        let lists = || self.lists.iter().filter(|(feed, _)| *feed == number).map(|(_, list)| list);
+        let any = || self.lists.iter().find_map(|(_, list)| list.first());
+        let one = lists().find_map(|list| list.first()).or_else(any)?;
+        let differs = lists().flatten().fold(0, |differs, event| differs | event.differs(one));
+        Event::are_alike(differs).then_some(one)
+    }
+
+    /// Each packet that is lined up passes its link, and all are put in order again: whether they nearly were. All are alike.
+    #[inline(never)]
+    fn run_alike_through(&mut self, from: u64) -> bool {
+        let Fan { sorter, feeds, alike, .. } = self;
+        sorter.pass(feeds.len() - 1, from, |number, _, next| {
+            let (ahead, link) = &mut alike[number];
+            link.pass(next - *ahead)
+        })
+    }
+
+    /// All links are at work on packets that are alike at each.
+    fn all_run_alike(&self) -> bool {
+        self.alike.len() + 1 == self.feeds.len()
+    }
+
     /// All links are at work.
     fn all_run(&self) -> bool {
         self.running.len() + 1 == self.feeds.len()
@@ -285,37 +309,6 @@ impl Fan {
             }
         }
         due
-    }
-}
-
-impl Cut {
-    /// So many packets, up to this end.
-    fn of(self, packets: usize, end: Instant) -> Self {
-        let nanos = end.since(self.from).as_nanos();
-        let (whole, halvings) = (u64::BITS - nanos.leading_zeros(), (2 * packets / PIECE).max(1).ilog2());
-        let length = whole.saturating_sub(halvings).min(LONGEST);
-        Cut { end, length, pieces: (nanos >> length) as usize + 1, ..self }
-    }
-
-    fn end_of(self, piece: usize) -> Instant {
-        self.from + Span::from_nanos((piece as u64 + 1) << self.length)
-    }
-
-    /// Where packets belong that come to the common link then, if they need not wait.
-    fn piece_of(self, next: Instant) -> usize {
-        (next.since(self.from).as_nanos() >> self.length) as usize
-    }
-
-    /// The keys of a piece count from here, nanoseconds modulo 2^64: before all that may be in it.
-    fn origin(self, piece: usize) -> u64 {
-        let begin = self.from.as_nanos().wrapping_add((piece as u64) << self.length);
-        begin.wrapping_sub(self.slack.as_nanos())
-    }
-
-    /// By that packets of a feed are put in order.
-    #[inline(always)]
-    fn key(self, piece: usize, next: Instant, feed: usize) -> Instant {
-        Feed::key(next.as_nanos().wrapping_sub(self.origin(piece)), feed)
     }
 }
 

@@ -9,6 +9,7 @@
 use crate::packet::{Event, Kind};
 use paceline_core::{Instant, Span};
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 
 /// Below this number there is nothing to gain from slots.
 const FEW: usize = 16;
@@ -64,9 +65,9 @@ impl Sorter {
     #[inline(always)]
     fn deal(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant)) {
         let all = || lists.iter().map(|list| (0, (), *list));
-        self.spread(all, (from, end), |event, after, ()| (after, event.at));
-        let due = self.due().iter().rev();
-        self.due -= due.take_while(|event| event.at >= end).count(); // they share the last slot
+        self.spread(all, (from, end), |event, after, ()| {
+            (select_unpredictable(event.at < end, after, u64::MAX), event.at)
+        });
     }
 
     /// Lines up what comes to links before the ends of their windows, in the order in which it would come to the next one if
@@ -88,7 +89,8 @@ impl Sorter {
         };
         self.spread(all, (from, end), |event, after, (number, end)| {
             let is_due = event.at < end;
-            if is_due { (after, Feed::key(after, number)) } else { (u64::MAX, event.at) }
+            let at = select_unpredictable(is_due, Feed::key(after, number), event.at);
+            (select_unpredictable(is_due, after, u64::MAX), at)
         });
         let mut before = self.due;
         for ((_, list), end) in lists.iter_mut().zip(&self.ends) {
@@ -134,7 +136,7 @@ impl Sorter {
 
     /// Puts packets in order by their times plus a number of nanoseconds that each list has, from `from` to `end`; those that come
     /// later stay behind. `key` hears of a packet how much after `from` that is, and what there is to say of its list: it says the
-    /// former again, or that it shall stay behind, and what its time becomes.
+    /// former again, or [`u64::MAX`] if it shall stay behind, and what its time becomes.
     #[inline(always)]
     fn spread<'a, F: Copy, L: Iterator<Item = (u64, F, &'a [Event])>>(
         &mut self,
@@ -145,19 +147,22 @@ impl Sorter {
         let span = end.since(from).as_nanos();
         let bits = self.packets.max(1).ilog2() + 2;
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub(bits);
-        let behind = (span >> shift) + 1;
+        // The last slot is for those that come later: all bits of theirs are set.
+        let behind = (1 << bits) - 1;
+        let shift = shift + u32::from(span >> shift == behind as u64);
+        debug_assert!(shift + bits <= u64::BITS);
+        let slot = |after: u64| (after >> shift) as usize & behind; // no jumps: a few come later here and there
         self.slots.clear();
-        self.slots.resize(behind as usize + 1, 0);
+        self.slots.resize(behind + 1, 0);
         for (ahead, feed, list) in lists() {
             let first = from.as_nanos().wrapping_sub(ahead);
             for event in list {
                 let (after, _) = key(event, event.at.as_nanos().wrapping_sub(first), feed);
-                self.slots[(after >> shift).min(behind) as usize] += 1;
+                self.slots[slot(after)] += 1;
             }
         }
-        let behind = behind as usize;
         let mut before = 0;
-        for count in &mut self.slots[..behind] {
+        for count in &mut self.slots[..=(span >> shift) as usize] {
             before += std::mem::replace(count, before);
         }
         self.slots[behind] = before;
@@ -167,7 +172,7 @@ impl Sorter {
             let first = from.as_nanos().wrapping_sub(ahead);
             for event in list {
                 let (after, at) = key(event, event.at.as_nanos().wrapping_sub(first), feed);
-                let next = &mut self.slots[((after >> shift) as usize).min(behind)];
+                let next = &mut self.slots[slot(after)];
                 let place = &mut places[*next as usize];
                 *place = *event;
                 place.at = at;

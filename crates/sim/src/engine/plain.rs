@@ -10,6 +10,8 @@ use super::exits::Outlet;
 use crate::feedback::FeedbackUnderWay;
 use crate::flow::{Flow, Source};
 use crate::packet::{Event, Packet};
+use paceline_core::Span;
+use std::hint::select_unpredictable;
 
 impl Flow {
     /// Whether its receiver, and its sender, may be taken the shortest way, unless something waits in the calendar. Nobody
@@ -56,11 +58,17 @@ impl Engine<'_> {
         if counts {
             delays.receives(delay);
         }
-        if tcp.receiver.is_next(seq) && tcp.late.is_empty() {
-            tcp.receiver.on_next();
+        let before = tcp.receiver.next();
+        if let Some((delivered, first)) = tcp.arrive_near(seq, sent) {
+            let all = &mut self.delays[usize::from(*paced)];
             if counts {
-                delays.delivers(delay);
-                self.delays[usize::from(*paced)].record(delay);
+                // One or none; the handshake's is over, as data come.
+                let (one, delay) = (u64::from(delivered > 0), at.since(first));
+                delays.delivers(one, select_unpredictable(delivered > 0, delay, Span::ZERO));
+                all.record(one, delay);
+            }
+            if delivered > 1 {
+                tcp.deliver_rest(before + 1..before + delivered, at, counts.then_some((delays, all)));
             }
         } else if seq > tcp.receiver.next() {
             tcp.late.note(seq, sent, tcp.receiver.next());

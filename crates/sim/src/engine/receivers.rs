@@ -7,6 +7,7 @@ use crate::packet::{Event, Kind, Packet};
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Feedback, Reply};
 use std::hint::select_unpredictable;
+use std::ops::Range;
 
 impl Tcp {
     /// Packet `seq`, last sent then, arrives, for which others may wait, or which may have been delivered before; `tell` hears of
@@ -29,8 +30,40 @@ impl Tcp {
             }
             tell(delay);
             if let Some((flow, all)) = &mut sums {
-                flow.delivers(delay);
-                all.record(delay);
+                flow.delivers(1, delay);
+                all.record(1, delay);
+            }
+        }
+    }
+}
+
+impl Tcp {
+    /// Packet `seq`, last sent then, arrives, if it is little beyond what is waited for, as all is that is late: how many are delivered
+    /// now, and when the first of them was sent first. Whether there are any nobody can guess, the processor neither: no jumps.
+    #[inline(always)]
+    pub(super) fn arrive_near(&mut self, seq: u32, sent: Instant) -> Option<(u32, Instant)> {
+        let next = self.receiver.next();
+        if !self.late.is_near(seq.wrapping_sub(next)) {
+            return None;
+        }
+        let delivered = self.receiver.on_near(seq)?;
+        self.late.note_near(seq, sent);
+        Some((delivered, self.late.take_near(next, delivered > 0)))
+    }
+
+    /// These are delivered too, for which the one before them has come.
+    #[inline(never)]
+    pub(super) fn deliver_rest(
+        &mut self,
+        packets: Range<u32>,
+        now: Instant,
+        mut sums: Option<(&mut DelaySums, &mut Delays)>,
+    ) {
+        for seq in packets {
+            let delay = now.since(self.late.take(seq));
+            if let Some((flow, all)) = &mut sums {
+                flow.delivers(1, delay);
+                all.record(1, delay);
             }
         }
     }
@@ -95,8 +128,8 @@ impl Engine<'_> {
         }
         if self.counting {
             flow.delays.receives(delay);
-            flow.delays.delivers(delay);
-            self.delays[usize::from(flow.paced)].record(delay);
+            flow.delays.delivers(1, delay);
+            self.delays[usize::from(flow.paced)].record(1, delay);
         }
     }
 

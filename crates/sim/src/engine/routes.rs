@@ -91,9 +91,10 @@ pub(super) fn mark_at_once(
     // Two that leave a link in the same nanosecond are put in order by flow, not as they leave it.
     let smallest = network.flows.iter().map(|flow| flow.kind.smallest_packet()).min().unwrap_or(1);
     let takes_time = |link: u32| network.links[link as usize].lets_go_one_by_one(smallest);
+    let is_in_step = are_in_step(network, smallest);
     let at_once = |link: usize| {
         let after_another = matches!(feeders[link], Only::One(Feeder::Link(feeder)) if takes_time(feeder));
-        links[link].refuses_nothing() && after_another
+        !is_in_step && links[link].refuses_nothing() && after_another
     };
     for entry in routes {
         let link = (*entry & PLACE) as usize;
@@ -101,6 +102,9 @@ pub(super) fn mark_at_once(
             *entry |= if at_once(link) { AT_ONCE } else { 0 };
             *entry |= if links[link].is_unwatched() { PLAIN } else { 0 };
         }
+    }
+    if is_in_step {
+        return vec![false; links.len()];
     }
     for (id, (spec, flow)) in network.flows.iter().zip(flows).enumerate() {
         let is_its_own = |link: Option<&u32>, is_ack: bool| {
@@ -130,6 +134,15 @@ pub(super) fn mark_at_once(
     let mut is_staged: Vec<bool> = (0..links.len()).map(|link| needs_order[link] && !at_once(link)).collect();
     stage_ways_of_shared_hosts(network, &feeders, &mut is_staged);
     is_staged
+}
+
+/// A packet of the smallest size, bytes, may come to a link at the very instant at which it has come to the one before. What else
+/// has reached that link at this instant may have been handled then: the order is that of events one by one, and nobody runs ahead.
+fn are_in_step(network: &Network, smallest: u32) -> bool {
+    let smallest = u16::try_from(smallest).unwrap_or(u16::MAX);
+    let takes_none = |link: &u32| network.links[*link as usize].way(smallest) == Span::ZERO;
+    let mut ways = network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]);
+    ways.any(|way| way.split_last().is_some_and(|(_, before)| before.iter().any(takes_none)))
 }
 
 /// Hosts that several flows share are handled ahead of their time where their packets pass a link that runs in windows

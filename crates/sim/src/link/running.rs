@@ -4,7 +4,27 @@
 
 use super::{Fitted, Link, Wide};
 use crate::packet::Event;
+use paceline_core::queue::AlikeWire;
 use paceline_core::{Instant, Span, Wire};
+
+/// So many that wait are always worth it.
+const FEW: usize = 64;
+
+/// A link at work on packets that all have one size, and all go there, or back.
+#[derive(Debug)]
+pub(crate) struct RunningAlike {
+    wire: AlikeWire,
+    delay: Span,
+    is_ack: bool,
+}
+
+impl RunningAlike {
+    /// A packet passes that arrives now: when it is at the far end.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, now: Instant) -> Instant {
+        self.wire.send(now) + self.delay
+    }
+}
 
 /// A link's wire at work, and what has passed.
 #[derive(Debug)]
@@ -31,11 +51,67 @@ impl Link {
     /// and others not, or it is a slim one.
     pub(crate) fn run(&self, packets: usize, (first, last): (Instant, Instant)) -> Option<Running> {
         let Link::Wide(wide) = self else { return None };
-        let Wide { wire, delay, fitted } = &**wide;
+        let Wide { wire, delay, fitted, .. } = &**wide;
         let latest = || wire.latest(packets, u32::from(u16::MAX), last);
         let count_alike = |fitted: &Fitted| fitted.counters.count_alike(first, latest());
         let may_run = fitted.as_ref().is_none_or(count_alike);
         may_run.then_some(Running { wire: *wire, delay: *delay, bytes: 0, data: 0 })
+    }
+
+    /// The same of packets that are all like this one: `None` also where some that are there already are of other sizes, or so many
+    /// wait that it is not worth it.
+    pub(crate) fn run_alike(
+        &mut self,
+        packets: usize,
+        one: &Event,
+        (first, last): (Instant, Instant),
+    ) -> Option<RunningAlike> {
+        let Link::Wide(wide) = self else { return None };
+        let Wide { wire, delay, fitted, alike } = &mut **wide;
+        let bytes = u32::from(one.bytes);
+        if wire.free_at() > first && *alike != (bytes, wire.free_at()) {
+            return None;
+        }
+        let latest = wire.latest(packets, bytes, last);
+        let mut waiting = 0;
+        if let Some(fitted) = fitted {
+            if !fitted.counters.count_alike(first, latest) {
+                return None;
+            }
+            if let Some(meter) = &mut fitted.meter {
+                meter.counts_together((first, latest))?;
+                waiting = meter.waiting(first);
+            }
+        }
+        let wire =
+            AlikeWire::new(wire, bytes, packets, waiting, last).filter(|_| waiting <= packets.max(FEW))?;
+        Some(RunningAlike { wire, delay: *delay, is_ack: one.is_ack() })
+    }
+
+    /// That work is done, on so many.
+    pub(crate) fn has_run_alike(
+        &mut self,
+        running: &mut RunningAlike,
+        (first, last): (Instant, Instant),
+        packets: u64,
+    ) {
+        let Link::Wide(wide) = self else { return };
+        if packets == 0 {
+            return;
+        }
+        let RunningAlike { wire, is_ack, .. } = running;
+        wire.have_left(&mut wide.wire);
+        wide.alike = (wire.bytes(), wide.wire.free_at());
+        let Some(fitted) = &mut wide.fitted else { return };
+        let data = if *is_ack { 0 } else { packets };
+        fitted.counters.passes_all(first, (packets, packets * u64::from(wire.bytes()), data));
+        if let Some(meter) = &mut fitted.meter
+            && let Some(since) = meter.counts_together((first, last))
+        {
+            let (waited, bookings) = wire.waited(since);
+            meter.have_waited(&waited);
+            meter.wait_on(bookings);
+        }
     }
 
     /// That work is done, on so many packets, the first of which came then.

@@ -118,7 +118,7 @@ impl Link {
         mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
     ) {
         let Link::Wide(wide) = self else { return };
-        let Wide { wire, delay, fitted: Some(fitted) } = &mut **wide else { return };
+        let Wide { wire, delay, fitted: Some(fitted), .. } = &mut **wide else { return };
         let mut next_look = look(fitted, Instant::ZERO);
         for event in line {
             if event.at > next_look {

@@ -28,11 +28,12 @@ impl Delays {
         self.bins.iter_mut().zip(&other.bins).for_each(|(sum, count)| *sum += count);
     }
 
+    /// So many packets, one or none, have taken so long.
     #[inline(always)]
-    pub(crate) fn record(&mut self, delay: Span) {
+    pub(crate) fn record(&mut self, packets: u64, delay: Span) {
         let micros = (delay.as_nanos() / 1000).min(LONGEST_US);
         let width = (micros | 1 << (FINE - 1)).ilog2() - (FINE - 1); // log2
-        self.bins[((width as usize) << (FINE - 1)) + (micros >> width) as usize] += 1;
+        self.bins[((width as usize) << (FINE - 1)) + (micros >> width) as usize] += packets;
     }
 
     fn histogram(of: &[&Delays]) -> Option<Histogram<u64>> {
@@ -63,7 +64,7 @@ mod tests {
             (Delays::new(), Histogram::<u64>::new_with_bounds(1, 1 << 36, 3).unwrap());
         let mut micros = 0_u64;
         while micros <= LONGEST_US {
-            delays.record(Span::from_nanos(micros * 1000 + 999));
+            delays.record(1, Span::from_nanos(micros * 1000 + 999));
             histogram.record(micros).unwrap();
             micros += 1 + micros / 700;
         }

@@ -44,11 +44,20 @@ impl Held {
         if self.more.is_some() || seq - next >= u64::BITS {
             return None;
         }
-        if seq != next {
-            self.near[0] |= 1 << (seq % 64);
-            return Some(0);
+        if seq == next {
+            return self.hold_and_take(next, seq);
         }
-        let held = self.near[0].rotate_right(next) | 1;
+        self.near[0] |= 1 << (seq % 64);
+        Some(0)
+    }
+
+    /// The same for any packet within the word, whether it is waited for or not.
+    #[inline(always)]
+    pub(super) fn hold_and_take(&mut self, next: u32, seq: u32) -> Option<u32> {
+        if self.more.is_some() {
+            return None;
+        }
+        let held = self.near[0].rotate_right(next) | 1 << (seq - next);
         self.near[0] = (held & held.wrapping_add(1)).rotate_left(next); // without the run at its end
         Some(held.trailing_ones())
     }

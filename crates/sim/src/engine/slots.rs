@@ -1,18 +1,18 @@
 //! Who is alone: a window of time, cut into slots.
 //!
-//! *Idea.* A bit a slot says whether a packet comes in it. Who has a slot alone, and the two on each side empty, is no nearer to another
+//! *Idea.* A bit a slot says whether a packet comes in it. Who has a slot alone, and the one on each side empty, is no nearer to another
 //! than a packet takes: so it waits for none, and none for it, unless others that are near to each other make a link
 //! busy for longer. That is summed up over those others, in their order.
 
 use paceline_core::{Instant, Span};
 
 /// Packets so many slots apart are near.
-const NEAR: u64 = 2;
+const NEAR: u64 = 1;
 /// Nanoseconds: what rounding may add to the times of a packet at two links, and of the one before.
 const ROUNDING: u64 = 4;
 /// Slots to a packet: with fewer, too many are near to each other; more cost more than they tell.
-const FEWEST: u64 = 16;
-const MOST: u64 = 64;
+const FEWEST: u64 = 8;
+const MOST: u64 = 32;
 /// Nanoseconds in a window, for the products of [`Cut`] to be exact to one of them.
 const LONGEST: u64 = 1 << 34;
 /// One of so many may not be alone.
@@ -129,6 +129,7 @@ impl Slots {
     }
 
     /// Marks the slots of those that are not alone: how many are in them.
+    #[inline(never)]
     fn mark_crowd(&mut self) -> usize {
         let Slots { cut, taken, crowded, again, .. } = self;
         again.sort_unstable();
@@ -172,6 +173,7 @@ impl Slots {
     }
 
     /// The numbers of those that come in these slots.
+    #[inline(never)]
     fn crowd_of(&self, numbers: &mut Vec<u32>) {
         numbers.clear();
         numbers.resize(self.marked + 1, 0);
@@ -210,8 +212,8 @@ impl Marker<'_> {
 fn near(words: &[u64], near: &mut [u64]) {
     for (near, words) in near.iter_mut().zip(words.windows(3)) {
         let [before, here, behind] = [words[0], words[1], words[2]];
-        let over = before >> (BITS - 1) | before >> (BITS - 2) | behind << (BITS - 1) | behind << (BITS - 2);
-        *near = here & (here << 1 | here << 2 | here >> 1 | here >> 2 | over);
+        let over = before >> (BITS - 1) | behind << (BITS - 1);
+        *near = here & (here << 1 | here >> 1 | over);
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) struct Feed {
 
 impl Feed {
     /// Every packet of the window passes in place, as if it were alone; the slots hear of it. Whether all are alike.
+    #[inline(never)]
     pub(super) fn pass_all(&mut self, specs: &[LinkSpec], slots: &mut Slots, plan: Plan) -> bool {
         let Feed { ahead, list, later, tails, links, .. } = self;
         let (events, links) = (&mut list[..], *links);

@@ -21,13 +21,19 @@ pub struct AlikeWire {
 }
 
 impl AlikeWire {
-    /// So many packets will arrive, all of so many bytes, the last of them by `last`. All that is on the wire is such a one, and so
-    /// are those that wait, so many. `None` where they do not take whole nanoseconds, or end when time does.
-    pub fn new(wire: &Wire, bytes: u32, packets: usize, waiting: usize, last: Instant) -> Option<Self> {
-        let nanos = wire.exact(bytes)?.as_nanos();
-        let alike = Alike { bytes, nanos, free_at: wire.free_at().as_nanos(), waiting: waiting as u64 };
+    /// So many packets will arrive, all of so many bytes, from the first of these times on and by the last; all that is on the wire
+    /// or waits for it is such a one. `None` where they do not take whole nanoseconds, or end when time does.
+    pub fn new(wire: &Wire, bytes: u32, packets: usize, (first, last): (Instant, Instant)) -> Option<Self> {
+        let (nanos, free_at) = (wire.exact(bytes)?.as_nanos(), wire.free_at());
+        let waiting = free_at.since(first).as_nanos().saturating_sub(1) / nanos.max(1);
+        let alike = Alike { bytes, nanos, free_at: free_at.as_nanos(), waiting };
         let is_one = nanos > 0 && alike.are_over_in_time(packets, last);
         is_one.then(|| AlikeWire { alike, before: alike, latest: Instant::ZERO, one: 0, times: Vec::new() })
+    }
+
+    /// So many waited at the first of these times.
+    pub fn waiting(&self) -> usize {
+        self.before.waiting as usize
     }
 
     /// One arrives at `now`: when its last bit has left.
@@ -113,7 +119,9 @@ mod tests {
             let (mut now, mut since, mut packets, mut waiting) = (0, 0, Vec::new(), 0);
             for gaps in gaps.chunks(gaps.len().div_ceil(runs)) {
                 let last = now + gaps.iter().sum::<u64>();
-                let mut alike = AlikeWire::new(&wire, 1000, gaps.len(), waiting, Instant::from_nanos(last)).unwrap();
+                let times = (Instant::from_nanos(now), Instant::from_nanos(last));
+                let mut alike = AlikeWire::new(&wire, 1000, gaps.len(), times).unwrap();
+                prop_assert_eq!(alike.waiting(), waiting);
                 for gap in gaps {
                     now += gap;
                     let (start, finish) = step_by_step.send(1000, Instant::from_nanos(now));
@@ -141,7 +149,8 @@ mod tests {
     #[test]
     fn what_takes_fractions_of_a_nanosecond_or_has_no_end_is_refused() {
         let wire = |bps| Wire::new(Rate::from_bits_per_second(bps));
-        let alike = |wire: Wire, packets| AlikeWire::new(&wire, 1000, packets, 0, Instant::ZERO);
+        let alike =
+            |wire: Wire, packets| AlikeWire::new(&wire, 1000, packets, (Instant::ZERO, Instant::ZERO));
         assert!(alike(wire(7), 1).is_none());
         assert!(alike(wire(1_000_000), 10).is_some());
         assert!(alike(wire(1_000_000), usize::MAX).is_none());

@@ -158,6 +158,7 @@ impl Sorter {
             let first = from.as_nanos().wrapping_sub(ahead);
             for event in list {
                 let (after, _) = key(event, event.at.as_nanos().wrapping_sub(first), feed);
+                debug_assert!(after <= span || after == u64::MAX, "before the window, or in none");
                 self.slots[slot(after)] += 1;
             }
         }

@@ -51,7 +51,8 @@ impl Tcp {
         Some((delivered, self.late.take_near(next, delivered > 0)))
     }
 
-    /// These are delivered too, for which the one before them has come.
+    /// These are delivered too, for which the one before them has come. They have arrived before that one, so none was sent after it:
+    /// a flow's packets keep their order.
     #[inline(never)]
     pub(super) fn deliver_rest(
         &mut self,

@@ -73,18 +73,20 @@ impl Link {
             return None;
         }
         let latest = wire.latest(packets, bytes, last);
-        let mut waiting = 0;
+        let wire = AlikeWire::new(wire, bytes, packets, (first, last))?;
+        if wire.waiting() > packets.max(FEW) {
+            return None;
+        }
         if let Some(fitted) = fitted {
             if !fitted.counters.count_alike(first, latest) {
                 return None;
             }
             if let Some(meter) = &mut fitted.meter {
                 meter.counts_together((first, latest))?;
-                waiting = meter.waiting(first);
+                let waiting = meter.waiting(first);
+                debug_assert_eq!(waiting, wire.waiting());
             }
         }
-        let wire =
-            AlikeWire::new(wire, bytes, packets, waiting, last).filter(|_| waiting <= packets.max(FEW))?;
         Some(RunningAlike { wire, delay: *delay, is_ack: one.is_ack() })
     }
 

@@ -160,19 +160,6 @@ impl Receiver {
         self.next
     }
 
-    /// Packet `seq` is the one that is waited for, and nothing is held beyond it.
-    #[inline]
-    pub fn is_next(&self, seq: u32) -> bool {
-        seq == self.next && seq >= self.end
-    }
-
-    /// That packet arrives.
-    #[inline(always)]
-    pub fn on_next(&mut self) {
-        self.next += 1;
-        self.end = self.next;
-    }
-
     /// Packet `seq` arrives, which is not the one that is waited for, but comes after it.
     #[inline]
     pub fn hold(&mut self, seq: u32) {
@@ -187,8 +174,8 @@ impl Receiver {
     /// Packet `seq` arrives: how many packets, it among them, are now delivered in order (0 for a duplicate or a gap).
     #[inline]
     pub fn on_data(&mut self, seq: u32) -> u32 {
-        if self.is_next(seq) {
-            self.on_next();
+        if seq == self.next && seq >= self.end {
+            (self.next, self.end) = (seq + 1, seq + 1); // nothing is held
             return 1;
         }
         if seq < self.next {

@@ -35,9 +35,7 @@ impl Tcp {
             }
         }
     }
-}
 
-impl Tcp {
     /// Packet `seq`, last sent then, arrives, if it is little beyond what is waited for, as all is that is late: how many are delivered
     /// now, and when the first of them was sent first. Whether there are any nobody can guess, the processor neither: no jumps.
     #[inline(always)]

@@ -107,7 +107,8 @@ pub struct Engine<'a> {
     losses: Vec<Event>,
     /// By host, `None` where packets leave as flows send them; empty where all do.
     ports: Vec<Option<Box<Port>>>,
-    /// Places that packets of each flow pass: data, destination, acknowledgements, sender; `stride` to a flow.
+    /// Places that packets of each flow pass: data, destination, acknowledgements, sender; `stride` to a flow. Empty where all ways
+    /// are short.
     routes: Vec<u32>,
     stride: usize,
     /// Where in a flow's stride the acknowledgements' route begins.
@@ -172,7 +173,10 @@ impl<'a> Engine<'a> {
         let hosts_from = network.links.len() as u32;
         let (mut routes, stride, ack_hop) = routes_of(network);
         for (flow, spec) in flows.iter_mut().zip(&network.flows) {
-            flow.has_port = network.hosts[spec.source as usize].port_pacing;
+            if network.hosts[spec.source as usize].port_pacing {
+                flow.has_port = true;
+                flow.keep_round_trips();
+            }
         }
         let is_traced = trace.is_some();
         let mut links = links_of(network, is_traced);
@@ -244,6 +248,9 @@ impl<'a> Engine<'a> {
         // A sender that runs by itself takes ways on which nobody looks.
         let has_windows = engine.windows.is_some();
         engine.set_free(has_windows && !is_traced);
+        if engine.flows_stand_alone() {
+            engine.routes = Vec::new(); // nobody takes a way hop by hop
+        }
         engine
     }
 

@@ -7,8 +7,8 @@ mod late;
 pub(crate) use self::connection::{News, Tcp};
 pub(crate) use self::gate::Gate;
 pub(crate) use self::late::Late;
-use crate::engine::{Exit, Own, Tail};
-use crate::network::{FlowKind, FlowSpec, HostId, Part};
+use crate::engine::{Own, Tail};
+use crate::network::{FlowKind, FlowSpec, Part};
 use crate::packet::{Event, Packet};
 use crate::workload::open_loop::OpenLoop;
 use crate::workload::{Application, Side};
@@ -16,22 +16,21 @@ use paceline_core::{Instant, Span};
 use paceline_tcp::Counters;
 use std::sync::Arc;
 
-/// One flow. Laid out in the order of use, from the start of a cache line: each end's part of it lies together.
+/// One flow, 256 bytes beside its links. Laid out in the order of use, from the start of a cache line: each end's part of it lies
+/// together.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
-    /// The links that are its own at its sender.
-    pub(crate) at_source: Own,
-    /// Delays of what is delivered, since the warm-up's end.
-    pub(crate) delays: DelaySums,
     /// The links that are its own at its receiver.
     pub(crate) at_sink: Own,
-    /// How its data leave their host, and its acknowledgements theirs.
-    pub(crate) exits: [Exit; 2],
+    /// Delays of what is delivered, since the warm-up's end.
+    pub(crate) delays: DelaySums,
     /// How data reach its receiver, and acknowledgements its sender.
     pub(crate) tails: [Tail; 2],
     /// Whether data that reach its receiver, and acknowledgements that reach its sender, may be handled ahead of their time.
     pub(crate) gates: [Gate; 2],
+    /// Where its data wait that have left their host a short way, and its acknowledgements: positions among the stages.
+    pub(crate) stages: [u16; 2],
     /// A pacing method acts on it.
     pub(crate) paced: bool,
     /// An instrument looks at its window; at the delays of its packets.
@@ -39,15 +38,13 @@ pub(crate) struct Flow {
     pub(crate) measured: bool,
     /// Its host's port paces what it sends.
     pub(crate) has_port: bool,
-    /// Its sending host.
-    pub(crate) host: HostId,
     pub(crate) source: Source,
+    /// The links that are its own at its sender.
+    pub(crate) at_source: Own,
 }
 
-/// Where a flow's packets come from, and what takes them. Which it is lies first.
+/// Where a flow's packets come from, and what takes them.
 #[derive(Debug)]
-#[repr(C)]
-#[expect(clippy::large_enum_variant, reason = "nearly all flows of a large network are the large one")]
 pub(crate) enum Source {
     Tcp(Tcp),
     OpenLoop(Box<OpenLoop>),
@@ -69,18 +66,17 @@ pub(crate) struct Talking {
 pub(crate) struct Snapshot {
     /// Payload bytes delivered in order.
     pub(crate) delivered_bytes: u64,
+    /// Packets delivered in order, with payload.
+    pub(crate) delivered_packets: u64,
     pub(crate) counters: Counters,
 }
 
-/// Sums of delays, nanoseconds. What is added together does not lie together: the processor would sometimes add it in one go,
-/// sometimes by halves, and wait for those to be whole.
+/// Sums of delays, nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct DelaySums {
     /// Packets received.
     pub(crate) received: u64,
-    /// Packets delivered in order.
-    pub(crate) delivered: u64,
     /// Last transmission to arrival.
     pub(crate) network_ns: u64,
     /// First transmission to in-order delivery.
@@ -95,10 +91,9 @@ impl DelaySums {
         self.network_ns += delay.as_nanos();
     }
 
-    /// So many packets are delivered in order, and this is how long after they were first sent, added up.
+    /// Packets are delivered in order, and this is how long after they were first sent, added up.
     #[inline(always)]
-    pub(crate) fn delivers(&mut self, packets: u64, delay: Span) {
-        self.delivered += packets;
+    pub(crate) fn delivers(&mut self, delay: Span) {
         self.delay_ns += delay.as_nanos();
     }
 }
@@ -111,9 +106,9 @@ impl Flow {
                 let mut tcp = Tcp::new(spec, Arc::clone(tcp), *packets, seed);
                 if packets.is_some() {
                     // All that there is, as one message.
-                    let (end, payload) = (tcp.sender.limit(), tcp.sender.config().payload);
-                    let bytes = u64::from(end - tcp.syn) * u64::from(payload);
-                    tcp.marks = tcp.rest.messages.give(tcp.syn, end, payload, bytes);
+                    let (syn, end, payload) = (tcp.syn(), tcp.sender.limit(), tcp.sender.config().payload);
+                    let bytes = u64::from(end - syn) * u64::from(payload);
+                    tcp.rest.messages.give(syn, end, payload, bytes);
                 }
                 Source::Tcp(tcp)
             }
@@ -141,17 +136,16 @@ impl Flow {
             }
         };
         Flow {
-            host: spec.source,
             paced: spec.paced,
             watched: false,
             measured: false,
             has_port: false,
             source,
-            exits: [Exit::LONG; 2],
+            stages: [0; 2],
             tails: [Tail::LONG; 2],
             at_source: Own::default(),
             at_sink: Own::default(),
-            gates: [Gate::SHUT; 2],
+            gates: Gate::SHUT,
             delays: DelaySums::default(),
         }
     }
@@ -177,13 +171,19 @@ impl Flow {
         }
         let not_before = |due: Option<Instant>| due.is_none_or(|due| due >= event.at);
         match &self.source {
-            Source::Tcp(tcp) if event.is_ack() => tcp.is_free || tcp.next_timer() >= event.at,
+            Source::Tcp(tcp) if event.is_ack() => self.is_free() || tcp.next_timer() >= event.at,
             Source::Tcp(tcp) => {
                 not_before(tcp.receiver.due())
                     && (!self.gates[0].replaces_connections() || self.waits_for(event))
             }
             Source::OpenLoop(_) => true,
         }
+    }
+
+    /// Its sender's timers are in the agenda, not in the calendar (engine/agenda.rs).
+    #[inline(always)]
+    pub(crate) fn is_free(&self) -> bool {
+        self.gates[1].is_free()
     }
 
     /// No other connection can have begun before these data come.
@@ -209,14 +209,23 @@ impl Flow {
         }
     }
 
+    /// Somebody asks for its round-trip time. Before the run.
+    pub(crate) fn keep_round_trips(&mut self) {
+        if let Source::Tcp(tcp) = &mut self.source {
+            tcp.sender.keep_round_trips();
+        }
+    }
+
     /// What has been counted so far.
     pub(crate) fn snapshot(&self) -> Snapshot {
         match &self.source {
             Source::Tcp(tcp) => {
-                Snapshot { delivered_bytes: tcp.delivered_bytes(), counters: tcp.sender.counters() }
+                let (delivered_bytes, delivered_packets) = (tcp.delivered_bytes(), tcp.delivered_packets());
+                Snapshot { delivered_bytes, delivered_packets, counters: tcp.sender.counters() }
             }
             Source::OpenLoop(source) => Snapshot {
                 delivered_bytes: source.received_bytes,
+                delivered_packets: source.received,
                 counters: Counters { sent: source.sent, ..Counters::default() },
             },
         }
@@ -226,8 +235,8 @@ impl Flow {
     pub(crate) fn on_drop(&mut self, packet: &Packet) {
         let Source::Tcp(tcp) = &mut self.source else { return };
         if packet.is_ack {
-            if tcp.needs_feedback {
-                tcp.feedback.release(packet.sent);
+            if let Some(rest) = tcp.rest.written() {
+                rest.feedback.release(packet.sent);
             }
         } else if let Some(seq) = tcp.number_of(packet.seq)
             && seq >= tcp.receiver.next()
@@ -249,19 +258,21 @@ impl Flow {
 mod tests {
     use super::*;
     use crate::network::{Host, LinkSpec};
+    use paceline_tcp::Sender;
 
-    /// What each acknowledgement asks of its sender is in two cache lines.
+    /// A sender is two cache lines.
     #[test]
     fn a_sender_begins_with_a_cache_line() {
-        let source = std::mem::offset_of!(Flow, source) + align_of::<Tcp>();
-        assert_eq!((source + std::mem::offset_of!(Tcp, sender)) % 64, 0);
+        let sender = std::mem::offset_of!(Flow, source) + std::mem::offset_of!(Tcp, sender);
+        assert_eq!((sender % 64, size_of::<Sender>()), (0, 128));
     }
 
-    /// What each flow of a large network takes, bytes: this, its four links among it; in the network two hosts, four links and its own
-    /// row. Nothing else but 48 B of routes, nine in the agenda, its start until then, and what a loss takes until it is repaired.
+    /// What each flow of a large network takes, bytes: this, beside its four links; in the network two hosts, four links and its own
+    /// row. Nothing else but nine in the agenda, its start until then, and what a loss takes until it is repaired.
     #[test]
     fn a_flow_takes_little() {
-        assert!(size_of::<Flow>() <= 576);
+        assert!(size_of::<Flow>() - 2 * size_of::<Own>() <= 256);
+        assert!(size_of::<Own>() <= 64);
         assert!(size_of::<LinkSpec>() <= 48);
         assert!(size_of::<Host>() <= 40);
         assert!(size_of::<FlowSpec>() <= 112);

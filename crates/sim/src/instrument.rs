@@ -189,7 +189,8 @@ impl Instruments {
             InstrumentKind::Window { flows: watched, every } => {
                 self.windows.resize_with(flows.len(), Vec::new);
                 for &id in watched {
-                    let Source::Tcp(tcp) = &flows[id as usize].source else { continue };
+                    let Source::Tcp(tcp) = &mut flows[id as usize].source else { continue };
+                    tcp.sender.keep_round_trips();
                     let from = from.max(network.flows[id as usize].start);
                     self.windows[id as usize].push(Window::new(&tcp.sender, from, to, *every));
                     flows[id as usize].watched = true;

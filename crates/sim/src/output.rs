@@ -260,7 +260,7 @@ fn flow_row(engine: &Engine<'_>, id: usize, from: Instant, seconds: f64) -> Flow
         retransmits: now.counters.retransmits - before.counters.retransmits,
         timeouts: now.counters.timeouts - before.counters.timeouts,
         window_cuts: now.counters.window_cuts - before.counters.window_cuts,
-        delivered_packets: flow.delays.delivered,
+        delivered_packets: now.delivered_packets - before.delivered_packets,
         delay_sum_ns: flow.delays.delay_ns,
         received_packets: flow.delays.received,
         network_delay_sum_ns: flow.delays.network_ns,

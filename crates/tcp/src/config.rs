@@ -204,7 +204,7 @@ pub struct Config {
     pub count_packets: bool,
     /// Most packets sent at one event; `u32::MAX` is no limit (ns-2 `maxburst_`, where 0 is none).
     pub max_burst: u32,
-    /// Granularity of the clock that times a round trip; `Span::ZERO` is exact (ns-2 `tcpTick_`).
+    /// Granularity of the clock that times a round trip, at most [`Config::LONGEST_TICK`]; `Span::ZERO` is exact (ns-2 `tcpTick_`).
     pub tick: Span,
     /// Where the tick stands at time zero, below `tick`; `None` is drawn for each flow.
     pub tick_phase: Option<Span>,
@@ -251,6 +251,9 @@ pub struct Config {
 }
 
 impl Config {
+    /// Of the clock that times round trips.
+    pub const LONGEST_TICK: Span = Span::from_millis(4_000);
+
     /// The constants of a profile, unpaced.
     pub fn new(profile: Profile) -> Self {
         let ns2 = Config {

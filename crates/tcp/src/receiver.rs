@@ -9,13 +9,15 @@
 
 mod held;
 mod history;
+mod manner;
 
 use crate::config::Config;
-use crate::feedback::{Block, Feedback, MOST_BLOCKS};
+use crate::feedback::{Block, Feedback};
 use held::Held;
-use paceline_core::{Instant, Span};
+use manner::Manner;
+use paceline_core::Instant;
 
-/// One connection's receiving end. What each packet asks for lies first.
+/// One connection's receiving end.
 #[derive(Debug, Clone, Default)]
 #[repr(C)]
 pub struct Receiver {
@@ -23,33 +25,8 @@ pub struct Receiver {
     next: u32,
     /// One more than the highest packet ever received.
     end: u32,
-    /// Acknowledgements say more than a number, or wait.
-    says_more: bool,
-    /// Blocks are reported.
-    selective: bool,
-    /// So many at most.
-    most_blocks: u8,
-    /// The number of the last acknowledgement; ns-2 starts with one.
-    acknowledged: u32,
     /// What has arrived beyond a gap: nothing where `end` is `next`.
     held: Held,
-    /// `None` where every packet is acknowledged at once.
-    delay: Option<Box<Delay>>,
-    /// When the packet was sent that the next acknowledgement echoes.
-    echo: Instant,
-}
-
-/// How a receiver delays acknowledgements.
-#[derive(Debug, Clone)]
-struct Delay {
-    /// At most so long.
-    most: Span,
-    /// An acknowledgement waits for a second packet, until then.
-    due: Option<Instant>,
-    /// The packet that it is for.
-    held_back: u32,
-    /// Packets below this are acknowledged at once: a SYN.
-    urgent: u32,
 }
 
 /// What a receiver does about a packet.
@@ -69,53 +46,31 @@ impl Receiver {
 
     /// A receiver that has received nothing, of a connection with these settings.
     pub fn with(config: &Config) -> Self {
-        let delay = config.delayed_ack.map(|most| {
-            let urgent = u32::from(config.syn.is_some() && !config.delayed_syn_ack);
-            Box::new(Delay { most, due: None, held_back: 0, urgent })
-        });
-        Receiver {
-            acknowledged: 1,
-            says_more: config.needs_feedback() || delay.is_some(),
-            selective: config.variant.is_selective(),
-            most_blocks: config.sack_blocks.min(MOST_BLOCKS as u32) as u8,
-            delay,
-            ..Receiver::default()
-        }
+        Receiver { held: Held::with(Manner::of(config)), ..Receiver::default() }
     }
 
     /// Every packet is acknowledged at once, and the number says all: [`Receiver::reply`] need not be asked.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        !self.says_more
+        self.held.manner().is_none()
     }
 
     /// As [`Receiver::reply`], for the ordinary packet of a receiver that does not delay: nothing is held beyond a gap, and
     /// the echo is all that there is to say.
     #[inline]
     pub fn echo(&mut self, seq: u32, sent: Instant) -> Option<Instant> {
-        if !self.says_more || self.next != self.end || self.delay.is_some() {
-            return None;
-        }
-        self.take_echo(seq, sent);
-        self.acknowledged = self.next;
-        Some(self.echo)
-    }
-
-    /// RFC 7323 section 4.3: the earliest packet that is not acknowledged.
-    #[inline]
-    fn take_echo(&mut self, seq: u32, sent: Instant) {
-        if seq <= self.acknowledged && sent >= self.echo {
-            self.echo = sent;
-        }
+        let next = (self.next == self.end).then_some(self.next)?;
+        let manner = self.held.manner_mut().filter(|manner| manner.delay.is_none())?;
+        let echo = manner.take_echo(seq, sent);
+        manner.acknowledged = next;
+        Some(echo)
     }
 
     /// Packet `seq`, sent at `sent`, has arrived now and been told to [`Receiver::on_data`]: is it acknowledged?
     pub fn reply(&mut self, seq: u32, sent: Instant, now: Instant) -> Reply {
-        if !self.says_more {
-            return Reply::Now(Feedback::new(sent));
-        }
-        self.take_echo(seq, sent);
-        if let Some(delay) = &mut self.delay {
+        let Some(manner) = self.held.manner_mut() else { return Reply::Now(Feedback::new(sent)) };
+        let echo = manner.take_echo(seq, sent);
+        if let Some(delay) = &mut manner.delay {
             // In order, and nothing is held beyond it.
             let ordinary = seq + 1 == self.next && self.next == self.end && seq >= delay.urgent;
             if delay.due.is_none() && ordinary {
@@ -125,31 +80,35 @@ impl Receiver {
             }
             delay.due = None;
         }
-        Reply::Now(self.feedback(seq))
+        Reply::Now(self.feedback(seq, echo))
     }
 
     /// When an acknowledgement that is held back is due.
     #[inline]
     pub fn due(&self) -> Option<Instant> {
-        self.delay.as_ref().and_then(|delay| delay.due)
+        self.held.manner()?.delay.as_ref()?.due
     }
 
     /// [`Receiver::due`] has come: what the acknowledgement says.
     pub fn on_delayed_ack_timer(&mut self) -> Feedback {
-        let Some(delay) = &mut self.delay else { return Feedback::default() };
+        let Some(manner) = self.held.manner_mut() else { return Feedback::default() };
+        let echo = manner.echo;
+        let Some(delay) = &mut manner.delay else { return Feedback::default() };
         delay.due = None;
         let seq = delay.held_back;
-        self.feedback(seq)
+        self.feedback(seq, echo)
     }
 
     /// What an acknowledgement brought about by packet `seq` says.
-    fn feedback(&mut self, seq: u32) -> Feedback {
-        self.acknowledged = self.next;
-        let mut feedback = Feedback::new(self.echo);
-        if self.selective && self.next != self.end {
+    fn feedback(&mut self, seq: u32, echo: Instant) -> Feedback {
+        let mut feedback = Feedback::new(echo);
+        let Some(manner) = self.held.manner_mut() else { return feedback };
+        manner.acknowledged = self.next;
+        let most_blocks = manner.most_blocks;
+        if manner.selective && self.next != self.end {
             let is_news = seq >= self.next;
             let latest = if is_news { self.held.run(seq) } else { Block { start: 0, end: self.next } };
-            self.held.reported().report(latest, is_news, self.most_blocks, &mut feedback);
+            self.held.reported().report(latest, is_news, most_blocks, &mut feedback);
         }
         feedback
     }

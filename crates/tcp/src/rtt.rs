@@ -12,15 +12,30 @@ use std::hint::select_unpredictable;
 
 /// No segment is timed: nothing acknowledges one beyond this.
 const UNTIMED: u32 = u32::MAX;
+/// A nanosecond is then four seconds.
+const MOST_BACKOFFS: u8 = 32;
 
-/// The estimator of one connection. Ticks are `Config::tick`, or 1 ns. What each packet asks for lies first.
-#[derive(Debug, Clone)]
-#[repr(C)]
+/// Smoothed round-trip time without ticks, seconds, where somebody asks for it; 0 before the first sample.
+pub(crate) type Smoothed<'a> = Option<&'a mut f64>;
+
+/// That of a sender: borrows nothing else of it.
+macro_rules! smoothed {
+    ($sender:ident) => {
+        $sender.rare.written().map(|rare| &mut rare.smoothed)
+    };
+}
+pub(crate) use smoothed;
+
+/// The estimator of one connection. Ticks are `Config::tick`, or 1 ns. What each packet asks for lies first. Packed: a sender has two
+/// cache lines.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, packed(4))]
 pub(crate) struct Rtt {
     /// The segment that is timed, or [`UNTIMED`], and when it was sent.
     timed: u32,
-    /// Multiplier: 1, 2, 4, … after timeouts.
-    backoff: u32,
+    /// Where this host's clock stands within a tick at time zero: hosts do not tick together. Nanoseconds: a tick is no longer than
+    /// [`Config::LONGEST_TICK`].
+    phase: u32,
     timed_sent: Instant,
     /// The timeout in force.
     timeout: Span,
@@ -28,10 +43,8 @@ pub(crate) struct Rtt {
     srtt8: i64,
     /// Mean deviation, ticks times 4; where there is no estimate, the timeout before back-off instead, nanoseconds.
     rttvar4: i64,
-    /// Smoothed round-trip time without ticks, seconds; 0 before the first sample. Not what the timeout uses.
-    smoothed: f64,
-    /// Where this host's clock stands within a tick at time zero: hosts do not tick together.
-    phase: Span,
+    /// The timeout is doubled so often.
+    backoffs: u8,
 }
 
 impl Rtt {
@@ -39,14 +52,13 @@ impl Rtt {
         let mut rtt = Rtt {
             srtt8: 0,
             rttvar4: config.initial_rto.as_nanos().min(i64::MAX as u64) as i64,
-            smoothed: 0.0,
             timeout: Span::ZERO,
-            backoff: 1,
-            phase,
+            backoffs: 0,
+            phase: u32::try_from(phase.as_nanos()).unwrap_or(u32::MAX),
             timed: UNTIMED,
             timed_sent: Instant::ZERO,
         };
-        rtt.set_timeout(config);
+        rtt.set_timeout(config, 0.0);
         rtt
     }
 
@@ -66,44 +78,58 @@ impl Rtt {
 
     /// The path works again.
     #[inline]
-    pub(crate) fn end_back_off(&mut self, config: &Config) {
-        if self.backoff != 1 {
-            self.backoff = 1;
-            self.set_timeout(config);
+    pub(crate) fn end_back_off(&mut self, config: &Config, smoothed: f64) {
+        if self.backoffs != 0 {
+            self.backoffs = 0;
+            self.set_timeout(config, smoothed);
         }
     }
 
     /// All before `next` is acknowledged: ends the back-off and returns the sample if that covers the timed segment.
     #[inline]
-    pub(crate) fn on_ack(&mut self, config: &Config, next: u32, now: Instant) -> Option<Span> {
-        (next > self.timed).then(|| self.on_ack_of_timed(config, now))
+    pub(crate) fn on_ack(
+        &mut self,
+        config: &Config,
+        smoothed: Smoothed<'_>,
+        next: u32,
+        now: Instant,
+    ) -> Option<Span> {
+        (next > self.timed).then(|| self.on_ack_of_timed(config, smoothed, now))
     }
 
     #[cold]
-    fn on_ack_of_timed(&mut self, config: &Config, now: Instant) -> Span {
+    fn on_ack_of_timed(&mut self, config: &Config, smoothed: Smoothed<'_>, now: Instant) -> Span {
         self.timed = UNTIMED;
-        self.backoff = 1;
+        self.backoffs = 0;
         let sent = self.timed_sent;
         let sample = now.since(sent);
-        self.update(config, sample, self.ticks_of(config, sample, sent));
+        self.update(config, smoothed, sample, self.ticks_of(config, sample, sent));
         sample
     }
 
     /// The same, without a sample: NewReno's partial acknowledgements are not measured.
     #[inline]
-    pub(crate) fn on_partial_ack(&mut self, config: &Config, next: u32) {
-        self.ack_of_timed(config, next);
+    pub(crate) fn on_partial_ack(&mut self, config: &Config, smoothed: f64, next: u32) {
+        if self.ack_of_timed(next) {
+            self.end_back_off(config, smoothed);
+        }
     }
 
     /// All before `next` is acknowledged, and the acknowledgement echoes when its packet was sent: a sample each time.
-    pub(crate) fn on_echo(&mut self, config: &Config, next: u32, now: Instant, echo: Instant) -> Span {
-        self.ack_of_timed(config, next);
-        if config.timestamps_end_back_off {
-            self.end_back_off(config);
+    pub(crate) fn on_echo(
+        &mut self,
+        config: &Config,
+        smoothed: Smoothed<'_>,
+        next: u32,
+        now: Instant,
+        echo: Instant,
+    ) -> Span {
+        if self.ack_of_timed(next) || config.timestamps_end_back_off {
+            self.backoffs = 0;
         }
         let sample = now.since(echo);
         let tick = config.tick.as_nanos().max(1);
-        self.update(config, sample, (sample.as_nanos() + tick / 2) / tick);
+        self.update(config, smoothed, sample, (sample.as_nanos() + tick / 2) / tick);
         sample
     }
 
@@ -111,30 +137,27 @@ impl Rtt {
     pub(crate) fn on_echo_in_recovery(
         &mut self,
         config: &Config,
+        smoothed: Smoothed<'_>,
         next: u32,
         now: Instant,
         echo: Instant,
     ) -> Span {
-        self.ack_of_timed(config, next);
+        if self.ack_of_timed(next) {
+            self.backoffs = 0;
+        }
         let sample = now.since(echo);
-        self.update(config, sample, self.ticks_of(config, sample, echo));
+        self.update(config, smoothed, sample, self.ticks_of(config, sample, echo));
         sample
     }
 
     /// Whether this covers the timed segment, whose measurement is then over.
     #[inline]
-    fn ack_of_timed(&mut self, config: &Config, next: u32) -> bool {
+    fn ack_of_timed(&mut self, next: u32) -> bool {
         let is_timed = next > self.timed;
         if is_timed {
             self.timed = UNTIMED;
-            self.end_back_off(config);
         }
         is_timed
-    }
-
-    /// Smoothed round-trip time, exact, seconds; 0 before the first sample.
-    pub(crate) fn smoothed(&self) -> f64 {
-        self.smoothed
     }
 
     /// A round trip as the clock that times reads it: what had passed of the first tick counts as if it were whole.
@@ -143,14 +166,17 @@ impl Rtt {
         if tick == 0 {
             return sample.as_nanos();
         }
-        let into_tick = (sent.as_nanos() + self.phase.as_nanos()) % tick;
+        let into_tick = (sent.as_nanos() + u64::from(self.phase)) % tick;
         (sample.as_nanos() + into_tick) / tick
     }
 
     #[inline(always)]
-    fn update(&mut self, config: &Config, sample: Span, ticks: u64) {
-        let seconds = sample.as_seconds();
-        self.smoothed = if self.smoothed == 0.0 { seconds } else { (self.smoothed * 7.0 + seconds) / 8.0 };
+    fn update(&mut self, config: &Config, smoothed: Smoothed<'_>, sample: Span, ticks: u64) {
+        let exact = smoothed.map_or(0.0, |smoothed| {
+            let seconds = sample.as_seconds();
+            *smoothed = if *smoothed == 0.0 { seconds } else { (*smoothed * 7.0 + seconds) / 8.0 };
+            *smoothed
+        });
         let measured = (ticks as i64).max(1);
         if self.srtt8 == 0 {
             self.srtt8 = measured << 3;
@@ -160,7 +186,7 @@ impl Rtt {
             self.srtt8 = (self.srtt8 + error).max(1);
             self.rttvar4 = (self.rttvar4 + error.abs() - (self.rttvar4 >> 2)).max(1);
         }
-        self.set_timeout(config);
+        self.set_timeout(config, exact);
     }
 
     /// Timeout before back-off.
@@ -179,22 +205,23 @@ impl Rtt {
         self.timeout
     }
 
-    fn set_timeout(&mut self, config: &Config) {
+    fn set_timeout(&mut self, config: &Config, smoothed: f64) {
         if config.min_rto_beyond_srtt {
-            self.set_timeout_beyond_srtt(config);
+            self.set_timeout_beyond_srtt(config, smoothed);
         } else {
             self.set_timeout_of_at_least(config.min_rto, config);
         }
     }
 
     #[cold]
-    fn set_timeout_beyond_srtt(&mut self, config: &Config) {
-        self.set_timeout_of_at_least(config.min_rto + Span::from_seconds(self.smoothed), config);
+    fn set_timeout_beyond_srtt(&mut self, config: &Config, smoothed: f64) {
+        self.set_timeout_of_at_least(config.min_rto + Span::from_seconds(smoothed), config);
     }
 
     #[inline]
     fn set_timeout_of_at_least(&mut self, least: Span, config: &Config) {
-        let back_off = |timeout: Span| timeout.as_nanos().saturating_mul(u64::from(self.backoff));
+        let times = 1 << self.backoffs;
+        let back_off = |timeout: Span| timeout.as_nanos().saturating_mul(times);
         let backed_off = if config.min_rto_backs_off {
             back_off(self.rto(config).max(least))
         } else {
@@ -206,16 +233,16 @@ impl Rtt {
     }
 
     /// A timeout: doubles the timeout; after the third in a row the estimate itself is no longer believed.
-    pub(crate) fn back_off(&mut self, config: &Config) {
+    pub(crate) fn back_off(&mut self, config: &Config, smoothed: f64) {
         let to_maximum = config.back_off_to_maximum && config.min_rto_backs_off;
-        if self.backoff < 64 || (to_maximum && self.timeout < config.max_rto) {
-            self.backoff = self.backoff.saturating_mul(2);
+        if self.backoffs < 6 || (to_maximum && self.timeout() < config.max_rto) {
+            self.backoffs = (self.backoffs + 1).min(MOST_BACKOFFS);
         }
-        if self.backoff > 8 {
+        if self.backoffs > 3 {
             self.rttvar4 = self.rto(config).as_nanos() as i64;
             self.srtt8 = 0;
         }
-        self.set_timeout(config);
+        self.set_timeout(config, smoothed);
     }
 }
 
@@ -229,19 +256,20 @@ mod tests {
     }
 
     /// One sample through the estimator: segment `seq` out at `sent`, acknowledged at `back` (ms).
-    fn sample(rtt: &mut Rtt, config: &Config, seq: u32, sent: u64, back: u64) {
+    fn sample((rtt, smoothed): (&mut Rtt, &mut f64), config: &Config, seq: u32, sent: u64, back: u64) {
         rtt.on_first_transmission(seq, at(sent));
-        rtt.on_ack(config, seq + 1, at(back));
+        rtt.on_ack(config, Some(smoothed), seq + 1, at(back));
     }
 
     #[test]
     fn rfc_6298_worked_by_hand() {
         let config = Config { min_rto: Span::ZERO, ..Config::new(Profile::Rfc) };
         let mut rtt = Rtt::new(&config, Span::ZERO);
+        let mut smoothed = 0.0;
         assert_eq!(rtt.timeout(), Span::from_millis(1000));
-        sample(&mut rtt, &config, 0, 0, 100); // srtt 100, rttvar 50 (2.2)
+        sample((&mut rtt, &mut smoothed), &config, 0, 0, 100); // srtt 100, rttvar 50 (2.2)
         assert_eq!(rtt.timeout(), Span::from_millis(300));
-        sample(&mut rtt, &config, 1, 100, 260); // error 60: rttvar 50 * 3/4 + 15 = 52.5, srtt 107.5 (2.3)
+        sample((&mut rtt, &mut smoothed), &config, 1, 100, 260); // error 60: rttvar 50 * 3/4 + 15 = 52.5, srtt 107.5 (2.3)
         assert_eq!(rtt.timeout(), Span::from_nanos(317_500_000));
     }
 
@@ -249,8 +277,15 @@ mod tests {
     fn linux_adds_its_least_timeout_to_the_round_trip() {
         let config = Config::new(Profile::Linux);
         let mut rtt = Rtt::new(&config, Span::ZERO);
+        let mut smoothed = 0.0;
         for number in 0..40 {
-            sample(&mut rtt, &config, number, 100 * u64::from(number), 100 * u64::from(number) + 100);
+            sample(
+                (&mut rtt, &mut smoothed),
+                &config,
+                number,
+                100 * u64::from(number),
+                100 * u64::from(number) + 100,
+            );
         }
         assert_eq!(rtt.timeout(), Span::from_millis(300));
     }
@@ -259,7 +294,8 @@ mod tests {
     fn ticks_round_as_in_ns2() {
         let config = Config::new(Profile::Ns2); // 10 ms ticks
         let mut rtt = Rtt::new(&config, Span::from_millis(3));
-        sample(&mut rtt, &config, 0, 0, 248); // (248 + 3) / 10 = 25 ticks: 25 + 4 * 12.5
+        let mut smoothed = 0.0;
+        sample((&mut rtt, &mut smoothed), &config, 0, 0, 248); // (248 + 3) / 10 = 25 ticks: 25 + 4 * 12.5
         assert_eq!(rtt.timeout(), Span::from_millis(750));
     }
 
@@ -267,18 +303,19 @@ mod tests {
     fn back_off_doubles_to_the_maximum_and_a_sample_ends_it() {
         let config = Config::new(Profile::Ns2);
         let mut rtt = Rtt::new(&config, Span::ZERO);
-        sample(&mut rtt, &config, 0, 0, 10);
+        let mut smoothed = 0.0;
+        sample((&mut rtt, &mut smoothed), &config, 0, 0, 10);
         let mut last = rtt.timeout();
         assert_eq!(last, config.min_rto);
         for _ in 0..12 {
-            rtt.back_off(&config);
+            rtt.back_off(&config, smoothed);
             let next = rtt.timeout();
             assert!(next == Span::from_nanos(last.as_nanos() * 2) || next == config.max_rto);
             last = next;
         }
         assert_eq!(last, config.max_rto);
-        sample(&mut rtt, &config, 1, 1000, 1010);
-        assert_eq!(rtt.backoff, 1);
+        sample((&mut rtt, &mut smoothed), &config, 1, 1000, 1010);
+        assert_eq!(rtt.backoffs, 0);
     }
 
     #[test]
@@ -287,6 +324,6 @@ mod tests {
         let mut rtt = Rtt::new(&config, Span::ZERO);
         rtt.on_first_transmission(0, at(0));
         rtt.stop_timing();
-        assert_eq!(rtt.on_ack(&config, 1, at(500)), None);
+        assert_eq!(rtt.on_ack(&config, None, 1, at(500)), None);
     }
 }

@@ -10,6 +10,7 @@
 
 mod alarm;
 mod ordinary;
+mod rare;
 mod transmission;
 mod window;
 
@@ -17,13 +18,12 @@ use crate::cc::Control;
 use crate::config::{Config, Variant};
 use crate::feedback::{Block, Told};
 use crate::pacing::{Pacing, pacing_window};
-use crate::recovery::{self, LastCut, Selective};
+use crate::recovery::{self, LastCut};
 use crate::rtt::Rtt;
-use crate::short::ShortPackets;
-use crate::sparse::{Blank, Sparse};
-use alarm::{Alarm, Probe};
+use crate::sparse::Sparse;
 use ordinary::Ordinary;
 use paceline_core::{Instant, Span};
+use rare::{Rare, pacing};
 use std::sync::Arc;
 
 /// A packet that the sender puts on the wire.
@@ -85,76 +85,19 @@ pub struct Sender {
     pub(crate) duplicates: u32,
     /// `end` when the first of `duplicates` came: limited transmit has added what is beyond.
     pub(crate) end_before_duplicates: u32,
-    /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
-    short_from: u32,
     pub(crate) last_cut: LastCut,
     /// NewReno: a partial acknowledgement has come in this recovery.
     pub(crate) partial_seen: bool,
     ordinary: Ordinary,
     /// The first packet was lost: the window after the handshake is one packet (ns-2 `bugfix_ss_`).
     lost_first: bool,
-    /// `Instant::MAX` is never.
-    retransmission_at: Instant,
-    /// When pacing asks again; `Instant::MAX` is never.
-    pacing_at: Instant,
-    last_sent: Instant,
-    counters: Counts,
     /// `end` at the last loss: recovery is over beyond it.
     pub(crate) recover: u32,
+    /// `Instant::MAX` is never.
+    retransmission_at: Instant,
+    counters: Counts,
     pub(crate) rtt: Rtt,
-    // From here on, what few ask for.
-    /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK. Blank where nothing is missing.
-    pub(crate) selective: Sparse<Selective>,
-    pacing: Option<Box<Pacing>>,
-    rare: Sparse<Rare>,
-}
-
-/// What few connections have: it lies apart.
-#[derive(Debug, Clone)]
-struct Rare {
-    /// `None` is Reno's.
-    control: Option<Control>,
-    short: ShortPackets,
-    /// When all that the application had given was acknowledged; noted for [`crate::IdleRestart::One`].
-    idle_since: Instant,
-    /// Packets that earlier connections have sent for the first time.
-    sent_before: u64,
-    // The others where `Config::rack`.
-    probe: Option<Probe>,
-    /// What `retransmission_at` is for.
-    alarm: Alarm,
-    /// Least round trip; [`Span::MAX`] before the first sample.
-    least: Span,
-}
-
-impl Rare {
-    const BLANK: Rare = Rare {
-        control: None,
-        short: ShortPackets::NONE,
-        idle_since: Instant::ZERO,
-        sent_before: 0,
-        probe: None,
-        alarm: Alarm::Timeout,
-        least: Span::MAX,
-    };
-
-    /// Least round trip; zero before the first sample.
-    fn least(&self) -> Span {
-        if self.least == Span::MAX { Span::ZERO } else { self.least }
-    }
-}
-
-impl Default for Rare {
-    fn default() -> Self {
-        Rare::BLANK
-    }
-}
-
-impl Blank for Rare {
-    fn blank() -> &'static Self {
-        static BLANK: Rare = Rare::BLANK;
-        &BLANK
-    }
+    pub(crate) rare: Sparse<Rare>,
 }
 
 /// [`Counters`] in little room; what was sent is known by what was sent first, and again.
@@ -175,15 +118,17 @@ impl Sender {
         let ssthresh = config.initial_ssthresh.unwrap_or(config.max_window);
         let cwnd = if config.syn.is_some() { 1.0 } else { f64::from(config.initial_window) };
         let mut rare = Sparse::<Rare>::default();
-        if let Some(control) = Control::new(&config) {
-            rare.control = Some(control);
+        let control = Control::new(&config);
+        let keeps_round_trips = control.is_some() || config.rack || config.min_rto_beyond_srtt;
+        if keeps_round_trips || packets.is_some() || config.pacing.is_some() {
+            rare.pacing = config.pacing.map(|settings| Pacing::new(settings, jitter_seed));
+            rare.control = control;
         }
         Sender {
             una: 0,
             next: 0,
             end: 0,
             limit,
-            short_from: u32::MAX,
             lost_first: false,
             cwnd,
             ssthresh,
@@ -194,13 +139,9 @@ impl Sender {
             recover: 1,
             last_cut: LastCut::None,
             partial_seen: false,
-            selective: Sparse::default(),
             rtt: Rtt::new(&config, clock_phase),
             retransmission_at: Instant::MAX,
-            pacing_at: Instant::MAX,
-            last_sent: Instant::ZERO,
             rare,
-            pacing: config.pacing.map(|settings| Box::new(Pacing::new(settings, jitter_seed))),
             counters: Counts::default(),
             config,
         }
@@ -215,6 +156,11 @@ impl Sender {
         other
     }
 
+    /// From now on round trips are smoothed, so that [`Sender::srtt_s`] and [`Sender::rate_bps`] can be asked for.
+    pub fn keep_round_trips(&mut self) {
+        let _: &mut Rare = &mut self.rare; // as if to write
+    }
+
     /// The application gives `bytes` more, at least one: full packets, and a last one that may be shorter. Returns one more
     /// than the number of the last packet. [`Sender::start`] must follow.
     pub fn give(&mut self, bytes: u64) -> u32 {
@@ -223,7 +169,8 @@ impl Sender {
         self.limit = self.limit.saturating_add(packets.max(1)).min(u32::MAX - 1);
         let rest = bytes % payload;
         if rest > 0 || bytes == 0 {
-            self.short_from = self.rare.short.list(self.limit - 1, rest as u32, self.una);
+            let rare = &mut *self.rare;
+            rare.short_from = rare.short.list(self.limit - 1, rest as u32, self.una);
         }
         self.limit
     }
@@ -274,13 +221,13 @@ impl Sender {
     /// When [`Sender::on_pacing_timer`] is due.
     #[inline]
     pub fn pacing_at(&self) -> Option<Instant> {
-        (self.pacing_at != Instant::MAX).then_some(self.pacing_at)
+        Some(self.pacing_due()).filter(|due| *due != Instant::MAX)
     }
 
     /// The same; [`Instant::MAX`] is never.
     #[inline]
     pub fn pacing_due(&self) -> Instant {
-        self.pacing_at
+        self.rare.get().map_or(Instant::MAX, |rare| rare.pacing_at)
     }
 
     /// The retransmission timer has run out: back to one packet (RFC 5681, equation 4; ns-2 tcp.cc `timeout`).
@@ -311,13 +258,13 @@ impl Sender {
             if let Some(control) = self.control() {
                 control.on_timeout();
             }
-            self.rtt.back_off(&self.config);
+            self.rtt.back_off(&self.config, self.rare.smoothed);
         }
         self.last_cut = LastCut::Timeout;
         self.next = self.una;
         self.restart_timer_and_stop_timing(now);
-        if let Some(pacing) = &mut self.pacing {
-            pacing.reset(&mut self.pacing_at);
+        if let Some((pacing, pacing_at)) = pacing!(self) {
+            pacing.reset(pacing_at);
         }
         self.send_what_the_window_allows(u32::MAX, now, out);
     }
@@ -334,8 +281,8 @@ impl Sender {
 
     #[inline(never)]
     fn on_pacing_timer_the_long_way(&mut self, now: Instant, out: &mut impl Output) {
-        self.pacing_at = Instant::MAX;
-        if let Some(pacing) = &self.pacing {
+        if let Some((pacing, pacing_at)) = pacing!(self) {
+            *pacing_at = Instant::MAX;
             let permit = pacing.on_timer(pacing_window!(self));
             self.send_as_permitted(permit, u32::MAX, now, out);
         }
@@ -400,14 +347,15 @@ impl Sender {
         &self.config
     }
 
-    /// Smoothed round-trip time without ticks, seconds; `None` before the first sample.
+    /// Smoothed round-trip time without ticks, seconds; `None` before the first sample, or where none is kept
+    /// ([`Sender::keep_round_trips`]; some profiles keep it anyway).
     pub fn srtt_s(&self) -> Option<f64> {
-        Some(self.rtt.smoothed()).filter(|srtt| *srtt > 0.0)
+        Some(self.rare.smoothed).filter(|srtt| *srtt > 0.0)
     }
 
-    /// The rate that the window stands for, cwnd · packet bits / srtt, bit/s; 0 before the first sample.
+    /// The rate that the window stands for, cwnd · packet bits / srtt, bit/s; 0 where there is no srtt.
     pub fn rate_bps(&self) -> u64 {
-        let srtt = self.rtt.smoothed();
+        let srtt = self.rare.smoothed;
         if srtt == 0.0 { 0 } else { (self.cwnd * f64::from(self.config.data_bytes()) * 8.0 / srtt) as u64 }
     }
 }

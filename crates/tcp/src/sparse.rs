@@ -24,9 +24,24 @@ impl<T> Default for Sparse<T> {
 
 impl<T> Sparse<T> {
     /// Nothing was written.
+    pub const BLANK: Sparse<T> = Sparse(None);
+
+    /// Nothing was written.
     #[inline(always)]
     pub fn is_blank(&self) -> bool {
         self.0.is_none()
+    }
+
+    /// What was written, if anything was.
+    #[inline(always)]
+    pub fn get(&self) -> Option<&T> {
+        self.0.as_deref()
+    }
+
+    /// The same, to be changed.
+    #[inline(always)]
+    pub fn written(&mut self) -> Option<&mut T> {
+        self.0.as_deref_mut()
     }
 
     /// Makes it blank.

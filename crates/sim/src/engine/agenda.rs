@@ -1,6 +1,6 @@
 //! When to look at the senders that run by themselves next.
 //!
-//! *Idea.* A sender whose ways are its own (`Tcp::is_free`) needs no other flow's order: what its timers and its
+//! *Idea.* A sender whose ways are its own (`Flow::is_free`) needs no other flow's order: what its timers and its
 //! acknowledgements do depends on their own times alone, and what it sends waits for a link that runs in windows. So its
 //! timers are not events in the calendar: the agenda knows when the next timer of each such flow runs out, and the flow
 //! catches up with them window by window. An acknowledgement that puts a timer off changes a number, no more. Whose
@@ -161,7 +161,11 @@ impl Tcp {
     /// When the first of its sender's timers runs out; [`Instant::MAX`] is never.
     #[inline(always)]
     pub(crate) fn next_timer(&self) -> Instant {
-        self.sender.retransmission_due().min(self.sender.pacing_due())
+        let retransmission = self.sender.retransmission_due();
+        match self.sender.pacing_at() {
+            Some(pacing) => pacing.min(retransmission),
+            None => retransmission,
+        }
     }
 }
 
@@ -247,11 +251,12 @@ impl Engine<'_> {
             let flow = &mut self.flows.list[position];
             let is_free = is_free && flow.may_be_free();
             let id = (self.flows.first + position) as u32;
+            let has_changes = flow.is_free() || is_free;
             if let Source::Tcp(tcp) = &mut flow.source
-                && (tcp.is_free || is_free)
+                && has_changes
             {
-                tcp.is_free = is_free;
-                (tcp.retransmission_event, tcp.pacing_event) = (Instant::MAX, Instant::MAX);
+                flow.gates[1].set_free(is_free);
+                tcp.forget_timer_events();
                 self.schedule_timers(id);
             }
             let flow = &mut self.flows.list[position];

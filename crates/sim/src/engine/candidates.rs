@@ -4,7 +4,6 @@
 //! nothing but TCP connections whose applications do nothing but send. No two packets come in the same nanosecond: of those the
 //! total order would say which is first, not the link.
 
-use super::exits::Exit;
 use super::inbox::WayIn;
 use super::routes::Only;
 use crate::flow::Flow;
@@ -52,7 +51,7 @@ impl Candidates {
                 let last = come_in.map(|link| &network.links[link as usize]);
                 let takes_time =
                     last.is_some_and(|link| link.lets_go_one_by_one(spec.kind.smallest_packet()));
-                let leaves_soon = flow.exits[1 - end].link != Exit::LONG.link;
+                let leaves_soon = [&flow.at_sink, &flow.at_source][end].out.is_short();
                 let is_simple = leaves_soon && !network.hosts[host as usize].port_pacing;
                 hosts[host as usize] &=
                     is_simple && is_bulk && takes_time && is_of_one(&into, come_in) && is_of_one(&out, leave);

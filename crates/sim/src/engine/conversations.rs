@@ -6,7 +6,7 @@
 //! answer each other never run ahead, nor do receivers where one connection follows another.
 
 use super::Engine;
-use crate::flow::{Flow, Gate, News, Source};
+use crate::flow::{Gate, News, Source};
 use crate::packet::{Event, Kind};
 use crate::workload::{Act, Heard, Side, Transfer};
 
@@ -28,8 +28,7 @@ impl Engine<'_> {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
         let talk = tcp.rest.application.map(|(talk, _)| &self.talks[talk as usize]);
         let counted = talk.is_none_or(|talk| talk.messages_are_transfers);
-        let (complete, marks) = tcp.rest.messages.on_acknowledged(tcp.sender.una(), self.now, counted);
-        tcp.marks = marks;
+        let complete = tcp.rest.messages.on_acknowledged(tcp.sender.una(), self.now, counted);
         let side = tcp.side();
         for _ in 0..complete {
             self.hear(flow, Heard::Acknowledged(side));
@@ -69,8 +68,9 @@ impl Engine<'_> {
         match act {
             Act::Open => {
                 let Source::Tcp(tcp) = &mut self.flows[opener as usize].source else { return };
-                tcp.marks = tcp.rest.messages.open(tcp.syn);
-                let has_syn = tcp.syn > 0;
+                let syn = tcp.syn();
+                tcp.rest.messages.open(syn);
+                let has_syn = syn > 0;
                 tcp.sender.start(self.now, &mut self.segments);
                 self.send(opener);
                 if !has_syn {
@@ -86,17 +86,16 @@ impl Engine<'_> {
             }
             Act::Wait(side, until) => {
                 let flow = flow_of(side);
-                let Flow { host, gates, .. } = &mut self.flows[flow as usize];
-                gates.iter_mut().for_each(Gate::wait);
-                let place = self.network.links.len() as u32 + *host;
+                self.flows[flow as usize].gates.iter_mut().for_each(Gate::wait);
+                let place = self.network.links.len() as u32 + self.network.flows[flow as usize].source;
                 self.calendar.push(Event::of_flow(until, place, Kind::Application, flow));
             }
             Act::Reopen(side) => {
                 let flow = flow_of(side);
-                let Flow { host, source, .. } = &mut self.flows[flow as usize];
-                let Source::Tcp(tcp) = source else { return };
+                let host = self.network.flows[flow as usize].source;
+                let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
                 tcp.reopen();
-                if let Some(Some(port)) = self.ports.get_mut(*host as usize) {
+                if let Some(Some(port)) = self.ports.get_mut(host as usize) {
                     port.change_rate(std::mem::take(&mut tcp.rest.port_rate), 0);
                 }
             }

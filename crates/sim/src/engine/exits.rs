@@ -4,7 +4,7 @@
 //! then put straight through that link and into the arrivals of the next, from within the sender; results are those of
 //! the long way ([`super::transit`]), step by step the same.
 
-use super::{Engine, Links, Own};
+use super::{Engine, Links};
 use crate::flow::{Flow, Source, Tcp};
 use crate::link::Link;
 use crate::packet::{Event, Packet};
@@ -12,25 +12,40 @@ use paceline_core::Instant;
 use paceline_tcp::{Feedback, Output, Segment};
 
 /// How packets leave one end of a flow.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Exit {
-    /// The link that they pass first; `u32::MAX` where the way out is not a short one.
-    pub(super) link: u32,
-    /// Where they then wait: a position among the stages.
-    pub(super) stage: u32,
+#[derive(Debug, Default)]
+pub(crate) enum Exit {
+    /// No short way.
+    #[default]
+    Long,
+    /// Over this link first, which others pass too.
+    Shared(u32),
+    /// Over this link first, which is the flow's own.
+    Own(Link),
 }
 
 impl Exit {
-    /// Any other way out.
-    pub(crate) const LONG: Exit = Exit { link: u32::MAX, stage: 0 };
-
-    /// The link that packets pass first, if this is a short way: the flow's own one, or one of many.
+    /// The link that packets pass first, if this is a short way.
     #[inline(always)]
-    pub(super) fn way_out<'a>(self, own: &'a mut Own, links: &'a mut Links) -> Option<&'a mut Link> {
-        match &mut own.out {
-            Some(link) => Some(link),
-            None => links.get_mut(self.link as usize),
+    pub(super) fn way_out<'a>(&'a mut self, links: &'a mut Links) -> Option<&'a mut Link> {
+        match self {
+            Exit::Own(link) => Some(link),
+            Exit::Shared(link) => links.get_mut(*link as usize),
+            Exit::Long => None,
         }
+    }
+
+    /// That link, if it is the flow's own.
+    #[inline(always)]
+    pub(super) fn own(&mut self) -> Option<&mut Link> {
+        if let Exit::Own(link) = self { Some(link) } else { None }
+    }
+
+    pub(super) fn is_own(&self) -> bool {
+        matches!(self, Exit::Own(_))
+    }
+
+    pub(super) fn is_short(&self) -> bool {
+        !matches!(self, Exit::Long)
     }
 }
 
@@ -63,19 +78,20 @@ impl Engine<'_> {
     /// Lets a flow's sender do something that may make it send, and tells of it; then sees to its timers.
     #[inline(always)]
     pub(super) fn drive<F: Drive>(&mut self, id: u32, what: F) {
-        let Flow { source, exits, tails, at_source, .. } = &mut self.flows[id as usize];
+        let Flow { source, stages, tails, gates, at_source, .. } = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = source else { return };
-        let Some(link) = exits[0].way_out(at_source, &mut self.links) else {
+        let is_free = gates[1].is_free();
+        let Some(link) = at_source.out.way_out(&mut self.links) else {
             return self.drive_the_long_way(id, what);
         };
-        let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
+        let (arrivals, tail) = (&mut self.staged[usize::from(stages[0])], tails[0].shared);
         let sent = &mut self.census.sent;
-        let mut out = Outlet { link, arrivals, flow: id, tail, base: tcp.base, now: self.now, sent };
+        let mut out = Outlet { link, arrivals, flow: id, tail, base: tcp.base(), now: self.now, sent };
         what.drive(tcp, self.now, &mut out);
-        if tcp.is_free && F::ACKNOWLEDGES {
+        if is_free && F::ACKNOWLEDGES {
             self.agenda.note(id, tcp); // of what timers do, those who let them run out
         }
-        if tcp.has_reached_a_mark() || !tcp.is_free {
+        if tcp.has_reached_a_mark() || !is_free {
             self.tell(id, F::ACKNOWLEDGES);
         }
     }
@@ -94,7 +110,7 @@ impl Engine<'_> {
     pub(super) fn tell(&mut self, id: u32, acknowledges: bool) {
         let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
         let end = tcp.sender.end();
-        let begun = (end > tcp.marks.send).then(|| tcp.on_message_begun(end - 1, self.now));
+        let begun = (end > tcp.marks().send).then(|| tcp.on_message_begun(end - 1, self.now));
         self.schedule_timers(id);
         if let Some(heard) = begun {
             self.hear(id, heard);
@@ -104,7 +120,7 @@ impl Engine<'_> {
 
     fn tell_of_acknowledged(&mut self, id: u32, acknowledges: bool) {
         let Source::Tcp(tcp) = &self.flows[id as usize].source else { return };
-        if acknowledges && tcp.sender.una() >= tcp.marks.acknowledge {
+        if acknowledges && tcp.sender.una() >= tcp.marks().acknowledge {
             self.on_message_acknowledged(id);
         }
     }
@@ -148,9 +164,11 @@ impl Drive for AcknowledgedWith {
     #[inline]
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
         let mut room = Feedback::default();
-        let (echo, blocks) = tcp.feedback.read(self.1, self.0, &mut room);
+        let (echo, blocks) = tcp.rest.feedback.read(self.1, self.0, &mut room);
         tcp.sender.on_ack_with(self.0, echo, blocks, now, out);
-        tcp.feedback.release(self.1);
+        if let Some(rest) = tcp.rest.written() {
+            rest.feedback.release(self.1);
+        }
     }
 }
 

@@ -44,9 +44,11 @@ impl Engine<'_> {
     #[inline(always)]
     fn take_ack<F: Drive>(&mut self, ack: &Event, of_all_before: impl FnOnce(u32) -> F) {
         self.census.received += 1;
-        let Source::Tcp(tcp) = &self.flows[ack.flow as usize].source else { return };
-        let (next, needs_feedback) = (ack.seq.wrapping_sub(tcp.base), tcp.needs_feedback);
-        if tcp.is_free && tcp.next_timer() < ack.at {
+        let flow = &self.flows[ack.flow as usize];
+        let Source::Tcp(tcp) = &flow.source else { return };
+        let needs_feedback = tcp.sender.config().needs_feedback();
+        let next = ack.seq.wrapping_sub(tcp.base());
+        if flow.is_free() && tcp.next_timer() < ack.at {
             self.run_timers_out(ack.flow, ack.at); // it runs by itself
         }
         if self.tracer.is_some() {
@@ -66,10 +68,10 @@ impl Engine<'_> {
 
     pub(super) fn on_retransmission_timer(&mut self, flow: u32, at: Instant) {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        if tcp.retransmission_event != at {
+        if tcp.rest.retransmission_event != at {
             return;
         }
-        tcp.retransmission_event = Instant::MAX;
+        tcp.rest.retransmission_event = Instant::MAX;
         if tcp.sender.retransmission_at().is_some_and(|due| due <= at) {
             tcp.sender.on_retransmission_timer(at, &mut self.segments);
         }
@@ -78,10 +80,10 @@ impl Engine<'_> {
 
     pub(super) fn on_pacing_timer(&mut self, flow: u32, at: Instant) {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        if tcp.pacing_event != at {
+        if tcp.rest.pacing_event != at {
             return;
         }
-        tcp.pacing_event = Instant::MAX;
+        tcp.rest.pacing_event = Instant::MAX;
         if tcp.sender.pacing_at().is_some_and(|due| due <= at) {
             self.drive(flow, PacingTimer);
         } else {
@@ -106,7 +108,7 @@ impl Engine<'_> {
                 source.sent += 1;
                 let next = source.next_after(self.now);
                 if let Some(next) = next {
-                    let host = self.flows[flow as usize].host;
+                    let host = self.network.flows[flow as usize].source;
                     let place = self.network.links.len() as u32 + host;
                     self.calendar.push(Event::of_flow(next, place, Kind::Application, flow));
                 }
@@ -123,10 +125,10 @@ impl Engine<'_> {
         let mut segments = std::mem::take(&mut self.segments);
         for segment in segments.0.drain(..) {
             let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-            if segment.seq >= tcp.marks.send {
+            if segment.seq >= tcp.marks().send {
                 begun = Some(tcp.on_message_begun(segment.seq, self.now));
             }
-            let seq = tcp.base.wrapping_add(segment.seq);
+            let seq = tcp.base().wrapping_add(segment.seq);
             self.leave_host(flow, seq, segment.bytes as u16);
         }
         self.segments = segments;
@@ -144,7 +146,7 @@ impl Engine<'_> {
         self.census.sent += 1;
         if self.tracer.is_some() {
             let (sender, copy) = (&self.flows[flow as usize], event);
-            self.trace_send(sender.host, &copy, sender.cwnd());
+            self.trace_send(self.network.flows[flow as usize].source, &copy, sender.cwnd());
         }
         if self.flows[flow as usize].has_port {
             let copy = event;
@@ -156,7 +158,7 @@ impl Engine<'_> {
 
     #[inline(never)]
     fn enter_port(&mut self, event: &Event) {
-        let host = self.flows[event.flow as usize].host;
+        let host = self.network.flows[event.flow as usize].source;
         if let Some(Some(port)) = self.ports.get_mut(host as usize) {
             port.enqueue(event.packet());
             self.pump_port(host);
@@ -189,28 +191,29 @@ impl Engine<'_> {
     #[inline(always)]
     pub(super) fn schedule_timers(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
+        let is_free = flow.is_free();
         if flow.watched {
             self.instruments.looks_at(id, &flow.source, self.now);
         }
         let Source::Tcp(tcp) = &mut flow.source else { return };
-        if tcp.is_free {
+        if is_free {
             return self.agenda.note(id, tcp);
         }
         let due = tcp.sender.retransmission_due();
-        if due < tcp.retransmission_event {
-            tcp.retransmission_event = due;
-            let place = self.network.links.len() as u32 + flow.host;
+        if due < tcp.rest.retransmission_event {
+            tcp.rest.retransmission_event = due;
+            let place = self.network.links.len() as u32 + self.network.flows[id as usize].source;
             self.calendar.push(Event::of_flow(due, place, Kind::RetransmissionTimer, id));
         }
         if let Some(due) = tcp.sender.pacing_at()
-            && due < tcp.pacing_event
+            && due < tcp.rest.pacing_event
         {
-            tcp.pacing_event = due;
-            let place = self.network.links.len() as u32 + flow.host;
+            tcp.rest.pacing_event = due;
+            let place = self.network.links.len() as u32 + self.network.flows[id as usize].source;
             self.calendar.push(Event::of_flow(due, place, Kind::PacingTimer, id));
         }
         if flow.has_port
-            && let Some(Some(port)) = self.ports.get_mut(flow.host as usize)
+            && let Some(Some(port)) = self.ports.get_mut(self.network.flows[id as usize].source as usize)
         {
             let rate = tcp.sender.rate_bps();
             port.change_rate(tcp.rest.port_rate, rate);

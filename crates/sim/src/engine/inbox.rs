@@ -52,7 +52,7 @@ impl Tail {
             [shared, into] if may_be_shared => (shared & PLACE, None, Some(into & PLACE)),
             _ => return WayIn::LONG,
         };
-        WayIn { tail: Tail { shared }, own, into }
+        WayIn { tail: Tail { shared }, behind: WayIn::NO_STAGE, own, into }
     }
 }
 
@@ -60,12 +60,15 @@ impl Tail {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WayIn {
     pub(super) tail: Tail,
+    /// The stage behind which it lies, once that is known.
+    behind: u32,
     pub(super) own: Option<u32>,
     pub(super) into: Option<u32>,
 }
 
 impl WayIn {
-    const LONG: WayIn = WayIn { tail: Tail::LONG, own: None, into: None };
+    const NO_STAGE: u32 = u32::MAX;
+    const LONG: WayIn = WayIn { tail: Tail::LONG, behind: WayIn::NO_STAGE, own: None, into: None };
 }
 
 /// The ways of each flow's data and acknowledgements into hosts; and by stage, where a tail begins behind it for every packet,
@@ -95,16 +98,15 @@ pub(super) fn ways_in(
                     _ => *end = None,
                 }
             }
-            (way_in, last.map(|last| way[last] & PLACE))
+            WayIn { behind: last.map_or(WayIn::NO_STAGE, |last| way[last] & PLACE), ..way_in }
         })
     });
-    let ways: Vec<_> = ways.collect();
-    let is_end = |stage: u32| ends[stage as usize].is_some();
-    let is_short = |last: Option<u32>| last.is_some_and(is_end);
-    let ways = ways
-        .into_iter()
-        .map(|ways| ways.map(|(way_in, last)| if is_short(last) { way_in } else { WayIn::LONG }));
-    (ways.collect(), ends)
+    let mut ways: Vec<[WayIn; 2]> = ways.collect();
+    let is_end = |stage: u32| stage != WayIn::NO_STAGE && ends[stage as usize].is_some();
+    for way in ways.iter_mut().flatten().filter(|way| !is_end(way.behind)) {
+        *way = WayIn::LONG;
+    }
+    (ways, ends)
 }
 
 /// What the window has brought to hosts, and room to deal it out.

@@ -16,7 +16,7 @@ pub(crate) struct Own {
     /// The last before the host.
     pub(super) into: Option<Link>,
     /// The first behind it.
-    pub(super) out: Option<Link>,
+    pub(super) out: Exit,
 }
 
 impl Own {
@@ -33,40 +33,40 @@ impl Own {
 impl Flow {
     /// Takes the links of its short ways that no other flow passes, nor it twice; `passes` says how often each is passed.
     pub(super) fn take_own_links(&mut self, links: &mut Links, ways_in: [WayIn; 2], passes: &[u32]) {
-        let is_own =
-            |number: &u32| passes.get(*number as usize) == Some(&1) && links[*number as usize].is_unwatched();
-        let out = |end: usize| Some(self.exits[1 - end].link).filter(is_own);
-        let numbers = [ways_in[0].own, out(0), ways_in[1].own, out(1)];
-        let mut take = |number: u32| links.take(number as usize);
-        let [into_sink, from_sink, into_source, from_source] =
-            numbers.map(|number| number.and_then(&mut take));
-        self.at_sink = Own { into: into_sink, out: from_sink };
-        self.at_source = Own { into: into_source, out: from_source };
+        let is_own = |number: u32| passes.get(number as usize) == Some(&1);
+        for (own, way_in) in [&mut self.at_sink, &mut self.at_source].into_iter().zip(ways_in) {
+            own.into = way_in.own.and_then(|number| links.take(number as usize));
+            if let Exit::Shared(number) = own.out
+                && is_own(number)
+                && links[number as usize].is_unwatched()
+                && let Some(link) = links.take(number as usize)
+            {
+                own.out = Exit::Own(link);
+            }
+        }
     }
 
     /// Gives them back: its ways, over these links there and back, are the long ones.
     fn give_links_back(&mut self, links: &mut Links, spec: &FlowSpec) {
         let FlowSpec { forward, reverse, .. } = spec;
         let (sink, source) = (&mut self.at_sink, &mut self.at_source);
-        let places = [
-            (&mut source.out, forward.first()),
-            (&mut sink.into, forward.last()),
-            (&mut sink.out, reverse.first()),
-            (&mut source.into, reverse.last()),
-        ];
-        for (place, number) in places {
-            if let (Some(link), Some(&number)) = (place.take(), number) {
+        let outs = [(&mut source.out, forward.first()), (&mut sink.out, reverse.first())];
+        let outs = outs.map(|(exit, number)| match std::mem::take(exit) {
+            Exit::Own(link) => (Some(link), number),
+            _ => (None, number),
+        });
+        let into = [(sink.into.take(), forward.last()), (source.into.take(), reverse.last())];
+        for (link, number) in outs.into_iter().chain(into) {
+            if let (Some(link), Some(&number)) = (link, number) {
                 links.put_back(number as usize, link);
             }
         }
-        self.exits = [Exit::LONG; 2];
         self.tails = [Tail::LONG; 2];
     }
 
     /// Its short ways out are its own.
     pub(super) fn owns_its_ways_out(&self) -> bool {
-        let is_own = |exit: &Exit, own: &Own| exit.link == Exit::LONG.link || own.out.is_some();
-        is_own(&self.exits[0], &self.at_source) && is_own(&self.exits[1], &self.at_sink)
+        [&self.at_source, &self.at_sink].iter().all(|own| !matches!(own.out, Exit::Shared(_)))
     }
 }
 

@@ -5,7 +5,7 @@ use super::group::Bag;
 use super::inbox::Inbox;
 use super::pool::Pool;
 use super::shared::SharedHosts;
-use super::{Calendar, Census, Engine, Exit, Flows, Links, Segments};
+use super::{Calendar, Census, Engine, Flows, Links, Segments};
 use crate::flow::{Flow, Source};
 use crate::instrument::Instruments;
 use crate::output::Delays;
@@ -112,7 +112,8 @@ pub(super) fn bare<'a>(whole: &Engine<'a>, flows: Flows) -> Engine<'a> {
 impl Flow {
     /// It has short ways out of its hosts and into them, and nothing ties it to others.
     pub(super) fn stands_alone(&self) -> bool {
-        let is_short = |end: usize| self.exits[end].link != Exit::LONG.link && !self.tails[end].is_long();
+        let exits = [&self.at_source.out, &self.at_sink.out];
+        let is_short = |end: usize| exits[end].is_short() && !self.tails[end].is_long();
         let is_short = match &self.source {
             Source::Tcp(tcp) => tcp.rest.application.is_none() && is_short(0) && is_short(1),
             Source::OpenLoop(_) => is_short(0),

@@ -19,8 +19,8 @@ impl Flow {
     pub(super) fn plain_ends(&self) -> [bool; 2] {
         let Source::Tcp(tcp) = &self.source else { return [false; 2] };
         let has_timer = tcp.sender.config().delayed_ack.is_some();
-        let receives = self.at_sink.out.is_some() && !self.measured && !has_timer;
-        [receives, tcp.is_free && self.at_source.out.is_some()]
+        let receives = self.at_sink.out.is_own() && !self.measured && !has_timer;
+        [receives, self.is_free() && self.at_source.out.is_own()]
     }
 
     /// Whether the end that this packet reaches is such a one, now.
@@ -45,7 +45,7 @@ impl Engine<'_> {
         if !flow.is_open_to(event) {
             return false;
         }
-        let Flow { source, exits, tails, at_sink, delays, paced, .. } = flow;
+        let Flow { source, stages, tails, at_sink, delays, paced, .. } = flow;
         let Source::Tcp(tcp) = source else { return false };
         let at = at_sink.come_in(event.bytes, false, event.at);
         if at >= self.until {
@@ -53,8 +53,8 @@ impl Engine<'_> {
             return true;
         }
         self.census.received += 1;
-        let (seq, sent, delay) = (event.seq.wrapping_sub(tcp.base), event.sent, at.since(event.sent));
-        let counts = self.counting && seq >= tcp.syn;
+        let (seq, sent, delay) = (event.seq.wrapping_sub(tcp.base()), event.sent, at.since(event.sent));
+        let counts = self.counting && seq >= tcp.syn();
         if counts {
             delays.receives(delay);
         }
@@ -63,9 +63,9 @@ impl Engine<'_> {
             let all = &mut self.delays[usize::from(*paced)];
             if counts {
                 // One or none; the handshake's is over, as data come.
-                let (one, delay) = (u64::from(delivered > 0), at.since(first));
-                delays.delivers(one, select_unpredictable(delivered > 0, delay, Span::ZERO));
-                all.record(one, delay);
+                let delay = at.since(first);
+                delays.delivers(select_unpredictable(delivered > 0, delay, Span::ZERO));
+                all.record((delivered > 0).into(), delay);
             }
             if delivered > 1 {
                 tcp.deliver_rest(before + 1..before + delivered, at, counts.then_some((delays, all)));
@@ -78,17 +78,17 @@ impl Engine<'_> {
             tcp.deliver_late((seq, sent), at, sums, |_| {});
         }
         let next = tcp.receiver.next();
-        if next < tcp.marks.deliver
-            && let Some(link) = &mut at_sink.out
+        if !tcp.delivers_a_mark(next)
+            && let Some(link) = at_sink.out.own()
             // Nobody asks for the time that a plain one echoes.
             && let Some(echo) = if tcp.receiver.is_plain() { Some(at) } else { tcp.receiver.echo(seq, sent) }
         {
-            let (bytes, hop) = (tcp.ack_bytes, self.ack_hop + 1);
-            let seq = tcp.base.wrapping_add(next);
+            let (bytes, hop) = (tcp.ack_bytes(), self.ack_hop + 1);
+            let seq = tcp.base().wrapping_add(next);
             let ack = Packet { sent: echo, flow: event.flow, seq, bytes, hop, is_ack: true };
             let arrival = link.carry(bytes, true, at);
             self.census.sent += 1;
-            self.staged[exits[1].stage as usize].push(Event::of_packet(arrival, tails[1].shared, ack));
+            self.staged[usize::from(stages[1])].push(Event::of_packet(arrival, tails[1].shared, ack));
         } else {
             self.now = at;
             self.answer(event, seq);
@@ -103,7 +103,7 @@ impl Engine<'_> {
         if !flow.is_open_to(event) {
             return false;
         }
-        let Flow { source, exits, tails, at_source, .. } = flow;
+        let Flow { source, stages, tails, at_source, .. } = flow;
         let Source::Tcp(tcp) = source else { return false };
         let at = at_source.come_in(event.bytes, true, event.at);
         if at >= self.until {
@@ -114,9 +114,10 @@ impl Engine<'_> {
             self.acknowledge_after_timers(&event.at_time(at));
             return true;
         }
-        let says_no_more = !tcp.needs_feedback || FeedbackUnderWay::is_a_time(event.sent);
-        if says_no_more && let Some(link) = &mut at_source.out {
-            let (arrivals, tail) = (&mut self.staged[exits[0].stage as usize], tails[0].shared);
+        if FeedbackUnderWay::is_a_time(event.sent)
+            && let Some(link) = at_source.out.own()
+        {
+            let (arrivals, tail) = (&mut self.staged[usize::from(stages[0])], tails[0].shared);
             let sent = &mut self.census.sent;
             let out = Outlet { link, arrivals, flow: event.flow, tail, base: 0, now: at, sent };
             if tcp.sender.on_ordinary_ack(event.seq, at, out) {

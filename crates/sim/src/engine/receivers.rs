@@ -25,12 +25,12 @@ impl Tcp {
         for seq in before..before + delivered {
             let late = self.late.take(seq);
             let delay = now.since(select_unpredictable(late < sent, late, sent));
-            if seq < self.syn {
+            if seq < self.syn() {
                 continue;
             }
             tell(delay);
             if let Some((flow, all)) = &mut sums {
-                flow.delivers(1, delay);
+                flow.delivers(delay);
                 all.record(1, delay);
             }
         }
@@ -41,11 +41,10 @@ impl Tcp {
     #[inline(always)]
     pub(super) fn arrive_near(&mut self, seq: u32, sent: Instant) -> Option<(u32, Instant)> {
         let next = self.receiver.next();
-        if !self.late.is_near(seq.wrapping_sub(next)) {
+        if !self.late.note_near(seq, sent, next) {
             return None;
         }
-        let delivered = self.receiver.on_near(seq)?;
-        self.late.note_near(seq, sent);
+        let delivered = self.receiver.on_near(seq)?; // if that is one of many, `sent` is noted again
         Some((delivered, self.late.take_near(next, delivered > 0)))
     }
 
@@ -61,7 +60,7 @@ impl Tcp {
         for seq in packets {
             let delay = now.since(self.late.take(seq));
             if let Some((flow, all)) = &mut sums {
-                flow.delivers(1, delay);
+                flow.delivers(delay);
                 all.record(1, delay);
             }
         }
@@ -79,7 +78,7 @@ impl Engine<'_> {
         let flow = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = &mut flow.source else { return self.receive_open_loop(packet) };
         let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
-        if counting && seq >= tcp.syn {
+        if counting && seq >= tcp.syn() {
             flow.delays.receives(now.since(packet.sent));
         }
         if seq > tcp.receiver.next() {
@@ -104,7 +103,7 @@ impl Engine<'_> {
         let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
         let next = tcp.receiver.next();
         // Noted before the acknowledgement goes, which may be back at once; told after it.
-        let news = if next >= tcp.marks.deliver { Some(tcp.on_delivered(next)) } else { None };
+        let news = if tcp.delivers_a_mark(next) { Some(tcp.on_delivered(next)) } else { None };
         // Nobody asks for the time that a plain one echoes.
         let echo = if tcp.receiver.is_plain() { Some(self.now) } else { tcp.receiver.echo(seq, packet.sent) };
         match echo {
@@ -121,13 +120,14 @@ impl Engine<'_> {
         let delay = self.now.since(packet.sent);
         let flow = &mut self.flows[packet.flow as usize];
         let Source::OpenLoop(source) = &mut flow.source else { return };
+        source.received += 1;
         source.received_bytes += u64::from(packet.bytes).saturating_sub(u64::from(source.header));
         if flow.measured {
             self.instruments.delivers(packet.flow, delay, self.now);
         }
         if self.counting {
             flow.delays.receives(delay);
-            flow.delays.delivers(1, delay);
+            flow.delays.delivers(delay);
             self.delays[usize::from(flow.paced)].record(1, delay);
         }
     }
@@ -177,21 +177,25 @@ impl Engine<'_> {
     }
 
     fn acknowledge_with(&mut self, id: u32, feedback: Feedback) {
-        let Flow { source: Source::Tcp(tcp), exits, tails, at_sink, .. } = &mut self.flows[id as usize]
+        let Flow { source: Source::Tcp(tcp), stages, tails, at_sink, .. } = &mut self.flows[id as usize]
         else {
             return;
         };
         let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
-        let seq = tcp.base.wrapping_add(tcp.receiver.next());
-        let sent = tcp.feedback.put(feedback, tcp.receiver.next(), tcp.sender.config().needs_echo());
-        let Some(link) = exits[1].way_out(at_sink, &mut self.links) else {
+        let next = tcp.receiver.next();
+        let seq = tcp.base().wrapping_add(next);
+        let sent = match feedback.blocks() {
+            [] => feedback.echo,
+            _ => tcp.rest.feedback.put(feedback, next, tcp.sender.config().needs_echo()),
+        };
+        let Some(link) = at_sink.out.way_out(&mut self.links) else {
             return self.acknowledge(id, seq, bytes, sent);
         };
         let (hop, tail) = (self.ack_hop + 1, tails[1].shared);
         let ack = Packet { sent, flow: id, seq, bytes, hop, is_ack: true };
         let at = link.carry(bytes, true, self.now);
         self.census.sent += 1;
-        self.staged[exits[1].stage as usize].push(Event::of_packet(at, tail, ack));
+        self.staged[usize::from(stages[1])].push(Event::of_packet(at, tail, ack));
     }
 
     /// The receiver sends an acknowledgement.

@@ -1,5 +1,6 @@
 //! The ways of flows through the network, and what holds for each place of them: laid down before anything runs.
 
+use super::stage::Stage;
 use super::{Exit, Links};
 use crate::flow::Flow;
 use crate::link::Link;
@@ -73,37 +74,10 @@ pub(super) fn mark_at_once(
     links: &Links,
     flows: &mut [Flow],
 ) -> Vec<bool> {
-    let mut feeders = vec![Only::None; links.len()];
-    for (id, flow) in network.flows.iter().enumerate() {
-        for (is_ack, route) in [(false, &flow.forward), (true, &flow.reverse)] {
-            let mut before = Feeder::Host(id as u32, is_ack);
-            for &link in route {
-                feeders[link as usize].add(before);
-                before = Feeder::Link(link);
-            }
-        }
-    }
-    // A queue that is sampled is asked for its level between arrivals: it must not know the future.
-    let is_sampled = |probe: &&Probe| probe.samples();
-    for probe in network.probes.iter().filter(is_sampled) {
-        feeders[probe.link as usize] = Only::More;
-    }
-    // Two that leave a link in the same nanosecond are put in order by flow, not as they leave it.
-    let smallest = network.flows.iter().map(|flow| flow.kind.smallest_packet()).min().unwrap_or(1);
-    let takes_time = |link: u32| network.links[link as usize].lets_go_one_by_one(smallest);
-    let is_in_step = are_in_step(network, smallest);
-    let at_once = |link: usize| {
-        let after_another = matches!(feeders[link], Only::One(Feeder::Link(feeder)) if takes_time(feeder));
-        !is_in_step && links[link].refuses_nothing() && after_another
-    };
-    for entry in routes {
-        let link = (*entry & PLACE) as usize;
-        if *entry != u32::MAX && *entry & IS_LINK != 0 {
-            *entry |= if at_once(link) { AT_ONCE } else { 0 };
-            *entry |= if links[link].is_unwatched() { PLAIN } else { 0 };
-        }
-    }
-    if is_in_step {
+    let feeders = feeders_of(network);
+    let at_once = are_at_once(network, links, &feeders);
+    mark_links(routes, links, &at_once);
+    if are_in_step(network, smallest_packet(network)) {
         return vec![false; links.len()];
     }
     for (id, (spec, flow)) in network.flows.iter().zip(flows).enumerate() {
@@ -127,13 +101,73 @@ pub(super) fn mark_at_once(
     // Hosts send in the order of time: a link that refuses nothing and that they alone feed needs no other.
     let mut needs_order: Vec<bool> = links.iter().map(|link| !link.refuses_nothing()).collect();
     let behind = |route: &[u32]| route.iter().skip(1).map(|&link| link as usize).collect::<Vec<_>>();
-    let sampled = network.probes.iter().filter(is_sampled).map(|probe| probe.link as usize);
+    let sampled = sampled(network).map(|probe| probe.link as usize);
     let fed_by_links =
         network.flows.iter().flat_map(|flow| [behind(&flow.forward), behind(&flow.reverse)]).flatten();
     sampled.chain(fed_by_links).for_each(|link| needs_order[link] = true);
-    let mut is_staged: Vec<bool> = (0..links.len()).map(|link| needs_order[link] && !at_once(link)).collect();
+    let mut is_staged: Vec<bool> = (0..links.len()).map(|link| needs_order[link] && !at_once[link]).collect();
     stage_ways_of_shared_hosts(network, &feeders, &mut is_staged);
     is_staged
+}
+
+/// What feeds each link.
+fn feeders_of(network: &Network) -> Vec<Only<Feeder>> {
+    let mut feeders = vec![Only::None; network.links.len()];
+    for (id, flow) in network.flows.iter().enumerate() {
+        for (is_ack, route) in [(false, &flow.forward), (true, &flow.reverse)] {
+            let mut before = Feeder::Host(id as u32, is_ack);
+            for &link in route {
+                feeders[link as usize].add(before);
+                before = Feeder::Link(link);
+            }
+        }
+    }
+    // A queue that is sampled is asked for its level between arrivals: it must not know the future.
+    for probe in sampled(network) {
+        feeders[probe.link as usize] = Only::More;
+    }
+    feeders
+}
+
+fn sampled(network: &Network) -> impl Iterator<Item = &Probe> {
+    network.probes.iter().filter(|probe| probe.samples())
+}
+
+/// Bytes.
+fn smallest_packet(network: &Network) -> u32 {
+    network.flows.iter().map(|flow| flow.kind.smallest_packet()).min().unwrap_or(1)
+}
+
+/// By link, whether it is passed at once.
+fn are_at_once(network: &Network, links: &Links, feeders: &[Only<Feeder>]) -> Vec<bool> {
+    let smallest = smallest_packet(network);
+    if are_in_step(network, smallest) {
+        return vec![false; links.len()];
+    }
+    // Two that leave a link in the same nanosecond are put in order by flow, not as they leave it.
+    let takes_time = |link: u32| network.links[link as usize].lets_go_one_by_one(smallest);
+    let after_another =
+        |link: usize| matches!(feeders[link], Only::One(Feeder::Link(feeder)) if takes_time(feeder));
+    (0..links.len()).map(|link| links[link].refuses_nothing() && after_another(link)).collect()
+}
+
+fn mark_links(routes: &mut [u32], links: &Links, at_once: &[bool]) {
+    for entry in routes {
+        let link = (*entry & PLACE) as usize;
+        if *entry != u32::MAX && *entry & IS_LINK != 0 {
+            *entry |= if at_once[link] { AT_ONCE } else { 0 };
+            *entry |= if links[link].is_unwatched() { PLAIN } else { 0 };
+        }
+    }
+}
+
+/// Routes once these links do not run in windows any more. None of them is passed at once: some wait for it.
+pub(super) fn routes_after(stages: &[Stage], network: &Network, links: &Links) -> Vec<u32> {
+    let (mut routes, ..) = routes_of(network);
+    let mut at_once = are_at_once(network, links, &feeders_of(network));
+    stages.iter().for_each(|stage| at_once[stage.link as usize] = false);
+    mark_links(&mut routes, links, &at_once);
+    routes
 }
 
 /// A packet of the smallest size, bytes, may come to a link at the very instant at which it has come to the one before. What else
@@ -179,16 +213,19 @@ pub(super) fn mark_staged(routes: &mut [u32], stage_of: impl Fn(u32) -> Option<u
     }
 }
 
-/// The short ways out of the hosts of a flow with this route; a link `is_quiet` that refuses nothing, and of which nobody looks at
+/// The short ways out of the hosts of a flow with this route, and the stages to which they lead; a link `is_quiet` that refuses nothing, and of which nobody looks at
 /// single packets.
-pub(super) fn exits_of(route: &[u32], ack_hop: usize, is_quiet: impl Fn(u32) -> bool) -> [Exit; 2] {
+pub(super) fn exits_of(route: &[u32], ack_hop: usize, is_quiet: impl Fn(u32) -> bool) -> [(Exit, u16); 2] {
     [0, ack_hop].map(|hop| match (route[hop], route.get(hop + 1)) {
         (first, Some(&next))
             if first & (IS_LINK | STAGED) == IS_LINK && is_quiet(first & PLACE) && next & STAGED != 0 =>
         {
-            Exit { link: first & PLACE, stage: next & PLACE }
+            match u16::try_from(next & PLACE) {
+                Ok(stage) => (Exit::Shared(first & PLACE), stage),
+                Err(_) => (Exit::Long, 0),
+            }
         }
-        _ => Exit::LONG,
+        _ => (Exit::Long, 0),
     })
 }
 

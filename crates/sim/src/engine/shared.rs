@@ -72,7 +72,7 @@ impl SharedHosts {
         for ((spec, flow), ways) in network.flows.iter().zip(&*flows).zip(ways) {
             for (end, (host, ..)) in ends(spec).into_iter().enumerate() {
                 let own = [&flow.at_sink, &flow.at_source][end];
-                if candidates.has(host) && (own.out.is_none() || ways[end].into.is_some()) {
+                if candidates.has(host) && (!own.out.is_own() || ways[end].into.is_some()) {
                     hosts[host as usize].get_or_insert_default().into = ways[end].into;
                 }
             }

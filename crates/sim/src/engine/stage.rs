@@ -183,10 +183,10 @@ pub(super) fn lay_stages(
     mark_staged(routes, |link| position.get(&link).copied());
     let is_quiet = |link: u32| links[link as usize].refuses_nothing() && !is_looked_at(link);
     for (flow, route) in flows.iter_mut().zip(routes.chunks(stride)) {
-        flow.exits = exits_of(route, ack_hop, is_quiet);
-        if flow.has_port {
-            flow.exits[0] = Exit::LONG;
-        }
+        let [(from_source, data), (from_sink, acks)] = exits_of(route, ack_hop, is_quiet);
+        flow.stages = [data, acks];
+        flow.at_source.out = if flow.has_port { Exit::Long } else { from_source };
+        flow.at_sink.out = from_sink;
     }
     let mut passes = vec![0_u32; links.len()];
     for flow in &network.flows {

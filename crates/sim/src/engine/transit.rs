@@ -1,7 +1,8 @@
 //! Packets on their way: from link to link.
 
 use super::Engine;
-use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
+use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED, routes_after};
+use super::stage::Stage;
 use crate::link::{Fate, Passage};
 use crate::packet::{Event, Kind};
 use crate::trace::TraceEvent;
@@ -12,11 +13,11 @@ impl Engine<'_> {
     #[inline(always)]
     pub(super) fn set_out(&mut self, mut event: Event) {
         let (flow, end) = (&mut self.flows[event.flow as usize], usize::from(event.is_ack()));
-        let (exit, tail) = (flow.exits[end], flow.tails[end]);
+        let (stage, tail) = (flow.stages[end], flow.tails[end]);
         let own = if event.is_ack() { &mut flow.at_sink } else { &mut flow.at_source };
-        if let Some(link) = exit.way_out(own, &mut self.links) {
+        if let Some(link) = own.out.way_out(&mut self.links) {
             event.move_on(link.carry(event.bytes, event.is_ack(), event.at));
-            return self.staged[exit.stage as usize].push(event.at_place(tail.shared));
+            return self.staged[usize::from(stage)].push(event.at_place(tail.shared));
         }
         let way = self.way_of(&event);
         let entry = self.routes[way];
@@ -240,12 +241,15 @@ impl Engine<'_> {
         }
     }
 
-    /// No link runs in windows any more: `link_of` knows the link of each stage.
-    pub(super) fn unstage(&mut self, link_of: impl Fn(u32) -> u32) {
-        for entry in self.routes.iter_mut().filter(|entry| **entry != u32::MAX && **entry & STAGED != 0) {
-            *entry = *entry & !(STAGED | PLACE) | link_of(*entry & PLACE);
-        }
+    /// These links do not run in windows any more.
+    pub(super) fn unstage(&mut self, stages: &[Stage]) {
         self.take_short_ways();
+        if self.routes.is_empty() {
+            return self.routes = routes_after(stages, self.network, &self.links);
+        }
+        for entry in self.routes.iter_mut().filter(|entry| **entry != u32::MAX && **entry & STAGED != 0) {
+            *entry = *entry & !(STAGED | PLACE) | stages[(*entry & PLACE) as usize].link;
+        }
     }
 
     /// Where in [`Engine::routes`] a packet stands on its round trip.

@@ -372,7 +372,7 @@ impl Engine<'_> {
         let Some(windows) = self.windows.take() else { return };
         self.now = windows.hosts_until;
         self.set_free(false);
-        self.unstage(|stage| windows.stages[stage as usize].link);
+        self.unstage(&windows.stages);
         for (stage, arrivals) in windows.stages.iter().zip(std::mem::take(&mut self.staged)) {
             for event in arrivals {
                 self.calendar.push(event.at_place(stage.link));

@@ -14,37 +14,31 @@ use std::sync::Arc;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Tcp {
-    /// Number on the wire of the connection's first packet: connections that follow one another go on counting, and leave
-    /// one number out between them, so that nothing of an older one passes for the present one's.
-    pub(crate) base: u32,
-    /// Packets without payload at the start: 1 with a SYN.
-    pub(crate) syn: u32,
-    pub(crate) marks: Marks,
-    pub(crate) ack_bytes: u16,
-    /// Its sender must know more of an acknowledgement than the number.
-    pub(crate) needs_feedback: bool,
-    /// Its sender's timers are in the agenda, not in the calendar (engine/agenda.rs).
-    pub(crate) is_free: bool,
-    /// When the timer events that count fire; others are stale.
-    pub(crate) retransmission_event: Instant,
-    pub(crate) pacing_event: Instant,
     pub(crate) receiver: Receiver,
     pub(crate) late: Late,
-    pub(crate) sender: Sender,
-    pub(crate) feedback: FeedbackUnderWay,
     pub(crate) rest: Sparse<Rest>,
+    pub(crate) sender: Sender,
 }
 
 /// What few packets of a connection ask for: it lies apart, so that what they all ask for lies close together. One that sends
-/// without end has none.
+/// without end, by itself, has none.
 #[derive(Debug)]
 pub(crate) struct Rest {
+    /// Number on the wire of the connection's first packet: connections that follow one another go on counting, and leave
+    /// one number out between them, so that nothing of an older one passes for the present one's.
+    pub(crate) base: u32,
     pub(crate) messages: Messages,
     /// Payload that earlier connections delivered, bytes.
     earlier_bytes: u64,
+    /// Packets with payload that earlier connections delivered.
+    earlier_packets: u64,
     /// The application: its position in the engine's list, and the side that this flow carries.
     pub(crate) application: Option<(u32, Side)>,
     opening: Opening,
+    pub(crate) feedback: FeedbackUnderWay,
+    /// When the timer events that count fire; others are stale.
+    pub(crate) retransmission_event: Instant,
+    pub(crate) pacing_event: Instant,
     pub(crate) delayed_ack_event: Instant,
     /// bit/s that the window stands for, as last added to the host's port.
     pub(crate) port_rate: u64,
@@ -52,10 +46,15 @@ pub(crate) struct Rest {
 
 impl Rest {
     const BLANK: Rest = Rest {
+        base: 0,
         messages: Messages::new(),
         earlier_bytes: 0,
+        earlier_packets: 0,
         application: None,
         opening: Opening { phase: Span::ZERO, jitter_seed: 0 },
+        feedback: FeedbackUnderWay::NONE,
+        retransmission_event: Instant::MAX,
+        pacing_event: Instant::MAX,
         delayed_ack_event: Instant::MAX,
         port_rate: 0,
     };
@@ -104,39 +103,73 @@ impl Tcp {
             rest.opening = Opening { phase, jitter_seed };
         }
         Tcp {
-            ack_bytes: u16::try_from(config.ack).unwrap_or(u16::MAX),
-            syn: u32::from(config.syn.is_some()),
-            base: 0,
-            needs_feedback: config.needs_feedback(),
-            is_free: false,
             receiver: Receiver::with(&config),
             sender: Sender::new(config, packets, phase, jitter_seed),
             late: Late::default(),
-            marks: rest.messages.marks(),
-            retransmission_event: Instant::MAX,
-            pacing_event: Instant::MAX,
-            feedback: FeedbackUnderWay::default(),
             rest,
+        }
+    }
+
+    /// With the delivery of all before `next`, a message is delivered, or the connection is open.
+    #[inline(always)]
+    pub(crate) fn delivers_a_mark(&self, next: u32) -> bool {
+        self.rest.get().is_some_and(|rest| next >= rest.messages.marks.deliver)
+    }
+
+    /// Packets at which something happens next.
+    #[inline(always)]
+    pub(crate) fn marks(&self) -> Marks {
+        self.rest.messages.marks
+    }
+
+    /// See [`Rest::base`].
+    #[inline(always)]
+    pub(crate) fn base(&self) -> u32 {
+        self.rest.get().map_or(0, |rest| rest.base)
+    }
+
+    /// Packets without payload at the start: 1 with a SYN.
+    #[inline(always)]
+    pub(crate) fn syn(&self) -> u32 {
+        self.sender.config().syn.is_some().into()
+    }
+
+    /// An acknowledgement that says no more than a number, bytes.
+    #[inline(always)]
+    pub(crate) fn ack_bytes(&self) -> u16 {
+        self.sender.config().ack as u16
+    }
+
+    /// Its timer events, if there are any, are stale.
+    pub(crate) fn forget_timer_events(&mut self) {
+        if let Some(rest) = self.rest.written() {
+            (rest.retransmission_event, rest.pacing_event) = (Instant::MAX, Instant::MAX);
         }
     }
 
     /// The number within the connection of a data packet by its number on the wire; `None` for one of an older connection.
     #[inline]
     pub(crate) fn number_of(&self, on_the_wire: u32) -> Option<u32> {
-        let seq = on_the_wire.wrapping_sub(self.base);
-        (self.base == 0 || seq < self.sender.end()).then_some(seq)
+        let base = self.base();
+        let seq = on_the_wire.wrapping_sub(base);
+        (base == 0 || seq < self.sender.end()).then_some(seq)
     }
 
     /// The packet with this number on the wire is of this connection, and has not been delivered before.
     #[inline]
     pub(super) fn waits_for(&self, on_the_wire: u32) -> bool {
-        let seq = on_the_wire.wrapping_sub(self.base);
+        let seq = on_the_wire.wrapping_sub(self.base());
         seq >= self.receiver.next() && seq < self.sender.end()
+    }
+
+    /// Packets with payload delivered in order.
+    pub(super) fn delivered_packets(&self) -> u64 {
+        self.rest.earlier_packets + u64::from(self.receiver.next().saturating_sub(self.syn()))
     }
 
     /// Payload delivered in order, bytes.
     pub(super) fn delivered_bytes(&self) -> u64 {
-        let packets = self.receiver.next().saturating_sub(self.syn);
+        let packets = self.receiver.next().saturating_sub(self.syn());
         let full = u64::from(packets) * u64::from(self.sender.config().payload);
         self.rest.earlier_bytes + full - self.rest.messages.lacking
     }
@@ -145,32 +178,37 @@ impl Tcp {
     pub(crate) fn give(&mut self, bytes: u64) {
         let first = self.sender.limit();
         let end = self.sender.give(bytes);
-        self.marks = self.rest.messages.give(first, end, self.sender.config().payload, bytes);
+        let payload = self.sender.config().payload;
+        self.rest.messages.give(first, end, payload, bytes);
     }
 
     /// Another connection takes the place of this one, all of whose data have been acknowledged.
     pub(crate) fn reopen(&mut self) {
-        self.rest.earlier_bytes = self.delivered_bytes();
-        self.rest.messages.lacking = 0;
-        self.base = self.base.wrapping_add(self.sender.end() + 1);
-        let Opening { phase, jitter_seed } = &mut self.rest.opening;
+        let (bytes, packets) = (self.delivered_bytes(), self.delivered_packets());
+        let rest = &mut *self.rest;
+        (rest.earlier_bytes, rest.earlier_packets) = (bytes, packets);
+        rest.messages.lacking = 0;
+        rest.base = rest.base.wrapping_add(self.sender.end() + 1);
+        let Opening { phase, jitter_seed } = &mut rest.opening;
         *jitter_seed = jitter_seed.wrapping_add(1);
         self.sender = self.sender.reopened(*phase, *jitter_seed);
         self.receiver = Receiver::with(self.sender.config());
         self.late = Late::default();
-        self.marks = self.rest.messages.marks();
     }
 
     /// With what its sender has done a message begins, or has been acknowledged.
     #[inline(always)]
     pub(crate) fn has_reached_a_mark(&self) -> bool {
-        self.sender.end() > self.marks.send || self.sender.una() >= self.marks.acknowledge
+        self.rest.get().is_some_and(|rest| {
+            let Marks { send, acknowledge, .. } = rest.messages.marks;
+            self.sender.end() > send || self.sender.una() >= acknowledge
+        })
     }
 
     /// A packet at or beyond the mark is sent for the first time.
     #[cold]
     pub(crate) fn on_message_begun(&mut self, seq: u32, now: Instant) -> Heard {
-        self.marks = self.rest.messages.on_sent(seq, now);
+        self.rest.messages.on_sent(seq, now);
         Heard::Begun(self.side())
     }
 
@@ -178,8 +216,7 @@ impl Tcp {
     #[cold]
     pub(crate) fn on_delivered(&mut self, next: u32) -> News {
         let opened = self.rest.messages.on_opened(next);
-        let (messages, marks) = self.rest.messages.on_delivered(next);
-        self.marks = marks;
+        let messages = self.rest.messages.on_delivered(next);
         News { opened, messages, side: self.side() }
     }
 

@@ -7,6 +7,8 @@
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gate(u32);
 
+/// The timers of the sender behind it are in the calendar; else it is free (`Flow::is_free`).
+const BOUND: u32 = 1 << 28;
 /// Nothing may be handled ahead of its time.
 const IN_STEP: u32 = 1 << 31;
 /// The shortest way (engine/plain.rs) is not for it.
@@ -15,8 +17,8 @@ const LONG: u32 = 1 << 30;
 const REPLACES: u32 = 1 << 29;
 
 impl Gate {
-    /// Before anybody has looked at the network.
-    pub(crate) const SHUT: Gate = Gate(IN_STEP | LONG);
+    /// A receiver's and a sender's, before anybody has looked at the network.
+    pub(crate) const SHUT: [Gate; 2] = [Gate(IN_STEP | LONG), Gate(IN_STEP | LONG | BOUND)];
 
     /// The shortest way is open.
     #[inline(always)]
@@ -33,7 +35,16 @@ impl Gate {
     /// A packet may be handled ahead of its time: no event waits that comes first.
     #[inline(always)]
     pub(crate) fn lets_run_ahead(self) -> bool {
-        self.0 & !(LONG | REPLACES) == 0
+        self.0 & !(LONG | REPLACES | BOUND) == 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_free(self) -> bool {
+        self.0 & BOUND == 0
+    }
+
+    pub(crate) fn set_free(&mut self, is_free: bool) {
+        self.set(BOUND, !is_free);
     }
 
     /// Nothing ever may.

@@ -4,29 +4,41 @@
 //!
 //! *Idea.* A packet's place is its number modulo a power of two that is more than all that is late lies apart: a few places
 //! lie with the receiver, more are asked for and given back. Packets are delivered in order, and leave their places then; so
-//! nothing is searched for, and the processor has nothing to guess.
+//! nothing is searched for, and the processor has nothing to guess. Times at hand are counted from one that lies half a second before the
+//! first of them, in 32 bits; what was sent too long before or after it asks for more places.
 
-use paceline_core::Instant;
+use paceline_core::{Instant, Span};
 use std::hint::select_unpredictable;
 
 /// Places at hand.
 const NEAR: usize = 8;
+/// Nothing is in a place at hand.
+const NONE: u32 = u32::MAX;
+/// The first time at hand, counted from where times are.
+const FIRST: Span = Span::from_nanos(1 << 29);
 
 /// First transmissions by packet number.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Late {
-    /// In place of the near ones, where that many are too few: a power of two of them.
-    far: Box<[Instant]>,
+    /// Where times at hand are counted from.
+    from: Instant,
+    near: [u32; NEAR],
+    /// In place of the near ones, where these do not do.
+    far: Option<Box<Far>>,
+}
+
+#[derive(Debug)]
+struct Far {
+    /// A power of two of them; [`Instant::MAX`] where nothing is.
+    places: Vec<Instant>,
     /// So many of them are taken.
-    count: u32,
-    /// A cache line. [`Instant::MAX`] where nothing is.
-    near: [Instant; NEAR],
+    taken: u32,
 }
 
 impl Default for Late {
     fn default() -> Self {
-        Late { near: [Instant::MAX; NEAR], far: Box::default(), count: 0 }
+        Late { from: Instant::ZERO, near: [NONE; NEAR], far: None }
     }
 }
 
@@ -34,67 +46,112 @@ impl Late {
     /// Packet `seq` was dropped, or arrived, where `next` was waited for, which is no later one: the earliest time counts.
     #[inline]
     pub(crate) fn note(&mut self, seq: u32, sent: Instant, next: u32) {
-        if self.is_near(seq.wrapping_sub(next)) {
-            return self.note_near(seq, sent);
+        if !self.note_near(seq, sent, next) {
+            self.note_far(seq, sent, next);
         }
-        let first = self.far_place(seq, next);
+    }
+
+    #[inline(never)]
+    fn note_far(&mut self, seq: u32, sent: Instant, next: u32) {
+        let mut far = self.far.take().unwrap_or_else(|| self.leave_near());
+        if (seq - next) as usize >= far.places.len() {
+            far.reach(seq, next);
+        }
+        let first = far.place(seq);
         let is_new = *first == Instant::MAX;
         *first = sent.min(*first);
-        self.count += u32::from(is_new);
+        far.taken += u32::from(is_new);
+        self.far = Some(far);
     }
 
     /// Packet `seq` is delivered, after all before it: when it was first sent, if it comes late; else [`Instant::MAX`].
     #[inline]
     pub(crate) fn take(&mut self, seq: u32) -> Instant {
-        if self.far.is_empty() {
-            return self.take_near(seq, true);
-        }
-        let place = &mut self.far[seq as usize & (self.far.len() - 1)];
-        let first = std::mem::replace(place, Instant::MAX);
-        self.count -= u32::from(first != Instant::MAX);
-        if self.count == 0 {
-            self.far = Box::default();
+        let Some(far) = &mut self.far else {
+            let first = self.near[seq as usize % NEAR];
+            self.near[seq as usize % NEAR] = NONE;
+            return select_unpredictable(first == NONE, Instant::MAX, self.time_of(first));
+        };
+        let first = std::mem::replace(far.place(seq), Instant::MAX);
+        far.taken -= u32::from(first != Instant::MAX);
+        if far.taken == 0 {
+            self.far = None;
         }
         first
     }
 
-    /// Whether the place of a packet so far beyond what is waited for is at hand, as all others are.
+    /// As [`Self::note`], where there is a place for it at hand, as for all others; else says no.
     #[inline(always)]
-    pub(crate) fn is_near(&self, ahead: u32) -> bool {
-        ahead < NEAR as u32 && self.far.is_empty()
-    }
-
-    /// As [`Self::note`], where that is so.
-    #[inline(always)]
-    pub(crate) fn note_near(&mut self, seq: u32, sent: Instant) {
+    pub(crate) fn note_near(&mut self, seq: u32, sent: Instant, next: u32) -> bool {
+        if seq.wrapping_sub(next) >= NEAR as u32 || self.far.is_some() {
+            return false;
+        }
+        let mut since = self.since_start(sent);
+        if since >= u64::from(NONE) {
+            match self.count_from(sent) {
+                Some(first) => since = first,
+                None => return false,
+            }
+        }
         let place = &mut self.near[seq as usize % NEAR];
-        *place = select_unpredictable(sent < *place, sent, *place);
+        *place = (since as u32).min(*place);
+        true
     }
 
-    /// As [`Self::take`], where all places are at hand, if it is delivered; else only looks.
+    /// When packet `seq`, which has been noted, with all places at hand, was first sent; if it is delivered, it leaves its place.
     #[inline(always)]
     pub(crate) fn take_near(&mut self, seq: u32, is_delivered: bool) -> Instant {
         let place = &mut self.near[seq as usize % NEAR];
         let first = *place;
-        *place = select_unpredictable(is_delivered, Instant::MAX, first);
-        first
+        *place = select_unpredictable(is_delivered, NONE, first);
+        self.time_of(first)
     }
 
-    /// The place of packet `seq` among the far ones, which are made or made more where that is too far beyond `next`.
+    #[inline(always)]
+    fn time_of(&self, since: u32) -> Instant {
+        self.from + Span::from_nanos(since.into())
+    }
+
+    /// What is to be noted for `sent`; too much where it lies before all that can be.
+    #[inline(always)]
+    fn since_start(&self, sent: Instant) -> u64 {
+        sent.as_nanos().wrapping_sub(self.from.as_nanos())
+    }
+
+    /// This time will be the first, if nothing is at hand: what is to be noted.
+    #[cold]
     #[inline(never)]
-    fn far_place(&mut self, seq: u32, next: u32) -> &mut Instant {
-        let ahead = (seq - next) as usize;
-        if ahead >= self.far.len() {
-            let mut longer = vec![Instant::MAX; (ahead + 1).next_power_of_two()].into_boxed_slice();
-            let before = if self.far.is_empty() { &mut self.near[..] } else { &mut self.far[..] };
-            let (places, more) = (before.len() - 1, longer.len() - 1);
-            for seq in (next as usize..).take(before.len()) {
-                longer[seq & more] = std::mem::replace(&mut before[seq & places], Instant::MAX);
-            }
-            self.count = longer.iter().filter(|first| **first < Instant::MAX).count() as u32;
-            self.far = longer;
+    fn count_from(&mut self, sent: Instant) -> Option<u64> {
+        if self.near != [NONE; NEAR] {
+            return None;
         }
-        &mut self.far[seq as usize & (self.far.len() - 1)]
+        self.from = Instant::from_nanos(sent.as_nanos().saturating_sub(FIRST.as_nanos()));
+        Some(self.since_start(sent))
+    }
+
+    /// What is at hand, in places of which there may be more.
+    fn leave_near(&mut self) -> Box<Far> {
+        let near = std::mem::replace(&mut self.near, [NONE; NEAR]);
+        let time_of = |since: u32| if since == NONE { Instant::MAX } else { self.time_of(since) };
+        let taken = near.iter().filter(|since| **since != NONE).count() as u32;
+        Box::new(Far { places: near.into_iter().map(time_of).collect(), taken })
+    }
+}
+
+impl Far {
+    #[inline]
+    fn place(&mut self, seq: u32) -> &mut Instant {
+        let places = self.places.len() - 1;
+        &mut self.places[seq as usize & places]
+    }
+
+    /// More places, up to that of packet `seq`, where `next` is waited for.
+    fn reach(&mut self, seq: u32, next: u32) {
+        let more = ((seq - next) as usize + 1).next_power_of_two();
+        let before = std::mem::replace(&mut self.places, vec![Instant::MAX; more]);
+        for seq in (next as usize..).take(before.len()) {
+            self.places[seq & (more - 1)] = before[seq & (before.len() - 1)];
+        }
     }
 }
 
@@ -118,7 +175,7 @@ mod tests {
                 assert_eq!(late.take(next), map.remove(&next).unwrap_or(Instant::MAX), "step {step}");
                 next += 1;
             }
-            assert!(!map.is_empty() || late.far.is_empty());
+            assert!(!map.is_empty() || late.far.is_none());
         }
     }
 }

@@ -79,6 +79,11 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         &mut tcp.syn,
         table.optional("syn", |field| or_false(field, "has no size; write for example \"40 B\"", syn))?,
     );
+    if tcp.tick > Config::LONGEST_TICK {
+        let longest = Config::LONGEST_TICK;
+        let problem = format!("{} is above {longest}; write \"{longest}\" at most", tcp.tick);
+        return Err(ScenarioError::at(&table.path_of("tick"), problem));
+    }
     if tcp.max_rto < tcp.min_rto {
         let problem =
             format!("min_rto {} is above max_rto {}; write the lesser first", tcp.min_rto, tcp.max_rto);

@@ -19,6 +19,10 @@ pub(crate) struct Marks {
     pub(crate) acknowledge: u32,
 }
 
+impl Marks {
+    const NEVER: Marks = Marks { send: u32::MAX, deliver: u32::MAX, acknowledge: u32::MAX };
+}
+
 /// A message whose last byte has been acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
@@ -40,6 +44,7 @@ impl Transfer {
 /// The messages of one direction of a connection.
 #[derive(Debug)]
 pub(crate) struct Messages {
+    pub(crate) marks: Marks,
     /// Given and not yet acknowledged, in order.
     queue: VecDeque<Message>,
     /// How many of these have begun, and how many have been delivered.
@@ -66,6 +71,7 @@ struct Message {
 impl Messages {
     pub(crate) const fn new() -> Self {
         Messages {
+            marks: Marks::NEVER,
             queue: VecDeque::new(),
             begun: 0,
             delivered: 0,
@@ -76,19 +82,19 @@ impl Messages {
     }
 
     /// The application gives a message: packets `first` to `end`, each of `payload` bytes at most, `bytes` in all.
-    pub(crate) fn give(&mut self, first: u32, end: u32, payload: u32, bytes: u64) -> Marks {
+    pub(crate) fn give(&mut self, first: u32, end: u32, payload: u32, bytes: u64) {
         if self.queue.capacity() == 0 {
             self.queue.reserve_exact(1); // many have but one
         }
         let lacking = (u64::from(end - first) * u64::from(payload)).saturating_sub(bytes);
         self.queue.push_back(Message { first, end, bytes, lacking, started: Instant::ZERO });
-        self.marks()
+        self.set_marks();
     }
 
     /// The application wants to know when the first `packets` are there.
-    pub(crate) fn open(&mut self, packets: u32) -> Marks {
+    pub(crate) fn open(&mut self, packets: u32) {
         self.opening = packets;
-        self.marks()
+        self.set_marks();
     }
 
     /// All before `next` are delivered: whether that opens the connection for one who waits for it.
@@ -96,23 +102,24 @@ impl Messages {
         let opened = self.opening > 0 && self.opening <= next;
         if opened {
             self.opening = 0;
+            self.set_marks();
         }
         opened
     }
 
     /// A packet at or beyond the first mark is sent for the first time: messages begin.
-    pub(crate) fn on_sent(&mut self, seq: u32, now: Instant) -> Marks {
+    pub(crate) fn on_sent(&mut self, seq: u32, now: Instant) {
         while let Some(message) = self.queue.get_mut(self.begun)
             && message.first <= seq
         {
             message.started = now;
             self.begun += 1;
         }
-        self.marks()
+        self.set_marks();
     }
 
     /// All before `next` are delivered: how many messages that completes.
-    pub(crate) fn on_delivered(&mut self, next: u32) -> (u32, Marks) {
+    pub(crate) fn on_delivered(&mut self, next: u32) -> u32 {
         let before = self.delivered;
         while let Some(message) = self.queue.get(self.delivered)
             && message.end <= next
@@ -120,11 +127,12 @@ impl Messages {
             self.lacking += message.lacking;
             self.delivered += 1;
         }
-        ((self.delivered - before) as u32, self.marks())
+        self.set_marks();
+        (self.delivered - before) as u32
     }
 
     /// All before `next` are acknowledged: how many messages that completes. They are transfers of their own if `counted`.
-    pub(crate) fn on_acknowledged(&mut self, next: u32, now: Instant, counted: bool) -> (u32, Marks) {
+    pub(crate) fn on_acknowledged(&mut self, next: u32, now: Instant, counted: bool) -> u32 {
         let mut complete = 0;
         while let Some(message) = self.queue.front()
             && message.end <= next
@@ -137,12 +145,13 @@ impl Messages {
             (self.begun, self.delivered) = (self.begun - 1, self.delivered - 1);
             complete += 1;
         }
-        (complete, self.marks())
+        self.set_marks();
+        complete
     }
 
-    pub(crate) fn marks(&self) -> Marks {
+    fn set_marks(&mut self) {
         let never = u32::MAX;
-        Marks {
+        self.marks = Marks {
             send: self.queue.get(self.begun).map_or(never, |message| message.first),
             deliver: if self.opening > 0 {
                 self.opening
@@ -150,6 +159,6 @@ impl Messages {
                 self.queue.get(self.delivered).map_or(never, |message| message.end)
             },
             acknowledge: self.queue.front().map_or(never, |message| message.end),
-        }
+        };
     }
 }

@@ -62,7 +62,8 @@ pub(crate) struct OpenLoop {
     pub(crate) stop: Instant,
     pub(crate) next_seq: u32,
     pub(crate) sent: u64,
-    /// Payload received, bytes.
+    /// Packets received, and their payload, bytes.
+    pub(crate) received: u64,
     pub(crate) received_bytes: u64,
     gaps: Gaps,
 }
@@ -112,7 +113,7 @@ impl OpenLoop {
                 Gaps::Replay { schedule: Arc::clone(schedule), started: start, next: 0 }
             }
         };
-        OpenLoop { bytes, header, stop, next_seq: 0, sent: 0, received_bytes: 0, gaps }
+        OpenLoop { bytes, header, stop, next_seq: 0, sent: 0, received: 0, received_bytes: 0, gaps }
     }
 
     /// When the first packet leaves, of a source that starts at `start`; `None` if none ever does.

@@ -162,7 +162,7 @@ pub const OPTIONS: &[Setting] = &[
     },
     Setting {
         key: "tick",
-        meaning: "of the clock that times a round trip; `\"0 s\"` is exact",
+        meaning: "of the clock that times a round trip, 4 s at most; `\"0 s\"` is exact",
         value: |config| Value::Time(config.tick),
         rfc: "RFC 6298 section 4",
         ns2: "`tcpTick_`",

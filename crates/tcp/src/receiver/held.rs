@@ -1,9 +1,11 @@
 //! What has arrived beyond a gap: a ring of bits, and the blocks reported of it.
 //!
 //! *Idea.* The ring has one word of its own, with the receiver; only a window that does not fit asks for more, as do blocks.
-//! What they took is given back when the last gap is filled.
+//! What they took is given back when the last gap is filled. Where they lie is what else few receivers have: the manner in which
+//! they answer, if that is not the plain one.
 
 use super::history::History;
+use super::manner::Manner;
 use crate::feedback::Block;
 use std::ops::Range;
 
@@ -15,21 +17,54 @@ pub(super) struct Held {
     more: Option<Box<More>>,
 }
 
-/// What few gaps ask for.
+/// What few gaps ask for, and few receivers.
 #[derive(Debug, Clone, Default)]
 struct More {
     far: Vec<u64>,
     /// Blocks reported before.
     reported: History,
+    manner: Option<Manner>,
+}
+
+impl More {
+    /// No gap has asked for it.
+    fn is_unused(&self) -> bool {
+        self.far.is_empty() && self.reported.is_empty()
+    }
 }
 
 impl Held {
+    /// Nothing, with a manner of answering; `None` is the plain one.
+    pub(super) fn with(manner: Option<Manner>) -> Self {
+        let more = manner.map(|manner| Box::new(More { manner: Some(manner), ..More::default() }));
+        Held { near: [0], more }
+    }
+
+    /// How its receiver answers; `None` is the plain manner.
+    #[inline(always)]
+    pub(super) fn manner(&self) -> Option<&Manner> {
+        self.more.as_ref()?.manner.as_ref()
+    }
+
+    #[inline(always)]
+    pub(super) fn manner_mut(&mut self) -> Option<&mut Manner> {
+        self.more.as_mut()?.manner.as_mut()
+    }
+
     /// Nothing is held any more.
     #[inline]
     pub(super) fn clear(&mut self) {
-        if self.more.is_some() {
-            *self = Held::default();
+        self.near = [0];
+        if let Some(more) = &mut self.more {
+            (more.far, more.reported) = Default::default();
+            self.more.take_if(|more| more.manner.is_none());
         }
+    }
+
+    /// The word is all that there is.
+    #[inline(always)]
+    fn is_near(&self) -> bool {
+        self.more.as_ref().is_none_or(|more| more.is_unused())
     }
 
     /// Blocks reported before.
@@ -41,7 +76,7 @@ impl Held {
     /// than the word.
     #[inline]
     pub(super) fn hold_near(&mut self, next: u32, seq: u32) -> Option<u32> {
-        if self.more.is_some() || seq - next >= u64::BITS {
+        if !self.is_near() || seq - next >= u64::BITS {
             return None;
         }
         if seq == next {
@@ -54,7 +89,7 @@ impl Held {
     /// The same for any packet within the word, whether it is waited for or not.
     #[inline(always)]
     pub(super) fn hold_and_take(&mut self, next: u32, seq: u32) -> Option<u32> {
-        if self.more.is_some() {
+        if !self.is_near() {
             return None;
         }
         let held = self.near[0].rotate_right(next) | 1 << (seq - next);

@@ -15,6 +15,11 @@ pub(super) struct History {
 }
 
 impl History {
+    /// None is reported.
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Puts `most` blocks at most into an acknowledgement. `latest` holds what has just arrived; where that only filled a gap, it is all
     /// that has been acknowledged, `is_news` is false, and it is not reported.
     pub(super) fn report(&mut self, latest: Block, is_news: bool, most: u8, feedback: &mut Feedback) {

@@ -12,12 +12,13 @@
 
 use super::{LastCut, Selective};
 use crate::feedback::{Block, Told};
+use crate::rtt::smoothed;
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
 
 #[inline]
 pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    if !sender.selective.is_blank() || !told.blocks.is_empty() || next == sender.una {
+    if !sender.rare.selective.is_blank() || !told.blocks.is_empty() || next == sender.una {
         on_ack_with_holes(sender, next, told, now, out);
         super::settle(sender);
         return;
@@ -30,10 +31,10 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
 
 #[inline(never)]
 fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    if sender.selective.is_blank() {
-        sender.selective.forward = sender.una;
+    if sender.rare.selective.is_blank() {
+        sender.rare.selective.forward = sender.una;
     }
-    if sender.selective.recovering {
+    if sender.rare.selective.recovering {
         if next >= sender.una {
             on_ack_in_recovery(sender, next, told, now);
         }
@@ -42,7 +43,7 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
     }
     if next > sender.una && told.blocks.is_empty() {
         sender.on_new_ack(next, told, now);
-        let selective = &mut *sender.selective;
+        let selective = &mut *sender.rare.selective;
         selective.forward = next;
         selective.beyond = 0;
         selective.stalled = false;
@@ -50,13 +51,13 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
     } else if next >= sender.una {
         learn(sender, sender.una, told);
         acknowledge(sender, next, told, now);
-        let selective = &mut *sender.selective;
+        let selective = &mut *sender.rare.selective;
         selective.beyond = i64::from(selective.forward) - i64::from(next) - 1;
         if selective.beyond >= i64::from(sender.config.duplicate_threshold) {
             enter_recovery(sender, now, out);
         }
     }
-    if sender.selective.beyond == 0 {
+    if sender.rare.selective.beyond == 0 {
         sender.send_what_the_window_allows(u32::MAX, now, out);
     }
 }
@@ -66,7 +67,7 @@ fn enter_recovery(sender: &mut Sender, now: Instant, out: &mut impl Output) {
     sender.last_cut = LastCut::DuplicateAcks;
     sender.cut_to_one();
     sender.restart_timer_and_stop_timing(now);
-    sender.selective.recovering = true;
+    sender.rare.selective.recovering = true;
     mark_retransmitted(sender, sender.una);
     sender.transmit(sender.una, now, out);
 }
@@ -75,14 +76,14 @@ fn on_ack_in_recovery(sender: &mut Sender, next: u32, told: Told<'_>, now: Insta
     acknowledge(sender, next, told, now);
     learn(sender, sender.una, told);
     let una = sender.una;
-    let selective = &mut *sender.selective;
+    let selective = &mut *sender.rare.selective;
     for block in told.blocks {
         // A hole sent again, and what was sent after it has arrived: lost again.
         let lost = |&(seq, next): &(u32, u32)| seq < block.end && next < block.end;
         selective.stalled |= selective.retransmitted.iter().any(lost);
     }
     sender.grow();
-    let selective = &mut *sender.selective;
+    let selective = &mut *sender.rare.selective;
     if told.blocks.is_empty() && una >= sender.recover {
         selective.recovering = false;
         selective.stalled = false;
@@ -96,13 +97,13 @@ fn acknowledge(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant) {
     sender.una = next;
     sender.restart_timer(now); // by the estimate before this sample, as ns-2 does
     let sample = if sender.config.timestamps {
-        sender.rtt.on_echo(&sender.config, next, now, told.echo)
+        sender.rtt.on_echo(&sender.config, smoothed!(sender), next, now, told.echo)
     } else {
-        sender.rtt.on_echo_in_recovery(&sender.config, next, now, told.echo)
+        sender.rtt.on_echo_in_recovery(&sender.config, smoothed!(sender), next, now, told.echo)
     };
     sender.note_round_trip(Some(sample));
     let highest = told.blocks.iter().map(|block| block.end).filter(|end| *end <= sender.end).max();
-    let forward = &mut sender.selective.forward;
+    let forward = &mut sender.rare.selective.forward;
     *forward = (*forward).max(highest.unwrap_or(0)).max(next);
     sender.next = sender.next.max(*forward);
     sender.stop_timer_if_finished(now);
@@ -111,7 +112,7 @@ fn acknowledge(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant) {
 /// Takes in what the receiver holds beyond `una`.
 fn learn(sender: &mut Sender, una: u32, told: Told<'_>) {
     let end = sender.end;
-    let selective = &mut *sender.selective;
+    let selective = &mut *sender.rare.selective;
     selective.board.forget_below(una);
     for &Block { start, end: block_end } in told.blocks {
         if block_end <= end {
@@ -123,18 +124,18 @@ fn learn(sender: &mut Sender, una: u32, told: Told<'_>) {
 }
 
 pub(super) fn on_timeout(sender: &mut Sender) {
-    if sender.selective.is_blank() {
+    if sender.rare.selective.is_blank() {
         return;
     }
     // Recovery, if it runs, goes on to where it was to end.
-    sender.selective.stalled = false;
-    sender.selective.forward = sender.una;
-    forget(&mut sender.selective);
+    sender.rare.selective.stalled = false;
+    sender.rare.selective.forward = sender.una;
+    forget(&mut sender.rare.selective);
 }
 
 /// Holes first, in order, then new data.
 pub(super) fn next_packet(sender: &Sender) -> Option<u32> {
-    let selective = &*sender.selective;
+    let selective = &*sender.rare.selective;
     let in_flight =
         i64::from(sender.next) - i64::from(selective.forward) + selective.retransmitted.len() as i64;
     if in_flight >= i64::from(sender.window()) || selective.stalled {
@@ -161,7 +162,7 @@ pub(super) fn on_sent(sender: &mut Sender, seq: u32) {
 
 fn mark_retransmitted(sender: &mut Sender, seq: u32) {
     let next = sender.next;
-    let selective = &mut *sender.selective;
+    let selective = &mut *sender.rare.selective;
     selective.retransmitted.push((seq, next));
     selective.retransmitted_to = selective.retransmitted_to.max(seq + 1);
 }

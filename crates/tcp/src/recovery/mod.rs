@@ -118,8 +118,8 @@ impl Selective {
 
 /// Forgets what counts for nothing any more.
 fn settle(sender: &mut Sender) {
-    if !sender.selective.is_blank() && sender.selective.says_nothing(sender.una) {
-        sender.selective.clear();
+    if !sender.rare.selective.is_blank() && sender.rare.selective.says_nothing(sender.una) {
+        sender.rare.selective.clear();
     }
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn on_timeout(sender: &mut Sender) {
 
 /// No packet is known to be held beyond one that is not, and no recovery runs.
 pub(crate) fn nothing_is_missing(sender: &Sender) -> bool {
-    !sender.selective.recovering && sender.selective.board.is_empty()
+    !sender.rare.selective.recovering && sender.rare.selective.board.is_empty()
 }
 
 /// With `rack`: what is not held below something held was not just overtaken.
@@ -174,9 +174,9 @@ pub(crate) fn on_reordering(sender: &mut Sender, now: Instant, out: &mut impl Ou
 
 /// The application goes on after all was acknowledged: no retransmission is lost any more.
 pub(crate) fn on_restart(sender: &mut Sender) {
-    if !sender.selective.is_blank() {
-        sender.selective.stalled = false;
-        sender.selective.retransmitted.clear();
+    if !sender.rare.selective.is_blank() {
+        sender.rare.selective.stalled = false;
+        sender.rare.selective.retransmitted.clear();
         settle(sender);
     }
 }
@@ -184,7 +184,7 @@ pub(crate) fn on_restart(sender: &mut Sender) {
 /// The packet that may be sent now, if one may.
 #[inline]
 pub(crate) fn next_packet(sender: &Sender) -> Option<u32> {
-    if !sender.selective.is_blank() {
+    if !sender.rare.selective.is_blank() {
         return next_selective_packet(sender);
     }
     let room = sender.next - sender.una < sender.window() && sender.next < sender.limit;
@@ -203,7 +203,7 @@ fn next_selective_packet(sender: &Sender) -> Option<u32> {
 /// What [`next_packet`] said has been sent.
 #[inline]
 pub(crate) fn on_sent(sender: &mut Sender, seq: u32) {
-    if !sender.selective.is_blank() {
+    if !sender.rare.selective.is_blank() {
         on_selective_sent(sender, seq);
     } else {
         sender.next += 1;

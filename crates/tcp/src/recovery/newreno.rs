@@ -69,6 +69,6 @@ fn on_partial_ack(sender: &mut Sender, next: u32, now: Instant, out: &mut impl O
     }
     sender.una = next;
     sender.next = sender.next.max(next);
-    sender.rtt.on_partial_ack(&sender.config, next);
+    sender.rtt.on_partial_ack(&sender.config, sender.rare.smoothed, next);
     sender.transmit(next, now, out);
 }

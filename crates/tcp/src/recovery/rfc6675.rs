@@ -18,7 +18,7 @@ use paceline_core::Instant;
 
 #[inline(never)]
 pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    if told.blocks.is_empty() && sender.selective.board.is_empty() && !sender.selective.recovering {
+    if told.blocks.is_empty() && sender.rare.selective.board.is_empty() && !sender.rare.selective.recovering {
         if next > sender.una {
             sender.on_new_ack(next, told, now);
             sender.send_what_the_window_allows(u32::MAX, now, out);
@@ -32,17 +32,18 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
 #[inline(never)]
 fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
     let una = sender.una;
-    let (held, held_below) = (sender.selective.board.held(), sender.selective.board.held_below(next));
-    let lost_before = sender.selective.recovering.then(|| lost_below(sender));
+    let (held, held_below) =
+        (sender.rare.selective.board.held(), sender.rare.selective.board.held_below(next));
+    let lost_before = sender.rare.selective.recovering.then(|| lost_below(sender));
     let news = learn(sender, next, told);
     // What is known to have arrived that was not before.
-    let reported = (sender.selective.board.held() + held_below).saturating_sub(held);
+    let reported = (sender.rare.selective.board.held() + held_below).saturating_sub(held);
     let delivered = next.saturating_sub(una).saturating_sub(held_below) + reported;
     if next > una {
-        if sender.selective.recovering {
-            sender.selective.recovering = next < sender.recover; // A: beyond the recovery point it is over
+        if sender.rare.selective.recovering {
+            sender.rare.selective.recovering = next < sender.recover; // A: beyond the recovery point it is over
             sender.advance(next, told, now);
-            if sender.config.rack && !sender.selective.recovering {
+            if sender.config.rack && !sender.rare.selective.recovering {
                 sender.deflate_to(u32::MAX);
             }
         } else if sender.config.count_packets {
@@ -50,10 +51,11 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
         } else {
             sender.on_new_ack(next, told, now);
         }
-        if sender.config.rack && !sender.selective.recovering && !sender.selective.board.is_empty() {
+        if sender.config.rack && !sender.rare.selective.recovering && !sender.rare.selective.board.is_empty()
+        {
             judge(sender, now, out); // what it covers is not all that it tells
         }
-    } else if news && !sender.selective.recovering {
+    } else if news && !sender.rare.selective.recovering {
         count_duplicate(sender);
         if !judge(sender, now, out) && !sender.config.limited_transmit {
             return;
@@ -61,12 +63,12 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
     }
     if sender.config.rack {
         let lost_again = find_lost_again(sender);
-        if sender.selective.recovering {
-            sender.selective.reduction.delivered += delivered;
+        if sender.rare.selective.recovering {
+            sender.rare.selective.reduction.delivered += delivered;
             let pipe = pipe(sender);
             let further = lost_again || lost_before.is_none_or(|before| loses_from(sender, before));
             let safe = next > una && !further;
-            let permitted = sender.selective.reduction.permits(sender.ssthresh(), pipe, delivered, safe);
+            let permitted = sender.rare.selective.reduction.permits(sender.ssthresh(), pipe, delivered, safe);
             sender.cwnd = f64::from(pipe + permitted);
         }
     }
@@ -77,7 +79,8 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
 fn judge(sender: &mut Sender, now: Instant, out: &mut impl Output) -> bool {
     let allowed = sender.una >= sender.recover || sender.last_cut == LastCut::None;
     let threshold = sender.config.duplicate_threshold;
-    let lost = sender.duplicates >= threshold || sender.selective.board.highest_held(threshold).is_some();
+    let lost =
+        sender.duplicates >= threshold || sender.rare.selective.board.highest_held(threshold).is_some();
     if allowed && lost {
         enter_recovery(sender, now, out);
     } else if allowed {
@@ -94,14 +97,14 @@ fn enter_recovery(sender: &mut Sender, now: Instant, out: &mut impl Output) {
     sender.cut_to_half();
     sender.restart_timer_and_stop_timing(now);
     sender.transmit(sender.una, now, out);
-    sender.selective.recovering = true;
-    sender.selective.retransmitted_to = sender.una + 1;
-    sender.selective.rescue = sender.una + 1;
-    sender.selective.lost_again.clear();
-    sender.selective.retransmitted.clear();
+    sender.rare.selective.recovering = true;
+    sender.rare.selective.retransmitted_to = sender.una + 1;
+    sender.rare.selective.rescue = sender.una + 1;
+    sender.rare.selective.lost_again.clear();
+    sender.rare.selective.retransmitted.clear();
     if sender.config.rack {
-        sender.selective.retransmitted.push((sender.una, sender.end));
-        sender.selective.reduction = Reduction { prior, delivered: 0, sent: 1 };
+        sender.rare.selective.retransmitted.push((sender.una, sender.end));
+        sender.rare.selective.reduction = Reduction { prior, delivered: 0, sent: 1 };
         sender.cwnd = f64::from(pipe(sender));
     }
 }
@@ -109,7 +112,7 @@ fn enter_recovery(sender: &mut Sender, now: Instant, out: &mut impl Output) {
 /// The wait for what may have been overtaken is over, and it has not come.
 pub(super) fn on_reordering(sender: &mut Sender, now: Instant, out: &mut impl Output) {
     let allowed = sender.una >= sender.recover || sender.last_cut == LastCut::None;
-    if allowed && !sender.selective.recovering && !sender.selective.board.is_empty() {
+    if allowed && !sender.rare.selective.recovering && !sender.rare.selective.board.is_empty() {
         enter_recovery(sender, now, out);
         sender.send_what_the_window_allows(u32::MAX, now, out);
     }
@@ -118,7 +121,7 @@ pub(super) fn on_reordering(sender: &mut Sender, now: Instant, out: &mut impl Ou
 /// With `rack`: a retransmission is lost where something sent after it has arrived. Whether one was found.
 fn find_lost_again(sender: &mut Sender) -> bool {
     let una = sender.una;
-    let Selective { board, recovering, retransmitted, lost_again, .. } = &mut *sender.selective;
+    let Selective { board, recovering, retransmitted, lost_again, .. } = &mut *sender.rare.selective;
     if !*recovering {
         retransmitted.clear();
         lost_again.clear();
@@ -145,21 +148,21 @@ fn find_lost_again(sender: &mut Sender) -> bool {
 pub(super) fn on_timeout(sender: &mut Sender) {
     sender.duplicates = 0;
     sender.recover = sender.end; // 5.1: no new recovery before this
-    if sender.selective.is_blank() {
+    if sender.rare.selective.is_blank() {
         return;
     }
-    sender.selective.recovering = false;
-    sender.selective.retransmitted.clear();
-    sender.selective.lost_again.clear();
-    if sender.selective.board.holds(sender.una) {
-        sender.selective.board.clear(); // the receiver no longer has what it reported (RFC 2018 section 8)
+    sender.rare.selective.recovering = false;
+    sender.rare.selective.retransmitted.clear();
+    sender.rare.selective.lost_again.clear();
+    if sender.rare.selective.board.holds(sender.una) {
+        sender.rare.selective.board.clear(); // the receiver no longer has what it reported (RFC 2018 section 8)
     }
-    sender.selective.retransmitted_to = 0;
+    sender.rare.selective.retransmitted_to = 0;
 }
 
 /// `NextSeg`, while `pipe` is below the window.
 pub(super) fn next_packet(sender: &Sender) -> Option<u32> {
-    let Selective { board, recovering, retransmitted_to, .. } = &*sender.selective;
+    let Selective { board, recovering, retransmitted_to, .. } = &*sender.rare.selective;
     let window = sender.window();
     if !recovering {
         // Limited transmit, or after a timeout: on from `next`, past what is held.
@@ -170,7 +173,7 @@ pub(super) fn next_packet(sender: &Sender) -> Option<u32> {
     if pipe(sender) >= window {
         return None;
     }
-    if let Some(&seq) = sender.selective.lost_again.first() {
+    if let Some(&seq) = sender.rare.selective.lost_again.first() {
         return Some(seq);
     }
     match board.hole_from((*retransmitted_to).max(sender.una)) {
@@ -191,7 +194,7 @@ pub(super) fn on_sent(sender: &mut Sender, seq: u32) {
     let end = sender.end;
     let Selective {
         board, recovering, retransmitted_to, rescue, retransmitted, lost_again, reduction, ..
-    } = &mut *sender.selective;
+    } = &mut *sender.rare.selective;
     if sender.config.rack && *recovering {
         reduction.sent += 1;
         if seq < sender.next {
@@ -213,13 +216,13 @@ pub(super) fn on_sent(sender: &mut Sender, seq: u32) {
 
 /// (4): the last packet not held, once a recovery, after more than the first packet sent again has been acknowledged.
 fn rescue(sender: &Sender) -> Option<u32> {
-    let last = sender.selective.board.last_gap_before(sender.end);
-    (sender.una > sender.selective.rescue && last >= sender.una).then_some(last)
+    let last = sender.rare.selective.board.last_gap_before(sender.end);
+    (sender.una > sender.rare.selective.rescue && last >= sender.una).then_some(last)
 }
 
 /// `SetPipe`: what was sent and is neither held nor lost, and what was sent again.
 fn pipe(sender: &Sender) -> u32 {
-    let Selective { board, retransmitted_to, lost_again, .. } = &*sender.selective;
+    let Selective { board, retransmitted_to, lost_again, .. } = &*sender.rare.selective;
     let threshold = threshold(sender);
     let not_lost = sender.end - lost_below(sender) - board.held().min(threshold);
     let to = (*retransmitted_to).max(sender.una);
@@ -228,7 +231,7 @@ fn pipe(sender: &Sender) -> u32 {
 
 /// How many packets held above one say that it is lost.
 fn threshold(sender: &Sender) -> u32 {
-    match sender.config.rack && sender.selective.recovering {
+    match sender.config.rack && sender.rare.selective.recovering {
         true => 1, // whatever was sent before a packet that is held
         false => sender.config.duplicate_threshold,
     }
@@ -236,19 +239,19 @@ fn threshold(sender: &Sender) -> u32 {
 
 /// `IsLost`: every packet before this that is not held has three above it that are.
 fn lost_below(sender: &Sender) -> u32 {
-    sender.selective.board.highest_held(threshold(sender)).unwrap_or(sender.una)
+    sender.rare.selective.board.highest_held(threshold(sender)).unwrap_or(sender.una)
 }
 
 /// Whether a packet from this one on counts as lost.
 fn loses_from(sender: &Sender, seq: u32) -> bool {
-    sender.selective.board.hole_from(seq.max(sender.una)).is_some_and(|hole| hole < lost_below(sender))
+    sender.rare.selective.board.hole_from(seq.max(sender.una)).is_some_and(|hole| hole < lost_below(sender))
 }
 
 /// `Update`: takes in what an acknowledgement reports; whether it was news.
 fn learn(sender: &mut Sender, next: u32, told: Told<'_>) -> bool {
     let una = next.max(sender.una);
     let end = sender.end;
-    let board = &mut sender.selective.board;
+    let board = &mut sender.rare.selective.board;
     board.forget_below(una);
     let mut news = false;
     for &Block { start, end: block_end } in told.blocks {

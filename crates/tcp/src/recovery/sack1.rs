@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 
 #[inline]
 pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    if sender.selective.is_blank() && told.blocks.is_empty() {
+    if sender.rare.selective.is_blank() && told.blocks.is_empty() {
         if next > sender.una {
             sender.partial_seen = false;
             sender.on_new_ack(next, told, now);
@@ -34,7 +34,7 @@ pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
 
 #[inline(never)]
 fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    if sender.selective.recovering {
+    if sender.rare.selective.recovering {
         on_ack_in_recovery(sender, next, told, now, out);
         return;
     }
@@ -42,10 +42,10 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
         Ordering::Greater => {
             sender.partial_seen = false;
             sender.on_new_ack(next, told, now);
-            sender.selective.stalled = false;
+            sender.rare.selective.stalled = false;
             clear(sender);
         }
-        Ordering::Equal if !sender.selective.stalled => {
+        Ordering::Equal if !sender.rare.selective.stalled => {
             if learn(sender, told) {
                 on_duplicate(sender, now, out);
             }
@@ -58,10 +58,10 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
 }
 
 fn on_ack_in_recovery(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    sender.selective.pipe -= 1;
+    sender.rare.selective.pipe -= 1;
     if next >= sender.recover {
         sender.recover = 1;
-        sender.selective.recovering = false;
+        sender.rare.selective.recovering = false;
         sender.advance(next.max(sender.una), told, now);
         clear(sender);
     } else if next > sender.una {
@@ -71,9 +71,9 @@ fn on_ack_in_recovery(sender: &mut Sender, next: u32, told: Told<'_>, now: Insta
         if sender.config.partial_ack {
             on_partial_ack(sender, now, out);
         } else {
-            sender.selective.pipe -= 1;
+            sender.rare.selective.pipe -= 1;
             sender.restart_timer(now);
-            sender.rtt.end_back_off(&sender.config);
+            sender.rtt.end_back_off(&sender.config, sender.rare.smoothed);
         }
     } else if learn(sender, told) && sender.duplicates > 0 {
         sender.duplicates += 1;
@@ -89,9 +89,9 @@ fn on_duplicate(sender: &mut Sender, now: Instant, out: &mut impl Output) {
         Ordering::Equal if sender.recovered() => {
             sender.recover = sender.end;
             let left = i64::from(sender.config.duplicate_threshold);
-            sender.selective.pipe = i64::from(sender.end - sender.una) - left;
+            sender.rare.selective.pipe = i64::from(sender.end - sender.una) - left;
             sender.restart_timer_and_stop_timing(now);
-            sender.selective.recovering = true;
+            sender.rare.selective.recovering = true;
             mark_retransmitted(sender, sender.una);
             sender.last_cut = LastCut::DuplicateAcks;
             sender.cut_to_half();
@@ -104,35 +104,35 @@ fn on_duplicate(sender: &mut Sender, now: Instant, out: &mut impl Output) {
 /// `partial_ack`: two packets at once, so as not to do worse than slow start.
 fn on_partial_ack(sender: &mut Sender, now: Instant, out: &mut impl Output) {
     for _ in 0..2 {
-        let from = sender.selective.partial_from.max(sender.una);
-        let seq = sender.selective.board.gap_from(from);
+        let from = sender.rare.selective.partial_from.max(sender.una);
+        let seq = sender.rare.selective.board.gap_from(from);
         if seq >= sender.limit || seq - sender.una >= sender.config.max_window {
             break;
         }
         sender.next = sender.next.max(seq);
         sender.transmit(seq, now, out);
         mark_retransmitted(sender, seq);
-        sender.selective.partial_from = seq + 1;
+        sender.rare.selective.partial_from = seq + 1;
     }
-    sender.selective.pipe += 1;
+    sender.rare.selective.pipe += 1;
     if !sender.partial_seen {
         sender.partial_seen = true;
         sender.restart_timer(now);
-        sender.rtt.end_back_off(&sender.config);
+        sender.rtt.end_back_off(&sender.config, sender.rare.smoothed);
     }
 }
 
 pub(super) fn on_timeout(sender: &mut Sender) {
     sender.duplicates = 0;
-    sender.selective.recovering = false;
-    sender.selective.stalled = true;
+    sender.rare.selective.recovering = false;
+    sender.rare.selective.stalled = true;
     sender.recover = sender.end;
     clear(sender);
 }
 
 /// Holes first, in order, then new data.
 pub(super) fn next_packet(sender: &Sender) -> Option<u32> {
-    let selective = &*sender.selective;
+    let selective = &*sender.rare.selective;
     let room = if selective.recovering {
         selective.pipe < i64::from(sender.cwnd as u32)
     } else {
@@ -159,17 +159,17 @@ pub(super) fn on_sent(sender: &mut Sender, seq: u32) {
     } else {
         sender.next = seq + 1;
     }
-    sender.selective.pipe += 1;
+    sender.rare.selective.pipe += 1;
 }
 
 fn mark_retransmitted(sender: &mut Sender, seq: u32) {
-    let to = &mut sender.selective.retransmitted_to;
+    let to = &mut sender.rare.selective.retransmitted_to;
     *to = (*to).max(seq + 1);
 }
 
 /// Takes in what an acknowledgement reports; whether it was news.
 fn learn(sender: &mut Sender, told: Told<'_>) -> bool {
-    let board = &mut sender.selective.board;
+    let board = &mut sender.rare.selective.board;
     let held = board.held();
     board.forget_below(sender.una);
     let mut news = held != board.held();
@@ -184,7 +184,7 @@ fn learn(sender: &mut Sender, told: Told<'_>) -> bool {
 
 #[inline]
 fn clear(sender: &mut Sender) {
-    let selective = &mut *sender.selective;
+    let selective = &mut *sender.rare.selective;
     if !selective.board.is_empty() {
         selective.board.clear();
     }

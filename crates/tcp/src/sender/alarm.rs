@@ -44,7 +44,7 @@ impl Sender {
         self.rare.alarm = Alarm::Timeout;
         self.retransmission_at = now + timeout;
         let after_timeout = self.last_cut == LastCut::Timeout && self.una < self.recover;
-        let smoothed = self.rtt.smoothed();
+        let smoothed = self.rare.smoothed;
         if self.rare.probe.is_some()
             || self.una == self.end
             || self.next != self.end

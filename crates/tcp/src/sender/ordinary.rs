@@ -6,12 +6,13 @@
 //! pacing timer of such a connection. Variants that hear of single packets have only the ordinary one of new data, while
 //! nothing is missing ([`crate::recovery::Selective`] is blank).
 
-use super::{Output, Segment, Sender};
+use super::{Output, Segment, Sender, pacing};
 use crate::cc::reno;
 use crate::config::{Config, Variant};
 use crate::feedback::Told;
 use crate::pacing::{Permit, pacing_window};
 use crate::recovery::{LastCut, count_duplicate, newreno};
+use crate::rtt::smoothed;
 use paceline_core::Instant;
 use std::hint::select_unpredictable;
 
@@ -61,7 +62,7 @@ impl Sender {
     /// The same where single packets are heard of.
     #[inline(never)]
     fn take_selective(&mut self, next: u32, now: Instant, mut out: impl Output) -> bool {
-        if !self.is_news(next) || !self.selective.is_blank() {
+        if !self.is_news(next) || !self.rare.selective.is_blank() {
             return false;
         }
         if self.ordinary == Ordinary::PacedSelective {
@@ -101,7 +102,7 @@ impl Sender {
 
     #[inline(always)]
     fn take_news<const PACED: bool>(&mut self, next: u32, now: Instant, out: &mut impl Output) {
-        debug_assert!(self.selective.is_blank());
+        debug_assert!(self.rare.selective.is_blank());
         if self.has_control() {
             self.on_controlled_news(next, now);
         } else {
@@ -148,8 +149,8 @@ impl Sender {
             }
             return;
         }
-        let Some(pacing) = &mut self.pacing else { return };
-        let permitted = match pacing.on_event(pacing_window!(self), &mut self.pacing_at, now) {
+        let Some((pacing, pacing_at)) = pacing!(self) else { return };
+        let permitted = match pacing.on_event(pacing_window!(self), pacing_at, now) {
             Permit::All => most,
             Permit::Some(packets) => packets.min(most),
             Permit::None => return,
@@ -162,15 +163,15 @@ impl Sender {
     pub(super) fn has_ordinary_timer(&self) -> bool {
         matches!(self.ordinary, Ordinary::Paced | Ordinary::PacedSelective)
             && self.una > 0
-            && self.selective.is_blank()
+            && self.rare.selective.is_blank()
     }
 
     /// That pacing timer has run out.
     #[inline(always)]
     pub(super) fn on_ordinary_pacing_timer(&mut self, now: Instant, out: &mut impl Output) {
         let room = self.room(self.inflation);
-        self.pacing_at = Instant::MAX;
-        let Some(pacing) = &self.pacing else { return };
+        let Some((pacing, pacing_at)) = pacing!(self) else { return };
+        *pacing_at = Instant::MAX;
         let permitted = match pacing.on_timer(pacing_window!(self)) {
             Permit::Some(packets) => packets,
             _ => u32::MAX,
@@ -195,12 +196,11 @@ impl Sender {
             return; // nothing leaves, and nothing waits
         }
         self.send_next(packets, now, out);
-        if let Some(pacing) = &mut self.pacing {
-            pacing.on_sent(packets, now);
-            if !keeps_timer {
-                let sent = (packets, room > packets);
-                pacing.after_burst(pacing_window!(self), sent, &mut self.pacing_at, now);
-            }
+        if let Some((pacing, pacing_at)) = pacing!(self)
+            && !keeps_timer
+        {
+            let sent = (packets, room > packets);
+            pacing.after_burst(pacing_window!(self), sent, pacing_at, now);
         }
     }
 
@@ -219,8 +219,8 @@ impl Sender {
         self.next = self.next.max(next);
         self.duplicates = 0;
         self.partial_seen = false;
-        if let Some(sample) = self.rtt.on_ack(&self.config, next, now)
-            && let Some(pacing) = &mut self.pacing
+        if let Some(sample) = self.rtt.on_ack(&self.config, smoothed!(self), next, now)
+            && let Some((pacing, _)) = pacing!(self)
         {
             pacing.on_sample(sample, self.cwnd);
         }
@@ -259,8 +259,11 @@ impl Sender {
                 self.tell_control(first.max(end), now);
             }
         }
-        self.last_sent = now;
-        if self.next <= self.short_from {
+        let has_short = self.rare.written().is_some_and(|rare| {
+            rare.on_sent(packets, now);
+            self.next > rare.short_from
+        });
+        if !has_short {
             let bytes = self.config.data_bytes();
             for seq in first..self.next {
                 out.send(Segment { seq, bytes, retransmission: seq < end });

@@ -2,7 +2,7 @@
 //!
 //! *References.* RFC 6298 section 5; RFC 3042; ns-2.35 tcp/tcp.cc `send_much`, `output`.
 
-use super::{Output, Segment, Sender};
+use super::{Output, Segment, Sender, pacing};
 use crate::pacing::{Permit, pacing_window};
 use crate::recovery;
 use paceline_core::Instant;
@@ -25,7 +25,7 @@ impl Sender {
     /// Sends what the window allows, at most `burst` packets, if pacing lets it (ns-2 `send_much`).
     #[inline(always)]
     pub(crate) fn send_what_the_window_allows(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
-        if self.pacing.is_some() {
+        if self.rare.pacing.is_some() {
             self.send_as_pacing_permits(burst, now, out);
         } else {
             self.send_burst(burst, now, out);
@@ -34,8 +34,8 @@ impl Sender {
 
     #[inline(never)]
     fn send_as_pacing_permits(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
-        if let Some(pacing) = &mut self.pacing {
-            let permit = pacing.on_event(pacing_window!(self), &mut self.pacing_at, now);
+        if let Some((pacing, pacing_at)) = pacing!(self) {
+            let permit = pacing.on_event(pacing_window!(self), pacing_at, now);
             self.send_as_permitted(permit, burst, now, out);
         }
     }
@@ -55,15 +55,15 @@ impl Sender {
         };
         let sent = self.send_burst(burst, now, out);
         let more = recovery::next_packet(self).is_some();
-        if let Some(pacing) = &mut self.pacing {
-            pacing.after_burst(pacing_window!(self), (sent, more), &mut self.pacing_at, now);
+        if let Some((pacing, pacing_at)) = pacing!(self) {
+            pacing.after_burst(pacing_window!(self), (sent, more), pacing_at, now);
         }
     }
 
     #[inline]
     fn send_burst(&mut self, burst: u32, now: Instant, out: &mut impl Output) -> u32 {
         let burst = burst.min(self.config.max_burst);
-        if self.selective.is_blank() {
+        if self.rare.selective.is_blank() {
             let room = self.window().saturating_sub(self.next - self.una);
             let packets = room.min(self.limit.saturating_sub(self.next)).min(burst);
             for _ in 0..packets {
@@ -102,7 +102,7 @@ impl Sender {
         let retransmission = seq < self.end;
         let bytes = match self.config.syn {
             Some(syn) if seq == 0 => syn,
-            _ if seq >= self.short_from => self.bytes_of(seq),
+            _ if seq >= self.rare.short_from => self.bytes_of(seq),
             _ => self.config.data_bytes(),
         };
         out.send(Segment { seq, bytes, retransmission });
@@ -116,9 +116,8 @@ impl Sender {
                 control.on_first_transmission(seq, now);
             }
         }
-        self.last_sent = now;
-        if let Some(pacing) = &mut self.pacing {
-            pacing.on_sent(1, now);
+        if let Some(rare) = self.rare.written() {
+            rare.on_sent(1, now);
         }
         if nothing_outstanding || self.retransmission_at == Instant::MAX {
             self.restart_timer(now);

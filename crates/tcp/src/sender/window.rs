@@ -2,11 +2,12 @@
 //!
 //! *References.* RFC 5681; ns-2.35 tcp/tcp.cc `recv_newack_helper`, `slowdown`.
 
-use super::Sender;
+use super::{Sender, pacing};
 use crate::cc::{self, Acked, reno};
 use crate::config::{Halving, IdleRestart};
 use crate::feedback::Told;
 use crate::recovery::{self, LastCut};
+use crate::rtt::smoothed;
 use paceline_core::{Instant, Span};
 
 impl Sender {
@@ -39,12 +40,12 @@ impl Sender {
         self.una = next;
         self.next = self.next.max(next);
         let sample = if self.config.timestamps {
-            Some(self.rtt.on_echo(&self.config, next, now, told.echo))
+            Some(self.rtt.on_echo(&self.config, smoothed!(self), next, now, told.echo))
         } else {
-            self.rtt.on_ack(&self.config, next, now)
+            self.rtt.on_ack(&self.config, smoothed!(self), next, now)
         };
         if let Some(sample) = sample
-            && let Some(pacing) = &mut self.pacing
+            && let Some((pacing, _)) = pacing!(self)
         {
             pacing.on_sample(sample, self.cwnd);
         }
@@ -81,7 +82,7 @@ impl Sender {
         if self.next == self.limit && used < self.cwnd as u32 {
             return;
         }
-        let srtt = self.rtt.smoothed();
+        let srtt = self.rare.smoothed;
         let weight = if self.config.count_packets { packets } else { 1 };
         let acked = Acked { now, next: self.una, packets, weight, end: self.end, srtt, sample };
         let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
@@ -97,7 +98,7 @@ impl Sender {
     #[cold]
     pub(super) fn restart_after_idle(&mut self, now: Instant) {
         recovery::on_restart(self);
-        let silence = now.since(self.last_sent);
+        let silence = now.since(self.rare.last_sent);
         if let Some(control) = self.control() {
             control.on_idle(silence);
         }
@@ -109,7 +110,7 @@ impl Sender {
     #[cold]
     pub(super) fn shrink_idle_window(&mut self, now: Instant) {
         let timeout = self.rtt.timeout();
-        let unsent = now.since(self.last_sent);
+        let unsent = now.since(self.rare.last_sent);
         let initial = f64::from(self.initial_window());
         let before = self.cwnd;
         match self.config.idle_restart {
@@ -165,7 +166,7 @@ impl Sender {
 
     /// What the control leaves of that which counts as the window: see [`Halving`].
     fn window_after_loss(&mut self) -> f64 {
-        let halves_in_flight = self.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
+        let halves_in_flight = self.rare.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
         let cwnd = (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window));
         let (window, least) = match self.config.halving {
             _ if halves_in_flight => (f64::from(self.next - self.una + 1), 0.0),

@@ -14,9 +14,9 @@ use std::sync::Arc;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Tcp {
+    pub(crate) rest: Sparse<Rest>,
     pub(crate) receiver: Receiver,
     pub(crate) late: Late,
-    pub(crate) rest: Sparse<Rest>,
     pub(crate) sender: Sender,
 }
 

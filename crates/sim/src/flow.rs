@@ -71,16 +71,17 @@ pub(crate) struct Snapshot {
     pub(crate) counters: Counters,
 }
 
-/// Sums of delays, nanoseconds.
+/// Sums of delays, nanoseconds. What is added together does not lie together: the processor would sometimes add it in one go,
+/// sometimes by halves, and wait for those to be whole.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct DelaySums {
     /// Packets received.
     pub(crate) received: u64,
-    /// Last transmission to arrival.
-    pub(crate) network_ns: u64,
     /// First transmission to in-order delivery.
     pub(crate) delay_ns: u64,
+    /// Last transmission to arrival.
+    pub(crate) network_ns: u64,
 }
 
 impl DelaySums {

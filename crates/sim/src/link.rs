@@ -127,18 +127,6 @@ impl Link {
         }
     }
 
-    /// A packet reaches a link that refuses nothing and of which nobody looks at single packets, at `at`: when its last bit is at
-    /// the far end.
-    #[inline(always)]
-    pub(crate) fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
-        match self {
-            // Acknowledgements are small: they hardly ever wait for each other.
-            Link::Slim(slim) if is_ack => slim.pass_idle(bytes, at),
-            Link::Slim(slim) => slim.pass(bytes, at).1,
-            Link::Wide(wide) => wide.carry(bytes, is_ack, at),
-        }
-    }
-
     /// What stands for a link that is being used elsewhere.
     pub(crate) fn stand_in() -> Self {
         Link::Slim(Slim::FASTEST)
@@ -204,6 +192,22 @@ impl Link {
     /// Packets held in a pacer or a step-by-step queue (a plain FIFO's are under way already).
     pub(crate) fn held_packets(&self) -> u64 {
         self.fitted().map_or(0, Fitted::held_packets)
+    }
+}
+
+/// What refuses nothing, and nobody looks at its single packets.
+pub(crate) trait Carry {
+    /// A packet reaches it at `at`: when its last bit is at the far end.
+    fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant;
+}
+
+impl Carry for Link {
+    #[inline(always)]
+    fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
+        match self {
+            Link::Slim(slim) => slim.carry(bytes, is_ack, at),
+            Link::Wide(wide) => wide.carry(bytes, is_ack, at),
+        }
     }
 }
 

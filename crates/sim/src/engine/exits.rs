@@ -6,7 +6,7 @@
 
 use super::{Engine, Links};
 use crate::flow::{Flow, Source, Tcp};
-use crate::link::Link;
+use crate::link::{Carry, Link};
 use crate::packet::{Event, Packet};
 use paceline_core::Instant;
 use paceline_tcp::{Feedback, Output, Segment};
@@ -34,14 +34,13 @@ impl Exit {
         }
     }
 
-    /// That link, if it is the flow's own.
-    #[inline(always)]
-    pub(super) fn own(&mut self) -> Option<&mut Link> {
-        if let Exit::Own(link) = self { Some(link) } else { None }
-    }
-
     pub(super) fn is_own(&self) -> bool {
         matches!(self, Exit::Own(_))
+    }
+
+    /// The flow's own link is an ordinary one.
+    pub(super) fn is_slim(&self) -> bool {
+        matches!(self, Exit::Own(Link::Slim(_)))
     }
 
     pub(super) fn is_short(&self) -> bool {
@@ -50,8 +49,8 @@ impl Exit {
 }
 
 /// What a sender sends goes straight to the stage.
-pub(super) struct Outlet<'a> {
-    pub(super) link: &'a mut Link,
+pub(super) struct Outlet<'a, L> {
+    pub(super) link: &'a mut L,
     pub(super) arrivals: &'a mut Vec<Event>,
     pub(super) flow: u32,
     /// [`super::Tail::shared`] of the way.
@@ -63,7 +62,7 @@ pub(super) struct Outlet<'a> {
     pub(super) sent: &'a mut u64,
 }
 
-impl Output for Outlet<'_> {
+impl<L: Carry> Output for Outlet<'_, L> {
     #[inline(always)]
     fn send(&mut self, segment: Segment) {
         let (bytes, seq) = (segment.bytes as u16, self.base.wrapping_add(segment.seq));

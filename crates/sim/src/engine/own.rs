@@ -6,7 +6,7 @@
 use super::inbox::WayIn;
 use super::{Engine, Exit, Links, Tail};
 use crate::flow::Flow;
-use crate::link::Link;
+use crate::link::{Carry, Link};
 use crate::network::FlowSpec;
 use paceline_core::Instant;
 
@@ -24,9 +24,14 @@ impl Own {
     #[inline(always)]
     pub(super) fn come_in(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
         match &mut self.into {
-            Some(link) => link.carry(bytes, is_ack, at),
-            None => at,
+            Some(Link::Slim(link)) => link.carry(bytes, is_ack, at),
+            _ => self.come_in_otherwise(bytes, is_ack, at),
         }
+    }
+
+    #[inline(never)]
+    fn come_in_otherwise(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
+        self.into.as_mut().map_or(at, |link| link.carry(bytes, is_ack, at))
     }
 }
 

@@ -6,9 +6,10 @@
 //! ways ([`super::receivers`], [`super::hosts`]), and comes to the same.
 
 use super::Engine;
-use super::exits::Outlet;
+use super::exits::{Exit, Outlet};
 use crate::feedback::FeedbackUnderWay;
 use crate::flow::{Flow, Source};
+use crate::link::{Carry, Link};
 use crate::packet::{Event, Packet};
 use paceline_core::Span;
 use std::hint::select_unpredictable;
@@ -19,8 +20,8 @@ impl Flow {
     pub(super) fn plain_ends(&self) -> [bool; 2] {
         let Source::Tcp(tcp) = &self.source else { return [false; 2] };
         let has_timer = tcp.sender.config().delayed_ack.is_some();
-        let receives = self.at_sink.out.is_own() && !self.measured && !has_timer;
-        [receives, self.is_free() && self.at_source.out.is_own()]
+        let receives = self.at_sink.out.is_slim() && !self.measured && !has_timer;
+        [receives, self.is_free() && self.at_source.out.is_slim()]
     }
 
     /// Whether the end that this packet reaches is such a one, now.
@@ -79,7 +80,7 @@ impl Engine<'_> {
         }
         let next = tcp.receiver.next();
         if !tcp.delivers_a_mark(next)
-            && let Some(link) = at_sink.out.own()
+            && let Exit::Own(Link::Slim(link)) = &mut at_sink.out
             // Nobody asks for the time that a plain one echoes.
             && let Some(echo) = if tcp.receiver.is_plain() { Some(at) } else { tcp.receiver.echo(seq, sent) }
         {
@@ -115,7 +116,7 @@ impl Engine<'_> {
             return true;
         }
         if FeedbackUnderWay::is_a_time(event.sent)
-            && let Some(link) = at_source.out.own()
+            && let Exit::Own(Link::Slim(link)) = &mut at_source.out
         {
             let (arrivals, tail) = (&mut self.staged[usize::from(stages[0])], tails[0].shared);
             let sent = &mut self.census.sent;

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use crate::flow::{DelaySums, Flow, Source, Tcp};
+use crate::link::Carry;
 use crate::output::Delays;
 use crate::packet::{Event, Kind, Packet};
 use paceline_core::{Instant, Span};

@@ -13,6 +13,7 @@ use super::agenda::Agenda;
 use super::candidates::{Candidates, ends};
 use super::inbox::WayIn;
 use crate::flow::{Flow, Source};
+use crate::link::Carry;
 use crate::network::{FlowSpec, Network};
 use crate::packet::Event;
 use paceline_core::{Instant, Span};

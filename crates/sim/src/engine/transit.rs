@@ -3,7 +3,7 @@
 use super::Engine;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED, routes_after};
 use super::stage::Stage;
-use crate::link::{Fate, Passage};
+use crate::link::{Carry, Fate, Passage};
 use crate::packet::{Event, Kind};
 use crate::trace::TraceEvent;
 use paceline_core::Instant;

@@ -5,6 +5,7 @@
 //! *Where it breaks.* Rates below about 122 kbit/s, or above 4.29 Gbit/s unless they are round; delays from 4.29 s on: such a
 //! link has a [`Wire`](paceline_core::Wire). Both agree to the nanosecond.
 
+use super::Carry;
 use paceline_core::{Instant, Rate, Span};
 use std::hint::select_unpredictable;
 
@@ -109,7 +110,7 @@ impl Slim {
 
     /// The same where it is idle nearly always: when its last bit is at the far end.
     #[inline(always)]
-    pub(super) fn pass_idle(&mut self, bytes: u16, at: Instant) -> Instant {
+    fn pass_idle(&mut self, bytes: u16, at: Instant) -> Instant {
         if bytes != self.last_bytes || at <= self.free_at {
             return self.pass_busy(bytes, at);
         }
@@ -132,6 +133,14 @@ impl Slim {
         let unit = u64::from(self.unit);
         self.last_bytes = bytes;
         (self.last_whole, self.last_remainder) = ((scaled / unit) as u32, (scaled % unit) as u32);
+    }
+}
+
+impl Carry for Slim {
+    /// Acknowledgements are small: they hardly ever wait for each other.
+    #[inline(always)]
+    fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
+        if is_ack { self.pass_idle(bytes, at) } else { self.pass(bytes, at).1 }
     }
 }
 

@@ -221,7 +221,7 @@ impl Sender {
     /// When [`Sender::on_pacing_timer`] is due.
     #[inline]
     pub fn pacing_at(&self) -> Option<Instant> {
-        Some(self.pacing_due()).filter(|due| *due != Instant::MAX)
+        self.rare.get().map(|rare| rare.pacing_at).filter(|due| *due != Instant::MAX)
     }
 
     /// The same; [`Instant::MAX`] is never.

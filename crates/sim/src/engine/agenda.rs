@@ -162,10 +162,7 @@ impl Tcp {
     #[inline(always)]
     pub(crate) fn next_timer(&self) -> Instant {
         let retransmission = self.sender.retransmission_due();
-        match self.sender.pacing_at() {
-            Some(pacing) => pacing.min(retransmission),
-            None => retransmission,
-        }
+        retransmission.min(self.sender.pacing_due())
     }
 }
 
@@ -200,20 +197,27 @@ impl Engine<'_> {
     #[inline(never)]
     pub(super) fn run_timers_out(&mut self, id: u32, end: Instant) {
         let now = self.now;
-        while let Source::Tcp(tcp) = &self.flows[id as usize].source
-            && tcp.next_timer() < end
-        {
-            self.now = tcp.next_timer();
-            self.run_timer_out(id);
+        while let Source::Tcp(tcp) = &self.flows[id as usize].source {
+            let (due, retransmission) = (tcp.next_timer(), tcp.sender.retransmission_due());
+            if due >= end {
+                break;
+            }
+            self.now = due;
+            self.run_first_timer_out(id, due == retransmission);
         }
         self.now = now;
     }
 
     /// The first of its timers runs out now.
-    #[inline(always)]
     pub(super) fn run_timer_out(&mut self, id: u32) {
         let Source::Tcp(tcp) = &self.flows[id as usize].source else { return };
-        if tcp.sender.retransmission_due() == self.now {
+        self.run_first_timer_out(id, tcp.sender.retransmission_due() == self.now);
+    }
+
+    /// The same, where it is known which it is.
+    #[inline(always)]
+    fn run_first_timer_out(&mut self, id: u32, is_retransmission: bool) {
+        if is_retransmission {
             self.run_retransmission_timer_out(id);
         } else {
             self.drive(id, PacingTimer);

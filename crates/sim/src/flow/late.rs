@@ -12,6 +12,8 @@ use std::hint::select_unpredictable;
 
 /// Places at hand.
 const NEAR: usize = 8;
+/// Places that are asked for first.
+const FEW: usize = 32;
 /// Nothing is in a place at hand.
 const NONE: u32 = u32::MAX;
 /// The first time at hand, counted from where times are.
@@ -28,12 +30,14 @@ pub(crate) struct Late {
     far: Option<Box<Far>>,
 }
 
+/// [`Instant::MAX`] where nothing is in a place.
 #[derive(Debug)]
 struct Far {
-    /// A power of two of them; [`Instant::MAX`] where nothing is.
-    places: Vec<Instant>,
-    /// So many of them are taken.
+    /// So many places are taken.
     taken: u32,
+    few: [Instant; FEW],
+    /// In place of these, where they are too few: a power of two of them.
+    many: Vec<Instant>,
 }
 
 impl Default for Late {
@@ -53,15 +57,15 @@ impl Late {
 
     #[inline(never)]
     fn note_far(&mut self, seq: u32, sent: Instant, next: u32) {
-        let mut far = self.far.take().unwrap_or_else(|| self.leave_near());
-        if (seq - next) as usize >= far.places.len() {
-            far.reach(seq, next);
-        }
+        let far = match &mut self.far {
+            Some(far) => far,
+            None => self.leave_near(next),
+        };
+        far.reach(seq, next);
         let first = far.place(seq);
         let is_new = *first == Instant::MAX;
         *first = sent.min(*first);
         far.taken += u32::from(is_new);
-        self.far = Some(far);
     }
 
     /// Packet `seq` is delivered, after all before it: when it was first sent, if it comes late; else [`Instant::MAX`].
@@ -129,29 +133,47 @@ impl Late {
         Some(self.since_start(sent))
     }
 
-    /// What is at hand, in places of which there may be more.
-    fn leave_near(&mut self) -> Box<Far> {
-        let near = std::mem::replace(&mut self.near, [NONE; NEAR]);
-        let time_of = |since: u32| if since == NONE { Instant::MAX } else { self.time_of(since) };
-        let taken = near.iter().filter(|since| **since != NONE).count() as u32;
-        Box::new(Far { places: near.into_iter().map(time_of).collect(), taken })
+    /// What is at hand, where `next` is waited for, goes to places of which there may be more.
+    fn leave_near(&mut self, next: u32) -> &mut Far {
+        let mut far = Far { taken: 0, few: [Instant::MAX; FEW], many: Vec::new() };
+        for seq in (next..).take(NEAR) {
+            let since = std::mem::replace(&mut self.near[seq as usize % NEAR], NONE);
+            if since != NONE {
+                *far.place(seq) = self.time_of(since);
+                far.taken += 1;
+            }
+        }
+        self.far.insert(Box::new(far))
     }
 }
 
 impl Far {
-    #[inline]
-    fn place(&mut self, seq: u32) -> &mut Instant {
-        let places = self.places.len() - 1;
-        &mut self.places[seq as usize & places]
+    fn places(&mut self) -> &mut [Instant] {
+        if self.many.is_empty() { &mut self.few } else { &mut self.many }
     }
 
-    /// More places, up to that of packet `seq`, where `next` is waited for.
+    #[inline]
+    fn place(&mut self, seq: u32) -> &mut Instant {
+        let places = self.places();
+        &mut places[seq as usize & (places.len() - 1)]
+    }
+
+    /// There are places up to that of packet `seq`, where `next` is waited for.
+    #[inline]
     fn reach(&mut self, seq: u32, next: u32) {
-        let more = ((seq - next) as usize + 1).next_power_of_two();
-        let before = std::mem::replace(&mut self.places, vec![Instant::MAX; more]);
-        for seq in (next as usize..).take(before.len()) {
-            self.places[seq & (more - 1)] = before[seq & (before.len() - 1)];
+        if (seq - next) as usize >= self.places().len() {
+            self.reach_further(seq, next);
         }
+    }
+
+    #[cold]
+    fn reach_further(&mut self, seq: u32, next: u32) {
+        let more = ((seq - next) as usize + 1).next_power_of_two();
+        let mut many = vec![Instant::MAX; more];
+        for seq in (next as usize..).take(self.places().len()) {
+            many[seq & (more - 1)] = *self.place(seq as u32);
+        }
+        self.many = many;
     }
 }
 

@@ -121,6 +121,7 @@ impl Sender {
         let control = Control::new(&config);
         let keeps_round_trips = control.is_some() || config.rack || config.min_rto_beyond_srtt;
         if keeps_round_trips || packets.is_some() || config.pacing.is_some() {
+            rare.lasts = true;
             rare.pacing = config.pacing.map(|settings| Pacing::new(settings, jitter_seed));
             rare.control = control;
         }
@@ -158,7 +159,7 @@ impl Sender {
 
     /// From now on round trips are smoothed, so that [`Sender::srtt_s`] and [`Sender::rate_bps`] can be asked for.
     pub fn keep_round_trips(&mut self) {
-        let _: &mut Rare = &mut self.rare; // as if to write
+        self.rare.lasts = true;
     }
 
     /// The application gives `bytes` more, at least one: full packets, and a last one that may be shorter. Returns one more
@@ -170,6 +171,7 @@ impl Sender {
         let rest = bytes % payload;
         if rest > 0 || bytes == 0 {
             let rare = &mut *self.rare;
+            rare.lasts = true;
             rare.short_from = rare.short.list(self.limit - 1, rest as u32, self.una);
         }
         self.limit

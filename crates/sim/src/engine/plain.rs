@@ -54,7 +54,9 @@ impl Engine<'_> {
             return true;
         }
         self.census.received += 1;
-        let (seq, sent, delay) = (event.seq.wrapping_sub(tcp.base()), event.sent, at.since(event.sent));
+        let (base, deliver) =
+            tcp.rest.get().map_or((0, u32::MAX), |rest| (rest.base, rest.messages.marks.deliver));
+        let (seq, sent, delay) = (event.seq.wrapping_sub(base), event.sent, at.since(event.sent));
         let counts = self.counting && seq >= tcp.syn();
         if counts {
             delays.receives(delay);
@@ -79,13 +81,13 @@ impl Engine<'_> {
             tcp.deliver_late((seq, sent), at, sums, |_| {});
         }
         let next = tcp.receiver.next();
-        if !tcp.delivers_a_mark(next)
+        if next < deliver
             && let Exit::Own(Link::Slim(link)) = &mut at_sink.out
             // Nobody asks for the time that a plain one echoes.
             && let Some(echo) = if tcp.receiver.is_plain() { Some(at) } else { tcp.receiver.echo(seq, sent) }
         {
             let (bytes, hop) = (tcp.ack_bytes(), self.ack_hop + 1);
-            let seq = tcp.base().wrapping_add(next);
+            let seq = base.wrapping_add(next);
             let ack = Packet { sent: echo, flow: event.flow, seq, bytes, hop, is_ack: true };
             let arrival = link.carry(bytes, true, at);
             self.census.sent += 1;

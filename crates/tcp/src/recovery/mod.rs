@@ -119,7 +119,9 @@ impl Selective {
 /// Forgets what counts for nothing any more.
 fn settle(sender: &mut Sender) {
     if !sender.rare.selective.is_blank() && sender.rare.selective.says_nothing(sender.una) {
-        sender.rare.selective.clear();
+        if sender.rare.forget_selective() {
+            sender.rare.clear();
+        }
     }
 }
 

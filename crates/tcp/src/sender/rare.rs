@@ -9,12 +9,10 @@ use crate::sparse::{Blank, Sparse};
 use paceline_core::{Instant, Span};
 
 /// What few connections have: it lies apart. One that sends without end and without pacing, with Reno's control and without selective
-/// acknowledgements, has none.
+/// acknowledgements, has none. What each packet of a paced connection asks for lies first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Rare {
-    /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK. Blank where nothing is missing.
-    pub(crate) selective: Sparse<Selective>,
-    pub(super) pacing: Option<Pacing>,
     /// When pacing asks again; `Instant::MAX` is never.
     pub(super) pacing_at: Instant,
     /// When a packet was last sent; noted where all may once have been acknowledged.
@@ -24,6 +22,11 @@ pub(crate) struct Rare {
     pub(crate) smoothed: f64,
     /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
     pub(super) short_from: u32,
+    pub(super) pacing: Option<Pacing>,
+    /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK. Blank where nothing is missing.
+    pub(crate) selective: Sparse<Selective>,
+    /// Else it goes with what selective acknowledgements have told.
+    pub(super) lasts: bool,
     /// `None` is Reno's.
     pub(super) control: Option<Control>,
     pub(super) short: ShortPackets,
@@ -42,6 +45,7 @@ pub(crate) struct Rare {
 impl Rare {
     const BLANK: Rare = Rare {
         selective: Sparse::BLANK,
+        lasts: false,
         pacing: None,
         pacing_at: Instant::MAX,
         last_sent: Instant::ZERO,
@@ -63,6 +67,12 @@ impl Rare {
         if let Some(pacing) = &mut self.pacing {
             pacing.on_sent(packets, now);
         }
+    }
+
+    /// Selective acknowledgements have told nothing that still counts: whether there is nothing else here either.
+    pub(crate) fn forget_selective(&mut self) -> bool {
+        self.selective.clear();
+        !self.lasts
     }
 
     /// Least round trip; zero before the first sample.

@@ -30,13 +30,18 @@ struct Kept {
 impl FeedbackUnderWay {
     pub(crate) const NONE: FeedbackUnderWay = FeedbackUnderWay(None);
 
-    /// Keeps what has blocks, if need be: what the acknowledgement of all before `next` carries for `sent`. Any other carries the time
-    /// that it echoes.
+    /// What the acknowledgement of all before `next` carries for `sent`, if it needs no place here.
     #[inline]
-    pub(crate) fn put(&mut self, feedback: Feedback, next: u32, needs_echo: bool) -> Instant {
-        if !needs_echo && let Some(packed) = pack(feedback.blocks(), next) {
-            return Instant::from_nanos(MARK | packed);
+    pub(crate) fn carried(feedback: &Feedback, next: u32, needs_echo: bool) -> Option<Instant> {
+        match feedback.blocks() {
+            [] => Some(feedback.echo),
+            _ if needs_echo => None,
+            blocks => Some(Instant::from_nanos(MARK | pack(blocks, next)?)),
         }
+    }
+
+    /// Keeps it: what the acknowledgement carries then.
+    pub(crate) fn keep(&mut self, feedback: Feedback) -> Instant {
         let kept = self.0.get_or_insert_default();
         let place = match kept.free.pop() {
             Some(place) => {
@@ -129,6 +134,7 @@ mod tests {
         let mut under_way = FeedbackUnderWay::default();
         let echo = Feedback::new(Instant::from_nanos(7));
         let mut room = Feedback::default();
+        assert_eq!(FeedbackUnderWay::carried(&echo, 0, true), Some(echo.echo));
         assert_eq!(under_way.read(echo.echo, 0, &mut room), (echo.echo, &[][..]));
         for round in 0..3 {
             let holes: Vec<Feedback> = (0..4)
@@ -138,8 +144,7 @@ mod tests {
                     feedback
                 })
                 .collect();
-            let places: Vec<Instant> =
-                holes.iter().map(|feedback| under_way.put(*feedback, 0, true)).collect();
+            let places: Vec<Instant> = holes.iter().map(|feedback| under_way.keep(*feedback)).collect();
             for (place, feedback) in places.into_iter().zip(holes) {
                 let mut room = Feedback::default();
                 let read = under_way.read(place, 0, &mut room);
@@ -162,7 +167,8 @@ mod tests {
                 feedback.push(Block { start, end: start + length });
             }
             let mut under_way = FeedbackUnderWay::default();
-            let sent = under_way.put(feedback, next, false);
+            let carried = FeedbackUnderWay::carried(&feedback, next, false);
+            let sent = carried.unwrap_or_else(|| under_way.keep(feedback));
             let fits = |block: &Block| {
                 (next..next + 1024).contains(&block.start) && (1..1024).contains(&(block.end - block.start))
             };

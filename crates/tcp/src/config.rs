@@ -206,7 +206,7 @@ pub struct Config {
     pub max_burst: u32,
     /// Granularity of the clock that times a round trip, at most [`Config::LONGEST_TICK`]; `Span::ZERO` is exact (ns-2 `tcpTick_`).
     pub tick: Span,
-    /// Where the tick stands at time zero, below `tick`; `None` is drawn for each flow.
+    /// Where the tick stands at time zero, modulo `tick`; `None` is drawn for each flow.
     pub tick_phase: Option<Span>,
     /// Least retransmission timeout.
     pub min_rto: Span,

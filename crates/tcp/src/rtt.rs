@@ -12,7 +12,7 @@ use std::hint::select_unpredictable;
 
 /// No segment is timed: nothing acknowledges one beyond this.
 const UNTIMED: u32 = u32::MAX;
-/// A nanosecond is then four seconds.
+/// A nanosecond is then four seconds; the last is a little less than a doubling.
 const MOST_BACKOFFS: u8 = 32;
 
 /// Smoothed round-trip time without ticks, seconds, where somebody asks for it; 0 before the first sample.
@@ -54,7 +54,7 @@ impl Rtt {
             rttvar4: config.initial_rto.as_nanos().min(i64::MAX as u64) as i64,
             timeout: Span::ZERO,
             backoffs: 0,
-            phase: u32::try_from(phase.as_nanos()).unwrap_or(u32::MAX),
+            phase: (phase.as_nanos() % config.tick.as_nanos().max(1)) as u32,
             timed: UNTIMED,
             timed_sent: Instant::ZERO,
         };
@@ -220,7 +220,7 @@ impl Rtt {
 
     #[inline]
     fn set_timeout_of_at_least(&mut self, least: Span, config: &Config) {
-        let times = 1 << self.backoffs;
+        let times = (1_u64 << self.backoffs).min(u32::MAX.into());
         let back_off = |timeout: Span| timeout.as_nanos().saturating_mul(times);
         let backed_off = if config.min_rto_backs_off {
             back_off(self.rto(config).max(least))

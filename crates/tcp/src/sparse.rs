@@ -1,4 +1,4 @@
-//! State that few of many connections have, and those not for long: nothing but a pointer until it is written to.
+//! State that few of many connections have, or have for a while: nothing but a pointer until it is written to.
 //!
 //! *Idea.* Reading what is not there reads a blank that all share; the first write makes a copy of one's own, and
 //! [`Sparse::clear`] gives it back. What is made last is what was given back last, so the few that are in use stay in the

@@ -242,7 +242,7 @@ impl Engine<'_> {
         let is_staged = |entry: &u32| *entry != u32::MAX && *entry & STAGED != 0;
         let way = self.routes.chunks(self.stride.max(1)).nth(position);
         let data = way.map(|way| &way[..usize::from(self.ack_hop)]);
-        data.is_none_or(|way| way.iter().any(is_staged)) // flows of a part have no routes: each passes one
+        data.is_none_or(|way| way.iter().any(is_staged)) // where there are no routes, all ways are short: each passes one
     }
 
     /// Whether flows that may run by themselves do, from now on.

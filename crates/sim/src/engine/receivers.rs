@@ -1,6 +1,7 @@
 //! Receivers at work: data at their destination, and what is sent back.
 
 use super::Engine;
+use crate::feedback::FeedbackUnderWay;
 use crate::flow::{DelaySums, Flow, Source, Tcp};
 use crate::link::Carry;
 use crate::output::Delays;
@@ -185,10 +186,8 @@ impl Engine<'_> {
         let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
         let next = tcp.receiver.next();
         let seq = tcp.base().wrapping_add(next);
-        let sent = match feedback.blocks() {
-            [] => feedback.echo,
-            _ => tcp.rest.feedback.put(feedback, next, tcp.sender.config().needs_echo()),
-        };
+        let carried = FeedbackUnderWay::carried(&feedback, next, tcp.sender.config().needs_echo());
+        let sent = carried.unwrap_or_else(|| tcp.rest.feedback.keep(feedback));
         let Some(link) = at_sink.out.way_out(&mut self.links) else {
             return self.acknowledge(id, seq, bytes, sent);
         };

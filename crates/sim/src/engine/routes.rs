@@ -213,7 +213,7 @@ pub(super) fn mark_staged(routes: &mut [u32], stage_of: impl Fn(u32) -> Option<u
     }
 }
 
-/// The short ways out of the hosts of a flow with this route, and the stages to which they lead; a link `is_quiet` that refuses nothing, and of which nobody looks at
+/// The short ways out of the hosts of a flow with this route, and the stages to which they lead, the first 65,536 of a network; a link `is_quiet` that refuses nothing, and of which nobody looks at
 /// single packets.
 pub(super) fn exits_of(route: &[u32], ack_hop: usize, is_quiet: impl Fn(u32) -> bool) -> [(Exit, u16); 2] {
     [0, ack_hop].map(|hop| match (route[hop], route.get(hop + 1)) {

@@ -207,7 +207,9 @@ impl<'a> Team<'a> {
 
     /// No link has served anything: if nothing has happened at hosts either, on to the first window in which something will.
     fn skip_idle_time(&mut self, windows: &mut Windows) {
-        if !self.all_parts().all(|part| part.is_idle) {
+        // A link that holds packets may have let some go though none came: hosts have answered them.
+        let has_sent = |part: &Part| part.engine.staged.iter().any(|sent| !sent.is_empty());
+        if self.all_parts().any(|part| !part.is_idle || has_sent(part)) {
             return;
         }
         let at_links: Vec<Instant> = self.groups.iter().filter_map(Group::next_window).collect();

@@ -21,7 +21,7 @@ pub(crate) struct Tcp {
 }
 
 /// What few packets of a connection ask for: it lies apart, so that what they all ask for lies close together. One that sends
-/// without end, by itself, has none.
+/// without end, by itself, and is acknowledged at once has none, unless what acknowledgements report does not fit into them.
 #[derive(Debug)]
 pub(crate) struct Rest {
     /// Number on the wire of the connection's first packet: connections that follow one another go on counting, and leave

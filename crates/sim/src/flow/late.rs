@@ -190,7 +190,8 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             if state >> 63 == 0 {
                 let seq = next + (state >> 40) as u32 % (if step % 1000 < 900 { 10 } else { 90 });
-                let sent = Instant::from_nanos(state >> 20 & 0xFFFF);
+                // Within microseconds, seconds, minutes: in 32 bits from the first of them, or not.
+                let sent = Instant::from_nanos((state >> 20 & 0xFFFF) << (step / 12_500 * 4) | 1 << 40);
                 late.note(seq, sent, next);
                 map.entry(seq).and_modify(|first: &mut Instant| *first = sent.min(*first)).or_insert(sent);
             } else {

@@ -118,10 +118,9 @@ impl Selective {
 
 /// Forgets what counts for nothing any more.
 fn settle(sender: &mut Sender) {
-    if !sender.rare.selective.is_blank() && sender.rare.selective.says_nothing(sender.una) {
-        if sender.rare.forget_selective() {
-            sender.rare.clear();
-        }
+    let says_nothing = !sender.rare.selective.is_blank() && sender.rare.selective.says_nothing(sender.una);
+    if says_nothing && sender.rare.forget_selective() {
+        sender.rare.clear();
     }
 }
 

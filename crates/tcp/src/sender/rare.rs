@@ -8,8 +8,8 @@ use crate::short::ShortPackets;
 use crate::sparse::{Blank, Sparse};
 use paceline_core::{Instant, Span};
 
-/// What few connections have: it lies apart. One that sends without end and without pacing, with Reno's control and without selective
-/// acknowledgements, has none. What each packet of a paced connection asks for lies first.
+/// What few connections have: it lies apart. One that sends without end and without pacing, with Reno's control, has none, unless somebody
+/// asks for round trips, or selective acknowledgements have told something that still counts. What each packet of a paced connection asks for lies first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Rare {

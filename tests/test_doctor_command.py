@@ -158,7 +158,9 @@ def test_lines_keep_to_the_width(tiny: Path) -> None:
             assert max(len(line) for line in as_text(pl.doctor(path), width).splitlines()) <= width
 
 
-def test_colours_change_no_letter(tiny: Path) -> None:
+@pytest.mark.parametrize("terminal", ["xterm", "dumb"])
+def test_colours_change_no_letter(tiny: Path, terminal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", terminal)
     diagnosis = pl.doctor(tiny)
     bare = re.sub(r"\x1b\[[0-9;]*m", "", as_text(diagnosis, 90, colour=True))
     assert [line.rstrip() for line in bare.splitlines()] == as_text(diagnosis, 90).splitlines()

@@ -36,7 +36,14 @@ def as_text(diagnosis: Diagnosis, width: int = PLAIN_WIDTH, colour: bool = False
     out = io.StringIO()
     system: Literal["standard"] | None = "standard" if colour else None
     console = Console(
-        file=out, width=width, force_terminal=colour, color_system=system, highlight=False, markup=False, emoji=False
+        file=out,
+        width=width,
+        height=25,  # without one, no width is taken where TERM=dumb
+        force_terminal=colour,
+        color_system=system,
+        highlight=False,
+        markup=False,
+        emoji=False,
     )
     _print_head(console, diagnosis)
     _print_ways(console, diagnosis)

@@ -55,6 +55,20 @@ impl Instant {
     pub fn since(self, earlier: Instant) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
+
+    /// The same, where `earlier` is known to be no later: nothing is compared.
+    #[inline(always)]
+    pub fn after(self, earlier: Instant) -> Span {
+        debug_assert!(earlier <= self);
+        Span(self.0.wrapping_sub(earlier.0))
+    }
+
+    /// So much later, where that is known to lie before the end of time: nothing is compared.
+    #[inline(always)]
+    pub fn later_by(self, span: Span) -> Instant {
+        debug_assert!(self.0.checked_add(span.0).is_some());
+        Instant(self.0.wrapping_add(span.0))
+    }
 }
 
 impl Span {

@@ -142,10 +142,10 @@ impl Event {
         differs & (0xFFFF | u32::from(ACK_BIT) << 16) == 0
     }
 
-    /// On over so many links at once, which takes so long.
+    /// On over so many links at once, which takes so long, and not until the end of time.
     #[inline(always)]
     pub(crate) fn pass(&mut self, way: Span, links: u8) {
-        self.at += way;
+        self.at = self.at.later_by(way);
         self.hop += links;
     }
 

@@ -120,7 +120,8 @@ impl Sender {
         let mut rare = Sparse::<Rare>::default();
         let control = Control::new(&config);
         let keeps_round_trips = control.is_some() || config.rack || config.min_rto_beyond_srtt;
-        if keeps_round_trips || packets.is_some() || config.pacing.is_some() {
+        let is_bare = !keeps_round_trips && packets.is_none() && config.pacing.is_none();
+        if !is_bare {
             rare.lasts = true;
             rare.pacing = config.pacing.map(|settings| Pacing::new(settings, jitter_seed));
             rare.control = control;
@@ -133,7 +134,7 @@ impl Sender {
             lost_first: false,
             cwnd,
             ssthresh,
-            ordinary: Ordinary::of(&config),
+            ordinary: Ordinary::of(&config, is_bare),
             inflation: 0,
             duplicates: 0,
             end_before_duplicates: 0,
@@ -160,6 +161,7 @@ impl Sender {
     /// From now on round trips are smoothed, so that [`Sender::srtt_s`] and [`Sender::rate_bps`] can be asked for.
     pub fn keep_round_trips(&mut self) {
         self.rare.lasts = true;
+        self.ordinary = Ordinary::of(&self.config, false);
     }
 
     /// The application gives `bytes` more, at least one: full packets, and a last one that may be shorter. Returns one more
@@ -173,6 +175,7 @@ impl Sender {
             let rare = &mut *self.rare;
             rare.lasts = true;
             rare.short_from = rare.short.list(self.limit - 1, rest as u32, self.una);
+            self.ordinary = Ordinary::of(&self.config, false);
         }
         self.limit
     }

@@ -11,6 +11,7 @@
 use super::closed_form::{Booking, Clerk, Departure, Waited};
 use super::rule::Room;
 use crate::units::Instant;
+use std::num::NonZeroU64;
 
 /// A queue and its wire while packets of one size arrive.
 #[derive(Debug, Clone, Copy)]
@@ -59,32 +60,39 @@ impl Alike {
         (1..=self.waiting).rev().map(move |younger| Booking { start: start(younger), bytes: self.bytes })
     }
 
-    /// Packets arrive, all of this size. The clerk hears from `since` on for how long how many have waited.
-    #[inline(always)]
-    pub(super) fn admit_all<P, C: Clerk<P>>(
+    /// Packets arrive, up to the first of another size: how many. The clerk hears from `since` on for how long how many have waited.
+    #[inline(never)]
+    pub(super) fn admit_first<P, C: Clerk<P>>(
         &mut self,
         (room, since): (&Room, Instant),
         line: &[P],
-        arrives_at: impl Fn(&P) -> Instant,
+        size_and_time: impl Fn(&P) -> (u32, Instant),
         tally: &mut Tally,
         mut clerk: C,
-    ) -> C {
-        let (nanos, mut free_at) = (self.nanos, self.free_at);
+    ) -> (C, usize) {
+        let Alike { bytes: size, nanos, mut free_at, .. } = *self;
+        let Some(each) = NonZeroU64::new(nanos) else { return (clerk, 0) };
         let most = room.most().unwrap_or(0);
         let (most_work, mut highest) = (most.saturating_mul(nanos), 0);
         let lifts = &mut tally.lifts;
-        for packet in line {
-            let now = arrives_at(packet).as_nanos();
+        let mut taken = line.len();
+        for (place, packet) in line.iter().enumerate() {
+            let (bytes, at) = size_and_time(packet);
+            if bytes != size {
+                taken = place;
+                break;
+            }
+            let now = at.as_nanos();
             let work = free_at.saturating_sub(now);
             if work > most_work {
                 clerk.arrives(packet, None);
                 continue;
             }
-            let (start, waiting) = (now + work, work / nanos);
-            if waiting as usize >= lifts.len() {
-                lifts.resize(2 * waiting as usize + 2, Lifts::default()); // as many as ever wait, not as many as may
-            }
-            let lift = &mut lifts[waiting as usize];
+            let (start, waiting) = (now + work, work / each);
+            let lift = match lifts.get_mut(waiting as usize) {
+                Some(lift) => lift,
+                None => make_room(lifts, waiting as usize),
+            };
             lift.packets += 1;
             lift.parts += work - waiting * nanos;
             highest = waiting.max(highest);
@@ -92,7 +100,7 @@ impl Alike {
             let (start, finish) = (Instant::from_nanos(start), Instant::from_nanos(free_at));
             clerk.arrives(packet, Some(Departure { start, finish }));
         }
-        let until = line.last().map_or(since, arrives_at).max(since);
+        let until = line[..taken].last().map_or(since, |last| size_and_time(last).1).max(since);
         let before = *self;
         self.free_at = free_at;
         self.waiting = free_at.saturating_sub(until.as_nanos()).saturating_sub(1) / nanos;
@@ -103,7 +111,7 @@ impl Alike {
         let waited = times.iter().sum::<u64>();
         times[0] = until.since(since).as_nanos() - waited;
         clerk.have_waited(&Waited { bytes: self.bytes, times, until, waiting: self.waiting });
-        clerk
+        (clerk, taken)
     }
 
     /// Packets have waited since then, and begun to be served without waiting for what came meanwhile.
@@ -125,6 +133,13 @@ impl Alike {
             until = start;
         }
     }
+}
+
+/// For as many as ever wait, not as many as may.
+#[cold]
+fn make_room(lifts: &mut Vec<Lifts>, waiting: usize) -> &mut Lifts {
+    lifts.resize(2 * waiting + 2, Lifts::default());
+    &mut lifts[waiting]
 }
 
 impl Tally {

@@ -158,12 +158,11 @@ impl ClosedDropTail {
                 && alike.are_few(&room)
                 && alike.are_over_in_time(line.len(), size_and_time(last).1)
             {
-                let other = line.iter().position(|packet| size_and_time(packet).0 != bytes);
-                let (run, behind) = line.split_at(other.unwrap_or(line.len()));
-                let arrives_at = |packet: &P| size_and_time(packet).1;
-                clerk = alike.admit_all((&room, since), run, arrives_at, &mut self.tally, clerk);
+                let taken;
+                (clerk, taken) =
+                    alike.admit_first((&room, since), line, &size_and_time, &mut self.tally, clerk);
                 self.go_on_from(alike);
-                line = behind;
+                line = &line[taken..];
             }
             // Until those that wait now have gone, and no other size is before the next ones, if all goes well.
             let few = (self.waiting() as usize).max(MANY);

@@ -54,7 +54,13 @@ impl Agenda {
     /// The next timer of this flow runs out then.
     #[inline(always)]
     pub(super) fn note(&mut self, flow: u32, tcp: &Tcp) {
-        self.put(flow as usize - self.first, tcp.next_timer());
+        self.note_at(flow, tcp.next_timer());
+    }
+
+    /// The same, by the time.
+    #[inline(always)]
+    pub(super) fn note_at(&mut self, flow: u32, due: Instant) {
+        self.put(flow as usize - self.first, due);
     }
 
     #[inline(always)]
@@ -266,7 +272,11 @@ impl Engine<'_> {
             let flow = &mut self.flows.list[position];
             let mut is_plain = if may_be { flow.plain_ends() } else { [false; 2] };
             (0..2).for_each(|end| is_plain[end] &= self.shared.at(id, end).is_none());
-            flow.gates.iter_mut().zip(is_plain).for_each(|(gate, is_plain)| gate.take_long_way(!is_plain));
+            let is_bare = flow.bare_ends();
+            for (end, gate) in flow.gates.iter_mut().enumerate() {
+                gate.take_long_way(!is_plain[end]);
+                gate.ask_for_more(!is_bare[end]);
+            }
         }
     }
 }

@@ -151,35 +151,37 @@ impl Sorter {
         let behind = (1 << bits) - 1;
         let shift = shift + u32::from(span >> shift == behind as u64);
         debug_assert!(shift + bits <= u64::BITS);
-        let slot = |after: u64| (after >> shift) as usize & behind; // no jumps: a few come later here and there
         self.slots.clear();
         self.slots.resize(behind + 1, 0);
+        let slots = &mut self.slots[..];
+        // No jumps: a few come later here and there.
+        let slot = |slots: &[u32], after: u64| (after >> shift) as usize & (slots.len() - 1);
         for (ahead, feed, list) in lists() {
             let first = from.as_nanos().wrapping_sub(ahead);
             for event in list {
                 let (after, _) = key(event, event.at.as_nanos().wrapping_sub(first), feed);
                 debug_assert!(after <= span || after == u64::MAX, "before the window, or in none");
-                self.slots[slot(after)] += 1;
+                slots[slot(slots, after)] += 1;
             }
         }
         let mut before = 0;
-        for count in &mut self.slots[..=(span >> shift) as usize] {
+        for count in &mut slots[..=(span >> shift) as usize] {
             before += std::mem::replace(count, before);
         }
-        self.slots[behind] = before;
+        slots[behind] = before;
         self.ends.clear();
         let places = &mut self.places[..self.packets];
         for (ahead, feed, list) in lists() {
             let first = from.as_nanos().wrapping_sub(ahead);
             for event in list {
                 let (after, at) = key(event, event.at.as_nanos().wrapping_sub(first), feed);
-                let next = &mut self.slots[slot(after)];
+                let next = &mut slots[slot(slots, after)];
                 let place = &mut places[*next as usize];
                 *place = *event;
                 place.at = at;
                 *next += 1;
             }
-            self.ends.push(self.slots[behind]);
+            self.ends.push(slots[behind]);
         }
         self.due = before as usize;
         insert(self.due_mut());

@@ -45,9 +45,8 @@ struct Plan {
     /// The common link, and its window.
     link: u32,
     window: (Instant, Instant),
-    /// Every packet's.
-    bytes: u16,
-    is_ack: bool,
+    /// All are like this one.
+    like: Event,
 }
 
 impl Stage {
@@ -125,21 +124,24 @@ impl Engine<'_> {
             return None;
         }
         let first = places().flat_map(lists).find_map(|list| list.first())?;
-        let plan = Plan { link, window, bytes: first.bytes, is_ack: first.is_ack() };
+        let plan = Plan { link, window, like: *first };
         let specs = &self.network.links;
-        let takes = specs[link as usize].takes(plan.bytes);
+        let takes = specs[link as usize].takes(plan.like.bytes);
         // All of them have left by then.
         let latest = window.1 + specs[link as usize].delay + takes + takes + takes + takes;
         // By then nobody waits of those that have come before, who may have been larger: in the common link's time.
         let mut free_at = self.links[link as usize].free_at();
-        let mut count_alike = true;
+        let mut count_alike = latest < Instant::MAX;
         lone.feeds.resize_with(places().flat_map(lists).count(), Feed::default);
         let mut feeds = lone.feeds.iter_mut();
         for place in places() {
             let Stage { link: before, served_until: from, .. } = stages[place];
             let at_work = &self.links[before as usize];
-            let (ahead, links) =
-                if place == position { (Span::ZERO, 1) } else { (specs[before as usize].way(plan.bytes), 2) };
+            let (ahead, links) = if place == position {
+                (Span::ZERO, 1)
+            } else {
+                (specs[before as usize].way(plan.like.bytes), 2)
+            };
             free_at = free_at.max(at_work.free_at() + ahead);
             count_alike &= at_work.count_alike(from, latest);
             for (number, feed) in (0..lists(place).count()).zip(feeds.by_ref()) {
@@ -153,8 +155,9 @@ impl Engine<'_> {
         }
         for &end in stage.ends.iter().flatten() {
             let at_work = &self.links[end as usize];
-            free_at = free_at.max(at_work.free_at() - specs[link as usize].way(plan.bytes));
+            free_at = free_at.max(at_work.free_at() - specs[link as usize].way(plan.like.bytes));
             count_alike &= at_work.count_alike(window.0, latest);
+            count_alike &= latest + specs[end as usize].way(plan.like.bytes) < Instant::MAX; // Event::pass
         }
         let is_worth_it = count_alike && lone.slots.cut(window, (takes, free_at), packets);
         is_worth_it.then_some(plan)
@@ -258,8 +261,8 @@ impl Engine<'_> {
     fn count(&mut self, link: u32, packets: usize, from: Instant, plan: Plan) {
         if let Some(link) = self.links.get_mut(link as usize) {
             let packets = packets as u64;
-            let data = if plan.is_ack { 0 } else { packets };
-            link.count(from, (packets, packets * u64::from(plan.bytes), data));
+            let data = if plan.like.is_ack() { 0 } else { packets };
+            link.count(from, (packets, packets * u64::from(plan.like.bytes), data));
         }
     }
 

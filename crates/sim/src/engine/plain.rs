@@ -8,10 +8,9 @@
 use super::Engine;
 use super::exits::{Exit, Outlet};
 use crate::feedback::FeedbackUnderWay;
-use crate::flow::{Flow, Source};
+use crate::flow::{Flow, Source, Tcp};
 use crate::link::{Carry, Link};
 use crate::packet::{Event, Packet};
-use paceline_core::Span;
 use std::hint::select_unpredictable;
 
 impl Flow {
@@ -22,6 +21,13 @@ impl Flow {
         let has_timer = tcp.sender.config().delayed_ack.is_some();
         let receives = self.at_sink.out.is_slim() && !self.measured && !has_timer;
         [receives, self.is_free() && self.at_source.out.is_slim()]
+    }
+
+    /// Whether there is nothing to ask for at its receiver, and its sender, that few connections have.
+    pub(super) fn bare_ends(&self) -> [bool; 2] {
+        let Source::Tcp(tcp) = &self.source else { return [false; 2] };
+        let receives = tcp.never_has_messages();
+        [receives, receives && tcp.sender.is_bare()]
     }
 
     /// Whether the end that this packet reaches is such a one, now.
@@ -42,10 +48,20 @@ impl Engine<'_> {
     /// Data reach their receiver (see [`Engine::receive`]).
     #[inline(always)]
     fn receive_plainly(&mut self, event: &mut Event) -> bool {
-        let flow = &mut self.flows[event.flow as usize];
-        if !flow.is_open_to(event) {
-            return false;
+        if self.flows[event.flow as usize].gates[0].is_bare() {
+            return self.receive_as::<true>(event);
         }
+        self.receive_with_more(event)
+    }
+
+    #[inline(never)]
+    fn receive_with_more(&mut self, event: &mut Event) -> bool {
+        self.flows[event.flow as usize].is_open_to(event) && self.receive_as::<false>(event)
+    }
+
+    #[inline(always)]
+    fn receive_as<const BARE: bool>(&mut self, event: &mut Event) -> bool {
+        let flow = &mut self.flows[event.flow as usize];
         let Flow { source, stages, tails, at_sink, delays, paced, .. } = flow;
         let Source::Tcp(tcp) = source else { return false };
         let at = at_sink.come_in(event.bytes, false, event.at);
@@ -54,9 +70,9 @@ impl Engine<'_> {
             return true;
         }
         self.census.received += 1;
-        let (base, deliver) =
-            tcp.rest.get().map_or((0, u32::MAX), |rest| (rest.base, rest.messages.marks.deliver));
-        let (seq, sent, delay) = (event.seq.wrapping_sub(base), event.sent, at.since(event.sent));
+        let rest = if BARE { None } else { tcp.rest.get() };
+        let (base, deliver) = rest.map_or((0, u32::MAX), |rest| (rest.base, rest.messages.marks.deliver));
+        let (seq, sent, delay) = (event.seq.wrapping_sub(base), event.sent, at.after(event.sent));
         let counts = self.counting && seq >= tcp.syn();
         if counts {
             delays.receives(delay);
@@ -66,8 +82,8 @@ impl Engine<'_> {
             let all = &mut self.delays[usize::from(*paced)];
             if counts {
                 // One or none; the handshake's is over, as data come.
-                let delay = at.since(first);
-                delays.delivers(select_unpredictable(delivered > 0, delay, Span::ZERO));
+                let delay = at.after(select_unpredictable(delivered > 0, first, at));
+                delays.delivers(delay);
                 all.record((delivered > 0).into(), delay);
             }
             if delivered > 1 {
@@ -102,10 +118,20 @@ impl Engine<'_> {
     /// An acknowledgement reaches its sender (see [`Engine::on_ack`]).
     #[inline(always)]
     fn acknowledge_plainly(&mut self, event: &mut Event) -> bool {
-        let flow = &mut self.flows[event.flow as usize];
-        if !flow.is_open_to(event) {
-            return false;
+        if self.flows[event.flow as usize].gates[1].is_bare() {
+            return self.acknowledge_as::<true>(event);
         }
+        self.acknowledge_with_more(event)
+    }
+
+    #[inline(always)]
+    fn acknowledge_with_more(&mut self, event: &mut Event) -> bool {
+        self.flows[event.flow as usize].is_open_to(event) && self.acknowledge_as::<false>(event)
+    }
+
+    #[inline(always)]
+    fn acknowledge_as<const BARE: bool>(&mut self, event: &mut Event) -> bool {
+        let flow = &mut self.flows[event.flow as usize];
         let Flow { source, stages, tails, at_source, .. } = flow;
         let Source::Tcp(tcp) = source else { return false };
         let at = at_source.come_in(event.bytes, true, event.at);
@@ -113,7 +139,8 @@ impl Engine<'_> {
             self.reach_host_by_event(event.at_time(at));
             return true;
         }
-        if tcp.next_timer() < at {
+        let timer = |tcp: &Tcp| if BARE { tcp.sender.retransmission_due() } else { tcp.next_timer() };
+        if timer(tcp) < at {
             self.acknowledge_after_timers(&event.at_time(at));
             return true;
         }
@@ -123,10 +150,15 @@ impl Engine<'_> {
             let (arrivals, tail) = (&mut self.staged[usize::from(stages[0])], tails[0].shared);
             let sent = &mut self.census.sent;
             let out = Outlet { link, arrivals, flow: event.flow, tail, base: 0, now: at, sent };
-            if tcp.sender.on_ordinary_ack(event.seq, at, out) {
+            let is_ordinary = if BARE {
+                tcp.sender.on_ordinary_ack_of_bare(event.seq, at, out)
+            } else {
+                tcp.sender.on_ordinary_ack(event.seq, at, out)
+            };
+            if is_ordinary {
                 self.census.received += 1;
-                self.agenda.note(event.flow, tcp);
-                if tcp.has_reached_a_mark() {
+                self.agenda.note_at(event.flow, timer(tcp));
+                if !BARE && tcp.has_reached_a_mark() {
                     self.now = at;
                     self.tell(event.flow, true);
                 }

@@ -198,14 +198,21 @@ impl Marker<'_> {
         let slot = self.cut.slot(after);
         let word = &mut self.taken[(slot / BITS) as usize + 1];
         let bit = 1 << (slot % BITS);
-        if *word & bit != 0 {
-            self.again.push(slot);
-        }
+        let is_taken = *word & bit != 0;
         *word |= bit;
+        if is_taken {
+            note_again(self.again, slot);
+        }
         self.of[self.marked] = slot as u32;
         self.marked += 1;
         true
     }
+}
+
+/// Apart, so that marking stays in the registers.
+#[inline(never)]
+fn note_again(again: &mut Vec<u64>, slot: u64) {
+    again.push(slot);
 }
 
 /// Of each word but the first and the last: which of its bits have others near.

@@ -116,6 +116,11 @@ impl Tcp {
         self.rest.get().is_some_and(|rest| next >= rest.messages.marks.deliver)
     }
 
+    /// It sends without end, unasked: nothing ever happens at any packet, and no connection follows.
+    pub(crate) fn never_has_messages(&self) -> bool {
+        self.rest.application.is_none() && self.rest.messages.marks == Marks::NEVER
+    }
+
     /// Packets at which something happens next.
     #[inline(always)]
     pub(crate) fn marks(&self) -> Marks {

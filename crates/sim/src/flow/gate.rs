@@ -15,27 +15,35 @@ const IN_STEP: u32 = 1 << 31;
 const LONG: u32 = 1 << 30;
 /// Another connection may begin before a packet comes that is late.
 const REPLACES: u32 = 1 << 29;
+/// The connection has messages, or its sender what few have: that is to be asked for on the shortest way.
+const MORE: u32 = 1 << 27;
 
 impl Gate {
     /// A receiver's and a sender's, before anybody has looked at the network.
     pub(crate) const SHUT: [Gate; 2] = [Gate(IN_STEP | LONG), Gate(IN_STEP | LONG | BOUND)];
 
+    /// The shortest way is open, and there is nothing to ask for on it that few connections have.
+    #[inline(always)]
+    pub(crate) fn is_bare(self) -> bool {
+        self.0 == 0
+    }
+
     /// The shortest way is open.
     #[inline(always)]
     pub(crate) fn is_open(self) -> bool {
-        self.0 == 0
+        self.0 & !MORE == 0
     }
 
     /// The same, but only for packets of the connection at work.
     #[inline(always)]
     pub(crate) fn is_open_to_one(self) -> bool {
-        self.0 == REPLACES
+        self.0 & !MORE == REPLACES
     }
 
     /// A packet may be handled ahead of its time: no event waits that comes first.
     #[inline(always)]
     pub(crate) fn lets_run_ahead(self) -> bool {
-        self.0 & !(LONG | REPLACES | BOUND) == 0
+        self.0 & !(LONG | REPLACES | BOUND | MORE) == 0
     }
 
     #[inline(always)]
@@ -58,6 +66,10 @@ impl Gate {
 
     pub(crate) fn take_long_way(&mut self, takes: bool) {
         self.set(LONG, takes);
+    }
+
+    pub(crate) fn ask_for_more(&mut self, asks: bool) {
+        self.set(MORE, asks);
     }
 
     pub(crate) fn replaces_connections(self) -> bool {

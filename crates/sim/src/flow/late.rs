@@ -113,7 +113,7 @@ impl Late {
 
     #[inline(always)]
     fn time_of(&self, since: u32) -> Instant {
-        self.from + Span::from_nanos(since.into())
+        self.from.later_by(Span::from_nanos(since.into()))
     }
 
     /// What is to be noted for `sent`; too much where it lies before all that can be.

@@ -20,12 +20,9 @@ struct Ledger<'a> {
     notes: &'a mut Notes,
     counters: &'a mut LinkCounters,
     meter: &'a mut Meter,
-    record: Option<(Instant, Instant)>,
-    /// All that passes counts alike: so many packets with so many bytes, so many of them data.
+    recorded: Option<(Instant, Instant)>,
+    /// All that passes counts alike: what has passed is counted at the end.
     count_alike: bool,
-    passed: u64,
-    bytes: u64,
-    data: u64,
     /// When the first of the line arrives; by when all of it has left.
     times: (Instant, Instant),
 }
@@ -51,23 +48,34 @@ impl Clerk<Event> for Ledger<'_> {
 
     #[inline(always)]
     fn arrives(&mut self, event: &Event, departure: Option<Departure>) {
-        let (bytes, at) = (event.bytes, event.at);
-        let Some(Departure { start, finish }) = departure else {
-            self.counters.refuses(at);
-            return self.notes.push((*event, Note::Refused));
-        };
-        if self.count_alike {
-            self.passed += 1;
-            self.bytes += u64::from(bytes);
-            self.data += u64::from(!event.is_ack());
-        } else {
-            self.counters.passes(bytes, event.is_ack(), at, start, finish);
+        let Some(Departure { start, finish }) = departure else { return self.refuse(event) };
+        if !self.count_alike {
+            self.count(event, start, finish);
         }
         let arrival = finish + self.delay;
-        if is_recorded(self.record, start) {
-            self.notes.push((*event, Note::Passes(Passage { start, arrival, recorded: true })));
+        if is_recorded(self.recorded, start) {
+            self.record(event, Passage { start, arrival, recorded: true });
         }
         event.goes_on(arrival, self.out);
+    }
+}
+
+/// What is not done for every packet lies apart, so that the loop stays in the registers.
+impl Ledger<'_> {
+    #[inline(never)]
+    fn refuse(&mut self, event: &Event) {
+        self.counters.refuses(event.at);
+        self.notes.push((*event, Note::Refused));
+    }
+
+    #[inline(never)]
+    fn count(&mut self, event: &Event, start: Instant, finish: Instant) {
+        self.counters.passes(event.bytes, event.is_ack(), event.at, start, finish);
+    }
+
+    #[inline(never)]
+    fn record(&mut self, event: &Event, passage: Passage) {
+        self.notes.push((*event, Note::Passes(passage)));
     }
 }
 
@@ -80,9 +88,13 @@ impl Fitted {
         };
         let (Some(first), Some(last)) = (line.first(), line.last()) else { return };
         let is_worth_it = line.len() >= MANY;
-        let most = || line.iter().map(|event| event.bytes).max().map_or(0, u32::from);
-        let latest = if is_worth_it { queue.latest(line.len(), most(), last.at) } else { Instant::MAX };
+        let are_alike =
+            Event::are_alike(line.iter().fold(0, |differs, event| differs | event.differs(first)));
+        let most =
+            if are_alike { first.bytes } else { line.iter().map(|event| event.bytes).fold(0, u16::max) };
+        let latest = if is_worth_it { queue.latest(line.len(), most.into(), last.at) } else { Instant::MAX };
         let count_alike = is_worth_it && counters.count_alike(first.at, latest);
+        let before = out.len();
         let ledger = Ledger {
             times: (first.at, latest),
             delay,
@@ -90,13 +102,18 @@ impl Fitted {
             notes,
             counters,
             meter,
-            record: *record,
+            recorded: *record,
             count_alike,
-            passed: 0,
-            bytes: 0,
-            data: 0,
         };
         let ledger = queue.admit_all(line, |event| (u32::from(event.bytes), event.at), ledger);
-        ledger.counters.passes_all(first.at, (ledger.passed, ledger.bytes, ledger.data));
+        if ledger.count_alike {
+            let passed = &ledger.out[before..];
+            let all = |what: fn(&Event) -> u64| match passed {
+                [first, ..] if are_alike => passed.len() as u64 * what(first),
+                _ => passed.iter().map(what).sum(),
+            };
+            let (bytes, data) = (all(|event| event.bytes.into()), all(|event| (!event.is_ack()).into()));
+            ledger.counters.passes_all(first.at, (passed.len() as u64, bytes, data));
+        }
     }
 }

@@ -15,12 +15,14 @@ pub(crate) struct Delays {
 
 /// log2 of the bins that have the width of one unit.
 const FINE: u32 = 11;
+/// log2 of what is more than any number of microseconds that are nanoseconds in 64 bits.
+const ANY: usize = 55;
 /// Delays from here on (19 hours) count as this one.
 const LONGEST_US: u64 = (1 << 36) - 1;
 
 impl Delays {
     pub(crate) fn new() -> Self {
-        Delays { bins: vec![0; ((36 - FINE as usize) << (FINE - 1)) + (1 << FINE)] }
+        Delays { bins: vec![0; ((ANY - FINE as usize) << (FINE - 1)) + (1 << FINE)] }
     }
 
     /// Counts what another has counted.
@@ -31,7 +33,7 @@ impl Delays {
     /// So many packets, one or none, have taken so long.
     #[inline(always)]
     pub(crate) fn record(&mut self, packets: u64, delay: Span) {
-        let micros = (delay.as_nanos() / 1000).min(LONGEST_US);
+        let micros = delay.as_nanos() / 1000;
         let width = (micros | 1 << (FINE - 1)).ilog2() - (FINE - 1); // log2
         self.bins[((width as usize) << (FINE - 1)) + (micros >> width) as usize] += packets;
     }
@@ -43,7 +45,7 @@ impl Delays {
         {
             let width = (bin >> (FINE - 1)).saturating_sub(1);
             let micros = ((bin - (width << (FINE - 1))) as u64) << width;
-            histogram.record_n(micros, *count).ok()?;
+            histogram.record_n(micros.min(LONGEST_US), *count).ok()?;
         }
         Some(histogram)
     }

@@ -20,7 +20,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    const NEVER: Marks = Marks { send: u32::MAX, deliver: u32::MAX, acknowledge: u32::MAX };
+    pub(crate) const NEVER: Marks = Marks { send: u32::MAX, deliver: u32::MAX, acknowledge: u32::MAX };
 }
 
 /// A message whose last byte has been acknowledged.

@@ -20,6 +20,8 @@ use std::hint::select_unpredictable;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ordinary {
     None,
+    /// And never has what few connections have ([`super::Rare`]).
+    Bare,
     Unpaced,
     /// The same, and the variant hears of single packets.
     Selective,
@@ -28,7 +30,8 @@ pub(super) enum Ordinary {
 }
 
 impl Ordinary {
-    pub(super) fn of(config: &Config) -> Self {
+    /// `is_bare`: it never has what few connections have.
+    pub(super) fn of(config: &Config, is_bare: bool) -> Self {
         let selective = config.variant.is_selective();
         let counts_duplicates = matches!(config.variant, Variant::Reno | Variant::NewReno);
         let has_ordinary = (selective || counts_duplicates && config.limited_transmit)
@@ -39,6 +42,7 @@ impl Ordinary {
         match config.pacing {
             _ if !has_ordinary => Ordinary::None,
             None if selective => Ordinary::Selective,
+            None if is_bare => Ordinary::Bare,
             None => Ordinary::Unpaced,
             Some(_) if selective => Ordinary::PacedSelective,
             Some(_) => Ordinary::Paced,
@@ -52,11 +56,25 @@ impl Sender {
     #[inline(always)]
     pub fn on_ordinary_ack(&mut self, next: u32, now: Instant, out: impl Output) -> bool {
         match self.ordinary {
-            Ordinary::Unpaced => self.take::<false>(next, now, out),
-            Ordinary::Paced => self.take::<true>(next, now, out),
+            Ordinary::Bare => self.take::<false, true>(next, now, out),
+            Ordinary::Unpaced => self.take::<false, false>(next, now, out),
+            Ordinary::Paced => self.take::<true, false>(next, now, out),
             Ordinary::None => false,
             Ordinary::Selective | Ordinary::PacedSelective => self.take_selective(next, now, out),
         }
+    }
+
+    /// Nothing that few connections have is ever asked of it: it sends without end and without pacing, and is unobserved.
+    #[inline]
+    pub fn is_bare(&self) -> bool {
+        self.ordinary == Ordinary::Bare
+    }
+
+    /// [`Sender::on_ordinary_ack`] of one that is bare: it is not asked again.
+    #[inline(always)]
+    pub fn on_ordinary_ack_of_bare(&mut self, next: u32, now: Instant, out: impl Output) -> bool {
+        debug_assert!(self.is_bare());
+        self.take::<false, true>(next, now, out)
     }
 
     /// The same where single packets are heard of.
@@ -66,22 +84,27 @@ impl Sender {
             return false;
         }
         if self.ordinary == Ordinary::PacedSelective {
-            self.take_news::<true>(next, now, &mut out);
+            self.take_news::<true, false>(next, now, &mut out);
         } else {
-            self.take_news::<false>(next, now, &mut out);
+            self.take_news::<false, false>(next, now, &mut out);
         }
         true
     }
 
     /// The same where they are not.
     #[inline(always)]
-    fn take<const PACED: bool>(&mut self, next: u32, now: Instant, mut out: impl Output) -> bool {
+    fn take<const PACED: bool, const BARE: bool>(
+        &mut self,
+        next: u32,
+        now: Instant,
+        mut out: impl Output,
+    ) -> bool {
         if next == self.una {
-            return self.take_duplicate::<PACED>(now, &mut out);
+            return self.take_duplicate::<PACED, BARE>(now, &mut out);
         }
         let is_ordinary = self.is_news(next) && self.last_cut != LastCut::DuplicateAcks;
         if is_ordinary {
-            self.take_news::<PACED>(next, now, &mut out);
+            self.take_news::<PACED, BARE>(next, now, &mut out);
         }
         is_ordinary
     }
@@ -101,19 +124,28 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn take_news<const PACED: bool>(&mut self, next: u32, now: Instant, out: &mut impl Output) {
+    fn take_news<const PACED: bool, const BARE: bool>(
+        &mut self,
+        next: u32,
+        now: Instant,
+        out: &mut impl Output,
+    ) {
         debug_assert!(self.rare.selective.is_blank());
-        if self.has_control() {
+        if !BARE && self.has_control() {
             self.on_controlled_news(next, now);
         } else {
-            self.on_ordinary_news(next, now);
+            self.on_ordinary_news::<BARE>(next, now);
         }
-        self.send_ordinarily::<PACED>(self.room(0), u32::MAX, now, out);
+        self.send_ordinarily::<PACED, BARE>(self.room(0), u32::MAX, now, out);
     }
 
     /// The same data are acknowledged again, others are under way, and this is not the duplicate that tells of a loss.
     #[inline(always)]
-    fn take_duplicate<const PACED: bool>(&mut self, now: Instant, out: &mut impl Output) -> bool {
+    fn take_duplicate<const PACED: bool, const BARE: bool>(
+        &mut self,
+        now: Instant,
+        out: &mut impl Output,
+    ) -> bool {
         let threshold = self.config.duplicate_threshold;
         if self.una == 0 || self.una == self.end || self.duplicates + 1 == threshold {
             return false;
@@ -128,14 +160,14 @@ impl Sender {
         if PACED && are_few {
             self.send_and_pace((room, 1), true, now, out);
         } else {
-            self.send_ordinarily::<PACED>(room, select_unpredictable(are_few, 1, most), now, out);
+            self.send_ordinarily::<PACED, BARE>(room, select_unpredictable(are_few, 1, most), now, out);
         }
         true
     }
 
     /// Sends so many packets, as many of them as pacing permits.
     #[inline(always)]
-    fn send_ordinarily<const PACED: bool>(
+    fn send_ordinarily<const PACED: bool, const BARE: bool>(
         &mut self,
         room: u32,
         most: u32,
@@ -145,7 +177,7 @@ impl Sender {
         if !PACED {
             let packets = room.min(most);
             if packets > 0 {
-                self.send_next(packets, now, out);
+                self.send_next::<BARE>(packets, now, out);
             }
             return;
         }
@@ -195,7 +227,7 @@ impl Sender {
         if packets == 0 {
             return; // nothing leaves, and nothing waits
         }
-        self.send_next(packets, now, out);
+        self.send_next::<false>(packets, now, out);
         if let Some((pacing, pacing_at)) = pacing!(self)
             && !keeps_timer
         {
@@ -213,13 +245,15 @@ impl Sender {
 
     /// What is acknowledged is new.
     #[inline(always)]
-    fn on_ordinary_news(&mut self, next: u32, now: Instant) {
+    fn on_ordinary_news<const BARE: bool>(&mut self, next: u32, now: Instant) {
         debug_assert!(self.inflation == 0);
         self.una = next;
         self.next = self.next.max(next);
         self.duplicates = 0;
         self.partial_seen = false;
-        if let Some(sample) = self.rtt.on_ack(&self.config, smoothed!(self), next, now)
+        let smoothed = if BARE { None } else { smoothed!(self) };
+        if let Some(sample) = self.rtt.on_ack(&self.config, smoothed, next, now)
+            && !BARE
             && let Some((pacing, _)) = pacing!(self)
         {
             pacing.on_sample(sample, self.cwnd);
@@ -245,7 +279,7 @@ impl Sender {
 
     /// Sends the next packets, so many, while others are outstanding.
     #[inline(always)]
-    fn send_next(&mut self, packets: u32, now: Instant, out: &mut impl Output) {
+    fn send_next<const BARE: bool>(&mut self, packets: u32, now: Instant, out: &mut impl Output) {
         debug_assert!(self.retransmission_at != Instant::MAX);
         let (first, end) = (self.next, self.end);
         self.next = first + packets;
@@ -255,11 +289,12 @@ impl Sender {
         if self.next > end {
             self.end = self.next;
             self.rtt.on_first_transmission(end, now);
-            if self.has_control() {
+            if !BARE && self.has_control() {
                 self.tell_control(first.max(end), now);
             }
         }
-        let has_short = self.rare.written().is_some_and(|rare| {
+        let rare = if BARE { None } else { self.rare.written() };
+        let has_short = rare.is_some_and(|rare| {
             rare.on_sent(packets, now);
             self.next > rare.short_from
         });

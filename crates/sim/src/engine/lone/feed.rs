@@ -34,15 +34,14 @@ impl Feed {
     pub(super) fn pass_all(&mut self, specs: &[LinkSpec], slots: &mut Slots, plan: Plan) -> bool {
         let Feed { ahead, list, later, tails, links, .. } = self;
         let (events, links) = (&mut list[..], *links);
-        let way = *ahead + specs[plan.link as usize].way(plan.bytes);
+        let way = *ahead + specs[plan.link as usize].way(plan.like.bytes);
         let (mut tail, mut to_tail, mut kept) = (u32::MAX, way, 0);
-        let (mut differs, mut acks) = (0, 0);
+        let mut differs = 0;
         let mut marker = slots.marker(*ahead);
         for place in 0..events.len() {
             let event = &events[place];
             debug_assert!(event.kind == Kind::Arrival);
-            differs |= event.bytes ^ plan.bytes;
-            acks += usize::from(event.is_ack());
+            differs |= event.differs(&plan.like);
             if !marker.mark(event.at) {
                 later.push(*event);
                 continue;
@@ -50,7 +49,7 @@ impl Feed {
             if event.place != tail {
                 tails.push((tail, kept, to_tail));
                 tail = event.place;
-                to_tail = specs.get(tail as usize).map_or(way, |end| way + end.way(plan.bytes));
+                to_tail = specs.get(tail as usize).map_or(way, |end| way + end.way(plan.like.bytes));
             }
             if kept < place {
                 events[kept] = events[place]; // whole, before it changes: see `Event::goes_on`
@@ -59,10 +58,9 @@ impl Feed {
             kept += 1;
         }
         tails.push((tail, kept, to_tail));
-        let are_alike = differs == 0 && acks == if plan.is_ack { list.len() } else { 0 };
         list.truncate(kept);
         slots.are_marked(kept);
-        are_alike
+        Event::are_alike(differs)
     }
 
     /// None has passed.

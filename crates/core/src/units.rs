@@ -63,6 +63,13 @@ impl Instant {
         Span(self.0.wrapping_sub(earlier.0))
     }
 
+    /// So much earlier, where that is known to be no less than the start of time: nothing is compared.
+    #[inline(always)]
+    pub fn earlier_by(self, span: Span) -> Instant {
+        debug_assert!(span.0 <= self.0);
+        Instant(self.0.wrapping_sub(span.0))
+    }
+
     /// So much later, where that is known to lie before the end of time: nothing is compared.
     #[inline(always)]
     pub fn later_by(self, span: Span) -> Instant {

@@ -59,16 +59,14 @@ impl Behind {
     /// Packets that have left the stage pass these links, if it is known that none waits; else says no, and none has passed.
     pub(super) fn pass(&mut self, packets: &mut [Event], links: &mut Links, network: &Network) -> bool {
         let (Some(first), Some(last)) = (packets.first().copied(), packets.last()) else { return true };
-        let mut differs = packets.len() < MANY;
-        for event in &*packets {
-            differs |= (event.bytes != first.bytes) | (event.is_ack() != first.is_ack());
-        }
-        if differs || !self.begin(&first, last.at, links, network) {
+        let differs = packets.iter().fold(0, |differs, event| differs | event.differs(&first));
+        let are_many = packets.len() >= MANY;
+        if !are_many || !Event::are_alike(differs) || !self.begin(&first, last.at, links, network) {
             return false;
         }
         for event in packets {
             if let Some(passed) = self.passed.get_mut(event.place.wrapping_sub(self.first) as usize) {
-                event.at += passed.way;
+                event.at = event.at.later_by(passed.way);
                 passed.packets += 1;
                 passed.last = event.at;
             }
@@ -99,6 +97,7 @@ impl Behind {
                 && link.free_at() <= first.at
                 && !link.owes()
                 && link.count_alike(first.at, last + way)
+                && last + way < Instant::MAX
         })
     }
 }

@@ -264,7 +264,7 @@ impl Fan {
         let Fan { sorter, feeds, alike, .. } = self;
         sorter.pass(feeds.len() - 1, from, |number, _, next| {
             let (ahead, link) = &mut alike[number];
-            link.pass(next - *ahead)
+            link.pass(next.earlier_by(*ahead))
         })
     }
 

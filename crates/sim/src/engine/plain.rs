@@ -97,7 +97,7 @@ impl Engine<'_> {
             tcp.deliver_late((seq, sent), at, sums, |_| {});
         }
         let next = tcp.receiver.next();
-        if next < deliver
+        if (BARE || next < deliver)
             && let Exit::Own(Link::Slim(link)) = &mut at_sink.out
             // Nobody asks for the time that a plain one echoes.
             && let Some(echo) = if tcp.receiver.is_plain() { Some(at) } else { tcp.receiver.echo(seq, sent) }

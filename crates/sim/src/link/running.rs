@@ -22,7 +22,7 @@ impl RunningAlike {
     /// A packet passes that arrives now: when it is at the far end.
     #[inline(always)]
     pub(crate) fn pass(&mut self, now: Instant) -> Instant {
-        self.wire.send(now) + self.delay
+        self.wire.send(now).later_by(self.delay)
     }
 }
 
@@ -74,7 +74,7 @@ impl Link {
         }
         let latest = wire.latest(packets, bytes, last);
         let wire = AlikeWire::new(wire, bytes, packets, (first, last))?;
-        if wire.waiting() > packets.max(FEW) {
+        if wire.waiting() > packets.max(FEW) || latest + *delay == Instant::MAX {
             return None;
         }
         if let Some(fitted) = fitted {

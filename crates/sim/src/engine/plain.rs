@@ -144,7 +144,7 @@ impl Engine<'_> {
             self.acknowledge_after_timers(&event.at_time(at));
             return true;
         }
-        if FeedbackUnderWay::is_a_time(event.sent)
+        if (BARE || FeedbackUnderWay::is_a_time(event.sent))
             && let Exit::Own(Link::Slim(link)) = &mut at_source.out
         {
             let (arrivals, tail) = (&mut self.staged[usize::from(stages[0])], tails[0].shared);

@@ -111,7 +111,7 @@ impl Slim {
     /// The same where it is idle nearly always: when its last bit is at the far end.
     #[inline(always)]
     fn pass_idle(&mut self, bytes: u16, at: Instant) -> Instant {
-        if bytes != self.last_bytes || at <= self.free_at {
+        if at <= self.free_at || bytes != self.last_bytes {
             return self.pass_busy(bytes, at);
         }
         self.remainder = self.last_remainder;

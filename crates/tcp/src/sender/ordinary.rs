@@ -1,10 +1,11 @@
-//! The ordinary acknowledgement, of a connection with nothing that few have: of new data outside of recovery, or a duplicate
-//! that is not the one to tell of a loss.
+//! The ordinary acknowledgement: of new data outside of recovery (or, with Reno, at its end), or a duplicate that is not the one
+//! to tell of a loss.
 //!
 //! *Idea.* Most acknowledgements are like that, and do the same few things. Done by themselves these are a few dozen
 //! instructions; the long way ([`crate::recovery::on_ack`]) comes to the same, and takes every other one. So it is with the
 //! pacing timer of such a connection. Variants that hear of single packets have only the ordinary one of new data, while
-//! nothing is missing ([`crate::recovery::Selective`] is blank).
+//! nothing is missing ([`crate::recovery::Selective`] is blank). A connection that is bare ([`Sender::is_bare`]) has nothing of
+//! what few have, and is not asked for it: one kind of connection, one copy of the code.
 
 use super::{Output, Segment, Sender, pacing};
 use crate::cc::reno;
@@ -102,7 +103,8 @@ impl Sender {
         if next == self.una {
             return self.take_duplicate::<PACED, BARE>(now, &mut out);
         }
-        let is_ordinary = self.is_news(next) && self.last_cut != LastCut::DuplicateAcks;
+        let is_ordinary =
+            self.is_news(next) && (self.last_cut != LastCut::DuplicateAcks || self.leaves_recovery());
         if is_ordinary {
             self.take_news::<PACED, BARE>(next, now, &mut out);
         }
@@ -121,6 +123,16 @@ impl Sender {
     #[inline(always)]
     fn is_news(&self, next: u32) -> bool {
         self.una > 0 && next > self.una && next <= self.end && next != self.limit
+    }
+
+    /// Whether any acknowledgement of new data ends recovery, as this one does then (see [`crate::recovery`]).
+    #[inline(always)]
+    fn leaves_recovery(&mut self) -> bool {
+        let leaves = self.config.variant == Variant::Reno;
+        if leaves {
+            (self.last_cut, self.inflation) = (LastCut::RecoveryLeft, 0);
+        }
+        leaves
     }
 
     #[inline(always)]
@@ -300,7 +312,8 @@ impl Sender {
         });
         if !has_short {
             let bytes = self.config.data_bytes();
-            for seq in first..self.next {
+            for place in 0..packets {
+                let seq = first + place;
                 out.send(Segment { seq, bytes, retransmission: seq < end });
             }
         } else {
@@ -312,79 +325,4 @@ impl Sender {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::{HostPacing, PacingRule, Profile};
-    use crate::feedback::Block;
-    use paceline_core::Span;
-    use proptest::prelude::*;
-    use std::sync::Arc;
-
-    #[derive(Debug, Default, PartialEq)]
-    struct Sent(Vec<Segment>);
-
-    impl Output for Sent {
-        fn send(&mut self, segment: Segment) {
-            self.0.push(segment);
-        }
-    }
-
-    /// What a sender shows after each step of a story, with what is ordinary taken by itself or not.
-    fn tell(config: &Config, given: Option<u64>, story: &[u8], by_itself: bool) -> Vec<String> {
-        let mut sender = Sender::new(Arc::new(config.clone()), given, Span::from_millis(3), 1);
-        let (mut out, mut now, mut told) = (Sent::default(), Instant::ZERO, Vec::new());
-        if given.is_some() {
-            sender.give(2500); // two full packets, and a short one
-        }
-        sender.start(now, &mut out);
-        for &act in story {
-            let then = now + Span::from_millis(u64::from(act % 16) * 7 + 1);
-            while sender.pacing_due() < then {
-                now = sender.pacing_due();
-                if by_itself {
-                    sender.on_pacing_timer(now, &mut out);
-                } else {
-                    sender.on_pacing_timer_the_long_way(now, &mut out);
-                }
-            }
-            now = then;
-            let next = sender.una() + u32::from(act / 16 % 4);
-            match act / 64 {
-                0 if given.is_some() && act % 4 == 0 => {
-                    sender.give(3500); // after silence, or more of them
-                    sender.start(now, &mut out);
-                }
-                0 => sender.on_retransmission_timer(now, &mut out),
-                1 if config.variant.is_selective() && act % 2 == 0 => {
-                    let start = next + 1 + u32::from(act / 2 % 4);
-                    let block = Block { start, end: start + 1 + u32::from(act / 8 % 2) };
-                    let blocks = if block.end <= sender.end() { vec![block] } else { Vec::new() };
-                    sender.on_ack_with(next, now, &blocks, now, &mut out);
-                }
-                _ if by_itself && sender.on_ordinary_ack(next, now, &mut out) => {}
-                _ => sender.on_ack(next, now, &mut out),
-            }
-            told.push(format!("{:?} {sender:?}", std::mem::take(&mut out)));
-        }
-        told
-    }
-
-    fn pacing() -> impl Strategy<Value = HostPacing> {
-        let rules = vec![PacingRule::Wei, PacingRule::Linux, PacingRule::Ideal];
-        let parts = (prop::sample::select(rules), prop::sample::select(vec![0.0, 0.3]), 0.5..2.0);
-        parts.prop_map(|(rule, jitter, gain)| HostPacing { rule, gain, jitter })
-    }
-
-    proptest! {
-        #[test]
-        fn by_itself_or_the_long_way_it_comes_to_the_same(
-            variant in prop::sample::select(Variant::ALL.iter().map(|(_, variant)| *variant).collect::<Vec<_>>()),
-            pacing in prop::option::of(pacing()),
-            given in prop::option::of(0..100_u64),
-            story in prop::collection::vec(prop_oneof![1 => 0..=255_u8, 9 => 64..=255_u8], 0..300),
-        ) {
-            let config = Config { variant, pacing, ..Config::new(Profile::Ns2) };
-            prop_assert_eq!(tell(&config, given, &story, true), tell(&config, given, &story, false));
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,74 @@
+use super::*;
+use crate::config::{HostPacing, PacingRule, Profile};
+use crate::feedback::Block;
+use paceline_core::Span;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+#[derive(Debug, Default, PartialEq)]
+struct Sent(Vec<Segment>);
+
+impl Output for Sent {
+    fn send(&mut self, segment: Segment) {
+        self.0.push(segment);
+    }
+}
+
+/// What a sender shows after each step of a story, with what is ordinary taken by itself or not.
+fn tell(config: &Config, given: Option<u64>, story: &[u8], by_itself: bool) -> Vec<String> {
+    let mut sender = Sender::new(Arc::new(config.clone()), given, Span::from_millis(3), 1);
+    let (mut out, mut now, mut told) = (Sent::default(), Instant::ZERO, Vec::new());
+    if given.is_some() {
+        sender.give(2500); // two full packets, and a short one
+    }
+    sender.start(now, &mut out);
+    for &act in story {
+        let then = now + Span::from_millis(u64::from(act % 16) * 7 + 1);
+        while sender.pacing_due() < then {
+            now = sender.pacing_due();
+            if by_itself {
+                sender.on_pacing_timer(now, &mut out);
+            } else {
+                sender.on_pacing_timer_the_long_way(now, &mut out);
+            }
+        }
+        now = then;
+        let next = sender.una() + u32::from(act / 16 % 4);
+        match act / 64 {
+            0 if given.is_some() && act % 4 == 0 => {
+                sender.give(3500); // after silence, or more of them
+                sender.start(now, &mut out);
+            }
+            0 => sender.on_retransmission_timer(now, &mut out),
+            1 if config.variant.is_selective() && act % 2 == 0 => {
+                let start = next + 1 + u32::from(act / 2 % 4);
+                let block = Block { start, end: start + 1 + u32::from(act / 8 % 2) };
+                let blocks = if block.end <= sender.end() { vec![block] } else { Vec::new() };
+                sender.on_ack_with(next, now, &blocks, now, &mut out);
+            }
+            _ if by_itself && sender.on_ordinary_ack(next, now, &mut out) => {}
+            _ => sender.on_ack(next, now, &mut out),
+        }
+        told.push(format!("{:?} {sender:?}", std::mem::take(&mut out)));
+    }
+    told
+}
+
+fn pacing() -> impl Strategy<Value = HostPacing> {
+    let rules = vec![PacingRule::Wei, PacingRule::Linux, PacingRule::Ideal];
+    let parts = (prop::sample::select(rules), prop::sample::select(vec![0.0, 0.3]), 0.5..2.0);
+    parts.prop_map(|(rule, jitter, gain)| HostPacing { rule, gain, jitter })
+}
+
+proptest! {
+    #[test]
+    fn by_itself_or_the_long_way_it_comes_to_the_same(
+        variant in prop::sample::select(Variant::ALL.iter().map(|(_, variant)| *variant).collect::<Vec<_>>()),
+        pacing in prop::option::of(pacing()),
+        given in prop::option::of(0..100_u64),
+        story in prop::collection::vec(prop_oneof![1 => 0..=255_u8, 9 => 64..=255_u8], 0..300),
+    ) {
+        let config = Config { variant, pacing, ..Config::new(Profile::Ns2) };
+        prop_assert_eq!(tell(&config, given, &story, true), tell(&config, given, &story, false));
+    }
+}

@@ -88,11 +88,14 @@ impl Fitted {
         };
         let (Some(first), Some(last)) = (line.first(), line.last()) else { return };
         let is_worth_it = line.len() >= MANY;
-        let are_alike =
-            Event::are_alike(line.iter().fold(0, |differs, event| differs | event.differs(first)));
-        let most =
-            if are_alike { first.bytes } else { line.iter().map(|event| event.bytes).fold(0, u16::max) };
-        let latest = if is_worth_it { queue.latest(line.len(), most.into(), last.at) } else { Instant::MAX };
+        let (mut latest, mut are_alike) = (Instant::MAX, false);
+        if is_worth_it {
+            are_alike =
+                Event::are_alike(line.iter().fold(0, |differs, event| differs | event.differs(first)));
+            let most = || line.iter().map(|event| event.bytes).fold(0, u16::max);
+            let most = if are_alike { first.bytes } else { most() };
+            latest = queue.latest(line.len(), most.into(), last.at);
+        }
         let count_alike = is_worth_it && counters.count_alike(first.at, latest);
         let before = out.len();
         let ledger = Ledger {

@@ -66,9 +66,13 @@ proptest! {
         variant in prop::sample::select(Variant::ALL.iter().map(|(_, variant)| *variant).collect::<Vec<_>>()),
         pacing in prop::option::of(pacing()),
         given in prop::option::of(0..100_u64),
+        profile in prop::sample::select(Profile::ALL.iter().map(|(_, profile)| *profile).collect::<Vec<_>>()),
+        (careful, first_packet_fix) in (prop::bool::ANY, prop::bool::ANY),
+        (duplicate_threshold, max_window) in (1..7_u32, prop_oneof![2..20_u32, Just(10_000)]),
         story in prop::collection::vec(prop_oneof![1 => 0..=255_u8, 9 => 64..=255_u8], 0..300),
     ) {
-        let config = Config { variant, pacing, ..Config::new(Profile::Ns2) };
+        let settings = Config { duplicate_threshold, max_window, careful, first_packet_fix, ..Config::new(profile) };
+        let config = Config { variant, pacing, timestamps: false, rack: false, ..settings };
         prop_assert_eq!(tell(&config, given, &story, true), tell(&config, given, &story, false));
     }
 }

@@ -11,10 +11,21 @@ use super::reader::Field;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
+/// A year: a whole round trip of such delays ends long before the end of time, where sums would no longer be exact.
+const LONGEST: Span = Span::from_millis(365 * 24 * 3_600_000);
+
 impl Field<'_> {
     /// A time: `"10 ms"`.
     pub(crate) fn span(&self) -> Result<Span> {
-        self.quantity(parse::span)
+        let span = self.quantity(parse::span)?;
+        self.no_longer_than_a_year(span)
+    }
+
+    fn no_longer_than_a_year(&self, span: Span) -> Result<Span> {
+        if span > LONGEST {
+            return Err(self.refused(format!("is more than a year; write \"{LONGEST}\" at most")));
+        }
+        Ok(span)
     }
 
     /// A time that is not zero.
@@ -27,7 +38,9 @@ impl Field<'_> {
 
     /// A time or a range of times: `"5 ms .. 15 ms"`.
     pub(crate) fn spans(&self) -> Result<Range<Span>> {
-        self.quantity(parse::range::<Span>)
+        let spans = self.quantity(parse::range::<Span>)?;
+        self.no_longer_than_a_year(spans.high)?;
+        Ok(spans)
     }
 
     /// A rate or a range of rates: `"8 Mbit/s .. 12 Mbit/s"`.

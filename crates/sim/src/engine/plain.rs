@@ -4,6 +4,9 @@
 //! one of its hosts passes the flow's own link, makes the connection do what it mostly does, and what is sent in answer
 //! passes another of its links and waits for the next window. All that is done here; whatever else may happen goes the long
 //! ways ([`super::receivers`], [`super::hosts`]), and comes to the same.
+//!
+//! Most connections of such a network are alike in one more thing: they have nothing that few have ([`crate::flow::Gate::is_bare`]). For these
+//! there is a copy of the code, `BARE`, in which nobody asks for it.
 
 use super::Engine;
 use super::exits::{Exit, Outlet};

@@ -18,11 +18,9 @@ import report_samples as samples
 from paceline.report import diagram, render, write
 from paceline.report.data import Study, study
 from paceline.report.findings import headline, standing
-from paceline.report.formatting import quantity, scale_for, short
 from paceline.report.metrics import BY_KEY
 from paceline.report.recordings import raster_of
 from paceline.report.sources import FromMemory, load
-from paceline.report.statistics import estimate, leaders, paired
 from paceline.report.svg import Drawing
 from paceline.report.topology import Topology, topology
 
@@ -156,35 +154,6 @@ def test_no_results_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write(tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_winner_by_paired_differences() -> None:
-    luck = {1: 10.0, 2: -10.0, 3: 3.0}
-    ahead = {seed: 101 + value + 0.01 * seed for seed, value in luck.items()}
-    behind = {seed: 100 + value for seed, value in luck.items()}
-    wide, narrow = estimate(list(ahead.values())), paired(ahead, behind)
-    assert wide is not None
-    assert narrow is not None
-    assert wide.half is not None
-    assert wide.half > 10
-    assert narrow.excludes_zero
-    assert leaders({"a": ahead, "b": behind}, 1) == ("a", frozenset())
-    assert leaders({"a": ahead, "b": behind}, -1) == ("b", frozenset())
-
-
-def test_a_tie_is_said_as_a_tie() -> None:
-    a, b = {1: 1.0, 2: 3.0, 3: 2.0}, {1: 2.0, 2: 2.5, 3: 1.8}
-    assert leaders({"a": a, "b": b}, 1) == (None, frozenset({"a", "b"}))
-    assert leaders({"a": a, "b": a}, 1) == (None, frozenset({"a", "b"}))
-    assert leaders({"a": {1: 1.0}, "b": {1: 2.0}}, 1) == (None, frozenset())
-
-
-def test_interval_against_a_textbook_value() -> None:
-    # 1..5: s = 1.5811, t(4) = 2.7764
-    found = estimate([1, 2, 3, 4, 5])
-    assert found is not None
-    assert found.mean == 3
-    assert found.half == pytest.approx(2.776445 * 1.5811388 / 5**0.5, rel=1e-6)
 
 
 def test_headline_says_only_what_the_seeds_support(tmp_path: Path) -> None:
@@ -349,31 +318,6 @@ def test_groups_of_access_links_share_their_numbers() -> None:
     assert paced("[]", net) == ["access.l (slow)", "access.l (fast)"]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [("5 KB", ("bytes", 5000.0)), ("10 ms", ("s", 0.01)), ("0.3", ("number", 0.3)), ("4 packets", ("packets", 4.0))],
-)
-def test_axis_quantities(text: str, found: tuple[str, float]) -> None:
-    parsed = quantity(text)
-    assert parsed is not None
-    assert parsed[0] == found[0]
-    assert parsed[1] == pytest.approx(found[1])
-
-
-@pytest.mark.parametrize("text", ["", "edge 10 ms", "5 parsecs", "-", "5 KB 3"])
-def test_what_is_no_quantity(text: str) -> None:
-    assert quantity(text) is None
-
-
-def test_numbers_are_shown_as_the_interval_deserves() -> None:
-    scale = scale_for("bps", [92_412.0], [312.0])
-    assert (scale.unit, scale.number(92_412.0)) == ("kbit/s", "92.4")
-    assert scale_for("share", [0.0946], [0.0004]).number(0.0946) == "9.46"
-    assert scale_for("bps", [0.0]).number(-0.0) == "0"
-    assert scale_for("number", [1.0]).number(None) == "—"
-    assert len(short("a" * 50, 20)) == 20
-
-
 def test_plots_are_figures(tmp_path: Path) -> None:
     plot = pytest.importorskip("paceline.plot")
     samples.directory(tmp_path)
@@ -390,12 +334,3 @@ def test_one_series_is_compared_over_its_axis(tmp_path: Path) -> None:
     raster = raster_of(load(tmp_path))
     assert raster is not None
     assert [s.series.name for s in raster.strips] == [f"Core buffer {b}" for b in samples.BUFFERS]
-
-
-def test_a_width_too_small_to_show_is_not_shown_as_none() -> None:
-    narrow, wide = estimate([80.0, 80.0001, 80.0]), estimate([80.0, 90.0, 100.0])
-    assert narrow is not None
-    assert wide is not None
-    scale = scale_for("number", [80.0, 90.0], [wide.half, wide.half])
-    assert "± <" in scale.estimate(narrow)
-    assert scale.estimate(estimate([1.0, 1.0])).endswith("± 0")

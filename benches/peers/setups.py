@@ -1,0 +1,194 @@
+"""The networks on which Paceline and ns-2 are compared, in the words of both.
+
+Where there are many flows both sides draw their own delays, rates and start times, and differ as two seeds differ:
+about 0.05 % in throughput. With 100 flows two seeds are 2 % apart, so there (`paired`) the draws are made here and
+given to both, and more seeds are run.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One network for both simulators. Rates in Mbit/s, delays in ms, times in s; a pair is a range drawn per link."""
+
+    name: str
+    buffer: int  # thousand bytes, or packets
+    unit: str = "bytes"
+    flows: int = 1000
+    edges: int = 10
+    variant: str = "Reno"
+    header: int = 0  # bytes on top of 1000 B of payload: 0 or 40
+    core: tuple[float, float] = (100, 100)  # rate, delay
+    edge_delay: tuple[float, float] = (5, 15)
+    access_rate: float | tuple[float, float] = (8, 12)
+    access_delay: tuple[float, float] = (1, 5)
+    fast_share: float = 0.0  # this fraction of the hosts has access at 1 Gbit/s
+    limited_transmit: bool = True
+    min_rto: float = 0.2
+    duration: int = 400
+    warmup: int = 100
+    paired: bool = False  # both simulators get the same draws, made here
+    seeds: int = 2
+
+
+DEMO = Setup("demo-5KB", 5)
+ZHAO = Setup("zhao-5", 5, unit="packets", edges=0, header=40, core=(200, 50), access_rate=10, access_delay=(0.5, 12.5))
+SETUPS = [
+    DEMO,
+    replace(DEMO, name="demo-20KB", buffer=20),
+    replace(DEMO, name="fast-access-5KB", access_rate=100),
+    replace(DEMO, name="header-5KB", header=40),
+    replace(DEMO, name="header-20KB", header=40, buffer=20),
+    *(
+        replace(DEMO, name=f"{name}-{b}KB", variant=variant, buffer=b)
+        for variant, name in (("Newreno", "newreno"), ("Sack1", "sack"), ("Fack", "fack"), ("Tahoe", "tahoe"))
+        for b in (5, 10)
+    ),
+    *(replace(DEMO, name=f"flows-100-{b}KB", flows=100, buffer=b, paired=True, seeds=4) for b in (5, 10, 20, 50)),
+    replace(DEMO, name="flows-500-5-packets", flows=500, unit="packets"),
+    replace(DEMO, name="no-limited-transmit-5KB", limited_transmit=False),
+    replace(DEMO, name="min-rto-1s-5KB", min_rto=1.0),
+    *(replace(ZHAO, name=f"zhao-slow-{b}", buffer=b) for b in (5, 10, 15)),
+    *(replace(ZHAO, name=f"zhao-half-{b}", buffer=b, fast_share=0.5) for b in (5, 10, 15)),
+    *(replace(ZHAO, name=f"zhao-fast-{b}", buffer=b, fast_share=1.0) for b in (5, 10, 15)),
+]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What a seed draws: rates in bit/s and delays in ns by link, and the starts of the flows in ns."""
+
+    links: dict[str, tuple[int, int]]
+    starts: list[int]
+
+
+def draws(setup: Setup, seed: int) -> Draws:
+    """The draws of a paired set-up."""
+    chance = random.Random(f"{setup.name} {seed}")
+
+    def whole(value: float | tuple[float, float], scale: float) -> int:
+        low, high = value if isinstance(value, tuple) else (value, value)
+        return round(chance.uniform(low, high) * scale)
+
+    links = {"core": (whole(setup.core[0], 1e6), whole(setup.core[1], 1e6))}
+    for side in "lr":
+        for edge in range(setup.edges):
+            links[f"edge.{side}.{edge}"] = (100_000_000, whole(setup.edge_delay, 1e6))
+        for host in range(setup.flows):
+            links[f"access.{side}.{host}"] = (whole(setup.access_rate, 1e6), whole(setup.access_delay, 1e6))
+    return Draws(links, [whole((0, 10), 1e9) for _ in range(setup.flows)])
+
+
+def parameters(drawn: Draws) -> str:
+    """The draws as dumbbell.tcl reads them."""
+    links = [f"link {name} {rate / 1e6} {delay / 1e6}" for name, (rate, delay) in drawn.links.items()]
+    return "\n".join(links + [f"start {flow} {start / 1e9}" for flow, start in enumerate(drawn.starts)])
+
+
+def ns2_command(setup: Setup, seed: int) -> list[str]:
+    """The ns-2 run of a set-up."""
+    words = {
+        "flows": setup.flows,
+        "edges": setup.edges,
+        "variant": setup.variant,
+        "header": int(setup.header > 0),
+        "buffer": setup.buffer,
+        "unit": setup.unit,
+        "core_rate": setup.core[0],
+        "core_delay": setup.core[1],
+        "edge_delay": setup.edge_delay,
+        "access_rate": setup.access_rate,
+        "access_delay": setup.access_delay,
+        "fast_share": setup.fast_share,
+        "singledup": int(setup.limited_transmit),
+        "minrto": setup.min_rto,
+        "duration": setup.duration,
+        "warmup": setup.warmup,
+        "seed": seed,
+    }
+    command = ["ns", str((HERE / "dumbbell.tcl").relative_to(ROOT))]
+    for key, value in words.items():
+        command += [f"-{key}", " ".join(map(str, value)) if isinstance(value, tuple) else str(value)]
+    return command
+
+
+def scenario(setup: Setup, seed: int) -> str:
+    """The same network as a Paceline scenario."""
+    settings = [
+        f'variant = "{setup.variant.lower()}"',
+        'profile = "ns2"',
+        'payload = "1000 B"',
+        f'header = "{setup.header} B"',
+        'ack = "40 B"',
+        'max_window = "1000 packets"',
+    ]
+    if not setup.limited_transmit:
+        settings.append("limited_transmit = false")
+    if setup.min_rto != 0.2:
+        settings.append(f'min_rto = "{setup.min_rto:g} s"')
+    head = [
+        f'title = "{setup.name}"',
+        f'duration = "{setup.duration} s"',
+        f'warmup = "{setup.warmup} s"',
+        f"seed = {seed}",
+        'pacing = { method = "none" }',
+    ]
+    buffer = f"{setup.buffer} {'KB' if setup.unit == 'bytes' else 'packets'}"
+    tcp = f"{{ {', '.join(settings)} }}"
+    body = graph(draws(setup, seed), setup, buffer, tcp) if setup.paired else dumbbell(setup, buffer, tcp)
+    return "\n".join(head + body) + "\n"
+
+
+def dumbbell(setup: Setup, buffer: str, tcp: str) -> list[str]:
+    """Network and traffic with ranges, from which Paceline draws."""
+
+    def span(value: float | tuple[float, float], unit: str) -> str:
+        ends = value if isinstance(value, tuple) else (value,)
+        return '"' + " .. ".join(f"{end:g} {unit}" for end in ends) + '"'
+
+    def access(hosts: int, rate: float | tuple[float, float]) -> str:
+        size = f"per_edge = {hosts // setup.edges}" if setup.edges else f"hosts = {hosts}"
+        return f"{{ {size}, rate = {span(rate, 'Mbit/s')}, delay = {span(setup.access_delay, 'ms')} }}"
+
+    fast = int(setup.fast_share * setup.flows + 0.5)
+    groups = [(setup.flows - fast, setup.access_rate), (fast, 1000.0)]
+    accesses = [access(hosts, rate) for hosts, rate in groups if hosts]
+    core = f'{{ rate = {span(setup.core[0], "Mbit/s")}, delay = {span(setup.core[1], "ms")}, buffer = "{buffer}" }}'
+    lines = ["", "[network]", 'template = "dumbbell"', 'counts = "ns2"', f"core = {core}"]
+    if setup.edges:
+        lines += [f'edge = {{ count = {setup.edges}, rate = "100 Mbit/s", delay = {span(setup.edge_delay, "ms")} }}']
+    lines += [f"access = {accesses[0] if len(accesses) == 1 else '[' + ', '.join(accesses) + ']'}"]
+    return [*lines, "", "[[traffic]]", 'kind = "bulk"', f"tcp = {tcp}", 'start = "0 s .. 10 s"']
+
+
+def graph(drawn: Draws, setup: Setup, buffer: str, tcp: str) -> list[str]:
+    """The same dumbbell link by link, as drawn."""
+    lines = ["", "[network]", 'template = "graph"', 'counts = "ns2"', 'core = "core"', ""]
+    for side in "lr":
+        names = [("core", "router"), *((f"edge-{e}", "router") for e in range(setup.edges))]
+        names += [(f"host-{i}", "host") for i in range(setup.flows)]
+        lines += [f'[[node]]\nname = "{name}-{side}"\nkind = "{kind}"' for name, kind in names]
+    for name, (rate, delay) in drawn.links.items():
+        if name == "core":
+            near, far = "core-l", "core-r"
+        else:
+            kind, side, number = name.split(".")
+            inner, outer = f"core-{side}", f"edge-{number}-{side}"
+            if kind == "access":
+                inner, outer = f"edge-{int(number) * setup.edges // setup.flows}-{side}", f"host-{number}-{side}"
+            near, far = (outer, inner) if side == "l" else (inner, outer)
+        lines += [f'[[link]]\nname = "{name}"\nfrom = "{near}"\nto = "{far}"']
+        lines += [f'rate = "{rate} bit/s"\ndelay = "{delay} ns"']
+        lines += [f'buffer = "{buffer}"'] if name == "core" else []
+    for flow, start in enumerate(drawn.starts):
+        lines += [f'[[traffic]]\nkind = "bulk"\nfrom = "host-{flow}-l"\nto = "host-{flow}-r"\nstart = "{start} ns"']
+        lines += [f"tcp = {tcp}"]
+    return lines

@@ -1,7 +1,7 @@
 //! A packet as the simulator carries it, the events it makes, and the one total order of simultaneous events.
 //!
 //! The order: time; then class (departure, arrival, acknowledgement, timer, application); then place (links by number,
-//! then hosts); then flow; then the order in which the previous link let them go. Consequences of an event at the same
+//! then hosts); then flow; then hop; then the order in which the previous link let them go. Consequences of an event at the same
 //! instant (a sent packet reaching its first link) belong to the event and follow it at once.
 
 use paceline_core::{Instant, Span};
@@ -188,11 +188,14 @@ impl Event {
         self.order(other).is_lt()
     }
 
-    /// The total order; events of one flow at one place and instant are equal, and keep the order of their making.
+    /// The total order; events of one flow at one place, hop and instant are equal, and keep the order of their making.
     #[inline]
     pub(crate) fn order(&self, other: &Event) -> Ordering {
         match self.at.cmp(&other.at) {
-            Ordering::Equal => (self.kind, self.place, self.flow).cmp(&(other.kind, other.place, other.flow)),
+            Ordering::Equal => {
+                let key = |event: &Event| (event.kind, event.place, event.flow, event.hop());
+                key(self).cmp(&key(other))
+            }
             unequal => unequal,
         }
     }

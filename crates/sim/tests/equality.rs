@@ -58,6 +58,11 @@ fn circuits() {
 }
 
 #[test]
+fn trunks() {
+    assert!(equal_on_family(Family::Trunk).in_windows > 0);
+}
+
+#[test]
 fn separate_flows() {
     let ran = equal_on("separate-flows", random::of_separate_flows());
     assert!(ran.on_threads > 0, "none ran on threads");

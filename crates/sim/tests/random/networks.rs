@@ -16,11 +16,13 @@ pub(crate) enum Family {
     OneWayRing,
     /// Rings with flows that start everywhere and go further than a hop: links feed each other all round, and time passes.
     Circuit,
+    /// One-way links that all packets pass, data and acknowledgements, some of them twice: a flow meets itself there.
+    Trunk,
 }
 
 impl Family {
     /// Every family by its name.
-    pub(crate) const ALL: [(&'static str, Family); 7] = [
+    pub(crate) const ALL: [(&'static str, Family); 8] = [
         ("dumbbell", Family::Dumbbell),
         ("path", Family::Path),
         ("tandem", Family::Tandem),
@@ -28,6 +30,7 @@ impl Family {
         ("ring", Family::Ring),
         ("one-way-ring", Family::OneWayRing),
         ("circuit", Family::Circuit),
+        ("trunk", Family::Trunk),
     ];
 }
 
@@ -56,6 +59,7 @@ pub(crate) fn network(family: Family, lattice: bool) -> BoxedStrategy<Layout> {
         Family::Ring => ring(lattice, true).boxed(),
         Family::OneWayRing => ring(lattice, false).boxed(),
         Family::Circuit => circuit(lattice).boxed(),
+        Family::Trunk => trunk(lattice).boxed(),
     }
 }
 
@@ -215,6 +219,48 @@ fn circuit(lattice: bool) -> impl Strategy<Value = Layout> {
             ring
         },
     )
+}
+
+/// Every host sends into one router and hears from another: between them a row of one-way links, and perhaps a way back by
+/// which the packets from the first host to the second pass the row twice.
+fn trunk(lattice: bool) -> impl Strategy<Value = Layout> {
+    let row = prop::collection::vec(link(lattice), 1..=2);
+    let ends = (access(lattice), access(lattice), access(lattice));
+    (row, ends, prop::option::of(link(lattice)), 2..=4_usize).prop_map(|(row, ends, back, hosts)| {
+        let hops = row.len();
+        let mut text = "template = \"graph\"\n".to_owned();
+        let (mut links, mut cables) = (Vec::new(), String::new());
+        let mut one_way = |name: String, from: String, to: String, keys: &str| {
+            let lines = keys.split(", reverse_buffer").next().unwrap_or_default().replace(", ", "\n");
+            cables += &format!(
+                "\n[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\n{lines}\nreverse = false\n"
+            );
+            links.push(name);
+        };
+        for (k, keys) in row.iter().enumerate() {
+            one_way(format!("hop{k}"), format!("r{k}"), format!("r{}", k + 1), keys);
+        }
+        if let Some(keys) = &back {
+            one_way("back".to_owned(), format!("r{hops}"), "r0".to_owned(), keys);
+        }
+        for host in 0..hosts {
+            // The ways of the first two are as long as the others', or not.
+            let up = if host == 1 { &ends.2 } else { &ends.0 };
+            one_way(format!("up{host}"), format!("h{host}"), "r0".to_owned(), up);
+            one_way(format!("down{host}"), format!("r{hops}"), format!("h{host}"), &ends.1);
+        }
+        let nodes = (0..=hops).map(|k| ("router", format!("r{k}")));
+        for (kind, name) in nodes.chain((0..hosts).map(|host| ("host", format!("h{host}")))) {
+            text += &format!("\n[[node]]\nname = \"{name}\"\nkind = \"{kind}\"\n");
+        }
+        text += &cables;
+        if back.is_some() {
+            let via: Vec<String> = (0..=hops).chain(0..=hops).map(|k| format!("\"r{k}\"")).collect();
+            text += &format!("\n[[route]]\nfrom = \"h0\"\nto = \"h1\"\nvia = [{}]\n", via.join(", "));
+        }
+        let hosts = (0..hosts).map(|host| format!("h{host}")).collect();
+        Layout { text, links, two_ways: false, hosts, has_sides: false }
+    })
 }
 
 /// Routers in a ring with `each` hosts, whose cables are of two kinds.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_core::queue::{
-    Booking, Clerk, ClosedDropTail, Counts, Departure, DropTail, Limit, QueueSpec, Waited,
+    Booking, ClosedDropTail, Counts, Departure, DropTail, Limit, Observer, QueueSpec, Waited,
 };
 use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
 use proptest::prelude::*;
@@ -200,8 +200,8 @@ impl Told {
     }
 }
 
-impl Clerk<(u64, u32)> for Told {
-    fn counts_waiting_from(&self) -> Option<Instant> {
+impl Observer<(u64, u32)> for Told {
+    fn takes_times_from(&self) -> Option<Instant> {
         self.at_once.then_some(self.since)
     }
 

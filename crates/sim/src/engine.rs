@@ -86,7 +86,8 @@ const EVENTS_A_LOOK: u32 = 1 << 14;
 pub struct Engine<'a> {
     pub(crate) network: &'a Network,
     now: Instant,
-    /// What `run_until` was given: nothing at or after it has happened at a host.
+    /// How far it runs now: what `run_until` was given, or the end of the trial ([`trial`]) if that is sooner. Nothing at or after it
+    /// has happened at a host.
     until: Instant,
     /// A host is being handled ahead of time.
     ahead: bool,
@@ -129,7 +130,7 @@ pub struct Engine<'a> {
     inbox: Inbox,
     agenda: Agenda,
     shared: SharedHosts,
-    /// Room for what is due.
+    /// Room for the flows whose timers run out.
     due: Vec<u32>,
     segments: Segments,
     talks: Vec<Talking>,
@@ -289,12 +290,12 @@ impl<'a> Engine<'a> {
     }
 
     /// How time advances.
-    pub fn method(&self) -> Method {
+    pub(crate) fn method(&self) -> Method {
         if self.windows.is_some() { Method::Windowed } else { Method::Reference }
     }
 
     /// Threads that the run uses.
-    pub fn threads(&self) -> usize {
+    pub(crate) fn threads(&self) -> usize {
         self.threads
     }
 
@@ -362,11 +363,6 @@ impl<'a> Engine<'a> {
         self.windows = None;
         (self.staged, self.inbox, self.routes) = (Vec::new(), Inbox::default(), Vec::new());
         (self.agenda, self.shared) = (Agenda::default(), SharedHosts::default());
-    }
-
-    /// The time of the last event, or what `run_until` was given.
-    pub fn now(&self) -> Instant {
-        self.now
     }
 
     #[inline]

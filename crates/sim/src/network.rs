@@ -105,7 +105,7 @@ impl LinkSpec {
     }
 
     /// What it takes to the far end then.
-    pub(crate) fn way(&self, bytes: u16) -> Span {
+    pub(crate) fn latency(&self, bytes: u16) -> Span {
         self.takes(bytes) + self.delay
     }
 }

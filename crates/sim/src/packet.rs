@@ -142,6 +142,11 @@ impl Event {
         differs & (0xFFFF | u32::from(ACK_BIT) << 16) == 0
     }
 
+    /// The same of all of these packets.
+    pub(crate) fn all_are_like<'a>(one: &Event, packets: impl IntoIterator<Item = &'a Event>) -> bool {
+        Event::are_alike(packets.into_iter().fold(0, |differs, event| differs | event.differs(one)))
+    }
+
     /// On over so many links at once, which takes so long, and not until the end of time.
     #[inline(always)]
     pub(crate) fn pass(&mut self, way: Span, links: u8) {
@@ -155,8 +160,8 @@ impl Event {
         self.hop -= links;
     }
 
-    /// The same as the last of these. It is copied whole and changed there: copied in parts, it would be read back before they are
-    /// all written, for which the processor waits.
+    /// Goes to the end of `out`, on to the next place. It is copied whole and changed there: copied in parts, it would be read back
+    /// before they are all written, for which the processor waits.
     #[inline(always)]
     pub(crate) fn goes_on(&self, arrival: Instant, out: &mut Vec<Event>) {
         out.push(*self);

@@ -4,11 +4,11 @@
 //! the work that is left says all: while there are w nanoseconds of it, ceil(w / T) - 1 packets wait. So a limit is one of
 //! work, and nothing need be kept of each packet.
 //!
-//! *For how long how many wait.* Work falls by one a nanosecond, and so often past each height as packets have lifted it past
+//! *The time spent at each queue length.* Work falls by one a nanosecond, and so often past each height as packets have lifted it past
 //! that. One lifts it from w = k T + r to w + T: k packets wait for T - r nanoseconds more by that, and k + 1 for r more,
 //! whatever comes in between. So nobody need find out when a service begins.
 
-use super::closed_form::{Booking, Clerk, Departure, Waited};
+use super::closed_form::{Booking, Departure, Observer, Waited};
 use super::rule::Room;
 use crate::units::Instant;
 use std::num::NonZeroU64;
@@ -24,14 +24,14 @@ pub(super) struct Alike {
     pub(super) waiting: u64,
 }
 
-/// Packets that found so many waiting: how many, and the sum of what they found of one more packet, nanoseconds.
+/// Arrivals that found the work k T + r, by k: how many, and the sum of their r, nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lifts {
     packets: u64,
     parts: u64,
 }
 
-/// Room to count for how long how many wait.
+/// Room to count the time spent at each queue length.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     lifts: Vec<Lifts>,
@@ -60,18 +60,18 @@ impl Alike {
         (1..=self.waiting).rev().map(move |younger| Booking { start: start(younger), bytes: self.bytes })
     }
 
-    /// Packets arrive, up to the first of another size: how many. The clerk hears from `since` on for how long how many have waited.
+    /// Packets arrive, up to the first of another size: how many. The observer hears of the time spent at each queue length from `since` on.
     #[inline(never)]
-    pub(super) fn admit_first<P, C: Clerk<P>>(
+    pub(super) fn admit_first<P, C: Observer<P>>(
         &mut self,
         (room, since): (&Room, Instant),
         line: &[P],
         size_and_time: impl Fn(&P) -> (u32, Instant),
         tally: &mut Tally,
-        mut clerk: C,
+        mut observer: C,
     ) -> (C, usize) {
         let Alike { bytes: size, nanos, mut free_at, .. } = *self;
-        let Some(each) = NonZeroU64::new(nanos) else { return (clerk, 0) };
+        let Some(each) = NonZeroU64::new(nanos) else { return (observer, 0) };
         let most = room.most().unwrap_or(0);
         let (most_work, mut highest) = (most.saturating_mul(nanos), 0);
         let lifts = &mut tally.lifts;
@@ -85,7 +85,7 @@ impl Alike {
             let now = at.as_nanos();
             let work = free_at.saturating_sub(now);
             if work > most_work {
-                clerk.arrives(packet, None);
+                observer.arrives(packet, None);
                 continue;
             }
             let (start, waiting) = (now + work, work / each);
@@ -98,7 +98,7 @@ impl Alike {
             highest = waiting.max(highest);
             free_at = start + nanos;
             let (start, finish) = (Instant::from_nanos(start), Instant::from_nanos(free_at));
-            clerk.arrives(packet, Some(Departure { start, finish }));
+            observer.arrives(packet, Some(Departure { start, finish }));
         }
         let until = line[..taken].last().map_or(since, |last| size_and_time(last).1).max(since);
         let before = *self;
@@ -110,8 +110,8 @@ impl Alike {
         self.take_what_will_wait(until.as_nanos(), times);
         let waited = times.iter().sum::<u64>();
         times[0] = until.since(since).as_nanos() - waited;
-        clerk.have_waited(&Waited { bytes: self.bytes, times, until, waiting: self.waiting });
-        (clerk, taken)
+        observer.have_waited(&Waited { bytes: self.bytes, times, until, waiting: self.waiting });
+        (observer, taken)
     }
 
     /// Packets have waited since then, and begun to be served without waiting for what came meanwhile.

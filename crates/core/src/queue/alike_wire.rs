@@ -1,7 +1,7 @@
 //! Packets of one size at a wire that refuses nothing.
 //!
-//! *Idea.* As in [`super::alike`]: the work that is left says how many wait, and what a packet adds to for how long how many
-//! do is known as it arrives. So what waits need not be followed.
+//! *Idea.* As in [`super::alike`]: the work that is left says how many wait, and what a packet adds to the time spent at each
+//! queue length is known as it arrives. So what waits need not be followed.
 
 use super::alike::Alike;
 use super::closed_form::{Booking, Waited};
@@ -14,9 +14,9 @@ pub struct AlikeWire {
     alike: Alike,
     before: Alike,
     latest: Instant,
-    /// By those that found nobody waiting: for how long one has waited, nanoseconds.
+    /// What arrivals that found nobody waiting add to the time at which one waits, nanoseconds.
     one: u64,
-    /// By others: for how long so many wait, by their number.
+    /// What others add, by how many wait.
     times: Vec<u64>,
 }
 

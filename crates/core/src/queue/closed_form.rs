@@ -48,12 +48,12 @@ pub struct ClosedDropTail {
     tally: Tally,
 }
 
-/// How packets of one size have waited for some time.
+/// The time spent at each queue length, of packets of one size.
 #[derive(Debug, Clone, Copy)]
 pub struct Waited<'a> {
     /// Size of each on the wire, bytes.
     pub bytes: u32,
-    /// For how long so many of them waited, nanoseconds, by their number: from none on.
+    /// By how many wait, from none on: for how long, nanoseconds.
     pub times: &'a [u64],
     /// Up to then, all services that begin at that time begun.
     pub until: Instant,
@@ -62,12 +62,12 @@ pub struct Waited<'a> {
 }
 
 /// Hears what becomes of the packets of a line, in the order of time.
-pub trait Clerk<P> {
-    /// Packets come that are all of one size. From when on to say for how long how many wait, if that is enough; else how many
-    /// wait is told packet by packet.
-    fn counts_waiting_from(&self) -> Option<Instant>;
+pub trait Observer<P> {
+    /// Packets of one size come. From when on to report the time spent at each queue length, where the observer can take that;
+    /// `None`: each packet that waits is reported.
+    fn takes_times_from(&self) -> Option<Instant>;
 
-    /// From then on, up to the end of a line, so many have waited for so long.
+    /// From then on, up to the end of these packets: the time spent at each queue length.
     fn have_waited(&mut self, waited: &Waited<'_>);
 
     /// A packet of so many bytes that arrives now will wait.
@@ -141,54 +141,54 @@ impl ClosedDropTail {
     }
 
     /// The same of all packets of a line, which comes to what [`Self::admit_and_tell`] of each says: `size_and_time` is how
-    /// many bytes one has and when it arrives. Returns the clerk.
+    /// many bytes one has and when it arrives. Returns the observer.
     #[inline(always)]
-    pub fn admit_all<P, C: Clerk<P>>(
+    pub fn admit_all<P, C: Observer<P>>(
         &mut self,
         mut line: &[P],
         size_and_time: impl Fn(&P) -> (u32, Instant),
-        mut clerk: C,
+        mut observer: C,
     ) -> C {
         while let (Some(first), Some(last)) = (line.first(), line.last()) {
             let bytes = size_and_time(first).0;
             let room = self.rule.room_for(bytes);
             if line.len() >= MANY
-                && let Some(since) = clerk.counts_waiting_from()
+                && let Some(since) = observer.takes_times_from()
                 && let Some(mut alike) = self.alike(bytes)
                 && alike.are_few(&room)
                 && alike.are_over_in_time(line.len(), size_and_time(last).1)
             {
                 let taken;
-                (clerk, taken) =
-                    alike.admit_first((&room, since), line, &size_and_time, &mut self.tally, clerk);
+                (observer, taken) =
+                    alike.admit_first((&room, since), line, &size_and_time, &mut self.tally, observer);
                 self.go_on_from(alike);
                 line = &line[taken..];
             }
             // Until those that wait now have gone, and no other size is before the next ones, if all goes well.
             let few = (self.waiting() as usize).max(MANY);
             let (run, behind) = line.split_at(line.len().min(few));
-            clerk = self.admit_each(run, &size_and_time, clerk);
+            observer = self.admit_each(run, &size_and_time, observer);
             line = behind;
         }
-        clerk
+        observer
     }
 
     #[inline(always)]
-    fn admit_each<P, C: Clerk<P>>(
+    fn admit_each<P, C: Observer<P>>(
         &mut self,
         line: &[P],
         size_and_time: impl Fn(&P) -> (u32, Instant),
-        mut clerk: C,
+        mut observer: C,
     ) -> C {
         for packet in line {
             let (bytes, now) = size_and_time(packet);
-            let departure = self.admit_and_tell(bytes, now, |waited| clerk.has_begun(waited));
+            let departure = self.admit_and_tell(bytes, now, |waited| observer.has_begun(waited));
             if departure.is_some_and(|departure| departure.start > now) {
-                clerk.waits(bytes, now);
+                observer.waits(bytes, now);
             }
-            clerk.arrives(packet, departure);
+            observer.arrives(packet, departure);
         }
-        clerk
+        observer
     }
 
     /// What it comes to if all that waits and is on the wire has this size, and takes whole nanoseconds.

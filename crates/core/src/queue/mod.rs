@@ -7,6 +7,6 @@ mod drop_tail;
 mod rule;
 
 pub use alike_wire::AlikeWire;
-pub use closed_form::{Booking, Clerk, ClosedDropTail, Departure, Waited};
+pub use closed_form::{Booking, ClosedDropTail, Departure, Observer, Waited};
 pub use drop_tail::DropTail;
 pub use rule::{Counts, Limit, QueueSpec};

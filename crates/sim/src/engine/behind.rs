@@ -19,8 +19,8 @@ pub(super) const MANY: usize = if cfg!(debug_assertions) { 2 } else { 64 };
 /// The links behind one stage, none of which is slower.
 #[derive(Debug)]
 pub(super) struct Behind {
-    /// The stage's link.
-    stage: u32,
+    /// The stage's.
+    link: u32,
     /// The number of the first of them, and what has passed each, by number; some between may be none of them.
     first: u32,
     passed: Vec<Passed>,
@@ -30,7 +30,7 @@ pub(super) struct Behind {
 /// What passes one of the links.
 #[derive(Debug, Clone, Copy, Default)]
 struct Passed {
-    way: Span,
+    latency: Span,
     packets: u64,
     /// When the last of them is through.
     last: Instant,
@@ -46,37 +46,39 @@ impl Behind {
             let are_close = (last - first) as usize <= 8 * links.len();
             let passed = vec![Passed::default(); (last - first) as usize + 1];
             let is_fast = links.iter().all(|link| rate(*link) >= rate(stage.link));
-            (are_close && is_fast).then_some(Behind { stage: stage.link, first, passed, links })
+            (are_close && is_fast).then_some(Behind { link: stage.link, first, passed, links })
         });
         behind.collect()
     }
 
-    /// Whether this is the one behind this stage's link.
-    pub(super) fn is_behind(&self, stage: u32) -> bool {
-        self.stage == stage
+    /// Whether these are the links behind this one.
+    pub(super) fn is_behind(&self, link: u32) -> bool {
+        self.link == link
     }
 
     /// Packets that have left the stage pass these links, if it is known that none waits; else says no, and none has passed.
     pub(super) fn pass(&mut self, packets: &mut [Event], links: &mut Links, network: &Network) -> bool {
         let (Some(first), Some(last)) = (packets.first().copied(), packets.last()) else { return true };
-        let differs = packets.iter().fold(0, |differs, event| differs | event.differs(&first));
         let are_many = packets.len() >= MANY;
-        if !are_many || !Event::are_alike(differs) || !self.begin(&first, last.at, links, network) {
+        if !are_many
+            || !Event::all_are_like(&first, &*packets)
+            || !self.begin(&first, last.at, links, network)
+        {
             return false;
         }
         for event in packets {
             if let Some(passed) = self.passed.get_mut(event.place.wrapping_sub(self.first) as usize) {
-                event.at = event.at.later_by(passed.way);
+                event.at = event.at.later_by(passed.latency);
                 passed.packets += 1;
                 passed.last = event.at;
             }
         }
         for &link in &self.links {
-            let Passed { way, packets, last } = self.passed[(link - self.first) as usize];
+            let Passed { latency, packets, last } = self.passed[(link - self.first) as usize];
             if packets > 0 {
                 // The last one by itself, for the link to know when it is free.
                 let link = &mut links[link as usize];
-                link.pass(first.bytes, first.is_ack(), last - way);
+                link.pass(first.bytes, first.is_ack(), last - latency);
                 let more = packets - 1;
                 link.count(
                     first.at,
@@ -91,13 +93,13 @@ impl Behind {
     fn begin(&mut self, first: &Event, last: Instant, links: &Links, network: &Network) -> bool {
         self.links.iter().all(|&number| {
             let (link, spec) = (&links[number as usize], &network.links[number as usize]);
-            let way = spec.way(first.bytes);
-            self.passed[(number - self.first) as usize] = Passed { way, ..Passed::default() };
+            let latency = spec.latency(first.bytes);
+            self.passed[(number - self.first) as usize] = Passed { latency, ..Passed::default() };
             spec.takes_whole_nanoseconds(first.bytes)
                 && link.free_at() <= first.at
                 && !link.owes()
-                && link.count_alike(first.at, last + way)
-                && last + way < Instant::MAX
+                && link.count_alike(first.at, last + latency)
+                && last + latency < Instant::MAX
         })
     }
 }

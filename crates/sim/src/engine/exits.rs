@@ -1,4 +1,5 @@
-//! The short way out of a host, on which nobody looks: one link that is the flow's alone, then a link that runs in windows.
+//! The short way out of a host, on which nobody looks at single packets: one link, the flow's own or one that others pass too,
+//! then a link that runs in windows.
 //!
 //! *Idea.* Nearly all flows of a large network leave their host so, data and acknowledgements alike. What a sender sends is
 //! then put straight through that link and into the arrivals of the next, from within the sender; results are those of
@@ -146,10 +147,10 @@ impl Drive for Acknowledged {
     }
 }
 
-/// The same, likely not an ordinary one.
-pub(super) struct AcknowledgedOddly(pub(super) u32);
+/// The same, after [`paceline_tcp::Sender::on_ordinary_ack`] has said no: it is not asked again.
+pub(super) struct AcknowledgedTheLongWay(pub(super) u32);
 
-impl Drive for AcknowledgedOddly {
+impl Drive for AcknowledgedTheLongWay {
     #[inline(always)]
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
         tcp.sender.on_ack(self.0, now, out);

@@ -1,4 +1,4 @@
-//! Links that refuse nothing, that hosts alone feed, and that all feed one other link: served together with that one.
+//! Stages that refuse nothing, that no other stage feeds, and that all feed one other: served together with that one.
 //!
 //! *Idea.* Each of them must get its packets in order, and so must the link that they feed. But the order in which packets
 //! would come to that one if none had to wait is an order for each of them too, as the way over one link is as long for all
@@ -19,29 +19,31 @@ use crate::packet::Event;
 use paceline_core::{Instant, Span};
 
 /// For so many windows, where one has shown that it is not worth it.
-const APART: u32 = 64;
+const ALONE_FOR: u32 = 64;
 
-/// With what a stage is served.
+/// How a stage is served in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Company {
-    None,
-    Next,
-    Sources,
+pub(super) enum Served {
+    Alone,
+    /// With the stage that it feeds, when that is served.
+    WithNext,
+    /// With those that feed it.
+    WithSources,
 }
 
 impl Windows {
-    /// With what this stage is served in this window: asked once, of each in their order.
-    pub(super) fn company_of(&mut self, position: usize) -> Company {
-        let Stage { next, is_gathered, .. } = self.stages[position];
-        if next.is_some_and(|next| is_gathered && self.stages[next as usize].apart == 0) {
-            return Company::Next;
+    /// How this stage is served in this window: asked once, of each in their order.
+    pub(super) fn how_served(&mut self, position: usize) -> Served {
+        let Stage { next, may_join_next, .. } = self.stages[position];
+        if next.is_some_and(|next| may_join_next && self.stages[next as usize].alone_for == 0) {
+            return Served::WithNext;
         }
         let stage = &mut self.stages[position];
-        match stage.apart {
-            0 if stage.gathers => Company::Sources,
+        match stage.alone_for {
+            0 if stage.may_be_joined => Served::WithSources,
             windows => {
-                stage.apart = windows.saturating_sub(1);
-                Company::None
+                stage.alone_for = windows.saturating_sub(1);
+                Served::Alone
             }
         }
     }
@@ -87,7 +89,7 @@ impl Engine<'_> {
             } else {
                 self.pass_through(fan, origin)
             };
-            stage.apart = if is_worth_it { stage.apart } else { APART };
+            stage.alone_for = if is_worth_it { stage.alone_for } else { ALONE_FOR };
             let due = fan.keep_later(piece, to);
             let service = (stage.link, stage.service, onward);
             served += self.serve(service, (&mut desk.room, &mut desk.notes), (due, to), &mut out);
@@ -109,7 +111,7 @@ impl Engine<'_> {
         for place in 0..stages[position].sources.len() {
             let source = stages[position].sources[place] as usize;
             let stage = &mut stages[source];
-            if stage.is_gathered {
+            if stage.may_join_next {
                 let spec = &self.network.links[stage.link as usize];
                 let (window, number) = (stage.advance(times), fan.feeds.len());
                 fan.lists.push((number, std::mem::take(&mut self.staged[source])));
@@ -131,7 +133,7 @@ impl Engine<'_> {
 
     /// Puts back what comes later: how many packets have passed the links before the common one.
     fn end_fan(&mut self, Windows { stages, fan, .. }: &mut Windows, position: usize) -> u64 {
-        let gathered = |source: &&u32| stages[**source as usize].is_gathered;
+        let gathered = |source: &&u32| stages[**source as usize].may_join_next;
         let places: Vec<u32> = stages[position].sources.iter().filter(gathered).copied().collect();
         let mut left = vec![None; fan.feeds.len()];
         for (number, mut list) in fan.lists.drain(..) {
@@ -254,8 +256,7 @@ impl Fan {
         let lists = || self.lists.iter().filter(|(feed, _)| *feed == number).map(|(_, list)| list);
         let any = || self.lists.iter().find_map(|(_, list)| list.first());
         let one = lists().find_map(|list| list.first()).or_else(any)?;
-        let differs = lists().flatten().fold(0, |differs, event| differs | event.differs(one));
-        Event::are_alike(differs).then_some(one)
+        Event::all_are_like(one, lists().flatten()).then_some(one)
     }
 
     /// Each packet that is lined up passes its link, and all are put in order again: whether they nearly were. All are alike.
@@ -333,8 +334,8 @@ mod tests {
         engine.run_until(Instant::from_nanos(1_000_000_000), &Control::default()).unwrap();
         let stages = &engine.windows.as_ref().unwrap().stages;
         let name = |stage: &Stage| network.links[stage.link as usize].name.to_string();
-        let gathered = stages.iter().filter(|stage| stage.is_gathered).map(name);
-        (gathered.collect(), stages.iter().filter(|stage| stage.apart > 0).map(name).collect())
+        let gathered = stages.iter().filter(|stage| stage.may_join_next).map(name);
+        (gathered.collect(), stages.iter().filter(|stage| stage.alone_for > 0).map(name).collect())
     }
 
     #[test]

@@ -166,8 +166,7 @@ impl<'a> Group<'a> {
 
     /// How far hosts may run: nothing that is still to be served here reaches one before.
     pub(super) fn next_hosts_until(&self) -> Instant {
-        let windows = self.engine.windows.iter();
-        windows.map(|windows| windows.next_hosts_until(windows.stages.iter())).min().unwrap_or(Instant::MAX)
+        self.engine.windows.as_ref().map_or(Instant::MAX, Windows::next_hosts_until)
     }
 
     /// Serves the links up to the end of their windows.

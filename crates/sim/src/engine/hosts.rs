@@ -1,7 +1,7 @@
 //! Senders at work: acknowledgements, timers, ports.
 
 use super::Engine;
-use super::exits::{Acknowledged, AcknowledgedOddly, AcknowledgedWith, Drive, PacingTimer};
+use super::exits::{Acknowledged, AcknowledgedTheLongWay, AcknowledgedWith, Drive, PacingTimer};
 use crate::flow::Source;
 use crate::packet::{Event, Kind, Packet};
 use crate::trace::TraceEvent;
@@ -35,10 +35,10 @@ impl Engine<'_> {
         self.take_ack(ack, Acknowledged);
     }
 
-    /// The same, likely not an ordinary one.
+    /// The same, and it is known not to be an ordinary one.
     #[inline(never)]
-    pub(super) fn on_odd_ack(&mut self, ack: &Event) {
-        self.take_ack(ack, AcknowledgedOddly);
+    pub(super) fn on_ack_the_long_way(&mut self, ack: &Event) {
+        self.take_ack(ack, AcknowledgedTheLongWay);
     }
 
     #[inline(always)]

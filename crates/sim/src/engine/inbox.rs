@@ -120,12 +120,12 @@ pub(super) struct Inbox {
 }
 
 impl Engine<'_> {
-    /// The packets in the inbox from this place on have left the link of a stage behind which every packet's tail begins.
+    /// The packets in the inbox from this place on have just left this link, behind which the tail of every packet begins.
     #[inline(never)]
-    pub(super) fn descend(&mut self, from: usize, stage: u32) {
+    pub(super) fn descend(&mut self, from: usize, link: u32) {
         let Inbox { arrivals, slots, counts, .. } = &mut self.inbox;
         let are_few = arrivals.len() - from < MANY;
-        let mut behind = self.behind.iter_mut().find(|behind| !are_few && behind.is_behind(stage));
+        let mut behind = self.behind.iter_mut().find(|behind| !are_few && behind.is_behind(link));
         for packets in arrivals[from..].chunks_mut(TOGETHER) {
             if *counts {
                 packets.iter().for_each(|event| slots[event.flow as usize - self.flows.first] += 1);

@@ -1,6 +1,6 @@
 //! Lining up the packets that reach a link within a window, in the total order.
 //!
-//! *Idea.* Arrivals come as they were sent, from several links: nearly sorted at best. A window of time is cut into two to
+//! *Idea.* Arrivals come as they were sent, from several links: nearly sorted at best. A window of time is cut into one to
 //! four slots a packet; one pass counts the packets of each slot, one puts each packet into its place, and one
 //! of insertions puts right the few that share a slot.
 //! *Where it breaks.* All packets of a window in one slot: insertion is then quadratic, so such a line is sorted by merging.
@@ -38,7 +38,7 @@ impl Sorter {
     }
 
     /// The same, to be changed; they may then no longer be in order.
-    pub(super) fn due_mut(&mut self) -> &mut [Event] {
+    fn due_mut(&mut self) -> &mut [Event] {
         &mut self.places[..self.due]
     }
 

@@ -12,9 +12,9 @@
 
 mod feed;
 
-use self::feed::Feed;
+use self::feed::LoneFeed;
 use super::Engine;
-use super::fan::Company;
+use super::fan::Served;
 use super::slots::Slots;
 use super::stage::Stage;
 use super::windows::Onward;
@@ -26,14 +26,14 @@ use paceline_core::{Instant, Span};
 /// Fewer packets are not worth it. In tests a few are.
 const FEW: usize = if cfg!(debug_assertions) { 4 } else { 500 };
 /// For so many windows, where one has shown that it is not worth it.
-const USUAL: u32 = if cfg!(debug_assertions) { 2 } else { 64 };
+const USUAL_FOR: u32 = if cfg!(debug_assertions) { 2 } else { 64 };
 /// Of a packet's number in a list, below the list's.
 const NUMBER: u32 = 40;
 
 /// Room for it.
 #[derive(Debug, Default)]
 pub(super) struct Lone {
-    feeds: Vec<Feed>,
+    feeds: Vec<LoneFeed>,
     slots: Slots,
     /// The numbers of those that are not alone.
     crowd: Vec<u32>,
@@ -57,15 +57,15 @@ impl Stage {
         let sources = || self.sources.iter().map(|source| &stages[*source as usize]);
         let Some(ends) = &self.ends else { return false };
         let mut others = sources().map(|source| source.link).chain(ends.iter().copied());
-        let is_fan = self.service == Service::All && sources().all(|source| source.is_gathered);
+        let is_fan = self.service == Service::All && sources().all(|source| source.may_join_next);
         is_fan && self.feeders.is_empty() && others.all(|link| rate(link) >= rate(self.link))
     }
 }
 
 impl Engine<'_> {
     /// Serves a link, and those that are served with it, where nearly all packets are alone, and lets hosts take them: how many.
-    pub(super) fn run_lone(&mut self, stage: (usize, Company), hosts_until: Instant) -> Option<u64> {
-        if stage.1 == Company::Next {
+    pub(super) fn run_lone(&mut self, stage: (usize, Served), hosts_until: Instant) -> Option<u64> {
+        if stage.1 == Served::WithNext {
             return None;
         }
         let mut served = None;
@@ -99,18 +99,18 @@ impl Engine<'_> {
     fn plan(
         &mut self,
         lone: &mut Lone,
-        stage: (usize, Company),
+        stage: (usize, Served),
         hosts_until: Instant,
         packets: usize,
     ) -> Option<Plan> {
-        let (position, company) = stage;
+        let (position, served) = stage;
         let stages = &mut self.windows.as_mut()?.stages;
-        let Stage { gathers, usual, .. } = &mut stages[position];
-        if *gathers != (company == Company::Sources) || !self.shared.are_none() {
+        let Stage { may_be_joined, usual_for, .. } = &mut stages[position];
+        if *may_be_joined != (served == Served::WithSources) || !self.shared.are_none() {
             return None;
         }
-        if *usual > 0 {
-            *usual -= 1;
+        if *usual_for > 0 {
+            *usual_for -= 1;
             return None;
         }
         let stage = &stages[position];
@@ -132,7 +132,7 @@ impl Engine<'_> {
         // By then nobody waits of those that have come before, who may have been larger: in the common link's time.
         let mut free_at = self.links[link as usize].free_at();
         let mut count_alike = latest < Instant::MAX;
-        lone.feeds.resize_with(places().flat_map(lists).count(), Feed::default);
+        lone.feeds.resize_with(places().flat_map(lists).count(), LoneFeed::default);
         let mut feeds = lone.feeds.iter_mut();
         for place in places() {
             let Stage { link: before, served_until: from, .. } = stages[place];
@@ -140,7 +140,7 @@ impl Engine<'_> {
             let (ahead, links) = if place == position {
                 (Span::ZERO, 1)
             } else {
-                (specs[before as usize].way(plan.like.bytes), 2)
+                (specs[before as usize].latency(plan.like.bytes), 2)
             };
             free_at = free_at.max(at_work.free_at() + ahead);
             count_alike &= at_work.count_alike(from, latest);
@@ -155,9 +155,9 @@ impl Engine<'_> {
         }
         for &end in stage.ends.iter().flatten() {
             let at_work = &self.links[end as usize];
-            free_at = free_at.max(at_work.free_at() - specs[link as usize].way(plan.like.bytes));
+            free_at = free_at.max(at_work.free_at() - specs[link as usize].latency(plan.like.bytes));
             count_alike &= at_work.count_alike(window.0, latest);
-            count_alike &= latest + specs[end as usize].way(plan.like.bytes) < Instant::MAX; // Event::pass
+            count_alike &= latest + specs[end as usize].latency(plan.like.bytes) < Instant::MAX; // Event::pass
         }
         let is_worth_it = count_alike && lone.slots.cut(window, (takes, free_at), packets);
         is_worth_it.then_some(plan)
@@ -167,7 +167,7 @@ impl Engine<'_> {
     fn pass_lone(
         &mut self,
         lone: &mut Lone,
-        stage: (usize, Company),
+        stage: (usize, Served),
         hosts_until: Instant,
         plan: Plan,
     ) -> Option<u64> {
@@ -183,7 +183,7 @@ impl Engine<'_> {
                 self.exchange_list(feed);
             }
             if let Some(windows) = &mut self.windows {
-                windows.stages[stage.0].usual = USUAL;
+                windows.stages[stage.0].usual_for = USUAL_FOR;
             }
             return None;
         }
@@ -211,7 +211,7 @@ impl Engine<'_> {
     }
 
     /// What waits goes to a feed, or back.
-    fn exchange_list(&mut self, feed: &mut Feed) {
+    fn exchange_list(&mut self, feed: &mut LoneFeed) {
         let list = match (&mut self.post, feed.sent_by) {
             (Some(post), Some((_, number))) => &mut post.lists[feed.place][number].1,
             _ => &mut self.staged[feed.place],
@@ -220,7 +220,7 @@ impl Engine<'_> {
     }
 
     /// Hosts take what has passed; or it goes where they are.
-    fn take_list(&mut self, feed: &mut Feed) {
+    fn take_list(&mut self, feed: &mut LoneFeed) {
         match (&mut self.post, feed.sent_by) {
             (None, _) => self.take_all(&mut feed.list),
             (Some(post), None) => post.deal(&mut feed.list),
@@ -230,7 +230,7 @@ impl Engine<'_> {
 
     /// Those that are not alone go back to where they wait, each with its place for the time at which it was sent; links count
     /// the others: how many they are, at all links.
-    fn take_crowd(&mut self, feeds: &mut [Feed], crowd: &[u32], plan: Plan) -> u64 {
+    fn take_crowd(&mut self, feeds: &mut [LoneFeed], crowd: &[u32], plan: Plan) -> u64 {
         let (mut numbers, mut before, mut passed) =
             (crowd.iter().map(|number| *number as usize).peekable(), 0, 0);
         for (which, feed) in feeds.iter_mut().enumerate() {
@@ -267,7 +267,7 @@ impl Engine<'_> {
     }
 
     /// Those that are not alone are served, and go back to their places: how many times. Some may come to the common link too late.
-    fn pass_crowd(&mut self, feeds: &mut [Feed], stage: (usize, Company), hosts_until: Instant) -> u64 {
+    fn pass_crowd(&mut self, feeds: &mut [LoneFeed], stage: (usize, Served), hosts_until: Instant) -> u64 {
         let served = self.serve_stage(stage, hosts_until, Onward::Stage);
         let (position, _) = stage;
         let Some(windows) = &mut self.windows else { return served };
@@ -290,7 +290,7 @@ impl Engine<'_> {
 }
 
 /// Where a packet that is not alone has been taken from.
-fn place_of<'a>(event: &Event, feeds: &'a mut [Feed]) -> &'a mut Event {
+fn place_of<'a>(event: &Event, feeds: &'a mut [LoneFeed]) -> &'a mut Event {
     let number = event.sent.as_nanos();
     &mut feeds[(number >> NUMBER) as usize].list[(number & ((1 << NUMBER) - 1)) as usize]
 }

@@ -5,21 +5,21 @@
 use paceline_core::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From one link that runs in windows (or a host) to the next, the least time between.
-pub(super) type Ways = BTreeMap<(u32, u32), Span>;
+/// From one link that runs in windows (or a host) to the next, the least time between (Chandy and Misra's lookahead).
+pub(super) type Lookahead = BTreeMap<(u32, u32), Span>;
 
 /// Any host, where a link is meant else.
 pub(super) const HOST: u32 = u32::MAX;
 
 /// Whether somewhere packets come back, to a host or round a ring of links, with no time between.
-pub(super) fn takes_no_time(ways: &Ways) -> bool {
+pub(super) fn takes_no_time(ways: &Lookahead) -> bool {
     let is_at_once = |(ends, way): &(&(u32, u32), &Span)| **way == Span::ZERO && **ends != (HOST, HOST);
     depth_first(&ways.iter().filter(is_at_once).map(|(ends, _)| *ends).collect()).is_err()
 }
 
 /// The links that the ways lead to, each after those that feed it; by number where none is before the other. While there
 /// is a ring, its longest way is left out.
-pub(super) fn order(ways: &Ways) -> Vec<u32> {
+pub(super) fn order(ways: &Lookahead) -> Vec<u32> {
     let mut edges: BTreeSet<(u32, u32)> = ways.keys().filter(|(_, to)| *to != HOST).copied().collect();
     let mut order = loop {
         match depth_first(&edges) {
@@ -66,7 +66,7 @@ fn depth_first(edges: &BTreeSet<(u32, u32)>) -> Result<Vec<u32>, Vec<(u32, u32)>
 }
 
 /// The least time from any host to each link.
-pub(super) fn offsets(ways: &Ways) -> BTreeMap<u32, Span> {
+pub(super) fn offsets(ways: &Lookahead) -> BTreeMap<u32, Span> {
     let mut offsets = BTreeMap::from([(HOST, Span::ZERO)]);
     let mut has_news = true;
     while std::mem::take(&mut has_news) {
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    fn ways(of: &[(u32, u32, u64)]) -> Ways {
+    fn ways(of: &[(u32, u32, u64)]) -> Lookahead {
         of.iter().map(|&(from, to, ms)| ((from, to), Span::from_millis(ms))).collect()
     }
 

@@ -9,7 +9,7 @@ use crate::packet::Event;
 use paceline_core::{Instant, Span};
 
 /// Packets in a piece. In tests there are pieces everywhere.
-const PIECE: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 13 };
+pub(super) const PIECE: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 13 };
 
 /// What has reached a link, and how far it has been lined up.
 pub(super) struct Pieces<'a> {

@@ -169,7 +169,7 @@ impl Engine<'_> {
             }
         }
         self.now = at;
-        self.on_odd_ack(&event.at_time(at));
+        self.on_ack_the_long_way(&event.at_time(at));
         true
     }
 

@@ -133,8 +133,8 @@ fn sampled(network: &Network) -> impl Iterator<Item = &Probe> {
     network.probes.iter().filter(|probe| probe.samples())
 }
 
-/// Bytes.
-fn smallest_packet(network: &Network) -> u32 {
+/// That any flow may send, bytes.
+pub(super) fn smallest_packet(network: &Network) -> u32 {
     network.flows.iter().map(|flow| flow.kind.smallest_packet()).min().unwrap_or(1)
 }
 
@@ -174,7 +174,7 @@ pub(super) fn routes_after(stages: &[Stage], network: &Network, links: &Links) -
 /// has reached that link at this instant may have been handled then: the order is that of events one by one, and nobody runs ahead.
 fn are_in_step(network: &Network, smallest: u32) -> bool {
     let smallest = u16::try_from(smallest).unwrap_or(u16::MAX);
-    let takes_none = |link: &u32| network.links[*link as usize].way(smallest) == Span::ZERO;
+    let takes_none = |link: &u32| network.links[*link as usize].latency(smallest) == Span::ZERO;
     let mut ways = network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]);
     ways.any(|way| way.split_last().is_some_and(|(_, before)| before.iter().any(takes_none)))
 }
@@ -213,8 +213,8 @@ pub(super) fn mark_staged(routes: &mut [u32], stage_of: impl Fn(u32) -> Option<u
     }
 }
 
-/// The short ways out of the hosts of a flow with this route, and the stages to which they lead, the first 65,536 of a network; a link `is_quiet` that refuses nothing, and of which nobody looks at
-/// single packets.
+/// The short ways out of a flow's hosts, and the stages to which they lead, of numbers below 65,536. `is_quiet`: a link that refuses
+/// nothing and whose single packets nobody looks at.
 pub(super) fn exits_of(route: &[u32], ack_hop: usize, is_quiet: impl Fn(u32) -> bool) -> [(Exit, u16); 2] {
     [0, ack_hop].map(|hop| match (route[hop], route.get(hop + 1)) {
         (first, Some(&next))

@@ -13,7 +13,7 @@ const ROUNDING: u64 = 4;
 /// Slots to a packet: with fewer, too many are near to each other; more cost more than they tell.
 const FEWEST: u64 = 8;
 const MOST: u64 = 32;
-/// Nanoseconds in a window, for the products of [`Cut`] to be exact to one of them.
+/// Nanoseconds in a window, for the products of [`Grid`] to be exact to one of them.
 const LONGEST: u64 = 1 << 34;
 /// One of so many may not be alone.
 const FEW: usize = 4;
@@ -25,7 +25,7 @@ const BITS: u64 = u64::BITS as u64;
 /// The slots of a window.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    cut: Cut,
+    grid: Grid,
     /// Nanoseconds: a packet on the wire, at most.
     takes: u64,
     /// Links may be busy so long after the begin, with what came before.
@@ -43,7 +43,7 @@ pub(super) struct Slots {
 
 /// Marks the packets of a list.
 pub(super) struct Marker<'a> {
-    cut: Cut,
+    grid: Grid,
     /// When one is here that comes as the window begins, nanoseconds modulo 2^64.
     first: u64,
     taken: &'a mut [u64],
@@ -54,7 +54,7 @@ pub(super) struct Marker<'a> {
 
 /// How a window is cut.
 #[derive(Debug, Clone, Copy, Default)]
-struct Cut {
+struct Grid {
     from: Instant,
     /// Nanoseconds: all of it; those in a slot.
     span: u64,
@@ -63,9 +63,9 @@ struct Cut {
     scale: u64,
 }
 
-impl Cut {
+impl Grid {
     fn of((from, until): (Instant, Instant), length: u64) -> Self {
-        Cut { from, span: until.since(from).as_nanos(), length, scale: u64::MAX / length }
+        Grid { from, span: until.since(from).as_nanos(), length, scale: u64::MAX / length }
     }
 
     /// The slot of so many nanoseconds from the begin on: slots may be longer by what 64 bits leave of a division.
@@ -95,9 +95,9 @@ impl Slots {
         if span / least < FEWEST * packets || span > LONGEST {
             return false;
         }
-        self.cut = Cut::of(window, least.max(span / (MOST * packets)));
+        self.grid = Grid::of(window, least.max(span / (MOST * packets)));
         (self.takes, self.busy) = (takes, free_at.since(window.0).as_nanos());
-        let words = self.cut.slot(span) / BITS + 3;
+        let words = self.grid.slot(span) / BITS + 3;
         self.taken.clear();
         self.taken.resize(words as usize, 0);
         self.crowded.resize(words as usize, 0);
@@ -109,9 +109,9 @@ impl Slots {
 
     /// To mark packets that come so long after they are here.
     pub(super) fn marker(&mut self, ahead: Span) -> Marker<'_> {
-        let Slots { cut, taken, again, of, marked, .. } = self;
-        let first = cut.from.as_nanos().wrapping_sub(ahead.as_nanos());
-        Marker { cut: *cut, first, taken, again, of: &mut of[*marked..], marked: 0 }
+        let Slots { grid, taken, again, of, marked, .. } = self;
+        let first = grid.from.as_nanos().wrapping_sub(ahead.as_nanos());
+        Marker { grid: *grid, first, taken, again, of: &mut of[*marked..], marked: 0 }
     }
 
     /// So many have been marked by one.
@@ -131,13 +131,13 @@ impl Slots {
     /// Marks the slots of those that are not alone: how many are in them.
     #[inline(never)]
     fn mark_crowd(&mut self) -> usize {
-        let Slots { cut, taken, crowded, again, .. } = self;
+        let Slots { grid, taken, crowded, again, .. } = self;
         again.sort_unstable();
         let (mut again, mut found) = (again.iter().copied().peekable(), 0);
         // Nobody is alone up to a slot that links may be busy in; nor at the end, for links to remember what is on the wire then.
         let mut busy = self.busy;
-        let mut reached = cut.slot(busy + ROUNDING) + 1; // who comes the moment a link is free takes over fractions of a nanosecond
-        let end = cut.slot(cut.span).saturating_sub(2 * NEAR);
+        let mut reached = grid.slot(busy + ROUNDING) + 1; // who comes the moment a link is free takes over fractions of a nanosecond
+        let end = grid.slot(grid.span).saturating_sub(2 * NEAR);
         for begin in (1..taken.len() - 1).step_by(BLOCK) {
             let block = begin..(begin + BLOCK).min(taken.len() - 1);
             near(&taken[begin - 1..block.end + 1], &mut crowded[block.clone()]);
@@ -159,8 +159,8 @@ impl Slots {
                         packets += 1;
                     }
                     found += packets as usize;
-                    busy = busy.max(cut.end(slot)) + packets * (self.takes + ROUNDING / 2);
-                    let reach = cut.slot(busy + ROUNDING) + 1;
+                    busy = busy.max(grid.end(slot)) + packets * (self.takes + ROUNDING / 2);
+                    let reach = grid.slot(busy + ROUNDING) + 1;
                     if reach > slot + NEAR + 1 {
                         reached = reached.max(reach);
                         crowded[place] |= taken[place] & below(reached, first) & !1 << bit;
@@ -192,10 +192,10 @@ impl Marker<'_> {
     #[inline(always)]
     pub(super) fn mark(&mut self, at: Instant) -> bool {
         let after = at.as_nanos().wrapping_sub(self.first);
-        if after >= self.cut.span {
+        if after >= self.grid.span {
             return false;
         }
-        let slot = self.cut.slot(after);
+        let slot = self.grid.slot(after);
         let word = &mut self.taken[(slot / BITS) as usize + 1];
         let bit = 1 << (slot % BITS);
         let is_taken = *word & bit != 0;

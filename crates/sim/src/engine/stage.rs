@@ -8,8 +8,8 @@
 use super::candidates::Candidates;
 use super::inbox::ways_in;
 use super::line::Feed;
-use super::order::{HOST, Ways, offsets, order, takes_no_time};
-use super::routes::{exits_of, mark_staged};
+use super::order::{HOST, Lookahead, offsets, order, takes_no_time};
+use super::routes::{exits_of, mark_staged, smallest_packet};
 use super::shared::SharedHosts;
 use super::{Exit, Links};
 use crate::flow::Flow;
@@ -42,13 +42,13 @@ pub(super) struct Stage {
     /// Those before it of which this is the next, their positions.
     pub(super) sources: Vec<u32>,
     /// It may be served with the next one, or some of its sources with it ([`super::fan`]).
-    pub(super) is_gathered: bool,
-    pub(super) gathers: bool,
+    pub(super) may_join_next: bool,
+    pub(super) may_be_joined: bool,
     /// For so many windows each of them is served by itself.
-    pub(super) apart: u32,
+    pub(super) alone_for: u32,
     /// Packets may be found alone here ([`super::lone`]); for so many windows nobody asks.
     pub(super) finds_lone: bool,
-    pub(super) usual: u32,
+    pub(super) usual_for: u32,
     /// Of what had reached it, more was for later windows than for its last one.
     pub(super) is_ahead: bool,
     /// Others feed it too, or hosts.
@@ -98,11 +98,11 @@ impl Stage {
                 feeders,
                 next: next(link),
                 sources: Vec::new(),
-                is_gathered: false,
-                gathers: false,
-                apart: 0,
+                may_join_next: false,
+                may_be_joined: false,
+                alone_for: 0,
                 finds_lone: false,
-                usual: 0,
+                usual_for: 0,
                 is_ahead: false,
                 is_mixed,
                 ends: None,
@@ -114,15 +114,15 @@ impl Stage {
                 stages[next as usize].sources.push(position as u32);
             }
         }
-        let smallest = network.flows.iter().map(|flow| flow.kind.smallest_packet()).min().unwrap_or(1);
+        let smallest = smallest_packet(network);
         Stage::gather(&mut stages, &ways, |link| network.links[link as usize].lets_go_one_by_one(smallest));
         (!stages.is_empty()).then_some(stages)
     }
 
-    /// Those that refuse nothing and that hosts alone feed are served with the next one, where no ring is before it. What they let go
-    /// is put in order by its times, so no two may leave one in the same nanosecond.
-    fn gather(stages: &mut [Stage], ways: &Ways, lets_go_one_by_one: impl Fn(u32) -> bool) {
-        let fed_by_links: BTreeSet<u32> =
+    /// Those that refuse nothing and that no other stage feeds are served with the next one, where no ring is before it. What they let
+    /// go is put in order by its times, so no two may leave one in the same nanosecond.
+    fn gather(stages: &mut [Stage], ways: &Lookahead, lets_go_one_by_one: impl Fn(u32) -> bool) {
+        let fed_by_stages: BTreeSet<u32> =
             ways.keys().filter(|(from, _)| *from != HOST).map(|(_, to)| *to).collect();
         for position in 0..stages.len() {
             let may_be_late = !stages[position].feeders.is_empty();
@@ -131,9 +131,9 @@ impl Stage {
             }
             for source in stages[position].sources.clone() {
                 let stage = &mut stages[source as usize];
-                let is_simple = stage.service == Service::All && !fed_by_links.contains(&stage.link);
-                stage.is_gathered = is_simple && !may_be_late && lets_go_one_by_one(stage.link);
-                stages[position].gathers |= stages[source as usize].is_gathered;
+                let is_simple = stage.service == Service::All && !fed_by_stages.contains(&stage.link);
+                stage.may_join_next = is_simple && !may_be_late && lets_go_one_by_one(stage.link);
+                stages[position].may_be_joined |= stages[source as usize].may_join_next;
             }
         }
     }
@@ -172,16 +172,16 @@ pub(super) fn lay_stages(
     needs_order: &[bool],
     is_looked_at: &impl Fn(u32) -> bool,
 ) -> Option<(Vec<Stage>, SharedHosts)> {
+    let is_quiet = |link: u32| links[link as usize].refuses_nothing() && !is_looked_at(link);
     let service = |link: u32| match &links[link as usize] {
         at_work if at_work.holds() => Service::Between,
-        at_work if at_work.refuses_nothing() && !is_looked_at(link) => Service::All,
+        _ if is_quiet(link) => Service::All,
         at_work if at_work.is_bounded() => Service::Bounded,
         _ => Service::Each,
     };
     let mut stages = Stage::all(network, needs_order, service)?;
     let position: BTreeMap<u32, u32> = (0..).zip(&stages).map(|(place, stage)| (stage.link, place)).collect();
     mark_staged(routes, |link| position.get(&link).copied());
-    let is_quiet = |link: u32| links[link as usize].refuses_nothing() && !is_looked_at(link);
     for (flow, route) in flows.iter_mut().zip(routes.chunks(stride)) {
         let [(from_source, data), (from_sink, acks)] = exits_of(route, ack_hop, is_quiet);
         flow.stages = [data, acks];
@@ -216,8 +216,8 @@ pub(super) fn lay_stages(
 }
 
 /// From one link that runs in windows to the next (or a host), the least time between; `None` where none need pass.
-fn ways(network: &Network, is_staged: &[bool]) -> Option<Ways> {
-    let mut ways: Ways = BTreeMap::new();
+fn ways(network: &Network, is_staged: &[bool]) -> Option<Lookahead> {
+    let mut ways: Lookahead = BTreeMap::new();
     for route in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
         let (mut from, mut way) = (HOST, Span::ZERO);
         for &link in route {

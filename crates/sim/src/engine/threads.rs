@@ -131,7 +131,7 @@ impl<'a> Engine<'a> {
         until: Instant,
         control: &Control,
     ) -> Result<Outcome, RunError> {
-        windows.turns = false; // data and acknowledgements side by side
+        windows.are_round_trips = false; // data and acknowledgements side by side
         loop {
             let (from, whole) = (windows.hosts_until, until);
             let until = windows.trial.limit(whole);

@@ -91,7 +91,7 @@ impl Engine<'_> {
 
     /// The same, for loops over many packets.
     #[inline(always)]
-    pub(super) fn go_on_inlined(&mut self, mut event: Event) {
+    fn go_on_inlined(&mut self, mut event: Event) {
         let mut way = self.way_of(&event);
         loop {
             let entry = self.routes[way];
@@ -131,7 +131,7 @@ impl Engine<'_> {
 
     /// A packet will be at its host at the event's time: handles that now if nothing can come between, else then.
     #[inline(always)]
-    pub(super) fn reach_host(&mut self, event: Event) {
+    fn reach_host(&mut self, event: Event) {
         let may_run_ahead = !self.ahead && event.at < self.until;
         if !may_run_ahead || !self.flows[event.flow as usize].runs_ahead(&event) {
             let copy = event;

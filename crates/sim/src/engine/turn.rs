@@ -50,32 +50,32 @@ impl Windows {
             (least_way(&self.stages, Leg::There), least_way(&self.stages, Leg::Back))
             && self.stages.iter().all(is_one_way)
         {
-            self.turn = Some(there);
+            self.way_there = Some(there);
             self.length = (there + back).as_nanos();
         }
     }
 
     /// The legs of a window, and how far hosts have run that feed the links of each.
     pub(super) fn legs(&self, hosts_until: Instant) -> impl Iterator<Item = (Leg, Instant)> + use<> {
-        let legs = match self.turn.filter(|_| self.turns) {
-            Some(turn) => [Some((Leg::There, hosts_until)), Some((Leg::Back, hosts_until + turn))],
+        let legs = match self.way_there.filter(|_| self.are_round_trips) {
+            Some(way) => [Some((Leg::There, hosts_until)), Some((Leg::Back, hosts_until + way))],
             None => [Some((Leg::All, hosts_until)), None],
         };
         legs.into_iter().flatten()
     }
 
-    /// How far hosts may run: nothing that these have still to serve reaches one before that ends a window.
-    pub(super) fn next_hosts_until<'a>(&self, stages: impl Iterator<Item = &'a Stage>) -> Instant {
-        let last = if self.turns { Leg::Back } else { Leg::All };
+    /// How far hosts may run: nothing that a link has still to serve reaches one before that ends a window.
+    pub(super) fn next_hosts_until(&self) -> Instant {
+        let last = if self.are_round_trips { Leg::Back } else { Leg::All };
         let back = |stage: &Stage| stage.to_hosts.map(|way| stage.served_until + way);
-        stages.filter(|stage| last.has(stage)).filter_map(back).min().unwrap_or(Instant::MAX)
+        self.stages.iter().filter(|stage| last.has(stage)).filter_map(back).min().unwrap_or(Instant::MAX)
     }
 
     /// From now on windows are as long as round trips, if they may be and none of the flows has data in the calendar. Whether
     /// they pay is found out before: a trace, with which none turns, must not decide that.
     pub(super) fn try_to_turn<'a>(&mut self, mut flows: impl Iterator<Item = &'a Flow>) {
-        self.turns = self.turns
-            || self.turn.is_some()
+        self.are_round_trips = self.are_round_trips
+            || self.way_there.is_some()
                 && self.trial.is_passed()
                 && flows.all(|flow| flow.gates[0].lets_run_ahead());
     }
@@ -130,8 +130,8 @@ mod tests {
     fn one_way_traffic_turns() {
         after_a_second("", "", |engine| {
             let windows = engine.windows.as_ref().unwrap();
-            assert!(windows.turns && engine.census().received > 500);
-            assert!(windows.turn.unwrap() >= Span::from_millis(22) && windows.length >= 44_000_000);
+            assert!(windows.are_round_trips && engine.census().received > 500);
+            assert!(windows.way_there.unwrap() >= Span::from_millis(22) && windows.length >= 44_000_000);
         });
     }
 
@@ -144,7 +144,7 @@ mod tests {
         ] {
             after_a_second(tcp, more, |engine| {
                 let windows = engine.windows.as_ref().unwrap();
-                assert!(!windows.turns && windows.turn.is_none(), "{tcp}{more}");
+                assert!(!windows.are_round_trips && windows.way_there.is_none(), "{tcp}{more}");
             });
         }
     }

@@ -1,19 +1,26 @@
 //! The windowed engine: links run over a window of time each, as batches, instead of by one event a packet and hop.
 //!
-//! *Idea.* What a host sends now reaches no host before the propagation delays between them have passed. So hosts run up
-//! to the earliest time at which anything that is still to be served could reach one, by the calendar as in the reference
-//! engine; but every packet that reaches a link waits there in a list. Then each link in turn puts its list in order and
-//! serves it, those that feed others first; what leaves it goes to the lists of the links after it, or to hosts. A link's
-//! window ends later than the hosts' by the least time in which a packet gets there from any host (its `offset`): all that
-//! can reach the link in its window is then in its list. Links, flows and the way of a packet are the reference engine's
-//! own code; what differs is only how time advances, and results are the same bytes.
+//! *Idea.* What a host sends now reaches no host before the propagation delays between them have passed. So time advances by
+//! windows. Links that must see their packets in the order of time are *stages* ([`super::stage`]); all others are passed at
+//! once, as in the reference engine. A window ([`Engine::run_windows`]):
+//! 1. `next_hosts_until`: the earliest time at which anything not yet served could reach a host.
+//! 2. `run_hosts`: what happens at hosts before it, by the calendar, and timers that are no events ([`super::agenda`]). What
+//!    hosts send waits in `staged`, by stage.
+//! 3. `run_stages`: each stage, after those that feed it, puts in order what waits for it ([`super::line`]) and serves that up
+//!    to `hosts_until` + its `offset`, the least time in which a packet gets there from any host: whatever can arrive by
+//!    then is there. What leaves it waits for the next stage, or for hosts.
+//! 4. `open_inbox`: hosts take what has come, flow by flow ([`super::inbox`]), at once: it arrives at `hosts_until` or later, so
+//!    no answer reaches a stage within this window.
+//!
+//! If nothing happens in a window, `skip_idle_time` goes on to the first in which something will. Links, flows and the way of
+//! a packet are the reference engine's own code; what differs is only how time advances, and results are the same bytes.
+//!
+//! *Short cuts*, to the same result: [`super::fan`] (a stage together with those before it), [`super::lone`] (packets that meet
+//! no other), [`super::plain`] (a packet through its host), [`super::shared`] (hosts of several flows).
 //!
 //! On the papers' network that makes windows of about 115 ms, and of a round trip, 230 ms, where nothing ties flows together
 //! ([`super::turn`]): hundreds of packets for each link at a time, which cost a pass over a list instead of a trip through
 //! the calendar, with the code and the data of one link in the caches.
-//!
-//! *One order for two links.* Links that hosts alone feed, that refuse nothing and all feed one other, are served together with
-//! that one ([`super::fan`]).
 //!
 //! *Simultaneous arrivals* at a link are served in the total order of `packet.rs`: what other links send, by flow and hop;
 //! then what hosts send at that instant, in the order in which they send it.
@@ -31,7 +38,7 @@
 //! *References.* The lookahead of K. Chandy and J. Misra, "Distributed simulation" (IEEE TSE 1979).
 
 use super::Engine;
-use super::fan::{Company, Fan};
+use super::fan::{Fan, Served};
 use super::inbox::Tail;
 use super::line::Sorter;
 use super::lone::Lone;
@@ -56,9 +63,10 @@ pub(super) struct Windows {
     pub(super) length: u64,
     /// Hosts have run up to here.
     pub(super) hosts_until: Instant,
-    /// The least time in which data reach a receiver, where windows can be as long as round trips; and whether they are.
-    pub(super) turn: Option<Span>,
-    pub(super) turns: bool,
+    /// The least time in which data reach a receiver, where windows can be as long as round trips ([`super::turn`]).
+    pub(super) way_there: Option<Span>,
+    /// They are, now.
+    pub(super) are_round_trips: bool,
     pub(super) desk: Desk,
     pub(super) fan: Fan,
     pub(super) lone: Lone,
@@ -71,8 +79,9 @@ pub(super) struct Windows {
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     sorter: Sorter,
-    /// What leaves it, if it may go anywhere; and what comes for later windows.
+    /// What leaves it, if it may go anywhere.
     pub(super) room: Vec<Event>,
+    /// What comes in its window, and what comes later.
     due: Vec<Event>,
     later: Vec<Event>,
     pub(super) notes: Notes,
@@ -81,10 +90,11 @@ pub(super) struct Desk {
 /// Where all goes that leaves a stage.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Onward {
-    /// To the next stage.
+    /// Into [`Windows::sent`]: to the next stage, or back to their places ([`super::lone`]).
     Stage,
     /// To hosts, by tails.
     Inbox,
+    /// To several places: each packet by itself.
     Anywhere,
 }
 
@@ -108,8 +118,8 @@ impl Windows {
             stages,
             length,
             hosts_until,
-            turn: None,
-            turns: false,
+            way_there: None,
+            are_round_trips: false,
             desk,
             fan: Fan::default(),
             lone: Lone::default(),
@@ -126,7 +136,7 @@ impl Windows {
     }
 
     /// How far hosts have run, if some link has not come as far.
-    fn has_late_stages(&self) -> Option<Instant> {
+    fn late_until(&self) -> Option<Instant> {
         let is_late = |stage: &Stage| stage.served_until < self.hosts_until;
         self.stages.iter().any(is_late).then_some(self.hosts_until)
     }
@@ -140,7 +150,7 @@ impl Windows {
 impl Engine<'_> {
     /// Handles every event before `until`, window by window.
     pub(super) fn run_windows(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
-        self.windows.iter_mut().for_each(|windows| windows.turns = false);
+        self.windows.iter_mut().for_each(|windows| windows.are_round_trips = false);
         while let Some(windows) = &mut self.windows {
             self.until = windows.trial.limit(until);
             if windows.hosts_until >= self.until {
@@ -171,7 +181,7 @@ impl Engine<'_> {
 
     /// Where the hosts' next window ends.
     fn next_hosts_until(&self) -> Instant {
-        let next = self.windows.as_ref().map(|windows| windows.next_hosts_until(windows.stages.iter()));
+        let next = self.windows.as_ref().map(Windows::next_hosts_until);
         next.map_or(self.until, |next| next.min(self.until))
     }
 
@@ -202,7 +212,7 @@ impl Engine<'_> {
                 let Some(windows) = self.windows.as_mut().filter(|all| leg.has(&all.stages[position])) else {
                     continue;
                 };
-                let stage = (position, windows.company_of(position));
+                let stage = (position, windows.how_served(position));
                 let onward = Onward::of(&windows.stages[position]);
                 let lone = self.run_lone(stage, hosts_until);
                 served += lone.unwrap_or_else(|| self.serve_stage(stage, hosts_until, onward));
@@ -215,7 +225,7 @@ impl Engine<'_> {
 
     /// In a ring and behind it, links may be later than hosts: serves them until none is.
     fn catch_up_with_hosts(&mut self) {
-        while let Some(hosts_until) = self.windows.as_ref().and_then(Windows::has_late_stages) {
+        while let Some(hosts_until) = self.windows.as_ref().and_then(Windows::late_until) {
             self.run_stages(hosts_until);
         }
     }
@@ -223,14 +233,14 @@ impl Engine<'_> {
     /// Serves a link, and those that are served with it, up to the end of its window; what leaves goes there: how many packets.
     pub(super) fn serve_stage(
         &mut self,
-        (position, company): (usize, Company),
+        (position, how): (usize, Served),
         hosts_until: Instant,
         onward: Onward,
     ) -> u64 {
-        match company {
-            Company::Next => 0,
-            Company::Sources => self.run_fan(position, hosts_until, onward),
-            Company::None => self.run_stage(position, hosts_until, onward),
+        match how {
+            Served::WithNext => 0,
+            Served::WithSources => self.run_fan(position, hosts_until, onward),
+            Served::Alone => self.run_stage(position, hosts_until, onward),
         }
     }
 

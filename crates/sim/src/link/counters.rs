@@ -34,7 +34,7 @@ impl LinkCounters {
     }
 
     #[inline]
-    pub(super) fn counts(&self, now: Instant) -> bool {
+    fn counts(&self, now: Instant) -> bool {
         self.from <= now && now < self.to
     }
 
@@ -83,39 +83,9 @@ impl LinkCounters {
             self.left_bytes += u64::from(bytes);
             self.data_ever += u64::from(!is_ack);
         } else {
-            self.passes_outside(bytes, is_ack, at, start, finish);
+            self.arrives(at);
+            self.leaves_outside(u32::from(bytes), is_ack, start, finish);
         }
-    }
-
-    /// The same, where not all of it falls into the window.
-    #[inline]
-    pub(super) fn passes_outside(
-        &mut self,
-        bytes: u16,
-        is_ack: bool,
-        at: Instant,
-        start: Instant,
-        finish: Instant,
-    ) {
-        if finish < self.from {
-            self.data_ever += u64::from(!is_ack);
-        } else {
-            self.passes_an_edge(bytes, is_ack, at, start, finish);
-        }
-    }
-
-    /// The same, where the window begins or ends within it.
-    #[cold]
-    pub(super) fn passes_an_edge(
-        &mut self,
-        bytes: u16,
-        is_ack: bool,
-        at: Instant,
-        start: Instant,
-        finish: Instant,
-    ) {
-        self.arrives(at);
-        self.leaves_outside(u32::from(bytes), is_ack, start, finish);
     }
 
     /// A packet that has arrived is given to the wire.

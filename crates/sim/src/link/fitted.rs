@@ -183,8 +183,18 @@ impl Fitted {
         }
     }
 
+    /// When to wake it up now, if that is sooner than it will be; `None` where no event need be made.
+    pub(crate) fn set_wakeup(&mut self, now: Instant) -> Option<Instant> {
+        let at = self.next_wakeup()?.max(now);
+        if self.wakeup_at.is_some_and(|known| known <= at) {
+            return None;
+        }
+        self.wakeup_at = Some(at);
+        Some(at)
+    }
+
     /// When [`Link::pump`] may next let something go.
-    pub(crate) fn next_wakeup(&self) -> Option<Instant> {
+    pub(super) fn next_wakeup(&self) -> Option<Instant> {
         let pacer = self.pacer.as_ref().and_then(Stage::<Event>::next_wakeup);
         let queue = match &self.buffer {
             Buffer::Closed(_) => None,

@@ -7,7 +7,7 @@ use super::window::{Note, Notes};
 use super::{Buffer, Fitted, LinkCounters, Passage};
 use crate::meter::Meter;
 use crate::packet::Event;
-use paceline_core::queue::{Booking, Clerk, Departure, Waited};
+use paceline_core::queue::{Booking, Departure, Observer, Waited};
 use paceline_core::{Instant, Span};
 
 /// Whether all of fewer packets than these count is not worth a division. In tests two are many.
@@ -27,8 +27,8 @@ struct Ledger<'a> {
     times: (Instant, Instant),
 }
 
-impl Clerk<Event> for Ledger<'_> {
-    fn counts_waiting_from(&self) -> Option<Instant> {
+impl Observer<Event> for Ledger<'_> {
+    fn takes_times_from(&self) -> Option<Instant> {
         self.meter.counts_together(self.times)
     }
 
@@ -90,8 +90,7 @@ impl Fitted {
         let is_worth_it = line.len() >= MANY;
         let (mut latest, mut are_alike) = (Instant::MAX, false);
         if is_worth_it {
-            are_alike =
-                Event::are_alike(line.iter().fold(0, |differs, event| differs | event.differs(first)));
+            are_alike = Event::all_are_like(first, line);
             let most = || line.iter().map(|event| event.bytes).fold(0, u16::max);
             let most = if are_alike { first.bytes } else { most() };
             latest = queue.latest(line.len(), most.into(), last.at);

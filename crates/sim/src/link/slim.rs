@@ -34,7 +34,7 @@ pub(crate) struct Slim {
     mark: Mark,
 }
 
-/// By this byte a link knows its kind, and whether there is one: none of its other values is ever used here.
+/// Its unused values are where [`super::Link`] and an option of one keep which they are: so both take 32 bytes.
 #[derive(Debug, Clone, Copy)]
 #[repr(u8)]
 enum Mark {

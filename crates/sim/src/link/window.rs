@@ -40,8 +40,8 @@ pub(crate) enum Note {
 pub(crate) type Notes = Vec<(Event, Note)>;
 
 impl Link {
-    /// Serves a window's packets, up to `end`: what leaves goes to `out`. `look` is called before what happens at the
-    /// times that it names, and then names the next.
+    /// Serves a window's packets, up to `end`: what leaves goes to `out`. `look` takes the queue's samples before a time, and says
+    /// when the next is due.
     pub(crate) fn serve(
         &mut self,
         service: Service,
@@ -225,16 +225,6 @@ impl Fitted {
         if self.record.is_some() {
             notes.push((*event, Note::Arrives));
         }
-    }
-
-    /// Asks when something may next leave; returns that time if it is not known yet.
-    pub(crate) fn set_wakeup(&mut self, now: Instant) -> Option<Instant> {
-        let at = self.next_wakeup()?.max(now);
-        if self.wakeup_at.is_some_and(|known| known <= at) {
-            return None;
-        }
-        self.wakeup_at = Some(at);
-        Some(at)
     }
 }
 

@@ -3,7 +3,7 @@
 //! *Idea.* A message is a run of packets; the last may be short. Three marks say at which packet something happens next: the
 //! first packet of a message that has not begun, the end of the oldest that has not been delivered, the end of the oldest
 //! that has not been acknowledged. A packet that reaches no mark costs a comparison; a bulk transfer is one message, and
-//! one without end reaches only the first mark.
+//! one without end reaches none.
 
 use paceline_core::{Instant, Span};
 use std::collections::VecDeque;

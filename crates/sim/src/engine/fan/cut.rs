@@ -1,10 +1,9 @@
 //! A window in which much comes is cut into pieces, which stay in the caches.
 
 use super::super::line::Feed;
+use super::super::pieces::PIECE;
 use paceline_core::{Instant, Span};
 
-/// Packets in a piece, which stays in the caches. In tests there are pieces everywhere.
-const PIECE: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 13 };
 /// log2 of the nanoseconds in a piece at most, and of those that count of a packet's time on the wire.
 pub(super) const LONGEST: u32 = Feed::BITS - 2;
 

@@ -8,7 +8,7 @@ use paceline_core::{Instant, Span};
 
 /// Where packets wait: first those before the common link itself.
 #[derive(Debug, Default)]
-pub(super) struct Feed {
+pub(super) struct LoneFeed {
     /// Position among the stages, and the link there.
     pub(super) place: usize,
     pub(super) link: u32,
@@ -28,13 +28,13 @@ pub(super) struct Feed {
     pub(super) tails: Vec<(u32, usize, Span)>,
 }
 
-impl Feed {
+impl LoneFeed {
     /// Every packet of the window passes in place, as if it were alone; the slots hear of it. Whether all are alike.
     #[inline(never)]
     pub(super) fn pass_all(&mut self, specs: &[LinkSpec], slots: &mut Slots, plan: Plan) -> bool {
-        let Feed { ahead, list, later, tails, links, .. } = self;
+        let LoneFeed { ahead, list, later, tails, links, .. } = self;
         let (events, links) = (&mut list[..], *links);
-        let way = *ahead + specs[plan.link as usize].way(plan.like.bytes);
+        let way = *ahead + specs[plan.link as usize].latency(plan.like.bytes);
         let (mut tail, mut to_tail, mut kept) = (u32::MAX, way, 0);
         let mut differs = 0;
         let mut marker = slots.marker(*ahead);
@@ -49,7 +49,7 @@ impl Feed {
             if event.place != tail {
                 tails.push((tail, kept, to_tail));
                 tail = event.place;
-                to_tail = specs.get(tail as usize).map_or(way, |end| way + end.way(plan.like.bytes));
+                to_tail = specs.get(tail as usize).map_or(way, |end| way + end.latency(plan.like.bytes));
             }
             if kept < place {
                 events[kept] = events[place]; // whole, before it changes: see `Event::goes_on`

@@ -118,7 +118,7 @@ pub struct FlowStatistics {
     pub fct_p99_s: Option<f64>,
     /// Mean time from a packet's first transmission to its in-order delivery, seconds.
     pub delay_mean_s: Option<f64>,
-    /// 99th percentile of the same, seconds.
+    /// 99th percentile of the same, seconds; 19 hours where it is more.
     pub delay_p99_s: Option<f64>,
     /// Mean time from a packet's last transmission to its arrival, seconds.
     pub network_delay_mean_s: Option<f64>,
@@ -287,7 +287,6 @@ fn flow_statistics(rows: &[&FlowRow], delays: &[&Delays]) -> FlowStatistics {
         .collect();
     let delivered: u64 = rows.iter().map(|row| row.delivered_packets).sum();
     let received: u64 = rows.iter().map(|row| row.received_packets).sum();
-    let mean_s = |nanos: u64, count: u64| (count > 0).then(|| nanos as f64 / count as f64 * 1e-9);
     FlowStatistics {
         count: rows.len() as u64,
         goodput_mean_bps: mean(&goodputs),
@@ -300,10 +299,16 @@ fn flow_statistics(rows: &[&FlowRow], delays: &[&Delays]) -> FlowStatistics {
         transfers: times.len() as u64,
         fct_mean_s: mean(&times),
         fct_p99_s: quantile(&times, 0.99),
-        delay_mean_s: mean_s(rows.iter().map(|row| row.delay_sum_ns).sum(), delivered),
+        delay_mean_s: mean_delay_s(rows.iter().map(|row| row.delay_sum_ns), delivered),
         delay_p99_s: Delays::p99_s(delays),
-        network_delay_mean_s: mean_s(rows.iter().map(|row| row.network_delay_sum_ns).sum(), received),
+        network_delay_mean_s: mean_delay_s(rows.iter().map(|row| row.network_delay_sum_ns), received),
     }
+}
+
+/// The mean delay of so many packets, s, from the sums of their flows, ns: all together they may be more than 64 bits hold.
+fn mean_delay_s(sums_ns: impl Iterator<Item = u64>, packets: u64) -> Option<f64> {
+    let sum: u128 = sums_ns.map(u128::from).sum();
+    (packets > 0).then(|| sum as f64 / packets as f64 * 1e-9)
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
@@ -326,6 +331,13 @@ fn as_map<S: Serializer, T: Serialize>(pairs: &[(String, T)], serializer: S) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn delays_of_many_flows_make_more_than_a_flow_can_sum() {
+        let most = u64::MAX - 1;
+        assert_eq!(mean_delay_s([most, most].into_iter(), 2), Some(most as f64 * 1e-9));
+        assert_eq!(mean_delay_s([].into_iter(), 0), None);
+    }
 
     #[test]
     fn quantiles_lie_between_neighbours() {

@@ -180,10 +180,10 @@ impl<'a> Group<'a> {
         self.engine.next_window()
     }
 
-    /// Hosts were idle up to this time.
+    /// Hosts are idle up to this time, and so are links.
     pub(super) fn skip_to(&mut self, hosts_until: Instant) {
-        let stages = self.engine.windows.iter_mut().flat_map(|windows| &mut windows.stages);
-        stages.for_each(|stage| stage.skip_to(hosts_until));
+        let Engine { windows, until, .. } = &mut self.engine;
+        windows.iter_mut().for_each(|windows| windows.skip_to(hosts_until, *until));
     }
 
     /// All that groups have becomes the network's again.

@@ -150,16 +150,11 @@ impl Stage {
         (std::mem::replace(&mut self.served_until, end), end)
     }
 
-    /// Where the hosts stand when something next happens here.
-    pub(super) fn next_window(&self, arrivals: &[Event], link: &Link) -> Option<Instant> {
+    /// Where the hosts stand when something next happens here, if that is before `until`.
+    pub(super) fn next_window(&self, arrivals: &[Event], link: &Link, until: Instant) -> Option<Instant> {
         let wakeup = link.fitted().and_then(|link| link.wakeup_at);
-        let first = arrivals.iter().map(|event| event.at).chain(wakeup).min()?;
+        let first = arrivals.iter().map(|event| event.at).chain(wakeup).min().filter(|at| *at < until)?;
         Some(Instant::from_nanos(first.as_nanos().saturating_sub(self.offset.as_nanos())))
-    }
-
-    /// Hosts were idle up to `hosts_until`: so was this.
-    pub(super) fn skip_to(&mut self, hosts_until: Instant) {
-        self.served_until = self.served_until.max(hosts_until + self.offset);
     }
 }
 

@@ -156,7 +156,7 @@ impl<'a> Engine<'a> {
             }
             self.losses.clear(); // flows know
             if served == 0 {
-                team.skip_idle_time(windows);
+                team.skip_idle_time(windows, until);
             }
             windows.trial.count(served);
             if !windows.trial.occupies_threads((from, hosts_until)) {
@@ -206,7 +206,7 @@ impl<'a> Team<'a> {
     }
 
     /// No link has served anything: if nothing has happened at hosts either, on to the first window in which something will.
-    fn skip_idle_time(&mut self, windows: &mut Windows) {
+    fn skip_idle_time(&mut self, windows: &mut Windows, until: Instant) {
         // A link that holds packets may have let some go though none came: hosts have answered them.
         let has_sent = |part: &Part| part.engine.staged.iter().any(|sent| !sent.is_empty());
         if self.all_parts().any(|part| !part.is_idle || has_sent(part)) {
@@ -214,10 +214,8 @@ impl<'a> Team<'a> {
         }
         let at_links: Vec<Instant> = self.groups.iter().filter_map(Group::next_window).collect();
         let at_hosts = self.all_parts().filter_map(|part| part.engine.next_at());
-        let next = at_hosts.chain(at_links).min().unwrap_or(Instant::MAX);
-        if next > windows.hosts_until {
-            windows.hosts_until = next;
-            self.groups.iter_mut().for_each(|group| group.skip_to(next));
-        }
+        let next = at_hosts.chain(at_links).fold(until, Instant::min);
+        windows.skip_to(next, until);
+        self.groups.iter_mut().for_each(|group| group.skip_to(next));
     }
 }

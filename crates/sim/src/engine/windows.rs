@@ -141,6 +141,16 @@ impl Windows {
         self.stages.iter().any(is_late).then_some(self.hosts_until)
     }
 
+    /// Hosts are idle up to this time, and so are links, in a run up to `until`.
+    pub(super) fn skip_to(&mut self, hosts_until: Instant, until: Instant) {
+        if hosts_until > self.hosts_until {
+            self.hosts_until = hosts_until;
+            for stage in &mut self.stages {
+                stage.advance((hosts_until, until));
+            }
+        }
+    }
+
     /// Nothing happens before this time any more, at any host or link.
     fn over_until(&self) -> Instant {
         self.stages.iter().map(|stage| stage.served_until).fold(self.hosts_until, Instant::min)
@@ -353,19 +363,21 @@ impl Engine<'_> {
 
     /// Nothing has happened: on to the first window in which something will.
     fn skip_idle_time(&mut self) {
-        let next = self.next_at().into_iter().chain(self.next_window()).min().unwrap_or(Instant::MAX);
-        let Some(windows) = &mut self.windows else { return };
-        if next > windows.hosts_until {
-            windows.hosts_until = next;
-            windows.stages.iter_mut().for_each(|stage| stage.skip_to(next));
+        let next = self.next_at().into_iter().chain(self.next_window()).fold(self.until, Instant::min);
+        if let Some(windows) = &mut self.windows {
+            windows.skip_to(next, self.until);
         }
     }
 
-    /// Where the hosts stand when something next happens at a link.
+    /// Where the hosts stand when something next happens at a link, in this run.
     pub(super) fn next_window(&self) -> Option<Instant> {
         let stages = self.windows.as_ref()?.stages.iter().zip(&self.staged);
         let links = &self.links;
-        stages.filter_map(|(stage, arrivals)| stage.next_window(arrivals, &links[stage.link as usize])).min()
+        stages
+            .filter_map(|(stage, arrivals)| {
+                stage.next_window(arrivals, &links[stage.link as usize], self.until)
+            })
+            .min()
     }
 
     /// Gives windows up if they do not pay.

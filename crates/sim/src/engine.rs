@@ -27,6 +27,7 @@ mod fetch;
 mod flows;
 mod group;
 mod hosts;
+mod idle;
 mod inbox;
 mod line;
 mod links;

@@ -13,10 +13,8 @@ use super::routes::{exits_of, mark_staged, smallest_packet};
 use super::shared::SharedHosts;
 use super::{Exit, Links};
 use crate::flow::Flow;
-use crate::link::Link;
 use crate::link::window::Service;
 use crate::network::{FlowSpec, Network};
-use crate::packet::Event;
 use paceline_core::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,13 +146,6 @@ impl Stage {
     pub(super) fn advance(&mut self, (hosts_until, until): (Instant, Instant)) -> (Instant, Instant) {
         let end = (hosts_until + self.offset).min(until).max(self.served_until);
         (std::mem::replace(&mut self.served_until, end), end)
-    }
-
-    /// Where the hosts stand when something next happens here, if that is before `until`.
-    pub(super) fn next_window(&self, arrivals: &[Event], link: &Link, until: Instant) -> Option<Instant> {
-        let wakeup = link.fitted().and_then(|link| link.wakeup_at);
-        let first = arrivals.iter().map(|event| event.at).chain(wakeup).min().filter(|at| *at < until)?;
-        Some(Instant::from_nanos(first.as_nanos().saturating_sub(self.offset.as_nanos())))
     }
 }
 

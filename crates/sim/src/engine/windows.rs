@@ -12,7 +12,7 @@
 //! 4. `open_inbox`: hosts take what has come, flow by flow ([`super::inbox`]), at once: it arrives at `hosts_until` or later, so
 //!    no answer reaches a stage within this window.
 //!
-//! If nothing happens in a window, `skip_idle_time` goes on to the first in which something will. Links, flows and the way of
+//! If nothing happens in a window, `skip_idle_time` ([`super::idle`]) goes on to the first in which something will. Links, flows and the way of
 //! a packet are the reference engine's own code; what differs is only how time advances, and results are the same bytes.
 //!
 //! *Short cuts*, to the same result: [`super::fan`] (a stage together with those before it), [`super::lone`] (packets that meet
@@ -139,16 +139,6 @@ impl Windows {
     fn late_until(&self) -> Option<Instant> {
         let is_late = |stage: &Stage| stage.served_until < self.hosts_until;
         self.stages.iter().any(is_late).then_some(self.hosts_until)
-    }
-
-    /// Hosts are idle up to this time, and so are links, in a run up to `until`.
-    pub(super) fn skip_to(&mut self, hosts_until: Instant, until: Instant) {
-        if hosts_until > self.hosts_until {
-            self.hosts_until = hosts_until;
-            for stage in &mut self.stages {
-                stage.advance((hosts_until, until));
-            }
-        }
     }
 
     /// Nothing happens before this time any more, at any host or link.
@@ -359,25 +349,6 @@ impl Engine<'_> {
         } else {
             self.losses.push(event);
         }
-    }
-
-    /// Nothing has happened: on to the first window in which something will.
-    fn skip_idle_time(&mut self) {
-        let next = self.next_at().into_iter().chain(self.next_window()).fold(self.until, Instant::min);
-        if let Some(windows) = &mut self.windows {
-            windows.skip_to(next, self.until);
-        }
-    }
-
-    /// Where the hosts stand when something next happens at a link, in this run.
-    pub(super) fn next_window(&self) -> Option<Instant> {
-        let stages = self.windows.as_ref()?.stages.iter().zip(&self.staged);
-        let links = &self.links;
-        stages
-            .filter_map(|(stage, arrivals)| {
-                stage.next_window(arrivals, &links[stage.link as usize], self.until)
-            })
-            .min()
     }
 
     /// Gives windows up if they do not pay.

@@ -10,8 +10,6 @@ from runs import SCENARIOS, Settings
 DEMO = SCENARIOS / "edge-vs-host.toml"
 MANY = SCENARIOS / "scale" / "many-flows.toml"
 SHORT = SCENARIOS / "scale" / "short-round-trips.toml"
-#: Where the targets were set, ns-2 took so long for a packet of `DEMO`, CPU ns (4,100 to 4,300).
-NS2_OF_TARGETS = 4200.0
 
 
 @dataclass(frozen=True)

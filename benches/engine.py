@@ -8,9 +8,8 @@
 One core, no probes, every hop simulated. `ns a packet` is the CPU time of a whole process without its set-up (runs.py
 says how), the median of the runs, with the least and the greatest; `memory` is its peak. The columns of the peers say
 how many times as much they take for the same network, in the same invocation, unpaced: ns-2 and ns-3 have no pacing of
-these kinds. Ratios hold across machines, nanoseconds do not: targets are ns of a machine where ns-2 takes 4,200 ns for
-a packet of the first network, and `target here` is what that makes where ns-2 takes as long as it just did. Where
-set-up takes four times what a run does, the difference says nothing, and the time is left out.
+these kinds. Nanoseconds are of the machine: targets were set on one where ns-2 takes 4,200 ns for a packet of the first
+network. Where set-up takes four times what a run does, the difference says nothing, and the time is left out.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
 
 import speed  # noqa: E402
-from cases import CASES, DEMO, LIKE_NS3, MANY, NS2_OF_TARGETS, Case, Settings, Times  # noqa: E402
+from cases import CASES, DEMO, LIKE_NS3, MANY, Case, Settings, Times  # noqa: E402
 from runs import ROOT, measure, scenario  # noqa: E402
 from tables import markdown, put_between, text_table  # noqa: E402
 
@@ -182,29 +181,15 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} cores"
 
 
-def slower(found: dict[str, Rows]) -> float | None:
-    """How many times as long as where the targets were set ns-2 takes here; `None` where it has not run."""
-    runs = found["ns-2"].get(CASES[0].network)
-    return statistics.median(run["ns"] for run in runs) / NS2_OF_TARGETS if runs else None
-
-
-def targets(case: Case, found: dict[str, Rows]) -> list[str]:
-    """What a packet may cost, and what that is on this machine."""
-    if not case.target_ns:
-        return ["–", "–"]
-    times = slower(found)
-    return [f"{case.target_ns:.0f}", f"{case.target_ns * times:.0f}" if times else "–"]
-
-
 def row(case: Case, found: dict[str, Rows]) -> list[str]:
     """A line of the table."""
     runs = found["paceline"][case.name]
-    target = targets(case, found)
+    target = f"{case.target_ns:.0f}" if case.target_ns else "–"
     most = f"{max(run['memory'] for run in runs) / 1e6:,.0f}"
     memory = f"{most} of {case.memory / 1e6:,.0f}" if case.memory else most
     costs = [run["ns"] for run in runs if run["cpu_s"] > run["setup_s"] / 4]
     if not costs:
-        return [case.name, "–", "–", *target, memory, "–", "–"]
+        return [case.name, "–", "–", target, memory, "–", "–"]
     median = statistics.median(costs)
     spread = f"{min(costs):.0f} to {max(costs):.0f}" if len(costs) > 1 else "one run"
     ratios = []
@@ -212,10 +197,10 @@ def row(case: Case, found: dict[str, Rows]) -> list[str]:
     for peer in ("ns-2", "ns-3"):
         theirs = [run["ns"] for run in found[peer].get(case.network, [])]
         ratios.append(f"{statistics.median(theirs) / beside:,.0f}" if theirs else "–")
-    return [case.name, f"{median:.0f}", spread, *target, memory, *ratios]
+    return [case.name, f"{median:.0f}", spread, target, memory, *ratios]
 
 
-HEAD = ["network", "ns a packet", "least to most", "target", "target here", "memory, MB", "ns-2, times", "ns-3, times"]
+HEAD = ["network", "ns a packet", "least to most", "target", "memory, MB", "ns-2, times", "ns-3, times"]
 
 SHORT_HEAD = ["network", "ns a packet", "memory, MB", "ns-2, times", "ns-3, times"]
 
@@ -234,11 +219,6 @@ def notes(kept: dict[str, Any]) -> list[str]:
         for network, runs in found[peer].items():
             cost = statistics.median(run["ns"] for run in runs)
             lines.append(f"{peer} takes {cost:,.0f} ns a packet on the network of {network}.")
-    if times := slower(found):
-        lines.append(
-            f"Targets are of a machine where ns-2 takes {NS2_OF_TARGETS:,.0f} ns on the network of {CASES[0].network}: "
-            f"here it takes {times:.2f} times as long, and a target stands for as much more."
-        )
     for case in (case for case in CASES if case.slow_peers and case.start in found["paceline"]):
         cost = statistics.median(run["ns"] for run in found["paceline"][case.start])
         lines.append(f"Paceline takes {cost:,.0f} ns a packet with {case.start}; the ratio is of these.")

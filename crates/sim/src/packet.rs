@@ -154,12 +154,6 @@ impl Event {
         self.hop += links;
     }
 
-    /// Back again.
-    pub(crate) fn come_back(&mut self, way: Span, links: u8) {
-        self.at = self.at - way;
-        self.hop -= links;
-    }
-
     /// Goes to the end of `out`, on to the next place. It is copied whole and changed there: copied in parts, it would be read back
     /// before they are all written, for which the processor waits.
     #[inline(always)]

@@ -11,7 +11,7 @@
 use super::closed_form::{Booking, Departure, Observer, Waited};
 use super::rule::Room;
 use crate::units::Instant;
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 
 /// A queue and its wire while packets of one size arrive.
 #[derive(Debug, Clone, Copy)]
@@ -24,11 +24,11 @@ pub(super) struct Alike {
     pub(super) waiting: u64,
 }
 
-/// Arrivals that found the work k T + r, by k: how many, and the sum of their r, nanoseconds.
+/// Arrivals that found the work k T + r, by k: how many, and the sum of the work that they found, nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lifts {
-    packets: u64,
-    parts: u64,
+    packets: u32,
+    work: u64,
 }
 
 /// Room to count the time spent at each queue length.
@@ -39,8 +39,9 @@ pub(super) struct Tally {
     times: Vec<u64>,
 }
 
-/// More packets are not counted so.
+/// More packets are not counted so, nor more work, in nanoseconds: what waits is found by a division of 32 bits.
 const MOST: u64 = 1 << 16;
+const MOST_WORK: u64 = u32::MAX as u64;
 
 impl Alike {
     /// So many more of them, the last of which arrives at `now`, have been served before the end of time.
@@ -49,9 +50,11 @@ impl Alike {
         (packets as u64).checked_mul(self.nanos).and_then(|all| begin.checked_add(all)).is_some()
     }
 
-    /// Whether so many may wait that counting them is worth it.
-    pub(super) fn are_few(&self, room: &Room) -> bool {
-        room.most().is_some_and(|most| most < MOST)
+    /// Whether so few may wait, of so many that arrive, that counting them is worth it.
+    pub(super) fn are_few(&self, room: &Room, packets: usize) -> bool {
+        let most_work = |most: u64| most.checked_mul(self.nanos).filter(|work| *work <= MOST_WORK);
+        let few_wait = room.most().is_some_and(|most| most < MOST && most_work(most).is_some());
+        few_wait && self.nanos <= MOST_WORK && u32::try_from(packets).is_ok()
     }
 
     /// What waits, the oldest first.
@@ -60,7 +63,7 @@ impl Alike {
         (1..=self.waiting).rev().map(move |younger| Booking { start: start(younger), bytes: self.bytes })
     }
 
-    /// Packets arrive, up to the first of another size: how many. The observer hears of the time spent at each queue length from `since` on.
+    /// Few packets arrive ([`Self::are_few`]), up to the first of another size: how many. The observer hears of the time spent at each queue length from `since` on.
     #[inline(never)]
     pub(super) fn admit_first<P, C: Observer<P>>(
         &mut self,
@@ -71,15 +74,16 @@ impl Alike {
         mut observer: C,
     ) -> (C, usize) {
         let Alike { bytes: size, nanos, mut free_at, .. } = *self;
-        let Some(each) = NonZeroU64::new(nanos) else { return (observer, 0) };
-        let most = room.most().unwrap_or(0);
-        let (most_work, mut highest) = (most.saturating_mul(nanos), 0);
+        let Some(each) = NonZeroU32::new(nanos as u32) else { return (observer, 0) };
+        let most_work = room.most().unwrap_or(0) * nanos;
+        debug_assert!(self.are_few(room, line.len()));
         let lifts = &mut tally.lifts;
-        let mut taken = line.len();
-        for (place, packet) in line.iter().enumerate() {
+        let mut packets = line.iter();
+        let mut left = 0;
+        while let Some(packet) = packets.next() {
             let (bytes, at) = size_and_time(packet);
             if bytes != size {
-                taken = place;
+                left = packets.len() + 1;
                 break;
             }
             let now = at.as_nanos();
@@ -88,24 +92,23 @@ impl Alike {
                 observer.arrives(packet, None);
                 continue;
             }
-            let (start, waiting) = (now + work, work / each);
+            let (start, waiting) = (now + work, work as u32 / each);
             let lift = match lifts.get_mut(waiting as usize) {
                 Some(lift) => lift,
                 None => make_room(lifts, waiting as usize),
             };
             lift.packets += 1;
-            lift.parts += work - waiting * nanos;
-            highest = waiting.max(highest);
+            lift.work += work;
             free_at = start + nanos;
             let (start, finish) = (Instant::from_nanos(start), Instant::from_nanos(free_at));
             observer.arrives(packet, Some(Departure { start, finish }));
         }
+        let taken = line.len() - left;
         let until = line[..taken].last().map_or(since, |last| size_and_time(last).1).max(since);
         let before = *self;
         self.free_at = free_at;
         self.waiting = free_at.saturating_sub(until.as_nanos()).saturating_sub(1) / nanos;
-        let highest = highest.max(before.waiting) as usize + 1;
-        let times = tally.times_up_to(highest, nanos);
+        let times = tally.times(before.waiting as usize, nanos);
         before.add_what_waited(since.as_nanos(), times);
         self.take_what_will_wait(until.as_nanos(), times);
         let waited = times.iter().sum::<u64>();
@@ -143,15 +146,18 @@ fn make_room(lifts: &mut Vec<Lifts>, waiting: usize) -> &mut Lifts {
 }
 
 impl Tally {
-    /// For how long how many wait, up to so many, but none; forgets how many have been lifted.
-    fn times_up_to(&mut self, highest: usize, nanos: u64) -> &mut [u64] {
+    /// For how long how many wait, but none, where so many waited before; forgets how many have been lifted.
+    fn times(&mut self, before: usize, nanos: u64) -> &mut [u64] {
+        let highest = self.lifts.iter().rposition(|lift| lift.packets > 0);
         self.times.clear();
-        self.times.resize(highest + 1, 0);
+        self.times.resize(highest.unwrap_or(0).max(before) + 2, 0);
         let mut parts = 0;
         for (waiting, time) in self.times.iter_mut().enumerate() {
             let lift = self.lifts.get_mut(waiting).map(std::mem::take).unwrap_or_default();
-            *time = lift.packets * nanos - lift.parts + parts;
-            parts = lift.parts;
+            let packets = u64::from(lift.packets);
+            let rests = lift.work - packets * waiting as u64 * nanos;
+            *time = packets * nanos - rests + parts;
+            parts = rests;
         }
         self.times[0] = 0;
         &mut self.times

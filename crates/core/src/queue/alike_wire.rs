@@ -7,6 +7,7 @@ use super::alike::Alike;
 use super::closed_form::{Booking, Waited};
 use crate::units::Instant;
 use crate::wire::Wire;
+use std::hint::select_unpredictable;
 
 /// A wire while packets of one size arrive, which each take a whole number of nanoseconds.
 #[derive(Debug, Clone)]
@@ -39,7 +40,8 @@ impl AlikeWire {
     /// One arrives at `now`: when its last bit has left.
     #[inline(always)]
     pub fn send(&mut self, now: Instant) -> Instant {
-        let work = self.alike.free_at.saturating_sub(now.as_nanos());
+        let (free_at, nanos) = (self.alike.free_at, now.as_nanos());
+        let work = select_unpredictable(free_at > nanos, free_at.wrapping_sub(nanos), 0);
         if work >= self.alike.nanos {
             self.lift(work);
         } else {

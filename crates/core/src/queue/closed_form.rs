@@ -155,7 +155,7 @@ impl ClosedDropTail {
             if line.len() >= MANY
                 && let Some(since) = observer.takes_times_from()
                 && let Some(mut alike) = self.alike(bytes)
-                && alike.are_few(&room)
+                && alike.are_few(&room, line.len())
                 && alike.are_over_in_time(line.len(), size_and_time(last).1)
             {
                 let taken;

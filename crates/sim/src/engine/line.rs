@@ -110,10 +110,8 @@ impl Sorter {
         from: u64,
         mut pass: impl FnMut(usize, &Event, Instant) -> Instant,
     ) -> bool {
-        let line = self.due_mut();
-        let mut insertion = Insertion::new(FEW + line.len() * FAR_BEHIND);
-        for place in 0..line.len() {
-            let event = &mut line[place];
+        let steps = FEW + self.due * FAR_BEHIND;
+        put_in_order(self.due_mut(), steps, |event| {
             let key = event.at.as_nanos();
             let number = (key & (u64::MAX >> Feed::BITS)) as usize;
             let next = Instant::from_nanos(from.wrapping_add(key >> (u64::BITS - Feed::BITS)));
@@ -122,9 +120,7 @@ impl Sorter {
             } else {
                 event.move_on(pass(number, event, next));
             }
-            insertion.add(line, place);
-        }
-        insertion.end(line)
+        })
     }
 
     fn make_room(&mut self, packets: usize) {
@@ -215,42 +211,31 @@ impl Feed {
 
 /// Puts packets in order.
 fn insert(line: &mut [Event]) {
-    let mut insertion = Insertion::new(line.len() * FAR);
-    (0..line.len()).for_each(|next| insertion.add(line, next));
-    insertion.end(line);
+    let steps = line.len() * FAR;
+    put_in_order(line, steps, |_| {});
 }
 
-/// Insertion sort: a step a packet where they are in order already.
-struct Insertion {
-    latest: Instant,
-    /// So many are left; `None` where they have not been enough.
-    steps: Option<usize>,
-}
-
-impl Insertion {
-    /// Before the first packet; so many steps are worth taking.
-    fn new(steps: usize) -> Self {
-        Insertion { latest: Instant::ZERO, steps: Some(steps) }
-    }
-
-    /// Those up to this place are put in order, those before it being so.
-    #[inline(always)]
-    fn add(&mut self, line: &mut [Event], place: usize) {
-        let at = line[place].at;
-        if at > self.latest {
-            self.latest = at;
-        } else if let Some(steps) = self.steps {
-            self.steps = steps.checked_sub(sink(&mut line[..=place]));
+/// Insertion sort, of packets that get their times one after another: a step a packet where they are in order already. So many
+/// steps are worth taking; whether they have been enough.
+#[inline(always)]
+fn put_in_order(line: &mut [Event], steps: usize, mut get_time: impl FnMut(&mut Event)) -> bool {
+    let (mut steps, mut latest, mut before) = (Some(steps), Instant::ZERO, 0);
+    // Those before are in order, or will be sorted by merging.
+    while let Some(ahead) = line[before..].iter_mut().position(|event| {
+        get_time(event);
+        let is_behind = event.at > latest;
+        if is_behind {
+            latest = event.at;
         }
+        !is_behind
+    }) {
+        before += ahead + 1;
+        steps = steps.and_then(|steps| steps.checked_sub(sink(&mut line[..before])));
     }
-
-    /// After the last packet: whether the steps were enough.
-    fn end(self, line: &mut [Event]) -> bool {
-        if self.steps.is_none() {
-            line.sort_by(in_line);
-        }
-        self.steps.is_some()
+    if steps.is_none() {
+        line.sort_by(in_line);
     }
+    steps.is_some()
 }
 
 /// Moves the last of these packets to where it belongs among those before it, which are in order: over how many.

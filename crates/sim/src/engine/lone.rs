@@ -175,11 +175,11 @@ impl Engine<'_> {
         let mut are_alike = true;
         for feed in feeds.iter_mut() {
             self.exchange_list(feed);
-            are_alike &= feed.pass_all(&self.network.links, slots, plan);
+            are_alike &= feed.mark_all(slots, plan);
         }
         if !are_alike || !slots.find_crowd(crowd) {
             for feed in feeds {
-                feed.undo();
+                feed.list.append(&mut feed.later);
                 self.exchange_list(feed);
             }
             if let Some(windows) = &mut self.windows {
@@ -190,7 +190,7 @@ impl Engine<'_> {
         if let Some(post) = &mut self.post {
             feeds.iter().for_each(|feed| post.lists[feed.place].clear());
         }
-        let mut served = self.take_crowd(feeds, crowd, plan);
+        let mut served = self.pass_in_place(feeds, crowd, plan);
         served += self.pass_crowd(feeds, stage, hosts_until);
         self.tell_losses();
         for feed in feeds.iter_mut() {
@@ -228,22 +228,28 @@ impl Engine<'_> {
         }
     }
 
-    /// Those that are not alone go back to where they wait, each with its place for the time at which it was sent; links count
-    /// the others: how many they are, at all links.
-    fn take_crowd(&mut self, feeds: &mut [LoneFeed], crowd: &[u32], plan: Plan) -> u64 {
+    /// All pass as if each were alone: how many, at all links. Those that are not go back to where they wait, each with its place for
+    /// the time at which it was sent.
+    fn pass_in_place(&mut self, feeds: &mut [LoneFeed], crowd: &[u32], plan: Plan) -> u64 {
+        let specs = &self.network.links;
         let (mut numbers, mut before, mut passed) =
             (crowd.iter().map(|number| *number as usize).peekable(), 0, 0);
         for (which, feed) in feeds.iter_mut().enumerate() {
+            let to_tail = feed.ahead + specs[plan.link as usize].latency(plan.like.bytes);
             let (mut start, mut all) = (0, 0);
-            for (tail, end, way) in feed.tails.drain(..) {
-                let mut alone = end - start;
+            // Next to each other: those that go to one link behind the common one, or to none.
+            for packets in feed.list.chunk_by_mut(|one, other| one.place == other.place) {
+                let Some(Event { place: tail, .. }) = packets.first().copied() else { continue };
+                let (end, mut alone) = (start + packets.len(), packets.len());
                 while let Some(number) = numbers.next_if(|number| *number < before + end) {
-                    let mut event = feed.list[number - before];
-                    event.come_back(way, feed.links);
-                    let place = (which as u64) << NUMBER | (number - before) as u64;
-                    self.staged[feed.place].push(event.sent_at(Instant::from_nanos(place)));
+                    let number = number - before;
+                    let place = (which as u64) << NUMBER | number as u64;
+                    let event = packets[number - start].sent_at(Instant::from_nanos(place));
+                    self.staged[feed.place].push(event);
                     alone -= 1;
                 }
+                let behind = specs.get(tail as usize).map_or(Span::ZERO, |end| end.latency(plan.like.bytes));
+                packets.iter_mut().for_each(|event| event.pass(to_tail + behind, feed.links));
                 self.count(tail, alone, plan.window.0, plan);
                 (start, all) = (end, all + alone);
             }

@@ -111,7 +111,7 @@ impl Slots {
     pub(super) fn marker(&mut self, ahead: Span) -> Marker<'_> {
         let Slots { grid, taken, again, of, marked, .. } = self;
         let first = grid.from.as_nanos().wrapping_sub(ahead.as_nanos());
-        Marker { grid: *grid, first, taken, again, of: &mut of[*marked..], marked: 0 }
+        Marker { grid: *grid, first, taken: &mut taken[1..], again, of: &mut of[*marked..], marked: 0 }
     }
 
     /// So many have been marked by one.
@@ -196,7 +196,7 @@ impl Marker<'_> {
             return false;
         }
         let slot = self.grid.slot(after);
-        let word = &mut self.taken[(slot / BITS) as usize + 1];
+        let word = &mut self.taken[(slot / BITS) as usize];
         let bit = 1 << (slot % BITS);
         let is_taken = *word & bit != 0;
         *word |= bit;

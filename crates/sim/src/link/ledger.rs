@@ -23,6 +23,8 @@ struct Ledger<'a> {
     recorded: Option<(Instant, Instant)>,
     /// All that passes counts alike: what has passed is counted at the end.
     count_alike: bool,
+    /// And nothing else is to be written down of it, nor does time end before it arrives.
+    is_plain: bool,
     /// When the first of the line arrives; by when all of it has left.
     times: (Instant, Instant),
 }
@@ -48,15 +50,11 @@ impl Observer<Event> for Ledger<'_> {
 
     #[inline(always)]
     fn arrives(&mut self, event: &Event, departure: Option<Departure>) {
-        let Some(Departure { start, finish }) = departure else { return self.refuse(event) };
-        if !self.count_alike {
-            self.count(event, start, finish);
+        let Some(departure) = departure else { return self.refuse(event) };
+        if !self.is_plain {
+            return self.write_down(event, departure);
         }
-        let arrival = finish + self.delay;
-        if is_recorded(self.recorded, start) {
-            self.record(event, Passage { start, arrival, recorded: true });
-        }
-        event.goes_on(arrival, self.out);
+        event.goes_on(departure.finish.later_by(self.delay), self.out);
     }
 }
 
@@ -69,13 +67,15 @@ impl Ledger<'_> {
     }
 
     #[inline(never)]
-    fn count(&mut self, event: &Event, start: Instant, finish: Instant) {
-        self.counters.passes(event.bytes, event.is_ack(), event.at, start, finish);
-    }
-
-    #[inline(never)]
-    fn record(&mut self, event: &Event, passage: Passage) {
-        self.notes.push((*event, Note::Passes(passage)));
+    fn write_down(&mut self, event: &Event, Departure { start, finish }: Departure) {
+        if !self.count_alike {
+            self.counters.passes(event.bytes, event.is_ack(), event.at, start, finish);
+        }
+        let arrival = finish + self.delay;
+        if is_recorded(self.recorded, start) {
+            self.notes.push((*event, Note::Passes(Passage { start, arrival, recorded: true })));
+        }
+        event.goes_on(arrival, self.out);
     }
 }
 
@@ -96,6 +96,8 @@ impl Fitted {
             latest = queue.latest(line.len(), most.into(), last.at);
         }
         let count_alike = is_worth_it && counters.count_alike(first.at, latest);
+        let is_in_time = latest.as_nanos().checked_add(delay.as_nanos()).is_some();
+        let is_plain = count_alike && record.is_none() && is_in_time;
         let before = out.len();
         let ledger = Ledger {
             times: (first.at, latest),
@@ -106,6 +108,7 @@ impl Fitted {
             meter,
             recorded: *record,
             count_alike,
+            is_plain,
         };
         let ledger = queue.admit_all(line, |event| (u32::from(event.bytes), event.at), ledger);
         if ledger.count_alike {

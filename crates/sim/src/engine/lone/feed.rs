@@ -1,8 +1,7 @@
-//! Packets that wait at one place: all of them pass as if each were alone, or come back.
+//! Packets that wait at one place, where nearly all may be alone.
 
 use super::super::slots::Slots;
 use super::Plan;
-use crate::network::LinkSpec;
 use crate::packet::{Event, Kind};
 use paceline_core::{Instant, Span};
 
@@ -23,53 +22,28 @@ pub(super) struct LoneFeed {
     /// What has waited, and comes in the window; what comes later.
     pub(super) list: Vec<Event>,
     pub(super) later: Vec<Event>,
-    /// Behind the common link each goes to the same link as others next to it: that one; where in the list they end; and how much later
-    /// one that is alone is there, or where it goes.
-    pub(super) tails: Vec<(u32, usize, Span)>,
 }
 
 impl LoneFeed {
-    /// Every packet of the window passes in place, as if it were alone; the slots hear of it. Whether all are alike.
+    /// The slots hear of every packet of the window; the others are put aside. Whether all are alike.
     #[inline(never)]
-    pub(super) fn pass_all(&mut self, specs: &[LinkSpec], slots: &mut Slots, plan: Plan) -> bool {
-        let LoneFeed { ahead, list, later, tails, links, .. } = self;
-        let (events, links) = (&mut list[..], *links);
-        let way = *ahead + specs[plan.link as usize].latency(plan.like.bytes);
-        let (mut tail, mut to_tail, mut kept) = (u32::MAX, way, 0);
-        let mut differs = 0;
+    pub(super) fn mark_all(&mut self, slots: &mut Slots, plan: Plan) -> bool {
+        let LoneFeed { ahead, list, later, .. } = self;
+        let (events, mut kept) = (&mut list[..], 0);
+        let are_alike = Event::all_are_like(&plan.like, &*events);
         let mut marker = slots.marker(*ahead);
+        // Not `retain`: it has two loops, and calls for what is done in them.
         for place in 0..events.len() {
-            let event = &events[place];
-            debug_assert!(event.kind == Kind::Arrival);
-            differs |= event.differs(&plan.like);
-            if !marker.mark(event.at) {
-                later.push(*event);
-                continue;
+            debug_assert!(events[place].kind == Kind::Arrival);
+            if marker.mark(events[place].at) {
+                events[kept] = events[place];
+                kept += 1;
+            } else {
+                later.push(events[place]);
             }
-            if event.place != tail {
-                tails.push((tail, kept, to_tail));
-                tail = event.place;
-                to_tail = specs.get(tail as usize).map_or(way, |end| way + end.latency(plan.like.bytes));
-            }
-            if kept < place {
-                events[kept] = events[place]; // whole, before it changes: see `Event::goes_on`
-            }
-            events[kept].pass(to_tail, links);
-            kept += 1;
         }
-        tails.push((tail, kept, to_tail));
         list.truncate(kept);
         slots.are_marked(kept);
-        Event::are_alike(differs)
-    }
-
-    /// None has passed.
-    pub(super) fn undo(&mut self) {
-        let mut start = 0;
-        for (_, end, way) in self.tails.drain(..) {
-            self.list[start..end].iter_mut().for_each(|event| event.come_back(way, self.links));
-            start = end;
-        }
-        self.list.append(&mut self.later);
+        are_alike
     }
 }

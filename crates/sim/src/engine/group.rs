@@ -10,8 +10,12 @@ use super::{Engine, Flows, Links};
 use crate::link::window::{Note, Notes};
 use crate::packet::Event;
 use paceline_core::Instant;
+use std::collections::BTreeMap;
 
-/// Stages between which packets go, and their links.
+/// Groups to a thread, at most. In tests few.
+const GROUPS_A_THREAD: usize = if cfg!(debug_assertions) { 1 } else { 4 };
+
+/// Stages between which packets go, and their links; or several such.
 pub(super) struct Group<'a> {
     engine: Engine<'a>,
     /// Of each stage: its position among all the network's.
@@ -109,21 +113,24 @@ impl<'a> Group<'a> {
             position
         };
         let ends: Vec<usize> = (0..stages.len()).map(last).collect();
-        let mut groups: Vec<(usize, Vec<usize>, Vec<_>)> = Vec::new();
+        // Where there are many such, several make a group: each takes room for the network's links.
+        let most = whole.threads.saturating_mul(GROUPS_A_THREAD);
+        let (mut numbers, mut groups) = (BTreeMap::new(), Vec::<(Vec<usize>, Vec<_>)>::new());
         for ((position, stage), end) in stages.into_iter().enumerate().zip(ends) {
-            match groups.iter_mut().find(|(last, ..)| *last == end) {
-                Some((_, positions, members)) => {
-                    positions.push(position);
-                    members.push(stage);
-                }
-                None => groups.push((end, vec![position], vec![stage])),
+            let next = numbers.len();
+            let group = *numbers.entry(end).or_insert(next) % most;
+            if group == groups.len() {
+                groups.push((Vec::new(), Vec::new()));
             }
+            groups[group].0.push(position);
+            groups[group].1.push(stage);
         }
-        let groups = groups.into_iter().map(|(_, positions, mut stages)| {
+        let groups = groups.into_iter().map(|(positions, mut stages)| {
             let place = |position: &mut u32| {
                 *position = positions.partition_point(|known| *known < *position as usize) as u32;
             };
             for stage in &mut stages {
+                debug_assert!(stage.feeders.is_empty(), "no ring is shared out");
                 stage.next.iter_mut().chain(&mut stage.sources).for_each(place);
             }
             let mut engine = bare(whole, Flows::default());

@@ -204,7 +204,7 @@ impl Engine<'_> {
             staged.append(&mut feed.later);
             if let Some(windows) = &mut self.windows {
                 let served_until = &mut windows.stages[feed.place].served_until;
-                *served_until = (plan.window.1 - feed.ahead).min(*served_until);
+                *served_until = (plan.window.1 - feed.ahead).max(feed.from).min(*served_until);
             }
         }
         Some(served)

@@ -102,7 +102,7 @@ impl<'a> Engine<'a> {
     }
 
     fn share_out(&mut self, windows: &mut Windows) -> Team<'a> {
-        let in_a_part = self.flows.list.len().div_ceil(self.threads * PARTS_A_THREAD).max(1);
+        let in_a_part = self.flows.list.len().div_ceil(self.threads.saturating_mul(PARTS_A_THREAD)).max(1);
         let shift = in_a_part.ilog2().min(LARGEST_PART);
         let mut parts = Part::share(self, shift);
         while let Some(event) = self.calendar.pop_before(Instant::MAX) {

@@ -17,6 +17,7 @@ use probes::Probes;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::strategy::Union;
+use std::ops::Range;
 
 /// A scenario of one family, of any length and with probes.
 pub(crate) fn scenario(family: Family) -> BoxedStrategy<String> {
@@ -32,19 +33,19 @@ pub(crate) fn scenario(family: Family) -> BoxedStrategy<String> {
 }
 
 /// A dumbbell where each flow has hosts of its own, under any control and pacer: its flows can be shared out among threads,
-/// and if all go one way, windows are as long as round trips.
+/// and if all go one way, windows are as long as round trips. Many, for most networks to have links that results do not name.
 pub(crate) fn of_separate_flows() -> BoxedStrategy<String> {
-    dumbbells(Just(1).boxed(), false)
+    dumbbells(Just(1).boxed(), 1..16, false)
 }
 
 /// The same where several flows share a host, and links with flows that go the other way.
 pub(crate) fn of_shared_hosts() -> BoxedStrategy<String> {
-    dumbbells((1..4_u32).boxed(), true)
+    dumbbells((1..4_u32).boxed(), 1..8, true)
 }
 
-/// A dumbbell with so many flows from each host; those back come from every second host, or from all.
-fn dumbbells(count: BoxedStrategy<u32>, all_cross: bool) -> BoxedStrategy<String> {
-    let network = (1..5_u32, 1..8_u32, 1..40_u32, 0..15_u32).prop_map(|(edges, hosts, rate, delay)| {
+/// A dumbbell with so many flows from each of so many hosts an edge; those back come from every second host, or from all.
+fn dumbbells(count: BoxedStrategy<u32>, hosts: Range<u32>, all_cross: bool) -> BoxedStrategy<String> {
+    let network = (1..5_u32, hosts, 1..40_u32, 0..15_u32).prop_map(|(edges, hosts, rate, delay)| {
         let network = format!(
             r#"[network]
 template = "dumbbell"

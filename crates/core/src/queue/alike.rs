@@ -52,9 +52,8 @@ impl Alike {
 
     /// Whether so few may wait, of so many that arrive, that counting them is worth it.
     pub(super) fn are_few(&self, room: &Room, packets: usize) -> bool {
-        let most_work = |most: u64| most.checked_mul(self.nanos).filter(|work| *work <= MOST_WORK);
-        let few_wait = room.most().is_some_and(|most| most < MOST && most_work(most).is_some());
-        few_wait && self.nanos <= MOST_WORK && u32::try_from(packets).is_ok()
+        let is_short = |most: u64| most.max(1).checked_mul(self.nanos).is_some_and(|work| work <= MOST_WORK);
+        room.most().is_some_and(|most| most < MOST && is_short(most)) && u32::try_from(packets).is_ok()
     }
 
     /// What waits, the oldest first.
@@ -63,7 +62,8 @@ impl Alike {
         (1..=self.waiting).rev().map(move |younger| Booking { start: start(younger), bytes: self.bytes })
     }
 
-    /// Few packets arrive ([`Self::are_few`]), up to the first of another size: how many. The observer hears of the time spent at each queue length from `since` on.
+    /// Few packets arrive ([`Self::are_few`]), up to the first of another size: how many. The observer hears of the time spent at
+    /// each queue length from `since` on.
     #[inline(never)]
     pub(super) fn admit_first<P, C: Observer<P>>(
         &mut self,
@@ -78,12 +78,11 @@ impl Alike {
         let most_work = room.most().unwrap_or(0) * nanos;
         debug_assert!(self.are_few(room, line.len()));
         let lifts = &mut tally.lifts;
-        let mut packets = line.iter();
-        let mut left = 0;
-        while let Some(packet) = packets.next() {
+        let mut taken = line.len();
+        for (place, packet) in line.iter().enumerate() {
             let (bytes, at) = size_and_time(packet);
             if bytes != size {
-                left = packets.len() + 1;
+                taken = place;
                 break;
             }
             let now = at.as_nanos();
@@ -103,7 +102,6 @@ impl Alike {
             let (start, finish) = (Instant::from_nanos(start), Instant::from_nanos(free_at));
             observer.arrives(packet, Some(Departure { start, finish }));
         }
-        let taken = line.len() - left;
         let until = line[..taken].last().map_or(since, |last| size_and_time(last).1).max(since);
         let before = *self;
         self.free_at = free_at;

@@ -46,6 +46,7 @@ pub(super) struct Marker<'a> {
     grid: Grid,
     /// When one is here that comes as the window begins, nanoseconds modulo 2^64.
     first: u64,
+    /// Without the first word, which is empty.
     taken: &'a mut [u64],
     again: &'a mut Vec<u64>,
     of: &'a mut [u32],

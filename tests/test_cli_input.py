@@ -97,6 +97,9 @@ def test_a_file_without_permission(command: Command, tiny: Path) -> None:
         (("--sweep", "network.core.buffer="), "--sweep network.core.buffer: "),
         (("--sweep", "network.core.buffer=5 KB,5 KB"), "--sweep network.core.buffer: 5 KB is there twice"),
         (("--sweep", "network.core.buffer=5 KB,5"), "--sweep network.core.buffer: "),
+        (("--sweep", "duration=5 s,6 s", "--sweep", "duration=7 s"), "--sweep duration: is there twice; leave one out"),
+        (("--set", "duration=5 s", "--sweep", "duration=7 s"), "--sweep duration: is there twice; leave one out"),
+        (("--set", "duration=5 s", "--set", "duration=7 s"), "--set duration: is there twice; leave one out"),
         (("--sweep", "seed=3,4"), "--sweep seed: a seed is not a setting; use --seeds 3,4"),
         (("--sweep", "seeds=3,4"), "--sweep seeds: a seed is not a setting; use --seeds 3,4"),
         (("--sweep", "title=a,b"), "--sweep title: not a setting"),
@@ -148,3 +151,8 @@ def test_check_says_what_would_run(command: Command, tiny: Path) -> None:
         "  network.core.buffer = 20 KB, seed 2",
     ]
     assert command("check", tiny, "--set", "duration=1").returncode == 2
+
+
+def test_a_number_of_very_many_digits(command: Command, tiny: Path) -> None:
+    tiny.write_text(f"duration = {'1' * 5000}\n" + tiny.read_text())
+    assert refused(command, tiny).partition(": ")[2].startswith("broken TOML: ")

@@ -90,3 +90,9 @@ def test_what_is_wrong_is_said(command: Command, tiny: Path, arguments: tuple[st
     done = command("run", tiny, *arguments, "--json")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"paceline: {message}\n"
+
+
+def test_equal_values_have_no_spread() -> None:
+    found = interval([0.881744384] * 5)
+    assert found is not None
+    assert (found.mean, found.half) == (0.881744384, 0.0)

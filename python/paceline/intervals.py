@@ -33,7 +33,8 @@ def interval(samples: Iterable[float | None]) -> Interval | None:
     if not values:
         return None
     count = len(values)
-    mean = math.fsum(values) / count
+    # Equal values have no spread: their sum, divided, may be off by its last digit.
+    mean = values[0] if min(values) == max(values) else math.fsum(values) / count
     if count < 2:
         return Interval(mean, None, count)
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)

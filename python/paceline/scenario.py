@@ -74,7 +74,7 @@ class Scenario:
             raise InputError(f"cannot be read: {why}", source) from None
         try:
             document = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # broken; numbers of too many digits; too deep
             raise InputError(f"broken TOML: {error}", source) from None
         try:
             return cls(document, source=source, text=text)

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -110,17 +110,60 @@ fn pace_capture(arguments: &Arguments, capture: &Path) -> Result<Value, Failure>
     let wire = config.forward.given_line_rate();
     let place = |path: &Path, problem: &str| ConfigError(format!("{}: {problem}", path.display()));
     let input = File::open(capture).map_err(|error| place(capture, &error.to_string()))?;
-    let mut output = match &arguments.write {
-        None => None,
-        Some(path) => {
-            let file = File::create(path).map_err(|error| place(path, &error.to_string()))?;
-            Some(BufWriter::new(file))
-        }
-    };
-    let output = output.as_mut().map(|file| file as &mut dyn Write);
-    let outcome = replay::capture(BufReader::new(input), output, spec, wire, config.uncounted)
+    let mut output = arguments.write.as_deref().map(|path| Replacement::of(path, capture)).transpose()?;
+    let sink = output.as_mut().map(|output| &mut output.file as &mut dyn Write);
+    let outcome = replay::capture(BufReader::new(input), sink, spec, wire, config.uncounted)
         .map_err(|problem| place(capture, &problem))?;
+    output.map_or(Ok(()), Replacement::keep)?;
     Ok(said_of(&method, &outcome))
+}
+
+/// A file that takes its name when it is whole: until then what has had the name keeps it.
+struct Replacement {
+    path: PathBuf,
+    /// Where it is written; the name itself, where that is of no ordinary file.
+    partial: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Replacement {
+    /// To be written at this path, while that capture is read.
+    fn of(path: &Path, capture: &Path) -> Result<Self, ConfigError> {
+        let problem = |problem: &str| ConfigError(format!("--write: {}: {problem}", path.display()));
+        let whole = |path: &Path| std::fs::canonicalize(path).ok();
+        let known = whole(path);
+        if known.is_some() && known == whole(capture) {
+            return Err(problem("is the capture itself; name another file"));
+        }
+        let is_special = std::fs::metadata(path).is_ok_and(|known| !known.is_file());
+        let path = known.unwrap_or_else(|| path.to_owned()); // what a link stands for, not the link
+        let partial = match path.file_name() {
+            Some(name) if !is_special => {
+                path.with_file_name(format!(".{}.{}.partial", name.to_string_lossy(), std::process::id()))
+            }
+            _ => path.clone(),
+        };
+        let file = File::create(&partial).map_err(|error| problem(&error.to_string()))?;
+        Ok(Replacement { path, partial, file: BufWriter::new(file) })
+    }
+
+    /// All of it has been written: it takes its name.
+    fn keep(mut self) -> Result<(), ConfigError> {
+        let done = self.file.flush().and_then(|()| match self.partial == self.path {
+            true => Ok(()),
+            false => std::fs::rename(&self.partial, &self.path),
+        });
+        done.map_err(|error| ConfigError(format!("--write: {}: {error}", self.path.display())))
+    }
+}
+
+impl Drop for Replacement {
+    /// What is not whole does not stay.
+    fn drop(&mut self) {
+        if self.partial != self.path {
+            let _ = std::fs::remove_file(&self.partial); // gone, where it was whole
+        }
+    }
 }
 
 fn said_of(method: &str, outcome: &Outcome) -> Value {
@@ -164,4 +207,30 @@ fn lines(summary: &Value) -> Vec<String> {
         ))
     };
     ["forward", "reverse"].into_iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_replayed_leaves_files_as_they_are() {
+        let folder = std::env::temp_dir().join(format!("paceline-replay-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (capture, other) = (folder.join("no.pcap"), folder.join("other.pcap"));
+        let replay = |into: &Path| {
+            let options = ["--method", "none", "--replay"].map(OsString::from).into_iter();
+            let paths = [capture.clone().into(), "--write".into(), into.as_os_str().to_owned()];
+            run("paceline-pace", options.chain(paths))
+        };
+        std::fs::write(&capture, "no capture").unwrap();
+        std::fs::write(&other, "another").unwrap();
+        assert_eq!((replay(&capture), replay(&other)), (WRONG_INPUT, WRONG_INPUT));
+        assert_eq!(std::fs::read(&capture).unwrap(), b"no capture");
+        assert_eq!(std::fs::read(&other).unwrap(), b"another");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "nothing in part");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -43,6 +43,7 @@ mod receivers;
 mod routes;
 mod samples;
 mod shared;
+mod shelf;
 mod slots;
 mod stage;
 mod threads;
@@ -65,6 +66,7 @@ pub(crate) use self::own::Own;
 use self::routes::{links_of, mark_at_once, routes_of};
 use self::samples::Sample;
 use self::shared::SharedHosts;
+use self::shelf::Shelf;
 use self::stage::lay_stages;
 use self::windows::Windows;
 use crate::calendar::Calendar;
@@ -99,6 +101,7 @@ pub struct Engine<'a> {
     windows: Option<Windows>,
     /// What will reach the links that run in windows, by stage.
     staged: Vec<Vec<Event>>,
+    shelves: Vec<Shelf>,
     /// What goes to hosts that are elsewhere, and comes from there; `None` where they are here.
     post: Option<Box<Post>>,
     /// Links behind stages.
@@ -211,6 +214,7 @@ impl<'a> Engine<'a> {
             threads: 1,
             calendar: Calendar::new(),
             windows,
+            shelves: staged.iter().map(|_| Shelf::default()).collect(),
             staged,
             post: None,
             behind,
@@ -356,14 +360,6 @@ impl<'a> Engine<'a> {
     pub(crate) fn start_statistics(&mut self) {
         self.counting = true;
         self.at_warmup = self.flows.all().iter().map(Flow::snapshot).collect();
-    }
-
-    /// The run is over: what only packets on their way need makes room for the results.
-    pub(crate) fn let_go_of_packets(&mut self) {
-        self.calendar = Calendar::new();
-        self.windows = None;
-        (self.staged, self.inbox, self.routes) = (Vec::new(), Inbox::default(), Vec::new());
-        (self.agenda, self.shared) = (Agenda::default(), SharedHosts::default());
     }
 
     #[inline]

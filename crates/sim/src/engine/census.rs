@@ -1,6 +1,11 @@
 //! Where every packet is: nothing gets lost.
 
 use super::Engine;
+use super::agenda::Agenda;
+use super::inbox::Inbox;
+use super::shared::SharedHosts;
+use super::shelf::Shelf;
+use crate::calendar::Calendar;
 use crate::link::Link;
 
 /// Where every packet is.
@@ -17,9 +22,18 @@ pub struct Census {
 }
 
 impl Engine<'_> {
+    /// The run is over: what only packets on their way need makes room for the results.
+    pub(crate) fn let_go_of_packets(&mut self) {
+        self.calendar = Calendar::new();
+        self.windows = None;
+        (self.staged, self.shelves, self.routes) = (Vec::new(), Vec::new(), Vec::new());
+        (self.inbox, self.agenda, self.shared) =
+            (Inbox::default(), Agenda::default(), SharedHosts::default());
+    }
+
     /// Where every packet is, now.
     pub fn census(&self) -> Census {
-        let staged = self.staged.iter().flatten();
+        let staged = self.staged.iter().flatten().chain(self.shelves.iter().flat_map(Shelf::events));
         let travelling = self
             .calendar
             .iter()

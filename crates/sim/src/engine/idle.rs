@@ -4,6 +4,7 @@
 //! this run, for what waits for later is still to be served.
 
 use super::Engine;
+use super::shelf::Shelf;
 use super::stage::Stage;
 use super::windows::Windows;
 use crate::link::Link;
@@ -22,10 +23,12 @@ impl Engine<'_> {
     /// Where the hosts stand when something next happens at a link, in this run.
     pub(super) fn next_window(&self) -> Option<Instant> {
         let stages = self.windows.as_ref()?.stages.iter().zip(&self.staged);
+        let far = self.shelves.iter().map(Shelf::first).chain(std::iter::repeat(None));
         let links = &self.links;
         stages
-            .filter_map(|(stage, arrivals)| {
-                stage.next_window(arrivals, &links[stage.link as usize], self.until)
+            .zip(far)
+            .filter_map(|((stage, arrivals), far)| {
+                stage.next_window((arrivals, far), &links[stage.link as usize], self.until)
             })
             .min()
     }
@@ -45,9 +48,15 @@ impl Windows {
 
 impl Stage {
     /// Where the hosts stand when something next happens here, if that is before `until`.
-    fn next_window(&self, arrivals: &[Event], link: &Link, until: Instant) -> Option<Instant> {
+    fn next_window(
+        &self,
+        (arrivals, far): (&[Event], Option<Instant>),
+        link: &Link,
+        until: Instant,
+    ) -> Option<Instant> {
         let wakeup = link.fitted().and_then(|link| link.wakeup_at);
-        let first = arrivals.iter().map(|event| event.at).chain(wakeup).min().filter(|at| *at < until)?;
+        let times = arrivals.iter().map(|event| event.at).chain(wakeup).chain(far);
+        let first = times.min().filter(|at| *at < until)?;
         Some(Instant::from_nanos(first.as_nanos().saturating_sub(self.offset.as_nanos())))
     }
 }

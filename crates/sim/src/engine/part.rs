@@ -81,6 +81,7 @@ pub(super) fn bare<'a>(whole: &Engine<'a>, flows: Flows) -> Engine<'a> {
         calendar: Calendar::new(),
         windows: None,
         staged: Vec::new(),
+        shelves: Vec::new(),
         post: None,
         behind: Vec::new(),
         links: Links::default(),

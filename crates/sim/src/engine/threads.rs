@@ -66,6 +66,7 @@ impl<'a> Engine<'a> {
 
     /// The same, as far as several threads pay.
     fn run_shared_out(&mut self, warmup: Instant, end: Instant, control: &Control) -> Result<(), RunError> {
+        self.clear_shelves();
         let Some(mut windows) = self.windows.take() else { return Ok(()) };
         let mut team = self.share_out(&mut windows);
         let mut outcome = self.run_team(&mut team, &mut windows, warmup, control);

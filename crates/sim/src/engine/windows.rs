@@ -213,7 +213,10 @@ impl Engine<'_> {
                     continue;
                 };
                 let stage = (position, windows.how_served(position));
+                let end = hosts_until + windows.stages[position].offset;
+                let length = Span::from_nanos(windows.length);
                 let onward = Onward::of(&windows.stages[position]);
+                self.keep_shelf(position, (end, length));
                 let lone = self.run_lone(stage, hosts_until);
                 served += lone.unwrap_or_else(|| self.serve_stage(stage, hosts_until, onward));
             }
@@ -362,6 +365,7 @@ impl Engine<'_> {
     #[cold]
     pub(super) fn leave_windows(&mut self) {
         self.catch_up_with_hosts();
+        self.clear_shelves();
         let Some(windows) = self.windows.take() else { return };
         self.now = windows.hosts_until;
         self.set_free(false);

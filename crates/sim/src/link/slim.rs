@@ -103,9 +103,9 @@ impl Slim {
         let start = select_unpredictable(is_free, at, self.free_at);
         let is_whole = owed >= unit;
         self.remainder = (owed - select_unpredictable(is_whole, unit, 0)) as u32;
-        let finish = start.as_nanos() + u64::from(self.last_whole) + u64::from(is_whole);
+        let finish = start.as_nanos().saturating_add(u64::from(self.last_whole) + u64::from(is_whole));
         self.free_at = Instant::from_nanos(finish);
-        (start, Instant::from_nanos(finish + u64::from(self.delay)))
+        (start, Instant::from_nanos(finish.saturating_add(self.delay.into())))
     }
 
     /// The same where it is idle nearly always: when its last bit is at the far end.
@@ -115,9 +115,9 @@ impl Slim {
             return self.pass_busy(bytes, at);
         }
         self.remainder = self.last_remainder;
-        let finish = at.as_nanos() + u64::from(self.last_whole);
+        let finish = at.as_nanos().saturating_add(self.last_whole.into());
         self.free_at = Instant::from_nanos(finish);
-        Instant::from_nanos(finish + u64::from(self.delay))
+        Instant::from_nanos(finish.saturating_add(self.delay.into()))
     }
 
     #[cold]

@@ -1,0 +1,83 @@
+//! What comes to a link many windows from now lies on a shelf, so that windows do not look through it.
+//!
+//! *Idea.* A host may have given its own link more than that sends in a long time, and all of it has passed that link already, to wait
+//! for the next one: a backlog, through which every window would look for what is due. So now and then what is far from due is put on the
+//! shelf, in the order of time, and comes back when it is near.
+
+use super::Engine;
+use crate::packet::Event;
+use paceline_core::{Instant, Span};
+use std::collections::BTreeMap;
+
+/// Fewer packets are looked through. In tests a few are many.
+const FEW: usize = if cfg!(debug_assertions) { 4 } else { 1 << 10 };
+/// So many windows lie between two looks for what is far; what is far is further than that.
+const WINDOWS: u32 = if cfg!(debug_assertions) { 1 } else { 4 };
+
+/// What waits for a stage, and is far from due.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    /// By when it comes; what comes at once, in the order in which it was put here.
+    far: BTreeMap<(Instant, u64), Event>,
+    put: u64,
+    /// Windows since the last look.
+    windows: u32,
+}
+
+impl Shelf {
+    /// When the first is due.
+    pub(super) fn first(&self) -> Option<Instant> {
+        self.far.keys().next().map(|(at, _)| *at)
+    }
+
+    pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.far.values()
+    }
+
+    /// A window ends then, of about such a length, for which all this waits.
+    fn keep(&mut self, waiting: &mut Vec<Event>, (end, length): (Instant, Span)) {
+        self.give_back(waiting, end);
+        self.windows += 1;
+        if self.windows < WINDOWS || waiting.len() <= FEW {
+            return;
+        }
+        self.windows = 0;
+        let far = (0..WINDOWS).fold(end, |far, _| far + length);
+        for event in waiting.extract_if(.., |event| event.at >= far) {
+            self.far.insert((event.at, self.put), event);
+            self.put += 1;
+        }
+    }
+
+    /// What comes before this time waits again; all is put in the order of time then, so that a flow's packets keep theirs, what has
+    /// come at once too.
+    fn give_back(&mut self, waiting: &mut Vec<Event>, end: Instant) {
+        if self.first().is_none_or(|first| first >= end) {
+            return;
+        }
+        let mut all = Vec::new();
+        while let Some(event) = self.far.first_entry().filter(|entry| entry.key().0 < end) {
+            all.push(event.remove());
+        }
+        all.append(waiting);
+        all.sort_by_key(|event| event.at);
+        *waiting = all;
+    }
+}
+
+impl Engine<'_> {
+    /// A stage is served next, in a window that ends then.
+    pub(super) fn keep_shelf(&mut self, position: usize, window: (Instant, Span)) {
+        if let Some(shelf) = self.shelves.get_mut(position) {
+            shelf.keep(&mut self.staged[position], window);
+        }
+    }
+
+    /// All that is far waits with the rest again; there are no shelves from now on.
+    pub(super) fn clear_shelves(&mut self) {
+        for (shelf, waiting) in std::mem::take(&mut self.shelves).iter_mut().zip(&mut self.staged) {
+            shelf.give_back(waiting, Instant::MAX);
+            waiting.extend(std::mem::take(&mut shelf.far).into_values()); // what never comes
+        }
+    }
+}

@@ -99,7 +99,6 @@ def test_a_file_without_permission(command: Command, tiny: Path) -> None:
         (("--sweep", "network.core.buffer=5 KB,5"), "--sweep network.core.buffer: "),
         (("--sweep", "duration=5 s,6 s", "--sweep", "duration=7 s"), "--sweep duration: is there twice; leave one out"),
         (("--set", "duration=5 s", "--sweep", "duration=7 s"), "--sweep duration: is there twice; leave one out"),
-        (("--set", "duration=5 s", "--set", "duration=7 s"), "--set duration: is there twice; leave one out"),
         (("--sweep", "seed=3,4"), "--sweep seed: a seed is not a setting; use --seeds 3,4"),
         (("--sweep", "seeds=3,4"), "--sweep seeds: a seed is not a setting; use --seeds 3,4"),
         (("--sweep", "title=a,b"), "--sweep title: not a setting"),

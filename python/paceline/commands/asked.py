@@ -41,18 +41,17 @@ def asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | No
 
     scenario = Scenario.load(file)
     options: dict[str, str] = {}
-    written: set[str] = set()
     for text in sets:
         path, value = _assignment(text, "--set", "network.core.buffer=5 KB")
         with _from_option(f"--set {path}"):
-            _once(path, written)
             scenario = scenario.set(path, parse_value(value))
             for name in (path, locate(scenario.to_dict(), path)):
                 options[join_path(split_path(name)).removeprefix("sweep.")] = "--set"
     for text in sweeps:
         path, value = _assignment(text, "--sweep", "network.core.buffer=5 KB,20 KB")
         with _from_option(f"--sweep {path}"):
-            _once(path, written)
+            if join_path(split_path(path)) in options:
+                raise InputError("is there twice; leave one out")
             scenario = scenario.over({path: split_values(value)})
             options[join_path(split_path(path))] = "--sweep"
             with contextlib.suppress(InputError):  # said below, in the words of the sweep
@@ -82,16 +81,6 @@ def _from_option(option: str) -> Any:
         path, colon, rest = error.message.partition(": ")
         same = colon and option.endswith(" " + path)
         raise InputError(rest if same else error.message, option) from None
-
-
-def _once(path: str, written: set[str]) -> None:
-    """Notes a path that an option changes."""
-    from paceline.paths import join_path, split_path
-
-    name = join_path(split_path(path)).removeprefix("sweep.")
-    if name in written:
-        raise InputError("is there twice; leave one out")
-    written.add(name)
 
 
 def _assignment(text: str, option: str, example: str) -> tuple[str, str]:

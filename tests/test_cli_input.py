@@ -83,7 +83,7 @@ def test_a_file_without_permission(command: Command, tiny: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("--threads", "no"), '--threads: "no" is not a number of threads; write 1 or more'),
+        (("--threads", "no"), '--threads: "no" is not a number of threads; write a whole number from 1 to 1024'),
         (("--engine", "window"), '--engine: "window" is no engine; write auto, windowed or reference'),
         (("--set", "network.cor.buffer=5 KB"), '--set network.cor.buffer: network has no "cor"; did you mean "core"?'),
         (("--set", "network.core.bufer=5 KB"), '--set network.core.bufer: unknown key; did you mean "buffer"?'),
@@ -113,7 +113,7 @@ def test_a_file_without_permission(command: Command, tiny: Path) -> None:
         (("--seeds", "0"), "--seeds: 0 is not a number of seeds"),
         (("--seeds", "many"), '--seeds: "many" is not a number of seeds'),
         (("--seeds", "1,1"), "--seeds: must be different seeds"),
-        (("--jobs", "0"), '--jobs: "0" is not a number of runs'),
+        (("--jobs", "0"), "--jobs: 0 is not a number of runs at a time; write a whole number from 1 to 4096"),
         (("--jobs", "-1"), '--jobs: "-1" is not a number of runs'),
         (("--trace", "x.txt"), "--trace: x.txt: the name must end in .csv, .parquet or .pcap"),
         (("--trace", "x.csv", "--seeds", "2"), "--trace: the scenario has 2 runs; narrow it to one"),

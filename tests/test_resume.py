@@ -59,6 +59,34 @@ def test_an_interrupt_keeps_what_has_finished(command: Command, tiny: Path) -> N
     assert pq.read_table(tiny.parent / "out" / "runs.parquet").num_rows == 3
 
 
+def test_the_scenario_beside_tables_is_theirs_after_an_interrupt(command: Command, tiny: Path) -> None:
+    assert command("run", tiny, "--out", "out", "--set", "title=first").returncode == 0
+    with started(tiny, "--out", "out", "--set", "title=second") as process:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert 'title = "first"' in (tiny.parent / "out" / "scenario.toml").read_text()
+
+
+def test_commands_in_one_directory_write_tables_one_after_the_other(tiny: Path) -> None:
+    """Whichever comes last, scenario, tables and report are its own."""
+    names = [f"title-{number}" for number in range(4)]
+    commands = [
+        [sys.executable, "-m", "paceline", "run", str(tiny), "--out", "out", "--set", f"title={name}", "--seeds", seeds]
+        for name, seeds in zip(names, "1234", strict=True)
+    ]
+    processes = [
+        subprocess.Popen(command, cwd=tiny.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for command in commands
+    ]
+    for process in processes:
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+    out = tiny.parent / "out"
+    last = next(name for name in names if f'"{name}"' in (out / "scenario.toml").read_text())
+    assert pq.read_table(out / "runs.parquet").num_rows == names.index(last) + 1
+    assert last in (out / "report.html").read_text()
+
+
 def test_an_interrupt_prints_what_has_finished_as_json(tiny: Path) -> None:
     with started(tiny, "--out", "out", "--json") as process:
         process.send_signal(signal.SIGINT)
@@ -103,7 +131,6 @@ def test_no_room_is_a_failure_in_one_line_and_leaves_nothing(command: Command, t
         "store",
         "core-version",
         ".leases",
-        "scenario.toml",
     }
     assert command("run", tiny, "--out", "out", "--seeds", "3").returncode == 0
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from paceline import _core
+from paceline import _core, arguments
+from paceline.arguments import file_name, one_of, quoted, whole
 from paceline.capture_results import Analysis
 from paceline.errors import InputError, RunError
 
@@ -49,14 +50,12 @@ def analyse(
             they cannot be told apart. A capture that breaks off later gives what was readable, see `Analysis.broken`.
         RunError: `write` could not be written.
     """
-    source = os.fspath(path)
-    if by not in ("interface", "flow"):
-        raise InputError(f'"{by}" is no way to group packets; write interface or flow', "--by")
-    if isinstance(top, bool) or not 1 <= top <= _MOST_FLOWS:
-        raise InputError(f"{top} is no number of flows to show; write 1 to {_MOST_FLOWS}", "--top")
+    source = os.fsdecode(file_name(path, None, "traffic.pcap, or - for standard input"))
+    one_of(by, "by", "way to group packets", ("interface", "flow"))
+    top = whole(top, "top", "number of flows to show", 1, _MOST_FLOWS)
     understood = _understood(pacers)
     gap_ns = _span_ns(burst_gap)
-    target = None if write is None else _target(Path(write), source, len(understood))
+    target = None if write is None else _target(write, source, len(understood))
     partial = None if target is None else target.with_name(f".{target.name}.{os.getpid()}.partial")
 
     def work(control: _core.Control) -> str:
@@ -76,7 +75,7 @@ def analyse(
         if partial and target:
             partial.replace(target)
     except _core.InputError as error:
-        hint = "; use --by interface" if "flows cannot be told apart" in str(error) else ""
+        hint = "; group by interface" if "flows cannot be told apart" in str(error) else ""
         raise InputError(f"{error}{hint}", "standard input" if source == "-" else source) from None
     except (_core.RunError, OSError) as error:
         why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
@@ -117,43 +116,46 @@ def _watched(work: Callable[[_core.Control], str], watch: Watch | None) -> str:
 
 def _understood(pacers: Iterable[str]) -> dict[str, dict[str, Any]]:
     understood: dict[str, dict[str, Any]] = {}
+    if not isinstance(pacers, Iterable):
+        raise InputError(f'{quoted(pacers)} is no list of pacers; write as ["edge 10 ms"]', "pacers")
     for text in [pacers] if isinstance(pacers, str) else pacers:
         try:
-            pacer = json.loads(_core.shaper(text))
+            pacer = json.loads(_core.shaper(arguments.text(text, "pacer", "pacer", "edge 10 ms")))
         except _core.InputError as error:
-            raise InputError(str(error), f'--pacer "{text}"') from None
+            raise InputError(str(error), f'pacer "{text}"') from None
         if pacer["name"] in understood:
-            raise InputError("is given twice; leave one out", f'--pacer "{text}"')
+            raise InputError("is given twice; leave one out", f'pacer "{text}"')
         understood[pacer.pop("name")] = pacer
     return understood
 
 
 def _span_ns(text: str) -> int:
     try:
-        return int(_core.quantity("time", text))
+        return int(_core.quantity("time", arguments.text(text, "burst_gap", "time", "100 us")))
     except _core.InputError as error:
-        raise InputError(str(error), "--burst-gap") from None
+        raise InputError(str(error), "burst_gap") from None
 
 
-def _target(path: Path, source: str, pacers: int) -> Path:
+def _target(write: Any, source: str, pacers: int) -> Path:
     """Where the paced capture goes; that it cannot is said before anything is read."""
+    path = file_name(write, "write", "paced.pcap")
     if pacers != 1:
-        raise InputError(f"writes what one pacer lets go; give one --pacer, not {pacers}", "--write")
+        raise InputError(f"writes what one pacer lets go; give one pacer, not {pacers}", "write")
     if path.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"{path}: the name must end in .pcap or .pcapng, and so say the format", "--write")
+        raise InputError(f"{path}: the name must end in .pcap or .pcapng, and so say the format", "write")
     try:
         if path.is_dir():
-            raise InputError(f"{path} is a directory; name a file", "--write")
+            raise InputError(f"{path} is a directory; name a file", "write")
         if source != "-" and path.exists() and path.samefile(source):
-            raise InputError(f"{path} is the capture itself; name another file", "--write")
+            raise InputError(f"{path} is the capture itself; name another file", "write")
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise InputError(f"{path}: name a file in a directory that can be written", "--write")
+            raise InputError(f"{path}: name a file in a directory that can be written", "write")
     except OSError as error:
         if error.filename == source:  # said when it is opened
             return path
-        raise InputError(f"{path}: {error.strerror or error}", "--write") from None
+        raise InputError(f"{path}: {error.strerror or error}", "write") from None
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path}: {error}", "--write") from None
+        raise InputError(f"{path}: {error}", "write") from None
     return path

@@ -52,6 +52,15 @@ def marker(folder: Path) -> Iterator[Path]:
         path.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """One process, and one thread of it, at a time; where locks do not work, all at once."""
+    with path.open("ab") as file:
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def clear_leftovers(folder: Path) -> None:
     """Removes what processes that have died left half-written in a folder."""
     for partial in folder.glob(".*.partial"):

@@ -18,6 +18,7 @@ from typing import NoReturn
 import click
 
 from paceline import _core
+from paceline.arguments import typed, whole
 from paceline.commands.analyse import analyse
 from paceline.commands.asked import FILE, SEEDS, SET, SWEEP, asked
 from paceline.commands.emulate import emulate
@@ -54,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = _say(error.format_message(), WRONG_INPUT)
     except InputError as error:
         code = _say(str(error), WRONG_INPUT)
+    except UnicodeEncodeError as error:
+        code = _say(f'"{error.object[:80]}" is not UTF-8; write text that is', WRONG_INPUT)
     except PacelineError as error:
         code = _say(str(error), FAILED)
     except OSError as error:
@@ -126,8 +129,9 @@ def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, st
     from paceline.doctor import doctor as look_at
     from paceline.doctor.text import PLAIN_WIDTH, as_text
 
+    drawn = None if seed is None else whole(typed(seed), "--seed", "seed", 0, 2**63 - 1)
     scenario, _ = asked(file, sets, (), None)
-    diagnosis = look_at(scenario, None if seed is None else _one_seed(seed))
+    diagnosis = look_at(scenario, drawn)
     if as_json:
         _print(diagnosis.to_json())
     else:
@@ -151,9 +155,3 @@ paceline.add_command(analyse)
 paceline.add_command(emulate)
 paceline.add_command(explain)
 paceline.add_command(pace)
-
-
-def _one_seed(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or int(text) >= 2**63:
-        raise InputError(f'"{text}" is not a seed; write a whole number from 0 to 2^63 - 1', "--seed")
-    return int(text)

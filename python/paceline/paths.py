@@ -24,6 +24,8 @@ _OPENING = {"{": "}", "[": "]", "(": ")"}
 
 def split_path(text: str) -> tuple[str, ...]:
     """The keys of a path. Raises `InputError` on an empty key or a stray quote."""
+    if not isinstance(text, str):
+        raise InputError(f"{text!r}: not a path; write keys joined by dots, as network.core.buffer")
     keys: list[str] = []
     position = 0
     text = re.sub(r"\[(\d+)\]", r".\1", text.strip())  # traffic[0].kind, as the core writes it

@@ -13,10 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from paceline.arguments import quoted, whole
 from paceline.errors import InputError, Interrupted
 from paceline.execute import Execution, Watch, core_of, execute
 from paceline.intervals import Interval, interval
 from paceline.results import FlowStats, LinkStats, number
+from paceline.scenario import MOST_SEEDS as MOST_COUNT
 from paceline.scenario import Point, Scenario
 
 #: No setting has fewer.
@@ -42,13 +44,14 @@ class Precision:
     most_seeds: int = MOST_SEEDS
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise InputError(f"until_ci: {self.share!r} is no share of a mean; write 0.01 for 1 %")
-        if self.metric is not None and not _is_number(self.metric):
+        if isinstance(self.share, bool) or not isinstance(self.share, (int, float)) or not 0 < self.share < 1:
+            raise InputError(f"{quoted(self.share)} is no share of a mean; write 0.01 for 1 %", "until_ci")
+        if self.metric is not None and not (isinstance(self.metric, str) and _is_number(self.metric)):
             remedy = "write as flows.goodput_mean_bps, or links.core.loss_ratio"
-            raise InputError(f'ci_metric: "{self.metric}" is no number of a run; {remedy}')
-        if self.most_seeds < LEAST_SEEDS:
-            raise InputError(f"max_seeds: {self.most_seeds} is fewer than the {LEAST_SEEDS} that every setting has")
+            raise InputError(f"{quoted(self.metric)} is no number of a run; {remedy}", "ci_metric")
+        most = whole(self.most_seeds, "max_seeds", "number of seeds", 1, MOST_COUNT)
+        if most < LEAST_SEEDS:
+            raise InputError(f"{most} is fewer than the {LEAST_SEEDS} that every setting has", "max_seeds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,7 @@ def _judged(
         except KeyError:
             value = None
         if value is None and precision.metric is not None:
-            raise InputError(f'ci_metric: no run has "{metric}"; name a link that results have, as core')
+            raise InputError(f'no run has "{metric}"; name a link that results have, as core', "ci_metric")
         share = _share(value)
         seeds = wanted[setting]
         if share <= precision.share:

@@ -16,12 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _core, files
+from paceline.arguments import file_name, index, is_text, quoted
 from paceline.errors import InputError
 from paceline.paths import assign, full_label, join_path, label, split_path
 
 #: Seeds are paired between settings: seed k means the same draws under each of them.
 DEFAULT_SEED = 1
 _SEED_LIMIT = 2**63
+#: More seeds of one setting would say nothing more.
+MOST_SEEDS = 1_000_000
+#: Tables and lists within each other; a scenario has 5 or so.
+_MOST_NESTED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,12 @@ class Scenario:
     __slots__ = ("_document", "_text", "source")
 
     def __init__(self, document: Mapping[str, Any], *, source: str | None = None, text: str | None = None) -> None:
-        """Takes a scenario as nested tables; its tables are copied, and read only when it is checked or run."""
+        """Takes a scenario as nested tables; its tables are copied, and read only when it is checked or run.
+
+        Raises `InputError` where it is no table, or holds what has no place in TOML.
+        """
+        if not isinstance(document, Mapping):
+            raise InputError(f"{quoted(document)} is no scenario; give a dict of its tables, or Scenario.load(file)")
         self._document: dict[str, Any] = _plain(document, ())
         self._text = text
         self.source = source
@@ -60,9 +70,10 @@ class Scenario:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:
         """Reads a TOML file. Raises `InputError` where it cannot be read or is not TOML; see `check` for the rest."""
-        source = os.fspath(path)
+        file = file_name(path, None, "scenarios/one-flow.toml")
+        source = os.fsdecode(path)
         try:
-            text = Path(path).read_bytes().decode("utf-8-sig")
+            text = file.read_bytes().decode("utf-8-sig")
         except FileNotFoundError:
             raise InputError("no such file; see scenarios/ for ones to start from", source) from None
         except IsADirectoryError:
@@ -133,9 +144,11 @@ class Scenario:
 
     def over(self, axes: Mapping[str, Sequence[Any]]) -> Scenario:
         """The same scenario, swept over these paths too; one that it sweeps already is replaced."""
+        asked: Any = axes
+        if not isinstance(asked, Mapping):
+            raise InputError(f'{quoted(asked)} is no table of values; write as {{"pacing": ["none", "host"]}}', "over")
         document = self.to_dict()
         table = self.sweep
-        asked: Mapping[str, Any] = axes
         for path, values in asked.items():
             keys = split_path(path)
             _refuse_what_is_no_setting(keys, "", None)
@@ -152,10 +165,10 @@ class Scenario:
         Raises `InputError` where they are no seeds.
         """
         asked: Any = seeds
-        if isinstance(asked, str) or not isinstance(asked, (int, Iterable)):
-            raise InputError(f"sweep.seeds: {seeds!r} is not a number of seeds; write 5, or seeds as [3, 5, 8]")
+        if isinstance(asked, str) or (index(asked) is None and not isinstance(asked, Iterable)):
+            raise InputError(f"sweep.seeds: {quoted(seeds)} is not a number of seeds; write 5, or seeds as [3, 5, 8]")
         document = self.to_dict()
-        document.setdefault("sweep", {})["seeds"] = seeds if isinstance(seeds, int) else list(seeds)
+        document.setdefault("sweep", {})["seeds"] = list(asked) if isinstance(asked, Iterable) else asked
         changed = Scenario(document, source=self.source)
         changed._seeds()
         return changed
@@ -201,7 +214,9 @@ class Scenario:
     def describe(self, seed: int | None = None) -> dict[str, Any]:
         """The network as the core draws it for one seed (the first by default), under the first settings."""
         point = self.check()[0]
-        described: dict[str, Any] = json.loads(_core.describe(point.json, point.seed if seed is None else seed))
+        described: dict[str, Any] = json.loads(
+            _core.describe(point.json, point.seed if seed is None else check_seed(seed, "seed"))
+        )
         return described
 
     def __eq__(self, other: object) -> bool:
@@ -241,16 +256,28 @@ class Scenario:
                 raise InputError(f"sweep.{join_path(path)}: must be a list of values, one at least", self.source)
 
     def _seeds(self) -> list[int]:
-        base = _seed(self._document.get("seed", DEFAULT_SEED), "seed", self.source)
+        base = check_seed(self._document.get("seed", DEFAULT_SEED), "seed", self.source)
         table = self._document.get("sweep")
         seeds = table.get("seeds", 1) if isinstance(table, dict) else 1
         if isinstance(seeds, list):
             if not seeds or len(set(map(str, seeds))) < len(seeds):
                 raise InputError("sweep.seeds: must be different seeds, one at least", self.source)
-            return [_seed(seed, "sweep.seeds", self.source) for seed in seeds]
-        if not isinstance(seeds, int) or isinstance(seeds, bool) or not 1 <= seeds <= 1_000_000:
-            raise InputError(f"sweep.seeds: {seeds!r} is not a number of seeds; write 1 or more", self.source)
-        return [_seed(base + number, "seed", self.source) for number in range(seeds)]
+            return [check_seed(seed, "sweep.seeds", self.source) for seed in seeds]
+        if not isinstance(seeds, int) or isinstance(seeds, bool) or not 1 <= seeds <= MOST_SEEDS:
+            what = f"sweep.seeds: {quoted(seeds)} is not a number of seeds"
+            raise InputError(f"{what}; write a whole number from 1 to {MOST_SEEDS}", self.source)
+        return [check_seed(base + number, "seed", self.source) for number in range(seeds)]
+
+
+#: What is taken for a scenario: its file, or its tables.
+Source = Scenario | str | os.PathLike[str] | Mapping[str, Any]
+
+
+def loaded(source: Source) -> Scenario:
+    """The scenario that is given. Raises `InputError`."""
+    if isinstance(source, Scenario):
+        return source
+    return Scenario(source) if isinstance(source, Mapping) else Scenario.load(source)
 
 
 def key_of(scenario_json: str, seed: int) -> str:
@@ -281,10 +308,12 @@ def _canonical(document: Mapping[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def _seed(value: Any, path: str, source: str | None) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _SEED_LIMIT:
-        return value
-    raise InputError(f"{path}: {value!r} is not a seed; write a whole number from 0 to 2^63 - 1", source)
+def check_seed(value: Any, path: str, source: str | None = None) -> int:
+    """The seed that this is. Raises `InputError`, which says `path`."""
+    number = index(value)
+    if number is not None and 0 <= number < _SEED_LIMIT:
+        return number
+    raise InputError(f"{path}: {quoted(value)} is not a seed; write a whole number from 0 to 2^63 - 1", source)
 
 
 def _labels(path: str, values: list[Any], source: str | None) -> list[str]:
@@ -298,15 +327,30 @@ def _labels(path: str, values: list[Any], source: str | None) -> list[str]:
 
 def _plain(value: Any, path: tuple[str, ...]) -> Any:
     """A deep copy in the types of TOML that a scenario uses; refuses the others by name."""
+    if len(path) > _MOST_NESTED:
+        raise InputError(f"{path[0]}: more than {_MOST_NESTED} tables and lists within each other; write fewer")
     if isinstance(value, Mapping):
-        return {str(key): _plain(item, (*path, str(key))) for key, item in value.items()}
+        return {_text(str(key), path): _plain(item, (*path, str(key))) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item, (*path, str(number))) for number, item in enumerate(value)]
-    if isinstance(value, (str, bool, int)):
+    if isinstance(value, str):
+        return _text(value, path)
+    if isinstance(value, bool):
         return value
+    number = index(value)
+    if number is not None and -(2**63) <= number < 2**64:
+        return number
     if isinstance(value, float) and math.isfinite(value):
-        return value
+        return float(value)
     where = join_path(path) or "scenario"
+    if number is not None:
+        raise InputError(f"{where}: a number of more than 64 bits has no place in a scenario; write a lesser one")
     if isinstance(value, (datetime.date, datetime.time)):
         raise InputError(f"{where}: a date has no place in a scenario; write text in quotes")
-    raise InputError(f"{where}: {value!r} has no place in a scenario; write text, a number, a list or a table")
+    raise InputError(f"{where}: {quoted(value)} has no place in a scenario; write text, a number, a list or a table")
+
+
+def _text(value: str, path: tuple[str, ...]) -> str:
+    if is_text(value):
+        return value
+    raise InputError(f"{join_path(path) or 'scenario'}: {quoted(value)} is not UTF-8; write text that is")

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from paceline import _core
 from paceline.archive import TABLES, pack, packed_columns, unpack_run, unpack_table
-from paceline.atomic import clear_leftovers, marker, replacing
+from paceline.atomic import alone, clear_leftovers, marker, replacing
 from paceline.errors import StaleStoreError, StoreError
 from paceline.leases import Leases
 from paceline.tables import runs_table, with_constants
@@ -83,18 +83,29 @@ class Store:
         """The tables of a run that is there, as the core gives them, each read when it is first looked at."""
         return packed_columns(self._path(key))
 
-    def write_scenario(self, scenario: Scenario) -> None:
-        """``scenario.toml``: the scenario as run, changes of the command line included; paths of files are absolute."""
-        with self._replacing(self.directory / "scenario.toml") as file:
-            file.write(scenario.placed().to_toml().encode())
+    def check_room(self) -> None:
+        """That files can be made beside the store. Raises `StoreError`."""
+        with _as_store_error(self.directory), marker(self.directory):
+            pass
 
-    def consolidate(self, points: Sequence[Point], runs: Sequence[Mapping[str, Any]]) -> None:
-        """``runs.parquet``, and one file for each of `TABLES`, of these runs, which all are in the store.
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Others wait before they write tables or a report here: what lies beside the store is of one command."""
+        with _as_store_error(self._store), alone(self._store / ".tables"):
+            yield
 
-        Rows of the latter name their run by ``run`` (the row in ``runs.parquet``), ``settings.*`` and ``seed``.
+    def consolidate(self, scenario: Scenario, points: Sequence[Point], runs: Sequence[Mapping[str, Any]]) -> None:
+        """``runs.parquet``, one file for each of `TABLES`, of these runs, which all are in the store, and the scenario.
+
+        Rows of `TABLES` name their run by ``run`` (the row in ``runs.parquet``), ``settings.*`` and ``seed``.
+        ``scenario.toml`` is the scenario as run, changes of the command line included; paths of files are absolute. It
+        is written with the tables, so that what lies there beside the tables is what they are of, even after a command
+        that was interrupted. Call it `alone`.
         """
         import pyarrow.parquet as pq
 
+        with self._replacing(self.directory / "scenario.toml") as file:
+            file.write(scenario.placed().to_toml().encode())
         with self._replacing(self.directory / "runs.parquet") as file:
             pq.write_table(runs_table(runs), file)
         for name in TABLES:
@@ -128,6 +139,7 @@ class Store:
                 file.write(f"{ours}\n".encode())
             return
         if theirs != ours:
+            theirs = theirs or "(unknown)"
             remedy = f"name another directory, or delete {self._store} to run them again"
             raise StaleStoreError(f"{self.directory}: holds runs of core {theirs}, and this is {ours}; {remedy}")
 

@@ -8,27 +8,19 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
+from paceline import arguments
 from paceline.errors import InputError, RunError
 from paceline.execute import describe_point, execute
 from paceline.precision import MOST_SEEDS, Precision, Short, execute_until, shortfall
 from paceline.results import Result, Results
-from paceline.scenario import Scenario
+from paceline.scenario import Scenario, Source, loaded
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
-def _count(what: str, number: int) -> int:
-    if not isinstance(number, int) or number < 1:
-        raise InputError(f"{what}: {number!r} is not a number of {_OF[what]}; write 1 or more")
-    return number
-
-
-_OF = {"jobs": "runs at a time", "threads": "threads"}
-
-
 def run(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: Source,
     seed: int | None = None,
     *,
     trace: str | os.PathLike[str] | None = None,
@@ -38,7 +30,7 @@ def run(
     """Runs a scenario once, under one seed of those that it may list.
 
     Args:
-        scenario: what to run, or its file.
+        scenario: what to run, or its file, or its tables.
         seed: the scenario's own by default.
         trace: a ``.csv``, ``.parquet`` or ``.pcap`` file for every packet event (see `paceline.trace`).
         engine: ``"auto"``, ``"windowed"`` or ``"reference"``; the results are the same.
@@ -49,7 +41,9 @@ def run(
         RunError: the run failed.
         Interrupted: Ctrl-C.
     """
-    scenario = _loaded(scenario)
+    arguments.engine(engine)
+    arguments.threads(threads)
+    scenario = loaded(scenario)
     axes = scenario.sweep
     document = scenario.to_dict()
     document["sweep"] = axes
@@ -62,7 +56,7 @@ def run(
         raise InputError(f"sweep.{path}: the scenario has {len(points)} settings to run; {remedy}", scenario.source)
     points = Scenario(document, source=scenario.source).check()
     if trace is None:
-        done = execute(points, jobs=1, keep_columns=True, engine=engine, threads=_count("threads", threads))
+        done = execute(points, jobs=1, keep_columns=True, engine=engine, threads=threads)
     else:
         from paceline.trace import tracing
 
@@ -77,7 +71,7 @@ def run(
 
 
 def sweep(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: Source,
     over: Mapping[str, Sequence[Any]] | None = None,
     *,
     seeds: int | Sequence[int] | None = None,
@@ -118,9 +112,11 @@ def sweep(
         Interrupted: Ctrl-C; has the runs that finished.
     """
     if jobs is not None:
-        _count("jobs", jobs)
-    scenario = _loaded(scenario)
-    if over:
+        arguments.jobs(jobs)
+    arguments.engine(engine)
+    arguments.threads(threads)
+    scenario = loaded(scenario)
+    if over is not None:
         scenario = scenario.over(over)
     if seeds is not None:
         scenario = scenario.seeds(seeds)
@@ -130,10 +126,10 @@ def sweep(
     if out is not None:
         from paceline.store import Store
 
-        store = Store(out)
-        store.write_scenario(scenario)
+        store = Store(arguments.directory(out, "out", "results/mine"))
+        store.check_room()
     how: dict[str, Any] = {"jobs": jobs, "executor": executor, "store": store}
-    how |= {"keep_columns": store is None, "engine": engine, "threads": _count("threads", threads)}
+    how |= {"keep_columns": store is None, "engine": engine, "threads": threads}
     short: list[Short] = []
     if precision is None:
         done = execute(points, **how)
@@ -144,11 +140,8 @@ def sweep(
         count = f"{len(done.failures)} of {len(done.points)} runs failed"
         raise RunError(f"{count}; the first, {describe_point(point)}: {why}")
     if store:
-        store.consolidate(done.points, [one for one in done.runs if one is not None])
+        with store.alone():
+            store.consolidate(scenario, done.points, [one for one in done.runs if one is not None])
     if precision and short:
         warnings.warn(shortfall(precision, short, len(done.results.by_settings())), RuntimeWarning, stacklevel=2)
     return done.results
-
-
-def _loaded(scenario: Scenario | str | os.PathLike[str]) -> Scenario:
-    return scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from paceline.arguments import file_name
 from paceline.atomic import replacing
 from paceline.errors import InputError, StoreError
 from paceline.pcap import Conversations
@@ -147,8 +148,7 @@ def tracing(path: str | os.PathLike[str]) -> Iterator[Trace]:
 
     Raises `InputError` for another suffix than `SUFFIXES`, `StoreError` where the file cannot be written.
     """
-    path = Path(path)
-    check_name(path)
+    path = check_name(path, "trace")
     try:
         with replacing(path) as file:
             trace = _open(path.suffix.lower(), file)
@@ -164,7 +164,9 @@ def _open(suffix: str, file: IO[bytes]) -> Trace:
     return _Parquet(file) if suffix == ".parquet" else _Pcap(file)
 
 
-def check_name(path: Path) -> None:
-    """Raises `InputError` where the name does not say which format."""
+def check_name(given: Any, name: str) -> Path:
+    """The path that a trace is to be at. Raises `InputError` where it does not say which format."""
+    path = file_name(given, name, "one-flow.pcap")
     if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{path}: the name must end in .csv, .parquet or .pcap, and so say the format", "--trace")
+        raise InputError(f"{path}: the name must end in .csv, .parquet or .pcap, and so say the format", name)
+    return path

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from paceline.arguments import directory, typed
 from paceline.console import DONE, print_data, print_table, say
 from paceline.errors import InputError, RunError
 
@@ -51,13 +52,17 @@ def analyse(
     from paceline.analysis import analyse as analyse_capture
     from paceline.progress import reading
 
-    if not top.isascii() or not top.isdecimal():
-        raise InputError(f'"{top}" is no number of flows to show; write 1 or more', "--top")
     folder = None if out is None else _folder(out)
+    how: dict[str, Any] = {"by": by, "pacers": pacers, "write": write, "burst_gap": burst_gap, "top": typed(top)}
     with reading(file) as watch:
-        analysis = analyse_capture(
-            file, by=by, pacers=pacers, write=write, burst_gap=burst_gap, top=int(top), watch=watch
-        )
+        try:
+            analysis = analyse_capture(file, watch=watch, **how)
+        except InputError as error:
+            name, _, pacer = str(error.source).partition(" ")
+            if name not in (*how, "pacer"):
+                raise
+            option = f"--{name.replace('_', '-')} {pacer}".rstrip()
+            raise InputError(error.message, option) from None
     for note in analysis.notes():
         say(f"{file}: {note}")
     if as_json:
@@ -73,9 +78,7 @@ def analyse(
 
 def _folder(out: str) -> Path:
     """Where files go; that it cannot be written is said before anything is read."""
-    if not out.strip():
-        raise InputError("names no directory; write one that can be written, as --out results/mine", "--out")
-    folder = Path(out)
+    folder = directory(out, "--out", "--out results/mine")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".paceline.partial"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from paceline import arguments
 from paceline.console import say
 from paceline.errors import InputError, StaleStoreError, StoreError
 
@@ -99,20 +100,13 @@ def _seed_numbers(text: str) -> int | list[int]:
 
 
 def jobs_of(text: str | None) -> int | None:
-    if text is None:
-        return None
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 4096:
-        raise InputError(f'"{text}" is not a number of runs at a time; write 1 or more', "--jobs")
-    return int(text)
+    """The runs at a time, from --jobs."""
+    return None if text is None else arguments.jobs(arguments.typed(text), "--jobs")
 
 
 def threads_of(text: str | None) -> int:
     """The threads that a run may use, from --threads."""
-    if text is None:
-        return 1
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 1024:
-        raise InputError(f'"{text}" is not a number of threads; write 1 or more', "--threads")
-    return int(text)
+    return 1 if text is None else arguments.threads(arguments.typed(text), "--threads")
 
 
 def precision_of(until: str | None, metric: str | None, most: str | None) -> Precision | None:
@@ -131,25 +125,20 @@ def precision_of(until: str | None, metric: str | None, most: str | None) -> Pre
         share = 0.0
     if not sign or rest.strip() or not 0 < share < 1:
         raise InputError(f'"{until}" is no share of a mean; write as 1% or 0.5%', "--until-ci")
-    if most is not None and (not most.isascii() or not most.isdecimal()):
-        raise InputError(f'"{most}" is not a number of seeds; write as 100', "--max-seeds")
     try:
-        return Precision(share, metric, MOST_SEEDS if most is None else int(most))
+        return Precision(share, metric, MOST_SEEDS if most is None else arguments.typed(most))  # type: ignore[arg-type]
     except InputError as error:
-        option, _, what = error.message.partition(": ")
-        raise InputError(what, "--" + option.replace("_", "-")) from None
+        raise InputError(error.message, "--" + str(error.source).replace("_", "-")) from None
 
 
-def opened_store(out: str | None, otherwise: Path, scenario: Scenario | None = None) -> Store:
+def opened_store(out: str | None, otherwise: Path) -> Store:
     """Where results go; that it cannot be written, or is another core's, is said before anything runs."""
     from paceline.store import Store
 
-    if out is not None and not out.strip():
-        raise InputError("names no directory; write one that can be written, as --out results/mine", "--out")
+    folder = otherwise if out is None else arguments.directory(out, "--out", "--out results/mine")
     try:
-        store = Store(out or otherwise)
-        if scenario is not None:
-            store.write_scenario(scenario)
+        store = Store(folder)
+        store.check_room()
     except StaleStoreError as error:
         raise InputError(str(error), "--out" if out else None) from None
     except (StoreError, ValueError) as error:

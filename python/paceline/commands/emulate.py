@@ -61,7 +61,7 @@ def emulate(
     scenario, points = asked(file, sets, sweeps, seeds)
     store = None
     if out is not None or not as_json:
-        store = opened_store(out, Path("results") / f"{Path(file).stem}-kernel", scenario)
+        store = opened_store(out, Path("results") / f"{Path(file).stem}-kernel")
     try:
         with progress(scenario.title) as watch:
             done = study.carry_out(
@@ -79,8 +79,9 @@ def emulate(
         print_summary(done)
     if store and runs:
         finished = [point for point, one in zip(done.points, done.runs, strict=True) if one is not None]
-        store.consolidate(finished, runs)
-        write_report(store, file)
+        with store.alone():
+            store.consolidate(scenario, finished, runs)
+            write_report(store, file)
     for point, why in done.failures:
         say(f"{file}: {describe_point(point)}: {why}")
     doubtful = study.invalid(done)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
+from paceline.arguments import directory
 from paceline.commands.reproduce import DEFAULT_OUT
 from paceline.console import DONE, print_data
 from paceline.errors import InputError
@@ -26,8 +25,12 @@ def gallery(results: str, out: str | None) -> int:
     """
     from paceline.gallery import write
 
-    if out is not None and not out.strip():
-        raise InputError("names no directory; write one that can be written, as --out public", "--out")
-    page = write(Path(results), Path(out) if out else Path(results) / "gallery")
+    folder = directory(results, "RESULTS", "paceline gallery results/papers")
+    site = folder / "gallery" if out is None else directory(out, "--out", "--out public")
+    try:
+        page = write(folder, site)
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        what = f"{error.filename}: {error.strerror}; name another directory, one that can be written"
+        raise InputError(what, "--out" if out else None) from None
     print_data(f"{page}\n")
     return DONE

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from paceline import arguments
 from paceline.commands.asked import DASK, JOBS, cluster_at, jobs_of, opened_store
 from paceline.console import DONE, FAILED, INTERRUPTED, print_data, print_table, say
 from paceline.errors import InputError, Interrupted
@@ -62,7 +63,7 @@ def reproduce(
     if not names and not as_list:
         raise InputError("names nothing to reproduce; write ids of claims, names of papers, or all (see --list)")
     chosen = select(names or ("all",))
-    length = Length(quick, _count(seeds, "--seeds", "number of seeds"))
+    length = Length(quick, _seed_count(seeds))
     if as_list:
         _print_list(chosen, Path(out or DEFAULT_OUT), quick, as_json)
         return DONE
@@ -104,12 +105,8 @@ def _run(chosen: Sequence[Claim], length: Length, store: Store, how: dict[str, A
     return FAILED if outcome.failures else DONE
 
 
-def _count(text: str | None, option: str, what: str) -> int | None:
-    if text is None:
-        return None
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 4096:
-        raise InputError(f'"{text}" is not a {what}; write 1 or more', option)
-    return int(text)
+def _seed_count(text: str | None) -> int | None:
+    return None if text is None else arguments.whole(arguments.typed(text), "--seeds", "number of seeds", 1, 4096)
 
 
 def _print_list(chosen: Sequence[Claim], out: Path, quick: bool, as_json: bool) -> None:

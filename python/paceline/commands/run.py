@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from paceline import arguments
 from paceline.commands.asked import (
     DASK,
     FILE,
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from paceline.precision import Precision
     from paceline.scenario import Point, Scenario
     from paceline.store import Store
-
-ENGINES = ("auto", "windowed", "reference")
 
 
 @click.command(short_help="Run a scenario, all that it sweeps.")
@@ -83,8 +82,7 @@ def run(
     """
     how: dict[str, Any] = {"jobs": jobs_of(jobs), "engine": engine, "threads": threads_of(threads)}
     precision = precision_of(until_ci, ci_metric, max_seeds)
-    if engine not in ENGINES:
-        raise InputError(f'"{engine}" is no engine; write {", ".join(ENGINES[:-1])} or {ENGINES[-1]}', "--engine")
+    arguments.engine(engine, "--engine")
     scenario, points = asked(file, sets, sweeps, seeds)
     if trace is not None:
         for option, given in (("--dask", address), ("--until-ci", until_ci)):
@@ -92,13 +90,12 @@ def run(
                 raise InputError(f"a trace is of one run, made here; leave out {option}", "--trace")
         from paceline.trace import check_name
 
-        check_name(Path(trace))
-        _check_folder(Path(trace))
+        _check_folder(check_name(trace, "--trace"))
         if len(points) > 1:
             raise InputError(f"the scenario has {len(points)} runs; narrow it to one, by --set and --seeds", "--trace")
     store = None
     if out is not None or not as_json:
-        store = opened_store(out, Path("results") / Path(file).stem, scenario)
+        store = opened_store(out, Path("results") / Path(file).stem)
     short = None
     try:
         with cluster_at(address) as client:
@@ -121,8 +118,9 @@ def run(
         print_summary(done)
     if store and runs:
         finished = [point for point, one in zip(done.points, done.runs, strict=True) if one is not None]
-        store.consolidate(finished, runs)
-        write_report(store, file)
+        with store.alone():
+            store.consolidate(scenario, finished, runs)
+            write_report(store, file)
     if short:
         say(short)
     alone = sum(one["engine"].get("threads") == 1 for one in runs)
@@ -166,8 +164,7 @@ def _execute(
             try:
                 done, short = execute_until(scenario, precision, watch=watch, **how)
             except InputError as error:
-                option, _, what = error.message.partition(": ")
-                raise InputError(what, "--ci-metric") if option == "ci_metric" else error from None
+                raise InputError(error.message, "--ci-metric") if error.source == "ci_metric" else error from None
             settings = len({point.json for point in done.points})
             return done, shortfall(precision, short, settings).replace("max_seeds", "--max-seeds") if short else None
         if trace is None:

@@ -7,20 +7,19 @@ The checks are listed in docs/doctor.md. A new one is a function in `paceline.do
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from paceline.scenario import Scenario
+from paceline.scenario import Source, check_seed, loaded
 
 if TYPE_CHECKING:
     from paceline.doctor.diagnosis import Diagnosis
 
 
-def doctor(scenario: Scenario | str | os.PathLike[str], seed: int | None = None) -> Diagnosis:
+def doctor(scenario: Source, seed: int | None = None) -> Diagnosis:
     """Looks at a scenario, every setting that it sweeps, without running it.
 
     Args:
-        scenario: what to look at, or its file.
+        scenario: what to look at, or its file, or its tables.
         seed: whose draws to look at; the scenario's first by default.
 
     Returns:
@@ -32,4 +31,4 @@ def doctor(scenario: Scenario | str | os.PathLike[str], seed: int | None = None)
     from paceline.doctor.diagnosis import diagnose
     from paceline.doctor.sweep import Sweep
 
-    return diagnose(Sweep.of(scenario if isinstance(scenario, Scenario) else Scenario.load(scenario), seed))
+    return diagnose(Sweep.of(loaded(scenario), None if seed is None else check_seed(seed, "seed")))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from paceline import arguments
 from paceline.doctor.network import Network
 from paceline.emulate import capabilities, findings, live, programs
 from paceline.emulate.choices import Choices
@@ -17,7 +18,7 @@ from paceline.emulate.layout import Layout, lay_out
 from paceline.errors import InputError, Interrupted, PacelineError, RunError
 from paceline.execute import Execution, execute
 from paceline.results import Results
-from paceline.scenario import Point, Scenario
+from paceline.scenario import Point, Scenario, Source, loaded
 
 if TYPE_CHECKING:
     from paceline.execute import Watch
@@ -28,7 +29,7 @@ ENGINE = "engine"
 
 
 def emulate(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: Source,
     choices: Choices | None = None,
     *,
     and_simulate: bool = False,
@@ -37,7 +38,7 @@ def emulate(
     """Runs a scenario on the kernel, all that it sweeps, in real time.
 
     Args:
-        scenario: what to run, or its file.
+        scenario: what to run, or its file, or its tables.
         choices: what is not the scenario's to say.
         and_simulate: simulates the same too; ``settings["engine"]`` is then ``"simulation"`` or ``"kernel"``.
         out: a directory for results.
@@ -47,18 +48,19 @@ def emulate(
         RunError: a run failed.
         Interrupted: Ctrl-C; has the runs that finished.
     """
-    scenario = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+    scenario = loaded(scenario)
     store = None
     if out is not None:
         from paceline.store import Store
 
-        store = Store(out)
-        store.write_scenario(scenario)
+        store = Store(arguments.directory(out, "out", "results/mine"))
+        store.check_room()
     done = carry_out(scenario, scenario.check(), choices or Choices(), and_simulate=and_simulate, store=store)
     if done.failures:
         raise RunError(done.failures[0][1])
     if store:
-        store.consolidate(done.points, [one for one in done.runs if one is not None])
+        with store.alone():
+            store.consolidate(scenario, done.points, [one for one in done.runs if one is not None])
     return done.results
 
 

@@ -206,7 +206,9 @@ impl Engine<'_> {
                 self.take(&mut dealt[place]);
             }
         } else {
-            dealt.iter_mut().for_each(|event| self.take(event));
+            for event in dealt {
+                self.take(event);
+            }
         }
         self.ahead = false;
         self.now = now;

@@ -103,9 +103,7 @@ impl Slim {
         let start = select_unpredictable(is_free, at, self.free_at);
         let is_whole = owed >= unit;
         self.remainder = (owed - select_unpredictable(is_whole, unit, 0)) as u32;
-        let finish = start.as_nanos().saturating_add(u64::from(self.last_whole) + u64::from(is_whole));
-        self.free_at = Instant::from_nanos(finish);
-        (start, Instant::from_nanos(finish.saturating_add(self.delay.into())))
+        (start, self.leave(start, u64::from(self.last_whole) + u64::from(is_whole)))
     }
 
     /// The same where it is idle nearly always: when its last bit is at the far end.
@@ -115,9 +113,27 @@ impl Slim {
             return self.pass_busy(bytes, at);
         }
         self.remainder = self.last_remainder;
-        let finish = at.as_nanos().saturating_add(self.last_whole.into());
+        self.leave(at, self.last_whole.into())
+    }
+
+    /// It is busy with a packet from `start` on, for so many nanoseconds: when that is at the far end. Time ends after 584 years; it is
+    /// looked once, at the end, whether it has: what is added is less than it takes to come round.
+    #[inline(always)]
+    fn leave(&mut self, start: Instant, busy: u64) -> Instant {
+        let finish = start.as_nanos().wrapping_add(busy);
+        let there = finish.wrapping_add(self.delay.into());
         self.free_at = Instant::from_nanos(finish);
-        Instant::from_nanos(finish.saturating_add(self.delay.into()))
+        if there < start.as_nanos() {
+            return self.leave_at_the_end_of_time(start, busy);
+        }
+        Instant::from_nanos(there)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_at_the_end_of_time(&mut self, start: Instant, busy: u64) -> Instant {
+        self.free_at = Instant::from_nanos(start.as_nanos().saturating_add(busy));
+        Instant::MAX
     }
 
     #[cold]
@@ -174,6 +190,18 @@ mod tests {
                 assert_eq!(slim.pass(bytes, at), (start, finish + delay), "{rate}");
             }
         }
+    }
+
+    #[test]
+    fn time_ends() {
+        let mut slim = Slim::new(Rate::from_bits_per_second(8_000_000), Span::from_nanos(5_000)).unwrap();
+        let micros_before_the_end = |micros: u64| Instant::from_nanos(u64::MAX - 1000 * micros);
+        assert_eq!(slim.pass_idle(1, micros_before_the_end(7)), micros_before_the_end(1));
+        assert_eq!(slim.pass_idle(1, micros_before_the_end(3)), Instant::MAX);
+        assert_eq!(slim.free_at(), micros_before_the_end(2));
+        assert_eq!(slim.pass(4, micros_before_the_end(3)), (micros_before_the_end(2), Instant::MAX));
+        assert_eq!(slim.free_at(), Instant::MAX);
+        assert_eq!(slim.pass(1, micros_before_the_end(1)), (Instant::MAX, Instant::MAX));
     }
 
     #[test]

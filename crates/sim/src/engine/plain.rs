@@ -95,7 +95,7 @@ impl Engine<'_> {
         } else if seq > tcp.receiver.next() {
             tcp.late.note(seq, sent, tcp.receiver.next());
             tcp.receiver.hold(seq);
-        } else {
+        } else if seq == tcp.receiver.next() {
             let sums = self.counting.then_some((delays, &mut self.delays[usize::from(*paced)]));
             tcp.deliver_late((seq, sent), at, sums, |_| {});
         }

@@ -3,9 +3,10 @@
 //! Any other packet is delivered the moment it arrives, and says itself when it was sent.
 //!
 //! *Idea.* A packet's place is its number modulo a power of two that is more than all that is late lies apart: a few places
-//! lie with the receiver, more are asked for and given back. Packets are delivered in order, and leave their places then; so
-//! nothing is searched for, and the processor has nothing to guess. Times at hand are counted from one that lies half a second before the
-//! first of them, in 32 bits; what was sent too long before or after it asks for more places.
+//! lie with the receiver; for what is too far ahead for them there are more, which are asked for and given back. Packets are delivered in
+//! order, and leave their places then; so nothing is searched for, and the processor has nothing to guess. Times at hand are
+//! counted from one that lies half a second before the first of them, in 32 bits; what was sent too long before or after it goes to the
+//! other places too.
 
 use paceline_core::{Instant, Span};
 use std::hint::select_unpredictable;
@@ -19,14 +20,14 @@ const NONE: u32 = u32::MAX;
 /// The first time at hand, counted from where times are.
 const FIRST: Span = Span::from_nanos(1 << 29);
 
-/// First transmissions by packet number.
+/// First transmissions by packet number: of each the earlier of those at hand and further away.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Late {
     /// Where times at hand are counted from.
     from: Instant,
     near: [u32; NEAR],
-    /// In place of the near ones, where these do not do.
+    /// What a place at hand does not do for.
     far: Option<Box<Far>>,
 }
 
@@ -57,10 +58,7 @@ impl Late {
 
     #[inline(never)]
     fn note_far(&mut self, seq: u32, sent: Instant, next: u32) {
-        let far = match &mut self.far {
-            Some(far) => far,
-            None => self.leave_near(next),
-        };
+        let far = self.far.get_or_insert_with(Box::default);
         far.reach(seq, next);
         let first = far.place(seq);
         let is_new = *first == Instant::MAX;
@@ -71,11 +69,14 @@ impl Late {
     /// Packet `seq` is delivered, after all before it: when it was first sent, if it comes late; else [`Instant::MAX`].
     #[inline]
     pub(crate) fn take(&mut self, seq: u32) -> Instant {
-        let Some(far) = &mut self.far else {
-            let first = self.near[seq as usize % NEAR];
-            self.near[seq as usize % NEAR] = NONE;
-            return select_unpredictable(first == NONE, Instant::MAX, self.time_of(first));
-        };
+        let first = std::mem::replace(&mut self.near[seq as usize % NEAR], NONE);
+        let first = select_unpredictable(first == NONE, Instant::MAX, self.time_of(first));
+        if self.far.is_some() { self.earlier_far(first, seq, true) } else { first }
+    }
+
+    /// The same of what is further away.
+    fn take_far(&mut self, seq: u32) -> Instant {
+        let Some(far) = &mut self.far else { return Instant::MAX };
         let first = std::mem::replace(far.place(seq), Instant::MAX);
         far.taken -= u32::from(first != Instant::MAX);
         if far.taken == 0 {
@@ -84,10 +85,10 @@ impl Late {
         first
     }
 
-    /// As [`Self::note`], where there is a place for it at hand, as for all others; else says no.
+    /// As [`Self::note`], where there is a place for it at hand; else says no.
     #[inline(always)]
     pub(crate) fn note_near(&mut self, seq: u32, sent: Instant, next: u32) -> bool {
-        if seq.wrapping_sub(next) >= NEAR as u32 || self.far.is_some() {
+        if seq.wrapping_sub(next) >= NEAR as u32 {
             return false;
         }
         let mut since = self.since_start(sent);
@@ -102,13 +103,21 @@ impl Late {
         true
     }
 
-    /// When packet `seq`, which has been noted, with all places at hand, was first sent; if it is delivered, it leaves its place.
+    /// When packet `seq`, of which something has been noted at hand, was first sent; if it is delivered, it leaves its place.
     #[inline(always)]
     pub(crate) fn take_near(&mut self, seq: u32, is_delivered: bool) -> Instant {
         let place = &mut self.near[seq as usize % NEAR];
         let first = *place;
         *place = select_unpredictable(is_delivered, NONE, first);
-        self.time_of(first)
+        let first = self.time_of(first);
+        if self.far.is_some() { self.earlier_far(first, seq, is_delivered) } else { first }
+    }
+
+    /// Few have anything there: they are looked for first, for whether a packet is delivered is hard to guess.
+    #[cold]
+    #[inline(never)]
+    fn earlier_far(&mut self, first: Instant, seq: u32, is_delivered: bool) -> Instant {
+        if is_delivered { first.min(self.take_far(seq)) } else { first }
     }
 
     #[inline(always)]
@@ -132,18 +141,11 @@ impl Late {
         self.from = Instant::from_nanos(sent.as_nanos().saturating_sub(FIRST.as_nanos()));
         Some(self.since_start(sent))
     }
+}
 
-    /// What is at hand, where `next` is waited for, goes to places of which there may be more.
-    fn leave_near(&mut self, next: u32) -> &mut Far {
-        let mut far = Far { taken: 0, few: [Instant::MAX; FEW], many: Vec::new() };
-        for seq in (next..).take(NEAR) {
-            let since = std::mem::replace(&mut self.near[seq as usize % NEAR], NONE);
-            if since != NONE {
-                *far.place(seq) = self.time_of(since);
-                far.taken += 1;
-            }
-        }
-        self.far.insert(Box::new(far))
+impl Default for Far {
+    fn default() -> Self {
+        Far { taken: 0, few: [Instant::MAX; FEW], many: Vec::new() }
     }
 }
 

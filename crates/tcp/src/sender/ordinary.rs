@@ -251,9 +251,7 @@ impl Sender {
     /// How many packets there are to send by this window with so much beyond it.
     #[inline(always)]
     fn room(&self, beyond: u32) -> u32 {
-        // By way of 64 bits with a sign: what a processor converts to in one step. How many packets to send is hard to foretell,
-        // and waits for this.
-        let window = (self.cwnd as i64 + i64::from(beyond)).min(self.config.max_window.into()) as u32;
+        let window = (self.cwnd as u32).saturating_add(beyond).min(self.config.max_window);
         window.saturating_sub(self.next - self.una).min(self.limit - self.next)
     }
 

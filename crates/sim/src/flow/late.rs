@@ -93,7 +93,7 @@ impl Late {
         }
         let mut since = self.since_start(sent);
         if since >= u64::from(NONE) {
-            match self.count_from(sent) {
+            match self.count_anew(sent) {
                 Some(first) => since = first,
                 None => return false,
             }
@@ -131,14 +131,19 @@ impl Late {
         sent.as_nanos().wrapping_sub(self.from.as_nanos())
     }
 
-    /// This time will be the first, if nothing is at hand: what is to be noted.
+    /// Times at hand are counted from another one, from which this one can be too, if there is any: what is to be noted for it.
     #[cold]
     #[inline(never)]
-    fn count_from(&mut self, sent: Instant) -> Option<u64> {
-        if self.near != [NONE; NEAR] {
+    fn count_anew(&mut self, sent: Instant) -> Option<u64> {
+        let at_hand = self.near.map(|since| (since != NONE).then(|| self.time_of(since)));
+        let all = || at_hand.into_iter().flatten().chain([sent]);
+        let (first, last) = all().fold((sent, sent), |(first, last), time| (time.min(first), time.max(last)));
+        let from = Instant::from_nanos(first.as_nanos().saturating_sub(FIRST.as_nanos()));
+        if last.after(from).as_nanos() >= NONE.into() {
             return None;
         }
-        self.from = Instant::from_nanos(sent.as_nanos().saturating_sub(FIRST.as_nanos()));
+        self.near = at_hand.map(|time| time.map_or(NONE, |time| time.after(from).as_nanos() as u32));
+        self.from = from;
         Some(self.since_start(sent))
     }
 }
@@ -190,17 +195,23 @@ mod tests {
         let (mut state, mut next) = (1_u64, 1_000_u32);
         for step in 0..100_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Within microseconds, seconds, minutes: in 32 bits from the first of them, or not.
+            let sent = Instant::from_nanos((state >> 20 & 0xFFFF) << (step / 12_500 * 4) | 1 << 40);
             if state >> 63 == 0 {
                 let seq = next + (state >> 40) as u32 % (if step % 1000 < 900 { 10 } else { 90 });
-                // Within microseconds, seconds, minutes: in 32 bits from the first of them, or not.
-                let sent = Instant::from_nanos((state >> 20 & 0xFFFF) << (step / 12_500 * 4) | 1 << 40);
                 late.note(seq, sent, next);
                 map.entry(seq).and_modify(|first: &mut Instant| *first = sent.min(*first)).or_insert(sent);
-            } else {
-                assert_eq!(late.take(next), map.remove(&next).unwrap_or(Instant::MAX), "step {step}");
-                next += 1;
+                continue;
             }
-            assert!(!map.is_empty() || late.far.is_none());
+            let noted = map.remove(&next).unwrap_or(Instant::MAX);
+            if state >> 62 & 1 == 0 || !late.note_near(next, sent, next) {
+                assert_eq!(late.take(next), noted, "step {step}");
+            } else {
+                late.take_near(next, false);
+                assert_eq!(late.take_near(next, true), noted.min(sent), "step {step}");
+            }
+            next += 1;
+            assert!(!map.is_empty() || late.far.is_none() && late.near == [NONE; NEAR]);
         }
     }
 }

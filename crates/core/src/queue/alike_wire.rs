@@ -53,7 +53,7 @@ impl AlikeWire {
     }
 
     /// It finds others waiting.
-    #[inline(never)]
+    #[cold]
     fn lift(&mut self, work: u64) {
         let Alike { nanos, .. } = self.alike;
         let (waiting, rest) = ((work / nanos) as usize, work % nanos);

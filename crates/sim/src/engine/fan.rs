@@ -174,22 +174,25 @@ impl Engine<'_> {
 
     /// Each packet that is lined up passes its link, and all are put in order again: whether they nearly were.
     fn pass_through(&mut self, Fan { sorter, feeds, .. }: &mut Fan, from: u64) -> bool {
-        sorter.pass(feeds.len() - 1, from, |number, event, next| {
+        sorter.pass(from, |number, event, next| {
             let Feed { link, ahead, .. } = feeds[number];
-            self.links[link as usize].pass(event.bytes, event.is_ack(), next - ahead).arrival
+            if link == Feed::NO_LINK {
+                return None;
+            }
+            Some(self.links[link as usize].pass(event.bytes, event.is_ack(), next - ahead).arrival)
         })
     }
 
     /// The same where all of them count alike.
     fn run_through(&mut self, Fan { sorter, feeds, running, .. }: &mut Fan, from: u64) -> bool {
-        sorter.pass(feeds.len() - 1, from, |number, event, next| {
-            let (ahead, link) = &mut running[number];
+        sorter.pass(from, |number, event, next| {
+            let (ahead, link) = running.get_mut(number)?;
             let now = next - *ahead;
             let (start, arrival) = link.pass(event, now);
             if start > now {
                 self.links[feeds[number].link as usize].makes_wait(event, now, start);
             }
-            arrival
+            Some(arrival)
         })
     }
 }
@@ -262,10 +265,10 @@ impl Fan {
     /// Each packet that is lined up passes its link, and all are put in order again: whether they nearly were. All are alike.
     #[inline(never)]
     fn run_alike_through(&mut self, from: u64) -> bool {
-        let Fan { sorter, feeds, alike, .. } = self;
-        sorter.pass(feeds.len() - 1, from, |number, _, next| {
-            let (ahead, link) = &mut alike[number];
-            link.pass(next.earlier_by(*ahead))
+        let Fan { sorter, alike, .. } = self;
+        sorter.pass(from, |number, _, next| {
+            let (ahead, link) = alike.get_mut(number)?;
+            Some(link.pass(next.earlier_by(*ahead)))
         })
     }
 

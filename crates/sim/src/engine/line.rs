@@ -101,24 +101,22 @@ impl Sorter {
     }
 
     /// Each packet that is lined up by a key, which counts from `from` on, passes its link: the one of the feed of the number
-    /// that `pass` hears, with when it would come to the next link if it need not wait. That says when it does. Those of the last
-    /// of the feeds, `none`, are there already. All are in order then; whether they nearly were.
+    /// that `pass` hears, with when it would come to the next link if it need not wait. That says when it does, or that it is
+    /// there already. All are in order then; whether they nearly were.
     #[inline(always)]
     pub(super) fn pass(
         &mut self,
-        none: usize,
         from: u64,
-        mut pass: impl FnMut(usize, &Event, Instant) -> Instant,
+        mut pass: impl FnMut(usize, &Event, Instant) -> Option<Instant>,
     ) -> bool {
         let steps = FEW + self.due * FAR_BEHIND;
         put_in_order(self.due_mut(), steps, |event| {
             let key = event.at.as_nanos();
             let number = (key & (u64::MAX >> Feed::BITS)) as usize;
             let next = Instant::from_nanos(from.wrapping_add(key >> (u64::BITS - Feed::BITS)));
-            if number == none {
-                event.at = next;
-            } else {
-                event.move_on(pass(number, event, next));
+            match pass(number, event, next) {
+                Some(at) => event.move_on(at),
+                None => event.at = next,
             }
         })
     }
@@ -220,16 +218,22 @@ fn insert(line: &mut [Event]) {
 #[inline(always)]
 fn put_in_order(line: &mut [Event], steps: usize, mut get_time: impl FnMut(&mut Event)) -> bool {
     let (mut steps, mut latest, mut before) = (Some(steps), Instant::ZERO, 0);
-    // Those before are in order, or will be sorted by merging.
-    while let Some(ahead) = line[before..].iter_mut().position(|event| {
-        get_time(event);
-        let is_behind = event.at > latest;
-        if is_behind {
-            latest = event.at;
+    loop {
+        // Those before are in order, or will be sorted by merging.
+        let mut ahead = line[before..].iter_mut();
+        let one_is_not = ahead.any(|event| {
+            get_time(event);
+            let is_behind = event.at > latest;
+            if is_behind {
+                latest = event.at;
+            }
+            !is_behind
+        });
+        if !one_is_not {
+            break;
         }
-        !is_behind
-    }) {
-        before += ahead + 1;
+        let left = ahead.len();
+        before = line.len() - left;
         steps = steps.and_then(|steps| steps.checked_sub(sink(&mut line[..before])));
     }
     if steps.is_none() {
@@ -241,14 +245,15 @@ fn put_in_order(line: &mut [Event], steps: usize, mut get_time: impl FnMut(&mut 
 /// Moves the last of these packets to where it belongs among those before it, which are in order: over how many.
 #[inline(never)]
 fn sink(line: &mut [Event]) -> usize {
-    let Some(&event) = line.last() else { return 0 };
-    let mut place = line.len() - 1;
-    while place > 0 && in_line(&event, &line[place - 1]).is_lt() {
-        line[place] = line[place - 1];
-        place -= 1;
+    let mut places = line.len();
+    // Most move over one.
+    while let [.., before, event] = &mut line[..places]
+        && in_line(event, before).is_lt()
+    {
+        std::mem::swap(before, event);
+        places -= 1;
     }
-    line[place] = event;
-    line.len() - 1 - place
+    line.len() - places
 }
 
 /// The order of arrivals at one link: what hosts have sent there at the same instant comes last, as they sent it.

@@ -269,7 +269,8 @@ proptest! {
                 told.arrives(packet, departure);
             }
             let size_and_time = |packet: &(u64, u32)| (packet.1, Instant::from_nanos(packet.0));
-            told_of_lines = in_lines.admit_all(line, size_and_time, told_of_lines);
+            let are_alike = line.windows(2).all(|two| two[0].1 == two[1].1);
+            told_of_lines = in_lines.admit_all((line, are_alike), size_and_time, told_of_lines);
         }
         let last = Instant::from_nanos(arrivals.last().map_or(0, |(at, _)| *at));
         for told in [&mut told, &mut told_of_lines] {

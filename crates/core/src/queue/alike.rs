@@ -62,47 +62,40 @@ impl Alike {
         (1..=self.waiting).rev().map(move |younger| Booking { start: start(younger), bytes: self.bytes })
     }
 
-    /// Few packets arrive ([`Self::are_few`]), up to the first of another size: how many. The observer hears of the time spent at
-    /// each queue length from `since` on.
+    /// Few packets arrive ([`Self::are_few`]), up to the first of another size, if there may be one: how many. The observer hears of
+    /// the time spent at each queue length from `since` on.
     #[inline(never)]
     pub(super) fn admit_first<P, C: Observer<P>>(
         &mut self,
         (room, since): (&Room, Instant),
-        line: &[P],
+        (line, are_alike): (&[P], bool),
         size_and_time: impl Fn(&P) -> (u32, Instant),
         tally: &mut Tally,
         mut observer: C,
     ) -> (C, usize) {
         let Alike { bytes: size, nanos, mut free_at, .. } = *self;
         let Some(each) = NonZeroU32::new(nanos as u32) else { return (observer, 0) };
-        let most_work = room.most().unwrap_or(0) * nanos;
+        let most = room.most().unwrap_or(0);
+        let most_work = most * nanos;
         debug_assert!(self.are_few(room, line.len()));
-        let lifts = &mut tally.lifts;
-        let mut taken = line.len();
-        for (place, packet) in line.iter().enumerate() {
-            let (bytes, at) = size_and_time(packet);
-            if bytes != size {
-                taken = place;
-                break;
-            }
-            let now = at.as_nanos();
+        // As many as can wait, not as many as may.
+        let lifts = tally.make_room((self.waiting as usize + line.len()).min(most as usize));
+        let other = || line.iter().position(|packet| size_and_time(packet).0 != size);
+        let line = if are_alike { line } else { &line[..other().unwrap_or(line.len())] };
+        observer.all_arrive(line, |packet| {
+            let now = size_and_time(packet).1.as_nanos();
             let work = free_at.saturating_sub(now);
             if work > most_work {
-                observer.arrives(packet, None);
-                continue;
+                return None;
             }
             let (start, waiting) = (now + work, work as u32 / each);
-            let lift = match lifts.get_mut(waiting as usize) {
-                Some(lift) => lift,
-                None => make_room(lifts, waiting as usize),
-            };
+            let lift = &mut lifts[waiting as usize];
             lift.packets += 1;
             lift.work += work;
             free_at = start + nanos;
-            let (start, finish) = (Instant::from_nanos(start), Instant::from_nanos(free_at));
-            observer.arrives(packet, Some(Departure { start, finish }));
-        }
-        let until = line[..taken].last().map_or(since, |last| size_and_time(last).1).max(since);
+            Some(Departure { start: Instant::from_nanos(start), finish: Instant::from_nanos(free_at) })
+        });
+        let until = line.last().map_or(since, |last| size_and_time(last).1).max(since);
         let before = *self;
         self.free_at = free_at;
         self.waiting = free_at.saturating_sub(until.as_nanos()).saturating_sub(1) / nanos;
@@ -112,7 +105,7 @@ impl Alike {
         let waited = times.iter().sum::<u64>();
         times[0] = until.since(since).as_nanos() - waited;
         observer.have_waited(&Waited { bytes: self.bytes, times, until, waiting: self.waiting });
-        (observer, taken)
+        (observer, line.len())
     }
 
     /// Packets have waited since then, and begun to be served without waiting for what came meanwhile.
@@ -136,14 +129,15 @@ impl Alike {
     }
 }
 
-/// For as many as ever wait, not as many as may.
-#[cold]
-fn make_room(lifts: &mut Vec<Lifts>, waiting: usize) -> &mut Lifts {
-    lifts.resize(2 * waiting + 2, Lifts::default());
-    &mut lifts[waiting]
-}
-
 impl Tally {
+    /// So many may wait.
+    fn make_room(&mut self, most: usize) -> &mut [Lifts] {
+        if self.lifts.len() <= most {
+            self.lifts.resize(most + 1, Lifts::default());
+        }
+        &mut self.lifts
+    }
+
     /// For how long how many wait, but none, where so many waited before; forgets how many have been lifted.
     fn times(&mut self, before: usize, nanos: u64) -> &mut [u64] {
         let highest = self.lifts.iter().rposition(|lift| lift.packets > 0);

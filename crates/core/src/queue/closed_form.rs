@@ -78,6 +78,12 @@ pub trait Observer<P> {
 
     /// This packet arrives, and will be served so; or it is refused.
     fn arrives(&mut self, packet: &P, departure: Option<Departure>);
+
+    /// So do these, one after another. The loop is the observer's, for it to keep what it needs at hand.
+    #[inline(always)]
+    fn all_arrive(&mut self, line: &[P], mut departure: impl FnMut(&P) -> Option<Departure>) {
+        line.iter().for_each(|packet| self.arrives(packet, departure(packet)));
+    }
 }
 
 /// Fewer packets than these are not worth a look at all that waits. In tests two are many.
@@ -140,12 +146,12 @@ impl ClosedDropTail {
         Some(Departure { start, finish })
     }
 
-    /// The same of all packets of a line, which comes to what [`Self::admit_and_tell`] of each says: `size_and_time` is how
-    /// many bytes one has and when it arrives. Returns the observer.
+    /// The same of all packets of a line, which may be known to be of one size; it comes to what [`Self::admit_and_tell`] of each
+    /// says: `size_and_time` is how many bytes one has and when it arrives. Returns the observer.
     #[inline(always)]
     pub fn admit_all<P, C: Observer<P>>(
         &mut self,
-        mut line: &[P],
+        (mut line, are_alike): (&[P], bool),
         size_and_time: impl Fn(&P) -> (u32, Instant),
         mut observer: C,
     ) -> C {
@@ -159,8 +165,13 @@ impl ClosedDropTail {
                 && alike.are_over_in_time(line.len(), size_and_time(last).1)
             {
                 let taken;
-                (observer, taken) =
-                    alike.admit_first((&room, since), line, &size_and_time, &mut self.tally, observer);
+                (observer, taken) = alike.admit_first(
+                    (&room, since),
+                    (line, are_alike),
+                    &size_and_time,
+                    &mut self.tally,
+                    observer,
+                );
                 self.go_on_from(alike);
                 line = &line[taken..];
             }

@@ -3,7 +3,7 @@
 //! *Idea.* The queue says of each packet, in one loop over the line, what becomes of it; the ledger writes it down.
 
 use super::fitted::is_recorded;
-use super::window::{Note, Notes};
+use super::window::{Note, Notes, appended};
 use super::{Buffer, Fitted, LinkCounters, Passage};
 use crate::meter::Meter;
 use crate::packet::Event;
@@ -12,6 +12,9 @@ use paceline_core::{Instant, Span};
 
 /// Whether all of fewer packets than these count is not worth a division. In tests two are many.
 const MANY: usize = if cfg!(debug_assertions) { 2 } else { 64 };
+
+/// Packets for which room is made together: so few are copied by the shortest way.
+const TOGETHER: usize = 64;
 
 /// What is written down while a line passes.
 struct Ledger<'a> {
@@ -50,22 +53,45 @@ impl Observer<Event> for Ledger<'_> {
 
     #[inline(always)]
     fn arrives(&mut self, event: &Event, departure: Option<Departure>) {
-        let Some(departure) = departure else { return self.refuse(event) };
+        let Some(departure) = departure else { return refuse(event, self.counters, self.notes) };
         if !self.is_plain {
             return self.write_down(event, departure);
         }
         event.goes_on(departure.finish.later_by(self.delay), self.out);
     }
+
+    #[inline(always)]
+    fn all_arrive(&mut self, line: &[Event], mut departure: impl FnMut(&Event) -> Option<Departure>) {
+        if !self.is_plain {
+            return line.iter().for_each(|event| self.arrives(event, departure(event)));
+        }
+        let Ledger { out, notes, counters, delay, .. } = self;
+        for line in line.chunks(TOGETHER) {
+            // There is room for all: none asks for its own.
+            let before = out.len();
+            let (room, mut passed, mut events) = (appended(out, line), 0, line.iter());
+            while let Some(event) = events.find(|event| {
+                let Some(departure) = departure(event) else { return true };
+                room[passed] = **event;
+                room[passed].move_on(departure.finish.later_by(*delay));
+                passed += 1;
+                false
+            }) {
+                refuse(event, counters, notes);
+            }
+            out.truncate(before + passed);
+        }
+    }
 }
 
 /// What is not done for every packet lies apart, so that the loop stays in the registers.
-impl Ledger<'_> {
-    #[inline(never)]
-    fn refuse(&mut self, event: &Event) {
-        self.counters.refuses(event.at);
-        self.notes.push((*event, Note::Refused));
-    }
+#[inline(never)]
+fn refuse(event: &Event, counters: &mut LinkCounters, notes: &mut Notes) {
+    counters.refuses(event.at);
+    notes.push((*event, Note::Refused));
+}
 
+impl Ledger<'_> {
     #[inline(never)]
     fn write_down(&mut self, event: &Event, Departure { start, finish }: Departure) {
         if !self.count_alike {
@@ -111,7 +137,7 @@ impl Fitted {
             count_alike,
             is_plain,
         };
-        let ledger = queue.admit_all(line, |event| (u32::from(event.bytes), event.at), ledger);
+        let ledger = queue.admit_all((line, are_alike), |event| (u32::from(event.bytes), event.at), ledger);
         if ledger.count_alike {
             let passed = &ledger.out[before..];
             let all = |what: fn(&Event) -> u64| match passed {

@@ -173,7 +173,7 @@ impl Link {
 }
 
 /// Copies all of a line to the end of `out`, where that then is.
-fn appended<'a>(out: &'a mut Vec<Event>, line: &[Event]) -> &'a mut [Event] {
+pub(super) fn appended<'a>(out: &'a mut Vec<Event>, line: &[Event]) -> &'a mut [Event] {
     let before = out.len();
     out.extend_from_slice(line);
     &mut out[before..]

@@ -6,6 +6,7 @@
 //! by packet, as are those that one of another size may still occupy.
 
 use super::Links;
+use super::inbox::count;
 use super::stage::Stage;
 use crate::network::Network;
 use crate::packet::Event;
@@ -56,8 +57,16 @@ impl Behind {
         self.link == link
     }
 
-    /// Packets that have left the stage pass these links, if it is known that none waits; else says no, and none has passed.
-    pub(super) fn pass(&mut self, packets: &mut [Event], links: &mut Links, network: &Network) -> bool {
+    /// Packets that have left the stage pass these links, if it is known that none waits, and are counted by flow ([`count`]). Else
+    /// says no, and none has passed.
+    #[inline(never)]
+    pub(super) fn pass(
+        &mut self,
+        packets: &mut [Event],
+        links: &mut Links,
+        network: &Network,
+        (slots, first_flow): (&mut [u32], usize),
+    ) -> bool {
         let (Some(first), Some(last)) = (packets.first().copied(), packets.last()) else { return true };
         let are_many = packets.len() >= MANY;
         if !are_many
@@ -67,6 +76,7 @@ impl Behind {
             return false;
         }
         for event in packets {
+            count(event, slots, first_flow);
             if let Some(passed) = self.passed.get_mut(event.place.wrapping_sub(self.first) as usize) {
                 event.at = event.at.later_by(passed.latency);
                 passed.packets += 1;
@@ -143,7 +153,7 @@ mod tests {
             for event in &*list {
                 asked.push(others[event.place as usize].pass(event.bytes, false, event.at).arrival);
             }
-            if behind.pass(list, &mut engine.links, &network) {
+            if behind.pass(list, &mut engine.links, &network, (&mut [], 0)) {
                 known += 1;
                 assert_eq!(list.iter().map(|event| event.at).collect::<Vec<_>>(), asked);
             } else {

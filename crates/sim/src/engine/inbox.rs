@@ -114,27 +114,25 @@ pub(super) fn ways_in(
 pub(super) struct Inbox {
     pub(super) arrivals: Vec<Event>,
     dealt: Vec<Event>,
+    /// Arrivals are counted as they come, by flow, where each flow has about one or more; else empty.
     slots: Vec<u32>,
-    /// Arrivals are counted as they come, by flow, in the slots: where each flow has about one or more.
-    counts: bool,
 }
 
 impl Engine<'_> {
     /// The packets in the inbox from this place on have just left this link, behind which the tail of every packet begins.
     #[inline(never)]
     pub(super) fn descend(&mut self, from: usize, link: u32) {
-        let Inbox { arrivals, slots, counts, .. } = &mut self.inbox;
+        let Inbox { arrivals, slots, .. } = &mut self.inbox;
+        let first = self.flows.first;
         let are_few = arrivals.len() - from < MANY;
         let mut behind = self.behind.iter_mut().find(|behind| !are_few && behind.is_behind(link));
         for packets in arrivals[from..].chunks_mut(TOGETHER) {
-            if *counts {
-                packets.iter().for_each(|event| slots[event.flow as usize - self.flows.first] += 1);
-            }
             let links = &mut self.links;
-            if behind.as_mut().is_some_and(|behind| behind.pass(packets, links, self.network)) {
+            if behind.as_mut().is_some_and(|one| one.pass(packets, links, self.network, (slots, first))) {
                 continue;
             }
             for event in packets {
+                count(event, slots, first);
                 if let Some(link) = links.get_mut(event.place as usize) {
                     event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
                 }
@@ -158,7 +156,7 @@ impl Engine<'_> {
         if self.inbox.arrivals.is_empty() && brought.is_empty() {
             return;
         }
-        let Inbox { mut arrivals, mut dealt, mut slots, counts } = std::mem::take(&mut self.inbox);
+        let Inbox { mut arrivals, mut dealt, mut slots } = std::mem::take(&mut self.inbox);
         let lists = [&[&arrivals[..]], brought].concat();
         let flows = self.flows.list.len();
         if let Some((hosts_of, hosts)) = self.shared.hosts_of() {
@@ -167,17 +165,16 @@ impl Engine<'_> {
         } else {
             let first = self.flows.first;
             let flow_of = |event: &Event| (event.flow as usize).wrapping_sub(first);
-            deal(&lists, counts, (flow_of, flows), &mut slots, &mut dealt);
+            deal(&lists, !slots.is_empty(), (flow_of, flows), &mut slots, &mut dealt);
         }
         // Lists that are brought are not counted as they come, nor what is dealt out by host.
-        let counts = self.links.len() > 0 && self.shared.are_none() && dealt.len() >= flows;
         slots.clear();
-        if counts {
+        if self.links.len() > 0 && self.shared.are_none() && dealt.len() >= flows {
             slots.resize(flows + 1, 0);
         }
         self.take_all(&mut dealt);
         arrivals.clear();
-        self.inbox = Inbox { arrivals, dealt, slots, counts };
+        self.inbox = Inbox { arrivals, dealt, slots };
     }
 
     /// Flows hear of the packets that links have dropped. None is delivered before it was sent again: so they may hear of it ahead
@@ -244,6 +241,14 @@ impl Engine<'_> {
     }
 }
 
+/// Counts a packet by flow, from this first one on, if there are slots.
+#[inline(always)]
+pub(super) fn count(event: &Event, slots: &mut [u32], first: usize) {
+    if let Some(packets) = slots.get_mut((event.flow as usize).wrapping_sub(first)) {
+        *packets += 1;
+    }
+}
+
 /// Puts packets of flows (or to hosts) that lie close together next to each other; those of one stay in order. `counted`: those of
 /// the first list have been counted, by flow, in the slots.
 #[inline(never)]
@@ -257,24 +262,33 @@ fn deal(
     let packets: usize = lists.iter().map(|list| list.len()).sum();
     let Some(&first) = lists.iter().find_map(|list| list.first()) else { return dealt.clear() };
     let shift = if counted { 0 } else { (flows / packets).max(1).ilog2() };
-    let slot_of = |event: &Event| of(event) >> shift;
     if !counted {
         slots.clear();
         slots.resize((flows >> shift) + 1, 0);
     }
-    for (number, list) in lists.iter().enumerate() {
-        if counted && number == 0 {
-            continue;
-        }
-        for event in *list {
-            slots[slot_of(event)] += 1;
-        }
+    dealt.resize(packets, first);
+    match shift {
+        0 => distribute(lists, counted, of, slots, dealt),
+        _ => distribute(lists, counted, |event| of(event) >> shift, slots, dealt),
+    }
+}
+
+/// The same, each packet to its slot.
+#[inline(always)]
+fn distribute(
+    lists: &[&[Event]],
+    counted: bool,
+    slot_of: impl Fn(&Event) -> usize,
+    slots: &mut [u32],
+    dealt: &mut [Event],
+) {
+    for list in &lists[usize::from(counted)..] {
+        list.iter().for_each(|event| slots[slot_of(event)] += 1);
     }
     let mut before = 0;
     for count in slots.iter_mut() {
         before += std::mem::replace(count, before);
     }
-    dealt.resize(packets, first);
     for list in lists {
         for event in *list {
             let place = &mut slots[slot_of(event)];

@@ -88,9 +88,7 @@ impl Sorter {
             })
         };
         self.spread(all, (from, end), |event, after, (number, end)| {
-            let is_due = event.at < end;
-            let at = select_unpredictable(is_due, Feed::key(after, number), event.at);
-            (select_unpredictable(is_due, after, u64::MAX), at)
+            select_unpredictable(event.at < end, (after, Feed::key(after, number)), (u64::MAX, event.at))
         });
         let mut before = self.due;
         for ((_, list), end) in lists.iter_mut().zip(&self.ends) {

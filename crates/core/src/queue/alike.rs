@@ -79,7 +79,8 @@ impl Alike {
         let most_work = most * nanos;
         debug_assert!(self.are_few(room, line.len()));
         // As many as can wait, not as many as may.
-        let lifts = tally.make_room((self.waiting as usize + line.len()).min(most as usize));
+        let can_wait = (self.waiting as usize + line.len()).min(most as usize);
+        let lifts = tally.make_room(can_wait);
         let other = || line.iter().position(|packet| size_and_time(packet).0 != size);
         let line = if are_alike { line } else { &line[..other().unwrap_or(line.len())] };
         observer.all_arrive(line, |packet| {
@@ -99,7 +100,7 @@ impl Alike {
         let before = *self;
         self.free_at = free_at;
         self.waiting = free_at.saturating_sub(until.as_nanos()).saturating_sub(1) / nanos;
-        let times = tally.times(before.waiting as usize, nanos);
+        let times = tally.times((before.waiting as usize, can_wait), nanos);
         before.add_what_waited(since.as_nanos(), times);
         self.take_what_will_wait(until.as_nanos(), times);
         let waited = times.iter().sum::<u64>();
@@ -135,12 +136,13 @@ impl Tally {
         if self.lifts.len() <= most {
             self.lifts.resize(most + 1, Lifts::default());
         }
-        &mut self.lifts
+        &mut self.lifts[..=most]
     }
 
-    /// For how long how many wait, but none, where so many waited before; forgets how many have been lifted.
-    fn times(&mut self, before: usize, nanos: u64) -> &mut [u64] {
-        let highest = self.lifts.iter().rposition(|lift| lift.packets > 0);
+    /// For how long how many wait, but none, where so many waited before, and so many could wait since; forgets how many have been
+    /// lifted.
+    fn times(&mut self, (before, most): (usize, usize), nanos: u64) -> &mut [u64] {
+        let highest = self.lifts[..=most].iter().rposition(|lift| lift.packets > 0);
         self.times.clear();
         self.times.resize(highest.unwrap_or(0).max(before) + 2, 0);
         let mut parts = 0;

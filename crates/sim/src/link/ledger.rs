@@ -14,7 +14,7 @@ use paceline_core::{Instant, Span};
 const MANY: usize = if cfg!(debug_assertions) { 2 } else { 64 };
 
 /// Packets for which room is made together: so few are copied by the shortest way.
-const TOGETHER: usize = 64;
+const TOGETHER: usize = if cfg!(debug_assertions) { 3 } else { 64 };
 
 /// What is written down while a line passes.
 struct Ledger<'a> {

@@ -108,12 +108,6 @@ impl Event {
         Event { place, ..self }
     }
 
-    /// The same, sent at another time.
-    #[inline]
-    pub(crate) fn sent_at(self, sent: Instant) -> Self {
-        Event { sent, ..self }
-    }
-
     /// The same packet at another time.
     #[inline]
     pub(crate) fn at_time(self, at: Instant) -> Self {

@@ -35,8 +35,8 @@ const NUMBER: u32 = 40;
 pub(super) struct Lone {
     feeds: Vec<LoneFeed>,
     slots: Slots,
-    /// The numbers of those that are not alone.
-    crowd: Vec<u32>,
+    /// For the numbers of those that are not alone.
+    room: Vec<u32>,
 }
 
 /// What is known of a window before it is served.
@@ -171,13 +171,13 @@ impl Engine<'_> {
         hosts_until: Instant,
         plan: Plan,
     ) -> Option<u64> {
-        let Lone { feeds, slots, crowd } = lone;
+        let Lone { feeds, slots, room } = lone;
         let mut are_alike = true;
         for feed in feeds.iter_mut() {
             self.exchange_list(feed);
             are_alike &= feed.mark_all(slots, plan);
         }
-        if !are_alike || !slots.find_crowd(crowd) {
+        if !are_alike || !slots.find_crowd() {
             for feed in feeds {
                 feed.list.append(&mut feed.later);
                 self.exchange_list(feed);
@@ -190,7 +190,7 @@ impl Engine<'_> {
         if let Some(post) = &mut self.post {
             feeds.iter().for_each(|feed| post.lists[feed.place].clear());
         }
-        let mut served = self.pass_in_place(feeds, crowd, plan);
+        let mut served = self.pass_in_place(feeds, (slots, room), plan);
         served += self.pass_crowd(feeds, stage, hosts_until);
         self.tell_losses();
         for feed in feeds.iter_mut() {
@@ -230,30 +230,34 @@ impl Engine<'_> {
 
     /// All pass as if each were alone: how many, at all links. Those that are not go back to where they wait, each with its place for
     /// the time at which it was sent.
-    fn pass_in_place(&mut self, feeds: &mut [LoneFeed], crowd: &[u32], plan: Plan) -> u64 {
-        let specs = &self.network.links;
-        let (mut numbers, mut before, mut passed) =
-            (crowd.iter().map(|number| *number as usize).peekable(), 0, 0);
-        for (which, feed) in feeds.iter_mut().enumerate() {
+    fn pass_in_place(
+        &mut self,
+        feeds: &mut [LoneFeed],
+        (slots, room): (&Slots, &mut Vec<u32>),
+        plan: Plan,
+    ) -> u64 {
+        let (specs, mut passed) = (&self.network.links, 0);
+        for (which, feed) in (0..).zip(feeds.iter_mut()) {
             let to_tail = feed.ahead + specs[plan.link as usize].latency(plan.like.bytes);
-            let (mut start, mut all) = (0, 0);
+            let crowd = slots.crowd_of(feed.ahead, feed.list.iter().map(|event| event.at), room);
+            let staged = &mut self.staged[feed.place];
+            for &number in crowd {
+                staged.push(feed.list[number as usize]); // whole: see `Event::goes_on`
+                if let Some(event) = staged.last_mut() {
+                    event.sent = Instant::from_nanos(which << NUMBER | u64::from(number));
+                }
+            }
+            let (mut end, mut all) = (0, 0);
             // Next to each other: those that go to one link behind the common one, or to none.
             for packets in feed.list.chunk_by_mut(|one, other| one.place == other.place) {
                 let Some(Event { place: tail, .. }) = packets.first().copied() else { continue };
-                let (end, mut alone) = (start + packets.len(), packets.len());
-                while let Some(number) = numbers.next_if(|number| *number < before + end) {
-                    let number = number - before;
-                    let place = (which as u64) << NUMBER | number as u64;
-                    let event = packets[number - start].sent_at(Instant::from_nanos(place));
-                    self.staged[feed.place].push(event);
-                    alone -= 1;
-                }
+                end += packets.len();
                 let behind = specs.get(tail as usize).map_or(Span::ZERO, |end| end.latency(plan.like.bytes));
                 packets.iter_mut().for_each(|event| event.pass(to_tail + behind, feed.links));
-                self.count(tail, alone, plan.window.0, plan);
-                (start, all) = (end, all + alone);
+                let alone = end - crowd.partition_point(|number| (*number as usize) < end);
+                self.count(tail, alone - all, plan.window.0, plan);
+                all = alone;
             }
-            before += feed.list.len();
             self.count(plan.link, all, plan.window.0, plan);
             if feed.link != plan.link {
                 self.count(feed.link, all, feed.from, plan);
@@ -280,8 +284,7 @@ impl Engine<'_> {
         for event in windows.sent[position].drain(..) {
             let link = self.links.get_mut(event.place as usize);
             let at = link.map_or(event.at, |link| link.pass(event.bytes, event.is_ack(), event.at).arrival);
-            let place = place_of(&event, feeds);
-            *place = event.at_time(at).sent_at(place.sent);
+            place_of(&event, feeds).at = at;
         }
         for event in &mut self.staged[position] {
             let place = place_of(event, feeds);
@@ -325,7 +328,7 @@ mod tests {
         let Windows { stages, lone, .. } = engine.windows.as_ref().unwrap();
         let name = |stage: &Stage| network.links[stage.link as usize].name.to_string();
         let may = stages.iter().filter(|stage| stage.finds_lone).map(name);
-        (may.collect(), (lone.slots.marked, lone.crowd.len()))
+        (may.collect(), (lone.slots.marked, lone.slots.crowd))
     }
 
     #[test]

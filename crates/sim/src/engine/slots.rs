@@ -2,23 +2,19 @@
 //!
 //! *Idea.* A bit a slot says whether a packet comes in it. Who has a slot alone, and the one on each side empty, is no nearer to another
 //! than a packet takes: so it waits for none, and none for it, unless others that are near to each other make a link
-//! busy for longer. That is summed up over those others, in their order.
+//! busy for longer: for as many slots as they are, from the end of theirs on. That is summed up over those others, in their order.
 
 use paceline_core::{Instant, Span};
 
-/// Packets so many slots apart are near.
-const NEAR: u64 = 1;
 /// Nanoseconds: what rounding may add to the times of a packet at two links, and of the one before.
 const ROUNDING: u64 = 4;
 /// Slots to a packet: with fewer, too many are near to each other; more cost more than they tell.
 const FEWEST: u64 = 8;
 const MOST: u64 = 32;
 /// Nanoseconds in a window, for the products of [`Grid`] to be exact to one of them.
-const LONGEST: u64 = 1 << 34;
+const LONGEST: u64 = 1 << 32;
 /// One of so many may not be alone.
 const FEW: usize = 4;
-/// Words that stay in the closest cache.
-const BLOCK: usize = 512;
 /// Bits in a word.
 const BITS: u64 = u64::BITS as u64;
 
@@ -26,58 +22,53 @@ const BITS: u64 = u64::BITS as u64;
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     grid: Grid,
-    /// Nanoseconds: a packet on the wire, at most.
-    takes: u64,
-    /// Links may be busy so long after the begin, with what came before.
+    /// Links may be busy in so many slots, with what came before.
     busy: u64,
-    /// A packet comes; the first and the last word are empty.
+    /// A packet comes; before the first word and behind the last is an empty one.
     taken: Vec<u64>,
     /// One that is not alone comes.
     crowded: Vec<u64>,
     /// The slots of packets that come where one has come already.
     again: Vec<u64>,
-    /// By packet: its slot; and how many have one.
-    of: Vec<u32>,
+    /// So many packets come; and so many of them are not alone.
     pub(super) marked: usize,
+    pub(super) crowd: usize,
 }
 
 /// Marks the packets of a list.
 pub(super) struct Marker<'a> {
     grid: Grid,
-    /// When one is here that comes as the window begins, nanoseconds modulo 2^64.
-    first: u64,
-    /// Without the first word, which is empty.
     taken: &'a mut [u64],
     again: &'a mut Vec<u64>,
-    of: &'a mut [u32],
-    marked: usize,
 }
 
-/// How a window is cut.
+/// How a window is cut: into whole words, so that who comes after it has no place in any.
 #[derive(Debug, Clone, Copy, Default)]
 struct Grid {
-    from: Instant,
-    /// Nanoseconds: all of it; those in a slot.
-    span: u64,
-    length: u64,
-    /// 2^64 divided by the latter.
+    /// When the window begins, nanoseconds modulo 2^64.
+    from: u64,
+    /// Words a nanosecond, times 2^64, rounded up: the last word is over when the window is, and slots are shorter than meant by less
+    /// than a nanosecond.
     scale: u64,
 }
 
 impl Grid {
-    fn of((from, until): (Instant, Instant), length: u64) -> Self {
-        Grid { from, span: until.since(from).as_nanos(), length, scale: u64::MAX / length }
+    /// The same for times at which packets are somewhere else, and come here so long after.
+    fn seen_before(self, ahead: Span) -> Self {
+        Grid { from: self.from.wrapping_sub(ahead.as_nanos()), ..self }
     }
 
-    /// The slot of so many nanoseconds from the begin on: slots may be longer by what 64 bits leave of a division.
+    /// Which bit of which word a time is in.
     #[inline(always)]
-    fn slot(self, after: u64) -> u64 {
-        ((u128::from(after) * u128::from(self.scale)) >> BITS) as u64
+    fn place(self, at: Instant) -> (usize, u64) {
+        let words = u128::from(at.as_nanos().wrapping_sub(self.from)) * u128::from(self.scale);
+        ((words >> 64) as usize, words as u64 / (1 << (64 - BITS.ilog2())))
     }
 
-    /// This slot is over by then, with what it may be longer.
-    fn end(self, slot: u64) -> u64 {
-        (slot + 1) * self.length + 1
+    /// Which slot.
+    fn slot(self, at: Instant) -> u64 {
+        let (word, bit) = self.place(at);
+        word as u64 * BITS + bit
     }
 }
 
@@ -90,101 +81,91 @@ impl Slots {
         (takes, free_at): (Span, Instant),
         packets: usize,
     ) -> bool {
-        let (takes, packets) = (takes.as_nanos(), packets as u64);
-        let span = window.1.since(window.0).as_nanos();
-        let least = (takes + 2 * ROUNDING).div_ceil(NEAR);
-        if span / least < FEWEST * packets || span > LONGEST {
+        let (packets, span) = (packets as u64, window.1.since(window.0).as_nanos());
+        let slots = span / (takes.as_nanos() + 2 * ROUNDING);
+        let words = slots.min(MOST * packets) / BITS;
+        if words == 0 || slots < FEWEST * packets || span >= LONGEST {
             return false;
         }
-        self.grid = Grid::of(window, least.max(span / (MOST * packets)));
-        (self.takes, self.busy) = (takes, free_at.since(window.0).as_nanos());
-        let words = self.grid.slot(span) / BITS + 3;
+        let scale = (u128::from(words) << 64).div_ceil(u128::from(span)) as u64;
+        self.grid = Grid { from: window.0.as_nanos(), scale };
+        // Who comes the moment a link is free takes over fractions of a nanosecond.
+        self.busy = self.grid.slot(free_at.clamp(window.0, window.1) + Span::from_nanos(ROUNDING)) + 1;
         self.taken.clear();
-        self.taken.resize(words as usize, 0);
+        self.taken.resize(words as usize + 2, 0);
         self.crowded.resize(words as usize, 0);
         self.again.clear();
-        self.of.resize(packets as usize, 0);
-        self.marked = 0;
+        (self.marked, self.crowd) = (0, 0);
         true
     }
 
     /// To mark packets that come so long after they are here.
     pub(super) fn marker(&mut self, ahead: Span) -> Marker<'_> {
-        let Slots { grid, taken, again, of, marked, .. } = self;
-        let first = grid.from.as_nanos().wrapping_sub(ahead.as_nanos());
-        Marker { grid: *grid, first, taken: &mut taken[1..], again, of: &mut of[*marked..], marked: 0 }
+        let Slots { grid, taken, crowded, again, .. } = self;
+        Marker { grid: grid.seen_before(ahead), taken: &mut taken[1..=crowded.len()], again }
     }
 
-    /// So many have been marked by one.
-    pub(super) fn are_marked(&mut self, packets: usize) {
-        self.marked += packets;
-    }
-
-    /// All packets are marked: finds those that are not alone, their numbers in the order of marking, if they are few.
-    pub(super) fn find_crowd(&mut self, numbers: &mut Vec<u32>) -> bool {
-        let is_worth_it = self.mark_crowd() <= self.marked / FEW;
-        if is_worth_it {
-            self.crowd_of(numbers);
-        }
-        is_worth_it
+    /// All packets are marked: finds those that are not alone; whether they are few.
+    pub(super) fn find_crowd(&mut self) -> bool {
+        self.crowd = self.mark_crowd();
+        self.crowd <= self.marked / FEW
     }
 
     /// Marks the slots of those that are not alone: how many are in them.
     #[inline(never)]
     fn mark_crowd(&mut self) -> usize {
-        let Slots { grid, taken, crowded, again, .. } = self;
+        let Slots { taken, crowded, again, .. } = self;
+        near(taken, crowded);
         again.sort_unstable();
-        let (mut again, mut found) = (again.iter().copied().peekable(), 0);
+        again.iter().for_each(|slot| crowded[(slot / BITS) as usize] |= 1 << (slot % BITS));
+        let taken = &taken[1..];
+        let end = crowded.len() as u64 * BITS;
         // Nobody is alone up to a slot that links may be busy in; nor at the end, for links to remember what is on the wire then.
-        let mut busy = self.busy;
-        let mut reached = grid.slot(busy + ROUNDING) + 1; // who comes the moment a link is free takes over fractions of a nanosecond
-        let end = grid.slot(grid.span).saturating_sub(2 * NEAR);
-        for begin in (1..taken.len() - 1).step_by(BLOCK) {
-            let block = begin..(begin + BLOCK).min(taken.len() - 1);
-            near(&taken[begin - 1..block.end + 1], &mut crowded[block.clone()]);
-            let over = (block.end as u64 - 1) * BITS;
-            for slot in again.clone().take_while(|slot| *slot < over) {
-                crowded[(slot / BITS) as usize + 1] |= 1 << (slot % BITS);
-            }
-            for place in block {
-                let first = (place as u64 - 1) * BITS;
-                if reached > first || end < first + BITS {
-                    crowded[place] |= taken[place] & (below(reached, first) | !below(end, first));
+        crowd(crowded, taken, (0, self.busy));
+        crowd(crowded, taken, (end - 2, end));
+        let (mut again, mut found) = (again.iter().copied(), 0);
+        let mut next_again = again.next().unwrap_or(u64::MAX);
+        let (mut busy, mut reached) = (self.busy, self.busy);
+        for place in 0..crowded.len() {
+            let mut rest = crowded[place];
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                let slot = place as u64 * BITS + u64::from(bit);
+                let mut packets = 1;
+                while next_again == slot {
+                    packets += 1;
+                    next_again = again.next().unwrap_or(u64::MAX);
                 }
-                let mut rest = crowded[place];
-                while rest != 0 {
-                    let bit = rest.trailing_zeros();
-                    let slot = first + u64::from(bit);
-                    let mut packets = 1;
-                    while again.next_if_eq(&slot).is_some() {
-                        packets += 1;
-                    }
-                    found += packets as usize;
-                    busy = busy.max(grid.end(slot)) + packets * (self.takes + ROUNDING / 2);
-                    let reach = grid.slot(busy + ROUNDING) + 1;
-                    if reach > slot + NEAR + 1 {
-                        reached = reached.max(reach);
-                        crowded[place] |= taken[place] & below(reached, first) & !1 << bit;
-                    }
-                    rest = crowded[place] & !1 << bit;
+                found += packets as usize;
+                busy = busy.max(slot + 1) + packets; // none takes longer than a slot, and rounding
+                if busy > slot + 2 {
+                    crowd(crowded, taken, (reached.max(slot + 1), busy));
+                    reached = busy;
                 }
+                rest = crowded[place] & !1 << bit;
             }
         }
         found
     }
 
-    /// The numbers of those that come in these slots.
+    /// Which of the packets that are here at these times, and come so long after, are not alone: their numbers.
     #[inline(never)]
-    fn crowd_of(&self, numbers: &mut Vec<u32>) {
-        numbers.clear();
-        numbers.resize(self.marked + 1, 0);
+    pub(super) fn crowd_of<'a>(
+        &self,
+        ahead: Span,
+        times: impl ExactSizeIterator<Item = Instant>,
+        room: &'a mut Vec<u32>,
+    ) -> &'a [u32] {
+        let (grid, crowded) = (self.grid.seen_before(ahead), &self.crowded[..]);
+        room.resize(room.len().max(times.len()), 0);
+        let numbers = &mut room[..];
         let mut found = 0;
-        for (number, &slot) in (0..).zip(&self.of[..self.marked]) {
+        for (number, at) in (0..).zip(times) {
             numbers[found] = number;
-            let slot = u64::from(slot);
-            found += (self.crowded[(slot / BITS) as usize + 1] >> (slot % BITS) & 1) as usize;
+            let (word, bit) = grid.place(at);
+            found += (crowded[word] >> bit & 1) as usize;
         }
-        numbers.truncate(found);
+        &numbers[..found]
     }
 }
 
@@ -192,20 +173,13 @@ impl Marker<'_> {
     /// A packet is here at `at`: marks it, if it comes in the window; or else says no.
     #[inline(always)]
     pub(super) fn mark(&mut self, at: Instant) -> bool {
-        let after = at.as_nanos().wrapping_sub(self.first);
-        if after >= self.grid.span {
-            return false;
-        }
-        let slot = self.grid.slot(after);
-        let word = &mut self.taken[(slot / BITS) as usize];
-        let bit = 1 << (slot % BITS);
-        let is_taken = *word & bit != 0;
-        *word |= bit;
+        let (place, bit) = self.grid.place(at);
+        let Some(word) = self.taken.get_mut(place) else { return false };
+        let is_taken = *word >> bit & 1 != 0;
+        *word |= 1 << bit;
         if is_taken {
-            note_again(self.again, slot);
+            note_again(self.again, place as u64 * BITS + bit);
         }
-        self.of[self.marked] = slot as u32;
-        self.marked += 1;
         true
     }
 }
@@ -222,6 +196,16 @@ fn near(words: &[u64], near: &mut [u64]) {
         let [before, here, behind] = [words[0], words[1], words[2]];
         let over = before >> (BITS - 1) | behind << (BITS - 1);
         *near = here & (here << 1 | here >> 1 | over);
+    }
+}
+
+/// Nobody is alone who comes in one of these slots. Apart, so that [`Slots::mark_crowd`] stays in the registers.
+#[inline(never)]
+fn crowd(crowded: &mut [u64], taken: &[u64], (from, until): (u64, u64)) {
+    let words = (from / BITS) as usize..crowded.len().min(until.div_ceil(BITS) as usize);
+    for place in words {
+        let first = place as u64 * BITS;
+        crowded[place] |= taken[place] & below(until, first) & !below(from, first);
     }
 }
 
@@ -283,15 +267,16 @@ mod tests {
                 return Ok(());
             }
             let ahead = Span::from_nanos(before);
+            let times = arrivals.iter().map(|(at, _)| Instant::from_nanos(*at));
             let mut marker = slots.marker(ahead);
-            let marked = arrivals.iter().filter(|(at, _)| marker.mark(Instant::from_nanos(*at))).count();
-            prop_assert_eq!(marked, arrivals.len());
-            slots.are_marked(marked);
-            let mut crowd = Vec::new();
-            if !slots.find_crowd(&mut crowd) {
+            slots.marked = times.clone().filter(|at| marker.mark(*at)).count();
+            prop_assert_eq!(slots.marked, arrivals.len());
+            if !slots.find_crowd() {
                 return Ok(());
             }
-            prop_assert!(crowd.is_sorted() && crowd.len() <= marked / FEW);
+            let mut room = Vec::new();
+            let crowd = slots.crowd_of(ahead, times, &mut room);
+            prop_assert!(crowd.is_sorted() && crowd.len() == slots.crowd && crowd.len() <= arrivals.len() / FEW);
             let alone = alone(&arrivals, (before, common), 10_000 + busy);
             for (packet, &alone) in (0..).zip(&alone) {
                 prop_assert!(alone || crowd.contains(&packet), "{packet} at {:?}", arrivals[packet as usize]);
@@ -309,9 +294,11 @@ mod tests {
             |packet: u64| Instant::from_nanos(10_000 * packet + if packet % 10 == 9 { 9_990 } else { 0 });
         let marked = (0..100).filter(|packet| marker.mark(at(*packet))).count();
         assert!(!marker.mark(window.1));
-        slots.are_marked(marked);
-        let mut crowd = Vec::new();
-        assert!(slots.find_crowd(&mut crowd));
+        slots.marked = marked;
+        assert!(slots.find_crowd());
+        let mut room = Vec::new();
+        let times: Vec<Instant> = (0..100).map(at).collect();
+        let crowd = slots.crowd_of(Span::ZERO, times.into_iter(), &mut room);
         let near = (0..9).flat_map(|ten| [10 * ten + 9, 10 * ten + 10]);
         assert_eq!(crowd, [0].into_iter().chain(near).chain([99]).collect::<Vec<_>>());
         assert!(!slots.cut(window, (takes, Instant::ZERO), 10_000), "too many");

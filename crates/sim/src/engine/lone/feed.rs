@@ -29,21 +29,11 @@ impl LoneFeed {
     #[inline(never)]
     pub(super) fn mark_all(&mut self, slots: &mut Slots, plan: Plan) -> bool {
         let LoneFeed { ahead, list, later, .. } = self;
-        let (events, mut kept) = (&mut list[..], 0);
-        let are_alike = Event::all_are_like(&plan.like, &*events);
+        debug_assert!(list.iter().all(|event| event.kind == Kind::Arrival));
+        let are_alike = Event::all_are_like(&plan.like, &*list);
         let mut marker = slots.marker(*ahead);
-        // Not `retain`: it has two loops, and calls for what is done in them.
-        for place in 0..events.len() {
-            debug_assert!(events[place].kind == Kind::Arrival);
-            if marker.mark(events[place].at) {
-                events[kept] = events[place];
-                kept += 1;
-            } else {
-                later.push(events[place]);
-            }
-        }
-        list.truncate(kept);
-        slots.are_marked(kept);
+        later.extend(list.extract_if(.., |event| !marker.mark(event.at)));
+        slots.marked += list.len();
         are_alike
     }
 }

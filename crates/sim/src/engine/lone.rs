@@ -247,11 +247,10 @@ impl Engine<'_> {
                     event.sent = Instant::from_nanos(which << NUMBER | u64::from(number));
                 }
             }
-            let (mut end, mut all) = (0, 0);
-            // Next to each other: those that go to one link behind the common one, or to none.
-            for packets in feed.list.chunk_by_mut(|one, other| one.place == other.place) {
-                let Some(Event { place: tail, .. }) = packets.first().copied() else { continue };
-                end += packets.len();
+            let (mut rest, mut end, mut all) = (&mut feed.list[..], 0, 0);
+            while let Some(Event { place: tail, .. }) = rest.first().copied() {
+                let (packets, others) = rest.split_at_mut(that_go_on_together(rest));
+                (rest, end) = (others, end + packets.len());
                 let behind = specs.get(tail as usize).map_or(Span::ZERO, |end| end.latency(plan.like.bytes));
                 packets.iter_mut().for_each(|event| event.pass(to_tail + behind, feed.links));
                 let alone = end - crowd.partition_point(|number| (*number as usize) < end);
@@ -296,6 +295,16 @@ impl Engine<'_> {
         }
         served
     }
+}
+
+/// How many of these, from the first on, go to one link behind the common one, or to none. Eight are compared at a time.
+fn that_go_on_together(packets: &[Event]) -> usize {
+    let Some(first) = packets.first() else { return 0 };
+    let differ =
+        |packets: &[Event]| packets.iter().fold(0, |bits, event| bits | event.place ^ first.place) != 0;
+    let eights = packets.chunks_exact(8).take_while(|eight| !differ(eight)).count();
+    let others = packets[8 * eights..].iter().take_while(|event| event.place == first.place);
+    8 * eights + others.count()
 }
 
 /// Where a packet that is not alone has been taken from.

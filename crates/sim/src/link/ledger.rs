@@ -68,16 +68,16 @@ impl Observer<Event> for Ledger<'_> {
         let Ledger { out, notes, counters, delay, .. } = self;
         for line in line.chunks(TOGETHER) {
             // There is room for all: none asks for its own.
-            let before = out.len();
-            let (room, mut passed, mut events) = (appended(out, line), 0, line.iter());
-            while let Some(event) = events.find(|event| {
-                let Some(departure) = departure(event) else { return true };
-                room[passed] = **event;
+            let (before, mut passed) = (out.len(), 0);
+            let room = appended(out, line);
+            for event in line {
+                let Some(departure) = departure(event) else {
+                    refuse(event, counters, notes);
+                    continue;
+                };
+                room[passed] = *event;
                 room[passed].move_on(departure.finish.later_by(*delay));
                 passed += 1;
-                false
-            }) {
-                refuse(event, counters, notes);
             }
             out.truncate(before + passed);
         }

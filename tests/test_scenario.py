@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -221,3 +222,50 @@ def test_intervals() -> None:
     two = interval([1.0, 3.0])
     assert two is not None
     assert two.half == pytest.approx(12.7062, rel=1e-5)
+
+
+UNNAMED = """
+duration = "1 s"
+[network]
+template = "path"
+links = [{ rate = "1 Mbit/s", delay = "1 ms" }]
+[[traffic]]
+kind = "bulk"
+[[traffic]]
+kind = "on-off"
+rate = "1 Mbit/s"
+[[traffic]]
+kind = "bulk"
+[[traffic]]
+name = "web"
+kind = "rpc"
+"""
+
+
+def test_a_traffic_without_a_name_goes_by_its_kind() -> None:
+    scenario = pl.Scenario(tomllib.loads(UNNAMED))
+    for path, number in (("traffic.bulk", 0), ("traffic.on-off", 1), ("traffic.bulk-2", 2), ("traffic.web", 3)):
+        assert scenario.set(f"{path}.start", "5 ms").to_dict()["traffic"][number]["start"] == "5 ms"
+        documents = [json.loads(point.json) for point in scenario.over({f"{path}.start": ["5 ms", "6 ms"]}).points()]
+        assert [document["traffic"][number]["start"] for document in documents] == ["5 ms", "6 ms"]
+    with pytest.raises(pl.InputError, match=r"no entry \"rpc\"; what has that kind has a name; write traffic\.web\.x$"):
+        scenario.set("traffic.rpc.x", 1)
+    with pytest.raises(pl.InputError, match=r"no entry \"bulc\"; did you mean \"bulk\"\?"):
+        scenario.set("traffic.bulc.x", 1)
+    two = scenario.set("traffic.0.name", "a").set("traffic.2.name", "b")
+    with pytest.raises(pl.InputError, match=r"has names; write traffic\.a\.tcp\.variant or traffic\.b\.tcp\.variant$"):
+        two.set("traffic.bulk.tcp.variant", "reno")
+
+
+def test_a_kind_that_is_swept_keeps_its_place() -> None:
+    scenario = pl.Scenario(tomllib.loads(UNNAMED)).over(
+        {"traffic.bulk.kind": ["bulk", "cbr"], "traffic.bulk.start": ["1 ms"]}
+    )
+    first = [json.loads(point.json)["traffic"][0] for point in scenario.points()]
+    assert [(one["kind"], one["start"]) for one in first] == [("bulk", "1 ms"), ("cbr", "1 ms")]
+
+
+def test_what_is_set_by_name_is_not_swept_by_number_any_more() -> None:
+    scenario = pl.Scenario(tomllib.loads(UNNAMED)).over({"traffic.0.start": ["5 ms", "6 ms"]})
+    points = scenario.set("traffic.bulk.start", "7 ms").points()
+    assert [json.loads(point.json)["traffic"][0]["start"] for point in points] == ["7 ms"]

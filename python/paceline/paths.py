@@ -1,13 +1,15 @@
 """Paths into a scenario, `network.core.buffer` or `traffic.bulk.tcp.variant`, and the values put there.
 
 A path names keys from the top of the file, joined by dots. An entry of a list is named by its number, from 0, or by
-its ``name``. A key that holds a dot is quoted, as in TOML: ``sweep."network.core.buffer"``.
+its name, given or not: a traffic without ``name`` is called by its kind. A key that holds a dot is
+quoted, as in TOML: ``sweep."network.core.buffer"``.
 """
 
 from __future__ import annotations
 
 import datetime
 import difflib
+import itertools
 import math
 import re
 import tomllib
@@ -179,19 +181,47 @@ def _child(here: Any, keys: tuple[str, ...], depth: int, key: str) -> Any:
 
 
 def _position(entries: list[Any], keys: tuple[str, ...], depth: int, key: str) -> int:
-    names = [str(entry.get("name", number)) if isinstance(entry, dict) else "" for number, entry in enumerate(entries)]
+    names = _names(entries, keys[:depth])
     if key.isascii() and key.isdecimal() and int(key) < len(entries):
         return int(key)
     if key in names:
         return names.index(key)
     above = join_path(keys[:depth])
+    if not entries:
+        raise InputError(f"{join_path(keys)}: {above} is an empty list")
     known = ", ".join(name for name in names[:8] if name)
-    raise InputError(
-        f'{join_path(keys)}: {above} has no entry "{key}"; write its number, 0 to {len(entries) - 1}, or its name'
-        + (f" ({known})" if known else "")
-        if entries
-        else f"{join_path(keys)}: {above} is an empty list"
-    )
+    remedy = f"write its number, 0 to {len(entries) - 1}, or its name" + (f" ({known})" if known else "")
+    alike = [name for name, entry in zip(names, entries, strict=True) if _kind(entry) == key]
+    close = difflib.get_close_matches(key, names, 1)
+    if alike and keys[:depth] == ("traffic",):
+        written = [join_path((*keys[:depth], name, *keys[depth + 1 :])) for name in alike]
+        remedy = f"what has that kind has {'a name' if len(alike) == 1 else 'names'}; write {' or '.join(written)}"
+    elif close and close[0]:
+        remedy = f'did you mean "{close[0]}"? Else {remedy}'
+    raise InputError(f'{join_path(keys)}: {above} has no entry "{key}"; {remedy}')
+
+
+def _kind(entry: Any) -> Any:
+    return entry.get("kind") if isinstance(entry, dict) else None
+
+
+def _names(entries: list[Any], above: tuple[str, ...]) -> list[str]:
+    """What the entries of a list are called; where no name is given, as the core calls them (docs/scenarios.md)."""
+    names: list[str] = []
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            names.append("")
+        elif "name" in entry:
+            names.append(str(entry["name"]))
+        elif above == ("traffic",) and "kind" in entry:
+            kind = str(entry["kind"])
+            further = (f"{kind}-{count}" for count in itertools.count(2))
+            names.append(next(name for name in itertools.chain([kind], further) if name not in names))
+        elif above == ("link",) and "from" in entry and "to" in entry:
+            names.append(f"{entry['from']}-{entry['to']}")
+        else:
+            names.append(str(number))
+    return names
 
 
 def _not_a_table(keys: tuple[str, ...], depth: int) -> InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import datetime
 import hashlib
@@ -18,7 +19,7 @@ from typing import Any
 from paceline import _core, files
 from paceline.arguments import file_name, index, is_text, quoted
 from paceline.errors import InputError
-from paceline.paths import assign, full_label, join_path, label, split_path
+from paceline.paths import assign, full_label, join_path, label, locate, split_path
 
 #: Seeds are paired between settings: seed k means the same draws under each of them.
 DEFAULT_SEED = 1
@@ -133,12 +134,14 @@ class Scenario:
         """
         document = self.to_dict()
         sweep = self.sweep
-        for axis in sweep:
-            if axis != path and split_path(path)[: len(split_path(axis))] == split_path(axis):
+        keys = split_path(self._place_of(path))
+        swept = {axis: split_path(self._place_of(axis)) for axis in sweep}
+        for axis, above in swept.items():
+            if above != keys and keys[: len(above)] == above:
                 raise InputError(f"{path}: the scenario sweeps {axis}; narrow that first, by setting {axis}")
         assign(document, path, _plain(value, split_path(path)))
-        if path in sweep:
-            del sweep[path]
+        if keys in swept.values():
+            sweep = {axis: values for axis, values in sweep.items() if swept[axis] != keys}
             document["sweep"] = sweep | {key: item for key, item in document["sweep"].items() if key == "seeds"}
         return Scenario(document, source=self.source)
 
@@ -182,6 +185,7 @@ class Scenario:
         seeds = self._seeds()
         labels = {path: _labels(path, values, self.source) for path, values in axes.items()}
         order = sorted(axes, key=lambda path: len(split_path(path)))
+        places = {path: self._place_of(path) for path in axes}
         digests: dict[str, str] = {}
         points = []
         for choice in itertools.product(*(range(len(values)) for values in axes.values())):
@@ -191,7 +195,7 @@ class Scenario:
             document.pop("seed", None)
             for path in order:
                 try:
-                    assign(document, path, copy.deepcopy(axes[path][chosen[path]]))
+                    assign(document, places[path], copy.deepcopy(axes[path][chosen[path]]))
                 except InputError as error:
                     raise InputError(f"sweep.{error.message}", self.source) from None
             files.place(document, self._folder())
@@ -254,6 +258,13 @@ class Scenario:
                 yield join_path(path), value
             else:
                 raise InputError(f"sweep.{join_path(path)}: must be a list of values, one at least", self.source)
+
+    def _place_of(self, path: str) -> str:
+        """The path, a traffic by number: without a name of its own it is called by its kind, which may be swept."""
+        if split_path(path)[0] == "traffic" and "traffic" not in self.sweep:
+            with contextlib.suppress(InputError):  # said where the value is put there
+                return locate(self._document, path)
+        return join_path(split_path(path))
 
     def _seeds(self) -> list[int]:
         base = check_seed(self._document.get("seed", DEFAULT_SEED), "seed", self.source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,27 @@ def test_check_says_what_would_run(command: Command, tiny: Path) -> None:
         "  network.core.buffer = 20 KB, seed 2",
     ]
     assert command("check", tiny, "--set", "duration=1").returncode == 2
+
+
+def test_check_summarises_many_runs_at_once(command: Command, tiny: Path) -> None:
+    sweep = ("--sweep", "network.core.buffer=5 KB,20 KB", "--seeds")
+    started = time.monotonic()
+    done = command("check", tiny, *sweep, "1000000")
+    assert time.monotonic() - started < 5
+    assert done.stdout.splitlines() == [
+        "tiny: 2000000 runs: 2 settings, 1000000 seeds each",
+        "  network.core.buffer = 5 KB, seeds 1 to 1000000",
+        "  network.core.buffer = 20 KB, seeds 1 to 1000000",
+    ]
+    many = ",".join(f"{size} KB" for size in range(5, 105))
+    done = command("check", tiny, "--sweep", f"network.core.buffer={many}", "--seeds", "3,9")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "tiny: 200 runs: 100 settings, 2 seeds each"
+    assert lines[1] == "  network.core.buffer = 5 KB, seeds 3, 9"
+    assert lines[11] == "  … 80 more"
+    assert lines[-1] == "  network.core.buffer = 104 KB, seeds 3, 9"
+    assert command("doctor", tiny, "--set", "sweep.seeds=1000000").returncode == 0
+    assert "seed: " in command("check", tiny, "--set", f"seed={2**63 - 2}", "--seeds", "5").stderr
 
 
 def test_a_number_of_very_many_digits(command: Command, tiny: Path) -> None:

@@ -66,6 +66,18 @@ def test_a_limit_is_kept_and_said(command: Command, tiny: Path) -> None:
         pl.sweep(pl.Scenario.load(tiny), until_ci=0.0001, max_seeds=6)
 
 
+def test_fewer_seeds_than_five_are_said(command: Command, tiny: Path) -> None:
+    """Where they are asked for; a scenario that says nothing of seeds asks for none."""
+    asked = ("--until-ci", "90%", "--json")
+    for seeds, said in (("3", "3 seeds are"), ("1", "1 seed is"), ("2,9", "2 seeds are")):
+        done = command("run", tiny, *asked, "--seeds", seeds)
+        assert len(json.loads(done.stdout)) == 5
+        more = 5 - int(said[0])
+        assert done.stderr == f"paceline: --until-ci: {said} asked for, and every setting begins with 5: {more} more\n"
+    assert command("run", tiny, *asked).stderr == ""
+    assert command("run", tiny, *asked, "--seeds", "5").stderr == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -100,12 +100,10 @@ def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str 
     \b
     paceline check scenarios/edge-vs-host.toml
     """
-    from paceline.execute import describe_point
+    from paceline.commands.listing import listing
 
-    scenario, points = asked(file, sets, sweeps, seeds)
-    lines = [f"{scenario.title}: {len(points)} run{'s' * (len(points) != 1)}"]
-    lines += [f"  {describe_point(point)}" for point in points]
-    _print("\n".join(lines) + "\n")
+    scenario, settings = asked(file, sets, sweeps, seeds, every_seed=False)
+    _print(listing(scenario.title, [one.settings for one in settings], scenario.seed_numbers()))
     return DONE
 
 
@@ -130,7 +128,7 @@ def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, st
     from paceline.doctor.text import PLAIN_WIDTH, as_text
 
     drawn = None if seed is None else whole(typed(seed), "--seed", "seed", 0, 2**63 - 1)
-    scenario, _ = asked(file, sets, (), None)
+    scenario, _ = asked(file, sets, (), None, every_seed=False)
     diagnosis = look_at(scenario, drawn)
     if as_json:
         _print(diagnosis.to_json())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,7 +119,12 @@ def execute(
 
 def describe_point(point: Point) -> str:
     """A run in words: ``pacing = edge 10 ms, seed 2``."""
-    return ", ".join([f"{path} = {value}" for path, value in point.settings.items()] + [f"seed {point.seed}"])
+    return describe_run(point.settings, f"seed {point.seed}")
+
+
+def describe_run(settings: Mapping[str, str], seeds: str) -> str:
+    """Settings in words, then which seeds."""
+    return ", ".join([*(f"{path} = {value}" for path, value in settings.items()), seeds])
 
 
 def _workers(

@@ -48,6 +48,15 @@ class Point:
     key: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One combination of what is swept: its labels, the scenario as the core reads it, and what it is known by."""
+
+    settings: Mapping[str, str]
+    json: str
+    identity: str
+
+
 class Scenario:
     """A scenario, as its TOML file says it. Never changed: `set`, `over` and `seeds` return another.
 
@@ -173,7 +182,7 @@ class Scenario:
         document = self.to_dict()
         document.setdefault("sweep", {})["seeds"] = list(asked) if isinstance(asked, Iterable) else asked
         changed = Scenario(document, source=self.source)
-        changed._seeds()
+        changed.seed_numbers()
         return changed
 
     def points(self) -> list[Point]:
@@ -181,13 +190,28 @@ class Scenario:
 
         Raises `InputError` where the sweep is wrong; what the core has to say comes from `check`.
         """
+        return self._under_every_seed(self._cases())
+
+    def settings(self) -> list[Point]:
+        """The first run of every combination of what is swept; further seeds repeat these, and are not built here.
+
+        Raises as `points` does.
+        """
+        seed = self.seed_numbers()[0]
+        return [Point(case.settings, seed, case.json, _key(case.identity, seed)) for case in self._cases()]
+
+    def _under_every_seed(self, cases: Sequence[_Case]) -> list[Point]:
+        seeds = self.seed_numbers()
+        return [Point(one.settings, seed, one.json, _key(one.identity, seed)) for one in cases for seed in seeds]
+
+    def _cases(self) -> list[_Case]:
         axes = self.sweep
-        seeds = self._seeds()
+        self.seed_numbers()
         labels = {path: _labels(path, values, self.source) for path, values in axes.items()}
         order = sorted(axes, key=lambda path: len(split_path(path)))
         places = {path: self._place_of(path) for path in axes}
         digests: dict[str, str] = {}
-        points = []
+        cases = []
         for choice in itertools.product(*(range(len(values)) for values in axes.values())):
             chosen = dict(zip(axes, choice, strict=True))
             document = self.to_dict()
@@ -201,23 +225,31 @@ class Scenario:
             files.place(document, self._folder())
             text = _canonical(document)
             identity = _identity(document, digests)
-            settings = {path: labels[path][number] for path, number in chosen.items()}
-            points += [Point(settings, seed, text, _key(identity, seed)) for seed in seeds]
-        return points
+            cases.append(_Case({path: labels[path][number] for path, number in chosen.items()}, text, identity))
+        return cases
 
     def check(self) -> list[Point]:
         """Validates every combination, routes included, and returns the runs. Raises `InputError`."""
-        points = self.points()
-        for text in dict.fromkeys(point.json for point in points):
+        cases = self._cases()
+        self._validate(case.json for case in cases)
+        return self._under_every_seed(cases)
+
+    def check_settings(self) -> list[Point]:
+        """As `check`, but returns `settings`: at once, however many seeds there are."""
+        points = self.settings()
+        self._validate(point.json for point in points)
+        return points
+
+    def _validate(self, texts: Iterable[str]) -> None:
+        for text in dict.fromkeys(texts):
             try:
                 _core.check(text)
             except _core.InputError as error:
                 raise InputError(str(error), self.source) from None
-        return points
 
     def describe(self, seed: int | None = None) -> dict[str, Any]:
         """The network as the core draws it for one seed (the first by default), under the first settings."""
-        point = self.check()[0]
+        point = self.check_settings()[0]
         described: dict[str, Any] = json.loads(
             _core.describe(point.json, point.seed if seed is None else check_seed(seed, "seed"))
         )
@@ -241,7 +273,7 @@ class Scenario:
 
     def _size(self) -> str:
         try:
-            count = len(self._seeds()) * math.prod(len(values) for values in self.sweep.values())
+            count = len(self.seed_numbers()) * math.prod(len(values) for values in self.sweep.values())
         except InputError as error:
             return error.message
         return "1 run" if count == 1 else f"{count} runs"
@@ -266,7 +298,8 @@ class Scenario:
                 return locate(self._document, path)
         return join_path(split_path(path))
 
-    def _seeds(self) -> list[int]:
+    def seed_numbers(self) -> Sequence[int]:
+        """The seeds of every setting. Raises `InputError`."""
         base = check_seed(self._document.get("seed", DEFAULT_SEED), "seed", self.source)
         table = self._document.get("sweep")
         seeds = table.get("seeds", 1) if isinstance(table, dict) else 1
@@ -277,7 +310,7 @@ class Scenario:
         if not isinstance(seeds, int) or isinstance(seeds, bool) or not 1 <= seeds <= MOST_SEEDS:
             what = f"sweep.seeds: {quoted(seeds)} is not a number of seeds"
             raise InputError(f"{what}; write a whole number from 1 to {MOST_SEEDS}", self.source)
-        return [check_seed(base + number, "seed", self.source) for number in range(seeds)]
+        return range(base, check_seed(base + seeds - 1, "seed", self.source) + 1)
 
 
 #: What is taken for a scenario: its file, or its tables.

@@ -18,6 +18,7 @@ from paceline.archive import TABLES, pack, packed_columns, unpack_run, unpack_ta
 from paceline.atomic import alone, clear_leftovers, marker, replacing
 from paceline.errors import StaleStoreError, StoreError
 from paceline.leases import Leases
+from paceline.occupant import occupy
 from paceline.tables import runs_table, with_constants
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ class Store:
 
         with self._replacing(self.directory / "scenario.toml") as file:
             file.write(scenario.placed().to_toml().encode())
+        with _as_store_error(self._store):
+            occupy(self.directory, scenario)
         with self._replacing(self.directory / "runs.parquet") as file:
             pq.write_table(runs_table(runs), file)
         for name in TABLES:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from paceline import arguments
 from paceline.errors import InputError, RunError
 from paceline.execute import describe_point, execute
+from paceline.occupant import refuse_another
 from paceline.precision import MOST_SEEDS, Precision, Short, execute_until, shortfall
 from paceline.results import Result, Results
 from paceline.scenario import Scenario, Source, loaded
@@ -80,6 +81,7 @@ def sweep(
     engine: str = "auto",
     threads: int = 1,
     out: str | os.PathLike[str] | None = None,
+    force: bool = False,
     until_ci: float | None = None,
     ci_metric: str | None = None,
     max_seeds: int = MOST_SEEDS,
@@ -99,6 +101,7 @@ def sweep(
         engine: ``"auto"``, ``"windowed"`` or ``"reference"``; the results are the same.
         threads: that each run here may use; worth it where runs are few and large. The results are the same.
         out: a directory for results; what it has already is not run again, and processes may share it.
+        force: takes `out` even where it holds the results of another scenario.
         until_ci: adds seeds to each setting, which has five at least, until the 95 % interval of the metric's mean is
             no wider, to either side, than this share of it: 0.01 for 1 %.
         ci_metric: the path of that metric, as ``flows.jain``; by default ``flows.goodput_mean_bps``, or what the core
@@ -128,6 +131,11 @@ def sweep(
 
         store = Store(arguments.directory(out, "out", "results/mine"))
         store.check_room()
+        try:
+            if not force:
+                refuse_another(store, scenario, points)
+        except InputError as error:
+            raise InputError(f"{error.message}; name another directory, or add force=True", "out") from None
     how: dict[str, Any] = {"jobs": jobs, "executor": executor, "store": store}
     how |= {"keep_columns": store is None, "engine": engine, "threads": threads}
     short: list[Short] = []

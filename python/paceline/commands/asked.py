@@ -30,13 +30,16 @@ SWEEP = click.option(
 SEEDS = click.option("--seeds", metavar="N", help="Seeds for each setting, or exactly which: 3,5,8.")
 FILE = click.argument("file", type=str)
 JOBS = click.option("--jobs", metavar="N", help="Runs at a time.  [default: one a processor]")
+FORCE = click.option("--force", is_flag=True, help="Take --out even where it has another scenario's results.")
 DASK = click.option(
     "--dask", "address", metavar="ADDRESS", help="Run on the workers of this Dask scheduler (docs/sweeps.md)."
 )
 
 
-def asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None) -> tuple[Scenario, list[Point]]:
-    """The scenario with what the options change, and its runs; all of it checked."""
+def asked(
+    file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None, *, every_seed: bool = True
+) -> tuple[Scenario, list[Point]]:
+    """The scenario with what the options change, and its runs, or the first of each setting; all of it checked."""
     from paceline.paths import join_path, locate, parse_value, split_path, split_values
     from paceline.scenario import Scenario
 
@@ -60,7 +63,7 @@ def asked(file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | No
     try:
         if seeds is not None:
             scenario = scenario.seeds(_seed_numbers(seeds))
-        return scenario, scenario.check()
+        return scenario, scenario.check() if every_seed else scenario.check_settings()
     except InputError as error:
         if seeds is not None and error.message.startswith("sweep.seeds: "):
             raise InputError(error.message.removeprefix("sweep.seeds: "), "--seeds") from None
@@ -148,6 +151,17 @@ def opened_store(out: str | None, otherwise: Path) -> Store:
         remedy = "name another directory, one that can be written" + ("" if out else ", by --out")
         raise InputError(f"{error}; {remedy}", "--out" if out else None) from None
     return store
+
+
+def refuse_another(store: Store, scenario: Scenario, points: Sequence[Point], out: str | None) -> None:
+    """Another scenario's results are not put aside unasked."""
+    from paceline import occupant
+
+    try:
+        occupant.refuse_another(store, scenario, points)
+    except InputError as error:
+        remedy = "add --force to put these in their place, or name another directory" + ("" if out else " by --out")
+        raise InputError(f"{error.message}; {remedy}", "--out" if out else None) from None
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paceline.commands.asked import FILE, SEEDS, SET, SWEEP, asked, opened_store
+from paceline.commands.asked import FILE, FORCE, SEEDS, SET, SWEEP, asked, opened_store, refuse_another
 from paceline.commands.run import print_runs, print_summary, write_report
 from paceline.console import DONE, FAILED, INTERRUPTED, say
 from paceline.errors import InputError, Interrupted
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 )
 @click.option("--spin", default="0", metavar="US", help="Wait the last so many us awake.  [default: 0]")
 @click.option("--out", metavar="DIR", help="Where results go.  [default: results/<name of FILE>-kernel]")
+@FORCE
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON only; write files only with --out.")
 def emulate(
     file: str,
@@ -39,6 +40,7 @@ def emulate(
     pacers: str,
     spin: str,
     out: str | None,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Run the scenario in FILE on this machine's own TCP, in real time, all that it sweeps.
@@ -62,6 +64,8 @@ def emulate(
     store = None
     if out is not None or not as_json:
         store = opened_store(out, Path("results") / f"{Path(file).stem}-kernel")
+        if not force:
+            refuse_another(store, scenario, points, out)
     try:
         with progress(scenario.title) as watch:
             done = study.carry_out(

@@ -12,6 +12,7 @@ from paceline import arguments
 from paceline.commands.asked import (
     DASK,
     FILE,
+    FORCE,
     JOBS,
     SEEDS,
     SET,
@@ -21,6 +22,7 @@ from paceline.commands.asked import (
     jobs_of,
     opened_store,
     precision_of,
+    refuse_another,
     threads_of,
 )
 from paceline.console import DONE, FAILED, INTERRUPTED, print_data, print_table, say
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 @JOBS
 @DASK
 @click.option("--out", metavar="DIR", help="Where results go.  [default: results/<name of FILE>]")
+@FORCE
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON only; write files only with --out.")
 @click.option("--trace", metavar="FILE", help="Write every packet event of the one run: .csv, .parquet or .pcap.")
 @click.option("--engine", metavar="NAME", default="auto", help="auto, windowed or reference; the results are the same.")
@@ -59,6 +62,7 @@ def run(
     jobs: str | None,
     address: str | None,
     out: str | None,
+    force: bool,
     as_json: bool,
     trace: str | None,
     engine: str,
@@ -93,9 +97,13 @@ def run(
         _check_folder(check_name(trace, "--trace"))
         if len(points) > 1:
             raise InputError(f"the scenario has {len(points)} runs; narrow it to one, by --set and --seeds", "--trace")
+    if precision and (few := _fewer_than_needed(scenario)):
+        say(few)
     store = None
     if out is not None or not as_json:
         store = opened_store(out, Path("results") / Path(file).stem)
+        if not force:
+            refuse_another(store, scenario, points, out)
     short = None
     try:
         with cluster_at(address) as client:
@@ -133,6 +141,17 @@ def run(
 
         say(f"{file}: {describe_point(point)}: {why}")
     return FAILED if done.failures else DONE
+
+
+def _fewer_than_needed(scenario: Scenario) -> str | None:
+    """A line where fewer seeds are asked for than an interval that is judged by has; not where none are."""
+    from paceline.precision import LEAST_SEEDS
+
+    seeds = len(scenario.seed_numbers())
+    if seeds >= LEAST_SEEDS or "seeds" not in scenario.to_dict().get("sweep", {}):
+        return None
+    asked_for = "1 seed is" if seeds == 1 else f"{seeds} seeds are"
+    return f"--until-ci: {asked_for} asked for, and every setting begins with {LEAST_SEEDS}: {LEAST_SEEDS - seeds} more"
 
 
 def _check_folder(trace: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,14 +31,14 @@ class Sweep:
 
     scenario: Scenario
     cases: list[Case]
-    seeds: list[int]
+    seeds: Sequence[int]
     seed: int
 
     @classmethod
     def of(cls, scenario: Scenario, seed: int | None = None) -> Sweep:
         """Resolves every setting once. Raises `InputError` where one is wrong."""
-        points = scenario.points()
-        seeds = list(dict.fromkeys(point.seed for point in points))
+        points = scenario.settings()
+        seeds = scenario.seed_numbers()
         drawn = seeds[0] if seed is None else seed
         cases = []
         for point in {point.json: point for point in reversed(points)}.values():

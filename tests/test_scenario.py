@@ -269,3 +269,14 @@ def test_what_is_set_by_name_is_not_swept_by_number_any_more() -> None:
     scenario = pl.Scenario(tomllib.loads(UNNAMED)).over({"traffic.0.start": ["5 ms", "6 ms"]})
     points = scenario.set("traffic.bulk.start", "7 ms").points()
     assert [json.loads(point.json)["traffic"][0]["start"] for point in points] == ["7 ms"]
+
+
+SHIPPED = sorted((Path(__file__).parent.parent / "scenarios").rglob("*.toml"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_scenario_names_its_profile(path: Path) -> None:
+    """What stands for numbers that are written down does not hang on a default (docs/adr/0001-default-tcp.md)."""
+    for traffic in tomllib.loads(path.read_text())["traffic"]:
+        if traffic["kind"] in ("bulk", "rpc", "closed-loop", "cvec"):
+            assert "profile" in traffic["tcp"], traffic

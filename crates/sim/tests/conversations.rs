@@ -32,7 +32,9 @@ fn path(traffic: &str) -> String {
 fn one_call_takes_what_it_takes_on_an_empty_path() {
     // The request, 240 B with its header, is there after 240 us + 10 ms; its acknowledgement (40 B) and then 1500 B, 1500 B
     // and 140 B go back: a window of ten lets them follow one another. All in nanoseconds.
-    let one = path("kind = \"rpc\"\nrequest = \"200 B\"\nresponse = \"3020 B\"\ncalls = 1");
+    let one = path(
+        "kind = \"rpc\"\nrequest = \"200 B\"\nresponse = \"3020 B\"\ncalls = 1\ntcp = { profile = \"rfc\" }",
+    );
     let output = run(&one);
     let expected = 240_000 + 10_000_000 + (40 + 1500 + 1500 + 140) * 1000 + 10_000_000;
     let transfers = &output.flow_rows[0].transfers;
@@ -51,8 +53,9 @@ fn one_call_takes_what_it_takes_on_an_empty_path() {
 fn a_kept_connection_keeps_its_window_from_call_to_call() {
     // 30 KB are 21 packets. A window of ten takes three round trips the first time (10, then 20 would do, but acknowledgements
     // come one by one); once it has grown they all leave together.
-    let calls =
-        path("kind = \"rpc\"\nrequest = \"100 B\"\nresponse = \"30 KB\"\ncalls = 3\nthink = \"50 ms\"");
+    let calls = path(
+        "kind = \"rpc\"\nrequest = \"100 B\"\nresponse = \"30 KB\"\ncalls = 3\nthink = \"50 ms\"\ntcp = { profile = \"rfc\" }",
+    );
     let output = run(&calls);
     let took: Vec<u64> = output.flow_rows[0].transfers.iter().map(|call| call.took.as_nanos()).collect();
     // Afterwards: request, and then 20 packets of 1500 B, and one of 840 B, back to back behind the acknowledgement.
@@ -68,7 +71,7 @@ fn a_kept_connection_keeps_its_window_from_call_to_call() {
 fn a_new_connection_has_its_handshake_and_its_slow_start_and_a_kept_one_has_not() {
     let files = |connection: &str| {
         run(&path(&format!(
-            "kind = \"closed-loop\"\nsize = \"30 KB\"\nthink = \"100 ms\"\nfiles = 4\nconnection = \"{connection}\""
+            "kind = \"closed-loop\"\nsize = \"30 KB\"\nthink = \"100 ms\"\nfiles = 4\nconnection = \"{connection}\"\ntcp = {{ profile = \"rfc\" }}"
         )))
     };
     let (new, kept) = (files("new"), files("kept"));
@@ -98,7 +101,7 @@ fn what_is_left_of_an_old_connection_means_nothing_to_the_new_one() {
     // short, and there is no pause: new connections meet what old ones left.
     for (variant, seed) in [("reno", 1), ("newreno", 2), ("newreno", 3)] {
         let text = path(&format!(
-            "kind = \"closed-loop\"\nsize = \"9 KB\"\ncount = 3\ntcp = {{ variant = \"{variant}\", min_rto = \"22 ms\", initial_rto = \"60 ms\" }}"
+            "kind = \"closed-loop\"\nsize = \"9 KB\"\ncount = 3\ntcp = {{ profile = \"rfc\", variant = \"{variant}\", min_rto = \"22 ms\", initial_rto = \"60 ms\" }}"
         )) + "[[drop]]\nlink = \"wire\"\nprobability = 0.02\n[[drop]]\nlink = \"wire.reverse\"\nprobability = 0.02\n";
         let network = Scenario::from_toml(&text).unwrap().network(seed).unwrap();
         let mut rows: Vec<TraceRow> = Vec::new();
@@ -135,6 +138,7 @@ fn users_who_do_not_fill_the_link_get_think_plus_transfer_and_those_who_do_share
             size = {{ exponential = "50 KB" }}
             think = {{ exponential = "1 s" }}
             connection = "kept"
+            tcp = {{ profile = "rfc" }}
             start = "0 s .. 2 s"
             "#
         ))
@@ -159,7 +163,9 @@ fn users_who_do_not_fill_the_link_get_think_plus_transfer_and_those_who_do_share
 
 #[test]
 fn idle_users_cost_nothing_but_their_timer() {
-    let text = path("kind = \"closed-loop\"\nsize = \"1 KB\"\nthink = \"1000 s\"\ncount = 50");
+    let text = path(
+        "kind = \"closed-loop\"\nsize = \"1 KB\"\nthink = \"1000 s\"\ncount = 50\ntcp = { profile = \"rfc\" }",
+    );
     let network = network(&text);
     let mut engine = Engine::new(&network, None);
     engine.run_until(paceline_core::Instant::from_nanos(90_000_000_000), &Control::default()).unwrap();

@@ -57,9 +57,13 @@ const NETWORK: &str = r#"
 
 /// What draws, computes powers or sines, or reacts.
 const TRAFFIC: [&str; 6] = [
-    "kind = \"closed-loop\"\nsize = { pareto = { mean = \"20 KB\", shape = 1.2 } }\nthink = { exponential = \"500 ms\" }",
-    "kind = \"rpc\"\nrequest = \"200 B\"\nresponse = { exponential = \"10 KB\" }\nthink = { uniform = \"0 s .. 1 s\" }",
-    concat!("kind = \"cvec\"\nfile = \"", env!("CARGO_MANIFEST_DIR"), "/tests/small.cvec\""),
+    "kind = \"closed-loop\"\nsize = { pareto = { mean = \"20 KB\", shape = 1.2 } }\nthink = { exponential = \"500 ms\" }\ntcp = { profile = \"rfc\" }",
+    "kind = \"rpc\"\nrequest = \"200 B\"\nresponse = { exponential = \"10 KB\" }\nthink = { uniform = \"0 s .. 1 s\" }\ntcp = { profile = \"rfc\" }",
+    concat!(
+        "kind = \"cvec\"\nfile = \"",
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/small.cvec\"\ntcp = { profile = \"rfc\" }"
+    ),
     "kind = \"on-off\"\nrate = \"1 Mbit/s\"\npacket = \"500 B\"\non = { exponential = \"100 ms\" }\noff = { exponential = \"1 s\" }",
     "kind = \"on-off\" # Pareto\nrate = \"1 Mbit/s\"\npacket = \"500 B\"\non = { pareto = { mean = \"100 ms\", shape = 1.5 } }\noff = \"1 s\"",
     "kind = \"self-similar\"\nmean = \"300 kbit/s\"\nmax = \"900 kbit/s\"\nhurst = 0.9\npacket = \"200 B\"",

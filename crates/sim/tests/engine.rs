@@ -25,7 +25,7 @@ fn dumbbell(pacing: &str, extra: &str) -> String {
         access = {{ per_edge = 10, rate = "1 Mbit/s .. 2 Mbit/s", delay = "1 ms .. 5 ms" }}
         [[traffic]]
         kind = "bulk"
-        tcp = {{ max_window = "1000 packets" }}
+        tcp = {{ profile = "rfc", max_window = "1000 packets" }}
         start = "0 s .. 2 s"
         {extra}
         "#
@@ -109,7 +109,7 @@ fn gaps_at_a_host(pacing: &str) -> Vec<f64> {
         [[traffic]]
         kind = "bulk"
         count = 4
-        tcp = {{ max_window = "40 packets" }}
+        tcp = {{ profile = "rfc", max_window = "40 packets" }}
         "#
     );
     let network = network(&text);

@@ -17,7 +17,7 @@ fn after_the_loss(pacing: &str, constants: &str) -> (f64, Vec<(f64, f64)>) {
         links = [{{ name = "link", rate = "1 Gbit/s", delay = "50 ms" }}]
         [[traffic]]
         kind = "bulk"
-        tcp = {{ variant = "cubic", initial_ssthresh = "150 packets", halving = "window", constants = "{constants}" }}
+        tcp = {{ profile = "rfc", variant = "cubic", initial_ssthresh = "150 packets", halving = "window", constants = "{constants}" }}
         [[drop]]
         link = "link"
         flow = 0

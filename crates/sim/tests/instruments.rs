@@ -151,7 +151,7 @@ fn a_window_of_ten_is_a_burst_of_ten() {
         [[traffic]]
         kind = "bulk"
         size = "30 packets"
-        tcp = { payload = "960 B", header = "40 B" }
+        tcp = { profile = "rfc", payload = "960 B", header = "40 B" }
     "#;
     let output = run(text, 1);
     let of = |link: &str| {
@@ -187,7 +187,7 @@ const SLOW_START: &str = r#"
     [[traffic]]
     kind = "bulk"
     start = "20 ms"
-    tcp = { initial_window = "1 packets", initial_ssthresh = "64 packets", max_window = "100 packets" }
+    tcp = { profile = "rfc", initial_window = "1 packets", initial_ssthresh = "64 packets", max_window = "100 packets" }
 "#;
 
 #[test]
@@ -274,7 +274,7 @@ fn a_repair_counts_from_the_first_transmission() {
         [[traffic]]
         kind = "bulk"
         size = "10 packets"
-        tcp = { payload = "960 B", header = "40 B", initial_window = "10 packets" }
+        tcp = { profile = "rfc", payload = "960 B", header = "40 B", initial_window = "10 packets" }
     "#;
     let output = run(text, 1);
     let delay = curve(&output, "delay");
@@ -302,6 +302,7 @@ fn what_was_carried_in_the_end_is_the_links_throughput() {
         throughput = { links = ["core", "access.*.*"], flows = "bulk", by = "flow", from = "1 s", every = "70 ms" }
         [[traffic]]
         kind = "bulk"
+        tcp = { profile = "rfc" }
         start = "0 s .. 100 ms"
     "#;
     let output = run(text, 3);

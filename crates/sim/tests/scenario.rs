@@ -7,7 +7,7 @@ use paceline_core::{Instant, Span};
 use paceline_sim::network::{DropRule, FlowKind, LinkSpec, Network, ProbeKind};
 use paceline_sim::workload::open_loop::Timing;
 use paceline_sim::{Scenario, scenario::ScenarioError};
-use paceline_tcp::PacingRule;
+use paceline_tcp::{Config, PacingRule, Profile, Variant};
 
 const EDGE_VS_HOST: &str = include_str!("../../../scenarios/edge-vs-host.toml");
 
@@ -131,6 +131,29 @@ fn edge_pacing_stands_on_the_edge_links_or_on_access_links_without_edges() {
 }
 
 #[test]
+fn a_scenario_that_says_nothing_of_tcp_has_what_a_host_runs_today() {
+    let tcp_of = |traffic: &str| {
+        let text = format!(
+            "duration = \"1 s\"\ntraffic = [{{ {traffic} }}]\n[network]\ntemplate = \"dumbbell\"\n\
+             core = {{ rate = \"10 Mbit/s\", delay = \"10 ms\" }}\n\
+             access = {{ hosts = 1, rate = \"1 Gbit/s\", delay = \"1 ms\" }}"
+        );
+        read(&text, 1).unwrap().flows[0].kind.tcp().unwrap().clone()
+    };
+    let linux = Config::new(Profile::Linux);
+    assert_eq!(linux.variant, Variant::Cubic);
+    assert_eq!(tcp_of("kind = \"bulk\""), linux);
+    assert_eq!(tcp_of("kind = \"closed-loop\", size = \"10 KB\""), linux);
+    assert_eq!(tcp_of("kind = \"bulk\", tcp = { timestamps = false }").delayed_ack, linux.delayed_ack);
+    for (name, profile) in Profile::ALL {
+        assert_eq!(
+            tcp_of(&format!("kind = \"bulk\", tcp = {{ profile = \"{name}\" }}")),
+            Config::new(profile)
+        );
+    }
+}
+
+#[test]
 fn a_share_is_rounded_drawn_and_grows_without_moving() {
     let paced = |share: f64, seed| {
         let text = format!("pacing = {{ method = \"host\", share = {share} }}");
@@ -243,7 +266,7 @@ fn traffic_becomes_flows_in_the_order_of_the_file() {
         kind = "bulk"
         from = "right.7"
         size = "1 MB"
-        tcp = { payload = "1000 B", max_window = "64 KB", syn = false }
+        tcp = { profile = "rfc", payload = "1000 B", max_window = "64 KB", syn = false }
     "#;
     let text = r#"
         duration = "10 s"

@@ -55,7 +55,7 @@ pub enum Profile {
     Ns2Of2005,
     /// What ns-2's own test suite sets (tcl/test/test-suite-tcpVariants.tcl).
     Ns2Validation,
-    /// Linux (net/ipv4/tcp*.c), with Reno's growth.
+    /// Linux (net/ipv4/tcp*.c), with its default congestion control, CUBIC.
     Linux,
     /// The RFCs of today: 6298 (RTO), 6928 (initial window), 5681, 3042.
     Rfc,
@@ -70,6 +70,14 @@ impl Profile {
         ("linux", Profile::Linux),
         ("rfc", Profile::Rfc),
     ];
+
+    /// What a scenario gets that names none: what a host runs today (docs/adr/0001-default-tcp.md).
+    pub const DEFAULT: Profile = Profile::Linux;
+
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        Profile::ALL.iter().find(|(_, profile)| *profile == self).map_or("", |(name, _)| *name)
+    }
 
     /// What a scenario's `variant = "sack"` means in this world.
     pub fn sack(self) -> Variant {
@@ -334,9 +342,9 @@ impl Config {
                 ..ns2
             },
             Profile::Linux => Config {
-                variant: Variant::Rfc6675,
-                payload: 1448, // an Ethernet frame's 1500 B less the headers
-                header: 52,    // IP 20, TCP 20, timestamps 12
+                variant: Variant::Cubic, // net.ipv4.tcp_congestion_control
+                payload: 1448,           // an Ethernet frame's 1500 B less the headers
+                header: 52,              // IP 20, TCP 20, timestamps 12
                 ack: 52,
                 syn: Some(60),
                 sack_header: 4,

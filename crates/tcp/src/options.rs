@@ -120,7 +120,12 @@ pub fn page() -> String {
          Made from the table in `crates/tcp/src/options/`; `paceline explain tcp` prints the same. To write it anew:\n\
          `PACELINE_WRITE=1 cargo test -p paceline-tcp --test options`.\n\n\
          A scenario sets an option in a traffic's `tcp` table, `tcp = { profile = \"ns2\", variant = \"newreno\" }`; what it \
-         leaves out is the\nprofile's (`rfc` unless given).\n\n| profile | what it is |\n|---|---|\n",
+         leaves out is the\nprofile's.",
+    );
+    page += &format!(
+        " A scenario that names no profile has `{}` ([why](adr/0001-default-tcp.md)).\n\n\
+         | profile | what it is |\n|---|---|\n",
+        Profile::DEFAULT.name()
     );
     for (name, profile) in Profile::ALL {
         page += &format!("| `{name}` | {} |\n", meaning_of(profile));

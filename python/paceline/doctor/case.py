@@ -56,6 +56,10 @@ class Case:
         found: Mapping[str, Any] = tables[flow.traffic]
         return found
 
+    def profile(self, flow: Flow) -> str:
+        """The profile that a flow's TCP has its constants from."""
+        return self.network.traffics[flow.traffic].profile
+
     @cached_property
     def rtt_s(self) -> list[float]:
         """Propagation there and back of each flow, seconds; twice the way there where nothing comes back."""

@@ -157,10 +157,11 @@ class Tcp:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """A ``[[traffic]]`` table: where it stands, its name, both ends of the range of starts."""
+    """A ``[[traffic]]`` table: where it stands, its name, the profile of its TCP, both ends of the range of starts."""
 
     path: str
     name: str
+    profile: str
     start_s: tuple[float, float]
 
 
@@ -229,7 +230,7 @@ class Network:
             plans=[_plan(plan) for plan in seen["plans"]],
             links=[_link(link, buffers, pacers) for link in seen["links"]],
             traffics=[
-                Traffic(one["path"], one["name"], (one["start_ns"][0] * _NS, one["start_ns"][1] * _NS))
+                Traffic(one["path"], one["name"], one["profile"], (one["start_ns"][0] * _NS, one["start_ns"][1] * _NS))
                 for one in seen["traffics"]
             ],
             flows=[_flow(flow, tcps) for flow in seen["flows"]],

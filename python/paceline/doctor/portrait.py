@@ -98,7 +98,7 @@ def _tcp(case: Case, group: Group, tcp: Tcp) -> dict[str, Any]:
     capped = tcp.max_window < fmean(case.window[one] for one in group.flows)
     return {
         "variant": tcp.variant,
-        "profile": (case.table(group.first).get("tcp") or {}).get("profile", "rfc"),
+        "profile": case.profile(group.first),
         "max_window": tcp.max_window,
         "initial_window": tcp.initial_window,
         "limited_transmit": tcp.limited_transmit,
@@ -215,11 +215,10 @@ def _sends(case: Case, group: Group) -> str:
     if flow.tcp is None:
         kind = str(case.table(flow).get("kind"))
         return {"cbr": "a constant rate", "poisson": "Poisson arrivals"}.get(kind, kind)
-    table = case.table(flow).get("tcp") or {}
     names = {"reno": "Reno", "newreno": "NewReno"}
     variant = names.get(flow.tcp.variant, flow.tcp.variant.upper())
     size = "" if flow.packets is None else f", {words.count(flow.packets, 'packet')} each"
-    return f"{variant}, profile {table.get('profile', 'rfc')}{size}"
+    return f"{variant}, profile {case.profile(flow)}{size}"
 
 
 def _host_pacing(flow: Flow) -> str | None:

@@ -75,20 +75,21 @@ class KernelTcp:
 
 
 def translate(
-    place: str, table: Mapping[str, Any], tcp: Tcp, choices: Choices, warn: Callable[[str], None]
+    place: str, table: Mapping[str, Any], profile: str, tcp: Tcp, choices: Choices, warn: Callable[[str], None]
 ) -> KernelTcp:
     """The kernel's form of one traffic's TCP.
 
     Args:
         place: of its table, for messages.
         table: as the scenario writes it.
+        profile: where what it leaves out comes from.
         tcp: as the core understood it.
         choices: the caller's.
         warn: hears of what cannot be honoured.
 
     Raises `InputError` where the kernel has nothing of the kind.
     """
-    options = _options(str(table.get("profile", "rfc"))) | dict(table)
+    options = _options(profile) | dict(table)
     control, sack = _congestion_control(place, tcp.variant, choices, warn)
     for key in table:
         if key not in _HONOURED:

@@ -118,14 +118,16 @@ def _converse(document: Mapping[str, Any], layout: Layout, choices: Choices, see
     flows = network.flows
     number = 0
     while number < len(flows):
-        flow, place = flows[number], network.traffics[flows[number].traffic].path
+        flow, sent = flows[number], network.traffics[flows[number].traffic]
+        place = sent.path
         table = tables[flow.traffic]
         kind = table["kind"]
         if kind not in _KINDS or flow.tcp is None:
             raise InputError(f'{place}.kind: "{kind}" does not run on the kernel yet; write {", ".join(_KINDS)}')
         key = (flow.traffic, id(flow.tcp))
         if key not in known:
-            known[key] = translate(f"{place}.tcp", table.get("tcp", {}), flow.tcp, choices, layout.warn)
+            options = table.get("tcp", {})
+            known[key] = translate(f"{place}.tcp", options, sent.profile, flow.tcp, choices, layout.warn)
         tcp = known[key]
         if tcp.stack not in layout.stacks:
             layout.stacks.append(tcp.stack)

@@ -357,7 +357,7 @@ mod tests {
     fn packets_of_several_sizes_are_served_as_usual_and_so_are_many() {
         let (_, (packets, crowd)) = found(", variant = \"sack1\"", "10 Mbit/s", "");
         assert!(packets > 20 && crowd == 0, "not even looked for");
-        let back = "[[traffic]]\nkind = \"bulk\"\nfrom = \"right.*\"";
+        let back = "[[traffic]]\nkind = \"bulk\"\nfrom = \"right.*\"\ntcp = { profile = \"rfc\" }";
         assert_eq!(found("", "10 Mbit/s", back), (vec!["core.reverse".to_owned()], (0, 0)));
     }
 }

@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn hosts_of_several_flows_are_shared_unless_somebody_looks_or_more_than_tcp_acts() {
-        let back = "[[traffic]]\nname = \"back\"\nkind = \"bulk\"\nfrom = \"right.*\"\n[probes]\n";
+        let back = "[[traffic]]\nname = \"back\"\nkind = \"bulk\"\nfrom = \"right.*\"\ntcp = { profile = \"rfc\" }\n[probes]\n";
         assert_eq!(shared(&network("", NO_PROBES)), [true; 4]);
         assert_eq!(shared(&network("", back)), [true; 4]);
         assert_eq!(shared(&network(", delayed_ack = \"40 ms\"", back)), [true; 4]);
@@ -361,7 +361,7 @@ mod tests {
                 {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }},\n\
                 {{ rate = \"10 Mbit/s\", delay = \"9 ms\", buffer = \"9 KB\" }},\n\
                 {{ rate = \"{rate}\", delay = \"{far}\" }}]\n\
-                [[traffic]]\nkind = \"bulk\"\ncount = 4\n[probes]"
+                [[traffic]]\nkind = \"bulk\"\ncount = 4\ntcp = {{ profile = \"rfc\" }}\n[probes]"
             );
             shared(&Scenario::from_toml(&text).unwrap().network(1).unwrap())
         };
@@ -375,7 +375,7 @@ mod tests {
     fn whoever_pauses_finds_every_packet_where_the_reference_engine_has_it() {
         let network = network(
             "",
-            "[[traffic]]\nname = \"back\"\nkind = \"bulk\"\nfrom = \"right.*\"\ncount = 2\n[probes]\n",
+            "[[traffic]]\nname = \"back\"\nkind = \"bulk\"\nfrom = \"right.*\"\ncount = 2\ntcp = { profile = \"rfc\" }\n[probes]\n",
         );
         let engine = |method| Engine::with_method(&network, method, None);
         let (mut windowed, mut reference) = (engine(Method::Windowed), engine(Method::Reference));

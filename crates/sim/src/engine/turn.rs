@@ -139,7 +139,7 @@ mod tests {
     fn it_does_not_where_answers_wait_or_links_are_shared_or_somebody_looks() {
         for (tcp, more) in [
             (", delayed_ack = \"40 ms\"", ""),
-            ("", "[[traffic]]\nkind = \"bulk\"\nfrom = \"right.*2\""),
+            ("", "[[traffic]]\nkind = \"bulk\"\nfrom = \"right.*2\"\ntcp = { profile = \"rfc\" }"),
             ("", "[probes]\nwindow = [{ flows = [0], every = \"10 ms\" }]"),
         ] {
             after_a_second(tcp, more, |engine| {

@@ -201,10 +201,10 @@ fn pairs(traffic: &Traffic, layout: &Layout, names: &Names<'_>) -> Result<Vec<(H
 
 impl Kind {
     /// Traffic without TCP has none of its own.
-    fn profile(&self) -> Profile {
+    pub(super) fn profile(&self) -> Profile {
         match self {
             Kind::Bulk { profile, .. } | Kind::Conversation(Conversation { profile, .. }) => *profile,
-            Kind::OpenLoop(_) => Profile::Rfc,
+            Kind::OpenLoop(_) => Profile::DEFAULT,
         }
     }
 

@@ -63,6 +63,7 @@ impl Scenario {
         let traffics = self.traffic.iter().map(|traffic| Sent {
             path: traffic.path.clone(),
             name: traffic.name.clone(),
+            profile: traffic.kind.profile().name(),
             start_ns: [traffic.start.low, traffic.start.high].map(|start| start.as_nanos()),
         });
         let largest = largest_data(&network);

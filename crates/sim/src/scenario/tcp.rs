@@ -20,7 +20,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     table.only_listed(&options::keys(), || {
         "write one of those that `paceline explain tcp` lists".to_owned()
     })?;
-    let profile = table.optional("profile", |field| field.choice(&Profile::ALL))?.unwrap_or(Profile::Rfc);
+    let profile = table.optional("profile", |field| field.choice(&Profile::ALL))?.unwrap_or(Profile::DEFAULT);
     let mut tcp = Config::new(profile);
     let variants = [&Variant::ALL[..], &[("sack", profile.sack())]].concat();
     set(&mut tcp.variant, table.optional("variant", |field| field.choice(&variants))?);

@@ -111,8 +111,7 @@ def rule_profile(case: Case) -> Iterator[Problem]:
     window of ten.
     """
     for group in _host_paced(case):
-        table = case.table(group.first).get("tcp") or {}
-        profile = str(table.get("profile", "rfc"))
+        profile = case.profile(group.first)
         own = next((rule for name, rule in RULES.items() if profile == name or profile.startswith(f"{name}-")), None)
         rule = group.first.tcp.rule if group.first.tcp else None
         if own and rule and rule != own:

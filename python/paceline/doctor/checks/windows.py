@@ -30,7 +30,7 @@ def window_cap(case: Case) -> Iterator[Problem]:
         fair = words.span((case.window[flow] for flow in capped or clipped or group.flows), words.number)
         path = f"{_path(case, group)}.tcp.max_window"
         table = case.table(group.first).get("tcp") or {}
-        origin = "" if "max_window" in table else f", the default of profile {table.get('profile', 'rfc')}"
+        origin = "" if "max_window" in table else f", the default of profile {case.profile(group.first)}"
         needed = max(max(windows.peak_uncapped(case, flow) for flow in group.flows), 1.0)
         remedy = f'max_window = "{words.round_up(2 * needed)} packets"'
         if len(capped) > len(group.flows) // 2:

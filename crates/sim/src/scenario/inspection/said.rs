@@ -133,6 +133,8 @@ pub struct Sent {
     pub path: String,
     /// Its flows are `name.0`, `name.1`, …
     pub name: String,
+    /// The profile that its TCP has its constants from; the default where it has no TCP.
+    pub profile: &'static str,
     /// Both ends of the range of starts, nanoseconds.
     pub start_ns: [u64; 2],
 }

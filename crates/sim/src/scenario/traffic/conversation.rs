@@ -121,7 +121,7 @@ fn think(table: &Table<'_>) -> Result<Distribution> {
 pub(super) fn settings(table: &Table<'_>) -> Result<(Config, Profile)> {
     match table.get("tcp") {
         Some(field) => tcp::read(&field),
-        None => Ok((Config::new(Profile::Rfc), Profile::Rfc)),
+        None => Ok((Config::new(Profile::DEFAULT), Profile::DEFAULT)),
     }
 }
 

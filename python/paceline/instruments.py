@@ -69,7 +69,8 @@ class Mean:
     Attributes:
         x: where.
         y: means over the seeds that have a value there.
-        half: half widths of their 95 % intervals; not a number where there are fewer than two seeds.
+        half: half widths of their 95 % intervals; not a number where there are fewer than two seeds, or one run
+            repeated.
         seeds: how many have a value there.
     """
 
@@ -100,15 +101,15 @@ def curves_of(table: pyarrow.Table) -> list[Curve]:
     ]
 
 
-def mean_of(curves: Sequence[Curve], form: Form) -> Mean:
-    """The mean of one place's curves, one a seed."""
+def mean_of(curves: Sequence[Curve], form: Form, *, repeated: bool = False) -> Mean:
+    """The mean of one place's curves, one a seed; without intervals where the seeds `repeated` one run."""
     x = np.unique(np.concatenate([curve.x for curve in curves]))  # one nan stands for all
     values = np.stack([_at(curve, x, form) for curve in curves])
     there = ~np.isnan(values)
     seeds = there.sum(axis=0)
     y = np.where(there, values, 0.0).sum(axis=0) / np.maximum(seeds, 1)
     squares = np.where(there, (values - y) ** 2, 0.0).sum(axis=0)
-    t = np.array([student_t(int(n) - 1) if n > 1 else np.nan for n in seeds])
+    t = np.array([student_t(int(n) - 1) if n > 1 and not repeated else np.nan for n in seeds])
     half = t * np.sqrt(squares / np.maximum(seeds - 1, 1) / np.maximum(seeds, 1))
     kept = seeds > 0
     return Mean(x[kept], y[kept], half[kept], seeds[kept])
@@ -179,19 +180,19 @@ def means_of(runs: Results, name: str) -> pyarrow.Table:
                 if run.instruments is None:
                     raise
         for place, curves in by_place(found).items():
-            rows += list(_mean_rows(settings, place, curves, name))
+            mean = mean_of(curves, FORMS.get(name, "grid"), repeated=group.repeats)
+            units = {"x_unit": curves[0].x_unit or None, "y_unit": curves[0].y_unit or None}
+            rows += list(_mean_rows(settings, place, mean, units))
     if not rows:
         return of_runs(runs, name)  # says what is missing
     return pa.Table.from_pylist(rows)
 
 
 def _mean_rows(
-    settings: Mapping[str, str], place: Place, curves: Sequence[Curve], name: str
+    settings: Mapping[str, str], place: Place, mean: Mean, units: dict[str, str | None]
 ) -> Iterator[dict[str, Any]]:
-    mean = mean_of(curves, FORMS.get(name, "grid"))
     fixed: dict[str, Any] = {f"settings.{path}": label for path, label in settings.items()}
     fixed |= {"link": place.link or None, "flow": place.flow or None, "next": place.next or None}
-    units = {"x_unit": curves[0].x_unit or None, "y_unit": curves[0].y_unit or None}
     for x, y, half, seeds in zip(mean.x, mean.y, mean.half, mean.seeds, strict=True):
         numbers = {"x": _or_none(x), "y": float(y), "half": _or_none(half), "seeds": int(seeds)}
         yield fixed | numbers | units

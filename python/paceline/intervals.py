@@ -18,7 +18,7 @@ class Interval:
 
     Attributes:
         mean: in the unit of the samples.
-        half: the same unit; ``None`` with fewer than two samples.
+        half: the same unit; ``None`` with fewer than two samples, or where all are of one run repeated.
         count: number of samples.
     """
 

@@ -2,8 +2,9 @@
 
 Every setting begins with at least five seeds. Where the 95 % interval of the metric's mean (Student t) is wider than
 asked, on either side, more are run: as many as the spread so far calls for, since the interval narrows by their root,
-at most twice as many at a time. Each setting stops by itself. Stopping at the first interval that happens to be
-narrow enough makes intervals cover a little less than 95 %; five seeds to begin with keep that small.
+at most twice as many at a time. Each setting stops by itself, at once where its seeds all gave the same run. Stopping
+at the first interval that happens to be narrow enough makes intervals cover a little less than 95 %; five seeds to
+begin with keep that small.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from paceline.arguments import quoted, whole
 from paceline.errors import InputError, Interrupted
 from paceline.execute import Execution, Watch, core_of, execute
 from paceline.intervals import Interval, interval
+from paceline.repeats import same
 from paceline.results import FlowStats, LinkStats, number
 from paceline.scenario import MOST_SEEDS as MOST_COUNT
 from paceline.scenario import Point, Scenario
@@ -161,7 +163,7 @@ def _judged(
             raise InputError(f'no run has "{metric}"; name a link that results have, as core', "ci_metric")
         share = _share(value)
         seeds = wanted[setting]
-        if share <= precision.share:
+        if share <= precision.share or same(group):
             continue
         if len(seeds) >= precision.most_seeds:
             short.append(Short(settings[setting], share, len(seeds)))

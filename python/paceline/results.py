@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from paceline import repeats
+from paceline.errors import InputError
 from paceline.intervals import Interval, interval
 
 if TYPE_CHECKING:
@@ -197,11 +199,38 @@ class Results(Sequence[Result]):
         return [(dict(key), Results(runs)) for key, runs in groups.items()]
 
     def interval(self, path: str) -> Interval | None:
-        """Mean and 95 % interval over these runs of one number, as ``links.core.throughput_bps`` or ``flows.jain``.
+        """Mean and 95 % interval over the seeds of one setting of a number, as ``flows.jain``.
 
-        ``None`` where no run has it. Raises `KeyError` where the contract does not.
+        ``None`` where no run has it; without an interval where all seeds gave the same run (see `repeats`). Raises
+        `KeyError` where the contract has no such number, `InputError` where these are runs of several settings.
         """
-        return interval(number(run._dict, path) for run in self)
+        found = interval(number(run._dict, path) for run in self)
+        self._refuse_to_pool()
+        return Interval(found.mean, None, 1) if found and self.repeats else found
+
+    def _refuse_to_pool(self) -> None:
+        """A mean over settings is the mean of nothing, and its interval tells of the sweep, not of chance."""
+        settings = [settings for settings, _ in self.by_settings()]
+        if len(settings) < 2:
+            return
+        varied = {path: None for one in settings for path in one if any(o.get(path) != one[path] for o in settings)}
+        chosen = ", ".join(f"{json.dumps(p)}: {json.dumps(settings[0].get(p), ensure_ascii=False)}" for p in varied)
+        raise InputError(
+            f"interval: these runs are of {len(settings)} settings, which differ in {' and '.join(varied)}; "
+            f"select one, as results.where({{{chosen}}}), or go through results.by_settings()"
+        )
+
+    @property
+    def repeats(self) -> bool:
+        """Whether these runs of several seeds are one run again and again: all alike in every number."""
+        return repeats.same([run._dict for run in self])
+
+    @property
+    def repetition(self) -> str | None:
+        """A sentence about the settings whose seeds all gave the same run; ``None`` where there is no such setting."""
+        groups = self.by_settings()
+        repeated = [settings for settings, runs in groups if runs.repeats]
+        return repeats.sentence(repeated, len(groups), max((len(runs) for _, runs in groups), default=0))
 
     def instrument(self, name: str, *, mean: bool = False) -> pyarrow.Table:
         """What one instrument found in every run; ``run``, ``settings.*`` and ``seed`` stand in front.
@@ -247,7 +276,8 @@ class Results(Sequence[Result]):
         head, rows = summary_rows(self)
         cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+        note = f"<p>{html.escape(said[:1].upper() + said[1:])}.</p>" if (said := self.repetition) else ""
+        return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
 def number(run: Mapping[str, Any], path: str) -> float | None:

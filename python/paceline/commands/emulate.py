@@ -81,6 +81,8 @@ def emulate(
         print_runs(runs)
     elif runs:
         print_summary(done)
+    if repetition := done.results.repetition:
+        say(repetition)
     if store and runs:
         finished = [point for point, one in zip(done.points, done.runs, strict=True) if one is not None]
         with store.alone():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,8 +14,10 @@ from paceline.doctor.network import Network
 from paceline.errors import InputError
 from paceline.scenario import Scenario
 
-#: Kinds of traffic that draw nothing while they send.
-_WITHOUT_CHANCE = ("bulk", "cbr")
+#: Kinds of traffic that draw nothing while they send; a file is the same under every seed.
+_WITHOUT_CHANCE = ("bulk", "cbr", "pcap", "cvec")
+#: Kinds that draw only what is written as a distribution, and where.
+_DISTRIBUTIONS = {"closed-loop": ("size", "think"), "rpc": ("request", "response", "think")}
 
 
 @dataclass
@@ -49,16 +51,21 @@ class Sweep:
             cases.append(Case(point.settings, json.loads(point.json), network))
         return cls(scenario, cases[::-1], seeds, drawn)
 
-    @cached_property
+    @property
     def draws(self) -> bool:
         """Whether anything differs from seed to seed, under any setting."""
-        return any(_draws(case, self.seed) for case in self.cases)
+        return len(self.without_chance) < len(self.cases)
+
+    @cached_property
+    def without_chance(self) -> list[Case]:
+        """The settings that run the same under every seed."""
+        return [case for case in self.cases if not _draws(case, self.seed)]
 
 
 def _draws(case: Case, seed: int) -> bool:
     document: dict[str, Any] = dict(case.document)
     network = case.network
-    if any(table.get("kind") not in _WITHOUT_CHANCE for table in document["traffic"]):
+    if any(_traffic_draws(table) for table in document["traffic"]):
         return True
     drops = document.get("drop", [])
     if any("probability" in drop for drop in ([drops] if isinstance(drops, dict) else drops)):
@@ -70,3 +77,11 @@ def _draws(case: Case, seed: int) -> bool:
     except _core.InputError:  # as a buffer in BDP that is too small as that seed draws
         return True
     return other.links != network.links or other.flows != network.flows or other.pacings != network.pacings
+
+
+def _traffic_draws(table: Mapping[str, Any]) -> bool:
+    kind = str(table.get("kind"))
+    if kind in _DISTRIBUTIONS:
+        given = [table[key] for key in _DISTRIBUTIONS[kind] if key in table]
+        return any(isinstance(one, dict) and list(one) != ["fixed"] for one in given)
+    return kind not in _WITHOUT_CHANCE

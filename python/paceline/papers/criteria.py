@@ -41,13 +41,15 @@ def mean(results: Results, path: str, scale: float = 1.0) -> Interval:
     found = interval(by_seed(results, path, scale).values())
     if found is None:
         raise ValueError(f"{path}: no run has it")
-    return found
+    return Interval(found.mean, None, 1) if results.repeats else found
 
 
 def difference(a: Results, b: Results, path: str, scale: float = 1.0, *, relative: bool = False) -> Interval:
     """The paired difference a - b over the seeds that both have; with `relative`, a / b - 1."""
     left, right = by_seed(a, path, scale), by_seed(b, path, scale)
     seeds = sorted(left.keys() & right.keys())
+    if a.repeats and b.repeats:
+        seeds = seeds[:1]  # every seed is the same pair of runs again
     found = interval(_apart(left[seed], right[seed], relative) for seed in seeds)
     if found is None:
         raise ValueError(f"{path}: the two have no seed in common")
@@ -111,7 +113,8 @@ def inform(statistic: str, ours: Interval | float | str, what: str) -> Evidence:
 
 
 def _row(statistic: str, ours: Interval | float, criterion: str, ok: bool | None) -> Evidence:
-    has_interval = isinstance(ours, Interval) and ours.half is not None
+    # equal values of several seeds show no spread, which is not the same as none
+    has_interval = isinstance(ours, Interval) and bool(ours.half)
     return Evidence(statistic, _value(ours), _ends(ours) if has_interval else None, criterion, ok)
 
 

@@ -20,6 +20,7 @@ from paceline import _core
 from paceline.atomic import replacing
 from paceline.errors import StoreError
 from paceline.papers.claim import Claim, Evidence, Length, Picture, Verdict
+from paceline.repeats import same_rows
 from paceline.scenario import Scenario
 
 
@@ -38,6 +39,8 @@ class Record:
         runs: how many.
         sweeps: file of the scenario of each sweep, in the claim's folder.
         pictures: name, file and caption of each.
+        repeated: settings of its sweeps whose seeds all gave the same run, and have no interval therefore.
+        settings: how many its sweeps have.
     """
 
     claim: str
@@ -50,6 +53,8 @@ class Record:
     runs: int
     sweeps: Mapping[str, str]
     pictures: Sequence[Mapping[str, str]]
+    repeated: int = 0
+    settings: int = 0
 
 
 def folder(out: Path, claim: Claim, length: Length) -> Path:
@@ -71,6 +76,7 @@ def save(
     import pyarrow.parquet as pq
 
     place = folder(out, claim, length)
+    groups = _by_setting(runs)
     files = {name: f"{_file_name(name)}.toml" for name in scenarios}
     record = Record(
         claim.id,
@@ -83,6 +89,8 @@ def save(
         len(runs),
         files,
         [{"name": one.name, "file": f"{one.name}.svg", "caption": one.caption} for one in pictures],
+        sum(same_rows(rows) for rows in groups),
+        len(groups),
     )
     with _as_store_error(place):
         place.mkdir(parents=True, exist_ok=True)
@@ -116,9 +124,19 @@ def read(path: Path) -> Record | None:
         evidence = [_evidence(row) for row in entry["evidence"]]
         verdict = Verdict(entry["verdict"], entry["ours"], entry["theirs"], entry["note"], evidence)
         names = [item.name for item in dataclasses.fields(Record) if item.name not in ("claim", "verdict")]
-        return Record(entry["id"], verdict, **{name: entry[name] for name in names})
+        of_later = {"repeated": 0, "settings": 0}  # earlier versions did not count them
+        return Record(entry["id"], verdict, **{name: (of_later | entry)[name] for name in names})
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _by_setting(runs: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Rows of ``runs.parquet`` by their sweep and setting."""
+    found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in runs:
+        swept = tuple(item for item in row.items() if item[0] == "sweep" or item[0].startswith("settings."))
+        found.setdefault(swept, []).append(row)
+    return list(found.values())
 
 
 def _file_name(sweep: str) -> str:

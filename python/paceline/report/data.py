@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paceline.instruments import Curve
+from paceline.repeats import same_rows, sentence
 
 from .formatting import quantity
 from .metrics import METRICS, Metric, Row
@@ -71,6 +72,11 @@ class Setting:
     swept: dict[str, str]
     runs: dict[int, Row] = field(default_factory=dict)
     numbers: dict[int, int] = field(default_factory=dict)
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether its seeds all gave the same run, so that there is one run and no interval."""
+        return same_rows(list(self.runs.values()))
 
 
 class Recordings(Protocol):
@@ -254,7 +260,19 @@ class Study:
         return {seed: value for seed, value in values.items() if value is not None}
 
     def estimate(self, setting: Setting, metric: Metric) -> Estimate | None:
-        return estimate(list(self.by_seed(setting, metric).values()))
+        values = list(self.by_seed(setting, metric).values())
+        return estimate(values[:1] if setting.repeats else values)
+
+    @cached_property
+    def repetition(self) -> str | None:
+        """A sentence about settings whose seeds all gave the same run; `None` where there are none."""
+        repeated = [s.swept for s in self.settings if s.repeats]
+        return sentence(repeated, len(self.settings), len(self.seeds))
+
+    @cached_property
+    def has_intervals(self) -> bool:
+        """Whether any setting has runs that differ."""
+        return any(len(s.runs) > 1 and not s.repeats for s in self.settings)
 
     @cached_property
     def metrics(self) -> list[Metric]:

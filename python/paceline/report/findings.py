@@ -24,7 +24,8 @@ class Standing:
 def standing(study: Study, metric: Metric, position: str) -> Standing:
     """The best series at a place, by paired differences over seeds."""
     candidates = {s.name: by_seed for s in study.series if (by_seed := _values(study, s, position, metric))}
-    return Standing(*leaders(candidates, metric.better)) if metric.better else Standing(None, frozenset())
+    repeated = frozenset(s.name for s in study.series if (x := study.setting(s, position)) and x.repeats)
+    return Standing(*leaders(candidates, metric.better, repeated)) if metric.better else Standing(None, frozenset())
 
 
 def against_baseline(study: Study, series: Series, position: str, metric: Metric) -> Estimate | None:
@@ -32,7 +33,7 @@ def against_baseline(study: Study, series: Series, position: str, metric: Metric
     baseline = study.baseline
     if baseline is None or series.name == baseline.name:
         return None
-    return paired(_values(study, series, position, metric), _values(study, baseline, position, metric), relative=True)
+    return _paired(study, (series, position), (baseline, position), metric)
 
 
 def headline_metric(study: Study) -> Metric | None:
@@ -87,7 +88,9 @@ def _at(study: Study, metric: Metric, position: str) -> str:
         return _capital(text + ": the seeds do not tell them apart.")
     best = _series(study, max(means, key=lambda name: metric.better * means[name]))
     text = f"{where}{best.name} {gets} {amount(study, best, position, metric)}"
-    return _capital(f"{text}, the best of {len(means)} settings; one seed cannot say whether by chance.")
+    if study.has_intervals or len(study.seeds) < 2:
+        return _capital(f"{text}, the best of {len(means)} settings; one seed cannot say whether by chance.")
+    return _capital(f"{text}, the best of {len(means)} settings, in one run each: every seed repeats it.")
 
 
 def _losers(study: Study, metric: Metric, position: str) -> str:
@@ -113,7 +116,7 @@ def _one_series(study: Study, metric: Metric, positions: list[str]) -> list[str]
         return said or ["No run has numbers to compare."]
     title = study.axis.title.lower() if study.axis else ""
     ends = f"from {amounts[0]} at {positions[0]} to {amounts[1]} at {positions[1]}"
-    change = paired(values[1], values[0], relative=True)
+    change = _paired(study, (series, positions[1]), (series, positions[0]), metric)
     if change is None or not change.excludes_zero:
         surely = "" if change is None or change.half is None else "; the seeds do not tell them apart"
         return [_capital(f"With the {title}, {metric.title.lower()} goes {ends}{surely}.")]
@@ -144,6 +147,15 @@ def place(study: Study, position: str) -> str:
     title = study.axis.title.lower()
     article = "an" if title[:1] in "aeiou" else "a"
     return f"at {article} {title} of {position}, "
+
+
+def _paired(study: Study, a: tuple[Series, str], b: tuple[Series, str], metric: Metric) -> Estimate | None:
+    """Relative difference of two settings, seed by seed."""
+    one, other = study.setting(*a), study.setting(*b)
+    if one is None or other is None:
+        return None
+    both = one.repeats and other.repeats
+    return paired(study.by_seed(one, metric), study.by_seed(other, metric), relative=True, once=both)
 
 
 def _values(study: Study, series: Series, position: str, metric: Metric) -> dict[int, float]:

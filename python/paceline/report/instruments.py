@@ -93,6 +93,8 @@ class Compared:
             return
         for series, setting in self.settings:
             runs = self.study.findings.of(setting, name)
+            if runs and setting.repeats:
+                runs = {min(runs): runs[min(runs)]}
             if runs:
                 yield series, runs
 
@@ -114,8 +116,10 @@ def found(study: Study) -> dict[str, Any] | None:
     said = f"Shown{compared.where}. " if compared.where else ""
     said += (
         f"Lines are means over {seeds} seeds, bands their 95\u00a0% intervals (Student’s t)."
-        if seeds > 1
+        if study.has_intervals
         else f"One seed ({study.seeds[0]}), so there are no intervals."
+        if seeds == 1
+        else "One run, which every seed repeats, so there are no intervals."
     )
     return {"said": said, "blocks": blocks}
 

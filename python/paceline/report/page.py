@@ -247,8 +247,10 @@ def _warnings(study: Study) -> Iterator[str]:
             "Every setting was run with one seed. There are no intervals, and differences between settings may be "
             "chance. Run again with --seeds 5."
         )
-    elif len(study.seeds) == 2:
+    elif len(study.seeds) == 2 and study.has_intervals:
         yield "With two seeds the intervals are wide (t = 12.7); five seeds narrow them to a fifth or less."
+    if study.repetition:
+        yield f"{study.repetition[:1].upper()}{study.repetition[1:]}."
     short = [s.label for s in study.settings if len(s.runs) < len(study.seeds)]
     if short:
         some = listed([*short[:3], f"{len(short) - 3} more"] if len(short) > 3 else short)

@@ -51,8 +51,13 @@ def estimate(values: Sequence[float]) -> Estimate | None:
     return Estimate(mean, student_t(n - 1) * deviation / math.sqrt(n), n)
 
 
-def paired(a: Mapping[int, float], b: Mapping[int, float], *, relative: bool = False) -> Estimate | None:
-    """Interval of a - b over the seeds that both have; with `relative`, of a / b - 1."""
+def paired(
+    a: Mapping[int, float], b: Mapping[int, float], *, relative: bool = False, once: bool = False
+) -> Estimate | None:
+    """Interval of a - b over the seeds that both have; with `relative`, of a / b - 1.
+
+    With `once`, both are of runs that every seed repeats: there is one difference, and no interval.
+    """
     differences: list[float] = []
     for seed in sorted(a.keys() & b.keys()):
         x, y = a[seed], b[seed]
@@ -60,15 +65,17 @@ def paired(a: Mapping[int, float], b: Mapping[int, float], *, relative: bool = F
             return None
         difference = 0.0 if math.isclose(x, y, rel_tol=ROUNDING, abs_tol=0.0) else x - y
         differences.append(difference / y if relative else difference)
-    return estimate(differences)
+    return estimate(differences[:1] if once else differences)
 
 
-def leaders(candidates: Mapping[str, Mapping[int, float]], better: int) -> tuple[str | None, frozenset[str]]:
+def leaders(
+    candidates: Mapping[str, Mapping[int, float]], better: int, repeated: frozenset[str] = frozenset()
+) -> tuple[str | None, frozenset[str]]:
     """The best candidate and those it ties with.
 
     `better` is +1 where more is better and -1 where less is. The first item is `None` where the best is not ahead of
     every other by more than the interval of the paired differences; the set then holds all that tie for best. With a
-    single seed nothing can be told, and the set is empty.
+    single seed, or between two of those that are `repeated` by every seed, nothing can be told, and the set is empty.
     """
     means = {name: e.mean for name, values in candidates.items() if (e := estimate(list(values.values())))}
     if len(means) < 2:
@@ -78,7 +85,7 @@ def leaders(candidates: Mapping[str, Mapping[int, float]], better: int) -> tuple
     for name in means:
         if name == best:
             continue
-        difference = paired(candidates[best], candidates[name])
+        difference = paired(candidates[best], candidates[name], once={best, name} <= repeated)
         if difference is None or difference.half is None:
             return None, frozenset()
         if not difference.excludes_zero:

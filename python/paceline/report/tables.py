@@ -97,7 +97,8 @@ def _against_the_others(study: Study, group: str, metric: Metric) -> Difference 
         setting = study.setting(series, position)
         if setting is None or other is None:
             return None
-        return paired(study.by_seed(setting, metric), study.by_seed(setting, other), relative=True)
+        own, others = study.by_seed(setting, metric), study.by_seed(setting, other)
+        return paired(own, others, relative=True, once=setting.repeats)
 
     return "against unpaced flows of the same run", difference
 

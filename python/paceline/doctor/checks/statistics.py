@@ -145,12 +145,16 @@ def seeds_without_chance(sweep: Sweep) -> Iterator[Problem]:
     """Several seeds where nothing is drawn.
 
     Without ranges, shares, jitter, random sources or losses, or a drawn clock phase (`tick`), every seed gives the same
-    run: intervals of width zero mean nothing.
+    run: `paceline run` gives no interval then, and says so. Where only some settings draw nothing, how many.
     """
-    if len(sweep.seeds) > 1 and not sweep.draws:
-        yield Problem(
-            "sweep.seeds",
-            f"{words.count(len(sweep.seeds), 'seed')}, and nothing in the scenario is drawn",
-            "every seed gives the same numbers, so the interval of ± 0 says nothing",
-            'one seed; or a range, as delay = "4 ms .. 6 ms"',
-        )
+    fixed, all_of = len(sweep.without_chance), len(sweep.cases)
+    if len(sweep.seeds) < 2 or not fixed:
+        return
+    some = fixed < all_of
+    yield Problem(
+        "sweep.seeds",
+        f"{words.count(len(sweep.seeds), 'seed')}, and nothing is drawn in "
+        + (f"{fixed} of {words.count(all_of, 'setting')}" if some else "the scenario"),
+        "every seed repeats one run" + (" there" if some else "") + ": one run has no interval",
+        'one seed; or a range, as delay = "4 ms .. 6 ms"',
+    )

@@ -35,7 +35,7 @@ def falls(statistic: str, before: Mapping[int, float], after: Mapping[int, float
     """One step of a fall: `before` less `after` is above zero with its whole 95 % interval, seed by seed."""
     drop = fall(before, after)
     ok = drop.half is not None and drop.mean > drop.half
-    ends = None if drop.half is None else (drop.mean - drop.half, drop.mean + drop.half)
+    ends = None if not drop.half else (drop.mean - drop.half, drop.mean + drop.half)
     return Evidence(statistic, drop.mean, ends, "above 0, interval included", ok)
 
 

@@ -212,6 +212,8 @@ pub struct Config {
     pub count_packets: bool,
     /// Most packets sent at one event; `u32::MAX` is no limit (ns-2 `maxburst_`, where 0 is none).
     pub max_burst: u32,
+    /// The longest random time before packets leave; `Span::ZERO` is none (ns-2 `overhead_`).
+    pub overhead: Span,
     /// Granularity of the clock that times a round trip, at most [`Config::LONGEST_TICK`]; `Span::ZERO` is exact (ns-2 `tcpTick_`).
     pub tick: Span,
     /// Where the tick stands at time zero, modulo `tick`; `None` is drawn for each flow.
@@ -284,6 +286,7 @@ impl Config {
             rack: false,
             count_packets: false,
             max_burst: u32::MAX,
+            overhead: Span::ZERO,
             tick: Span::from_millis(10),
             tick_phase: None,
             min_rto: Span::from_millis(200),

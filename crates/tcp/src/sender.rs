@@ -10,6 +10,7 @@
 
 mod alarm;
 mod ordinary;
+mod overhead;
 mod rare;
 mod transmission;
 mod window;
@@ -22,6 +23,7 @@ use crate::recovery::{self, LastCut};
 use crate::rtt::Rtt;
 use crate::sparse::Sparse;
 use ordinary::Ordinary;
+use overhead::Overhead;
 use paceline_core::{Instant, Span};
 use rare::{Rare, pacing};
 use std::sync::Arc;
@@ -110,7 +112,8 @@ struct Counts {
 
 impl Sender {
     /// A connection that has not started. `packets` is what it sends, a SYN not counted; `None` is no end. `clock_phase`
-    /// is where the host's tick stands at time zero (below `Config::tick`), `jitter_seed` feeds the pacing jitter.
+    /// is where the host's tick stands at time zero (below `Config::tick`), `jitter_seed` feeds the pacing jitter and what
+    /// [`Config::overhead`] draws.
     pub fn new(config: Arc<Config>, packets: Option<u64>, clock_phase: Span, jitter_seed: u64) -> Self {
         let syn = u64::from(config.syn.is_some());
         let limit = packets
@@ -120,10 +123,14 @@ impl Sender {
         let mut rare = Sparse::<Rare>::default();
         let control = Control::new(&config);
         let keeps_round_trips = control.is_some() || config.rack || config.min_rto_beyond_srtt;
-        let is_bare = !keeps_round_trips && packets.is_none() && config.pacing.is_none();
+        let is_bare = !keeps_round_trips
+            && packets.is_none()
+            && config.pacing.is_none()
+            && config.overhead == Span::ZERO;
         if !is_bare {
             rare.lasts = true;
             rare.pacing = config.pacing.map(|settings| Pacing::new(settings, jitter_seed));
+            rare.overhead = Overhead::new(config.overhead, jitter_seed);
             rare.control = control;
         }
         Sender {
@@ -223,16 +230,16 @@ impl Sender {
         self.retransmission_at
     }
 
-    /// When [`Sender::on_pacing_timer`] is due.
+    /// When [`Sender::on_pacing_timer`] is due: pacing asks again, or [`Config::overhead`] is over.
     #[inline]
     pub fn pacing_at(&self) -> Option<Instant> {
-        self.rare.get().map(|rare| rare.pacing_at).filter(|due| *due != Instant::MAX)
+        Some(self.pacing_due()).filter(|due| *due != Instant::MAX)
     }
 
     /// The same; [`Instant::MAX`] is never.
     #[inline]
     pub fn pacing_due(&self) -> Instant {
-        self.rare.get().map_or(Instant::MAX, |rare| rare.pacing_at)
+        self.rare.get().map_or(Instant::MAX, |rare| rare.pacing_at.min(rare.overhead_at))
     }
 
     /// The retransmission timer has run out: back to one packet (RFC 5681, equation 4; ns-2 tcp.cc `timeout`).
@@ -286,7 +293,10 @@ impl Sender {
 
     #[inline(never)]
     fn on_pacing_timer_the_long_way(&mut self, now: Instant, out: &mut impl Output) {
-        if let Some((pacing, pacing_at)) = pacing!(self) {
+        self.end_wait(now, out);
+        if let Some((pacing, pacing_at)) = pacing!(self)
+            && *pacing_at <= now
+        {
             *pacing_at = Instant::MAX;
             let permit = pacing.on_timer(pacing_window!(self));
             self.send_as_permitted(permit, u32::MAX, now, out);

@@ -190,6 +190,7 @@ fn any_config() -> impl Strategy<Value = Config> {
                 sack_blocks: blocks,
                 duplicate_threshold: threshold,
                 max_burst: burst,
+                overhead: Span::from_millis(if careful != delay { 3 } else { 0 }),
                 ..Config::new(Profile::Ns2)
             }
         },

@@ -51,6 +51,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         or_false(field, "has no size; write for example \"4 packets\"", window)
     })?;
     set(&mut tcp.max_burst, burst.map(|burst| burst.unwrap_or(u32::MAX)));
+    set(&mut tcp.overhead, table.optional("overhead", Field::span)?);
     set(&mut tcp.limited_transmit, table.optional("limited_transmit", Field::flag)?);
     set(&mut tcp.rack, table.optional("rack", Field::flag)?);
     set(&mut tcp.count_packets, table.optional("count_packets", Field::flag)?);

@@ -161,6 +161,14 @@ pub const OPTIONS: &[Setting] = &[
         linux: "",
     },
     Setting {
+        key: "overhead",
+        meaning: "packets wait for a random time before they leave, this at most, so that no two hosts keep step; fast and limited transmit go at once",
+        value: |config| Value::Time(config.overhead),
+        rfc: "",
+        ns2: "`overhead_`",
+        linux: "",
+    },
+    Setting {
         key: "tick",
         meaning: "of the clock that times a round trip, 4 s at most; `\"0 s\"` is exact",
         value: |config| Value::Time(config.tick),

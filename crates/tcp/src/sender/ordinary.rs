@@ -14,7 +14,7 @@ use crate::feedback::Told;
 use crate::pacing::{Permit, pacing_window};
 use crate::recovery::{LastCut, count_duplicate, newreno};
 use crate::rtt::smoothed;
-use paceline_core::Instant;
+use paceline_core::{Instant, Span};
 use std::hint::select_unpredictable;
 
 /// Whether a connection has ordinary acknowledgements.
@@ -39,6 +39,7 @@ impl Ordinary {
             && !config.timestamps
             && !config.rack
             && !config.count_packets
+            && config.overhead == Span::ZERO
             && config.max_burst == u32::MAX;
         match config.pacing {
             _ if !has_ordinary => Ordinary::None,

@@ -1,6 +1,7 @@
 //! What few connections have: it lies apart from what all ask for.
 
 use super::alarm::{Alarm, Probe};
+use super::overhead::Overhead;
 use crate::cc::Control;
 use crate::pacing::Pacing;
 use crate::recovery::Selective;
@@ -15,6 +16,8 @@ use paceline_core::{Instant, Span};
 pub(crate) struct Rare {
     /// When pacing asks again; `Instant::MAX` is never.
     pub(super) pacing_at: Instant,
+    /// When the wait for the host is over; `Instant::MAX` where nothing waits.
+    pub(super) overhead_at: Instant,
     /// When a packet was last sent; noted where all may once have been acknowledged.
     pub(super) last_sent: Instant,
     /// Smoothed round-trip time without ticks, seconds; 0 before the first sample. Noted where somebody asks
@@ -23,6 +26,7 @@ pub(crate) struct Rare {
     /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
     pub(super) short_from: u32,
     pub(super) pacing: Option<Pacing>,
+    pub(super) overhead: Option<Overhead>,
     /// What selective acknowledgements have told: Sack1, RFC 6675 and FACK. Blank where nothing is missing.
     pub(crate) selective: Sparse<Selective>,
     /// Else it goes with what selective acknowledgements have told.
@@ -47,7 +51,9 @@ impl Rare {
         selective: Sparse::BLANK,
         lasts: false,
         pacing: None,
+        overhead: None,
         pacing_at: Instant::MAX,
+        overhead_at: Instant::MAX,
         last_sent: Instant::ZERO,
         smoothed: 0.0,
         short_from: u32::MAX,

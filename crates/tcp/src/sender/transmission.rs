@@ -22,9 +22,16 @@ impl Sender {
         }
     }
 
-    /// Sends what the window allows, at most `burst` packets, if pacing lets it (ns-2 `send_much`).
+    /// Sends what the window allows, at most `burst` packets, if pacing lets it and once its host has the time (ns-2 `send_much`).
     #[inline(always)]
     pub(crate) fn send_what_the_window_allows(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
+        if !self.waits_for_its_host(now) {
+            self.send_now(burst, now, out);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn send_now(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
         if self.rare.pacing.is_some() {
             self.send_as_pacing_permits(burst, now, out);
         } else {

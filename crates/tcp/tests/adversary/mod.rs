@@ -72,6 +72,7 @@ impl Story<'_> {
         config.rack = self.flag();
         config.min_rto_beyond_srtt = self.flag();
         config.max_burst = if self.flag() { 1 + self.below(5) } else { u32::MAX };
+        config.overhead = if self.flag() { Span::from_millis(1) } else { Span::ZERO };
         config.min_rto_backs_off = self.flag();
         config.halving = self.one_of(&Halving::ALL);
         config.fractional_halving = self.flag();

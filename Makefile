@@ -1,5 +1,5 @@
 # make demo · make test · make lint · make gallery · make equality · make clean
-# make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
+# make few-flows · make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint gallery equality bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
+.PHONY: help demo test lint gallery equality few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -56,6 +56,9 @@ bench-fetch: rust $(VENV)/.tools  ## What asking for memory ahead buys with 100,
 
 equality: rust  ## Both engines on thousands of random scenarios; a failing one is left as a small TOML file
 	PACELINE_CASES=$(CASES) cargo test --release --locked -p paceline-sim --test equality -- --nocapture
+
+few-flows: $(VENV)/.installed  ## One, two and ten flows at 0.1 to 4 BDP, every variant and profile, against ns-2 and theory
+	PACELINE_FULL=1 $(BIN)/pytest tests/test_few_flows.py
 
 bench-peers: $(VENV)/.installed
 	$(BIN)/python benches/peers/run.py

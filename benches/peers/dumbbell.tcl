@@ -16,6 +16,7 @@ array set opt {
     unit         bytes
     window       1000
     singledup    1
+    delack       0
     minrto       0.2
     tick         0.01
     core_rate    100
@@ -37,6 +38,8 @@ array set opt {
 # buffer: bytes means buffer thousand bytes (queue_in_bytes_, mean_pktsize_ 1000); packets means limit_ itself.
 # header 1: payload + 40 B on the wire (useHeaders_); 0: payload only.
 # fast_share: this fraction of the hosts (the last ones) has access at fast_rate instead.
+# variant: a list is dealt out to the flows in turn; Linux:cubic is TCP-Linux with that control.
+# delack 1: receivers acknowledge every second packet.
 # slim: leave out the packet headers that nobody uses; ns-2 is a little faster so.
 # parameters: a file with lines `link NAME MBIT/S MS` and `start FLOW SECONDS` that replace draws.
 # per_flow 1: print the acknowledged packets of each flow in the window as well.
@@ -141,11 +144,13 @@ for {set i 0} {$i < $opt(flows)} {incr i} {
         default_route $host($side) $near
         route $near $host($side) $host($side)
     }
-    set tcp($i) [new Agent/TCP[expr {$opt(variant) eq "Tahoe" ? "" : "/$opt(variant)"}]]
-    if {$opt(variant) in {Sack1 Fack}} {
-        set sink [new Agent/TCPSink/Sack1]
-    } else {
-        set sink [new Agent/TCPSink]
+    foreach {variant control} [split [lindex $opt(variant) [expr {$i % [llength $opt(variant)]}]] :] break
+    set tcp($i) [new Agent/TCP[expr {$variant eq "Tahoe" ? "" : "/$variant"}]]
+    set sink [new Agent/TCPSink[expr {$variant in {Sack1 Fack Linux} ? "/Sack1" : ""}][expr {$opt(delack) ? "/DelAck" : ""}]]
+    if {$variant eq "Linux"} {
+        $tcp($i) set timestamps_ true
+        $sink set ts_echo_rfc1323_ true
+        $ns at 0 "$tcp($i) select_ca $control"
     }
     $ns attach-agent $host(l) $tcp($i)
     $ns attach-agent $host(r) $sink

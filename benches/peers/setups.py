@@ -32,6 +32,8 @@ class Setup:
     access_delay: tuple[float, float] = (1, 5)
     fast_share: float = 0.0  # this fraction of the hosts has access at 1 Gbit/s
     limited_transmit: bool = True
+    max_window: int = 1000  # packets
+    delayed_ack: bool = False
     min_rto: float = 0.2
     duration: int = 400
     warmup: int = 100
@@ -109,6 +111,8 @@ def ns2_command(setup: Setup, seed: int) -> list[str]:
         "access_delay": setup.access_delay,
         "fast_share": setup.fast_share,
         "singledup": int(setup.limited_transmit),
+        "window": setup.max_window,
+        "delack": int(setup.delayed_ack),
         "minrto": setup.min_rto,
         "duration": setup.duration,
         "warmup": setup.warmup,
@@ -123,13 +127,17 @@ def ns2_command(setup: Setup, seed: int) -> list[str]:
 def scenario(setup: Setup, seed: int) -> str:
     """The same network as a Paceline scenario."""
     settings = [
-        f'variant = "{setup.variant.lower()}"',
+        f'variant = "{setup.variant.removeprefix("Linux:").lower()}"',
         'profile = "ns2"',
         'payload = "1000 B"',
-        f'header = "{setup.header} B"',
+        f'header = "{setup.header + 10 * setup.variant.startswith("Linux:")} B"',  # ts_option_size_
         'ack = "40 B"',
-        'max_window = "1000 packets"',
+        f'max_window = "{setup.max_window} packets"',
     ]
+    if setup.variant.startswith("Linux:"):
+        settings.append("timestamps = true")
+    if setup.delayed_ack:
+        settings.append('delayed_ack = "100 ms"')
     if not setup.limited_transmit:
         settings.append("limited_transmit = false")
     if setup.min_rto != 0.2:
@@ -183,7 +191,9 @@ def graph(drawn: Draws, setup: Setup, buffer: str, tcp: str) -> list[str]:
             kind, side, number = name.split(".")
             inner, outer = f"core-{side}", f"edge-{number}-{side}"
             if kind == "access":
-                inner, outer = f"edge-{int(number) * setup.edges // setup.flows}-{side}", f"host-{number}-{side}"
+                outer = f"host-{number}-{side}"
+                if setup.edges:
+                    inner = f"edge-{int(number) * setup.edges // setup.flows}-{side}"
             near, far = (outer, inner) if side == "l" else (inner, outer)
         lines += [f'[[link]]\nname = "{name}"\nfrom = "{near}"\nto = "{far}"']
         lines += [f'rate = "{rate} bit/s"\ndelay = "{delay} ns"']

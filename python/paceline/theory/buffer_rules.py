@@ -70,15 +70,16 @@ def one_flow_utilisation(buffer_of_bdp: Amount, backoff: Amount = RENO) -> Numbe
     return answer(np.minimum(number(backoff, "backoff", above=0, below=1) * (1 + share), 1))
 
 
-def one_flow_mean_utilisation(buffer_of_bdp: Amount) -> Numbers:
-    """Mean of one Reno flow over its sawtooth, of 1: 3/4 without a buffer, full from one BDP on.
+def one_flow_mean_utilisation(buffer_of_bdp: Amount, backoff: Amount = RENO) -> Numbers:
+    """Mean of one flow over its sawtooth, of 1. Reno: 3/4 without a buffer, full from one BDP on.
 
-    With b = B/BDP the window goes from (1 + b)/2 to 1 + b in BDPs, a packet a round trip. Below 1 a round trip lasts
-    one RTT and carries the window; above, it lasts as much longer as it carries more. Packets over time of both
-    parts.
+    With b = B/BDP the window goes from backoff (1 + b) to 1 + b in BDPs, by as much each round trip. Below 1 a round
+    trip lasts one RTT and carries the window; above, it lasts as much longer as it carries more. Packets over time of
+    both parts. CUBIC and BIC rise faster at first, and are a little above this.
     """
-    b = np.minimum(number(buffer_of_bdp, "buffer_of_bdp", least=0), 1)
-    low = (1 + b) / 2
+    share = number(backoff, "backoff", above=0, below=1)
+    b = np.minimum(number(buffer_of_bdp, "buffer_of_bdp", least=0), 1 / share - 1)
+    low = share * (1 + b)
     carried = ((1 - low**2) + ((1 + b) ** 2 - 1)) / 2
     lasted = (1 - low) + ((1 + b) ** 2 - 1) / 2
     return answer(carried / lasted)

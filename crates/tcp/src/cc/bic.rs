@@ -7,74 +7,86 @@
 //! *Parameters.* None: Linux's and ns-2's constants, the same in all their versions (Linux `max_increment` 16 packets,
 //! `low_window` 14 packets, `smooth_part` 20, `BICTCP_B` 4, `beta` 819/1024, `fast_convergence` 1). The distance to W_max
 //! counts in whole packets, as there. The paper has 32 packets for 16, and 7/8 for 819/1024.
+//! It grows by acknowledgements, as `ack_ratio` says.
 //! *Where it breaks.* Growth goes by round trips: short ones take the link from long ones. Before the first loss, and
 //! after a timeout, the window grows by 5 % a round trip.
 //! *References.* L. Xu, K. Harfoush, I. Rhee, "Binary increase congestion control (BIC) for fast long-distance networks",
 //! INFOCOM 2004; Linux net/ipv4/tcp_bic.c; ns-2.35 tcp/linux/src/tcp_bic.c.
 
+use super::ack_ratio::AckRatio;
 use super::{Acked, Window, reno};
+use crate::config::Config;
 
 /// Left of the window after a loss.
 const BETA: f64 = 819.0 / 1024.0;
 /// The most packets a round trip.
 const MOST_INCREMENT: u32 = 16;
 /// Up to this window it is Reno, packets.
-const LOW_WINDOW: f64 = 14.0;
+const LOW_WINDOW: u32 = 14;
 /// One part in so many of the distance to W_max, a round trip.
 const B: u32 = 4;
 /// Round trips that the last `B` packets before W_max take.
-const SMOOTH_PART: f64 = 20.0;
-/// The least growth while W_max is unknown, of the window, a round trip.
-const LEAST_UNKNOWN: f64 = 0.05;
+const SMOOTH_PART: u32 = 20;
+/// While W_max is unknown, a packet each so many at least.
+const MOST_UNKNOWN: u32 = 20;
 
 /// What BIC remembers.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Bic {
     /// Window at the last loss, packets; 0 is unknown.
     w_max: f64,
+    ratio: AckRatio,
 }
 
 impl Bic {
-    pub(super) fn increase(&mut self, window: &mut Window, acked: Acked) {
-        if window.in_slow_start() {
-            window.cwnd = reno::increase(window.cwnd, window.ssthresh, acked.weight);
-            return;
-        }
-        let mut packets = self.a_round_trip(window.cwnd);
-        if self.w_max == 0.0 {
-            packets = packets.max(LEAST_UNKNOWN * window.cwnd);
-        }
-        window.cwnd += packets * (f64::from(acked.packets) / window.cwnd).min(1.0);
+    pub(super) fn new(config: &Config) -> Self {
+        Bic { w_max: 0.0, ratio: AckRatio::new(config.constants) }
     }
 
-    /// Packets that the window grows by in a round trip.
-    fn a_round_trip(&self, cwnd: f64) -> f64 {
-        let smooth = f64::from(B) / SMOOTH_PART;
-        if cwnd <= LOW_WINDOW {
-            return 1.0;
+    pub(super) fn increase(&mut self, window: &mut Window, acked: Acked) {
+        if acked.open {
+            self.ratio.update(acked.packets);
         }
-        let (whole, w_max) = (cwnd as u32, self.w_max as u32);
-        if whole < w_max {
-            match (w_max - whole) / B {
+        let slow_start_end = self.ratio.slow_start_end(window.ssthresh);
+        if window.cwnd < f64::from(slow_start_end) {
+            window.cwnd = reno::increase(window.cwnd, slow_start_end, acked.weight);
+            return;
+        }
+        let mut count = self.packets_a_packet(window.cwnd as u32);
+        if self.w_max == 0.0 {
+            count = count.min(MOST_UNKNOWN);
+        }
+        window.cwnd += self.ratio.growth(count);
+    }
+
+    /// After how many packets the window grows by one (Linux `cnt`).
+    fn packets_a_packet(&self, cwnd: u32) -> u32 {
+        let w_max = self.w_max as u32;
+        let smooth = cwnd * SMOOTH_PART / B;
+        if cwnd <= LOW_WINDOW {
+            cwnd
+        } else if cwnd < w_max {
+            match (w_max - cwnd) / B {
                 0 | 1 => smooth,
-                step => f64::from(step.min(MOST_INCREMENT)),
+                step => cwnd / step.min(MOST_INCREMENT),
             }
         } else {
-            match whole - w_max {
+            match cwnd - w_max {
                 beyond if beyond < B => smooth,
-                beyond if beyond < MOST_INCREMENT * (B - 1) => f64::from(beyond) / f64::from(B - 1),
-                _ => f64::from(MOST_INCREMENT),
+                beyond if beyond < MOST_INCREMENT * (B - 1) => cwnd * (B - 1) / beyond,
+                _ => cwnd / MOST_INCREMENT,
             }
         }
     }
 
     pub(super) fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        let left = if cwnd <= LOW_WINDOW { window / 2.0 } else { window * BETA };
+        let left = if cwnd as u32 <= LOW_WINDOW { window / 2.0 } else { window * BETA };
         left.max(2.0)
     }
 
     pub(super) fn on_timeout(&mut self) {
         self.w_max = 0.0;
+        self.ratio.reset();
     }
 }

@@ -10,6 +10,7 @@
 //! *References.* RFC 9438; S. Ha, I. Rhee, L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", SIGOPS OSR 42(5),
 //! 2008; Linux net/ipv4/tcp_cubic.c; ns-2.35 tcp/linux/src/tcp_cubic.c.
 
+use super::ack_ratio::AckRatio;
 use super::hystart::HyStart;
 use super::{Acked, Window, reno};
 use crate::config::Config;
@@ -45,6 +46,7 @@ impl Constants {
             unknown: Unknown::ByTheCurve,
             ahead_by_least_rtt: false,
             as_fast_as_reno_beyond_prior: true,
+            by_acknowledgements: false,
         };
         const LINUX: Values = Values {
             beta: 717.0 / 1024.0,
@@ -55,13 +57,14 @@ impl Constants {
             unknown: Unknown::AtLeast(0.05),
             ahead_by_least_rtt: true,
             as_fast_as_reno_beyond_prior: false,
+            by_acknowledgements: false,
         };
         static LINUX_2013: Values = LINUX;
         static LINUX_2007: Values = Values {
             beta: 819.0 / 1024.0,
-            alpha: alpha(819.0 / 1024.0),
             most_beyond: 160.0,
-            unknown: Unknown::Exactly(0.02),
+            alpha: 8.0 / 23.0, // `beta_scale`
+            by_acknowledgements: true,
             ..LINUX
         };
         match self {
@@ -91,6 +94,8 @@ struct Values {
     ahead_by_least_rtt: bool,
     /// W_est grows by one packet a round trip once it is back at the window of the loss (RFC 9438 section 4.3).
     as_fast_as_reno_beyond_prior: bool,
+    /// It grows by acknowledgements ([`super::ack_ratio`]) and in whole numbers, and W_est by acknowledgements.
+    by_acknowledgements: bool,
 }
 
 /// Growth of W_est with this beta, packets a round trip (RFC 9438 section 4.3).
@@ -103,7 +108,6 @@ const fn alpha(beta: f64) -> f64 {
 enum Unknown {
     ByTheCurve,
     AtLeast(f64),
-    Exactly(f64),
 }
 
 /// What CUBIC remembers. Windows in packets, times in seconds.
@@ -118,6 +122,7 @@ pub(crate) struct Cubic {
     curve: Option<Curve>,
     /// Least round trip; 0 before the first sample.
     least_rtt: f64,
+    ratio: AckRatio,
     hystart: Option<Box<HyStart>>,
 }
 
@@ -131,6 +136,28 @@ struct Curve {
     w_est: f64,
 }
 
+impl Curve {
+    /// After how many packets the window grows by one, in Linux's whole numbers (`bictcp_update` until 2015), `ahead` seconds
+    /// after the middle of the curve.
+    fn packets_a_packet(&self, values: &Values, cwnd: u32, ahead: f64, rtt: f64, is_unknown: bool) -> u32 {
+        let distance = (values.c * ahead * ahead * ahead).abs() as u32;
+        let origin = self.origin as u32;
+        let target =
+            if ahead < 0.0 { origin.saturating_sub(distance) } else { origin.saturating_add(distance) };
+        let mut count = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
+        if ahead >= 0.0 {
+            count = count.max((f64::from(cwnd) / (values.most_beyond * rtt)) as u32);
+        }
+        if is_unknown {
+            count = 50;
+        }
+        match (self.w_est as u32).saturating_sub(cwnd) {
+            0 => count,
+            behind => count.min(cwnd / behind),
+        }
+    }
+}
+
 impl Cubic {
     pub(super) fn new(config: &Config) -> Self {
         let values = config.constants.values();
@@ -140,6 +167,7 @@ impl Cubic {
             prior: 0.0,
             curve: None,
             least_rtt: 0.0,
+            ratio: AckRatio::new(config.constants),
             hystart: config.hystart.then(|| Box::new(HyStart::new(config.pacing.is_some()))),
         }
     }
@@ -150,8 +178,12 @@ impl Cubic {
         {
             self.least_rtt = sample;
         }
-        if window.in_slow_start() {
-            window.cwnd = reno::increase(window.cwnd, window.ssthresh, acked.weight);
+        if acked.open {
+            self.ratio.update(acked.packets);
+        }
+        let slow_start_end = self.ratio.slow_start_end(window.ssthresh);
+        if window.cwnd < f64::from(slow_start_end) {
+            window.cwnd = reno::increase(window.cwnd, slow_start_end, acked.weight);
             if let Some(hystart) = &mut self.hystart
                 && hystart.ends_slow_start(window.cwnd, acked)
             {
@@ -175,12 +207,18 @@ impl Cubic {
             origin: w_max.max(cwnd),
             w_est: cwnd,
         });
-        let share = (f64::from(acked.packets) / cwnd).min(1.0); // of a round trip
+        let acknowledged = if values.by_acknowledgements { 1 } else { acked.packets };
+        let share = (f64::from(acknowledged) / cwnd).min(1.0); // of a round trip
         let alpha =
             if values.as_fast_as_reno_beyond_prior && curve.w_est >= self.prior { 1.0 } else { values.alpha };
         curve.w_est += alpha * share;
         let rtt = if values.ahead_by_least_rtt { self.least_rtt } else { acked.srtt };
         let from_origin = acked.now.since(curve.start).as_seconds() - curve.k;
+        if values.by_acknowledgements {
+            let count = curve.packets_a_packet(values, cwnd as u32, from_origin + rtt, rtt, w_max == 0.0);
+            window.cwnd += self.ratio.growth(count);
+            return;
+        }
         let at = |time: f64| curve.origin + values.c * (time * time * time);
 
         let reno_is_ahead = at(from_origin) < curve.w_est; // the Reno-friendly region
@@ -193,7 +231,6 @@ impl Cubic {
         }
         let a_round_trip = match values.unknown {
             Unknown::AtLeast(part) if w_max == 0.0 => by_the_curve.max(part * cwnd),
-            Unknown::Exactly(part) if w_max == 0.0 => part * cwnd,
             _ => by_the_curve,
         };
         window.cwnd = cwnd + a_round_trip * share;
@@ -216,6 +253,7 @@ impl Cubic {
     pub(super) fn on_timeout(&mut self) {
         self.w_max = 0.0;
         self.curve = None;
+        self.ratio.reset();
         if let Some(hystart) = &mut self.hystart {
             hystart.restart();
         }

@@ -2,6 +2,7 @@
 //!
 //! Which losses are found, and what is sent while they are repaired, is loss recovery's part: [`crate::recovery`].
 
+mod ack_ratio;
 mod bic;
 mod cubic;
 mod hystart;
@@ -30,6 +31,8 @@ pub(crate) struct Acked {
     pub(crate) next: u32,
     /// Packets that it covers for the first time.
     pub(crate) packets: u32,
+    /// Nothing was lost that it, or one before it, is to acknowledge first (Linux `TCP_CA_Open`).
+    pub(crate) open: bool,
     /// For how many acknowledgements it counts: `Config::count_packets`.
     pub(crate) weight: u32,
     /// One more than the highest packet sent so far.
@@ -47,17 +50,11 @@ pub(crate) struct Window {
     pub(crate) ssthresh: u32,
 }
 
-impl Window {
-    fn in_slow_start(self) -> bool {
-        self.cwnd < f64::from(self.ssthresh)
-    }
-}
-
 impl Control {
     /// The control that the settings ask for.
     pub(crate) fn new(config: &Config) -> Option<Self> {
         match config.variant {
-            Variant::Bic => Some(Control::Bic(Bic::default())),
+            Variant::Bic => Some(Control::Bic(Bic::new(config))),
             Variant::Cubic => Some(Control::Cubic(Cubic::new(config))),
             _ => None,
         }

@@ -22,11 +22,12 @@ impl Sender {
     pub(crate) fn on_delivered(&mut self, next: u32, packets: u32, told: Told<'_>, now: Instant) {
         let handshake = self.una == 0 && next == 1 && self.config.syn.is_some();
         let in_flight = self.next.saturating_sub(self.una);
+        let open = self.una >= self.recover;
         let sample = self.advance(next, told, now);
         if self.rare.control.is_none() && !self.config.count_packets {
             self.grow();
         } else {
-            self.grow_by_control(packets, in_flight, sample, now);
+            self.grow_by_control((packets, open), in_flight, sample, now);
         }
         if handshake {
             self.cwnd = f64::from(self.initial_window());
@@ -76,7 +77,13 @@ impl Sender {
 
     /// The window grows as the control says, if it was used up: not where the application had too little to send (RFC 9438
     /// section 5.8; Linux `tcp_is_cwnd_limited`), nor beyond the receiver's window.
-    fn grow_by_control(&mut self, packets: u32, in_flight: u32, sample: Option<Span>, now: Instant) {
+    fn grow_by_control(
+        &mut self,
+        (packets, open): (u32, bool),
+        in_flight: u32,
+        sample: Option<Span>,
+        now: Instant,
+    ) {
         let slow_start = self.cwnd < f64::from(self.ssthresh);
         let used = if slow_start { in_flight.saturating_mul(2) } else { in_flight };
         if self.next == self.limit && used < self.cwnd as u32 {
@@ -84,7 +91,7 @@ impl Sender {
         }
         let srtt = self.rare.smoothed;
         let weight = if self.config.count_packets { packets } else { 1 };
-        let acked = Acked { now, next: self.una, packets, weight, end: self.end, srtt, sample };
+        let acked = Acked { now, next: self.una, packets, open, weight, end: self.end, srtt, sample };
         let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
         match self.control() {
             Some(control) => control.increase(&mut window, acked),
@@ -173,7 +180,9 @@ impl Sender {
             Halving::InFlight => (f64::from(self.next - self.una + 1), 0.0),
             Halving::FlightSize => {
                 let end = if self.duplicates > 0 { self.end_before_duplicates } else { self.end };
-                (f64::from(end - self.una), 2.0)
+                // "No more than": recovery sends new data for all that has arrived beyond a hole, so that FlightSize grows far
+                // past the pipe, and half of it past what the path bears.
+                (f64::from(end - self.una).min(self.cwnd), 2.0)
             }
             Halving::Window => (cwnd, 0.0),
         };

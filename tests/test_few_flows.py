@@ -1,0 +1,88 @@
+"""One, two and ten flows at a tenth of a BDP to four: as full as in ns-2, as theory says, and no loop of timeouts.
+
+A few cases; all of them with ``PACELINE_FULL=1`` (``make few-flows``).
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import paceline as pl
+import pytest
+from paceline.theory import buffer_rules
+
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(ROOT / "benches" / "peers")]
+
+import few_flows  # noqa: E402
+
+FULL = bool(os.environ.get("PACELINE_FULL"))
+BUFFERS = few_flows.BUFFERS if FULL else (0.25, 1, 4)
+BACKOFF = {"bic": 819 / 1024, "cubic": 0.7}
+VARIANTS = ("tahoe", "reno", "newreno", "sack1", "rfc6675", "fack", "bic", "cubic")
+
+
+def recorded() -> list[dict[str, str]]:
+    with few_flows.RECORD.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [row for row in rows if FULL or float(row["bdp"]) in BUFFERS]
+
+
+@pytest.mark.parametrize("row", recorded(), ids=lambda row: f"{row['variant']}-{row['flows']}-{row['bdp']}")
+def test_the_link_is_as_full_as_in_ns2(row: dict[str, str]) -> None:
+    """Made by benches/peers/few_flows.py, with the same draws."""
+    run = few_flows.run_paceline(row["variant"], int(row["flows"]), float(row["bdp"]))
+    assert run["utilisation"] == pytest.approx(float(row["utilisation"]), rel=0.03)
+
+
+def alike(profile: str, variant: str, flows: int, bdp: float, rate: str = "20 Mbit/s") -> dict[str, Any]:
+    return {
+        "duration": "120 s",
+        "warmup": "20 s",
+        "network": {
+            "template": "dumbbell",
+            "core": {"rate": rate, "delay": "20 ms", "buffer": f"{bdp} BDP"},
+            "access": {"hosts": flows, "rate": "1 Gbit/s", "delay": "2 ms" if flows == 1 else "1 ms .. 3 ms"},
+        },
+        "traffic": [
+            {
+                "kind": "bulk",
+                "start": "0 s" if flows == 1 else "0 s .. 1 s",
+                "tcp": {"profile": profile, "variant": variant, "max_window": "100000 packets"},
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize("bdp", BUFFERS)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("profile", ["rfc", "linux"])
+def test_one_flow_fills_the_link_as_theory_says_without_a_timeout(profile: str, variant: str, bdp: float) -> None:
+    run = pl.run(alike(profile, variant, 1, bdp))
+    assert run.flows.timeouts == 0
+    if variant != "tahoe":  # slow start after each loss: there is no formula
+        expected = float(buffer_rules.one_flow_mean_utilisation(bdp, BACKOFF.get(variant, 0.5)))
+        assert run.links["core"].utilisation == pytest.approx(expected, rel=0.03)
+    elif bdp >= 1:
+        assert run.links["core"].utilisation > 0.95
+
+
+@pytest.mark.parametrize("rate", ["20 Mbit/s", "100 Mbit/s"])
+@pytest.mark.parametrize("flows", [2, 10])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("profile", ["rfc", "linux"])
+def test_a_buffer_of_a_bdp_is_full_whatever_slow_start_lost(
+    profile: str, variant: str, flows: int, rate: str
+) -> None:
+    if rate == "100 Mbit/s" and not FULL:
+        pytest.skip("with PACELINE_FULL=1")
+    run = pl.run(alike(profile, variant, flows, 1, rate))
+    core = run.links["core"]
+    # Reno has a timeout where a window loses two packets, Tahoe a slow start after each loss.
+    assert core.utilisation > (0.9 if variant in ("reno", "tahoe") else 0.97)
+    assert core.loss_ratio is not None
+    assert core.loss_ratio < 0.05  # a loop of timeouts loses 5 to 20 %

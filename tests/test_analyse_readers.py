@@ -12,6 +12,7 @@ from pathlib import Path
 import captures
 import paceline as pl
 import pytest
+from conftest import Command
 
 
 def tool(name: str, *arguments: str | Path) -> str:
@@ -97,6 +98,31 @@ def test_interfaces_of_a_merged_capture(tmp_path: Path, mixed: Path) -> None:
     paced = times_ns(tmp_path / "paced.pcapng")
     assert len(paced) == 600
     assert paced == sorted(paced)
+
+
+@pytest.mark.parametrize("suffix", [".pcap.gz", ".pcap.zst", ".pcapng.gz", ".pcapng.zst"])
+def test_what_is_written_compressed_is_read_again(tmp_path: Path, mixed: Path, suffix: str) -> None:
+    plain, packed = tmp_path / "paced.pcap", tmp_path / f"packed{suffix}"
+    for path in (plain, packed):
+        pl.analyse(mixed, pacers=["edge 5 ms"], write=path)
+    assert packed.read_bytes()[:2] == (b"\x1f\x8b" if suffix.endswith("gz") else b"\x28\xb5")
+    assert packed.stat().st_size < plain.stat().st_size / 2
+    assert pl.analyse(packed).format == suffix.split(".")[1]
+    assert pl.analyse(packed, by="flow").flows == pl.analyse(plain, by="flow").flows
+    if suffix.endswith("gz"):
+        assert times_ns(packed) == times_ns(plain)
+
+
+def test_pace_reads_and_writes_what_analyse_does(tmp_path: Path, mixed: Path, command: Command) -> None:
+    packed = tmp_path / "mixed.pcapng.zst"
+    pl.analyse(mixed, pacers=["none"], write=packed)
+    paced, replayed = tmp_path / "paced.pcapng", tmp_path / "replayed.pcapng"
+    pl.analyse(mixed, pacers=["edge 5 ms"], write=paced)
+    flags = ("--method", "edge", "--delay", "5 ms", "--json")
+    done = command("pace", "--replay", packed, "--write", replayed, *flags)
+    assert done.returncode == 0, done.stderr
+    assert replayed.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
+    assert pl.analyse(replayed, by="flow").flows == pl.analyse(paced, by="flow").flows
 
 
 @pytest.mark.parametrize("suffix", [".pcap", ".pcapng"])

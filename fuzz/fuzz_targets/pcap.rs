@@ -6,10 +6,10 @@
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
+use paceline_capture::Capture;
 use paceline_sim::Control;
-use paceline_sim::capture::Capture;
-use paceline_sim::capture::analysis::shaper::Shaper;
-use paceline_sim::capture::analysis::{Options, analyse};
+use paceline_sim::analysis::shaper::Shaper;
+use paceline_sim::analysis::{Options, analyse};
 
 /// Each pacer once, behind every kind of link.
 const SHAPERS: [&str; 4] = [

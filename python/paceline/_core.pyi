@@ -93,6 +93,9 @@ def shaper(text: str) -> str:
     `pacer_buffer`; the last three null where they are not given. Raises `InputError`.
     """
 
+def is_capture_name(name: str | PathLike[str]) -> bool:
+    """Whether a name ends in `.pcap` or `.pcapng`, with `.gz` or `.zst` after that or without."""
+
 def analyse(
     path: str | PathLike[str] | None,
     by_flow: bool,
@@ -100,9 +103,11 @@ def analyse(
     burst_gap_ns: int,
     pacers: Sequence[str],
     write: str | PathLike[str] | None = None,
-    pcapng: bool = False,
+    write_as: str | PathLike[str] | None = None,
     control: Control | None = None,
 ) -> str:
-    """Analyses a capture, JSON, the GIL released; standard input where `path` is `None`. `write` gets what the first
-    pacer lets go. Raises `InputError` where the capture is wrong, `RunError` where `write` fails or it was cancelled.
+    """Analyses a capture, JSON, the GIL released; standard input where `path` is `None`.
+
+    `write` gets what the first pacer lets go, in the form that the name `write_as` says. Raises `InputError` where the
+    capture is wrong, `RunError` where `write` fails or it was cancelled.
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _core, arguments
-from paceline.arguments import file_name, one_of, quoted, whole
+from paceline.arguments import CAPTURE_NAMES, file_name, one_of, quoted, whole
 from paceline.capture_results import Analysis
 from paceline.errors import InputError, RunError
 
@@ -20,7 +20,6 @@ Watch = Callable[[float], None]
 Source = str | os.PathLike[str]
 
 _POLL_S = 0.1
-_SUFFIXES = (".pcap", ".pcapng")
 _MOST_FLOWS = 1000
 
 
@@ -37,10 +36,11 @@ def analyse(
     """Reads a capture once, and says how bursty it is and what each pacer would make of it.
 
     Args:
-        path: a pcap or pcapng, gzip'd or not; ``-`` is standard input.
+        path: a pcap or pcapng, gzip'd, in zstd or plain; ``-`` is standard input.
         by: ``interface``, or ``flow`` for the largest flows too.
         pacers: each as in a scenario, with its link: ``"edge 10 ms"``, ``"none link = 100 Mbit/s, buffer = 20 KB"``.
-        write: a ``.pcap`` or ``.pcapng`` for what the one pacer lets go: times changed, frames as they were.
+        write: a ``.pcap`` or ``.pcapng`` (``.gz`` or ``.zst`` after that compresses it) for what the one pacer lets go:
+            times changed, frames as they were.
         burst_gap: a longer gap ends a burst.
         top: how many flows to show.
         watch: hears of progress, ten times a second.
@@ -66,7 +66,7 @@ def analyse(
             gap_ns,
             list(understood),
             partial,
-            target is not None and target.suffix.lower() == ".pcapng",
+            target,
             control,
         )
 
@@ -141,8 +141,8 @@ def _target(write: Any, source: str, pacers: int) -> Path:
     path = file_name(write, "write", "paced.pcap")
     if pacers != 1:
         raise InputError(f"writes what one pacer lets go; give one pacer, not {pacers}", "write")
-    if path.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"{path}: the name must end in .pcap or .pcapng, and so say the format", "write")
+    if not _core.is_capture_name(path):
+        raise InputError(f"{path}: the name must end in {CAPTURE_NAMES}, and so say the format", "write")
     try:
         if path.is_dir():
             raise InputError(f"{path} is a directory; name a file", "write")

@@ -81,6 +81,10 @@ def file_name(given: Any, name: str | None, example: str) -> Path:
     return Path(os.fsdecode(given))
 
 
+#: How the name of a capture that is to be written must end.
+CAPTURE_NAMES = ".pcap or .pcapng (.gz or .zst after that compresses it)"
+
+
 def text(given: Any, name: str, what: str, example: str) -> str:
     """A text that can be written down."""
     if not isinstance(given, str):

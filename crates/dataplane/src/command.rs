@@ -4,9 +4,11 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use paceline_capture::Format;
+use paceline_capture::write::{Form, Writer};
 use serde_json::{Value, json};
 
 use crate::config::{Arguments, Config, ConfigError, HELP};
@@ -109,10 +111,10 @@ fn pace_capture(arguments: &Arguments, capture: &Path) -> Result<Value, Failure>
     let method = spec.pacer.method.to_string();
     let wire = config.forward.given_line_rate();
     let place = |path: &Path, problem: &str| ConfigError(format!("{}: {problem}", path.display()));
-    let input = File::open(capture).map_err(|error| place(capture, &error.to_string()))?;
+    let input = paceline_capture::open(capture).map_err(|error| place(capture, &error.to_string()))?;
     let mut output = arguments.write.as_deref().map(|path| Replacement::of(path, capture)).transpose()?;
-    let sink = output.as_mut().map(|output| &mut output.file as &mut dyn Write);
-    let outcome = replay::capture(BufReader::new(input), sink, spec, wire, config.uncounted)
+    let writer = output.as_mut().map(Replacement::writer).transpose()?;
+    let outcome = replay::capture(input, writer, spec, wire, config.uncounted)
         .map_err(|problem| place(capture, &problem))?;
     output.map_or(Ok(()), Replacement::keep)?;
     Ok(said_of(&method, &outcome))
@@ -123,7 +125,7 @@ struct Replacement {
     path: PathBuf,
     /// Where it is written; the name itself, where that is of no ordinary file.
     partial: PathBuf,
-    file: BufWriter<File>,
+    file: File,
 }
 
 impl Replacement {
@@ -144,7 +146,14 @@ impl Replacement {
             _ => path.clone(),
         };
         let file = File::create(&partial).map_err(|error| problem(&error.to_string()))?;
-        Ok(Replacement { path, partial, file: BufWriter::new(file) })
+        Ok(Replacement { path, partial, file })
+    }
+
+    /// In the form that the name says; a plain pcap where it does not say.
+    fn writer(&mut self) -> Result<Writer<'_>, ConfigError> {
+        let form = Form::of_name(&self.path).unwrap_or(Form::plain(Format::Pcap));
+        Writer::new(Box::new(&mut self.file), form)
+            .map_err(|problem| ConfigError(format!("--write: {}: {problem}", self.path.display())))
     }
 
     /// All of it has been written: it takes its name.
@@ -179,6 +188,7 @@ fn said_of(method: &str, outcome: &Outcome) -> Value {
             "received": { "packets": outcome.received.0, "bytes": outcome.received.1 },
             "sent": { "packets": outcome.sent.0, "bytes": outcome.sent.1 },
             "dropped": { "queue": outcome.dropped },
+            "untimed_packets": outcome.untimed,
             "flushed_packets": outcome.flushed,
             "delay": { "mean_us": mean, "max_us": outcome.delay_max_ns as f64 / 1e3 },
         },

@@ -9,7 +9,6 @@ pub mod config;
 pub mod histogram;
 pub mod lane;
 pub mod meters;
-pub mod pcap;
 pub mod replay;
 pub mod summary;
 

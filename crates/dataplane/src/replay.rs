@@ -4,13 +4,14 @@
 //! behind it, which is real elsewhere, is `core`'s closed form here. Departure times are those of the simulator's link.
 
 use std::collections::VecDeque;
-use std::io::{Read, Write};
 
+use paceline_capture::order::Order;
+use paceline_capture::write::Writer;
+use paceline_capture::{Capture, Record};
 use paceline_core::queue::{ClosedDropTail, QueueSpec};
 use paceline_core::{Instant, Rate};
 
 use crate::lane::{Admission, Frame, Lane, LaneSpec};
-use crate::pcap;
 
 /// What became of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,56 +87,69 @@ pub struct Outcome {
     pub dropped: u64,
     /// Frames that left early because the queue was full.
     pub flushed: u64,
+    /// Frames that the capture has no time for, or none that can be: they did not arrive.
+    pub untimed: u64,
     /// Longest time that a frame was held, nanoseconds.
     pub delay_max_ns: u64,
     /// Sum of the times that frames were held, nanoseconds.
     pub delay_sum_ns: u128,
 }
 
-/// Puts a capture through a lane and writes what leaves. What is wrong with either is said in one line.
+/// A frame of a capture, kept while the lane holds it.
+struct Kept {
+    bytes: u32,
+    interface: u32,
+    captured: Vec<u8>,
+}
+
+impl Kept {
+    fn of(record: &Record<'_>) -> Self {
+        Kept { bytes: record.bytes, interface: record.interface, captured: record.frame.to_vec() }
+    }
+}
+
+/// Puts a capture through a lane, whatever the interface, and writes what leaves. What is wrong with either is said in one line.
 pub fn capture(
-    input: impl Read,
-    output: Option<&mut dyn Write>,
+    mut input: Capture,
+    mut output: Option<Writer<'_>>,
     spec: LaneSpec,
     wire: Option<Rate>,
     uncounted: u32,
 ) -> Result<Outcome, String> {
-    let mut reader = pcap::Reader::begin(input)?;
-    let mut writer = match output {
-        Some(output) => Some(pcap::Writer::begin(output, reader.link_type())?),
-        None => None,
-    };
     let mut replay = Replay::new(spec, wire.map(|rate| (rate, QueueSpec::default())));
     let mut outcome = Outcome::default();
     let mut failure = None;
-    let mut latest = Instant::ZERO;
-    let mut tell = |frame: Frame<pcap::Record>, fate: Fate| match fate {
+    let mut order = Order::default();
+    let mut tell = |frame: Frame<Kept>, fate: Fate, interfaces: &_| match fate {
         Fate::Leaves(at) => {
             outcome.sent = (outcome.sent.0 + 1, outcome.sent.1 + u64::from(frame.bytes));
             let held = at.since(frame.arrived).as_nanos();
             outcome.delay_max_ns = outcome.delay_max_ns.max(held);
             outcome.delay_sum_ns += u128::from(held);
-            if let Some(writer) = &mut writer {
-                failure = failure.take().or(writer.write(at, &frame.handle).err());
+            if let Some(writer) = &mut output {
+                let Kept { bytes, interface, captured } = &frame.handle;
+                let done = writer.write(at.as_nanos(), *bytes, *interface, captured, interfaces);
+                failure = failure.take().or(done.err());
             }
         }
         Fate::Refused | Fate::Overflowed => outcome.dropped += 1,
     };
     let mut received = (0, 0);
-    while let Some(record) = reader.next()? {
+    while let Some((record, interfaces)) = input.read_beside().map_err(|error| error.to_string())? {
         let bytes = record.bytes.saturating_sub(uncounted);
-        latest = latest.max(record.time); // a capture's clock may run backwards: then time stands still
+        let at = Instant::from_nanos(order.hold(record.time_ns));
         received = (received.0 + 1, received.1 + u64::from(bytes));
-        replay.arrive(Frame::new(record, bytes, latest), &mut tell);
+        replay.arrive(Frame::new(Kept::of(&record), bytes, at), &mut |frame, fate| {
+            tell(frame, fate, interfaces)
+        });
     }
-    replay.finish(&mut tell);
+    replay.finish(&mut |frame, fate| tell(frame, fate, input.interfaces()));
     if let Some(problem) = failure {
         return Err(problem);
     }
-    outcome.received = received;
-    outcome.flushed = replay.flushed;
-    if let Some(writer) = writer {
-        writer.finish()?;
+    (outcome.received, outcome.flushed, outcome.untimed) = (received, replay.flushed, input.untimed());
+    if let Some(writer) = output {
+        writer.finish(input.interfaces())?;
     }
     Ok(outcome)
 }

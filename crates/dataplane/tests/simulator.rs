@@ -4,12 +4,15 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use std::collections::HashSet;
+use std::io::Cursor;
 
+use paceline_capture::link_type::LinkType;
+use paceline_capture::write::{Form, Writer};
+use paceline_capture::{Capture, Interface};
 use paceline_core::pacer::{self, parameters::Value};
 use paceline_core::queue::{Limit, QueueSpec};
 use paceline_core::{Instant, Rate};
 use paceline_dataplane::lane::{Frame, LaneSpec, Overload};
-use paceline_dataplane::pcap::{Reader, Record, Writer};
 use paceline_dataplane::replay::{self, Fate, Replay};
 use paceline_sim::trace::{TraceEvent, TraceRow};
 use paceline_sim::{Control, Engine, Scenario};
@@ -161,28 +164,33 @@ fn frames_leave_when_simulated_packets_do() {
 
 #[test]
 fn a_capture_of_the_trace_is_replayed_to_the_same_departures() {
-    for (index, case) in CASES.iter().enumerate() {
+    let ethernet = [Interface { link_type: LinkType::ETHERNET, name: None }];
+    let names = Form::suffixes().into_iter().cycle();
+    for ((index, case), suffix) in CASES.iter().enumerate().zip(names) {
+        let form = Form::of_name(format!("x{suffix}").as_ref()).unwrap();
         let rows = simulated(case, 100 + index as u64);
         let (arrived, left, dropped) = arrivals(&rows);
         let mut capture = Vec::new();
-        let mut writer = Writer::begin(&mut capture, 1).unwrap();
+        let mut writer = Writer::new(Box::new(&mut capture), form).unwrap();
         for row in &arrived {
-            let captured = [row.flow.to_le_bytes().to_vec(), row.seq.to_le_bytes().to_vec()].concat();
-            let record = Record { time: Instant::ZERO, bytes: row.bytes + 14, captured };
-            writer.write(Instant::from_nanos(EPOCH_NS + row.time_ns), &record).unwrap();
+            let frame = [row.flow.to_le_bytes().to_vec(), row.seq.to_le_bytes().to_vec()].concat();
+            writer.write(EPOCH_NS + row.time_ns, row.bytes + 14, 0, &frame, &ethernet).unwrap();
         }
-        writer.finish().unwrap();
+        writer.finish(&ethernet).unwrap();
 
         let mut paced: Vec<u8> = Vec::new();
         let wire = Rate::from_bits_per_second(RATE);
-        let outcome = replay::capture(&capture[..], Some(&mut paced), spec(case), Some(wire), 14).unwrap();
+        let capture = Capture::read_from(Box::new(Cursor::new(capture))).unwrap();
+        let writer = Writer::new(Box::new(&mut paced), form).unwrap();
+        let outcome = replay::capture(capture, Some(writer), spec(case), Some(wire), 14).unwrap();
         assert_eq!((outcome.received.0 as usize, outcome.dropped as usize), (arrived.len(), dropped));
-        let mut reader = Reader::begin(&paced[..]).unwrap();
+        let mut paced = Capture::read_from(Box::new(Cursor::new(paced))).unwrap();
+        assert_eq!(paced.format(), form.format);
         for row in &left {
-            let record = reader.next().unwrap().unwrap();
-            assert_eq!(record.time.as_nanos(), EPOCH_NS + row.time_ns, "{case:?}");
-            assert_eq!(record.captured[..4], row.flow.to_le_bytes());
-            assert_eq!(record.captured[4..], row.seq.to_le_bytes());
+            let record = paced.read().unwrap().unwrap();
+            assert_eq!(record.time_ns, EPOCH_NS + row.time_ns, "{case:?}");
+            assert_eq!(record.frame[..4], row.flow.to_le_bytes());
+            assert_eq!(record.frame[4..], row.seq.to_le_bytes());
         }
     }
 }

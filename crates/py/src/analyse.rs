@@ -1,10 +1,10 @@
 //! `analyse`: what a capture's traffic is like, and what pacers would make of it.
 
 use crate::{PyControl, RunError, input_error};
-use paceline_sim::capture::analysis::shaper::Shaper;
-use paceline_sim::capture::analysis::{AnalysisError, Options, analyse as analyse_capture};
-use paceline_sim::capture::write::Writer;
-use paceline_sim::capture::{Capture, CaptureError, Format, open};
+use paceline_capture::write::{Form, Writer};
+use paceline_capture::{Capture, CaptureError, Format, open};
+use paceline_sim::analysis::shaper::Shaper;
+use paceline_sim::analysis::{AnalysisError, Options, analyse as analyse_capture};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -25,10 +25,16 @@ pub(crate) fn shaper(text: &str) -> PyResult<String> {
     .to_string())
 }
 
-/// Analyses a capture, JSON; standard input where `path` is None. Releases the GIL; `control` may cancel it from another
-/// thread. `write` gets what the first pacer lets go, as a pcapng or a pcap. Raises InputError or RunError.
+/// Whether a file's name says which form of capture is to be written: `.pcap`, `.pcapng`, and `.gz` or `.zst` after that.
 #[pyfunction]
-#[pyo3(signature = (path, by_flow, top, burst_gap_ns, pacers, write=None, pcapng=false, control=None))]
+pub(crate) fn is_capture_name(name: PathBuf) -> bool {
+    Form::of_name(&name).is_some()
+}
+
+/// Analyses a capture, JSON; standard input where `path` is None. Releases the GIL; `control` may cancel it from another
+/// thread. `write` gets what the first pacer lets go, in the form that the name `write_as` says. Raises InputError or RunError.
+#[pyfunction]
+#[pyo3(signature = (path, by_flow, top, burst_gap_ns, pacers, write=None, write_as=None, control=None))]
 #[allow(clippy::too_many_arguments, reason = "a function of Python, where they have names")]
 pub(crate) fn analyse(
     py: Python<'_>,
@@ -38,7 +44,7 @@ pub(crate) fn analyse(
     burst_gap_ns: u64,
     pacers: Vec<String>,
     write: Option<PathBuf>,
-    pcapng: bool,
+    write_as: Option<PathBuf>,
     control: Option<&Bound<'_, PyControl>>,
 ) -> PyResult<String> {
     let control = control.map_or_else(Default::default, |control| control.get().0.clone());
@@ -47,8 +53,8 @@ pub(crate) fn analyse(
     let options = Options { by_flow, top, burst_gap_ns, shapers };
     let work = || -> Result<_, AnalysisError> {
         let (capture, bytes) = opened(path).map_err(AnalysisError::Capture)?;
-        let format = if pcapng { Format::Pcapng } else { Format::Pcap };
-        let writer = write.map(|path| Writer::create(&path, format)).transpose();
+        let form = write_as.as_deref().and_then(Form::of_name).unwrap_or(Form::plain(Format::Pcap));
+        let writer = write.map(|path| Writer::create(&path, form)).transpose();
         analyse_capture(capture, &options, writer.map_err(AnalysisError::Write)?, bytes, &control)
     };
     let analysis = py

@@ -129,6 +129,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(emulation::emulation, module)?,
         wrap_pyfunction!(analyse::analyse, module)?,
         wrap_pyfunction!(analyse::shaper, module)?,
+        wrap_pyfunction!(analyse::is_capture_name, module)?,
     ] {
         module.add_function(function)?;
     }

@@ -2,8 +2,8 @@
 //!
 //! Deterministic to the byte: integer time, one total order of events, one random stream per named entity, no clock.
 
+pub mod analysis;
 mod calendar;
-pub mod capture;
 pub mod chance;
 pub mod control;
 pub mod engine;

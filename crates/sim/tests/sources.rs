@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
+#[path = "../../capture/tests/written/mod.rs"]
 mod written;
 
 use paceline_sim::trace::{TraceEvent, TraceRow, TraceSink};

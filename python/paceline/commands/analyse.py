@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 @click.argument("file", type=str)
 @click.option("--by", default="interface", metavar="interface|flow", help="Interfaces, or also the largest flows.")
 @click.option("--pacer", "pacers", multiple=True, metavar="PACER", help="What to put the packets through; repeatable.")
-@click.option("--write", metavar="FILE", help="Write what the one pacer lets go: .pcap or .pcapng.")
+@click.option(
+    "--write", metavar="FILE", help="Write what the one pacer lets go: .pcap or .pcapng, .gz or .zst after that."
+)
 @click.option("--burst-gap", default="100 us", metavar="TIME", help="A longer gap ends a burst.  [default: 100 us]")
 @click.option("--top", default="10", metavar="N", help="How many flows to show.  [default: 10]")
 @click.option("--json", "as_json", is_flag=True, help="Print the analysis as JSON only; write files only with --out.")
@@ -38,8 +40,9 @@ def analyse(
 ) -> int:
     """Say how bursty the capture in FILE is, and what pacers would make of it.
 
-    FILE is a pcap or pcapng, gzip'd or not; - is standard input. It is read once, in bounded memory. A PACER is written
-    as in a scenario, with the link that it stands before: link (its rate; none unless given), buffer, pacer_buffer.
+    FILE is a pcap or pcapng, gzip'd, in zstd or plain; - is standard input. It is read once, in bounded memory. A PACER
+    is written as in a scenario, with the link that it stands before: link (its rate; none unless given), buffer,
+    pacer_buffer.
 
     \b
     paceline analyse traffic.pcap

@@ -35,7 +35,8 @@ Frames that come in by --in leave by --out when the method says so; those that c
   --top                show what goes on
   --json               print a summary as JSON at the end
   --config FILE        read settings from a TOML file; flags go before it. SIGHUP reads it again
-  --replay FILE        pace a pcap in its own time; --write FILE writes what leaves
+  --replay FILE        pace a capture in its own time: pcap or pcapng, gzip'd, in zstd or plain; --write FILE writes what
+                       leaves, in the form that its name ends in: .pcap, .pcapng, and .gz or .zst after that
   --restore            take away what a killed pacer left on --in and --out
 
 SIGINT and SIGTERM let what is held leave and put the interfaces back. Exit codes: 0 done, 1 it failed, 2 the input is wrong.

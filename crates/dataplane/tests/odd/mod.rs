@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::Cursor;
 
+use paceline_capture::write::{Form, Writer};
+use paceline_capture::{Capture, Format};
 use paceline_core::{Instant, Rate, Span};
 use paceline_dataplane::config::{Arguments, Config, ConfigError};
 use paceline_dataplane::lane::{Admission, Frame, Lane, LaneSpec};
 use paceline_dataplane::packet::VNET;
-use paceline_dataplane::{pcap, replay, segment};
+use paceline_dataplane::{replay, segment};
 
 const LINE: Rate = Rate::from_bits_per_second(100_000_000);
 
@@ -54,14 +56,21 @@ pub(crate) fn capture(bytes: &[u8]) {
     let input = [header, rest].concat();
     let wire = (choice & 4 != 0).then_some(LINE);
     let mut written = Vec::new();
-    match replay::capture(Cursor::new(input), Some(&mut written), spec, wire, u32::from(choice >> 4)) {
+    let form = Form::plain(if choice & 8 == 0 { Format::Pcap } else { Format::Pcapng });
+    let outcome = Capture::read_from(Box::new(Cursor::new(input)))
+        .map_err(|error| error.to_string())
+        .and_then(|capture| {
+            let writer = Writer::new(Box::new(&mut written), form)?;
+            replay::capture(capture, Some(writer), spec, wire, u32::from(choice >> 4))
+        });
+    match outcome {
         Err(problem) => explained(&problem),
         Ok(outcome) => {
             assert_eq!(outcome.received.0, outcome.sent.0 + outcome.dropped);
-            let mut again = pcap::Reader::begin(Cursor::new(written)).unwrap();
+            let mut again = Capture::read_from(Box::new(Cursor::new(written))).unwrap();
             let mut times = Vec::new();
-            while let Some(record) = again.next().unwrap() {
-                times.push(record.time);
+            while let Some(record) = again.read().unwrap() {
+                times.push(record.time_ns);
             }
             assert_eq!(times.len() as u64, outcome.sent.0);
             assert!(times.is_sorted());

@@ -155,7 +155,7 @@ fn frames_of_two_link_types_need_a_pcapng() {
     }
     let capture = || Capture::read_from(Box::new(Cursor::new(file.clone()))).unwrap();
     let write = |format| {
-        let writer = Writer::new(Box::new(Vec::new()), format);
+        let writer = Writer::new(Box::new(Vec::new()), Form::plain(format)).unwrap();
         analyse(capture(), &options(&["none"]), Some(writer), 0, &Control::default())
     };
     assert!(write(Format::Pcapng).is_ok());

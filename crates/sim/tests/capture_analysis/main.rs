@@ -5,16 +5,16 @@
 use std::io::{Cursor, Write};
 use std::sync::{Arc, Mutex};
 
+use paceline_capture::write::{Form, Writer};
+use paceline_capture::{Capture, CaptureError, Format};
 use paceline_sim::Control;
-use paceline_sim::capture::analysis::flows::MOST;
-use paceline_sim::capture::analysis::shaper::Shaper;
-use paceline_sim::capture::analysis::{Analysis, AnalysisError, Options, analyse};
-use paceline_sim::capture::write::Writer;
-use paceline_sim::capture::{Capture, CaptureError, Format};
+use paceline_sim::analysis::flows::MOST;
+use paceline_sim::analysis::shaper::Shaper;
+use paceline_sim::analysis::{Analysis, AnalysisError, Options, analyse};
 
 mod counting;
 mod pacing;
-#[path = "../written/mod.rs"]
+#[path = "../../../capture/tests/written/mod.rs"]
 mod written;
 
 use written::{Packet, enhanced, interface, option, packet, pcap, section, udp};
@@ -50,7 +50,7 @@ impl Write for Shared {
 fn paced(file: &[u8], shaper: &str, format: Format) -> Vec<u8> {
     let written = Shared::default();
     let capture = Capture::read_from(Box::new(Cursor::new(file.to_vec()))).unwrap();
-    let writer = Writer::new(Box::new(written.clone()), format);
+    let writer = Writer::new(Box::new(written.clone()), Form::plain(format)).unwrap();
     analyse(capture, &options(&[shaper]), Some(writer), 0, &Control::default()).unwrap();
     written.0.lock().unwrap().clone()
 }

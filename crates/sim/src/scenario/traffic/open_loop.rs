@@ -5,8 +5,6 @@ use std::sync::Arc;
 use paceline_core::{Instant, Rate, Span};
 
 use super::{Kind, Result, file};
-use crate::capture::order::Order;
-use crate::capture::{self, CaptureError};
 use crate::network::FlowKind;
 use crate::scenario::quantity::Range;
 use crate::scenario::reader::{Field, Table};
@@ -16,6 +14,8 @@ use crate::workload::Distribution;
 use crate::workload::on_off::OnOff;
 use crate::workload::open_loop::{Schedule, Timing};
 use crate::workload::self_similar::{MOST_SLOTS, SelfSimilar};
+use paceline_capture::CaptureError;
+use paceline_capture::order::Order;
 
 pub(super) const STEADY_KEYS: [&str; 4] = ["rate", "packet", "header", "stop"];
 pub(super) const ON_OFF_KEYS: [&str; 6] = ["rate", "on", "off", "packet", "header", "stop"];
@@ -215,7 +215,7 @@ fn schedule(
     duration: Span,
 ) -> std::result::Result<Schedule, String> {
     let text = |error: CaptureError| error.to_string();
-    let mut capture = capture::open(path.as_ref()).map_err(text)?;
+    let mut capture = paceline_capture::open(path.as_ref()).map_err(text)?;
     let (mut order, mut first) = (Order::default(), None);
     let mut packets = Vec::new();
     while let Some(record) = capture.read().map_err(text)? {

@@ -9,7 +9,9 @@
 mod bursts;
 mod cost;
 mod counts;
+pub mod flow_key;
 pub mod flows;
+mod fragments;
 mod group;
 mod lane;
 pub mod scales;
@@ -20,15 +22,15 @@ mod written;
 
 use std::fmt;
 
+use paceline_capture::order::Order;
+use paceline_capture::write::Writer;
+use paceline_capture::{Capture, CaptureError};
 use paceline_core::Instant;
 
-use super::flow_key::FlowKeys;
-use super::order::Order;
-use super::write::Writer;
-use super::{Capture, CaptureError};
 use crate::Control;
 pub use cost::CostReport;
 pub use counts::Counts;
+use flow_key::FlowKeys;
 use flows::{Flows, Rest};
 use group::Group;
 pub use group::{GroupReport, PacedReport};
@@ -127,7 +129,7 @@ const DIGITS: (u8, u8) = (3, 2);
 pub fn analyse(
     mut capture: Capture,
     options: &Options,
-    writer: Option<Writer>,
+    writer: Option<Writer<'_>>,
     file_bytes: u64,
     control: &Control,
 ) -> Result<Analysis, AnalysisError> {
@@ -224,7 +226,7 @@ impl Place {
     fn through(
         &mut self,
         flows: &mut Flows,
-        mut written: Option<&mut Written>,
+        mut written: Option<&mut Written<'_>>,
         number: u32,
         mut act: impl FnMut(&mut Lane, &mut dyn FnMut(&Held, Fate<'_>)),
     ) {

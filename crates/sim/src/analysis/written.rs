@@ -7,16 +7,16 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::capture::Interface;
-use crate::capture::write::Writer;
+use paceline_capture::Interface;
+use paceline_capture::write::Writer;
 
 /// How far interfaces may be apart, nanoseconds.
 const SLACK_NS: u64 = 100_000_000;
 
 /// Packets to be written.
 #[derive(Debug)]
-pub(super) struct Written {
-    writer: Writer,
+pub(super) struct Written<'a> {
+    writer: Writer<'a>,
     waiting: BinaryHeap<Reverse<Packet>>,
     number: u64,
     latest_ns: u64,
@@ -32,8 +32,8 @@ struct Packet {
     frame: Vec<u8>,
 }
 
-impl Written {
-    pub(super) fn new(writer: Writer) -> Written {
+impl<'a> Written<'a> {
+    pub(super) fn new(writer: Writer<'a>) -> Self {
         Written { writer, waiting: BinaryHeap::new(), number: 0, latest_ns: 0 }
     }
 

@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
+use super::flow_key::FlowKey;
 use super::group::Group;
-use crate::capture::flow_key::FlowKey;
 
 /// A flow on an interface.
 type Key = (u32, FlowKey);

@@ -1,4 +1,5 @@
-//! Reading packet captures: pcap (either byte order, micro- and nanoseconds) and pcapng, plain or gzip'd, as a stream.
+//! Packet captures: pcap (either byte order, micro- and nanoseconds) and pcapng, plain, gzip'd or in zstd, read as a stream; and
+//! written ([`write`]).
 //!
 //! *Idea.* A capture is read front to back through one buffer that holds a packet at a time, so that memory does not grow
 //! with the file. Framing is read here, not by a library: the ones at hand refuse resolutions of powers of two, stop at
@@ -7,10 +8,8 @@
 //! [`CaptureError::Broken`], then nothing. Packets without a time (pcapng's simple packet blocks) are counted and left out.
 //! *References.* draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
-pub mod analysis;
+mod compression;
 mod error;
-pub mod flow_key;
-mod fragments;
 pub mod link_type;
 pub mod order;
 mod pcap;
@@ -25,6 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use compression::Compression;
 pub use error::CaptureError;
 use link_type::LinkType;
 use pcap::Pcap;

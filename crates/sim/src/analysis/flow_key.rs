@@ -11,8 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 use etherparse::{Ipv6ExtensionSlice, LaxIpSlice};
 
 use super::fragments::{Fragments, Packet};
-use super::link_type::LinkType;
-use super::pcap::half;
+use paceline_capture::link_type::LinkType;
 
 /// A flow: packets one way between two endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,7 +64,7 @@ impl FlowKeys {
         let key = match link_type {
             LinkType::ETHERNET => self.ether_type(frame, 12),
             LinkType::LINUX_SLL => self.ether_type(frame, 14),
-            LinkType::LINUX_SLL2 => self.behind(frame, half(frame, 0, true), 20),
+            LinkType::LINUX_SLL2 => self.behind(frame, half(frame, 0), 20),
             LinkType::RAW | LinkType(12 | 14) | LinkType::IPV4 | LinkType::IPV6 => self.internet(frame, 0),
             LinkType::NULL | LinkType::LOOP => self.internet(frame, 4),
             _ => return Err(UnknownLink),
@@ -91,7 +90,7 @@ impl FlowKeys {
     fn behind(&mut self, frame: &[u8], kind: u16, mut at: usize) -> Option<FlowKey> {
         match kind {
             IPV4 | IPV6 => self.internet(frame, at),
-            PPPOE_SESSION => match half(frame, at + 6, true) {
+            PPPOE_SESSION => match half(frame, at + 6) {
                 0x0021 | 0x0057 => self.internet(frame, at + 8),
                 _ => Some(FlowKey::Other(PPPOE_SESSION)),
             },
@@ -131,6 +130,11 @@ impl FlowKeys {
         }
         Some(FlowKey::Ip { source, destination, protocol, ports })
     }
+}
+
+/// The 16-bit number that begins at a byte; 0 beyond the end.
+fn half(frame: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes(frame.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or_default())
 }
 
 /// Of a fragment, what its packet is known by, and whether it is the first.

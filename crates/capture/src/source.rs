@@ -1,4 +1,4 @@
-//! The bytes of a capture: from a file or a pipe, plain or gzip'd, through one buffer.
+//! The bytes of a capture: from a file or a pipe, plain or compressed, through one buffer.
 //!
 //! *Idea.* [`Source::peek`] makes bytes lie in a row, [`Source::consume`] lets them go. The buffer grows with what has been
 //! read, never with what a file claims, so that a claim of gigabytes costs nothing.
@@ -7,8 +7,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flate2::read::MultiGzDecoder;
-
+use super::compression::Compression;
 use super::{CaptureError, Progress, error};
 
 /// The buffer at first, bytes.
@@ -18,7 +17,7 @@ const BUFFER: usize = 1 << 18;
 pub(super) struct Source {
     input: Box<dyn Read + Send>,
     progress: Progress,
-    compressed: bool,
+    compression: Compression,
     buffer: Vec<u8>,
     /// What has been read and not yet consumed lies from here,
     start: usize,
@@ -44,22 +43,25 @@ impl Source {
         let mut source = Source {
             input,
             progress,
-            compressed: false,
+            compression: Compression::None,
             buffer: vec![0; BUFFER],
             start: 0,
             end: 0,
             position: 0,
             ended: None,
         };
-        if source.peek(2)?.starts_with(&[0x1f, 0x8b]) {
+        let compression = Compression::of_bytes(source.peek(4)?);
+        if compression != Compression::None {
             let first = io::Cursor::new(source.buffered().to_vec());
             let rest = std::mem::replace(&mut source.input, Box::new(io::empty()));
             let packed: Box<dyn Read + Send> = match source.ended {
                 Some(_) => Box::new(first),
                 None => Box::new(first.chain(rest)),
             };
-            source.input = Box::new(MultiGzDecoder::new(packed));
-            (source.start, source.end, source.ended, source.compressed) = (0, 0, None, true);
+            source.input = compression
+                .unpack(packed)
+                .map_err(|error| CaptureError::Unreadable { problem: error::plain(&error) })?;
+            (source.start, source.end, source.ended, source.compression) = (0, 0, None, compression);
         }
         Ok(source)
     }
@@ -128,7 +130,7 @@ impl Source {
     }
 
     pub(super) fn is_compressed(&self) -> bool {
-        self.compressed
+        self.compression != Compression::None
     }
 
     pub(super) fn progress(&self) -> Progress {
@@ -157,10 +159,11 @@ impl Source {
     }
 
     fn said(&self, error: &io::Error) -> String {
-        match (self.compressed, error.kind()) {
-            (true, io::ErrorKind::UnexpectedEof) => "the gzip'd data are cut off".to_owned(),
-            (true, io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
-                "the gzip'd data are corrupt".to_owned()
+        match (self.compression.name(), error.kind()) {
+            (Some(name), io::ErrorKind::UnexpectedEof) => format!("the {name} data are cut off"),
+            // zstd's own errors have no kind
+            (Some(name), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other) => {
+                format!("the {name} data are corrupt")
             }
             _ => format!("cannot be read: {}", error::plain(error)),
         }

@@ -1,20 +1,58 @@
-//! Writing captures with times in nanoseconds: pcap, or pcapng where there are several interfaces.
+//! Writing captures with times in nanoseconds: pcap, or pcapng where there are several interfaces; compressed if asked for.
 //!
 //! *References.* draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
+use super::compression::{Compression, Packer};
 use super::link_type::LinkType;
 use super::{Format, Interface, error};
+
+/// Ends of the names of captures, and what each says.
+const FORMS: [(&str, Form); 6] = [
+    (".pcap", Form { format: Format::Pcap, compression: Compression::None }),
+    (".pcap.gz", Form { format: Format::Pcap, compression: Compression::Gzip }),
+    (".pcap.zst", Form { format: Format::Pcap, compression: Compression::Zstd }),
+    (".pcapng", Form { format: Format::Pcapng, compression: Compression::None }),
+    (".pcapng.gz", Form { format: Format::Pcapng, compression: Compression::Gzip }),
+    (".pcapng.zst", Form { format: Format::Pcapng, compression: Compression::Zstd }),
+];
 
 /// What may be captured of a packet, as the header says it, bytes.
 const MOST_CAPTURED: u32 = 1 << 18;
 
+/// How a capture is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    /// The framing.
+    pub format: Format,
+    /// And what is made of that.
+    pub compression: Compression,
+}
+
+impl Form {
+    /// The plain form.
+    pub fn plain(format: Format) -> Form {
+        Form { format, compression: Compression::None }
+    }
+
+    /// What a file's name asks for, `paced.pcapng.gz`; `None` where it does not say.
+    pub fn of_name(path: &Path) -> Option<Form> {
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+        FORMS.iter().find(|(end, _)| name.ends_with(end)).map(|(_, form)| *form)
+    }
+
+    /// Ends of names that say what to write.
+    pub fn suffixes() -> [&'static str; FORMS.len()] {
+        FORMS.map(|(end, _)| end)
+    }
+}
+
 /// A capture that is being written.
-pub struct Writer {
-    output: Box<dyn Write + Send>,
+pub struct Writer<'a> {
+    output: Packer<'a>,
     format: Format,
     /// pcap: what the header said. None before it is written.
     link_type: Option<LinkType>,
@@ -24,22 +62,24 @@ pub struct Writer {
     declared: u32,
 }
 
-impl std::fmt::Debug for Writer {
+impl std::fmt::Debug for Writer<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writer").field("format", &self.format).finish_non_exhaustive()
     }
 }
 
-impl Writer {
+impl<'a> Writer<'a> {
     /// Writes a file. What is wrong is said in one line.
-    pub fn create(path: &Path, format: Format) -> Result<Writer, String> {
+    pub fn create(path: &Path, form: Form) -> Result<Writer<'static>, String> {
         let file = File::create(path).map_err(|error| error::plain(&error))?;
-        Ok(Writer::new(Box::new(BufWriter::with_capacity(1 << 18, file)), format))
+        Writer::new(Box::new(file), form)
     }
 
     /// Writes to whatever takes bytes.
-    pub fn new(output: Box<dyn Write + Send>, format: Format) -> Writer {
-        Writer { output, format, link_type: None, begun: false, numbers: Vec::new(), declared: 0 }
+    pub fn new(output: Box<dyn Write + Send + 'a>, form: Form) -> Result<Writer<'a>, String> {
+        let output = Packer::new(output, form.compression).map_err(|error| error::plain(&error))?;
+        let format = form.format;
+        Ok(Writer { output, format, link_type: None, begun: false, numbers: Vec::new(), declared: 0 })
     }
 
     /// A packet: when, nanoseconds since 1970; its length on the wire; where; what was captured of it.
@@ -66,7 +106,7 @@ impl Writer {
             }
             Format::Pcapng => self.section()?,
         }
-        self.output.flush().map_err(|error| error::plain(&error))
+        self.output.finish().map_err(|error| error::plain(&error))
     }
 
     fn pcap(&mut self, time_ns: u64, bytes: u32, of: &Interface, frame: &[u8]) -> Result<(), String> {
@@ -152,6 +192,6 @@ impl Writer {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.output.write_all(bytes).map_err(|error| error::plain(&error))
+        self.output.put(bytes).map_err(|error| error::plain(&error))
     }
 }

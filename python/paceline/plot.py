@@ -13,7 +13,9 @@ returns a figure of its own; nothing is shown or saved. Colours and markers are 
 
 from __future__ import annotations
 
+import itertools
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +23,11 @@ import numpy as np
 import pyarrow as pa
 
 from paceline.report import charts, recordings
-from paceline.report.data import Series, Study, study
+from paceline.report.data import Series, Study, study, value_words
 from paceline.report.formatting import Scale, scale_for
 from paceline.report.metrics import BY_KEY, Metric
 from paceline.report.sources import FromMemory, load
+from paceline.report.statistics import Estimate
 from paceline.results import Result, Results
 
 if TYPE_CHECKING:
@@ -35,8 +38,15 @@ if TYPE_CHECKING:
 Source = Result | Results | str | os.PathLike[str]
 
 #: One colour a slot, as in the report; told apart by eyes of every kind, with the markers.
-COLOURS = ("#5b6470", "#b84a00", "#0a63bd", "#007a64", "#8a3aa3", "#806200", "#b3265e", "#466b1e")
-MARKERS = ("o", "s", "D", "^")
+# fmt: off
+COLOURS = (
+    "#5b6470", "#b84a00", "#0a63bd", "#007a64", "#8a3aa3", "#806200", "#b3265e", "#466b1e",
+    "#363e49", "#672601", "#033c77", "#00483a", "#5f0276", "#4d3a01", "#720537", "#294702",
+    "#62669b", "#965d08", "#5a59ce", "#017b7f", "#af2d8b", "#6e7105", "#c52024", "#10804b",
+)
+# fmt: on
+#: Filled for the first of them, hollow for as many more.
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "p", "h", "<", ">")
 _QUIET = "#515c68"
 
 
@@ -47,6 +57,8 @@ def against_buffer(
     size: tuple[float, float] | None = None,
 ) -> Figure:
     """Means with 95 % intervals over the swept buffer, or whatever quantity was swept, a line a pacing method.
+
+    Where more was swept, there is a row of axes for each combination of it.
 
     Args:
         source: results or their directory.
@@ -63,9 +75,13 @@ def against_buffer(
         raise ValueError(f"no metric is called {unknown[0]}; there are {', '.join(BY_KEY)}")
     if data.axis is None:
         raise ValueError("nothing with a unit was swept; sweep a buffer, as network.core.buffer")
-    figure, axes = _figure(len(metrics), size or (4.2 * len(metrics), 3.6))
-    for ax, name in zip(axes, metrics, strict=True):
-        _lines(data, ax, BY_KEY[name])
+    rows = len(data.parts)
+    figure, axes = _figure(rows * len(metrics), size or (4.2 * len(metrics), 3.6 * rows), columns=len(metrics))
+    for ax, (part, name) in zip(axes, itertools.product(data.parts, metrics), strict=True):
+        _lines(part, ax, BY_KEY[name])
+        if part.condition and name == metrics[0]:
+            given = ", ".join(value_words(path, text) for path, text in part.condition.items())
+            ax.set_title(f"{given}\n{ax.get_title(loc='left')}", fontsize="medium", loc="left")
     if len(data.series) > 1:
         axes[-1].legend(frameon=False, fontsize="small")
     return figure
@@ -153,19 +169,34 @@ def _lines(data: Study, ax: Axes, metric: Metric) -> None:
         ax.errorbar(
             [x for x, _ in points],
             [e.mean / scale.divisor for _, e in points],
-            yerr=[(e.half or 0.0) / scale.divisor for _, e in points],
+            yerr=_reach(metric, scale, [e for _, e in points]),
             label=series.name,
             color=_colour(series),
-            marker=MARKERS[series.slot % len(MARKERS)],
+            **marks(series.slot),
             markersize=5,
             linewidth=1.6,
             capsize=2.5,
             elinewidth=1.0,
+            clip_on=False,
         )
     ax.set_title(_with_unit(metric.title, scale), fontsize="medium", loc="left")
     ax.set_xlabel(_with_unit(axis.title, unit))
-    if charts.from_zero([e.mean for e in everything]):
-        ax.set_ylim(bottom=0)
+    low, high = charts.extent(metric, everything)
+    high = min(high + (0.04 * (high - low) or 1.0), metric.bounds[1])
+    ax.set_ylim(low / scale.divisor, high / scale.divisor)
+
+
+def _reach(metric: Metric, scale: Scale, shown: Sequence[Estimate]) -> list[list[float]]:
+    """How far error bars go down and up from the means, within what the quantity can be."""
+    down = [max(e.mean - metric.within(e.low), 0.0) / scale.divisor for e in shown]
+    return [down, [max(metric.within(e.high) - e.mean, 0.0) / scale.divisor for e in shown]]
+
+
+def marks(slot: int) -> dict[str, Any]:
+    """The marker of a slot, as Matplotlib has it: those of the report, or what comes nearest."""
+    shape = (slot + slot // len(COLOURS)) % len(COLOURS)
+    hollow = {"markerfacecolor": "none"} if shape >= len(MARKERS) else {}
+    return {"marker": MARKERS[shape % len(MARKERS)]} | hollow
 
 
 def _figure(count: int, size: tuple[float, float], *, columns: int | None = None) -> tuple[Figure, list[Any]]:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from paceline.capture_results import Group, Histogram, Stream
 
-from .charts import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, marker
+from .charts import BOTTOM, HEIGHT, LEFT, TOP, WIDTH
 from .formatting import plain, scale_for
+from .marks import dash, mark, marker
 from .svg import Drawing, decimals_of, number, polyline, ticks
 
 RIGHT = 14.0
-#: Slots of colour; more lines than these repeat them, dashed.
-SLOTS = 8
 #: Histograms are drawn with so many ranges to a doubling.
 PER_DOUBLING = 2
 
@@ -164,11 +163,11 @@ def _chart(
         placed = [(horizontal.place(x, left, right), vertical.place(y, bottom, top)) for x, y in points]
         if not placed:
             continue
-        drawing.open(style=f"--c:var(--s{slot % SLOTS})")
-        drawing.path(polyline(placed), f"line dash{slot // SLOTS} {weight}".rstrip(), name)
+        drawing.open_slot(slot)
+        drawing.path(polyline(placed), f"line dash{dash(slot)} {weight}".rstrip(), name)
         if marked:
             for (x, y), (at, value) in zip(placed, points, strict=True):
-                drawing.path(marker(slot, x, y), "mark", f"{name}, {_time(at)}: {value:.3g}")
+                drawing.path(marker(slot, x, y), mark(slot), f"{name}, {_time(at)}: {value:.3g}")
         drawing.close()
     return drawing
 

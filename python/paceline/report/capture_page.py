@@ -13,7 +13,8 @@ from markupsafe import Markup
 from paceline.capture_tables import SHOWN_S, headline, quantity, summary_rows
 
 from . import capture_charts as pictures
-from .charts import WIDTH, marker
+from .charts import WIDTH
+from .marks import mark, marker
 
 if TYPE_CHECKING:
     from paceline.capture_results import Analysis, Group
@@ -47,6 +48,7 @@ def render(analysis: Analysis) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.globals["marker"] = lambda slot: marker(slot, 6, 6)
+    environment.globals["mark"] = mark
     # our own style sheet, not input
     style = Markup((here / "style.css").read_text(encoding="utf-8"))  # noqa: S704
     return environment.get_template("capture.html").render(style=style, **_content(analysis))
@@ -65,7 +67,7 @@ def _content(analysis: Analysis) -> dict[str, Any]:
         "names": names,
         "groups": [_drawn(group) for group in drawn],
         "left_out": max(0, len(analysis.groups) - len(drawn)),
-        "lines": [(slot % pictures.SLOTS, name) for name, slot, _ in pictures.lines_of(drawn[0])] if drawn else [],
+        "lines": [(slot, name) for name, slot, _ in pictures.lines_of(drawn[0])] if drawn else [],
         "pacers": list(_pacers(analysis)),
         "burst_gap": quantity(analysis.burst_gap_s, "s"),
     }

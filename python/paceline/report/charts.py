@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from .data import Axis, Series, Study
 from .formatting import DASH, Scale, scale_for, short
+from .marks import dash, mark, marker
 from .metrics import Metric
 from .statistics import Estimate
 from .svg import Drawing, decimals_of, number, polyline, spread, text_width, ticks
@@ -38,7 +39,7 @@ def against(study: Study, axis: Axis, metric: Metric) -> Drawing:
     right = min(max((text_width(n, 11.5) for n in names), default=0) + 14, 128) if direct else 14.0
     drawing = _frame(study, metric, scale, shown)
     box = (LEFT, TOP, WIDTH - right, HEIGHT - BOTTOM)
-    y_of = _vertical(drawing, box, scale, shown)
+    y_of = _vertical(drawing, box, metric, scale, shown)
     x_of = _horizontal(drawing, box, axis)
     drawing.text((box[0] + box[2]) / 2, HEIGHT - 8, axis.title, "axis-title", "middle")
     ends: list[float] = []
@@ -46,13 +47,13 @@ def against(study: Study, axis: Axis, metric: Metric) -> Drawing:
         # neighbours step aside, so that error bars at one place stay readable
         aside = (index - (len(lines) - 1) / 2) * min(3.0, 14 / len(lines))
         placed = [(x_of[position] + aside, e) for position, e in points]
-        drawing.open(style=f"--c:var(--s{series.slot})")
-        drawing.path(polyline([(x, y_of(e.mean)) for x, e in placed]), f"line dash{index // 8}")
+        drawing.open_slot(series.slot)
+        drawing.path(polyline([(x, y_of(e.mean)) for x, e in placed]), f"line dash{dash(series.slot)}")
         for (x, e), (position, _) in zip(placed, points, strict=True):
             if e.half is not None:
-                drawing.path(_whisker(x, y_of(e.low), y_of(e.high)), "whisker")
+                drawing.path(_whisker(x, y_of(metric.within(e.low)), y_of(metric.within(e.high))), "whisker")
             tip = f"{series.name}, {position}: {scale.with_unit(scale.estimate(e))}"
-            drawing.path(marker(series.slot, x, y_of(e.mean)), "mark", tip)
+            drawing.path(marker(series.slot, x, y_of(e.mean)), mark(series.slot), tip)
         drawing.close()
         ends.append(y_of(placed[-1][1].mean))
     if direct and len(lines) > 1:
@@ -60,7 +61,7 @@ def against(study: Study, axis: Axis, metric: Metric) -> Drawing:
             lines, names, spread(ends, 14, box[1] + 4, box[3] - 2), ends, strict=True
         ):
             x = x_of[points[-1][0]]
-            drawing.open(style=f"--c:var(--s{series.slot})")
+            drawing.open_slot(series.slot)
             if abs(y - end) > 3:
                 drawing.path(polyline([(x + 7, end), (box[2] + 2, y)]), "leader")
             drawing.text(box[2] + 4, y + 4, name, "name")
@@ -86,17 +87,17 @@ def bar_rows(metric: Metric, rows: Sequence[tuple[str, int, Estimate | None]], t
     drawing.heading(15, metric.title, scale.unit)
     widest = max((text_width(scale.estimate(e), 12) for e in shown), default=0) + 14
     length = WIDTH - widest
-    most = max((e.high for e in shown), default=0.0) or 1.0
+    most = max((metric.within(e.high) for e in shown), default=0.0) or 1.0
     for index, (name, slot, e) in enumerate(rows):
         y = top + index * row_height
-        drawing.open(style=f"--c:var(--s{slot})")
+        drawing.open_slot(slot)
         drawing.text(0, y + 11, short(name, 52), "bar-name")
         drawing.add("rect", class_="bar-track", x=0, y=y + 16, width=length, height=12, rx=2)
         if e:
             end = length * max(e.mean, 0) / most
             drawing.add("rect", class_="bar", x=0, y=y + 16, width=max(end, 0.5), height=12, rx=2)
             if e.half:
-                low, high = (length * max(v, 0) / most for v in (e.low, e.high))
+                low, high = (length * metric.within(v) / most for v in (e.low, e.high))
                 cap = f"M{number(low)} {number(y + 19)}v6M{number(high)} {number(y + 19)}v6"
                 drawing.path(f"M{number(low)} {number(y + 22)}H{number(high)}{cap}", "bar-whisker")
         drawing.text(WIDTH, y + 26.5, scale.estimate(e) if e else DASH, "bar-value", "end")
@@ -104,20 +105,19 @@ def bar_rows(metric: Metric, rows: Sequence[tuple[str, int, Estimate | None]], t
     return drawing
 
 
-def marker(slot: int, x: float, y: float) -> str:
-    """A shape a slot, so that series differ in grey and to colour-blind eyes too."""
-    if slot % 4 == 0:
-        return f"M{number(x - 3.6)} {number(y)}a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0z"
-    if slot % 4 == 1:
-        return f"M{number(x - 3.3)} {number(y - 3.3)}h6.6v6.6h-6.6z"
-    if slot % 4 == 2:
-        return f"M{number(x)} {number(y - 4.6)}l4.6 4.6l-4.6 4.6l-4.6 -4.6z"
-    return f"M{number(x)} {number(y - 4.4)}l4.4 7.6h-8.8z"
-
-
 def from_zero(values: Sequence[float]) -> bool:
     """An axis begins at zero unless that would flatten what it is to show."""
     return not values or min(values) <= 0.5 * max(values)
+
+
+def extent(metric: Metric, shown: Sequence[Estimate]) -> tuple[float, float]:
+    """From where to where an axis of these reaches: their intervals, as far as the quantity can go."""
+    lows, highs = [metric.within(e.low) for e in shown], [metric.within(e.high) for e in shown]
+    zero = from_zero([e.mean for e in shown])
+    low, high = 0.0 if zero else min(lows), max(highs, default=1.0)
+    if not zero and high > low:
+        low, high = low - 0.04 * (high - low), high + 0.04 * (high - low)
+    return metric.within(low), metric.within(high)
 
 
 def _frame(study: Study, metric: Metric, scale: Scale, shown: Sequence[Estimate]) -> Drawing:
@@ -125,31 +125,34 @@ def _frame(study: Study, metric: Metric, scale: Scale, shown: Sequence[Estimate]
     if shown:
         low, high = min(e.mean for e in shown), max(e.mean for e in shown)
         text = f"Values from {scale.number(low)} to {scale.with_unit(scale.number(high))}; the table has them all."
-    axis = study.axis.title.lower() if study.axis else ""
+    axis = study.axis.phrase if study.axis else ""
     drawing = Drawing(WIDTH, HEIGHT, f"{metric.title} against {axis}", text, "chart")
     drawing.heading(15, metric.title, scale.unit)
     return drawing
 
 
 def _vertical(
-    drawing: Drawing, box: tuple[float, float, float, float], scale: Scale, shown: Sequence[Estimate]
+    drawing: Drawing,
+    box: tuple[float, float, float, float],
+    metric: Metric,
+    scale: Scale,
+    shown: Sequence[Estimate],
 ) -> Callable[[float], float]:
-    lows, highs = [e.low / scale.divisor for e in shown], [e.high / scale.divisor for e in shown]
-    zero = from_zero([e.mean for e in shown])
-    low, high = (min(0.0, *lows, 0.0) if zero else min(lows)), max(highs, default=1.0)
-    if not zero and high > low:
-        low, high = low - 0.04 * (high - low), high + 0.04 * (high - low)
-    marks = ticks(low, high)
-    bottom, top = marks[0], marks[-1]
+    low, high = extent(metric, shown)
+    levels = ticks(low / scale.divisor, high / scale.divisor)
+    # ticks are round numbers outside of what is drawn: the axis ends where the quantity does
+    least, most = (bound / scale.divisor for bound in metric.bounds)
+    bottom, top = max(levels[0], least), min(levels[-1], most)
+    levels = [level for level in levels if bottom - 1e-9 <= level <= top + 1e-9]
 
     def y_of(value: float) -> float:
         return box[3] - (value / scale.divisor - bottom) / (top - bottom) * (box[3] - box[1])
 
-    decimals = decimals_of(marks)
-    for mark in marks:
-        y = y_of(mark * scale.divisor)
-        drawing.line(box[0], y, box[2], y, "base" if mark == 0 else "grid")
-        drawing.text(box[0] - 6, y + 4, scale.number(mark * scale.divisor, decimals), "tick", "end")
+    decimals = decimals_of(levels)
+    for level in levels:
+        y = y_of(level * scale.divisor)
+        drawing.line(box[0], y, box[2], y, "base" if level == 0 else "grid")
+        drawing.text(box[0] - 6, y + 4, scale.number(level * scale.divisor, decimals), "tick", "end")
     return y_of
 
 

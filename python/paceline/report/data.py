@@ -1,14 +1,17 @@
 """Results arranged for tables and pictures.
 
 A *setting* is one combination of what was swept; its runs differ in the seed alone. One numeric swept quantity (a
-buffer, if there is one) becomes the horizontal *axis*; whatever else was swept (mostly the pacing) makes the *series*.
+buffer, if there is one) becomes the horizontal *axis*; a choice that was swept (mostly the pacing) makes the *series*,
+which compete; what else was swept are *conditions* (see `roles`). A study with conditions has *parts*, one for each
+combination of them, and series are compared within a part.
 """
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -20,6 +23,7 @@ from paceline.repeats import same_rows, sentence
 
 from .formatting import quantity
 from .metrics import METRICS, Metric, Row
+from .roles import Roles, roles
 from .statistics import Estimate, estimate
 
 #: Columns of `runs.parquet` that carry what was swept begin with this.
@@ -43,6 +47,11 @@ class Axis:
     @property
     def title(self) -> str:
         return path_words(self.path)
+
+    @property
+    def phrase(self) -> str:
+        """Its title within a sentence."""
+        return path_phrase(self.path)
 
 
 @dataclass(frozen=True)
@@ -112,8 +121,34 @@ class Study:
     file_name: str = ""
     #: Of the instruments; `None` where there were none.
     findings: Findings | None = None
+    #: Of a part: the study that it is a part of, and the values that its conditions have, as written, by path.
+    whole: Study | None = None
+    condition: dict[str, str] = field(default_factory=dict)
 
     # What was swept
+
+    @cached_property
+    def parts(self) -> list[Study]:
+        """A study for each combination of conditions, in order of appearance; itself where there are none."""
+        if not self.roles.conditions:
+            return [self]
+        found: dict[tuple[str, ...], list[Setting]] = {}
+        for setting in self.settings:
+            found.setdefault(tuple(setting.swept.get(path, "") for path in self.roles.conditions), []).append(setting)
+        return [
+            replace(self, settings=some, whole=self, condition=dict(zip(self.roles.conditions, values, strict=True)))
+            for values, some in found.items()
+        ]
+
+    @cached_property
+    def roles(self) -> Roles:
+        """What each swept path is to the comparison."""
+        return self.whole.roles if self.whole else roles(list(self.swept), self.axis.path if self.axis else None)
+
+    @property
+    def contest(self) -> bool:
+        """Whether series compete: whether they stand for something that one may choose."""
+        return self.roles.contest and len(self.series) > 1
 
     @cached_property
     def swept(self) -> dict[str, list[str]]:
@@ -129,6 +164,8 @@ class Study:
     @cached_property
     def axis(self) -> Axis | None:
         """The first swept buffer, else the first swept quantity with one dimension; `None` where there is neither."""
+        if self.whole:
+            return self.whole.axis
         found: list[Axis] = []
         for path, texts in self.swept.items():
             parsed = {text: quantity(text) for text in texts}
@@ -148,15 +185,16 @@ class Study:
 
     def series_name(self, setting: Setting) -> str:
         parts = [
-            self._pacing_name(text) if path == "pacing" else f"{path_words(path).lower()} {text}"
+            self._pacing_name(text) if path == "pacing" else value_words(path, text)
             for path, text in setting.swept.items()
-            if path in self.swept and not (self.axis and path == self.axis.path)
+            if path in self.roles.series
         ]
         return ", ".join(parts) or method_words(self.own_pacing)
 
     def _pacing_name(self, label: str) -> str:
         """A swept pacing in words; its parameters are left out where they are many and the method says which it is."""
-        alike = [other for other in self.swept.get("pacing", []) if other.split()[:1] == label.split()[:1]]
+        labels = (self.whole or self).swept.get("pacing", [])
+        alike = [other for other in labels if other.split()[:1] == label.split()[:1]]
         if len(alike) > 1:
             return method_words(label)
         method, _, parameters = label.partition(" at ")[0].partition(" ")
@@ -177,7 +215,10 @@ class Study:
 
     @cached_property
     def series(self) -> list[Series]:
-        """Every series in order of appearance, each with a colour slot of its own as far as there are slots."""
+        """Every series in order of appearance, each with a slot of its own: its colour and its mark."""
+        if self.whole:
+            own = {self.series_name(setting) for setting in self.settings}
+            return [s for s in self.whole.series if s.name in own]
         taken: set[int] = set()
         found: list[Series] = []
         for setting in self.settings:
@@ -186,8 +227,8 @@ class Study:
                 continue
             method = self.method(setting)
             preferred = METHODS.index(method if method in METHODS else "other")
-            slots = [preferred, *range(len(METHODS))]
-            slot = next((s for s in slots if s not in taken), len(found) % len(METHODS))
+            slots = itertools.chain([preferred], itertools.count())
+            slot = next(s for s in slots if s not in taken)
             taken.add(slot)
             found.append(Series(name, slot, method))
         return found
@@ -195,14 +236,14 @@ class Study:
     def method(self, setting: Setting) -> str:
         """The bare name of the pacing method: `edge` of `edge 10 ms`."""
         text = setting.swept.get("pacing") or setting.swept.get("pacing.method") or self.own_pacing
-        words = text.split()
+        words = text.removeprefix("method=").split()
         return words[0] if words else "none"
 
     @property
     def baseline(self) -> Series | None:
         """What the others are compared with: no pacing, else the first."""
         unpaced = [s for s in self.series if s.method == "none"]
-        if len(self.series) < 2:
+        if not self.contest:
             return None
         return unpaced[0] if unpaced else self.series[0]
 
@@ -225,6 +266,8 @@ class Study:
     @cached_property
     def core(self) -> str:
         """The link that the report is about: `core`, else the one the description names, else the lossiest."""
+        if self.whole:
+            return self.whole.core
         links = self.links
         named = self.description.get("core")
         for candidate in ("core", named):
@@ -307,8 +350,19 @@ def method_words(label: str) -> str:
 def path_words(path: str) -> str:
     """`network.core.buffer` as an axis title: `Core buffer`."""
     parts = [p for p in path.replace("_", " ").replace("-", " ").split(".") if p not in ("network", "traffic", "0")]
-    text = " ".join(parts)
+    text = " ".join("TCP" if part == "tcp" else part for part in parts)
     return text[:1].upper() + text[1:]
+
+
+def path_phrase(path: str) -> str:
+    """`path_words` within a sentence: `core buffer`, `TCP variant`."""
+    text = path_words(path)
+    return text if text.startswith("TCP") else text[:1].lower() + text[1:]
+
+
+def value_words(path: str, text: str) -> str:
+    """`access hosts 10`: what was swept and a value of it."""
+    return f"{path_phrase(path)} {text}"
 
 
 def study(rows: Iterable[Row], scenario_text: str, description: dict[str, Any], recordings: Recordings) -> Study:

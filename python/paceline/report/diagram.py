@@ -212,7 +212,7 @@ class _Picture:
 
     def _pacer(self, x: float, y: float, slot: int) -> None:
         """Evenly spaced packets on the wire."""
-        self.out.open(style=f"--c:var(--s{slot})")
+        self.out.open_slot(slot)
         self.out.add("rect", class_="pacer", x=x - 13, y=y - 7, width=26, height=14, rx=7)
         ticks = "".join(f"M{number(x + dx)} {number(y - 3.5)}v7" for dx in (-7.5, -2.5, 2.5, 7.5))
         self.out.path(ticks, "pacer-ticks")
@@ -260,7 +260,7 @@ class _Picture:
 
     def _in_host(self, x: float, y: float) -> None:
         method = self.net.in_hosts[0]
-        self.out.open(style=f"--c:var(--s{METHODS.index(method)})")
+        self.out.open_slot(METHODS.index(method))
         self.out.add("rect", class_="host paced", x=x - 6, y=y - 6, width=12, height=12, rx=3)
         self.out.path("".join(f"M{number(x + dx)} {number(y - 3)}v6" for dx in (-2.5, 0, 2.5)), "pacer-ticks")
         self.out.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .data import Series, Study
+from .data import Series, Study, path_phrase, value_words
 from .formatting import listed, percent_words, scale_for
 from .metrics import BY_KEY, Metric
 from .statistics import Estimate, leaders, paired
@@ -22,7 +22,9 @@ class Standing:
 
 
 def standing(study: Study, metric: Metric, position: str) -> Standing:
-    """The best series at a place, by paired differences over seeds."""
+    """The best series at a place, by paired differences over seeds; nobody where series do not compete."""
+    if not study.contest:
+        return Standing(None, frozenset())
     candidates = {s.name: by_seed for s in study.series if (by_seed := _values(study, s, position, metric))}
     repeated = frozenset(s.name for s in study.series if (x := study.setting(s, position)) and x.repeats)
     return Standing(*leaders(candidates, metric.better, repeated)) if metric.better else Standing(None, frozenset())
@@ -46,7 +48,16 @@ def headline(study: Study) -> list[str]:
     metric = headline_metric(study)
     if metric is None:
         return ["No run has numbers to compare."]
-    positions = list(dict.fromkeys([study.positions[0], study.positions[-1]]))
+    parts = study.parts
+    if len(parts) > 1 and parts[0].contest:
+        return _over_conditions(study, metric)
+    if len(parts) > 1 or not study.contest:
+        return _without_contest(study, metric)
+    return _of_part(study, metric, list(dict.fromkeys([study.positions[0], study.positions[-1]])))
+
+
+def _of_part(study: Study, metric: Metric, positions: list[str]) -> list[str]:
+    """Who leads at some places on the axis, under one set of conditions."""
     if len(study.series) < 2:
         return _one_series(study, metric, positions)
     sentences = [s for position in positions if (s := _at(study, metric, position))]
@@ -54,6 +65,58 @@ def headline(study: Study) -> list[str]:
     if losers and sentences:
         sentences.insert(1, losers)
     return sentences or ["No two settings have numbers to compare."]
+
+
+def _over_conditions(study: Study, metric: Metric) -> list[str]:
+    """How often each series leads, over all conditions; then the first and the last of these."""
+    led: dict[str, int] = {}
+    tied = told = compared = 0
+    for part in study.parts:
+        for position in part.positions:
+            if sum(bool(_values(part, s, position, metric)) for s in part.series) < 2:
+                continue
+            compared += 1
+            stand = standing(part, metric, position)
+            if stand.leader:
+                led[stand.leader] = led.get(stand.leader, 0) + 1
+            tied += bool(stand.tied)
+            told += bool(stand.leader or stand.tied)
+    first, last = study.parts[0], study.parts[-1]
+    ends = [_of_part(first, metric, first.positions[:1])[0], _of_part(last, metric, last.positions[-1:])[0]]
+    names = [path_phrase(path) for path in study.roles.conditions]
+    names += [study.axis.phrase] if study.axis else []
+    if not told:
+        return ends
+    most = sorted(led.items(), key=lambda pair: -pair[1])
+    better = f" leads in {metric.title.lower()}"
+    said = [f"{name}{better if n == 0 else ''} in {count}" for n, (name, count) in enumerate(most[:3])]
+    said += [f"{tied} {'are ties' if tied != 1 else 'is a tie'}"] if tied else []
+    return [_capital(f"of {compared} combinations of {listed(names)}, {listed(said)}."), *ends]
+
+
+def _without_contest(study: Study, metric: Metric) -> list[str]:
+    """Nothing was swept that one would choose: the least and the largest, and where."""
+    found = [
+        (estimate.mean, part, series, position)
+        for part in study.parts
+        for series in part.series
+        for position in part.positions
+        if (setting := part.setting(series, position)) and (estimate := part.estimate(setting, metric))
+    ]
+    if not found:
+        return ["No run has numbers to compare."]
+    least, most = min(found, key=lambda one: one[0]), max(found, key=lambda one: one[0])
+    if len(found) < 2 or (len(study.parts) == 1 and len(study.series) == 1):
+        return _of_part(study, metric, list(dict.fromkeys([study.positions[0], study.positions[-1]])))
+
+    def there(one: tuple[float, Study, Series, str]) -> str:
+        _, part, series, position = one
+        said = [series.name] if len(part.series) > 1 else []
+        said += [value_words(path, text) for path, text in part.condition.items()]
+        said += [f"{part.axis.phrase} {position}"] if part.axis else []
+        return f"{_number(part, series, position, metric)} ({', '.join(said)})"
+
+    return [_capital(f"{metric.title} goes from {there(least)} to {there(most)}.")]
 
 
 def _at(study: Study, metric: Metric, position: str) -> str:
@@ -114,7 +177,7 @@ def _one_series(study: Study, metric: Metric, positions: list[str]) -> list[str]
         there = [(p, a) for p, a, v in zip(positions, amounts, values, strict=True) if v]
         said = [_capital(f"{place(study, p)}{series.name}: {a}.") for p, a in there]
         return said or ["No run has numbers to compare."]
-    title = study.axis.title.lower() if study.axis else ""
+    title = study.axis.phrase if study.axis else ""
     ends = f"from {amounts[0]} at {positions[0]} to {amounts[1]} at {positions[1]}"
     change = _paired(study, (series, positions[1]), (series, positions[0]), metric)
     if change is None or not change.excludes_zero:
@@ -129,24 +192,30 @@ def _one_series(study: Study, metric: Metric, positions: list[str]) -> list[str]
 
 def amount(study: Study, series: Series, position: str, metric: Metric, *, interval: bool = True) -> str:
     """`92.4 ± 0.3 kbit/s per flow`."""
-    setting = study.setting(series, position)
-    value = study.estimate(setting, metric) if setting else None
-    if value is None:
-        return "no number"
-    scale = scale_for(metric.kind, [value.mean], [value.half])
-    text = scale.with_unit(scale.estimate(value) if interval else scale.number(value.mean)).replace(" ", "\u00a0")
+    text = _number(study, series, position, metric, interval=interval)
     return text + {"goodput": " per flow", "throughput": " over the core" if study.core == "core" else ""}.get(
         metric.key, f" {metric.title.lower()}"
     )
 
 
+def _number(study: Study, series: Series, position: str, metric: Metric, *, interval: bool = True) -> str:
+    """`92.4 ± 0.3 kbit/s`, kept on one line."""
+    setting = study.setting(series, position)
+    value = study.estimate(setting, metric) if setting else None
+    if value is None:
+        return "no number"
+    scale = scale_for(metric.kind, [value.mean], [value.half])
+    return scale.with_unit(scale.estimate(value) if interval else scale.number(value.mean)).replace(" ", "\u00a0")
+
+
 def place(study: Study, position: str) -> str:
-    """`At a core buffer of 5 KB, `; empty where there is no axis."""
-    if study.axis is None:
-        return ""
-    title = study.axis.title.lower()
-    article = "an" if title[:1] in "aeiou" else "a"
-    return f"at {article} {title} of {position}, "
+    """`at a core buffer of 5 KB, `, after the conditions that hold; empty where there is nothing to say."""
+    said = [value_words(path, text) for path, text in study.condition.items()]
+    if study.axis is not None:
+        title = study.axis.phrase
+        article = "an" if title[:1] in "aeiou" else "a"
+        said.append(f"{article} {title} of {position}")
+    return f"at {listed(said)}, " if said else ""
 
 
 def _paired(study: Study, a: tuple[Series, str], b: tuple[Series, str], metric: Metric) -> Estimate | None:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from paceline.instruments import FORMS, Curve, Mean, Place, by_place, mean_of
 
 from . import succession
-from .data import METHODS, Series, Setting, Study
+from .data import Series, Setting, Study, value_words
 from .formatting import DASH, listed, plain, scale_for
 from .plane import Axis, Line, Numbers, plane
 from .statistics import estimate
@@ -128,12 +128,16 @@ def _compared(study: Study) -> Compared:
     """One setting a series, at the first place on the axis; where there is one series, its places."""
     if len(study.series) == 1 and len(study.positions) > 1:
         own, title = study.series[0], study.axis.title if study.axis else ""
-        places = [Series(f"{title} {p}", n % len(METHODS), own.method) for n, p in enumerate(study.positions)]
+        places = [Series(f"{title} {p}", n, own.method) for n, p in enumerate(study.positions)]
         pairs = [(place, study.setting(own, p)) for place, p in zip(places, study.positions, strict=True)]
         where = ""
     else:
         pairs = [(series, study.setting(series, study.positions[0])) for series in study.series]
-        where = f" at {study.axis.title.lower()} {study.positions[0]}" if study.axis else ""
+        where = f" at {study.axis.phrase} {study.positions[0]}" if study.axis else ""
+    if study.condition:
+        where = f" at {', '.join(value_words(path, text) for path, text in study.condition.items())}" + where.replace(
+            " at ", ", "
+        )
     return Compared(study, [(s, setting) for s, setting in pairs if setting][:MOST_SERIES], where)
 
 
@@ -299,7 +303,7 @@ def _throughput(compared: Compared) -> Block:
             by_series.setdefault(series.name, []).append((place.flow, mean))
     for name, flows in by_series.items():
         # without bands, which would cover each other
-        lines = [Line(flow, n % len(METHODS), mean.x, mean.y) for n, (flow, mean) in enumerate(flows)]
+        lines = [Line(flow, n, mean.x, mean.y) for n, (flow, mean) in enumerate(flows)]
         ends = [float(mean.y[-1]) for _, mean in flows]
         least, most = _short("bytes", min(ends)), _short("bytes", max(ends))
         said = f"{least} to {most}" if len(ends) > 1 else most

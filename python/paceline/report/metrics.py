@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -22,6 +23,16 @@ class Metric:
     meaning: str
     divide_by: str | None = None
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What the quantity can be at least and at most: none is negative, and a share is not above 1."""
+        return 0.0, 1.0 if self.kind == "share" or self.key in _UP_TO_ONE else math.inf
+
+    def within(self, value: float) -> float:
+        """The end of an interval, moved to what the quantity can be: Student's t knows no bounds."""
+        low, high = self.bounds
+        return min(max(value, low), high)
+
     def value(self, row: Row, core: str) -> float | None:
         """The quantity in its base unit (bit/s, s, bytes, a fraction); `None` where the run has none."""
         top = _number(row.get(self.source.format(core=core)))
@@ -30,6 +41,9 @@ class Metric:
         bottom = _number(row.get(self.divide_by.format(core=core)))
         return top / bottom if bottom else None
 
+
+#: Ratios that are no percentages: timeouts are among the window cuts, and Jain's index is 1 at most.
+_UP_TO_ONE = ("timeouts", "jain")
 
 METRICS: tuple[Metric, ...] = (
     Metric(

@@ -12,16 +12,20 @@ from markupsafe import Markup
 
 from . import charts, diagram, instruments, recordings, words
 from .columns import meshed
-from .data import Study
+from .data import Study, path_words, value_words
 from .findings import headline, headline_metric, standing
 from .formatting import DASH, listed, plain, scale_for
+from .marks import mark, marker
 from .metrics import BY_KEY, Metric
 from .sources import load
-from .tables import group_tables, main_tables
+from .svg import COLOURS
+from .tables import group_tables, main_tables, unlike_groups
 from .topology import topology
 
 #: What is drawn against the axis, those first that the question is about.
 _CHARTS = ("throughput", "goodput", "loss", "fct_mean")
+#: Charts of more conditions would not be looked at; the table has them all.
+MOST_PARTS = 6
 
 
 def write(directory: str | os.PathLike[str], scenario_file: str | os.PathLike[str] = "") -> Path:
@@ -52,7 +56,9 @@ def render(study: Study) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals["marker"] = lambda slot: charts.marker(slot, 6, 6)
+    environment.globals["marker"] = lambda slot: marker(slot, 6, 6)
+    environment.globals["mark"] = mark
+    environment.globals["colours"] = COLOURS
     # our own style sheet, not input
     style = Markup((Path(__file__).parent / "style.css").read_text(encoding="utf-8"))  # noqa: S704
     return environment.get_template("template.html").render(style=style, **_content(study))
@@ -73,10 +79,12 @@ def _content(study: Study) -> dict[str, Any]:
         "rules": words.rules(study),
         "tables": main_tables(study),
         "groups": group_tables(study),
-        "charts": list(_charts(study)),
-        "raster": _raster(study),
+        "unlike": unlike_groups(study),
+        "charts": list(_charts(study)) if len(study.settings) > 1 else [],
+        "charts_left_out": max(0, len(study.parts) - MOST_PARTS),
+        "raster": _raster(study.parts[0]),
         "queue": _queue(study),
-        "instruments": instruments.found(study),
+        "instruments": instruments.found(study.parts[0]),
         "run": _run_facts(study),
         "warnings": list(_warnings(study)),
     }
@@ -84,8 +92,8 @@ def _content(study: Study) -> dict[str, Any]:
 
 def _comparison(study: Study) -> dict[str, Any] | None:
     """The bars under the headline: the first place on the axis, every series."""
-    metric = headline_metric(study)
-    if metric is None or not 2 <= len(study.series) <= 10:
+    metric, study = headline_metric(study), study.parts[0]
+    if metric is None or not study.contest or len(study.series) > 10:
         return None
     position = study.positions[0]
     rows = [
@@ -93,27 +101,37 @@ def _comparison(study: Study) -> dict[str, Any] | None:
         for s in study.series
         for setting in [study.setting(s, position)]
     ]
-    where = f" at {study.axis.title.lower()} {position}" if study.axis else ""
+    where = _at(study, position)
     return {"picture": charts.bar_rows(metric, rows, metric.title + where).markup(), "where": where}
 
 
+def _at(study: Study, position: str) -> str:
+    """` at access hosts 10, core buffer 5 KB`: the conditions and the place on the axis, where there are any."""
+    said = [value_words(path, text) for path, text in study.condition.items()]
+    said += [f"{study.axis.phrase} {position}"] if study.axis and position else []
+    return f" at {', '.join(said)}" if said else ""
+
+
 def _charts(study: Study) -> Iterator[dict[str, Any]]:
-    if len(study.settings) < 2:
-        return
-    for key in _CHARTS:
-        metric = BY_KEY[key]
-        if metric not in study.metrics or (key == "fct_mean" and "goodput" in {m.key for m in study.metrics}):
-            continue
-        axis = study.axis
-        drawing = charts.against(study, axis, metric) if axis else charts.bars(study, metric)
-        yield {"picture": drawing.markup(), "caption": _caption(study, metric)}
+    """The charts of each part, under the conditions that hold there."""
+    for part in study.parts[:MOST_PARTS]:
+        found = []
+        for key in _CHARTS:
+            metric = BY_KEY[key]
+            if metric not in study.metrics or (key == "fct_mean" and "goodput" in {m.key for m in study.metrics}):
+                continue
+            axis = part.axis
+            drawing = charts.against(part, axis, metric) if axis else charts.bars(part, metric)
+            found.append({"picture": drawing.markup(), "caption": _caption(part, metric)})
+        given = ", ".join(f"{path_words(path)} {text}" for path, text in part.condition.items())
+        yield {"title": given, "figures": found}
 
 
 def _caption(study: Study, metric: Metric) -> str:
     """What to see in a chart of a metric."""
     of = f" of {study.core}" if "links." in metric.source else ""
     text = f"{metric.title}{of}."
-    if study.axis and len(study.series) > 1:
+    if study.axis and study.contest:
         ahead: dict[str, list[str]] = {}
         ties: list[str] = []
         for position in study.positions:
@@ -161,7 +179,7 @@ def _raster(study: Study) -> dict[str, Any] | None:
     gap = scale_for("s", [wire] if wire else [])
     return {
         "link": raster.link,
-        "where": f", {study.axis.title.lower()} {raster.position}" if study.axis and raster.position else "",
+        "where": f",{at.removeprefix(' at')}" if (at := _at(study, raster.position)) else "",
         "seed": raster.strips[0].record.seed,
         "wide": recordings.strips(raster, 1040.0, length).markup(),
         "narrow": recordings.strips(raster, 340.0, part).markup(),
@@ -180,7 +198,7 @@ def _spaced(spacing: recordings.Spacing) -> str:
 
 
 def _queue(study: Study) -> dict[str, Any] | None:
-    link, positions, panels = recordings.queue_panels(study)
+    link, positions, panels = recordings.queue_panels(study.parts[0])
     if not panels:
         return None
     seed = min(min(s.runs) for s in study.settings if s.runs)
@@ -189,6 +207,7 @@ def _queue(study: Study) -> dict[str, Any] | None:
         "columns": len(positions) if len(positions) > 1 else 3,
         "panels": [p.drawing.markup() for p in panels],
         "left_out": len(study.settings) - len(panels),
+        "where": f",{at.removeprefix(' at')}" if (at := _at(study.parts[0], "")) else "",
         "seed": seed,
     }
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .charts import marker
 from .formatting import Scale, plain, scale_for, short
+from .marks import mark, marker
 from .svg import Drawing, decimals_of, number, polyline, text_width, ticks
 
 Numbers = npt.NDArray[np.float64]
@@ -39,7 +39,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Axis:
-    """`kind` is a kind of quantity (`s`, `bytes`, `bps`, `packets`, …); bounds that are not given fit the lines."""
+    """`kind` is a kind of quantity (`s`, `bytes`, `bps`, `packets`, …); bounds that are not given fit the lines.
+
+    None but a covariance (`bps²`) is ever negative, and a share is not above 1: no band takes an axis there.
+    """
 
     title: str
     kind: str
@@ -108,7 +111,7 @@ def _draw(
     def within(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
         return [(px, min(max(py, box[1]), box[3])) for px, py in points]
 
-    drawing.open(style=f"--c:var(--s{line.slot})")
+    drawing.open_slot(line.slot)
     if line.half is not None:
         half = np.where(np.isfinite(line.half[there]), line.half[there], 0.0)
         floor = np.min(y) / 1e3 if up.logarithmic else -np.inf
@@ -128,7 +131,7 @@ def _draw(
         drawing.path(polyline(points), "line fine", line.name)
         if not line.steps:
             for at in _spaced(points, box):
-                drawing.path(marker(line.slot, *at), "mark small")
+                drawing.path(marker(line.slot, *at), f"{mark(line.slot)} small")
     drawing.close()
 
 
@@ -173,8 +176,9 @@ def _bounds(axis: Axis, values: Sequence[Numbers]) -> tuple[float, float]:
         everything = everything[everything > 0]
     if not len(everything):
         everything = np.array([1.0])
-    low = float(everything.min()) if axis.low is None else axis.low
-    high = float(everything.max()) if axis.high is None else axis.high
+    least, most = (-math.inf if axis.kind == "bps²" else 0.0), (1.0 if axis.kind == "share" else math.inf)
+    low = max(float(everything.min()), least) if axis.low is None else axis.low
+    high = min(float(everything.max()), most) if axis.high is None else axis.high
     if axis.logarithmic:
         return (low / 2, high * 2) if high <= low * 1.0001 else (low, high)
     if axis.low is None and 0 <= low <= 0.5 * high:
@@ -277,10 +281,10 @@ def _legend(drawing: Drawing, entries: Sequence[Line], y: float) -> None:
     x = 0.0
     for line in entries:
         name = short(line.name, 34)
-        drawing.open(style=f"--c:var(--s{line.slot})")
+        drawing.open_slot(line.slot)
         drawing.path(f"M{number(x)} {number(y - 4)}h16", "line guide" if line.quiet else "line fine")
         if not line.steps and not line.quiet:
-            drawing.path(marker(line.slot, x + 8, y - 4), "mark small")
+            drawing.path(marker(line.slot, x + 8, y - 4), f"{mark(line.slot)} small")
         drawing.text(x + 20, y, name, "name")
         drawing.close()
         x += text_width(name, _SIZE) + 34

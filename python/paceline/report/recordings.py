@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .data import METHODS, Record, Series, Study
+from .data import Record, Series, Study
 from .formatting import Scale, plain, scale_for, short
 from .svg import Drawing, number, polyline, text_width
 from .topology import link_rate
@@ -73,7 +73,7 @@ def raster_of(study: Study) -> Raster | None:
             # nothing but the axis differs, so its places are what to compare
             own = study.series[0]
             title = study.axis.title if study.axis else ""
-            places = [Series(f"{title} {p}", n % len(METHODS), own.method) for n, p in enumerate(study.positions)]
+            places = [Series(f"{title} {p}", n, own.method) for n, p in enumerate(study.positions)]
             wanted = [[(place, own, p) for place, p in zip(places, study.positions, strict=True)]]
         else:
             wanted = [[(s, s, position) for s in study.series] for position in study.positions]
@@ -141,7 +141,7 @@ def strips(raster: Raster, width: float, length_s: float) -> Drawing:
     most = max((int(c.max()) for c in counts), default=1) or 1
     for index, (strip, count) in enumerate(zip(raster.strips, counts, strict=True)):
         y = top + index * step
-        drawing.open(style=f"--c:var(--s{strip.series.slot})")
+        drawing.open_slot(strip.series.slot)
         name = short(strip.series.name, 44 if width > 600 else 24)
         drawing.text(0, y + 12, name, "name strong")
         drawing.text(width, y + 12, f"gap variation {plain(strip.spacing.variation, 2)}", "tick", "end")
@@ -212,7 +212,7 @@ def gap_distribution(raster: Raster) -> Drawing:
         points = [
             (x_of(float(q)), y_of(float(p))) for q, p in zip(np.quantile(sorted_gaps, levels), levels, strict=True)
         ]
-        drawing.open(style=f"--c:var(--s{strip.series.slot})")
+        drawing.open_slot(strip.series.slot)
         drawing.path(polyline([p for p in points if p[0] <= right + 0.5]), "line", strip.series.name)
         drawing.close()
     drawing.text((left + right) / 2, height - 8, "Gap, logarithmic", "axis-title", "middle")
@@ -267,7 +267,7 @@ def _queue(study: Study, series: Series, position: str, record: Record) -> Drawi
         f"Mean {mean_bytes}, not empty {busy} % of the time.",
         "panel",
     )
-    drawing.open(style=f"--c:var(--s{series.slot})")
+    drawing.open_slot(series.slot)
     drawing.text(0, 12, short(title, 40), "name strong")
 
     def y_of(value: float) -> float:

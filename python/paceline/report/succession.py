@@ -76,7 +76,7 @@ def heat_map(title: str, slot: int, grid: Grid) -> Drawing:
     drawing = Drawing(WIDTH, top + down * rows + 8, f"Who follows whom, {title}", worst, "chart")
     drawing.heading(15, title, "%")
     drawing.text(left, 34, "followed by", "axis-title")
-    drawing.open(style=f"--c:var(--s{slot})")
+    drawing.open_slot(slot)
     for c, column in enumerate(grid.columns):
         x = left + (c + 0.5) * across
         if named:

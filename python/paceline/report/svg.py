@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
+#: Colours of series that the style sheet has; more series begin anew, with other marks (see `marks`).
+COLOURS = 24
 #: Average width of a character of the page's font, in ems.
 CHARACTER = 0.56
 
@@ -41,6 +43,10 @@ class Drawing:
 
     def open(self, **attributes: object) -> None:
         self.parts.append(f"<g{_attributes(attributes)}>")
+
+    def open_slot(self, slot: int) -> None:
+        """A group in the colour of a series."""
+        self.open(style=f"--c:var(--s{slot % COLOURS})")
 
     def close(self) -> None:
         self.parts.append("</g>")

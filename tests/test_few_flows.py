@@ -75,9 +75,7 @@ def test_one_flow_fills_the_link_as_theory_says_without_a_timeout(profile: str, 
 @pytest.mark.parametrize("flows", [2, 10])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("profile", ["rfc", "linux"])
-def test_a_buffer_of_a_bdp_is_full_whatever_slow_start_lost(
-    profile: str, variant: str, flows: int, rate: str
-) -> None:
+def test_a_buffer_of_a_bdp_is_full_whatever_slow_start_lost(profile: str, variant: str, flows: int, rate: str) -> None:
     if rate == "100 Mbit/s" and not FULL:
         pytest.skip("with PACELINE_FULL=1")
     run = pl.run(alike(profile, variant, flows, 1, rate))

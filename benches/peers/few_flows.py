@@ -3,8 +3,8 @@
     python benches/peers/few_flows.py                 both, every variant and buffer (two minutes)
     python benches/peers/few_flows.py --write         run ns-2 only and rewrite tests/oracles/ns2-few-flows.csv
 
-tests/test_few_flows.py compares with what is recorded. The utilisation is that of the core over [100, 300] s, so that what
-slow start has lost (hundreds of packets at four BDP, which NewReno repairs one a round trip) is behind.
+tests/test_few_flows.py compares with what is recorded. The utilisation is that of the core over [100, 300] s, so that
+what slow start has lost (hundreds of packets at four BDP, which NewReno repairs one a round trip) is behind.
 """
 
 from __future__ import annotations

@@ -185,13 +185,13 @@ class Study:
 
     def series_name(self, setting: Setting) -> str:
         parts = [
-            self._pacing_name(text) if path == "pacing" else value_words(path, text)
+            self.pacing_name(text) if path == "pacing" else value_words(path, text)
             for path, text in setting.swept.items()
             if path in self.roles.series
         ]
         return ", ".join(parts) or method_words(self.own_pacing)
 
-    def _pacing_name(self, label: str) -> str:
+    def pacing_name(self, label: str) -> str:
         """A swept pacing in words; its parameters are left out where they are many and the method says which it is."""
         labels = (self.whole or self).swept.get("pacing", [])
         alike = [other for other in labels if other.split()[:1] == label.split()[:1]]

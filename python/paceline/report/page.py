@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from . import charts, diagram, instruments, recordings, words
+from . import agreement, charts, diagram, instruments, recordings, words
 from .columns import meshed
 from .data import Study, path_words, value_words
 from .findings import headline, headline_metric, standing
@@ -65,14 +65,18 @@ def render(study: Study) -> str:
 
 
 def _content(study: Study) -> dict[str, Any]:
+    worlds = agreement.agreement(study)
     answer = headline(study) if study.settings else ["There are no runs."]
+    # where both worlds were run, whether they agree is the question
+    answer = agreement.sentences(worlds) or answer
     net = topology(study)
     return {
         "study": study,
         "title": words.title(study),
         "answer": answer[0],
         "more": answer[1:],
-        "comparison": _comparison(study),
+        "comparison": _worlds_first(worlds) if worlds else _comparison(study),
+        "worlds": _worlds(worlds),
         "net": [diagram.wide(net).markup(), diagram.tall(net).markup()] if net else [],
         "links": [(c.count, c.lines) for c in net.cables] if net and meshed(net) else [],
         "facts": words.facts(study) if study.settings else [],
@@ -103,6 +107,27 @@ def _comparison(study: Study) -> dict[str, Any] | None:
     ]
     where = _at(study, position)
     return {"picture": charts.bar_rows(metric, rows, metric.title + where).markup(), "where": where}
+
+
+def _worlds_first(worlds: list[agreement.Compared]) -> dict[str, Any]:
+    """The picture under the headline: the first metric's differences."""
+    return {"picture": agreement.picture(worlds[0]).markup(), "where": ""}
+
+
+def _worlds(worlds: list[agreement.Compared]) -> dict[str, Any] | None:
+    """The agreement of simulator and kernel: pictures of further metrics, and a table a metric."""
+    if not worlds:
+        return None
+    tables = [(_titled(one), [(pair.name, one.cells(pair)) for pair in one.pairs]) for one in worlds]
+    if len(worlds[0].pairs) == 1:
+        # of one setting, a row a metric
+        tables = [("", [(title, rows[0][1]) for title, rows in tables])]
+    return {"pictures": [agreement.picture(one).markup() for one in worlds[1:4]], "tables": tables}
+
+
+def _titled(one: agreement.Compared) -> str:
+    unit = one.scale().unit
+    return f"{one.metric.title}, {unit}" if unit else one.metric.title
 
 
 def _at(study: Study, position: str) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import struct
 import tomllib
 from pathlib import Path
 
-import numpy as np
 import paceline as pl
 import pyarrow.parquet as pq
 import pytest
@@ -48,37 +46,6 @@ def test_parquet_says_the_same(traces: Path) -> None:
     for row, other in zip(rows(traces), table.to_pylist(), strict=True):
         cwnd = None if row["cwnd"] == "" else float(row["cwnd"])
         assert row | {"cwnd": cwnd} == {k: v if k == "cwnd" else str(v) for k, v in other.items()}
-
-
-def test_pcap_is_what_a_sending_host_sees(traces: Path) -> None:
-    data = (traces / "x.pcap").read_bytes()
-    assert struct.unpack_from("<IHHiIII", data) == (0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
-    records = [data[start : start + 70] for start in range(24, len(data), 70)]
-    seen = [row for row in rows(traces) if (row["event"], row["kind"]) in (("send", "data"), ("receive", "ack"))]
-    assert len(records) == len(seen)
-    highest: dict[int, int] = {}
-    for record, row in zip(records, seen, strict=True):
-        seconds, nanoseconds, kept, length = struct.unpack_from("<IIII", record)
-        assert seconds * 10**9 + nanoseconds == int(row["time_ns"])
-        assert (kept, length) == (54, max(int(row["bytes"]), 40) + 14)
-        assert ones_sum(record[30:50]) == 0xFFFF
-        pseudo = record[42:50] + struct.pack(">HH", 6, length - 34)
-        assert ones_sum(pseudo + record[50:70]) == 0xFFFF
-        source, _, seq, ack, flags = struct.unpack_from(">HHIIH", record, 50)
-        flow = int(row["flow"])
-        if row["kind"] == "data":
-            assert source == 10_000 + flow
-            highest[flow] = max(highest.get(flow, 0), seq + (1 if flags & 2 else length - 54))
-        else:
-            assert source == 5001
-            assert ack <= highest[flow], "acknowledges what was sent"
-
-
-def ones_sum(data: bytes) -> int:
-    total = int(np.frombuffer(data, ">u2").sum(dtype=np.int64))
-    while total > 0xFFFF:
-        total = (total & 0xFFFF) + (total >> 16)
-    return total
 
 
 def test_the_command_writes_a_trace_and_no_other_file_with_json(command: Command, tiny: Path) -> None:

@@ -1,6 +1,6 @@
 """The compiled module: the simulator behind the package. Private; use what `paceline` exports."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, final
 
@@ -69,9 +69,10 @@ def run(
     scenario_json: str,
     seed: int,
     control: Control | None = None,
-    trace: Callable[[Mapping[str, Any]], None] | None = None,
+    trace: Callable[[Any], None] | None = None,
     engine: str = "auto",
     threads: int = 1,
+    trace_as: str | PathLike[str] | None = None,
 ) -> Run:
     """Simulates one scenario under one seed, the GIL released. Raises `InputError`, `RunError`.
 

@@ -33,7 +33,7 @@ def run(
     Args:
         scenario: what to run, or its file, or its tables.
         seed: the scenario's own by default.
-        trace: a ``.csv``, ``.parquet`` or ``.pcap`` file for every packet event (see `paceline.trace`).
+        trace: a ``.csv``, ``.parquet``, ``.pcap`` or ``.pcapng`` file for every packet event (see `paceline.trace`).
         engine: ``"auto"``, ``"windowed"`` or ``"reference"``; the results are the same.
         threads: that the run may use; the results are the same.
 

@@ -1,29 +1,37 @@
-"""A run's packet events in a file: CSV, Parquet or pcap, by its name.
+"""A run's packet events in a file: CSV, Parquet or a capture, by its name.
 
 CSV and Parquet hold a row an event before the run's end, with the columns of `COLUMNS`, in an order that does not ask
 which engine ran: by time; within an instant what hosts receive, what they send, what happens at links, each by place.
 
-A pcap is what tcpdump sees at the sending hosts, all of them in one file: each data packet as its sender lets it go
-(``send``), each acknowledgement as it arrives (``receive``). Time has nanoseconds and begins at 1970. A flow is a
-conversation of its own: flow f goes from 10.0.0.0 + 1 + f, port 10000 + f mod 50000, to 10.128.0.0 + 1 + f, port 5001;
-in TCP, or in UDP if it has no window. Lengths are those on the wire, from the IP header on, 40 B at least; headers
-alone are kept. Sequence numbers count from 1, after a SYN or without one, in steps of the flow's payload.
+A capture (``.pcap`` or ``.pcapng``, ``.gz`` or ``.zst`` after that) is what tcpdump sees at the sending hosts, all of
+them in one file: each data packet as its sender lets it go (``send``), each acknowledgement as it arrives
+(``receive``). Time has nanoseconds and begins at 1970. Host h has the address 10.0.0.1 + h. Each connection of a flow
+has a port of its own, from 32768 on, to port 5001. Packets of flows without a window are UDP.
+
+- Sequence numbers count bytes: 0 is the SYN, data begin at 1. A FIN goes with the last packet of a connection whose
+  application has no more; that of a message has PSH.
+- Options are those of the flow's settings: SACK blocks, timestamps in microseconds, and segment size, window scale and
+  whether SACK is permitted with the SYN. Windows are ``max_window``.
+- Added, as TCP cannot be without them: what acknowledges the SYN's answer; the receiver's FIN, and what acknowledges
+  that; and a handshake that takes no time where the flow has no SYN.
+- A packet is as long as it is simulated, or as its headers ask for, if that is more (ns-2's SYN, and its SACK blocks).
+  Headers alone are kept.
+- Two flows that answer each other (RPC) are two connections.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from paceline.arguments import file_name
+from paceline import _core
+from paceline.arguments import CAPTURE_NAMES, file_name
 from paceline.atomic import replacing
 from paceline.errors import InputError, StoreError
-from paceline.pcap import Conversations
 
 if TYPE_CHECKING:
     import pyarrow
@@ -42,34 +50,46 @@ COLUMNS = {
 }
 EVENTS = ("send", "enqueue", "drop", "dequeue", "receive")
 KINDS = ("data", "ack")
-SUFFIXES = (".csv", ".parquet", ".pcap")
+TABLES = (".csv", ".parquet")
 
 
 class Trace(ABC):
     """Takes chunks of events from the core and writes them."""
 
+    #: The name that says the form of a capture; `None` where rows are wanted.
+    capture: Path | None = None
+
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self._places: list[str] = []
 
-    def __call__(self, chunk: Mapping[str, Any]) -> None:
-        """One chunk: columns of equal length; the first has the names of places too. Raises `StoreError`."""
-        if "places" in chunk:
-            self._places = list(chunk["places"])
+    def __call__(self, chunk: Any) -> None:
+        """One chunk, as `paceline._core.run` hands it over. Raises `StoreError`."""
         try:
             self._write(chunk)
         except OSError as error:
             raise StoreError(f"the trace cannot be written: {error.strerror or error}") from None
 
     @abstractmethod
-    def _write(self, chunk: Mapping[str, Any]) -> None: ...
+    def _write(self, chunk: Any) -> None: ...
 
     def close(self) -> None:  # noqa: B027 (not every format has an end)
         """Writes what a file of this format ends with."""
 
 
 class _Table(Trace):
-    """Events as rows."""
+    """Events as rows. A chunk is columns of equal length; the first has the names of places too."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file)
+        self._places: list[str] = []
+
+    def _write(self, chunk: Mapping[str, Any]) -> None:
+        if "places" in chunk:
+            self._places = list(chunk["places"])
+        self._write_rows(chunk)
+
+    @abstractmethod
+    def _write_rows(self, chunk: Mapping[str, Any]) -> None: ...
 
     def _batch(self, chunk: Mapping[str, Any], dictionary: bool) -> pyarrow.RecordBatch:
         import numpy as np
@@ -96,7 +116,7 @@ class _Csv(_Table):
         self._csv: csv.CSVWriter | None = None
         file.write((",".join(COLUMNS) + "\n").encode())
 
-    def _write(self, chunk: Mapping[str, Any]) -> None:
+    def _write_rows(self, chunk: Mapping[str, Any]) -> None:
         if self._csv is None:
             self._csv = self._writer()
         self._csv.write_batch(self._batch(chunk, dictionary=False))
@@ -124,49 +144,50 @@ class _Parquet(_Table):
         schema = pa.schema([(name, text if kind == "string" else kind) for name, kind in COLUMNS.items()])
         self._parquet = pq.ParquetWriter(file, schema, compression="zstd")
 
-    def _write(self, chunk: Mapping[str, Any]) -> None:
+    def _write_rows(self, chunk: Mapping[str, Any]) -> None:
         self._parquet.write_batch(self._batch(chunk, dictionary=True))
 
     def close(self) -> None:
         self._parquet.close()
 
 
-class _Pcap(Trace):
-    def __init__(self, file: IO[bytes]) -> None:
-        super().__init__(file)
-        # Magic with nanoseconds, version 2.4, time zone, accuracy, longest record, Ethernet.
-        file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
-        self._conversations = Conversations()
+class _Capture(Trace):
+    """Events as packets. A chunk is the file's next bytes."""
 
-    def _write(self, chunk: Mapping[str, Any]) -> None:
-        self._file.write(self._conversations.records(chunk))
+    def __init__(self, file: IO[bytes], name: Path) -> None:
+        super().__init__(file)
+        self.capture = name
+
+    def _write(self, chunk: bytes) -> None:
+        self._file.write(chunk)
 
 
 @contextlib.contextmanager
 def tracing(path: str | os.PathLike[str]) -> Iterator[Trace]:
     """A trace that is at `path` when the block has ended well, and nowhere if it has not.
 
-    Raises `InputError` for another suffix than `SUFFIXES`, `StoreError` where the file cannot be written.
+    Raises `InputError` for a name that does not say the format, `StoreError` where the file cannot be written.
     """
     path = check_name(path, "trace")
     try:
         with replacing(path) as file:
-            trace = _open(path.suffix.lower(), file)
+            trace = _open(path, file)
             yield trace
             trace.close()
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from None
 
 
-def _open(suffix: str, file: IO[bytes]) -> Trace:
-    if suffix == ".csv":
+def _open(path: Path, file: IO[bytes]) -> Trace:
+    if path.suffix.lower() == ".csv":
         return _Csv(file)
-    return _Parquet(file) if suffix == ".parquet" else _Pcap(file)
+    return _Parquet(file) if path.suffix.lower() == ".parquet" else _Capture(file, path)
 
 
 def check_name(given: Any, name: str) -> Path:
     """The path that a trace is to be at. Raises `InputError` where it does not say which format."""
     path = file_name(given, name, "one-flow.pcap")
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{path}: the name must end in .csv, .parquet or .pcap, and so say the format", name)
+    if path.suffix.lower() not in TABLES and not _core.is_capture_name(path):
+        names = f"{', '.join(TABLES)}, {CAPTURE_NAMES}"
+        raise InputError(f"{path}: the name must end in {names}, and so say the format", name)
     return path

@@ -109,7 +109,8 @@ class Threads(Workers):
         try:
             if self._cancelled:
                 control.cancel()
-            run = _core.run(task.json, task.seed, control, self._trace, self._how.engine, self._how.threads)
+            capture = self._trace.capture if self._trace else None
+            run = _core.run(task.json, task.seed, control, self._trace, self._how.engine, self._how.threads, capture)
         except _core.InputError as error:
             return Answer(task.key, failure=str(error), wrong=True)
         except _core.RunError as error:

@@ -1,14 +1,15 @@
 //! `run`: one seed of one scenario, and the object that holds what it yields.
 
-use crate::trace::ChunkedTrace;
+use crate::trace::Trace;
 use crate::{PyControl, RunError, input_error};
 use numpy::IntoPyArray;
+use paceline_capture::write::Form;
 use paceline_sim::output::SeriesKind;
-use paceline_sim::trace::TraceSink;
 use paceline_sim::{Curve, Engine, Method, Network, RunOutput, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 
 /// What one run yields.
 #[pyclass(module = "paceline._core", frozen)]
@@ -20,10 +21,11 @@ pub(crate) struct Run {
 }
 
 /// Runs one seed of a scenario. Releases the GIL; `control` may cancel it from another thread; `trace` is called with
-/// chunks of columns; `engine` is "auto", "reference" or "windowed"; `threads` is how many
+/// chunks of columns, or with bytes of a capture where `trace_as` is the name of one; `engine` is "auto", "reference" or "windowed"; `threads` is how many
 /// the run may use. Raises InputError or RunError.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, seed, control=None, trace=None, engine="auto", threads=1))]
+#[pyo3(signature = (scenario_json, seed, control=None, trace=None, engine="auto", threads=1, trace_as=None))]
+#[allow(clippy::too_many_arguments, reason = "a function of Python, where they have names")]
 pub(crate) fn run(
     py: Python<'_>,
     scenario_json: &str,
@@ -32,6 +34,7 @@ pub(crate) fn run(
     trace: Option<Py<PyAny>>,
     engine: &str,
     threads: usize,
+    trace_as: Option<PathBuf>,
 ) -> PyResult<Run> {
     let method = Method::ALL.iter().find(|(name, _)| *name == engine).map(|(_, method)| *method);
     let names = Method::ALL.map(|(name, _)| name).join(", ");
@@ -44,11 +47,12 @@ pub(crate) fn run(
     let network = py
         .detach(|| Scenario::from_json(scenario_json).and_then(|scenario| scenario.network(seed)))
         .map_err(input_error)?;
-    let mut sink = trace.map(|callback| ChunkedTrace::new(callback, &network));
+    let form = trace_as.as_deref().and_then(Form::of_name);
+    let mut sink = trace.map(|callback| Trace::new(callback, form, &network)).transpose()?;
     let (cpu, wall) = (clock(cpu_clock)?, clock("perf_counter")?);
     let output = py.detach(|| {
         catch_unwind(AssertUnwindSafe(|| {
-            let sink = sink.as_mut().map(|sink| sink as &mut dyn TraceSink);
+            let sink = sink.as_mut().map(Trace::sink);
             Engine::run_by(&network, method, threads, &control, sink)
         }))
     });

@@ -1,13 +1,79 @@
-//! A trace sink that hands columns to a Python callable, a chunk at a time.
+//! Trace sinks that hand columns, or a capture's bytes, to a Python callable, a chunk at a time.
 
 use numpy::IntoPyArray;
+use paceline_capture::write::{Form, Writer};
 use paceline_sim::Network;
-use paceline_sim::trace::{TraceRow, TraceSink};
+use paceline_sim::trace::{PacketTrace, TraceRow, TraceSink};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
 
 /// Rows to a chunk.
 const CHUNK: usize = 1 << 16;
+
+/// What a run's events become.
+pub(crate) enum Trace {
+    Columns(ChunkedTrace),
+    Capture(PacketTrace<'static>, RaisedError),
+}
+
+/// What the callable raised, if it did.
+type RaisedError = Arc<Mutex<Option<PyErr>>>;
+
+impl Trace {
+    /// A capture, where a form is given; else columns.
+    pub(crate) fn new(callback: Py<PyAny>, form: Option<Form>, network: &Network) -> PyResult<Trace> {
+        let Some(form) = form else { return Ok(Trace::Columns(ChunkedTrace::new(callback, network))) };
+        let raised = RaisedError::default();
+        let file = PythonFile { callback, raised: Arc::clone(&raised) };
+        let writer = Writer::new(Box::new(file), form).map_err(crate::RunError::new_err)?;
+        Ok(Trace::Capture(PacketTrace::new(writer, network), raised))
+    }
+
+    pub(crate) fn sink(&mut self) -> &mut dyn TraceSink {
+        match self {
+            Trace::Columns(trace) => trace,
+            Trace::Capture(trace, _) => trace,
+        }
+    }
+
+    /// Hands over what is left; raises what the callable raised.
+    pub(crate) fn finish(self, py: Python<'_>) -> PyResult<()> {
+        match self {
+            Trace::Columns(trace) => trace.finish(py),
+            Trace::Capture(trace, raised) => {
+                let done = py.detach(|| trace.finish());
+                match raised.lock().ok().and_then(|mut raised| raised.take()) {
+                    Some(error) => Err(error),
+                    None => done.map_err(crate::RunError::new_err),
+                }
+            }
+        }
+    }
+}
+
+/// A callable that takes bytes, as a file.
+struct PythonFile {
+    callback: Py<PyAny>,
+    raised: RaisedError,
+}
+
+impl Write for PythonFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = Python::attach(|py| self.callback.call1(py, (PyBytes::new(py, bytes),)).map(drop));
+        done.map(|()| bytes.len()).map_err(|error| {
+            if let Ok(mut raised) = self.raised.lock() {
+                raised.get_or_insert(error);
+            }
+            io::Error::other("the trace cannot be written")
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Collects rows and hands them over; remembers the first error that the callable raised.
 pub(crate) struct ChunkedTrace {

@@ -41,6 +41,7 @@ mod plain;
 mod pool;
 mod receivers;
 mod routes;
+mod rows;
 mod samples;
 mod shared;
 mod shelf;

@@ -183,6 +183,11 @@ pub enum FlowKind {
 impl FlowKind {
     /// The settings of a TCP connection.
     pub fn tcp(&self) -> Option<&Config> {
+        self.shared_tcp().map(AsRef::as_ref)
+    }
+
+    /// The same, as flows share them.
+    pub(crate) fn shared_tcp(&self) -> Option<&Arc<Config>> {
         match self {
             FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => Some(tcp),
             FlowKind::OpenLoop { .. } => None,

@@ -14,10 +14,18 @@
 //! *Where it breaks.* A hop that takes less than a nanosecond, delay and all (under the reference engine alone): the
 //! rows of its packet's instant stand by place, not by the packet's way.
 
+mod connection;
+mod frames;
+mod numbers;
+mod packets;
+
 use crate::output::RunError;
 use crate::packet::Packet;
 use paceline_core::Instant;
+use paceline_tcp::Feedback;
 use std::cmp::Ordering;
+
+pub use packets::PacketTrace;
 
 /// What happened to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +67,19 @@ pub struct TraceRow {
     pub bytes: u32,
     /// The sender's congestion window, packets, in rows of the sending host; NaN elsewhere.
     pub cwnd: f64,
+    /// What packets say beside.
+    pub detail: Detail,
+}
+
+/// What a table of rows leaves out, and [`PacketTrace`] needs.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Detail {
+    /// Data at its sender: the number of the first packet of its connection.
+    pub first: u32,
+    /// The same: nothing follows it on its connection.
+    pub closes: bool,
+    /// Acknowledgements at hosts: the echoed time, where that is asked for, and the blocks that are reported, in numbers of data.
+    pub feedback: Feedback,
 }
 
 impl TraceRow {
@@ -107,8 +128,21 @@ impl<'a> Tracer<'a> {
         Tracer { sink, rows: Vec::new(), enough: FEW }
     }
 
-    /// Something happens to a packet.
-    pub(crate) fn add(&mut self, event: TraceEvent, at: Instant, place: u32, packet: &Packet, cwnd: f64) {
+    /// Something happens to a packet on its way.
+    pub(crate) fn add(&mut self, event: TraceEvent, at: Instant, place: u32, packet: &Packet) {
+        self.add_at_host(event, at, place, packet, f64::NAN, Detail::default());
+    }
+
+    /// Something happens to a packet at a host.
+    pub(crate) fn add_at_host(
+        &mut self,
+        event: TraceEvent,
+        at: Instant,
+        place: u32,
+        packet: &Packet,
+        cwnd: f64,
+        detail: Detail,
+    ) {
         self.rows.push(TraceRow {
             time_ns: at.as_nanos(),
             event,
@@ -118,6 +152,7 @@ impl<'a> Tracer<'a> {
             seq: i64::from(packet.seq) - i64::from(packet.is_ack),
             bytes: u32::from(packet.bytes),
             cwnd,
+            detail,
         });
     }
 
@@ -150,7 +185,7 @@ mod tests {
     fn add(tracer: &mut Tracer<'_>, event: TraceEvent, at: u64, place: u32, flow: u32, seq: u32) {
         let sent = Instant::ZERO;
         let packet = Packet { sent, flow, seq, bytes: 1000, hop: 0, is_ack: false };
-        tracer.add(event, Instant::from_nanos(at), place, &packet, f64::NAN);
+        tracer.add(event, Instant::from_nanos(at), place, &packet);
     }
 
     #[test]

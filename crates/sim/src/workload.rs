@@ -154,6 +154,15 @@ impl Application {
         }
     }
 
+    /// Whether this side, which has given so many messages and is sending the last of these, will give no more to its connection.
+    pub(crate) fn has_no_more(&self, side: Side, given: usize) -> bool {
+        match self {
+            Application::ClosedLoop(user) => user.has_no_more(),
+            Application::Rpc(caller) => caller.has_no_more(),
+            Application::Vector(player) => player.has_no_more(side, given),
+        }
+    }
+
     /// Something has happened: what follows goes to `acts`, in order.
     pub(crate) fn hear(&mut self, heard: Heard, now: Instant, acts: &mut Vec<Act>) {
         match self {

@@ -48,7 +48,9 @@ if TYPE_CHECKING:
 @click.option("--out", metavar="DIR", help="Where results go.  [default: results/<name of FILE>]")
 @FORCE
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON only; write files only with --out.")
-@click.option("--trace", metavar="FILE", help="Write every packet event of the one run: .csv, .parquet or .pcap.")
+@click.option(
+    "--trace", metavar="FILE", help="Write every packet event of the one run: .csv, .parquet, .pcap or .pcapng."
+)
 @click.option("--engine", metavar="NAME", default="auto", help="auto, windowed or reference; the results are the same.")
 @click.option("--threads", metavar="N", help="Threads that each run may use; the results are the same.  [default: 1]")
 def run(

@@ -4,31 +4,9 @@ use super::Engine;
 use super::exits::{Acknowledged, AcknowledgedTheLongWay, AcknowledgedWith, Drive, PacingTimer};
 use crate::flow::Source;
 use crate::packet::{Event, Kind, Packet};
-use crate::trace::TraceEvent;
 use paceline_core::Instant;
 
 impl Engine<'_> {
-    #[cold]
-    pub(super) fn trace_receive(&mut self, packet: &Event) {
-        let flow = &self.network.flows[packet.flow as usize];
-        let (host, cwnd) = match packet.is_ack() {
-            true => (flow.source, self.flows[packet.flow as usize].cwnd()),
-            false => (flow.sink, f64::NAN),
-        };
-        let place = self.network.links.len() as u32 + host;
-        if let Some(tracer) = &mut self.tracer {
-            tracer.add(TraceEvent::Receive, packet.at, place, &packet.packet(), cwnd);
-        }
-    }
-
-    #[cold]
-    pub(super) fn trace_send(&mut self, host: u32, packet: &Event, cwnd: f64) {
-        let place = self.network.links.len() as u32 + host;
-        if let Some(tracer) = &mut self.tracer {
-            tracer.add(TraceEvent::Send, packet.at, place, &packet.packet(), cwnd);
-        }
-    }
-
     /// An acknowledgement reaches the sender.
     #[inline(never)]
     pub(super) fn on_ack(&mut self, ack: &Event) {
@@ -145,8 +123,8 @@ impl Engine<'_> {
             Event::of_packet(self.now, 0, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
         self.census.sent += 1;
         if self.tracer.is_some() {
-            let (sender, copy) = (&self.flows[flow as usize], event);
-            self.trace_send(self.network.flows[flow as usize].source, &copy, sender.cwnd());
+            let copy = event;
+            self.trace_send(&copy);
         }
         if self.flows[flow as usize].has_port {
             let copy = event;

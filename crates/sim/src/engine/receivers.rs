@@ -206,7 +206,7 @@ impl Engine<'_> {
         self.census.sent += 1;
         if self.tracer.is_some() {
             let copy = event;
-            self.trace_send(self.network.flows[flow as usize].sink, &copy, f64::NAN);
+            self.trace_send(&copy);
         }
         self.set_out(event);
     }

@@ -182,7 +182,7 @@ impl Engine<'_> {
     #[inline]
     fn trace_at_link(&mut self, what: TraceEvent, event: &Event, at: Instant) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.add(what, at, event.place, &event.packet(), f64::NAN);
+            tracer.add(what, at, event.place, &event.packet());
         }
     }
 

@@ -60,6 +60,11 @@ impl User {
         }
     }
 
+    /// With the file under way the connection is over.
+    pub(crate) fn has_no_more(&self) -> bool {
+        self.habits.new_connections || self.habits.files.is_some_and(|files| self.fetched + 1 >= files)
+    }
+
     fn fetch(&mut self, acts: &mut Vec<Act>) {
         acts.push(Act::Give(Side::Opener, self.habits.size.draw_bytes(&mut self.sizes)));
     }

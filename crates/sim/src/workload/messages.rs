@@ -149,6 +149,11 @@ impl Messages {
         complete
     }
 
+    /// How many messages the application has given so far, where each is a transfer.
+    pub(crate) fn given(&self) -> usize {
+        self.transfers.len() + self.queue.len()
+    }
+
     fn set_marks(&mut self) {
         let never = u32::MAX;
         self.marks = Marks {

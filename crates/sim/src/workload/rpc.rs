@@ -77,4 +77,9 @@ impl Caller {
             Heard::Opened | Heard::Begun(Side::Answerer) | Heard::Acknowledged(_) => {}
         }
     }
+
+    /// The call under way is the last.
+    pub(crate) fn has_no_more(&self) -> bool {
+        self.spec.calls.is_some_and(|calls| self.made + 1 >= calls)
+    }
 }

@@ -99,6 +99,11 @@ impl Player {
         if self.vector.is_concurrent { side.index() as usize } else { 0 }
     }
 
+    /// This side has given all that it has to say.
+    pub(crate) fn has_no_more(&self, side: Side, given: usize) -> bool {
+        self.vector.units.iter().filter(|unit| unit.side == side).count() <= given
+    }
+
     /// Position of the first unit of `side` from `from` on.
     fn of_side(&self, side: Side, from: usize) -> usize {
         let units = self.vector.units.iter().enumerate().skip(from);

@@ -151,6 +151,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
         left.set_ylabel("carried by the core, MB")
         right.set_xlabel("time, s")
         right.set_ylabel("window, packets")
+        for ax in (left, right):
+            ax.set_ylim(bottom=0)
         drawing.legend(left, loc="upper left")
         words = {"original": "ns-2's NewReno", "rerun": "Linux's NewReno"}[name]
         caption = (

@@ -199,6 +199,10 @@ def draw(runs: Runs) -> Sequence[Picture]:
             panels, ("utilisation of the core", "mean time of a call, ms", "99th percentile, ms"), strict=True
         ):
             ax.set_ylabel(words)
+        # intervals of two seeds reach where no utilisation and no time is
+        for ax, most in zip(panels, (1.02, float("inf")), strict=False):
+            low, high = ax.get_ylim()
+            ax.set_ylim(max(low, 0.0), min(high, most))
         drawing.logarithmic(panels[2], "y", (100, 200, 500, 1000, 2000, 5000))
         drawing.legend(panels[0], loc="lower right")
         caption = (

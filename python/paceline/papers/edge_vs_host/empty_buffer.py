@@ -109,6 +109,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     drawing.curve(right, sizes(main), [1 - one.mean for one in loads], "simulated, unpaced", 0, linestyle="none")
     right.set_yscale("log")
     right.set_ylim(1e-4, 1)
+    left.set_ylim(0, 1.02)
     left.set_ylabel("load of the core, of 1")
     right.set_ylabel("1 − load")
     for ax in (left, right):

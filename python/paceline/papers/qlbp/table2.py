@@ -77,7 +77,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     )
     left.set_ylabel("pacing queue, packets")
     right.set_ylabel("pacing delay, ms")
-    right.set_ylim(top=9)
+    left.set_ylim(bottom=0)
+    right.set_ylim(0, 9)
     drawing.legend(left, loc="lower right")
     caption = (
         "Queue and delay of a constant source in QLBP (mu_min 2, mu_max 10 Mbit/s, Q_max 10 packets of 1000 B): "

@@ -136,3 +136,44 @@ fn one_gap_for_a_port_keeps_its_flows_apart() {
     assert!(port < 0.01, "port: {port}");
     assert!(close("[pacing]\nmethod = \"port\"\nper_flow = false") < 0.01);
 }
+
+/// Sends of the first flow, seconds.
+struct Sends(Vec<f64>);
+
+impl TraceSink for Sends {
+    fn row(&mut self, row: &TraceRow) -> bool {
+        if row.event == TraceEvent::Send && !row.is_ack {
+            self.0.push(row.time_ns as f64 / 1e9);
+        }
+        true
+    }
+}
+
+#[test]
+fn a_window_that_the_receiver_limits_is_spread_over_the_round_trip_for_ever() {
+    // 64 packets in 100 ms, 1.56 ms apart; Reno's window would be 1000 packets after 100 s.
+    // (Wei's rule lets an acknowledgement that finds no timer send at once, so that bunches of slow start stay.)
+    for tcp in [
+        "profile = \"rfc\"",
+        "profile = \"rfc\", variant = \"sack\"",
+        "profile = \"rfc\", variant = \"cubic\"",
+        "profile = \"rfc\", initial_ssthresh = \"5000 packets\"",
+        "profile = \"ns2\"",
+        "profile = \"ns2\", variant = \"newreno\"",
+    ] {
+        let text = format!(
+            "duration = \"102 s\"\npacing = {{ method = \"host\", rule = \"ideal\" }}\n\
+             [network]\ntemplate = \"path\"\nlinks = [{{ rate = \"100 Gbit/s\", delay = \"50 ms\" }}]\n\
+             [[traffic]]\nkind = \"bulk\"\ntcp = {{ {tcp}, max_window = \"64 packets\" }}"
+        );
+        let mut sends = Sends(Vec::new());
+        Engine::run(&network(&text), &Control::default(), Some(&mut sends)).unwrap();
+        for from in [3.0, 100.0] {
+            let some: Vec<f64> =
+                sends.0.iter().copied().filter(|at| (from..from + 1.0).contains(at)).collect();
+            let gaps: Vec<f64> = some.windows(2).map(|pair| 1e3 * (pair[1] - pair[0])).collect();
+            let even = gaps.iter().filter(|gap| (**gap - 1.5625).abs() < 0.02).count();
+            assert!(gaps.len() > 600 && even * 10 > gaps.len() * 9, "{tcp}, {from} s: {gaps:?}");
+        }
+    }
+}

@@ -182,6 +182,9 @@ pub struct Config {
     pub syn: Option<u32>,
     /// The receiver's window, packets.
     pub max_window: u32,
+    /// Reno's congestion window goes on growing where the receiver's window limits, unused (ns-2 `opencwnd`); else it stays
+    /// at that (RFC 7661 section 4.1).
+    pub grow_unused: bool,
     /// Congestion window after the handshake, packets.
     pub initial_window: u32,
     /// Slow-start threshold at the start, packets; `None` is `max_window`, as in ns-2.
@@ -273,6 +276,7 @@ impl Config {
             ack: 40,
             syn: Some(40),
             max_window: 20,
+            grow_unused: true,
             initial_window: 2,
             initial_ssthresh: None,
             delayed_ack: None,
@@ -335,6 +339,7 @@ impl Config {
                 sack_header: 4,
                 timestamps_end_back_off: true,
                 max_window: 10_000,
+                grow_unused: false, // RFC 7661
                 initial_window: 10, // RFC 6928
                 tick: Span::ZERO,
                 min_rto: Span::from_millis(1_000),     // RFC 6298 (2.4)
@@ -354,6 +359,7 @@ impl Config {
                 timestamps: true,
                 timestamps_end_back_off: true,
                 max_window: 10_000,
+                grow_unused: false,                       // tcp_is_cwnd_limited
                 initial_window: 10,                       // TCP_INIT_CWND
                 delayed_ack: Some(Span::from_millis(40)), // TCP_DELACK_MIN
                 tick: Span::ZERO,                         // microseconds
@@ -386,6 +392,12 @@ impl Config {
     /// An acknowledgement with so many SACK blocks on the wire, bytes.
     pub fn ack_bytes(&self, blocks: usize) -> u32 {
         if blocks == 0 { self.ack } else { self.ack + self.sack_header + 8 * blocks as u32 }
+    }
+
+    /// The window up to which Reno's grows, packets.
+    #[inline(always)]
+    pub(crate) fn most_growth(&self) -> f64 {
+        if self.grow_unused { f64::INFINITY } else { f64::from(self.max_window) }
     }
 
     /// A data packet on the wire, bytes.

@@ -15,7 +15,7 @@
 //! *Parameters.* `gain` (1): the rate is multiplied by it. `jitter` (0): each gap is drawn from gap (1 ± jitter).
 //! *Where it breaks.* Gaps of many flows with equal round trips line up and the flows lose together (Aggarwal, Savage and
 //! Anderson 2000); a small jitter undoes that. Under a timeout regime the window is too small for gaps to matter.
-//! Few decisions ask for a window: it is handed in as what makes it.
+//! All rules spread no more than the receiver's window over a round trip. Few decisions ask for a window: it is handed in as what makes it.
 //!
 //! *References.* X. Wei, P. Cao, S. Low, "TCP pacing revisited" (2006); Linux net/ipv4/tcp_input.c
 //! `tcp_update_pacing_rate`, tcp_output.c `tcp_tso_autosize`; RFC 9002 section 7.7.
@@ -39,6 +39,8 @@ pub(crate) struct Window {
     pub(crate) cwnd: f64,
     pub(crate) ssthresh: f64,
     pub(crate) in_flight: f64,
+    /// The receiver's: no more than that leaves in a round trip, however large `cwnd` has grown.
+    pub(crate) limit: f64,
     /// In recovery: Wei's rule then paces by the least round trip.
     pub(crate) recovering: bool,
     /// A data packet on the wire, bytes.
@@ -59,6 +61,7 @@ impl Window {
             cwnd,
             ssthresh: f64::from(ssthresh),
             in_flight: f64::from(next.saturating_sub(una)),
+            limit: f64::from(config.max_window),
             recovering: una <= recover,
             packet: config.data_bytes(),
         }
@@ -239,18 +242,18 @@ impl Pacing {
 
     #[inline]
     fn seconds_a_packet(&self, window: &Window) -> f64 {
-        let Window { cwnd, ssthresh, in_flight, recovering, .. } = *window;
+        let Window { cwnd, ssthresh, in_flight, limit, recovering, .. } = *window;
         let seconds = match self.settings.rule {
             PacingRule::Wei => {
                 let rtt = if recovering { self.least_rtt } else { self.srtt };
                 let spread = if cwnd < ssthresh { (2.0 * cwnd).min(ssthresh) } else { cwnd + 1.0 };
-                rtt / spread
+                rtt / spread.min(limit + 1.0)
             }
             PacingRule::Linux => {
                 let ratio = if cwnd < ssthresh / 2.0 { 2.0 } else { 1.2 };
-                self.srtt / (cwnd.max(in_flight).max(1.0) * ratio)
+                self.srtt / (cwnd.min(limit).max(in_flight).max(1.0) * ratio)
             }
-            PacingRule::Ideal => self.srtt / cwnd.max(1.0),
+            PacingRule::Ideal => self.srtt / cwnd.min(limit).max(1.0),
         };
         seconds / self.settings.gain
     }
@@ -261,7 +264,7 @@ mod tests {
     use super::*;
 
     const WINDOW: Window =
-        Window { cwnd: 4.0, ssthresh: 20.0, in_flight: 4.0, recovering: false, packet: 1040 };
+        Window { cwnd: 4.0, ssthresh: 20.0, in_flight: 4.0, limit: 1000.0, recovering: false, packet: 1040 };
 
     fn pacing(rule: PacingRule) -> Pacing {
         let mut pacing = Pacing::new(HostPacing { rule, gain: 1.0, jitter: 0.0 }, 1);
@@ -281,6 +284,16 @@ mod tests {
         assert_eq!(gap_ms(PacingRule::Ideal, WINDOW), 60.0);
         assert_eq!(gap_ms(PacingRule::Linux, WINDOW), 30.0);
         assert_eq!(gap_ms(PacingRule::Linux, Window { ssthresh: 8.0, ..WINDOW }), 50.0);
+    }
+
+    #[test]
+    fn a_window_beyond_the_receiver_s_does_not_count() {
+        let window = Window { cwnd: 700.0, limit: 60.0, ..WINDOW };
+        let window_of_59 = Window { limit: 59.0, ..window };
+        assert_eq!(gap_ms(PacingRule::Wei, window_of_59), 4.0); // window + 1
+        assert_eq!(gap_ms(PacingRule::Wei, Window { ssthresh: 1000.0, ..window_of_59 }), 4.0);
+        assert_eq!(gap_ms(PacingRule::Ideal, window), 4.0);
+        assert_eq!(gap_ms(PacingRule::Linux, Window { ssthresh: 700.0, cwnd: 720.0, ..window }), 3.333333);
     }
 
     #[test]

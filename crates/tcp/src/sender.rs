@@ -368,9 +368,10 @@ impl Sender {
         Some(self.rare.smoothed).filter(|srtt| *srtt > 0.0)
     }
 
-    /// The rate that the window stands for, cwnd · packet bits / srtt, bit/s; 0 where there is no srtt.
+    /// The rate that the usable window stands for, packets · packet bits / srtt, bit/s; 0 where there is no srtt.
     pub fn rate_bps(&self) -> u64 {
         let srtt = self.rare.smoothed;
-        if srtt == 0.0 { 0 } else { (self.cwnd * f64::from(self.config.data_bytes()) * 8.0 / srtt) as u64 }
+        let window = self.cwnd.min(self.config.max_window.into());
+        if srtt == 0.0 { 0 } else { (window * f64::from(self.config.data_bytes()) * 8.0 / srtt) as u64 }
     }
 }

@@ -30,6 +30,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     let payload = tcp.payload;
     let window = |field: &Field<'_>| field.packets(payload, false, MOST_WINDOW).map(|packets| packets as u32);
     set(&mut tcp.max_window, table.optional("max_window", window)?);
+    set(&mut tcp.grow_unused, table.optional("grow_unused", Field::flag)?);
     set(&mut tcp.initial_window, table.optional("initial_window", window)?);
     set(&mut tcp.initial_ssthresh, table.optional("initial_ssthresh", window)?.map(Some));
     set(

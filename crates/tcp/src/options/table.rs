@@ -55,6 +55,14 @@ pub const OPTIONS: &[Setting] = &[
         linux: "net.ipv4.tcp_rmem",
     },
     Setting {
+        key: "grow_unused",
+        meaning: "Reno's window goes on growing where `max_window` limits, unused, else it stays at that",
+        value: |config| Value::Flag(config.grow_unused),
+        rfc: "RFC 7661 section 4.1",
+        ns2: "tcp.cc `opencwnd`",
+        linux: "tcp_cong.c `tcp_is_cwnd_limited`",
+    },
+    Setting {
         key: "initial_window",
         meaning: "after the handshake",
         value: |config| Value::Packets(config.initial_window),

@@ -272,7 +272,7 @@ impl Sender {
             pacing.on_sample(sample, self.cwnd);
         }
         self.retransmission_at = now + self.rtt.timeout();
-        self.cwnd = reno::increase_by_one(self.cwnd, self.ssthresh);
+        self.cwnd = reno::increase_by_one(self.cwnd, self.ssthresh).min(self.config.most_growth());
     }
 
     /// The same under another control than Reno's.

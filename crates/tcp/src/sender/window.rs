@@ -62,7 +62,7 @@ impl Sender {
     /// The window grows by what one acknowledgement of new data is worth (ns-2 `opencwnd`).
     #[inline]
     pub(crate) fn grow(&mut self) {
-        self.cwnd = reno::increase_by_one(self.cwnd, self.ssthresh);
+        self.cwnd = reno::increase_by_one(self.cwnd, self.ssthresh).min(self.config.most_growth());
     }
 
     #[inline]

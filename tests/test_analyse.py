@@ -27,17 +27,52 @@ def capture(folder: Path, packets: list[captures.Packet], link_type: int = captu
 
 
 def test_a_constant_rate_has_no_burstiness(tmp_path: Path) -> None:
-    analysis = pl.analyse(capture(tmp_path, captures.even(50_000, 16_000)))
+    analysis = pl.analyse(capture(tmp_path, captures.even(50_000, 20_000, size=1236)))
     (group,) = analysis.interfaces
-    assert (group.captured.packets, group.captured.bytes) == (50_000, 50_000_000)
-    assert group.captured.rate_mean_bps == pytest.approx(50_000 * 8000 / (49_999 * 16e-6))
-    assert [scale.cv for scale in group.captured.scales if scale.scale_s > 15e-6] == [0.0] * 13
+    assert (group.captured.packets, group.captured.bytes) == (50_000, 62_500_000)
+    assert group.captured.rate_mean_bps == pytest.approx(50_000 * 10_000 / (49_999 * 20e-6))
+    assert [scale.cv for scale in group.captured.scales if scale.scale_s > 75e-6] == [0.0] * 10
     at_1_ms = group.captured.at_scale(1e-3)
     assert at_1_ms is not None
+    assert at_1_ms.scale_s == 1e-3
     assert at_1_ms.peak_bps == pytest.approx(500e6)
     assert group.captured.at_scale(1.0) is None
     assert group.captured.bursts.count == 1
-    assert group.captured.gaps_ns.bins == ((15_872, 16_383, 49_999),)
+    assert group.captured.gaps_ns.bins == ((19_456, 20_479, 49_999),)
+
+
+def test_durations_are_exact_and_means_are_of_the_packets(tmp_path: Path, command: Command) -> None:
+    """999 us and 1 us are not 998.9 us and 1.008 us, nor are a hundred packets 102."""
+    path = capture(tmp_path, captures.even(100, 1000))
+    analysis = pl.analyse(path, pacers=["token-bucket rate = 8 Mbit/s, burst = 100 KB"])
+    stream = analysis.interfaces[0].captured
+    assert (stream.first_ns, stream.last_ns) == (EPOCH_NS, EPOCH_NS + 99_000)
+    assert (stream.bursts.mean, stream.bursts.p50, stream.bursts.max) == (100.0, 100, 100)
+    assert (stream.gaps_ns.mean, stream.gaps_ns.p50, stream.gaps_ns.p99, stream.gaps_ns.max) == (
+        1000.0,
+        1000,
+        1000,
+        1000,
+    )
+    said = command("analyse", path).stdout
+    assert ": pcap, 100 packets in 99 us from 2020-09-13" in said
+    assert said.splitlines()[2].split()[-3:] == ["us", "100", "100"]
+    path.write_bytes(captures.pcap([(EPOCH_NS + 123_456_789, b"x" * 60), (EPOCH_NS + 3_723_456_789_123, b"x" * 60)]))
+    assert ": pcap, 2 packets in 3723.333332334 s from" in command("analyse", path).stdout
+
+
+def test_an_absurd_time_does_not_end_the_reading(tmp_path: Path, command: Command) -> None:
+    packets = captures.even(100, 1000)
+    packets[50] = (4_000_000_000 * 10**9, packets[50][1])
+    path = capture(tmp_path, packets)
+    analysis = pl.analyse(path)
+    assert (analysis.interfaces[0].captured.packets, analysis.mistimed_packets) == (99, 1)
+    assert analysis.interfaces[0].captured.duration_s == 99e-6
+    done = command("analyse", path, "--json")
+    assert done.stderr == (
+        f"paceline: {path}: 1 packet has a time that cannot be (before 1970, after 2554, or a day ahead of those "
+        "on both sides) and is left out\n"
+    )
 
 
 def test_a_token_bucket_lets_a_burst_go_as_its_tokens_come(tmp_path: Path) -> None:

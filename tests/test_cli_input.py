@@ -116,7 +116,7 @@ def test_a_file_without_permission(command: Command, tiny: Path) -> None:
         (("--seeds", "1,1"), "--seeds: must be different seeds"),
         (("--jobs", "0"), "--jobs: 0 is not a number of runs at a time; write a whole number from 1 to 4096"),
         (("--jobs", "-1"), '--jobs: "-1" is not a number of runs'),
-        (("--trace", "x.txt"), "--trace: x.txt: the name must end in .csv, .parquet or .pcap"),
+        (("--trace", "x.txt"), "--trace: x.txt: the name must end in .csv, .parquet, .pcap or .pcapng"),
         (("--trace", "x.csv", "--seeds", "2"), "--trace: the scenario has 2 runs; narrow it to one"),
         (("--no-such-option",), "No such option"),
     ],

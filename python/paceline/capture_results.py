@@ -32,7 +32,7 @@ class Scale:
 class Histogram:
     """How often which values were: gaps in nanoseconds, or bursts in packets.
 
-    Values are told apart to a sixteenth of themselves, those below 32 exactly.
+    Values are told apart to a sixteenth of themselves, those below 32 exactly; the mean and the largest are exact.
 
     Attributes:
         count: how many there were.
@@ -53,10 +53,10 @@ class Stream:
     """Packets as they were captured, or as a pacer lets them go. Bytes and rates are on the wire.
 
     Attributes:
-        first_ns: time of the first packet, nanoseconds since 1970.
+        first_ns, last_ns: times of the first packet and of the last, nanoseconds since 1970.
         duration_s: from the first packet to the last.
         rate_mean_bps: bits over duration; ``None`` where all packets have one time.
-        scales: burstiness and peak rates; each length of interval is twice the one before.
+        scales: burstiness and peak rates over intervals of 1, 2, 5, 10 us and on.
         rate_interval_s, rate_bytes: the rate over time, as bytes in each interval from the first packet on.
         gaps_ns: gaps between packets.
         bursts: packets of each burst; ``burst_most_bytes`` is the largest in bytes.
@@ -65,6 +65,7 @@ class Stream:
     packets: int
     bytes: int
     first_ns: int | None
+    last_ns: int | None
     duration_s: float | None
     rate_mean_bps: float | None
     scales: tuple[Scale, ...]
@@ -140,6 +141,8 @@ class Analysis:
         packets: how many were read.
         broken: where and why the capture could not be read further; ``None`` if it was read whole.
         untimed_packets: left out, because the capture has no time for them.
+        mistimed_packets: left out, because its time for them cannot be: before 1970, after 2554, with more than a
+            second left of its seconds, or a day ahead of the packets on both sides.
         backwards_packets: older than the one before them, and so counted at its time; by ``backwards_most_s`` at most.
         burst_gap_s: a longer gap ends a burst.
         pacers: each as it was understood, by its name: method, parameters, link and limits.
@@ -154,6 +157,7 @@ class Analysis:
     packets: int
     broken: str | None
     untimed_packets: int
+    mistimed_packets: int
     backwards_packets: int
     backwards_most_s: float
     burst_gap_s: float
@@ -235,6 +239,7 @@ def _analysis(values: Mapping[str, Any]) -> Analysis:
         packets=values["packets"],
         broken=broken and broken["problem"],
         untimed_packets=values["untimed_packets"],
+        mistimed_packets=values["mistimed_packets"],
         backwards_packets=values["backwards_packets"],
         backwards_most_s=values["backwards_most_s"],
         burst_gap_s=values["burst_gap_s"],
@@ -259,7 +264,7 @@ def _group(values: Mapping[str, Any]) -> Group:
 
 
 def _stream(values: Mapping[str, Any]) -> Stream:
-    plain = ("packets", "bytes", "first_ns", "duration_s", "rate_mean_bps", "burst_most_bytes")
+    plain = ("packets", "bytes", "first_ns", "last_ns", "duration_s", "rate_mean_bps", "burst_most_bytes")
     return Stream(
         **{name: values[name] for name in plain},
         scales=tuple(Scale(**scale) for scale in values["scales"]),
@@ -279,6 +284,12 @@ def _notes(analysis: Analysis) -> Iterator[str]:
         yield f"{analysis.broken}; what comes before is analysed"
     if analysis.untimed_packets:
         yield f"{analysis.untimed_packets} packets have no time (simple packet blocks) and are left out"
+    if (count := analysis.mistimed_packets) > 0:
+        have, are = ("packet has", "is") if count == 1 else ("packets have", "are")
+        yield (
+            f"{count} {have} a time that cannot be (before 1970, after 2554, or a day ahead of those on both sides) "
+            f"and {are} left out"
+        )
     if analysis.backwards_packets:
         yield (
             f"time runs backwards at {analysis.backwards_packets} packets, by up to {analysis.backwards_most_s:.6g} s; "
@@ -302,7 +313,7 @@ def _summaries(analysis: Analysis) -> Iterator[dict[str, Any]]:
     for group in analysis.groups:
         for pacer, stream, paced in group.streams():
             row: dict[str, Any] = {"group": group.name, "interface": group.interface, "pacer": pacer}
-            names = ("packets", "bytes", "first_ns", "duration_s", "rate_mean_bps")
+            names = ("packets", "bytes", "first_ns", "last_ns", "duration_s", "rate_mean_bps")
             row |= {name: getattr(stream, name) for name in names}
             for part, histogram in (("gap_ns", stream.gaps_ns), ("burst_packets", stream.bursts)):
                 row |= {f"{part}_{name}": getattr(histogram, name) for name in ("mean", "p50", "p99", "max")}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from paceline.capture_results import Analysis, Paced, Stream
 
-#: Lengths of intervals that are shown, seconds; the capture's are the nearest of 1 us, 2 us, 4 us, …
-SHOWN_S = (1.024e-3, 32.768e-3, 1.048576)
+#: Lengths of intervals that are shown, seconds, of 1, 2, 5, 10 us and on.
+SHOWN_S = (1e-3, 20e-3, 1.0)
 _DASH = "–"
 _STEPS = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
@@ -26,8 +26,15 @@ def headline(analysis: Analysis) -> str:
     first = min((stream.first_ns for stream in streams if stream.first_ns is not None), default=None)
     if first is None:
         return text
-    last = max((stream.first_ns or 0) + (stream.duration_s or 0.0) * 1e9 for stream in streams)
-    return f"{text} in {quantity((last - first) / 1e9, 's')} from {moment(first)}"
+    last = max(stream.last_ns for stream in streams if stream.last_ns is not None)
+    return f"{text} in {span(last - first)} from {moment(first)}"
+
+
+def span(time_ns: int) -> str:
+    """A time to the nanosecond: `99 us`, `3723.333332334 s`."""
+    digits, unit = next(((d, u) for d, u in ((9, "s"), (6, "ms"), (3, "us")) if time_ns >= 10**d), (0, "ns"))
+    whole, part = divmod(time_ns, 10**digits)
+    return f"{whole}.{part:0{digits}d}".rstrip("0").rstrip(".") + f" {unit}" if part else f"{whole} {unit}"
 
 
 def moment(time_ns: int) -> str:
@@ -58,7 +65,7 @@ def summary_rows(analysis: Analysis) -> tuple[list[str], list[list[str]], int]:
         columns.append((f"CV {_short(seconds)}", lambda stream, seconds=seconds: _cv(stream, seconds)))  # type: ignore[misc]
     columns += [
         ("gap p50", lambda stream: _nanoseconds(stream.gaps_ns.p50)),
-        ("burst mean", lambda stream: _DASH if stream.bursts.mean is None else f"{stream.bursts.mean:.3g}"),
+        ("burst mean", lambda stream: _count(stream.bursts.mean)),
         ("burst max", lambda stream: str(stream.bursts.max or _DASH)),
     ]
     costs: list[tuple[str, Callable[[Paced], str]]] = [
@@ -105,6 +112,13 @@ def _cv(stream: Stream, seconds: float) -> str:
 def _peak(stream: Stream, seconds: float) -> str:
     scale = stream.at_scale(seconds)
     return quantity(scale.peak_bps if scale else None, "bit/s")
+
+
+def _count(mean: float | None) -> str:
+    """Three digits, and all of a large number."""
+    if mean is None:
+        return _DASH
+    return f"{mean:.3g}" if mean < 1000 else f"{mean:.0f}"
 
 
 def _nanoseconds(value: int | None) -> str:

@@ -5,7 +5,8 @@
 //! with the file. Framing is read here, not by a library: the ones at hand refuse resolutions of powers of two, stop at
 //! blocks that a reader may skip, and wait for more of a block that contradicts itself.
 //! *Where it breaks.* A file that is cut off or broken yields its packets up to that point, then one
-//! [`CaptureError::Broken`], then nothing. Packets without a time (pcapng's simple packet blocks) are counted and left out.
+//! [`CaptureError::Broken`], then nothing. Packets without a time (pcapng's simple packet blocks), or with one that cannot be, are
+//! counted and left out.
 //! *References.* draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
 mod compression;
@@ -33,6 +34,9 @@ use source::Source;
 
 /// The largest packet or block that is believed, bytes; Wireshark's limit is 256 KiB for most links.
 const MOST_BYTES: u32 = 1 << 24;
+
+/// A packet so far ahead of the one before it is looked at twice, nanoseconds: a day.
+const LEAP_NS: u64 = 86_400 * 1_000_000_000;
 
 /// A packet of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +87,9 @@ pub struct Capture {
     reader: Reader,
     interfaces: Vec<Interface>,
     packets: u64,
-    untimed: u64,
+    left_out: LeftOut,
+    /// The latest time so far, nanoseconds.
+    latest_ns: Option<u64>,
     /// Bytes of the source that the last record takes.
     taken: usize,
     ended: bool,
@@ -93,6 +99,13 @@ pub struct Capture {
 enum Reader {
     Pcap(Pcap),
     Pcapng(Pcapng),
+}
+
+/// Packets that are not given because of their times.
+#[derive(Debug, Clone, Copy, Default)]
+struct LeftOut {
+    untimed: u64,
+    mistimed: u64,
 }
 
 /// Where the next packet lies in the source.
@@ -143,7 +156,17 @@ impl Capture {
             Ok(Format::Pcapng) => Reader::Pcapng(Pcapng::begin(&mut source)?),
             Err(what) => return Err(CaptureError::NotACapture { what }),
         };
-        Ok(Capture { source, reader, interfaces, packets: 0, untimed: 0, taken: 0, ended: false })
+        let left_out = LeftOut::default();
+        Ok(Capture {
+            source,
+            reader,
+            interfaces,
+            packets: 0,
+            left_out,
+            latest_ns: None,
+            taken: 0,
+            ended: false,
+        })
     }
 
     /// The next packet; `None` after the last. After an error there is none.
@@ -157,16 +180,10 @@ impl Capture {
         if self.ended {
             return Ok(None);
         }
-        self.source.consume(self.taken);
-        self.taken = 0;
-        let found = match &mut self.reader {
-            Reader::Pcap(pcap) => pcap.next(&mut self.source),
-            Reader::Pcapng(pcapng) => pcapng.next(&mut self.source, &mut self.interfaces, &mut self.untimed),
-        };
-        match found {
+        match self.find() {
             Ok(Some(found)) => {
-                self.taken = found.total;
                 self.packets += 1;
+                self.latest_ns = self.latest_ns.max(Some(found.time_ns));
                 let frame = self.source.buffered().get(found.offset..found.offset + found.captured);
                 let Found { time_ns, bytes, interface, .. } = found;
                 let record = Record { time_ns, bytes, interface, frame: frame.unwrap_or_default() };
@@ -186,6 +203,37 @@ impl Capture {
                 })
             }
         }
+    }
+
+    /// The next packet whose time can be.
+    #[inline]
+    fn find(&mut self) -> Result<Option<Found>, String> {
+        loop {
+            self.source.consume(std::mem::take(&mut self.taken));
+            let found = match &mut self.reader {
+                Reader::Pcap(pcap) => pcap.next(&mut self.source, &mut self.left_out)?,
+                Reader::Pcapng(pcapng) => {
+                    pcapng.next(&mut self.source, &mut self.interfaces, &mut self.left_out)?
+                }
+            };
+            let Some(found) = found else { return Ok(None) };
+            self.taken = found.total;
+            let leaps = self.latest_ns.is_some_and(|latest| found.time_ns.saturating_sub(latest) > LEAP_NS);
+            if !leaps || !self.is_alone(&found) {
+                return Ok(Some(found));
+            }
+            self.left_out.mistimed += 1;
+        }
+    }
+
+    /// Whether the packet behind one that leaps ahead is back where time was: then it was no leap of time.
+    #[cold]
+    fn is_alone(&mut self, found: &Found) -> bool {
+        let next_ns = match &self.reader {
+            Reader::Pcap(pcap) => pcap.time_behind(&mut self.source, found.total),
+            Reader::Pcapng(pcapng) => pcapng.time_behind(&mut self.source, found.total),
+        };
+        next_ns.is_some_and(|next_ns| found.time_ns.saturating_sub(next_ns) > LEAP_NS)
     }
 
     /// What kind of file it is.
@@ -208,7 +256,13 @@ impl Capture {
 
     /// Packets left out so far because the capture has no time for them.
     pub fn untimed(&self) -> u64 {
-        self.untimed
+        self.left_out.untimed
+    }
+
+    /// Packets left out so far because the time that the capture has for them cannot be: it is before 1970 or after 2554, more
+    /// than a second is left of its seconds, or it is a day ahead of the packets on both sides.
+    pub fn mistimed(&self) -> u64 {
+        self.left_out.mistimed
     }
 
     /// To see from another thread how far it has been read.

@@ -5,7 +5,7 @@
 
 use super::link_type::LinkType;
 use super::source::Source;
-use super::{CaptureError, Found, Interface, MOST_BYTES};
+use super::{CaptureError, Found, Interface, LeftOut, MOST_BYTES};
 
 /// Bytes of the file's header.
 const FILE_HEADER: usize = 24;
@@ -51,26 +51,46 @@ impl Pcap {
     }
 
     #[inline]
-    pub(super) fn next(&mut self, source: &mut Source) -> Result<Option<Found>, String> {
+    pub(super) fn next(
+        &mut self,
+        source: &mut Source,
+        left_out: &mut LeftOut,
+    ) -> Result<Option<Found>, String> {
         let offset = self.packet_header;
-        let Some(header) = source.need(offset, "a packet's header")? else { return Ok(None) };
-        let word = |at| word(header, at, self.big_endian);
-        let (seconds, fraction, captured, bytes) = (word(0), word(4), word(8), word(12));
-        if captured > MOST_BYTES {
-            return Err(format!("a packet claims to have {captured} captured bytes"));
+        loop {
+            let Some(header) = source.need(offset, "a packet's header")? else { return Ok(None) };
+            let word = |at| word(header, at, self.big_endian);
+            let (time_ns, captured, bytes) = (self.time_ns(header), word(8), word(12));
+            if captured > MOST_BYTES {
+                return Err(format!("a packet claims to have {captured} captured bytes"));
+            }
+            let captured = captured as usize;
+            let total = offset + captured;
+            if source.need(total, "a packet")?.is_none() {
+                return Ok(None);
+            }
+            let Some(time_ns) = time_ns else {
+                left_out.mistimed += 1;
+                source.consume(total);
+                continue;
+            };
+            let bytes = bytes.max(captured as u32);
+            return Ok(Some(Found { time_ns, bytes, interface: 0, offset, captured, total }));
         }
-        let captured = captured as usize;
-        if source.need(offset + captured, "a packet")?.is_none() {
-            return Ok(None);
-        }
-        Ok(Some(Found {
-            time_ns: u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit_ns,
-            bytes: bytes.max(captured as u32),
-            interface: 0,
-            offset,
-            captured,
-            total: offset + captured,
-        }))
+    }
+
+    /// The time of a packet by its header; `None` where more than a second is left of its seconds.
+    #[inline]
+    fn time_ns(&self, header: &[u8]) -> Option<u64> {
+        let word = |at| u64::from(word(header, at, self.big_endian));
+        let fraction_ns = word(4) * self.unit_ns;
+        (fraction_ns < 1_000_000_000).then(|| word(0) * 1_000_000_000 + fraction_ns)
+    }
+
+    /// The time of the packet so many bytes on, if there is one.
+    pub(super) fn time_behind(&self, source: &mut Source, bytes: usize) -> Option<u64> {
+        let there = source.need(bytes + self.packet_header, "a packet's header").ok()??;
+        self.time_ns(there.get(bytes..)?)
     }
 }
 

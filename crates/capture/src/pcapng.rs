@@ -8,7 +8,7 @@
 use super::link_type::LinkType;
 use super::pcap::{half, word};
 use super::source::Source;
-use super::{CaptureError, Found, Interface, MOST_BYTES};
+use super::{CaptureError, Found, Interface, LeftOut, MOST_BYTES};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -69,7 +69,7 @@ impl Pcapng {
         &mut self,
         source: &mut Source,
         interfaces: &mut Vec<Interface>,
-        untimed: &mut u64,
+        left_out: &mut LeftOut,
     ) -> Result<Option<Found>, String> {
         loop {
             let Some(header) = source.need(8, "a block's header")? else { return Ok(None) };
@@ -101,8 +101,11 @@ impl Pcapng {
             match kind {
                 SECTION => self.begin_section(body)?,
                 INTERFACE => self.add_interface(body, interfaces)?,
-                SIMPLE_PACKET => *untimed += 1,
-                _ => return self.packet(kind, body, total).map(Some),
+                SIMPLE_PACKET => left_out.untimed += 1,
+                _ => match self.packet(kind, body, total)? {
+                    Some(found) => return Ok(Some(found)),
+                    None => left_out.mistimed += 1,
+                },
             }
             source.consume(total);
         }
@@ -160,8 +163,8 @@ impl Pcapng {
         Ok(())
     }
 
-    /// A packet that has a time: both kinds have the same fields, but for the interface's.
-    fn packet(&self, kind: u32, body: &[u8], total: usize) -> Result<Found, String> {
+    /// A packet that has a time, `None` if that cannot be: both kinds have the same fields, but for the interface's.
+    fn packet(&self, kind: u32, body: &[u8], total: usize) -> Result<Option<Found>, String> {
         let word = |at| word(body, at, self.big_endian);
         let number = match kind {
             OBSOLETE_PACKET => u32::from(half(body, 0, self.big_endian)),
@@ -176,15 +179,28 @@ impl Pcapng {
             format!("a packet is of interface {number}, and the section has {}", self.clocks.len())
         })?;
         let units = u64::from(word(4)) << 32 | u64::from(word(8));
-        let time_ns = clock.nanoseconds(units).ok_or("a packet's time is before 1970 or after 2554")?;
-        Ok(Found {
+        Ok(clock.nanoseconds(units).map(|time_ns| Found {
             time_ns,
             bytes: word(16).max(captured as u32),
             interface: clock.interface,
             offset: PACKET_HEADER,
             captured,
             total,
-        })
+        }))
+    }
+
+    /// The time of the packet so many bytes on, if the block there is one.
+    pub(super) fn time_behind(&self, source: &mut Source, bytes: usize) -> Option<u64> {
+        let there = source.need(bytes + PACKET_HEADER, "a block").ok()??;
+        let block = there.get(bytes..bytes + PACKET_HEADER)?;
+        let kind = word(block, 0, self.big_endian);
+        let is_packet = matches!(kind, ENHANCED_PACKET | OBSOLETE_PACKET);
+        // what is captured of it is not looked at: it takes no part in this
+        let mut body = [0; PACKET_HEADER - 8];
+        body.copy_from_slice(block.get(8..)?);
+        body[12..16].fill(0);
+        let found = is_packet.then(|| self.packet(kind, &body, 0).ok().flatten())??;
+        Some(found.time_ns)
     }
 
     /// Passes over a block that nobody asks for, however long.

@@ -138,6 +138,40 @@ fn resolutions_from_seconds_to_beyond_picoseconds() {
 }
 
 #[test]
+fn an_absurd_time_is_left_out_and_the_others_are_read() {
+    let second = 1_000_000_000;
+    let now = 1_600_000_000 * second;
+    let read = |file: Vec<u8>| {
+        let mut capture = Capture::read_from(Box::new(Cursor::new(file))).unwrap();
+        let mut times = Vec::new();
+        while let Some(record) = capture.read().unwrap() {
+            times.push(record.time_ns);
+        }
+        (times, capture.mistimed())
+    };
+    let packets = |times: &[u64]| times.iter().map(|time| packet(*time, b"abc")).collect::<Vec<_>>();
+    // far ahead, alone: at a middle place, at two; and not where time goes on from there
+    let far = 4_000_000_000 * second;
+    assert_eq!(
+        read(pcap(&packets(&[now, far, now + 1, far, now + 2]), 1, true, false)),
+        (vec![now, now + 1, now + 2], 2)
+    );
+    assert_eq!(read(pcap(&packets(&[now, far, far + 1]), 1, true, false)), (vec![now, far, far + 1], 0));
+    // more than a second left of the seconds
+    let mut file = pcap(&packets(&[now, now + 5, now + 9]), 1, true, false);
+    file[24 + 19 + 4..24 + 19 + 8].copy_from_slice(&2_000_000_000u32.to_le_bytes());
+    assert_eq!(read(file), (vec![now, now + 9], 1));
+    // what no clock of 64 bits can say in nanoseconds, in seconds; and far ahead, alone
+    for big in [false, true] {
+        let mut file = [section(big), interface(1, &[option(9, &[0], big)], big)].concat();
+        for time in [16, u64::MAX, 17, 4_000_000_000, 18] {
+            file.extend(enhanced(&packet(time, b"abc"), big));
+        }
+        assert_eq!(read(file), (vec![16 * second, 17 * second, 18 * second], 2));
+    }
+}
+
+#[test]
 fn what_is_cut_off_gives_what_came_before() {
     let file = pcap(&three(), 1, false, false);
     let ends = [24, 24 + 16 + 72, 24 + 16 + 72 + 76, file.len()];

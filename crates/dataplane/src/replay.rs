@@ -147,7 +147,8 @@ pub fn capture(
     if let Some(problem) = failure {
         return Err(problem);
     }
-    (outcome.received, outcome.flushed, outcome.untimed) = (received, replay.flushed, input.untimed());
+    (outcome.received, outcome.flushed, outcome.untimed) =
+        (received, replay.flushed, input.untimed() + input.mistimed());
     if let Some(writer) = output {
         writer.finish(input.interfaces())?;
     }

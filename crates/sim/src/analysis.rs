@@ -71,6 +71,8 @@ pub struct Analysis {
     pub broken: Option<Broken>,
     /// Packets left out because the capture has no time for them.
     pub untimed_packets: u64,
+    /// Packets left out because the time that the capture has for them cannot be, see [`Capture::mistimed`].
+    pub mistimed_packets: u64,
     /// Packets that were older than the one before them, and counted at its time.
     pub backwards_packets: u64,
     /// The most by which one was, seconds.
@@ -283,6 +285,7 @@ fn report(
         packets: capture.packets(),
         broken,
         untimed_packets: capture.untimed(),
+        mistimed_packets: capture.mistimed(),
         backwards_packets,
         backwards_most_s: most.unwrap_or(0) as f64 / 1e9,
         burst_gap_s: options.burst_gap_ns as f64 / 1e9,

@@ -49,6 +49,23 @@ fn flows_are_told_apart_on_every_link() {
 }
 
 #[test]
+fn a_pseudo_wire_is_not_cut_off() {
+    let inner = udp(1, 2, (1000, 53), 40);
+    let over = |label: &[u8], contents: &[u8]| [&inner[..12], &[0x88, 0x47], label, contents].concat();
+    let label = [0, 2, 1, 64];
+    let of = |contents: &[u8]| key_of(LinkType::ETHERNET, &over(&label, contents));
+    let name = "10.0.0.1:1000 > 10.0.0.2:53 udp";
+    assert_eq!(of(&[&[0, 0, 0, 9], &inner[..]].concat()), name, "Ethernet behind a control word");
+    assert_eq!(of(&inner), name, "Ethernet without one");
+    let spanning_tree = [&inner[..12], &[0, 38, 0x42, 0x42, 3], &[0; 35]].concat();
+    assert_eq!(of(&[&[0, 0, 0, 9], &spanning_tree[..]].concat()), "MPLS pseudo-wire");
+    assert_eq!(of(&[0x10, 0, 0x7, 0, 1, 2, 3]), "MPLS pseudo-wire", "its associated channel");
+    assert_eq!(of(&[0; 48]), "MPLS pseudo-wire", "a circuit's bits");
+    assert_eq!(of(&[]), "cut-off frames");
+    assert_eq!(of(&inner[14..]), name, "IP, as before");
+}
+
+#[test]
 fn ipv6_extensions_are_walked() {
     let mut packet = vec![0x60, 0, 0, 0, 0, 32, 0, 64]; // hop-by-hop options next
     packet.extend([&[0xfe][..], &[0; 14], &[1]].concat());

@@ -100,7 +100,7 @@ def _overview(shown: Sequence[Entry], figures: Mapping[str, Sequence[Figure]]) -
         ("Packets delivered", f"{plain(total.core_packets / 1e6, 1)} million"),
         (
             "ns-2 would take about",
-            f"{words.duration(total.core_packets * NS2_PACKET_S)}, at {NS2_PACKET_S * 1e6:g} µs a packet",
+            f"{words.duration(total.core_packets * NS2_PACKET_S)}, at {NS2_PACKET_S * 1e6:g} us a packet",
         ),
         ("Version", f"Paceline {_core.version()}"),
     ]

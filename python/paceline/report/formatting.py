@@ -15,7 +15,7 @@ THIN = "\u202f"
 
 _STEPS: dict[str, tuple[tuple[float, str], ...]] = {
     "bps": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
-    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
     "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")),
     "bps²": ((1e18, "(Gbit/s)²"), (1e12, "(Mbit/s)²"), (1e6, "(kbit/s)²"), (1.0, "(bit/s)²")),
     "share": ((1e-2, "%"),),

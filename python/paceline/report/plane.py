@@ -257,7 +257,7 @@ def _marks_across(
 
 
 def _own_unit(axis: Axis, value: float) -> str:
-    """A tick of a logarithmic axis, which may span many units: `500 µs`, `1 ms`, `0.2`."""
+    """A tick of a logarithmic axis, which may span many units: `500 us`, `1 ms`, `0.2`."""
     if axis.kind not in KNOWN:
         return plain(value, max(0, -math.floor(math.log10(value) + 1e-9)))
     scale = scale_for(axis.kind, [value * 1.0000001])

@@ -4,9 +4,7 @@
 //! burst of one.
 //! *Where it breaks.* Packets back to back on a slow link are further apart than `gap`: 1500 B take 120 us at 100 Mbit/s.
 
-use hdrhistogram::Histogram;
-
-use super::counts::{Counts, counts_of, empty};
+use super::counts::{Counts, Tally};
 
 /// Bursts and gaps so far.
 #[derive(Debug, Clone)]
@@ -16,20 +14,20 @@ pub(super) struct Bursts {
     packets: u64,
     bytes: u64,
     most_bytes: u64,
-    gaps: Histogram<u64>,
-    sizes: Histogram<u64>,
+    gaps: Tally,
+    sizes: Tally,
 }
 
 impl Bursts {
     pub(super) fn new(gap_ns: u64) -> Bursts {
-        Bursts { gap_ns, packets: 0, bytes: 0, most_bytes: 0, gaps: empty(), sizes: empty() }
+        Bursts { gap_ns, packets: 0, bytes: 0, most_bytes: 0, gaps: Tally::new(), sizes: Tally::new() }
     }
 
     /// A packet, so long after the one before it.
     #[inline]
     pub(super) fn add(&mut self, gap_ns: Option<u64>, bytes: u64) {
         if let Some(gap) = gap_ns {
-            let _ = self.gaps.record(gap); // it grows as it must
+            self.gaps.add(gap);
             if gap > self.gap_ns {
                 self.close();
             }
@@ -39,7 +37,7 @@ impl Bursts {
     }
 
     fn close(&mut self) {
-        let _ = self.sizes.record(self.packets);
+        self.sizes.add(self.packets);
         self.most_bytes = self.most_bytes.max(self.bytes);
         (self.packets, self.bytes) = (0, 0);
     }
@@ -49,6 +47,6 @@ impl Bursts {
         if self.packets > 0 {
             self.close();
         }
-        (counts_of(&self.gaps), counts_of(&self.sizes), self.most_bytes)
+        (self.gaps.counts(), self.sizes.counts(), self.most_bytes)
     }
 }

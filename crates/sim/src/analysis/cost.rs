@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 pub(super) struct Cost {
     delays: Histogram<u64>,
     sum_ns: u128,
+    most_ns: u64,
     dropped_packets: u64,
     dropped_bytes: u64,
 }
@@ -20,7 +21,7 @@ pub struct CostReport {
     pub delay_p50_s: Option<f64>,
     /// Its 99th percentile, seconds, to as many.
     pub delay_p99_s: Option<f64>,
-    /// The longest, seconds, to as many.
+    /// The longest, seconds.
     pub delay_max_s: Option<f64>,
     /// Packets that the pacer or the link behind it refused.
     pub dropped_packets: u64,
@@ -33,13 +34,14 @@ impl Cost {
     #[allow(clippy::expect_used, reason = "so few significant digits are always accepted")]
     pub(super) fn new(digits: u8) -> Cost {
         let delays = Histogram::new(digits.clamp(1, 3)).expect("one to three significant digits");
-        Cost { delays, sum_ns: 0, dropped_packets: 0, dropped_bytes: 0 }
+        Cost { delays, sum_ns: 0, most_ns: 0, dropped_packets: 0, dropped_bytes: 0 }
     }
 
     #[inline]
     pub(super) fn delayed(&mut self, delay_ns: u64) {
         let _ = self.delays.record(delay_ns); // it grows as it must
         self.sum_ns += u128::from(delay_ns);
+        self.most_ns = self.most_ns.max(delay_ns);
     }
 
     pub(super) fn dropped(&mut self, bytes: u32) {
@@ -49,12 +51,12 @@ impl Cost {
 
     pub(super) fn finish(&self) -> CostReport {
         let count = self.delays.len();
-        let seconds = |ns: u64| (count > 0).then(|| ns.min(self.delays.max()) as f64 / 1e9);
+        let seconds = |ns: u64| (count > 0).then(|| ns.min(self.most_ns) as f64 / 1e9);
         CostReport {
             delay_mean_s: (count > 0).then(|| self.sum_ns as f64 / count as f64 / 1e9),
             delay_p50_s: seconds(self.delays.value_at_quantile(0.5)),
             delay_p99_s: seconds(self.delays.value_at_quantile(0.99)),
-            delay_max_s: seconds(self.delays.max()),
+            delay_max_s: seconds(self.most_ns),
             dropped_packets: self.dropped_packets,
             dropped_bytes: self.dropped_bytes,
         }

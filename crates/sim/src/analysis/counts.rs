@@ -5,6 +5,15 @@
 
 use hdrhistogram::Histogram;
 
+/// A histogram that grows as it must, and what is exact beside it.
+#[derive(Debug, Clone)]
+pub(super) struct Tally {
+    histogram: Histogram<u64>,
+    sum: u128,
+    least: u64,
+    most: u64,
+}
+
 /// How often which values were.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Counts {
@@ -16,31 +25,71 @@ pub struct Counts {
     pub p50: Option<u64>,
     /// The 99th percentile, to a sixteenth of itself.
     pub p99: Option<u64>,
-    /// The largest, to a sixteenth of itself.
+    /// The largest.
     pub max: Option<u64>,
     /// Ranges that have any: the least and the largest value, both within, and how many.
     pub bins: Vec<(u64, u64, u64)>,
 }
 
-/// A histogram that grows as it must.
-#[allow(clippy::expect_used, reason = "one significant digit is always accepted")]
-pub(super) fn empty() -> Histogram<u64> {
-    Histogram::new(1).expect("one significant digit")
+impl Tally {
+    #[allow(clippy::expect_used, reason = "one significant digit is always accepted")]
+    pub(super) fn new() -> Self {
+        Tally {
+            histogram: Histogram::new(1).expect("one significant digit"),
+            sum: 0,
+            least: u64::MAX,
+            most: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, value: u64) {
+        let _ = self.histogram.record(value); // it grows as it must
+        self.sum += u128::from(value);
+        self.least = self.least.min(value);
+        self.most = self.most.max(value);
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        let histogram = &self.histogram;
+        let count = histogram.len();
+        let any = |value: u64| (count > 0).then_some(value);
+        let quantile =
+            |share: f64| any(histogram.value_at_quantile(share).clamp(self.least.min(self.most), self.most));
+        let bins = histogram.iter_recorded().map(|bin| {
+            let at = bin.value_iterated_to();
+            (histogram.lowest_equivalent(at), histogram.highest_equivalent(at), bin.count_at_value())
+        });
+        Counts {
+            count,
+            mean: (count > 0).then(|| self.sum as f64 / count as f64),
+            p50: quantile(0.5),
+            p99: quantile(0.99),
+            max: any(self.most),
+            bins: bins.collect(),
+        }
+    }
 }
 
-pub(super) fn counts_of(histogram: &Histogram<u64>) -> Counts {
-    let any = !histogram.is_empty();
-    let value = |value: u64| any.then_some(value);
-    let bins = histogram.iter_recorded().map(|bin| {
-        let at = bin.value_iterated_to();
-        (histogram.lowest_equivalent(at), histogram.highest_equivalent(at), bin.count_at_value())
-    });
-    Counts {
-        count: histogram.len(),
-        mean: any.then(|| histogram.mean()),
-        p50: value(histogram.value_at_quantile(0.5).min(histogram.max())),
-        p99: value(histogram.value_at_quantile(0.99).min(histogram.max())),
-        max: value(histogram.max()),
-        bins: bins.collect(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_is_of_the_values_not_of_their_ranges() {
+        let mut tally = Tally::new();
+        assert_eq!(
+            tally.counts(),
+            Counts { count: 0, mean: None, p50: None, p99: None, max: None, bins: vec![] }
+        );
+        tally.add(100);
+        let counts = tally.counts();
+        assert_eq!(
+            (counts.mean, counts.p50, counts.p99, counts.max),
+            (Some(100.0), Some(100), Some(100), Some(100))
+        );
+        tally.add(u64::MAX);
+        assert_eq!(tally.counts().mean, Some((u128::from(u64::MAX) + 100) as f64 / 2.0));
+        assert_eq!(tally.counts().max, Some(u64::MAX));
     }
 }

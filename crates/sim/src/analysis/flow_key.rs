@@ -3,7 +3,8 @@
 //! *Idea.* What the link puts before an IP packet is taken off here (Ethernet with VLAN tags, PPPoE and MPLS; Linux cooked;
 //! loopback; nothing), `etherparse` reads the IP header and its extensions, and the ports are the first four bytes of what
 //! is left, in every protocol that has ports. A frame may be cut off anywhere.
-//! *Where it breaks.* Tunnels are one flow, that of their outer addresses. What is no IP is one flow a type.
+//! *Where it breaks.* Tunnels are one flow, that of their outer addresses. What is no IP is one flow a type; so is what MPLS
+//! carries that begins as neither IP nor an Ethernet frame of a known type does (RFC 4385, RFC 4448).
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -54,6 +55,7 @@ const IPV6: u16 = 0x86dd;
 const VLANS: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 const PPPOE_SESSION: u16 = 0x8864;
+const ARP: u16 = 0x0806;
 /// Ethernet types begin here; a smaller number is a length, and what follows is 802.2.
 const FIRST_TYPE: u16 = 0x0600;
 
@@ -98,10 +100,29 @@ impl FlowKeys {
                 while frame.get(at + 2)? & 1 == 0 {
                     at += 4;
                 }
-                self.internet(frame, at + 4)
+                self.pseudo_wire(frame, at + 4, kind)
             }
             kind if VLANS.contains(&kind) => self.ether_type(frame, at + 2),
             kind => Some(FlowKey::Other(if kind < FIRST_TYPE { 0 } else { kind })),
+        }
+    }
+
+    /// What MPLS carries from a byte on: IP by its version, else a pseudo-wire, most often of Ethernet: behind a control word, which
+    /// begins with four bits of zeros (RFC 4385 section 3), or at once, and an address may begin with such too.
+    fn pseudo_wire(&mut self, frame: &[u8], at: usize, mpls: u16) -> Option<FlowKey> {
+        let control_word = match frame.get(at)? >> 4 {
+            4 | 6 => return self.internet(frame, at),
+            0 => Some(4),
+            _ => None,
+        };
+        let is_known = |at: &usize| {
+            let kind = half(frame, *at);
+            matches!(kind, IPV4 | IPV6 | ARP | PPPOE_SESSION) || VLANS.contains(&kind)
+        };
+        let mut types = control_word.into_iter().chain([0]).map(|word| at + word + 12);
+        match types.find(is_known) {
+            Some(at) => self.ether_type(frame, at),
+            None => Some(FlowKey::Other(mpls)),
         }
     }
 
@@ -178,6 +199,7 @@ impl fmt::Display for FlowKey {
                 }
             }
             FlowKey::Other(0) => f.write_str("802.2"),
+            FlowKey::Other(0x8847 | 0x8848) => f.write_str("MPLS pseudo-wire"),
             FlowKey::Other(0x0806) => f.write_str("ARP"),
             FlowKey::Other(0x88cc) => f.write_str("LLDP"),
             FlowKey::Other(kind) => write!(f, "Ethernet type 0x{kind:04x}"),

@@ -1,7 +1,8 @@
-//! Burstiness against time scale: the coefficient of variation of the rate, over intervals of 1 us, 2 us, 4 us, …
+//! Burstiness against time scale: the coefficient of variation of the rate, over intervals of 1 us, 2 us, 5 us, 10 us, …
 //!
-//! *Idea.* Time from the first packet on is cut into intervals of 1 us. As one ends, its bytes are added to the interval of
-//! twice the length around it, and so on upwards; each level keeps the sum and the sum of squares of its ended intervals.
+//! *Idea.* Time from the first packet on is cut into intervals of 1 us. As one ends, its bytes are added to the longer ones around
+//! it, of which it is a whole part: those of 2 us and of 5 us, then from 5 us to 10 us, and so on upwards; each level keeps
+//! the sum and the sum of squares of its ended intervals.
 //! A packet costs O(1) amortised where packets are dense, memory is a few numbers a level. Sums are whole numbers, so that
 //! a constant rate has a coefficient of 0, not nearly 0.
 //! *Parameters.* The shortest interval, 1 us. Only whole intervals count, and a level needs eight of them.
@@ -15,6 +16,21 @@
 pub const SHORTEST_NS: u64 = 1000;
 /// A level is reported from so many whole intervals on.
 const FEWEST: u64 = 8;
+
+/// The shortest intervals in one of a level: 1, 2, 5, 10, 20, …
+fn parts(number: usize) -> u64 {
+    let decade = 10u64.saturating_pow((number / 3) as u32);
+    decade.saturating_mul([1, 2, 5][number % 3])
+}
+
+/// Levels whose intervals are made of a level's, each with how many it takes.
+fn above(number: usize) -> &'static [(usize, u64)] {
+    match number % 3 {
+        0 => &[(1, 2), (2, 5)],
+        1 => &[],
+        _ => &[(1, 2)],
+    }
+}
 
 /// Sums over the intervals of every length.
 #[derive(Debug, Clone, Default)]
@@ -67,23 +83,23 @@ impl Scales {
         }
     }
 
-    /// Ends the open interval of a level and those around it that end with it; `next` is open from now on.
-    fn close(&mut self, mut number: usize, next: u64) {
-        let (mut bytes, mut parent) = self.levels[number].end(next);
-        // Every level above takes what the one below hands up, before or after it ends its own interval.
-        loop {
-            number += 1;
-            let Some(above) = self.levels.get_mut(number) else {
-                self.levels.push(Level { open: parent, bytes, ..Level::default() });
-                return;
-            };
-            if above.open == parent {
-                above.bytes += bytes;
-                return;
+    /// Ends the open interval of a level, `next` is open from now on; and those around it that end with it.
+    fn close(&mut self, number: usize, next: u64) {
+        let (interval, bytes) = self.levels[number].end(next);
+        for (steps, parts) in above(number) {
+            self.add_to(number + steps, interval / parts, bytes);
+        }
+    }
+
+    /// Bytes of an ended interval belong to one of a level above.
+    fn add_to(&mut self, number: usize, interval: u64, bytes: u64) {
+        match self.levels.get_mut(number) {
+            Some(level) if level.open == interval => level.bytes += bytes,
+            Some(_) => {
+                self.close(number, interval);
+                self.levels[number].bytes = bytes;
             }
-            let (ended, its_parent) = above.end(parent);
-            above.bytes = bytes;
-            (bytes, parent) = (ended, its_parent);
+            None => self.levels.push(Level { open: interval, bytes, ..Level::default() }),
         }
     }
 
@@ -91,8 +107,8 @@ impl Scales {
     pub(super) fn finish(mut self) -> Vec<Scale> {
         let mut rows = Vec::new();
         let mut number = 0;
-        while number < self.levels.len() && number < 64 {
-            let whole = self.last >> number;
+        while number < self.levels.len() {
+            let whole = self.last / parts(number);
             if self.levels[number].open < whole {
                 self.close(number, whole);
             }
@@ -107,19 +123,19 @@ impl Scales {
 }
 
 impl Level {
-    /// The bytes of the interval that ends, and the number of the one of twice the length around it.
+    /// The number of the interval that ends, and its bytes.
     #[inline]
     fn end(&mut self, next: u64) -> (u64, u64) {
-        let (bytes, parent) = (self.bytes, self.open >> 1);
+        let (interval, bytes) = (self.open, self.bytes);
         self.sum += bytes;
         self.squares += u128::from(bytes) * u128::from(bytes);
         self.most = self.most.max(bytes);
         (self.open, self.bytes) = (next, 0);
-        (bytes, parent)
+        (interval, bytes)
     }
 
     fn row(&self, number: usize, intervals: u64) -> Scale {
-        let scale_ns = SHORTEST_NS as f64 * (1u64 << number) as f64;
+        let scale_ns = SHORTEST_NS as f64 * parts(number) as f64;
         // n times the sum of squares less the square of the sum: n^2 times the variance, exact in whole numbers
         let sum = u128::from(self.sum);
         let spread = match (self.squares.checked_mul(u128::from(intervals)), sum.checked_mul(sum)) {
@@ -141,7 +157,7 @@ mod tests {
 
     /// From the definition: all bytes of each whole interval.
     fn slow(packets: &[(u64, u64)], number: usize) -> Option<(u64, f64, u64)> {
-        let length = SHORTEST_NS << number;
+        let length = SHORTEST_NS * parts(number);
         let whole = packets.last()?.0 / length;
         let mut sums = vec![0u64; usize::try_from(whole).ok()?];
         for (time, bytes) in packets {
@@ -186,11 +202,11 @@ mod tests {
     fn a_constant_rate_has_none() {
         let mut scales = Scales::default();
         for number in 0..100_000 {
-            scales.add(number * 8_000, 1000); // a packet each 8 us
+            scales.add(number * 10_000, 1250); // a packet each 10 us
         }
         let rows = scales.finish();
         assert!(rows.len() > 15);
         assert!(rows.iter().skip(3).all(|row| row.cv == Some(0.0) && row.peak_bps == 1e9));
-        assert!((rows[0].cv.unwrap() - 7f64.sqrt()).abs() < 1e-4);
+        assert!((rows[0].cv.unwrap() - 9f64.sqrt()).abs() < 1e-4);
     }
 }

@@ -27,11 +27,13 @@ pub struct StreamReport {
     pub bytes: u64,
     /// Time of the first packet, nanoseconds since 1970; `None` without one.
     pub first_ns: Option<u64>,
+    /// Time of the last; `None` without one.
+    pub last_ns: Option<u64>,
     /// From the first packet to the last, seconds.
     pub duration_s: Option<f64>,
     /// Bits over duration, bit/s; `None` where all packets have one time.
     pub rate_mean_bps: Option<f64>,
-    /// Burstiness and peak rates by the length of the interval, which doubles from row to row.
+    /// Burstiness and peak rates by the length of the interval, 1, 2, 5, 10 us and on.
     pub scales: Vec<Scale>,
     /// The rate over time.
     pub rate: RateSeries,
@@ -92,6 +94,7 @@ impl Stream {
             packets: self.packets,
             bytes: self.bytes,
             first_ns: any.then_some(self.first_ns),
+            last_ns: any.then_some(self.last_ns),
             duration_s: any.then_some(duration_s),
             rate_mean_bps: (duration_s > 0.0).then(|| self.bytes as f64 * 8.0 / duration_s),
             scales: self.scales.finish(),

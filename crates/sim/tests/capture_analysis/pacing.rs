@@ -225,8 +225,9 @@ proptest! {
             "token-bucket rate = 10 Mbit/s burst = 3 KB pacer_buffer = 100 KB",
         ];
         let analysis = analysed(&file, &options(&pacers)).unwrap();
+        prop_assert_eq!(analysis.packets + analysis.mistimed_packets, packets.len() as u64);
         for paced in analysis.interfaces.iter().flat_map(|group| &group.paced) {
-            prop_assert_eq!(paced.stream.packets + paced.cost.dropped_packets, packets.len() as u64);
+            prop_assert_eq!(paced.stream.packets + paced.cost.dropped_packets, analysis.packets);
         }
         for shaper in pacers {
             let out = packets_of(&paced(&file, shaper, Format::Pcapng));

@@ -51,7 +51,7 @@ def test_relative_differences_come_first() -> None:
     answer = re.search(r'<p class="answer">(.*?)</p>', page)
     assert answer
     assert answer[1].startswith("In goodput per flow the simulator has at most 25.0")
-    assert "more than the kernel, at core buffer 5 KB" in answer[1]
+    assert "more than the kernel (core buffer 5 KB)" in answer[1]
     row = re.search(
         r"<tr><th scope=\"row\">core buffer 20 KB</th><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td></tr>", page
     )

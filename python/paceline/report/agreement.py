@@ -91,7 +91,7 @@ def _sentence(one: Compared) -> str:
     several = len(one.pairs) > 1
     name, found = one.metric.title.lower(), pair.difference
     shown = signed_percent(found).replace(" ", "\u00a0")
-    where = f", at {pair.name}" if several and pair.name else ""
+    where = f" ({pair.name})" if several and pair.name else ""
     if found.half is not None and not found.excludes_zero:
         most = " in any setting; at most" if several else ":"
         return f"In {name} the seeds do not tell simulator and kernel apart{most} {shown}{where}."

@@ -62,7 +62,15 @@ from = "a"
 to = "c"
 """
     )
-    assert str(tiny) in refused(command, tiny, "--json")
+    wrong = command("run", tiny, "--json").stderr
+    assert [line.split(": ")[2] for line in wrong.splitlines()] == ["node", "network.node", "network.link"]
+    tables = tiny.read_text().replace('[network]\ntemplate = "graph"\n', "").replace('duration = "1 s"\n', "")
+    tables = tables.replace('{ name = "a" }', '{ name = "a", kind = "host" }').replace("[[traffic]]", "").strip()
+    node, link, *traffic = tables.splitlines()
+    node = node.replace('"b" }', '"b", kind = "router" }').replace('"c" }', '"c", kind = "host" }')
+    rest = "\n".join(line for line in traffic if line)
+    tiny.write_text(f'duration = "1 s"\n{node}\n{link}\nnetwork = {{ template = "graph" }}\n[[traffic]]\n{rest}\n')
+    assert "no way from a to c" in refused(command, tiny, "--json")
 
 
 def test_unreadable_files(command: Command, tmp_path: Path) -> None:
@@ -177,3 +185,42 @@ def test_check_summarises_many_runs_at_once(command: Command, tiny: Path) -> Non
 def test_a_number_of_very_many_digits(command: Command, tiny: Path) -> None:
     tiny.write_text(f"duration = {'1' * 5000}\n" + tiny.read_text())
     assert refused(command, tiny).partition(": ")[2].startswith("broken TOML: ")
+
+
+def test_all_that_is_wrong_is_said_at_once_with_its_lines(command: Command, tiny: Path) -> None:
+    wrong = TINY.replace('"4 s"', "4").replace("buffer =", "bufer =").replace('"reno"', '"renno"')
+    tiny.write_text(wrong.replace('method = "none"', 'method = "egde"'))
+    for verb in ("check", "run", "doctor"):
+        done = command(verb, tiny)
+        assert (done.returncode, done.stdout) == (2, "")
+        said = [line.removeprefix(f"paceline: {tiny}: ") for line in done.stderr.splitlines()]
+        assert [(line.partition(": ")[0], line[-9:]) for line in said] == [
+            ("duration", " (line 2)"),
+            ("network.core.bufer", " (line 7)"),
+            ("traffic[0].tcp.variant", "(line 13)"),
+            ("pacing.method", "(line 17)"),
+        ]
+        assert 'write for example "4 s"' in said[0]
+        assert 'did you mean "edge"?' in said[3]
+
+
+def test_what_an_option_puts_there_has_its_name_and_no_line(command: Command, tiny: Path) -> None:
+    tiny.write_text(TINY.replace("buffer =", "bufer ="))
+    done = command("run", tiny, "--set", "duration=4", "--sweep", "pacing=none,egde")
+    first = [line.split(": ")[1] for line in done.stderr.splitlines()]
+    assert sorted(first) == ["--set duration", "--sweep pacing.method", str(tiny)]
+    assert done.stderr.count("(line") == 1
+
+
+def test_what_a_sweep_of_the_file_puts_there_has_its_line(command: Command, tiny: Path) -> None:
+    tiny.write_text(TINY + '\n[sweep]\n"network.core.buffer" = ["5 KB", 5000, 9000]\n')
+    done = command("run", tiny)
+    assert [line[-10:] for line in done.stderr.splitlines()] == [" (line 20)"] * 2
+    assert '5000 has no unit; write for example "5 KB" or "5000 packets"' in done.stderr
+
+
+def test_a_byte_order_mark_is_read(command: Command, tiny: Path) -> None:
+    tiny.write_bytes(b"\xef\xbb\xbf" + TINY.encode())
+    assert command("check", tiny).returncode == 0
+    tiny.write_bytes(b"\xef\xbb\xbf" + TINY.replace('"4 s"', "4").encode())
+    assert "(line 2)" in refused(command, tiny)

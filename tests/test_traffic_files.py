@@ -86,7 +86,7 @@ def test_what_is_wrong_with_a_file_is_one_line_that_names_the_line(tmp_path: Pat
     path = written(tmp_path / "a")
     (path.parent / "vectors" / "talk.cvec").write_text(VECTORS + "< many\n")
     ran = command("run", path)
-    expected = f'{path}: traffic[0].file: talk.cvec: line 8: "many" is no whole number; expected < BYTES'
+    expected = f'{path}: traffic[0].file: talk.cvec: line 8: "many" is no whole number; expected < BYTES (line 9)'
     assert (ran.returncode, ran.stderr.strip().removeprefix("paceline: ")) == (2, expected)
     (path.parent / "vectors" / "talk.cvec").unlink()
     ran = command("run", path)

@@ -18,7 +18,10 @@ def version() -> str:
     """Version of the core; ends in `-debug` where it was built without optimisation."""
 
 def check(scenario_json: str) -> None:
-    """Validates one scenario, routes included. Raises `InputError`."""
+    """Validates one scenario, routes included. Raises `InputError`, a line for each fault."""
+
+def line_of(text: str, keys: list[str]) -> int | None:
+    """The line of a TOML text, from 1, where a path of keys stands; of the last key on the way that is there."""
 
 def describe(scenario_json: str, seed: int) -> str:
     """The network as drawn for this seed, JSON: for pictures of it. Raises `InputError`."""

@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except click.ClickException as error:
         code = _say(error.format_message(), WRONG_INPUT)
     except InputError as error:
-        code = _say(str(error), WRONG_INPUT)
+        for one in (error, *error.others):
+            code = _say(str(one), WRONG_INPUT)
     except UnicodeEncodeError as error:
         code = _say(f'"{error.object[:80]}" is not UTF-8; write text that is', WRONG_INPUT)
     except PacelineError as error:

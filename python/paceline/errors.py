@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,12 +19,26 @@ class InputError(PacelineError, ValueError):
     Attributes:
         message: one line that begins with the path of the key, where there is one.
         source: the file or the option that it stands in, or ``None``.
+        line: of that file, from 1, where it is known.
+        others: what else is wrong; notes of this one, so that a traceback shows them.
     """
 
-    def __init__(self, message: str, source: str | None = None) -> None:
+    def __init__(self, message: str, source: str | None = None, *, line: int | None = None) -> None:
         self.message = " ".join(message.split())
         self.source = source
-        super().__init__(self.message if source is None else f"{source}: {self.message}")
+        self.line = line
+        self.others: tuple[InputError, ...] = ()
+        where = "" if line is None else f" (line {line})"
+        super().__init__((self.message if source is None else f"{source}: {self.message}") + where)
+
+    @classmethod
+    def together(cls, errors: Sequence[InputError]) -> InputError:
+        """The first of them, with the others; in the order of the file, as far as lines are known."""
+        first, *others = sorted(errors, key=lambda error: error.line or 0)
+        first.others = tuple(others)
+        for other in others:
+            first.add_note(str(other))
+        return first
 
 
 class RunError(PacelineError, RuntimeError):

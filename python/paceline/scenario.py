@@ -28,6 +28,8 @@ _SEED_LIMIT = 2**63
 MOST_SEEDS = 1_000_000
 #: Tables and lists within each other; a scenario has 5 or so.
 _MOST_NESTED = 50
+#: A wrong sweep of many settings is not told in full.
+_MOST_ERRORS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Scenario:
         source: the file that it came from, for messages; ``None`` for one made in Python.
     """
 
-    __slots__ = ("_document", "_text", "source")
+    __slots__ = ("_document", "_origin", "_text", "source")
 
     def __init__(self, document: Mapping[str, Any], *, source: str | None = None, text: str | None = None) -> None:
         """Takes a scenario as nested tables; its tables are copied, and read only when it is checked or run.
@@ -75,6 +77,7 @@ class Scenario:
             raise InputError(f"{quoted(document)} is no scenario; give a dict of its tables, or Scenario.load(file)")
         self._document: dict[str, Any] = _plain(document, ())
         self._text = text
+        self._origin = text  # of what it was made from: for the lines of errors
         self.source = source
 
     @classmethod
@@ -133,7 +136,7 @@ class Scenario:
     def placed(self) -> Scenario:
         """The same scenario with absolute paths of the files that it names: it can lie in another folder."""
         document = self.to_dict()
-        return Scenario(document, source=self.source) if files.place(document, self._folder()) else self
+        return self._changed(document) if files.place(document, self._folder()) else self
 
     def set(self, path: str, value: Any) -> Scenario:
         """The same scenario with `value` at `path`, as ``set("network.core.buffer", "5 KB")``.
@@ -152,7 +155,7 @@ class Scenario:
         if keys in swept.values():
             sweep = {axis: values for axis, values in sweep.items() if swept[axis] != keys}
             document["sweep"] = sweep | {key: item for key, item in document["sweep"].items() if key == "seeds"}
-        return Scenario(document, source=self.source)
+        return self._changed(document)
 
     def over(self, axes: Mapping[str, Sequence[Any]]) -> Scenario:
         """The same scenario, swept over these paths too; one that it sweeps already is replaced."""
@@ -169,7 +172,7 @@ class Scenario:
             table[join_path(keys)] = _plain(list(values), ("sweep", path))
         seeds = document.get("sweep", {}).get("seeds")
         document["sweep"] = table if seeds is None else table | {"seeds": seeds}
-        return Scenario(document, source=self.source)
+        return self._changed(document)
 
     def seeds(self, seeds: int | Sequence[int]) -> Scenario:
         """The same scenario under this many seeds, counted from `seed` (1 if it has none), or under exactly these.
@@ -181,7 +184,7 @@ class Scenario:
             raise InputError(f"sweep.seeds: {quoted(seeds)} is not a number of seeds; write 5, or seeds as [3, 5, 8]")
         document = self.to_dict()
         document.setdefault("sweep", {})["seeds"] = list(asked) if isinstance(asked, Iterable) else asked
-        changed = Scenario(document, source=self.source)
+        changed = self._changed(document)
         changed.seed_numbers()
         return changed
 
@@ -241,11 +244,42 @@ class Scenario:
         return points
 
     def _validate(self, texts: Iterable[str]) -> None:
+        """Has the core read every setting; what is wrong is told once, all of it."""
+        wrong: dict[str, InputError] = {}
         for text in dict.fromkeys(texts):
             try:
                 _core.check(text)
             except _core.InputError as error:
-                raise InputError(str(error), self.source) from None
+                for line in str(error).splitlines():
+                    wrong.setdefault(line, InputError(line, self.source, line=self._line_of(line.partition(": ")[0])))
+            if len(wrong) >= _MOST_ERRORS:
+                break
+        if wrong:
+            raise InputError.together(list(wrong.values()))
+
+    def _line_of(self, path: str) -> int | None:
+        """The line of the file that says this path; ``None`` where what is wrong has been put there since."""
+        if self._origin is None or path == "":
+            return None
+        try:
+            keys = split_path(path)
+            swept = [axis for axis in self.sweep if split_path(self._place_of(axis)) == keys[: len(split_path(axis))]]
+        except InputError:  # not a path after all
+            return None
+        origin = tomllib.loads(self._origin)
+        if swept:
+            table = origin.get("sweep", {})
+            whole = swept[0] in table
+            keys = ("sweep", swept[0]) if whole else ("sweep", *split_path(swept[0]))
+            return _core.line_of(self._origin, list(keys)) if isinstance(table, dict) and table else None
+        if _value_at(origin, keys) != _value_at(self._document, keys):
+            return None
+        return _core.line_of(self._origin, list(keys))
+
+    def _changed(self, document: dict[str, Any]) -> Scenario:
+        changed = Scenario(document, source=self.source)
+        changed._origin = self._origin
+        return changed
 
     def describe(self, seed: int | None = None) -> dict[str, Any]:
         """The network as the core draws it for one seed (the first by default), under the first settings."""
@@ -311,6 +345,16 @@ class Scenario:
             what = f"sweep.seeds: {quoted(seeds)} is not a number of seeds"
             raise InputError(f"{what}; write a whole number from 1 to {MOST_SEEDS}", self.source)
         return range(base, check_seed(base + seeds - 1, "seed", self.source) + 1)
+
+
+def _value_at(document: Any, keys: Sequence[str]) -> Any:
+    """What stands there; ``None`` where nothing does."""
+    for key in keys:
+        if isinstance(document, list) and key.isdecimal() and int(key) < len(document):
+            document = document[int(key)]
+        else:
+            document = document.get(key) if isinstance(document, dict) else None
+    return document
 
 
 #: What is taken for a scenario: its file, or its tables.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-use paceline_core::units::parse::{self, BufferSize, QuantityError, Range};
+use paceline_core::units::parse::{self, BufferSize, QuantityError, Range, Usual};
 use paceline_core::{Bytes, Rate, Span};
 use proptest::prelude::*;
 
@@ -53,7 +53,9 @@ fn ranges() {
     let order = "is not a range; write the lesser value first, both in units of one kind";
     assert_eq!(error("2 packets .. 1 packet"), format!("\"2 packets .. 1 packet\" {order}"));
     assert_eq!(error("1 packet .. 2 KB"), format!("\"1 packet .. 2 KB\" {order}"));
-    assert_eq!(error("1 .. 2 KB"), "\"1\" has no unit; write for example \"1 KB\" or \"1 packets\"");
+    let half = "has a unit at one end only; write for example";
+    assert_eq!(error("1 .. 2 KB"), format!("\"1 .. 2 KB\" {half} \"1 KB .. 2 KB\""));
+    assert_eq!(error("1 KB..2"), format!("\"1 KB..2\" {half} \"1 KB .. 2 KB\""));
 }
 
 #[test]
@@ -103,6 +105,70 @@ fn errors_say_what_to_write() {
     );
 }
 
+/// The advice for a bare number, by what is read there.
+fn advice<T: std::fmt::Debug>(parsed: Result<T, QuantityError>) -> String {
+    let message = parsed.expect_err("refused").to_string();
+    message
+        .split_once("write ")
+        .map(|(_, advice)| advice.trim_start_matches("for example ").to_owned())
+        .unwrap()
+}
+
+#[test]
+fn a_bare_number_keeps_its_magnitude_in_the_unit_that_is_meant() {
+    let rate = |text| advice(parse::rate(text));
+    assert_eq!(rate("100"), "\"100 Mbit/s\"");
+    assert_eq!(rate("1.5"), "\"1.5 Mbit/s\"");
+    assert_eq!(rate("1e7"), "\"10 Mbit/s\"");
+    assert_eq!(rate("10000000"), "\"10 Mbit/s\"");
+    assert_eq!(rate("1000000000"), "\"1 Gbit/s\"");
+    assert_eq!(rate("64000"), "\"64 kbit/s\"");
+    assert_eq!(advice(parse::range::<Rate>("8000000 .. 12000000")), "\"8 Mbit/s .. 12 Mbit/s\"");
+    assert_eq!(advice(parse::range::<Rate>("800 .. 12000")), "\"800 bit/s .. 12 kbit/s\"");
+
+    assert_eq!(advice(parse::span("10")), "\"10 ms\"");
+    assert_eq!(advice(parse::span("0.01")), "\"10 ms\"");
+    let seconds = |text| advice(parse::span(text).map_err(|error| error.with_usual(Usual::Seconds)));
+    assert_eq!(seconds("60"), "\"60 s\"");
+    assert_eq!(seconds("0.5"), "\"0.5 s\"");
+
+    assert_eq!(advice(parse::bytes("5")), "\"5 KB\"");
+    assert_eq!(advice(parse::bytes("15000")), "\"15 KB\"");
+    let packet = |text| advice(parse::bytes(text).map_err(|error| error.with_usual(Usual::PacketBytes)));
+    assert_eq!(packet("1000"), "\"1000 B\"");
+
+    assert_eq!(advice(parse::buffer("10000")), "\"10 KB\" or \"10000 packets\"");
+    assert_eq!(advice(parse::buffer("1")), "\"1 KB\" or \"1 packet\"");
+    assert_eq!(advice(parse::buffer("0.1")), "\"0.1 BDP\"");
+    let window = |text| advice(parse::buffer(text).map_err(|error| error.with_usual(Usual::Packets)));
+    assert_eq!(window("64"), "\"64 packets\"");
+    assert_eq!(window("65536"), "\"65.536 KB\" or \"65536 packets\"");
+}
+
+#[test]
+fn a_byte_is_eight_bits() {
+    assert_eq!(
+        parse::rate("10 MB/s").expect_err("refused").to_string(),
+        "\"10 MB/s\" is in bytes, and rates are in bits, eight to a byte; write \"80 Mbit/s\""
+    );
+    for (text, bits) in [("1.25 MBps", "10 Mbit/s"), ("1 kB/s", "8 kbit/s"), ("1 MiB/s", "8.388608 Mbit/s")] {
+        assert_eq!(advice(parse::rate(text)), format!("\"{bits}\""));
+    }
+    for text in ["10 Mb/s", "10 mb/s", "10 Mb", "10 Mbit", "10 MBPS"] {
+        assert!(
+            parse::rate(text).expect_err("refused").to_string().ends_with("did you mean \"Mbit/s\"?"),
+            "{text}"
+        );
+    }
+    assert_eq!(
+        parse::buffer("64 Kb").expect_err("refused").to_string(),
+        "\"64 Kb\" is in bits, and sizes are in bytes, of eight bits each; write \"8 KB\""
+    );
+    assert!(parse::bytes("5 kb").expect_err("refused").to_string().ends_with("did you mean \"KB\"?"));
+    // the unit of another kind is no advice
+    assert!(!parse::span("10 mbit").expect_err("refused").to_string().contains("Mbit/s"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -127,6 +193,20 @@ proptest! {
         let text = format!("{}.{:03} Mbit/s", thousandths / 1_000, thousandths % 1_000);
         let whole = format!("{thousandths} kbit/s");
         prop_assert_eq!(parse::rate(&text).ok(), parse::rate(&whole).ok());
+    }
+
+    #[test]
+    fn what_is_advised_for_a_bare_number_is_taken(digits in "(0|[1-9][0-9]{0,12})(\\.[0-9]{1,3})?(e[0-9])?", usual in 0usize..4) {
+        let usual = [None, Some(Usual::Seconds), Some(Usual::PacketBytes), Some(Usual::Packets)][usual];
+        let place = |error: QuantityError| match usual {
+            Some(usual) => error.with_usual(usual),
+            None => error,
+        };
+        let first = |advice: String| advice.split('"').nth(1).unwrap_or_default().to_owned();
+        prop_assert!(parse::rate(&first(advice(parse::rate(&digits).map_err(place)))).is_ok());
+        prop_assert!(parse::span(&first(advice(parse::span(&digits).map_err(place)))).is_ok());
+        prop_assert!(parse::bytes(&first(advice(parse::bytes(&digits).map_err(place)))).is_ok());
+        prop_assert!(parse::buffer(&first(advice(parse::buffer(&digits).map_err(place)))).is_ok());
     }
 
     #[test]

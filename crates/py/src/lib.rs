@@ -74,6 +74,12 @@ fn check(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
     .map_err(input_error)
 }
 
+/// The line of a TOML text, from 1, where a path of keys stands; None where it is not there.
+#[pyfunction]
+fn line_of(text: &str, keys: Vec<String>) -> Option<usize> {
+    paceline_sim::scenario::line_of(text, &keys)
+}
+
 /// The network as a report draws it, JSON. Raises InputError.
 #[pyfunction]
 fn describe(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<String> {
@@ -119,6 +125,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for function in [
         wrap_pyfunction!(version, module)?,
         wrap_pyfunction!(check, module)?,
+        wrap_pyfunction!(line_of, module)?,
         wrap_pyfunction!(describe, module)?,
         wrap_pyfunction!(inspect, module)?,
         wrap_pyfunction!(quantity, module)?,

@@ -9,6 +9,7 @@ mod description;
 pub(crate) mod error;
 mod flows;
 mod inspection;
+mod lines;
 pub(crate) mod link;
 mod names;
 mod pacing;
@@ -28,8 +29,10 @@ use std::sync::Arc;
 pub use self::description::{Description, LinkGroup, NodeGroup};
 pub use self::error::ScenarioError;
 pub use self::inspection::Inspection;
+pub use self::lines::line_of;
 
 use self::deploy::{Deployment, Ground};
+use self::error::Faults;
 use self::names::Names;
 use self::pacing::Pacing;
 use self::probes::{Loss, Probes};
@@ -86,30 +89,39 @@ impl Scenario {
     }
 
     fn read(value: &Value) -> Result<Scenario> {
-        let file = Field::root(value).table(&KEYS)?;
-        let duration = file.required("duration", "\"60 s\"")?.positive_span()?;
+        Field::read_root(value, Scenario::read_all)
+    }
+
+    /// Every table is read, whatever is wrong with the others.
+    fn read_all(file: &Field<'_>) -> Result<Scenario> {
+        let file = file.table(&KEYS)?;
+        let duration = file.needs("duration", "\"60 s\"", Field::positive_span);
+        // An hour, where that is wrong: what else is read is held against something usual.
+        let until = duration.clone().unwrap_or(Span::from_millis(3_600_000));
         let warmup = file.optional("warmup", |field| match field.span()? {
-            warmup if warmup >= duration => Err(field
-                .refused(format!("leaves nothing to measure; write less than the duration, \"{duration}\""))),
+            warmup if warmup >= until => Err(field
+                .refused(format!("leaves nothing to measure; write less than the duration, \"{until}\""))),
             warmup => Ok(warmup),
         })?;
-        let network = file.required("network", "{ template = \"dumbbell\", … }")?;
-        let template = Template::read(&network, &file)?;
-        if let Some(sweep) = file.get("sweep") {
-            sweep.open()?;
-        }
+        let warmup = warmup.unwrap_or(Span::ZERO);
+        let seed = file.optional("seed", |seed| seed.whole(0, u64::MAX))?.unwrap_or(1);
+        let template = file
+            .needs("network", "{ template = \"dumbbell\", … }", |network| Template::read(network, &file));
+        let example = "[{ kind = \"bulk\" }]";
+        let traffic = file.needs("traffic", example, |field| Traffic::read_all(field, until));
+        file.optional("sweep", |sweep| sweep.open().map(drop))?;
         Ok(Scenario {
             title: file.optional("title", |title| title.text().map(str::to_owned))?.unwrap_or_default(),
-            duration,
-            warmup: warmup.unwrap_or(Span::ZERO),
-            seed: file.optional("seed", |seed| seed.whole(0, u64::MAX))?.unwrap_or(1),
-            template,
-            traffic: Traffic::read_all(&file.required("traffic", "[{ kind = \"bulk\" }]")?, duration)?,
             pacing: file.optional("pacing", Pacing::read_all)?.unwrap_or_default(),
             losses: file.optional("drop", Loss::read_all)?.unwrap_or_default(),
             probes: file
-                .optional("probes", |field| Probes::read(field, warmup.unwrap_or(Span::ZERO), duration))?
+                .optional("probes", |field| Probes::read(field, warmup, until))?
                 .unwrap_or(Probes::Default),
+            duration: duration?,
+            warmup,
+            seed,
+            template: template?,
+            traffic: traffic?,
         })
     }
 
@@ -151,15 +163,21 @@ impl Scenario {
         let names = Names::new(&layout);
         let (mut flows, profiles) = flows::flows(&self.traffic, &layout, &names, Draw::Seeded(seed))?;
         let ground = Ground { layout: &layout, names: &names, profiles: &profiles, seed };
-        check_routes(&flows, &layout, self.duration)?;
-        let Deployment { ports, pacers, .. } = deploy::deploy(&self.pacing, &ground, &mut flows)?;
-        let buffers = buffers::buffers(&layout, &flows)?;
-        let drops = self.losses.iter().map(|loss| loss.place(&names, &flows)).collect::<Result<Vec<_>>>()?;
+        let faults = Faults::default();
+        let _ = faults.note(check_routes(&flows, &layout, self.duration));
+        let deployed = faults.note(deploy::deploy(&self.pacing, &ground, &mut flows));
+        let buffers = faults.note(buffers::buffers(&layout, &flows));
+        let drops: Vec<_> =
+            self.losses.iter().flat_map(|loss| faults.note(loss.place(&names, &flows))).collect();
+        let pacers = deployed.as_ref().map_or(&[][..], |deployed| &deployed.pacers);
         let first_pacer = pacers.iter().position(Option::is_some).map(|i| i as u32);
         let watched = first_pacer.or_else(|| layout.pacable.first().copied());
-        let probes = self.probes.place(&names, layout.core, watched, self.duration)?;
+        let probes = faults.note(self.probes.place(&names, layout.core, watched, self.duration));
         let delays: Vec<Span> = layout.links.iter().map(|link| link.delay).collect();
-        let instruments = self.probes.instruments(&names, layout.core, &flows, &delays)?;
+        let instruments = faults.note(self.probes.instruments(&names, layout.core, &flows, &delays));
+        faults.unless_any(Ok(()))?;
+        let (Deployment { ports, pacers, .. }, buffers) = (deployed?, buffers?);
+        let (probes, instruments) = (probes?, instruments?);
 
         let mut reported: Vec<bool> = (0..layout.links.len())
             .map(|i| {

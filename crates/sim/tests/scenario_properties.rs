@@ -77,7 +77,7 @@ proptest! {
     }
 }
 
-/// Errors are one line. What is read becomes a network or an error, unless that would take long.
+/// Each error is one line. What is read becomes a network or an error, unless that would take long.
 fn build(read: Result<Scenario, ScenarioError>) -> Result<(), TestCaseError> {
     let outcome = match read {
         Ok(scenario) if scenario.hosts() > 5000 || scenario.most_flows() > 20_000 => return Ok(()),
@@ -96,9 +96,12 @@ fn build(read: Result<Scenario, ScenarioError>) -> Result<(), TestCaseError> {
         Err(error) => Err(error),
     };
     if let Err(error) = outcome {
-        let line = error.to_string();
-        prop_assert!(!line.is_empty() && !line.chars().any(char::is_control), "{:?}", line);
-        prop_assert!(line.len() < 600, "{}", line);
+        prop_assert_eq!(error.to_string().lines().count(), error.each().len());
+        let lines = error.each().iter().map(ToString::to_string);
+        for line in lines {
+            prop_assert!(!line.is_empty() && !line.chars().any(char::is_control), "{:?}", line);
+            prop_assert!(line.len() < 600, "{}", line);
+        }
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import click
 from paceline import arguments
 from paceline.console import say
 from paceline.errors import InputError, StaleStoreError, StoreError
+from paceline.paths import join_path, split_path
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -40,7 +41,7 @@ def asked(
     file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None, *, every_seed: bool = True
 ) -> tuple[Scenario, list[Point]]:
     """The scenario with what the options change, and its runs, or the first of each setting; all of it checked."""
-    from paceline.paths import join_path, locate, parse_value, split_path, split_values
+    from paceline.paths import locate, parse_value, split_values
     from paceline.scenario import Scenario
 
     scenario = Scenario.load(file)
@@ -65,15 +66,21 @@ def asked(
             scenario = scenario.seeds(_seed_numbers(seeds))
         return scenario, scenario.check() if every_seed else scenario.check_settings()
     except InputError as error:
-        if seeds is not None and error.message.startswith("sweep.seeds: "):
-            raise InputError(error.message.removeprefix("sweep.seeds: "), "--seeds") from None
-        path = error.message.partition(":")[0].removeprefix("sweep.")
-        with contextlib.suppress(InputError):
-            path = join_path(split_path(path))
-        for changed, option in options.items():
-            if path == changed or path.startswith(changed + ".") or changed.startswith(path + "."):
-                raise InputError(f"{option} {error.message.removeprefix('sweep.')}") from None
-        raise
+        every = [_by_option(one, options, seeds) for one in (error, *error.others)]
+        raise InputError.together(every) from None
+
+
+def _by_option(error: InputError, options: Mapping[str, str], seeds: str | None) -> InputError:
+    """The error in the name of the option that has put there what is wrong, if one has."""
+    if seeds is not None and error.message.startswith("sweep.seeds: "):
+        return InputError(error.message.removeprefix("sweep.seeds: "), "--seeds")
+    path = error.message.partition(":")[0].removeprefix("sweep.")
+    with contextlib.suppress(InputError):
+        path = join_path(split_path(path))
+    for changed, option in options.items():
+        if path == changed or path.startswith(changed + ".") or changed.startswith(path + "."):
+            return InputError(f"{option} {error.message.removeprefix('sweep.')}")
+    return error
 
 
 @contextlib.contextmanager

@@ -47,7 +47,8 @@ class Sweep:
             try:
                 network = Network.resolve(point.json, drawn)
             except _core.InputError as error:
-                raise InputError(str(error), scenario.source) from None
+                wrong = [InputError(line, scenario.source) for line in str(error).splitlines()]
+                raise InputError.together(wrong) from None
             cases.append(Case(point.settings, json.loads(point.json), network))
         return cls(scenario, cases[::-1], seeds, drawn)
 

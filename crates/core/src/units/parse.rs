@@ -6,6 +6,7 @@
 //! and packets must be whole. Whatever a value displays as parses back to the same value.
 
 mod error;
+mod hint;
 mod unit;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use std::str::FromStr;
 use super::{Bytes, Rate, Span};
 pub use error::QuantityError;
 use error::{Problem, shorten};
+pub use hint::Usual;
 use unit::{Kind, Unit};
 
 /// A buffer as written, before the network it stands in is known.
@@ -76,11 +78,41 @@ pub fn range<T: Quantity>(text: &str) -> Result<Range<T>, QuantityError> {
         let both = T::parse(text)?;
         return Ok(Range { low: both, high: both });
     };
-    let (low, high) = (T::parse(low)?, T::parse(high)?);
+    let (low, high) = match (T::parse(low), T::parse(high)) {
+        (Ok(low), Ok(high)) => (low, high),
+        (low_read, high_read) => {
+            return Err(range_error(text, (low, low_read.err()), (high, high_read.err())));
+        }
+    };
     match low.partial_cmp(&high) {
         Some(order) if order.is_le() => Ok(Range { low, high }),
         _ => Err(QuantityError::new(text, Problem::Backwards)),
     }
+}
+
+/// What is wrong with a range, an end of which is no quantity: both ends get the unit that one has.
+fn range_error(
+    text: &str,
+    low: (&str, Option<QuantityError>),
+    high: (&str, Option<QuantityError>),
+) -> QuantityError {
+    fn bare(end: &Option<QuantityError>) -> Option<(&str, Kind)> {
+        end.as_ref().and_then(QuantityError::bare_number)
+    }
+    let unit_of = |end: &str| end.trim_start_matches(|c: char| !c.is_alphabetic()).trim().to_owned();
+    let problem = match (bare(&low.1), bare(&high.1)) {
+        (Some((from, wanted)), Some((to, _))) => {
+            Problem::NoUnits { low: from.to_owned(), high: to.to_owned(), wanted }
+        }
+        (Some((from, _)), None) if high.1.is_none() => {
+            Problem::HalfUnit { instead: format!("{from} {} .. {}", unit_of(high.0), high.0.trim()) }
+        }
+        (None, Some((to, _))) if low.1.is_none() => {
+            Problem::HalfUnit { instead: format!("{} .. {to} {}", low.0.trim(), unit_of(low.0)) }
+        }
+        _ => return low.1.or(high.1).unwrap_or_else(|| QuantityError::new(text, Problem::Backwards)),
+    };
+    QuantityError::new(text, problem)
 }
 
 /// What [`range`] reads two of.
@@ -184,8 +216,24 @@ fn split(text: &str, wanted: Kind) -> Result<(Number<'_>, Unit), QuantityError> 
     match Unit::named(name) {
         Some(unit) if wanted.accepts(unit.kind) => Ok((Number { text, digits }, unit)),
         Some(unit) => error(Problem::WrongKind { is: unit.kind, wanted }),
-        None => error(Problem::UnknownUnit { unit: shorten(name), wanted, meant: Unit::meant(name, wanted) }),
+        None => error(unknown_unit(&Number { text, digits }, name, wanted)),
     }
+}
+
+/// A unit that is none: what it may have been meant for.
+fn unknown_unit(number: &Number<'_>, name: &str, wanted: Kind) -> Problem {
+    let times = |unit| number.times(unit, Whole::Nearest).ok().filter(|amount| *amount > 0);
+    if wanted == Kind::Rate
+        && let Some(bits) = Unit::bytes_a_second(name).and_then(times)
+    {
+        return Problem::BytesRate { bits: Rate::from_bits_per_second(bits).to_string() };
+    }
+    if wanted.accepts(Kind::Size)
+        && let Some(bits) = Unit::bits(name).and_then(times)
+    {
+        return Problem::Bits { bytes: Bytes::new(bits.div_ceil(8)).to_string() };
+    }
+    Problem::UnknownUnit { unit: shorten(name), wanted, meant: Unit::meant(name, wanted) }
 }
 
 /// How many bytes of `text` are a decimal number: digits, an optional fraction, an optional exponent.

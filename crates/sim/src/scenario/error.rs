@@ -1,10 +1,12 @@
 //! What is wrong with a scenario, in one line that says where and what to write instead.
 
+use std::cell::RefCell;
 use std::fmt;
+use std::rc::Rc;
 
 use serde_json::Value;
 
-/// Why a scenario was refused. Displays as one line: where, what is wrong, what to write instead.
+/// Why a scenario was refused. Displays as a line for each fault: where, what is wrong, what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScenarioError {
     /// The text is no TOML, or no JSON.
@@ -23,11 +25,24 @@ pub enum ScenarioError {
         /// What is wrong; what to write instead.
         problem: String,
     },
+    /// Two or more of them, none of which follows from another.
+    Several(Vec<ScenarioError>),
 }
+
+/// Faults beyond so many are not told.
+const MOST_FAULTS: usize = 100;
 
 impl ScenarioError {
     pub(crate) fn at(path: &str, problem: impl fmt::Display) -> Self {
         ScenarioError::Invalid { path: path.to_owned(), problem: one_line(&problem.to_string()) }
+    }
+
+    /// The one fault, or each of several.
+    pub fn each(&self) -> &[ScenarioError] {
+        match self {
+            ScenarioError::Several(faults) => faults,
+            one => std::slice::from_ref(one),
+        }
     }
 
     /// From a parser's message and the byte offset in `text` that it points to.
@@ -52,6 +67,13 @@ impl fmt::Display for ScenarioError {
             ScenarioError::Syntax { line, column, problem } => {
                 write!(f, "line {line}, column {column}: {problem}")
             }
+            ScenarioError::Several(faults) => {
+                for (i, fault) in faults.iter().enumerate() {
+                    f.write_str(if i == 0 { "" } else { "\n" })?;
+                    fault.fmt(f)?;
+                }
+                Ok(())
+            }
             ScenarioError::Invalid { path, problem } if path.is_empty() => f.write_str(problem),
             ScenarioError::Invalid { path, problem } => write!(f, "{path}: {problem}"),
         }
@@ -59,6 +81,50 @@ impl fmt::Display for ScenarioError {
 }
 
 impl std::error::Error for ScenarioError {}
+
+/// The faults found so far: a reader notes one and reads on, so that all are told at once.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Faults(Rc<RefCell<Vec<ScenarioError>>>);
+
+impl Faults {
+    /// What was read; a fault is noted, unless it is already.
+    pub(crate) fn note<T>(&self, read: Result<T, ScenarioError>) -> Result<T, ScenarioError> {
+        if let Err(error) = &read {
+            let mut noted = self.0.borrow_mut();
+            for fault in error.each() {
+                if !noted.contains(fault) && noted.len() < MOST_FAULTS {
+                    noted.push(fault.clone());
+                }
+            }
+        }
+        read
+    }
+
+    /// A key that was taken for a slip of another, which need not be missed then.
+    pub(crate) fn slip_of(&self, key: &str, table: &str) -> Option<ScenarioError> {
+        let meant = format!("did you mean \"{key}\"?");
+        let is_slip = |fault: &&ScenarioError| match fault {
+            ScenarioError::Invalid { path, problem } => {
+                path.strip_prefix(table).is_some_and(|rest| !rest.trim_start_matches('.').contains('.'))
+                    && problem.starts_with("unknown key")
+                    && problem.ends_with(&meant)
+            }
+            _ => false,
+        };
+        self.0.borrow().iter().find(is_slip).cloned()
+    }
+
+    /// What was read, if nothing at all was wrong.
+    pub(crate) fn unless_any<T>(&self, read: Result<T, ScenarioError>) -> Result<T, ScenarioError> {
+        let read = self.note(read);
+        let mut noted = self.0.take();
+        match noted.len() {
+            0 => read,
+            1 => Err(noted.remove(0)),
+            _ => Err(ScenarioError::Several(noted)),
+        }
+    }
+}
 
 /// How the TOML parser hands over a date: as a table with this key.
 const TOML_DATE: &str = "$__toml_private_datetime";

@@ -67,10 +67,10 @@ impl LinkPlan {
     }
 
     fn from_table(field: &Field<'_>, table: &Table<'_>, defaults: &Defaults) -> Result<LinkPlan> {
+        let rate = table.needs("rate", "\"100 Mbit/s\"", Field::rates);
+        let delay = table.needs("delay", "\"10 ms\"", Field::spans);
         Ok(LinkPlan {
             path: field.path().to_owned(),
-            rate: table.required("rate", "\"100 Mbit/s\"")?.rates()?,
-            delay: table.required("delay", "\"10 ms\"")?.spans()?,
             buffer: table.optional("buffer", Field::buffer)?,
             reverse_buffer: table.optional("reverse_buffer", Field::buffer)?,
             pacer_buffer: table.optional("pacer_buffer", Field::buffer)?,
@@ -78,6 +78,8 @@ impl LinkPlan {
             drop_front: table
                 .optional("drop", |field| field.choice(&[("tail", false), ("front", true)]))?
                 .unwrap_or(false),
+            rate: rate?,
+            delay: delay?,
         })
     }
 

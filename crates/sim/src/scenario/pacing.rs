@@ -76,7 +76,7 @@ const MOST_GAIN: f64 = 1000.0;
 impl Pacing {
     /// Reads `[pacing]`, `[[pacing]]` or `pacing = "edge 10 ms"`.
     pub(crate) fn read_all(field: &Field<'_>) -> Result<Vec<Pacing>> {
-        field.one_or_many().iter().map(Pacing::read).collect()
+        field.all_of(&field.one_or_many(), Pacing::read)
     }
 
     fn read(field: &Field<'_>) -> Result<Pacing> {
@@ -150,16 +150,37 @@ impl LinkMethod {
                 parameters.push((key.to_owned(), value));
             }
         }
+        let method = LinkMethod { name: name.to_owned(), parameters, at: None, acks: false };
+        // What is wrong whatever the link is told with all the rest; what depends on its rate, when that is known.
+        table.noting(
+            method.pacer_of(table.path(), Rate::from_bits_per_second(1_000_000_000)).map_or_else(
+                |error| match *error {
+                    (ParameterError::Quantity { .. }, error) => Err(error),
+                    (ParameterError::Missing { parameter, .. }, error) => {
+                        Err(table.slip_of(parameter).unwrap_or(error))
+                    }
+                    _ => Ok(()),
+                },
+                |_| Ok(()),
+            ),
+        )?;
         Ok(LinkMethod {
-            name: name.to_owned(),
-            parameters,
             at: table.optional("at", LinkNames::read)?,
             acks: table.optional("acks", Field::flag)?.unwrap_or(false),
+            ..method
         })
     }
 
     /// The pacer for a link of this rate; `path` is where the method is written.
     pub(crate) fn pacer(&self, path: &str, link_rate: Rate) -> Result<PacerSpec> {
+        self.pacer_of(path, link_rate).map_err(|error| error.1)
+    }
+
+    fn pacer_of(
+        &self,
+        path: &str,
+        link_rate: Rate,
+    ) -> std::result::Result<PacerSpec, Box<(ParameterError, ScenarioError)>> {
         let mut value_of =
             |key: &str| self.parameters.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
         parse(&self.name, &mut value_of, link_rate).map_err(|error| {
@@ -180,7 +201,8 @@ impl LinkMethod {
                 ParameterError::Impossible { problem, .. } => problem.clone(),
                 other => other.to_string(),
             };
-            ScenarioError::at(&path, problem)
+            let said = ScenarioError::at(&path, problem);
+            Box::new((error, said))
         })
     }
 }

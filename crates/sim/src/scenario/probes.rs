@@ -43,27 +43,28 @@ impl Probes {
     pub(crate) fn read(field: &Field<'_>, warmup: Span, duration: Span) -> Result<Probes> {
         let keys: Vec<&str> = ["queue", "departures"].into_iter().chain(INSTRUMENTS).collect();
         let table = field.table(&keys)?;
-        let mut chosen = Vec::new();
-        for queue in each(&table, "queue") {
+        let queues = field.all_of(&each(&table, "queue"), |queue| {
             let own = queue.table(&["links", "every", "from", "to"])?;
+            let links = own.optional("links", LinkNames::read)?;
             let (from, to) = interval(&own, Span::ZERO, duration)?;
             let every = every(&own, from, to)?;
-            let links = own.optional("links", LinkNames::read)?;
-            chosen.push(ChosenProbe { links, from, to, what: ProbeKind::Queue { every } });
-        }
-        for departures in each(&table, "departures") {
+            Ok(ChosenProbe { links, from, to, what: ProbeKind::Queue { every } })
+        });
+        let departures = field.all_of(&each(&table, "departures"), |departures| {
             let own = departures.table(&["links", "from", "to"])?;
-            let (from, to) = interval(&own, Span::ZERO, duration)?;
             let links = own.optional("links", LinkNames::read)?;
-            chosen.push(ChosenProbe { links, from, to, what: ProbeKind::Departures });
-        }
-        let mut instruments = Vec::new();
-        for kind in INSTRUMENTS {
-            for field in each(&table, kind) {
-                instruments.push(ChosenInstrument::read(kind, &field, warmup, duration)?);
-            }
-        }
-        Ok(Probes::Chosen(chosen, instruments))
+            let (from, to) = interval(&own, Span::ZERO, duration)?;
+            Ok(ChosenProbe { links, from, to, what: ProbeKind::Departures })
+        });
+        let instruments: Vec<Result<Vec<ChosenInstrument>>> = INSTRUMENTS
+            .iter()
+            .map(|kind| {
+                let read = |own: &Field<'_>| ChosenInstrument::read(kind, own, warmup, duration);
+                field.all_of(&each(&table, kind), read)
+            })
+            .collect();
+        let instruments = instruments.into_iter().collect::<Result<Vec<_>>>()?.concat();
+        Ok(Probes::Chosen([queues?, departures?].concat(), instruments))
     }
 
     /// Every instrument at its links or flows.
@@ -178,12 +179,12 @@ enum Rule {
 impl Loss {
     /// Reads every `[[drop]]`.
     pub(crate) fn read_all(field: &Field<'_>) -> Result<Vec<Loss>> {
-        field.list()?.iter().map(Loss::read).collect()
+        field.each(Loss::read)
     }
 
     fn read(field: &Field<'_>) -> Result<Loss> {
         let table = field.table(&["link", "flow", "arrivals", "probability"])?;
-        let link = table.required("link", "\"core\"")?.text()?.to_owned();
+        let link = table.needs("link", "\"core\"", |field| field.text().map(str::to_owned));
         let flow = table.optional("flow", |field| match field.value() {
             Value::String(name) => Ok(FlowName::Name(name.clone())),
             _ => field.whole(0, u64::from(FlowId::MAX)).map(FlowName::Number),
@@ -206,7 +207,7 @@ impl Loss {
                 return Err(field.wrong("loses nothing; write arrivals = [14] or probability = 0.01"));
             }
         };
-        Ok(Loss { path: field.path().to_owned(), link, flow, rule })
+        Ok(Loss { path: field.path().to_owned(), link: link?, flow, rule })
     }
 
     /// The loss on its link.

@@ -1,6 +1,6 @@
 //! Quantities with units, as a scenario writes them: the parser is `paceline_core`'s, the path is ours.
 
-use paceline_core::units::parse::{self, Quantity, QuantityError};
+use paceline_core::units::parse::{self, Quantity, QuantityError, Usual};
 use paceline_core::{Bytes, Rate, Span};
 use serde_json::Value;
 
@@ -30,9 +30,16 @@ impl Field<'_> {
 
     /// A time that is not zero.
     pub(crate) fn positive_span(&self) -> Result<Span> {
-        match self.span()? {
-            Span::ZERO => Err(self.refused("is no time at all; write for example \"10 ms\"")),
-            span => Ok(span),
+        let none = || {
+            let example = if self.usual() == Some(Usual::Seconds) { "60 s" } else { "10 ms" };
+            self.refused(format!("is no time at all; write for example \"{example}\""))
+        };
+        match self.value().as_f64() {
+            Some(0.0) => Err(none()), // "0 ms", which is advised for it elsewhere, is none either
+            _ => match self.span()? {
+                Span::ZERO => Err(none()),
+                span => Ok(span),
+            },
         }
     }
 
@@ -95,6 +102,19 @@ impl Field<'_> {
         }
     }
 
+    /// What a bare number counts here.
+    fn usual(&self) -> Option<Usual> {
+        match self.path().rsplit('.').next().unwrap_or_default() {
+            "duration" | "warmup" | "start" | "stop" | "from" | "to" | "window" | "think" | "min_rto"
+            | "max_rto" | "initial_rto" => Some(Usual::Seconds),
+            "payload" | "header" | "ack" | "packet" | "syn" | "sack_header" | "request" => {
+                Some(Usual::PacketBytes)
+            }
+            "max_window" | "initial_window" | "initial_ssthresh" | "max_burst" => Some(Usual::Packets),
+            _ => None,
+        }
+    }
+
     /// A quantity of a kind.
     pub(crate) fn one_of<T: Quantity>(&self) -> Result<T> {
         self.quantity(T::parse)
@@ -106,6 +126,12 @@ impl Field<'_> {
     }
 
     fn quantity<T>(&self, parse: impl Fn(&str) -> std::result::Result<T, QuantityError>) -> Result<T> {
+        let parse = |text: &str| {
+            parse(text).map_err(|error| match self.usual() {
+                Some(usual) => error.with_usual(usual),
+                None => error,
+            })
+        };
         match self.value() {
             Value::String(text) => parse(text).map_err(|error| self.wrong(error)),
             bare @ (Value::Number(_) | Value::Bool(_)) => {

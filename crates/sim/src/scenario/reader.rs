@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::error::{ScenarioError, shortened, shown};
+use super::error::{Faults, ScenarioError, shortened, shown};
 use super::suggest::suggestion;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -12,6 +12,7 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 pub(crate) struct Field<'a> {
     path: String,
     value: &'a Value,
+    faults: Faults,
 }
 
 /// A table whose keys are all known.
@@ -19,17 +20,19 @@ pub(crate) struct Field<'a> {
 pub(crate) struct Table<'a> {
     path: String,
     map: &'a Map<String, Value>,
+    faults: Faults,
 }
 
 impl<'a> Field<'a> {
-    /// The whole file.
-    pub(crate) fn root(value: &'a Value) -> Self {
-        Field { path: String::new(), value }
+    /// What `read` makes of the whole file, if nothing at all is wrong with it.
+    pub(crate) fn read_root<T>(value: &'a Value, read: impl FnOnce(&Field<'a>) -> Result<T>) -> Result<T> {
+        let root = Field { path: String::new(), value, faults: Faults::default() };
+        root.faults.unless_any(read(&root))
     }
 
     /// Another value in the same place.
     pub(crate) fn standing_for<'b>(&self, value: &'b Value) -> Field<'b> {
-        Field { path: self.path.clone(), value }
+        Field { path: self.path.clone(), value, faults: self.faults.clone() }
     }
 
     /// From the top: `network.core.buffer`.
@@ -62,7 +65,7 @@ impl<'a> Field<'a> {
     /// A table whose keys depend on its contents: [`Table::only`] must follow.
     pub(crate) fn open(&self) -> Result<Table<'a>> {
         match self.value {
-            Value::Object(map) => Ok(Table { path: self.path.clone(), map }),
+            Value::Object(map) => Ok(Table { path: self.path.clone(), map, faults: self.faults.clone() }),
             _ => Err(self.refused("is not a table; write { key = value, … }")),
         }
     }
@@ -71,6 +74,12 @@ impl<'a> Field<'a> {
     pub(crate) fn list(&self) -> Result<Vec<Field<'a>>> {
         match self.value {
             Value::Array(elements) => Ok(self.elements(elements)),
+            // [traffic] where [[traffic]] is meant
+            Value::Object(_) if !self.path.contains(['.', '[']) => {
+                Err(self
+                    .wrong(format!("a single table, where there may be several; write [[{}]]", self.path)))
+            }
+            Value::Object(_) => Err(self.refused("is not a list; write [{ … }]")),
             _ => Err(self.refused("is not a list; write [ … ]")),
         }
     }
@@ -83,8 +92,29 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// What `read` makes of each element of a list; those that are wrong are all told.
+    pub(crate) fn each<T>(&self, read: impl FnMut(&Field<'a>) -> Result<T>) -> Result<Vec<T>> {
+        self.all_of(&self.list()?, read)
+    }
+
+    /// What was read here; what is wrong with it is told, whatever else is.
+    pub(crate) fn noting<T>(&self, read: Result<T>) -> Result<T> {
+        self.faults.note(read)
+    }
+
+    /// What `read` makes of each of these; those that are wrong are all told.
+    pub(crate) fn all_of<T>(
+        &self,
+        fields: &[Field<'a>],
+        read: impl FnMut(&Field<'a>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let read: Vec<Result<T>> = fields.iter().map(read).map(|element| self.faults.note(element)).collect();
+        read.into_iter().collect()
+    }
+
     fn elements(&self, elements: &'a [Value]) -> Vec<Field<'a>> {
-        let at = |(i, value)| Field { path: format!("{}[{i}]", self.path), value };
+        let at =
+            |(i, value)| Field { path: format!("{}[{i}]", self.path), value, faults: self.faults.clone() };
         elements.iter().enumerate().map(at).collect()
     }
 
@@ -169,36 +199,57 @@ impl<'a> Table<'a> {
         self.only_listed(keys, || format!("write one of: {}", keys.join(", ")))
     }
 
-    /// The same; `all` says which there are, where none is near.
-    pub(crate) fn only_listed(&self, keys: &[&str], all: impl FnOnce() -> String) -> Result<()> {
-        match self.map.keys().find(|key| !keys.contains(&key.as_str())) {
-            None => Ok(()),
-            Some(key) => {
-                let what = suggestion(key, keys.iter().copied(), all);
-                Err(ScenarioError::at(&self.path_of(key), format!("unknown key; {what}")))
-            }
+    /// The same; `all` says which there are, where none is near. What else is wrong is told too.
+    pub(crate) fn only_listed(&self, keys: &[&str], all: impl Fn() -> String) -> Result<()> {
+        for key in self.map.keys().filter(|key| !keys.contains(&key.as_str())) {
+            let what = suggestion(key, keys.iter().copied(), &all);
+            let unknown = ScenarioError::at(&self.path_of(key), format!("unknown key; {what}"));
+            let _ = self.faults.note::<()>(Err(unknown));
         }
+        Ok(())
+    }
+
+    /// What was read here; what is wrong with it is told, whatever else is.
+    pub(crate) fn noting<T>(&self, read: Result<T>) -> Result<T> {
+        self.faults.note(read)
     }
 
     /// The value of a key, if it is there.
     pub(crate) fn get(&self, key: &str) -> Option<Field<'a>> {
-        self.map.get(key).map(|value| Field { path: self.path_of(key), value })
+        self.map.get(key).map(|value| Field { path: self.path_of(key), value, faults: self.faults.clone() })
     }
 
     /// The value of a key that must be there; `example` is what one would write.
     pub(crate) fn required(&self, key: &str, example: &str) -> Result<Field<'a>> {
         self.get(key).ok_or_else(|| {
-            ScenarioError::at(&self.path_of(key), format!("missing; write for example {key} = {example}"))
+            self.slip_of(key).unwrap_or_else(|| {
+                ScenarioError::at(&self.path_of(key), format!("missing; write for example {key} = {example}"))
+            })
         })
     }
 
-    /// What `read` makes of a key's value; nothing where it is left out.
+    /// The fault of an unknown key that was taken for a slip of this one.
+    pub(crate) fn slip_of(&self, key: &str) -> Option<ScenarioError> {
+        self.faults.slip_of(key, &self.path)
+    }
+
+    /// What `read` makes of a key that must be there. What is wrong with it is told, whatever else is.
+    pub(crate) fn needs<T>(
+        &self,
+        key: &str,
+        example: &str,
+        read: impl FnOnce(&Field<'a>) -> Result<T>,
+    ) -> Result<T> {
+        self.faults.note(self.required(key, example).and_then(|field| read(&field)))
+    }
+
+    /// What `read` makes of a key's value; nothing where it is left out, or wrong: then that is told, and nothing runs.
     pub(crate) fn optional<T>(
         &self,
         key: &str,
         read: impl FnOnce(&Field<'a>) -> Result<T>,
     ) -> Result<Option<T>> {
-        self.get(key).as_ref().map(read).transpose()
+        Ok(self.faults.note(self.get(key).as_ref().map(read).transpose()).unwrap_or(None))
     }
 
     /// The path that a key has or would have.

@@ -2,7 +2,7 @@
 
 /// The candidate with the fewest edits from `name`, if those are few for its length; the first of equals.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let letters: Vec<char> = name.chars().take(LONGEST).collect();
+    let letters: Vec<char> = plain(name).take(LONGEST).collect();
     let allowed = (letters.len() / 3).clamp(1, 3);
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates.into_iter().take(MOST_CANDIDATES) {
@@ -31,9 +31,14 @@ const LONGEST: usize = 64;
 /// A large network has more names than anyone would wait for.
 const MOST_CANDIDATES: usize = 100_000;
 
+/// Letters as they are compared: case does not count, nor which sign parts words.
+fn plain(name: &str) -> impl Iterator<Item = char> {
+    name.chars().map(|letter| if matches!(letter, '_' | ' ') { '-' } else { letter.to_ascii_lowercase() })
+}
+
 /// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
 fn edits(a: &[char], b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(LONGEST).collect();
+    let b: Vec<char> = plain(b).take(LONGEST).collect();
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();
     for i in 1..=a.len() {
@@ -74,5 +79,7 @@ mod tests {
         let keys = ["rate", "delay", "buffer"];
         assert_eq!(nearest("bufer", keys), Some("buffer"));
         assert_eq!(nearest("colour", keys), None);
+        assert_eq!(nearest("CUBIC", ["reno", "cubic"]), Some("cubic"));
+        assert_eq!(nearest("Token_Bucket", ["edge", "token-bucket"]), Some("token-bucket"));
     }
 }

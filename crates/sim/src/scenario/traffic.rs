@@ -101,11 +101,12 @@ impl Traffic {
     /// Reads every `[[traffic]]`; names that are not given are the kind's, numbered from the second on.
     pub(crate) fn read_all(field: &Field<'_>, duration: Span) -> Result<Vec<Traffic>> {
         let mut all: Vec<Traffic> = Vec::new();
-        for field in field.list()? {
-            let traffic = Traffic::read(&field, duration, &all)?;
+        let read = field.each(|field| {
+            let traffic = Traffic::read(field, duration, &all)?;
             all.push(traffic);
-        }
-        if all.is_empty() {
+            Ok(())
+        })?;
+        if read.is_empty() {
             return Err(field.wrong("no traffic; write at least one [[traffic]] table"));
         }
         Ok(all)

@@ -21,8 +21,9 @@ impl Chain {
     pub(super) fn read(network: &Table<'_>, defaults: &Defaults) -> Result<Self> {
         let hops = match (network.get("link"), network.get("links")) {
             (Some(field), None) => {
-                let count = network.required("hops", "3")?.whole(1, MOST_HOPS)?;
+                let count = network.needs("hops", "3", |field| field.whole(1, MOST_HOPS));
                 let plan = LinkPlan::read(&field, &[], defaults)?.1;
+                let count = count?;
                 (0..count).map(|k| (format!("hop.{k}"), plan.clone())).collect()
             }
             (None, Some(field)) => Chain::read_each(network, &field, defaults)?,
@@ -43,7 +44,9 @@ impl Chain {
         defaults: &Defaults,
     ) -> Result<Vec<(String, LinkPlan)>> {
         let mut hops: Vec<(String, LinkPlan)> = Vec::new();
-        for (k, field) in field.list()?.iter().enumerate() {
+        let mut numbers = 0..;
+        field.each(|field| {
+            let k = numbers.next().unwrap_or(0);
             let (table, plan) = LinkPlan::read(field, &["name"], defaults)?;
             let name = table.optional("name", link_name)?.unwrap_or_else(|| format!("hop.{k}"));
             if hops.iter().any(|(other, _)| *other == name) {
@@ -52,7 +55,8 @@ impl Chain {
                 );
             }
             hops.push((name, plan));
-        }
+            Ok(())
+        })?;
         if hops.is_empty() || hops.len() as u64 > MOST_HOPS {
             return Err(field.wrong(format!("{} links; write 1 to {MOST_HOPS}", hops.len())));
         }
@@ -98,7 +102,7 @@ impl Access {
     /// Reads `{ hosts, rate, delay, … }`.
     pub(super) fn read(field: &Field<'_>, least: u64, defaults: &Defaults) -> Result<Self> {
         let (table, plan) = LinkPlan::read(field, &["hosts"], defaults)?;
-        let hosts = table.required("hosts", "10")?.whole(least, super::MOST_HOSTS)? as u32;
+        let hosts = table.needs("hosts", "10", |field| field.whole(least, super::MOST_HOSTS))? as u32;
         Ok(Access { hosts, plan })
     }
 }

@@ -40,28 +40,29 @@ struct Group {
 
 impl Dumbbell {
     pub(super) fn read(network: &Table<'_>, defaults: &Defaults) -> Result<Self> {
-        let core =
-            network.required("core", r#"{ rate = "100 Mbit/s", delay = "100 ms", buffer = "5 KB" }"#)?;
-        let core = LinkPlan::read(&core, &[], defaults)?.1;
+        let example = r#"{ rate = "100 Mbit/s", delay = "100 ms", buffer = "5 KB" }"#;
+        let core = network.needs("core", example, |core| Ok(LinkPlan::read(core, &[], defaults)?.1));
         let edges = network.optional("edge", |edge| {
             let (table, plan) = LinkPlan::read(edge, &["count"], defaults)?;
-            Ok((table.required("count", "10")?.whole(1, MOST_HOSTS)? as u32, plan))
+            Ok((table.needs("count", "10", |count| count.whole(1, MOST_HOSTS))? as u32, plan))
         })?;
         let edge_count = edges.as_ref().map(|(count, _)| *count);
-        let example = match edge_count {
+        let with_edges = network.get("edge");
+        let example = match with_edges {
             Some(_) => r#"{ per_edge = 100, rate = "10 Mbit/s", delay = "1 ms" }"#,
             None => r#"{ hosts = 100, rate = "10 Mbit/s", delay = "1 ms" }"#,
         };
         let access = network.required("access", example)?;
-        let mut groups = Vec::new();
-        for field in access.one_or_many() {
-            let group = Group::read(&field, edge_count.is_some(), defaults)?;
+        let mut groups: Vec<Group> = Vec::new();
+        access.all_of(&access.one_or_many(), |field| {
+            let group = Group::read(field, with_edges.is_some(), defaults)?;
             let taken = |other: &Group| other.name.is_some() && other.name == group.name;
             if groups.iter().any(taken) {
                 return Err(field.wrong("the group before has this name; give each one its own"));
             }
             groups.push(group);
-        }
+            Ok(())
+        })?;
         let senders: u64 = groups.iter().map(|group| u64::from(group.hosts)).sum::<u64>()
             * u64::from(edge_count.unwrap_or(1));
         if senders == 0 {
@@ -72,7 +73,7 @@ impl Dumbbell {
         }
         let receivers =
             network.optional("receivers", |field| field.whole(1, senders))?.unwrap_or(senders) as u32;
-        Ok(Dumbbell { core, edges, groups, receivers })
+        Ok(Dumbbell { core: core?, edges, groups, receivers })
     }
 
     /// How many hosts there are, on both sides.
@@ -210,7 +211,7 @@ impl Group {
                 "there are no edges; write hosts = n"
             }));
         }
-        let hosts = table.required(key, "100")?.whole(1, MOST_HOSTS)? as u32;
+        let hosts = table.needs(key, "100", |field| field.whole(1, MOST_HOSTS));
         let name = table.optional("name", |name| {
             let text = name.name()?;
             if ["left", "right"].contains(&text.as_str()) {
@@ -221,6 +222,6 @@ impl Group {
             }
             Ok(text)
         })?;
-        Ok(Group { name, hosts, access })
+        Ok(Group { name, hosts: hosts? as u32, access })
     }
 }

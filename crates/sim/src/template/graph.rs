@@ -57,36 +57,37 @@ struct Step {
 
 impl Graph {
     pub(super) fn read(network: &Table<'_>, file: &Table<'_>, defaults: &Defaults) -> Result<Self> {
-        let nodes = file.required("node", r#"[{ name = "a", kind = "host" }, …]"#)?;
-        let (hosts, routers) = read_nodes(&nodes)?;
+        let (hosts, routers) = file.needs("node", r#"[{ name = "a", kind = "host" }, …]"#, read_nodes)?;
         let known: HashMap<&str, NodeId> =
             hosts.iter().chain(&routers).map(String::as_str).zip(0..).collect();
         let mut links: Vec<GraphLink> = Vec::new();
         let mut names: HashMap<String, usize> = HashMap::new();
         let example = r#"[{ from = "a", to = "b", rate = "10 Mbit/s", delay = "1 ms" }, …]"#;
         let listed = file.required("link", example)?;
-        for field in listed.list()? {
-            let link = GraphLink::read(&field, &known, defaults)?;
+        listed.each(|field| {
+            let link = GraphLink::read(field, &known, defaults)?;
             if names.insert(link.name.clone(), links.len()).is_some() {
                 let name = &link.name;
                 return Err(field
                     .wrong(format!("an earlier link is named \"{name}\"; give this one a name of its own")));
             }
             links.push(link);
-        }
+            Ok(())
+        })?;
         if links.is_empty() {
             return Err(listed.wrong("no links; write at least one"));
         }
         let mut routes = Vec::new();
         if let Some(field) = file.get("route") {
-            for field in field.list()? {
-                let route = read_route(&field, &known, &links, &names, hosts.len())?;
+            field.each(|field| {
+                let route = read_route(field, &known, &links, &names, hosts.len())?;
                 let same = |other: &GraphRoute| (other.from, other.to) == (route.from, route.to);
                 if routes.iter().any(same) {
                     return Err(field.wrong("an earlier route joins these hosts; write one"));
                 }
                 routes.push(route);
-            }
+                Ok(())
+            })?;
         }
         let core = CoreChoice::read(network, links.iter().map(|link| link.name.as_str()))?;
         drop(known);
@@ -133,8 +134,10 @@ impl Graph {
 impl GraphLink {
     fn read(field: &Field<'_>, known: &HashMap<&str, NodeId>, defaults: &Defaults) -> Result<Self> {
         let (table, plan) = LinkPlan::read(field, &["name", "from", "to", "reverse"], defaults)?;
+        let from = table.needs("from", "\"a\"", |field| node(field, known));
+        let to = table.needs("to", "\"b\"", |field| node(field, known))?;
+        let from = from?;
         let (from_field, to_field) = (table.required("from", "\"a\"")?, table.required("to", "\"b\"")?);
-        let (from, to) = (node(&from_field, known)?, node(&to_field, known)?);
         if from == to {
             return Err(to_field.refused("is where the link comes from; write another node"));
         }
@@ -159,21 +162,19 @@ impl GraphLink {
 fn read_nodes(field: &Field<'_>) -> Result<(Vec<String>, Vec<String>)> {
     let (mut hosts, mut routers) = (Vec::new(), Vec::new());
     let mut taken = std::collections::HashSet::new();
-    for field in field.list()? {
+    field.each(|field| {
         let table = field.table(&["name", "kind"])?;
-        let name_field = table.required("name", "\"a\"")?;
-        let name = name_field.name()?;
-        if !taken.insert(name.clone()) {
-            return Err(name_field.refused("is an earlier node; write another name"));
+        let name = table.needs("name", "\"a\"", |field| match field.name()? {
+            name if taken.insert(name.clone()) => Ok(name),
+            _ => Err(field.refused("is an earlier node; write another name")),
+        });
+        let kinds = [("host", true), ("router", false)];
+        match table.needs("kind", "\"host\" or \"router\"", |kind| kind.choice(&kinds))? {
+            true => hosts.push(name?),
+            false => routers.push(name?),
         }
-        match table
-            .required("kind", "\"host\" or \"router\"")?
-            .choice(&[("host", true), ("router", false)])?
-        {
-            true => hosts.push(name),
-            false => routers.push(name),
-        }
-    }
+        Ok(())
+    })?;
     Ok((hosts, routers))
 }
 

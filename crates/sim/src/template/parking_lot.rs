@@ -38,14 +38,14 @@ struct Side<'a> {
 
 impl ParkingLot {
     pub(super) fn read(network: &Table<'_>, defaults: &Defaults) -> Result<Self> {
-        let chain = Chain::read(network, defaults)?;
         let example = r#"{ hosts = 10, rate = "100 Mbit/s", delay = "1 ms" }"#;
-        let through = Access::read(&network.required("access", example)?, 1, defaults)?;
+        let through = network.needs("access", example, |field| Access::read(field, 1, defaults));
+        let cross = network.needs("cross", example, |field| {
+            field.all_of(&field.one_or_many(), |group| Access::read(group, 0, defaults))
+        });
+        let chain = Chain::read(network, defaults)?;
+        let (through, cross) = (through?, cross?);
         let field = network.required("cross", example)?;
-        let mut cross = Vec::new();
-        for group in field.one_or_many() {
-            cross.push(Access::read(&group, 0, defaults)?);
-        }
         if field.value().is_array() && cross.len() != chain.hops.len() {
             let (is, wanted) = (cross.len(), chain.hops.len());
             return Err(field.wrong(format!(

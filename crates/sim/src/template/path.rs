@@ -30,7 +30,9 @@ impl Path {
             r#"[{ name = "slow", rate = "10 Mbit/s", delay = "10 ms", buffer = "20 packets" }]"#,
         )?;
         let mut links: Vec<(String, LinkPlan)> = Vec::new();
-        for (i, field) in field.list()?.iter().enumerate() {
+        let mut numbers = 0..;
+        field.each(|field| {
+            let i = numbers.next().unwrap_or(0);
             let (table, plan) = LinkPlan::read(field, &["name"], defaults)?;
             let name = table.optional("name", link_name)?.unwrap_or_else(|| format!("link.{i}"));
             if links.iter().any(|(other, _)| *other == name) {
@@ -39,15 +41,14 @@ impl Path {
                 );
             }
             links.push((name, plan));
-        }
+            Ok(())
+        })?;
         if links.is_empty() {
             return Err(field.wrong("no links; write at least one"));
         }
         let mut reverse = Vec::new();
         if let Some(field) = network.get("reverse") {
-            for field in field.list()? {
-                reverse.push(LinkPlan::read_way_back(&field, defaults)?);
-            }
+            reverse = field.each(|field| LinkPlan::read_way_back(field, defaults))?;
             if reverse.len() != links.len() {
                 let (is, wanted) = (reverse.len(), links.len());
                 return Err(field.wrong(format!(

@@ -24,10 +24,11 @@ pub(crate) struct Tandem {
 
 impl Tandem {
     pub(super) fn read(network: &Table<'_>, defaults: &Defaults) -> Result<Self> {
+        let example = r#"{ hosts = 10, rate = "100 Mbit/s", delay = "1 ms" }"#;
+        let access = network.needs("access", example, |field| Access::read(field, 1, defaults));
         let chain = Chain::read(network, defaults)?;
-        let access = network.required("access", r#"{ hosts = 10, rate = "100 Mbit/s", delay = "1 ms" }"#)?;
         let core = CoreChoice::read(network, chain.names())?;
-        Ok(Tandem { access: Access::read(&access, 1, defaults)?, chain, core })
+        Ok(Tandem { access: access?, chain, core })
     }
 
     pub(super) fn hosts(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! What is wrong with a text that should be a quantity, and what to write instead.
 
+use super::hint::{self, Usual};
 use super::unit::Kind;
 use std::fmt;
 
@@ -9,14 +10,43 @@ pub struct QuantityError {
     /// The text as given, cut short if it is long.
     text: String,
     problem: Problem,
+    usual: Option<Usual>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Problem {
     NoNumber(Kind),
-    NoUnit { number: String, wanted: Kind },
-    UnknownUnit { unit: String, wanted: Kind, meant: Option<&'static str> },
-    WrongKind { is: Kind, wanted: Kind },
+    NoUnit {
+        number: String,
+        wanted: Kind,
+    },
+    /// A range of which neither end has one.
+    NoUnits {
+        low: String,
+        high: String,
+        wanted: Kind,
+    },
+    /// A range of which one end has one.
+    HalfUnit {
+        instead: String,
+    },
+    /// Bytes a second, and what that is in bit/s.
+    BytesRate {
+        bits: String,
+    },
+    /// An amount in bits, and what that is in bytes.
+    Bits {
+        bytes: String,
+    },
+    UnknownUnit {
+        unit: String,
+        wanted: Kind,
+        meant: Option<&'static str>,
+    },
+    WrongKind {
+        is: Kind,
+        wanted: Kind,
+    },
     Negative,
     ZeroRate,
     TooLarge,
@@ -26,7 +56,20 @@ pub(super) enum Problem {
 
 impl QuantityError {
     pub(super) fn new(text: &str, problem: Problem) -> Self {
-        QuantityError { text: shorten(text.trim()), problem }
+        QuantityError { text: shorten(text.trim()), problem, usual: None }
+    }
+
+    /// The same, with the advice that suits a place where this is what bare numbers count.
+    pub fn with_usual(self, usual: Usual) -> Self {
+        QuantityError { usual: Some(usual), ..self }
+    }
+
+    /// The number that stands alone.
+    pub(super) fn bare_number(&self) -> Option<(&str, Kind)> {
+        match &self.problem {
+            Problem::NoUnit { number, wanted } => Some((number, *wanted)),
+            _ => None,
+        }
     }
 }
 
@@ -37,25 +80,31 @@ impl fmt::Display for QuantityError {
         write!(f, "{:?} ", self.text)?;
         match &self.problem {
             Problem::NoNumber(wanted) => {
-                write!(f, "does not begin with a number; write for example {}", wanted.example(None))
+                write!(f, "does not begin with a number; write for example {}", wanted.example())
             }
             Problem::NoUnit { number, wanted } => {
-                write!(f, "has no unit; write for example {}", wanted.example(Some(number)))
+                write!(f, "has no unit; write for example {}", hint::of_number(number, *wanted, self.usual))
+            }
+            Problem::NoUnits { low, high, wanted } => {
+                write!(f, "has no unit; write for example {}", hint::of_range(low, high, *wanted, self.usual))
+            }
+            Problem::HalfUnit { instead } => {
+                write!(f, "has a unit at one end only; write for example {instead:?}")
+            }
+            Problem::BytesRate { bits } => {
+                write!(f, "is in bytes, and rates are in bits, eight to a byte; write {bits:?}")
+            }
+            Problem::Bits { bytes } => {
+                write!(f, "is in bits, and sizes are in bytes, of eight bits each; write {bytes:?}")
             }
             Problem::UnknownUnit { unit, meant: Some(meant), .. } => {
                 write!(f, "has an unknown unit {unit:?}; did you mean {meant:?}?")
             }
             Problem::UnknownUnit { unit, wanted, meant: None } => {
-                write!(f, "has an unknown unit {unit:?}; write for example {}", wanted.example(None))
+                write!(f, "has an unknown unit {unit:?}; write for example {}", wanted.example())
             }
             Problem::WrongKind { is, wanted } => {
-                write!(
-                    f,
-                    "is {}, not {}; write for example {}",
-                    is.noun(),
-                    wanted.noun(),
-                    wanted.example(None)
-                )
+                write!(f, "is {}, not {}; write for example {}", is.noun(), wanted.noun(), wanted.example())
             }
             Problem::Negative => f.write_str("is negative; write a number that is not below 0"),
             Problem::ZeroRate => f.write_str("is no rate at all; write at least \"1 bit/s\""),

@@ -23,15 +23,17 @@ impl Kind {
         }
     }
 
-    pub(super) fn example(self, number: Option<&str>) -> String {
-        match self {
-            Kind::Rate => format!("\"{} Mbit/s\"", number.unwrap_or("100")),
-            Kind::Time => format!("\"{} ms\"", number.unwrap_or("10")),
-            Kind::Size => format!("\"{} KB\"", number.unwrap_or("5")),
-            Kind::Packets => format!("\"{} packets\"", number.unwrap_or("5")),
-            Kind::Bdp => format!("\"{} BDP\"", number.unwrap_or("0.1")),
-            Kind::Buffer => format!("\"{0} KB\" or \"{0} packets\"", number.unwrap_or("5")),
-        }
+    /// What one writes there, in quotes.
+    pub(super) fn example(self) -> String {
+        let example = match self {
+            Kind::Rate => "\"100 Mbit/s\"",
+            Kind::Time => "\"10 ms\"",
+            Kind::Size => "\"5 KB\"",
+            Kind::Packets => "\"5 packets\"",
+            Kind::Bdp => "\"0.1 BDP\"",
+            Kind::Buffer => "\"5 KB\" or \"5 packets\"",
+        };
+        example.to_owned()
     }
 
     pub(super) fn accepts(self, other: Kind) -> bool {
@@ -75,6 +77,7 @@ const UNITS: &[Unit] = &[
 /// What people write, in lower case, and the unit that they mean.
 const MEANT: &[(&str, &str)] = &[
     ("bps", "bit/s"),
+    ("bits/s", "bit/s"),
     ("kbps", "kbit/s"),
     ("mbps", "Mbit/s"),
     ("gbps", "Gbit/s"),
@@ -82,18 +85,51 @@ const MEANT: &[(&str, &str)] = &[
     ("kb/s", "kbit/s"),
     ("mb/s", "Mbit/s"),
     ("gb/s", "Gbit/s"),
+    ("tb/s", "Tbit/s"),
+    ("kbits/s", "kbit/s"),
+    ("mbits/s", "Mbit/s"),
+    ("gbits/s", "Gbit/s"),
+    ("kbit", "kbit/s"),
     ("mbit", "Mbit/s"),
     ("gbit", "Gbit/s"),
+    ("mb", "Mbit/s"),
+    ("gb", "Gbit/s"),
     ("sec", "s"),
+    ("secs", "s"),
     ("second", "s"),
     ("seconds", "s"),
     ("msec", "ms"),
+    ("msecs", "ms"),
+    ("milliseconds", "ms"),
     ("usec", "us"),
+    ("usecs", "us"),
+    ("microseconds", "us"),
+    ("nsec", "ns"),
+    ("nanoseconds", "ns"),
+    ("m", "min"),
+    ("mins", "min"),
+    ("minute", "min"),
     ("minutes", "min"),
     ("byte", "B"),
     ("bytes", "B"),
+    ("kilobytes", "KB"),
+    ("k", "KB"),
     ("pkt", "packets"),
     ("pkts", "packets"),
+    ("segments", "packets"),
+];
+
+/// Prefixes of bytes, and what they multiply by.
+const PREFIXES: &[(&str, u64)] = &[
+    ("", 1),
+    ("k", 1_000),
+    ("K", 1_000),
+    ("M", 1_000_000),
+    ("G", 1_000_000_000),
+    ("T", 1_000_000_000_000),
+    ("Ki", 1 << 10),
+    ("Mi", 1 << 20),
+    ("Gi", 1 << 30),
 ];
 
 impl Unit {
@@ -105,8 +141,29 @@ impl Unit {
     /// The unit that somebody who wrote `name` had in mind.
     pub(super) fn meant(name: &str, wanted: Kind) -> Option<&'static str> {
         let lower = name.to_lowercase();
-        let listed = MEANT.iter().find(|(wrong, _)| *wrong == lower).map(|(_, right)| *right);
-        let fits = |unit: &&Unit| wanted.accepts(unit.kind) && unit.name.to_lowercase() == lower;
-        listed.or_else(|| UNITS.iter().find(fits).map(|unit| unit.name))
+        let fits = |name: &str| Unit::named(name).is_some_and(|unit| wanted.accepts(unit.kind));
+        let same = UNITS.iter().map(|unit| unit.name).find(|name| fits(name) && name.to_lowercase() == lower);
+        same.or_else(|| {
+            MEANT.iter().find(|(wrong, right)| *wrong == lower && fits(right)).map(|(_, right)| *right)
+        })
     }
+
+    /// `MB/s` and its like: the unit in bit/s.
+    pub(super) fn bytes_a_second(name: &str) -> Option<Unit> {
+        let amount = ["/s", "ps", "/sec"].iter().find_map(|end| name.strip_suffix(end))?;
+        let prefix =
+            ["B", "Byte", "Bytes", "byte", "bytes"].iter().find_map(|end| amount.strip_suffix(end))?;
+        multiple(prefix).map(|size| Unit { name: "bit/s", kind: Kind::Rate, size: 8 * size })
+    }
+
+    /// `Kb`, `Mbit` and their like: the unit in bit. Where everything is in lower case, bytes may well be meant.
+    pub(super) fn bits(name: &str) -> Option<Unit> {
+        let of_words = ["bits", "bit"].iter().find_map(|end| name.strip_suffix(end));
+        let of_letters = || name.strip_suffix('b').filter(|prefix| prefix.starts_with(['K', 'M', 'G', 'T']));
+        multiple(of_words.or_else(of_letters)?).map(|size| Unit { name: "bit", kind: Kind::Size, size })
+    }
+}
+
+fn multiple(prefix: &str) -> Option<u64> {
+    PREFIXES.iter().find(|(known, _)| *known == prefix).map(|(_, size)| *size)
 }

@@ -44,23 +44,29 @@ pub(crate) enum About {
 impl Conversation {
     pub(super) fn closed_loop(table: &Table<'_>) -> Result<Kind> {
         let connection = [("new", true), ("kept", false)];
+        let size = table.needs("size", "{ pareto = { mean = \"100 KB\", shape = 1.2 } }", Field::sizes);
+        let tcp = settings(table);
         let talk = Talk::ClosedLoop(ClosedLoop {
-            size: table.required("size", "{ pareto = { mean = \"100 KB\", shape = 1.2 } }")?.sizes()?,
             think: think(table)?,
             new_connections: table.optional("connection", |field| field.choice(&connection))?.unwrap_or(true),
             files: table.optional("files", |field| field.whole(1, u64::MAX))?,
+            size: size?,
         });
-        Conversation::same(table, talk)
+        let (tcp, profile) = tcp?;
+        Ok(Kind::Conversation(Conversation { tcp, profile, about: About::Same(talk) }))
     }
 
     pub(super) fn rpc(table: &Table<'_>) -> Result<Kind> {
+        let request = table.needs("request", "\"200 B\"", Field::sizes);
+        let response = table.needs("response", "\"20 KB\"", Field::sizes);
+        let settings = settings(table);
         let talk = Talk::Rpc(Rpc {
-            request: table.required("request", "\"200 B\"")?.sizes()?,
-            response: table.required("response", "\"20 KB\"")?.sizes()?,
             think: think(table)?,
             calls: table.optional("calls", |field| field.whole(1, u64::MAX))?,
+            request: request?,
+            response: response?,
         });
-        let (mut tcp, profile) = settings(table)?;
+        let (mut tcp, profile) = settings?;
         let tcp_table = table.get("tcp").map(|field| field.open()).transpose()?;
         if tcp_table.is_none_or(|table| table.get("idle_restart").is_none()) {
             tcp.idle_restart = IdleRestart::Keep; // calls find the window that the last one left
@@ -90,11 +96,6 @@ impl Conversation {
         Ok(Kind::Conversation(Conversation { tcp, profile, about }))
     }
 
-    fn same(table: &Table<'_>, talk: Talk) -> Result<Kind> {
-        let (tcp, profile) = settings(table)?;
-        Ok(Kind::Conversation(Conversation { tcp, profile, about: About::Same(talk) }))
-    }
-
     /// The settings of one side's flow. The opener's SYN opens the connection both ways.
     pub(crate) fn tcp_of(&self, side: Side, talk: &Talk) -> Config {
         let mut tcp = self.tcp.clone();
@@ -120,7 +121,7 @@ fn think(table: &Table<'_>) -> Result<Distribution> {
 /// `tcp`, or the default profile.
 pub(super) fn settings(table: &Table<'_>) -> Result<(Config, Profile)> {
     match table.get("tcp") {
-        Some(field) => tcp::read(&field),
+        Some(field) => field.noting(tcp::read(&field)),
         None => Ok((Config::new(Profile::DEFAULT), Profile::DEFAULT)),
     }
 }

@@ -70,6 +70,10 @@ fn distribution<T: Quantity>(field: &Field<'_>, what: &What, number: fn(T) -> f6
     let mut given =
         ["fixed", "uniform", "exponential", "pareto"].into_iter().filter_map(|key| table.get(key));
     let Some(inner) = given.next() else {
+        let kinds = ["fixed", "uniform", "exponential", "pareto"];
+        if let Some(slip) = kinds.iter().find_map(|key| table.slip_of(key)) {
+            return Err(slip);
+        }
         return Err(
             field.wrong(format!("an empty table; write for example {{ exponential = \"{example}\" }}"))
         );

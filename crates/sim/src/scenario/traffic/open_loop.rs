@@ -51,18 +51,21 @@ enum Rhythm {
 
 impl OpenLoop {
     pub(super) fn steady(table: &Table<'_>, start: Range<Span>, poisson: bool) -> Result<Kind> {
-        let (bytes, header, stop) = packets(table, start)?;
-        let rate = rate(table, bytes)?;
+        let packets = packets(table, start);
+        let rate = rate(table, &packets)?;
+        let (bytes, header, stop) = packets?;
         let rhythm = if poisson { Rhythm::Poisson(rate) } else { Rhythm::Constant(rate) };
         Ok(Kind::OpenLoop(OpenLoop { rhythm, bytes, header, stop }))
     }
 
     pub(super) fn on_off(table: &Table<'_>, start: Range<Span>) -> Result<Kind> {
-        let (bytes, header, stop) = packets(table, start)?;
-        let rate = rate(table, bytes)?;
-        let on_field = table.required("on", "{ exponential = \"100 ms\" }")?;
-        let on = on_field.times_with_mean(false)?;
-        let off = table.required("off", "{ exponential = \"100 ms\" }")?.times_with_mean(true)?;
+        let packets = packets(table, start);
+        let rate = rate(table, &packets);
+        let example = "{ exponential = \"100 ms\" }";
+        let on = table.needs("on", example, |field| field.times_with_mean(false));
+        let off = table.needs("off", example, |field| field.times_with_mean(true))?;
+        let ((bytes, header, stop), rate, on) = (packets?, rate?, on?);
+        let on_field = table.required("on", example)?;
         if on.mean() + off.mean() < SHORTEST_CYCLE_S {
             return Err(
                 on_field.wrong("on and off last less than a microsecond together; write longer times")
@@ -72,8 +75,10 @@ impl OpenLoop {
     }
 
     pub(super) fn self_similar(table: &Table<'_>, start: Range<Span>, duration: Span) -> Result<Kind> {
-        let (bytes, header, stop) = packets(table, start)?;
-        let mean = table.required("mean", "\"16 Mbit/s\"")?.one_of::<Rate>()?;
+        let packets = packets(table, start);
+        let mean = table.needs("mean", "\"16 Mbit/s\"", Field::one_of::<Rate>);
+        let hurst = table.needs("hurst", "0.8", hurst);
+        let ((bytes, header, stop), mean, hurst) = (packets?, mean?, hurst?);
         let most = Rate::from_bits_per_second(most_rate(bytes));
         let minimum = match table.get("min") {
             Some(field) => match field.zero_or_rate()? {
@@ -112,13 +117,6 @@ impl OpenLoop {
             },
             None => nearer / 3,
         };
-        let hurst_field = table.required("hurst", "0.8")?;
-        let hurst = hurst_field.number("a Hurst exponent", 0.0, 1.0)?;
-        if hurst == 0.0 || hurst == 1.0 {
-            return Err(
-                hurst_field.refused("is no noise; write a Hurst exponent between 0 and 1, for example 0.8")
-            );
-        }
         let slot = table.optional("slot", Field::positive_span)?.unwrap_or(Span::from_millis(10));
         let slots = duration.as_nanos().div_ceil(slot.as_nanos());
         if slots > MOST_SLOTS {
@@ -173,10 +171,20 @@ impl OpenLoop {
 
 /// `packet`, `header`, `stop`.
 fn packets(table: &Table<'_>, start: Range<Span>) -> Result<(u32, u32, Option<Span>)> {
-    let bytes = table.required("packet", "\"1000 B\"")?.packet_bytes(1, MOST_PACKET)?;
-    let header = table.optional("header", |field| field.packet_bytes(0, bytes))?.unwrap_or(0);
+    let bytes = table.needs("packet", "\"1000 B\"", |field| field.packet_bytes(1, MOST_PACKET));
+    let most = bytes.clone().unwrap_or(MOST_PACKET);
+    let header = table.optional("header", |field| field.packet_bytes(0, most))?.unwrap_or(0);
     let stop = table.optional("stop", |field| stop_after(field, start))?;
-    Ok((bytes, header, stop))
+    Ok((bytes?, header, stop))
+}
+
+fn hurst(field: &Field<'_>) -> Result<f64> {
+    let hurst = field.number("a Hurst exponent", 0.0, 1.0)?;
+    if hurst == 0.0 || hurst == 1.0 {
+        let problem = "is no noise; write a Hurst exponent between 0 and 1, for example 0.8";
+        return Err(field.refused(problem));
+    }
+    Ok(hurst)
 }
 
 fn stop_after(field: &Field<'_>, start: Range<Span>) -> Result<Span> {
@@ -188,13 +196,12 @@ fn stop_after(field: &Field<'_>, start: Range<Span>) -> Result<Span> {
     }
 }
 
-fn rate(table: &Table<'_>, bytes: u32) -> Result<Range<Rate>> {
-    let field = table.required("rate", "\"1 Mbit/s\"")?;
-    let rate = field.rates()?;
-    if rate.high.bits_per_second() > most_rate(bytes) {
-        return Err(too_fast(&field, bytes));
-    }
-    Ok(rate)
+fn rate(table: &Table<'_>, packets: &Result<(u32, u32, Option<Span>)>) -> Result<Range<Rate>> {
+    let bytes = packets.as_ref().map_or(MOST_PACKET, |(bytes, ..)| *bytes);
+    table.needs("rate", "\"1 Mbit/s\"", |field| match field.rates()? {
+        rate if rate.high.bits_per_second() > most_rate(bytes) => Err(too_fast(field, bytes)),
+        rate => Ok(rate),
+    })
 }
 
 /// A packet a nanosecond, bit/s.

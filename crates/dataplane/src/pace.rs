@@ -187,12 +187,25 @@ fn both(config: &Config) -> Result<(String, String), ConfigError> {
 /// Says which capability is missing, and how to grant it.
 fn permitted(needed: &[capability::Capability]) -> Result<(), String> {
     let Some(missing) = capability::missing(needed) else { return Ok(()) };
-    let program = std::env::current_exe().map(|path| path.display().to_string());
-    let program = program.unwrap_or_else(|_| "paceline-pace".to_owned());
-    Err(format!(
-        "lacks {} {}; run it as root, or grant it: sudo setcap cap_net_raw,cap_net_admin,cap_bpf,cap_sys_nice,cap_ipc_lock+ep {program}",
-        missing.name, missing.purpose
-    ))
+    let grant = how_to_grant(std::env::current_exe().ok().as_deref());
+    Err(format!("lacks {} {}; {grant}", missing.name, missing.purpose))
+}
+
+/// A file's capabilities are those of all that it runs: they are for the program that only paces, never for the Python
+/// interpreter, where every script would have them.
+fn how_to_grant(running: Option<&std::path::Path>) -> String {
+    let name = "paceline-pace";
+    let itself = running.filter(|path| path.file_name().is_some_and(|file| file == name));
+    let program = itself.map_or_else(|| format!("/usr/local/bin/{name}"), |path| path.display().to_string());
+    let grant =
+        format!("sudo setcap cap_net_raw,cap_net_admin,cap_bpf,cap_sys_nice,cap_ipc_lock+ep {program}");
+    match itself {
+        Some(_) => format!("run it as root, or grant it: {grant}"),
+        None => format!(
+            "run it as root, or as the service {name}, or grant it to the compiled program {name} alone \
+             (docs/dataplane.md): {grant}"
+        ),
+    }
 }
 
 /// Removes what an earlier run left on each interface: settings to put back.
@@ -350,4 +363,20 @@ fn summarise(config: &Config, lanes: &[Lane], methods: &[String; 2], ran: Span) 
         }
     }
     summary
+}
+
+#[cfg(test)]
+mod tests {
+    use super::how_to_grant;
+    use std::path::Path;
+
+    #[test]
+    fn capabilities_are_never_advised_for_an_interpreter() {
+        for running in [Some("/usr/bin/python3.11"), Some("/opt/venv/bin/python"), None] {
+            let advice = how_to_grant(running.map(Path::new));
+            assert!(!advice.contains("python"), "{advice}");
+            assert!(advice.ends_with(" /usr/local/bin/paceline-pace"), "{advice}");
+        }
+        assert!(how_to_grant(Some(Path::new("/opt/paceline-pace"))).ends_with(" /opt/paceline-pace"));
+    }
 }

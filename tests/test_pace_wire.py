@@ -311,3 +311,35 @@ def test_the_services_capabilities_are_enough(wire: net.Wire, tmp_path: Path, ba
     assert summary["forward"]["sent"]["packets"] == len(stream.sent_ns)
     assert not any("real-time" in line or "given up" in line for line in pacer.said)
     assert settings(wire) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (("address", "add", "192.0.2.1/24", "dev", "out0"), "--out: out0 has the address 192.0.2.1"),
+        (("address", "add", "2001:db8::1/64", "dev", "in0", "nodad"), "--in: in0 has the address 2001:db8::1"),
+        (("route", "add", "default", "dev", "in0"), "--in: in0 carries the default route"),
+    ],
+)
+def test_an_interface_that_the_machine_uses_is_refused(wire: net.Wire, command: tuple[str, ...], why: str) -> None:
+    inside = ["ip", "netns", "exec", wire.box]
+    subprocess.run([*inside, "sysctl", "-q", "-w", "net.ipv6.conf.in0.disable_ipv6=0"], check=True)
+    subprocess.run([*inside, "ip", *command], check=True)
+    refused = subprocess.run(
+        [*inside, *net.program(), "--in", "in0", "--out", "out0"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    assert refused.returncode == 2
+    assert len(refused.stderr.splitlines()) == 1
+    assert why in refused.stderr
+    assert "--force" in refused.stderr
+    forced = subprocess.Popen([*inside, *net.program(), "--in", "in0", "--out", "out0", "--force"])
+    try:
+        with pytest.raises(subprocess.TimeoutExpired):  # it paces
+            forced.wait(1)
+    finally:
+        forced.terminate()
+        assert forced.wait(10) == 0

@@ -86,7 +86,7 @@ def paceline() -> None:
     paceline doctor scenarios/edge-vs-host.toml
     paceline analyse traffic.pcap --pacer "edge 10 ms"
     paceline explain tcp --profile linux
-    paceline pace --in eth0 --out eth1 --method edge --delay 10ms
+    paceline pace --in eth1 --out eth2 --method edge --delay 10ms
     """
 
 

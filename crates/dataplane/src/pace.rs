@@ -19,6 +19,7 @@ use crate::summary::{self, Bypassed};
 use crate::sys::capability::{self, BPF, NET_ADMIN, NET_RAW};
 use crate::sys::interface::{Changed, Interface};
 use crate::sys::signal::{Held, Signal};
+use crate::sys::use_of::use_of;
 use crate::sys::{clock, thread};
 use crate::top::Top;
 
@@ -120,6 +121,10 @@ pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, Pa
             return Err(format!("{0} is down; say: ip link set {0} up", interface.name).into());
         }
     }
+    if !arguments.force {
+        refuse_what_is_used("--in", &interfaces[0])?;
+        refuse_what_is_used("--out", &interfaces[1])?;
+    }
     let [from, to] = &interfaces;
     let specs = [config.forward.spec(to.speed())?, config.reverse.spec(from.speed())?];
     let inherited = take_over(&interfaces, say)?;
@@ -176,12 +181,21 @@ fn both(config: &Config) -> Result<(String, String), ConfigError> {
         }
         (Some(input), Some(output)) => Ok((input.clone(), output.clone())),
         (None, _) => {
-            Err(ConfigError("--in: names no interface; write for example --in eth0 --out eth1".to_owned()))
+            Err(ConfigError("--in: names no interface; write for example --in eth1 --out eth2".to_owned()))
         }
         (_, None) => {
-            Err(ConfigError("--out: names no interface; write for example --in eth0 --out eth1".to_owned()))
+            Err(ConfigError("--out: names no interface; write for example --in eth1 --out eth2".to_owned()))
         }
     }
+}
+
+/// Frames to an interface that is paced pass on by the other one: what the machine itself uses it for would end.
+fn refuse_what_is_used(flag: &str, interface: &Interface) -> Result<(), ConfigError> {
+    let Some(used) = use_of(&interface.name) else { return Ok(()) };
+    Err(ConfigError(format!(
+        "{flag}: {} {used}, and would be cut off from this machine; name a bare interface, or write --force",
+        interface.name
+    )))
 }
 
 /// Says which capability is missing, and how to grant it.

@@ -8,6 +8,7 @@ pub mod memory;
 pub mod netlink;
 pub mod signal;
 pub mod thread;
+pub mod use_of;
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

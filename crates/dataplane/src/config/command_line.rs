@@ -12,11 +12,11 @@ use super::{ConfigError, DIRECTION_KEYS};
 pub const HELP: &str = "\
 Pace the frames that pass between two network interfaces.
 
-  paceline-pace --in eth0 --out eth1 --method edge --delay 10ms
-  paceline-pace --in eth0 --out eth1 --method token-bucket --rate 100Mbit/s --burst 15KB --reverse-method edge --reverse-delay 5ms
+  paceline-pace --in eth1 --out eth2 --method edge --delay 10ms
+  paceline-pace --in eth1 --out eth2 --method token-bucket --rate 100Mbit/s --burst 15KB --reverse-method edge --reverse-delay 5ms
   paceline-pace --config /etc/paceline/pace.toml --top
   paceline-pace --replay traffic.pcap --write paced.pcap --method qlbp --load 0.8 --max-delay 5ms --line-rate 100Mbit/s
-  paceline-pace --restore --in eth0 --out eth1
+  paceline-pace --restore --in eth1 --out eth2
 
 Frames that come in by --in leave by --out when the method says so; those that come in by --out leave by --in, by --reverse-….
 
@@ -37,6 +37,7 @@ Frames that come in by --in leave by --out when the method says so; those that c
   --config FILE        read settings from a TOML file; flags go before it. SIGHUP reads it again
   --replay FILE        pace a capture in its own time: pcap or pcapng, gzip'd, in zstd or plain; --write FILE writes what
                        leaves, in the form that its name ends in: .pcap, .pcapng, and .gz or .zst after that
+  --force              pace interfaces that have an address or the default route, too
   --restore            take away what a killed pacer left on --in and --out
 
 SIGINT and SIGTERM let what is held leave and put the interfaces back. Exit codes: 0 done, 1 it failed, 2 the input is wrong.
@@ -55,6 +56,8 @@ pub struct Arguments {
     pub write: Option<PathBuf>,
     /// Take away what an earlier run left.
     pub restore: bool,
+    /// Pace interfaces that the machine itself uses.
+    pub force: bool,
     /// Show what goes on.
     pub top: bool,
     /// Print a summary as JSON.
@@ -97,6 +100,7 @@ impl Arguments {
                 "json" => parsed.json = true,
                 "top" => parsed.top = true,
                 "restore" => parsed.restore = true,
+                "force" => parsed.force = true,
                 "no-bypass" => parsed.values.push(("bypass".to_owned(), "false".to_owned())),
                 "no-realtime" => parsed.values.push(("realtime".to_owned(), "false".to_owned())),
                 "config" => parsed.config = Some(text()?.into()),

@@ -1,0 +1,107 @@
+//! Whether the machine itself talks over an interface: what a pacer takes over, nobody else can use.
+
+#![allow(unsafe_code, reason = "system calls")]
+
+use std::ffi::CStr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What the machine uses the interface of this name for, in words; `None` where it is bare.
+pub fn use_of(interface: &str) -> Option<String> {
+    let address = addresses(interface).into_iter().find(|address| !is_link_local(address));
+    if let Some(address) = address {
+        return Some(format!("has the address {address}"));
+    }
+    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+    carries_default(&read("/proc/net/route"), &read("/proc/net/ipv6_route"), interface)
+        .then(|| "carries the default route".to_owned())
+}
+
+/// RFC 3927, section 2.1; RFC 4291, section 2.5.6: made by the kernel itself, and used by nobody beyond the wire.
+fn is_link_local(address: &IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    }
+}
+
+/// In the kernel's tables: `Iface Destination Gateway Flags … Mask`, and `destination length … device`; routes that refuse are
+/// of the loopback.
+fn carries_default(v4: &str, v6: &str, interface: &str) -> bool {
+    let in_v4 = v4.lines().skip(1).any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        matches!(fields[..], [name, "00000000", _, _, _, _, _, "00000000", ..] if name == interface)
+    });
+    let in_v6 = v6.lines().any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_default = |to: &&str| to.bytes().all(|digit| digit == b'0');
+        fields.first().is_some_and(is_default)
+            && fields.get(1) == Some(&"00")
+            && fields.last() == Some(&interface)
+    });
+    in_v4 || in_v6
+}
+
+/// The Internet addresses of an interface.
+fn addresses(interface: &str) -> Vec<IpAddr> {
+    let mut found = Vec::new();
+    let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: it fills the pointer with a list, which is freed below.
+    if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
+        return found;
+    }
+    let mut next = first;
+    while !next.is_null() {
+        // SAFETY: an entry of the list, whose name is text that ends with a zero.
+        let (entry, name) = unsafe { (&*next, CStr::from_ptr((*next).ifa_name)) };
+        if name.to_bytes() == interface.as_bytes() && !entry.ifa_addr.is_null() {
+            // SAFETY: an address of a family is of that family's structure; it may lie anywhere.
+            match i32::from(unsafe { (*entry.ifa_addr).sa_family }) {
+                libc::AF_INET => {
+                    // SAFETY: as said above.
+                    let address = unsafe { entry.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned() };
+                    found.push(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)).into());
+                }
+                libc::AF_INET6 => {
+                    // SAFETY: as said above.
+                    let address = unsafe { entry.ifa_addr.cast::<libc::sockaddr_in6>().read_unaligned() };
+                    found.push(Ipv6Addr::from(address.sin6_addr.s6_addr).into());
+                }
+                _ => {}
+            }
+        }
+        next = entry.ifa_next;
+    }
+    // SAFETY: the list from above, not used any more.
+    unsafe { libc::freeifaddrs(first) };
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_has_an_address_and_nothing_has_none() {
+        assert_eq!(use_of("lo").as_deref(), Some("has the address 127.0.0.1"));
+        assert_eq!(use_of("no-such-interface"), None);
+    }
+
+    #[test]
+    fn link_local_addresses_do_not_count() {
+        let local = |text: &str| text.parse().is_ok_and(|address| is_link_local(&address));
+        assert!(local("169.254.3.4") && local("fe80::1"));
+        assert!(!local("10.0.0.1") && !local("fd00::1") && !local("2001:db8::1"));
+    }
+
+    #[test]
+    fn default_routes_are_found_in_both_tables() {
+        let v4 = "Iface\tDestination\tGateway\n\
+                  eth0\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0\n\
+                  eth1\t0000000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
+        let zeros = "0".repeat(32);
+        let v6 = format!("{zeros} 00 {zeros} 00 fe800000000000000000000000000001 400 1 0 450003     eth2\n");
+        for (interface, expected) in [("eth0", true), ("eth1", false), ("eth2", true), ("eth", false)] {
+            assert_eq!(carries_default(v4, &v6, interface), expected, "{interface}");
+        }
+    }
+}

@@ -22,6 +22,17 @@ pub(crate) fn increase(cwnd: f64, ssthresh: u32, acknowledgements: u32) -> f64 {
     grown + (all - in_full) / grown
 }
 
+/// The same of so many packets in Linux, whose window is whole: it grows by one for as many packets as it has, where 1 / cwnd
+/// of a window that has grown by a part already would be less. At two packets that is a third more (`tcp_slow_start`,
+/// `tcp_cong_avoid_ai`).
+pub(crate) fn increase_whole(cwnd: f64, ssthresh: u32, packets: u32) -> f64 {
+    let in_full = packets.min(ssthresh.saturating_sub(cwnd as u32));
+    let start = cwnd + f64::from(in_full);
+    let grown = start + f64::from(packets - in_full) / start.floor().max(1.0);
+    let whole = (grown + 0.5).floor();
+    if (grown - whole).abs() < 1e-6 { whole } else { grown } // thirds and sevenths are to make whole packets
+}
+
 /// The same after a single one.
 #[inline]
 pub(crate) fn increase_by_one(cwnd: f64, ssthresh: u32) -> f64 {
@@ -51,6 +62,19 @@ mod tests {
         }
         // Each step adds 1 / cwnd, and cwnd has grown by then: a little under one packet (ln 9/8 * 8 < 1).
         assert!((8.9..9.0).contains(&cwnd), "{cwnd}");
+    }
+
+    #[test]
+    fn a_whole_window_grows_by_one_after_as_many_packets_as_it_has() {
+        let mut cwnd = 2.0;
+        for expected in 3..50 {
+            for _ in 0..expected - 1 {
+                assert!(cwnd < f64::from(expected));
+                cwnd = increase_whole(cwnd, 2, 1);
+            }
+            assert_eq!(cwnd, f64::from(expected));
+        }
+        assert_eq!(increase_whole(4.0, 6, 8), 7.0); // two in slow start, then six for the next
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Sender {
         let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
         match self.control() {
             Some(control) => control.increase(&mut window, acked),
-            None => window.cwnd = reno::increase(window.cwnd, window.ssthresh, weight),
+            None => window.cwnd = reno::increase_whole(window.cwnd, window.ssthresh, weight),
         }
         self.cwnd = window.cwnd.min(f64::from(self.config.max_window).max(self.cwnd));
         self.ssthresh = window.ssthresh;

@@ -17,6 +17,9 @@ has a port of its own, from 32768 on, to port 5001. Packets of flows without a w
 - A packet is as long as it is simulated, or as its headers ask for, if that is more (ns-2's SYN, and its SACK blocks).
   Headers alone are kept.
 - Two flows that answer each other (RPC) are two connections.
+
+tshark calls a retransmission that follows new data closely "out of order", and one of a single byte "keep-alive": it
+does not know on which side the capture is. With these its retransmissions are those of the run.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ from typing import Any
 
 import paceline as pl
 import pytest
+from paceline.doctor import windows
+from paceline.doctor.sweep import Sweep
 from paceline.theory import buffer_rules
 
 ROOT = Path(__file__).parent.parent
@@ -84,3 +86,13 @@ def test_a_buffer_of_a_bdp_is_full_whatever_slow_start_lost(profile: str, varian
     assert core.utilisation > (0.9 if variant in ("reno", "tahoe") else 0.97)
     assert core.loss_ratio is not None
     assert core.loss_ratio < 0.05  # a loop of timeouts loses 5 to 20 %
+
+
+@pytest.mark.parametrize("bdp", BUFFERS)
+@pytest.mark.parametrize("variant", ["newreno", "sack", "cubic"])
+def test_the_doctor_knows_how_long_a_sawtooth_is(variant: str, bdp: float) -> None:
+    scenario = pl.Scenario(alike("linux", variant, 1, bdp) | {"duration": "320 s"})
+    case = Sweep.of(scenario).cases[0]
+    cuts = pl.run(scenario).flows.window_cuts
+    assert cuts is not None
+    assert 0.5 < cuts / (case.window_s / windows.epoch_s(case, 0)) < 2

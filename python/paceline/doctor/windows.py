@@ -7,8 +7,8 @@ with two packets, but only for a single loss; where windows are that small, loss
 ns-2 has 0.57 timeouts a window cut with it and 0.55 without, at three packets (docs/fidelity.md).
 
 *The sawtooth.* Reno's window falls to half and grows by a packet a round trip, so losses of a flow are half its peak of
-round trips apart, and further where timeouts lie between. CUBIC and BIC have longer and shorter ones: the estimate is
-good to a factor of two.
+round trips apart, and further where timeouts lie between. CUBIC's takes the time of its curve. BIC has shorter ones:
+the estimate is good to a factor of two.
 """
 
 from __future__ import annotations
@@ -69,7 +69,12 @@ def epoch_s(case: Case, flow: int) -> float:
     """Time from one window cut of a flow to the next, seconds."""
     tcp = case.network.flows[flow].tcp
     top = peak(case, flow)
-    time = max(1.0, top / 2) * loaded_trip_s(case, flow)
+    trip = loaded_trip_s(case, flow)
+    time = max(1.0, top / 2) * trip
+    if tcp is not None and tcp.variant == "cubic":
+        # Back at the top after K = cbrt(0.3 W / 0.4) seconds, and a packet above it cbrt(1 / 0.4) later; or as Reno
+        # with its cut would be, 0.53 packets a round trip (RFC 9438, sections 4.2 and 4.3).
+        time = max(trip, min(math.cbrt(0.75 * top) + math.cbrt(2.5), 0.3 * top / 0.53 * trip))
     if tcp is not None and regime(case.overflow_window[flow]) is not RECOVERY:
         time += 2 * max(tcp.min_rto_s, 2 * case.trip_s[flow])
     return time

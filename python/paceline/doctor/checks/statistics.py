@@ -70,8 +70,8 @@ def warmup_short(case: Case) -> Iterator[Problem]:
 def few_cuts(case: Case) -> Iterator[Problem]:
     """The window of statistics is short for the sawtooth.
 
-    A flow cuts its window once in about half its peak of round trips. Its goodput over fewer than ten such sawteeth
-    is mostly a matter of where in them the window began.
+    A flow cuts its window once in about half its peak of round trips, with CUBIC once in the time of its curve. Its
+    goodput over fewer than ten such sawteeth is mostly a matter of where in them the window began.
     """
     for group in case.connections:
         tcp = group.first.tcp

@@ -19,6 +19,7 @@ array set opt {
     delack       0
     minrto       0.2
     tick         0.01
+    overhead     0
     core_rate    100
     core_delay   100
     edge_rate    100
@@ -40,6 +41,7 @@ array set opt {
 # fast_share: this fraction of the hosts (the last ones) has access at fast_rate instead.
 # variant: a list is dealt out to the flows in turn; Linux:cubic is TCP-Linux with that control.
 # delack 1: receivers acknowledge every second packet.
+# overhead: before it sends, a flow waits a uniform random time of so many seconds at most (overhead_).
 # slim: leave out the packet headers that nobody uses; ns-2 is a little faster so.
 # parameters: a file with lines `link NAME MBIT/S MS` and `start FLOW SECONDS` that replace draws.
 # per_flow 1: print the acknowledged packets of each flow in the window as well.
@@ -110,6 +112,7 @@ Agent/TCP set window_ $opt(window)
 Agent/TCP set singledup_ $opt(singledup)
 Agent/TCP set minrto_ $opt(minrto)
 Agent/TCP set tcpTick_ $opt(tick)
+Agent/TCP set overhead_ $opt(overhead)
 
 set left [$ns node]
 set right [$ns node]

@@ -35,6 +35,8 @@ class Setup:
     max_window: int = 1000  # packets
     delayed_ack: bool = False
     min_rto: float = 0.2
+    overhead: float = 0.0  # seconds: ns-2's overhead_
+    start: tuple[float, float] = (0, 10)
     duration: int = 400
     warmup: int = 100
     paired: bool = False  # both simulators get the same draws, made here
@@ -86,7 +88,7 @@ def draws(setup: Setup, seed: int) -> Draws:
             links[f"edge.{side}.{edge}"] = (100_000_000, whole(setup.edge_delay, 1e6))
         for host in range(setup.flows):
             links[f"access.{side}.{host}"] = (whole(setup.access_rate, 1e6), whole(setup.access_delay, 1e6))
-    return Draws(links, [whole((0, 10), 1e9) for _ in range(setup.flows)])
+    return Draws(links, [whole(setup.start, 1e9) for _ in range(setup.flows)])
 
 
 def parameters(drawn: Draws) -> str:
@@ -114,6 +116,7 @@ def ns2_command(setup: Setup, seed: int) -> list[str]:
         "window": setup.max_window,
         "delack": int(setup.delayed_ack),
         "minrto": setup.min_rto,
+        "overhead": setup.overhead,
         "duration": setup.duration,
         "warmup": setup.warmup,
         "seed": seed,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use paceline_core::pacer::parameters::Value;
 use paceline_core::pacer::{Pacer, PacerSpec, parse};
-use paceline_core::queue::{ClosedDropTail, Counts, DropTail, Limit, QueueSpec};
+use paceline_core::queue::{Arrival, ClosedDropTail, Counts, DropTail, Limit, QueueSpec, Ties};
 use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
 
 /// As large as the simulator's: a few words.
@@ -112,13 +112,18 @@ fn queues(criterion: &mut Criterion) {
         .sample_size(20)
         .warm_up_time(Duration::from_secs(1))
         .measurement_time(Duration::from_secs(2));
-    let limited = QueueSpec { limit: Some(Limit::Bytes(5_000)), counts: Counts::Ns2, drop_front: false };
+    let limited = QueueSpec {
+        limit: Some(Limit::Bytes(5_000)),
+        counts: Counts::Ns2,
+        drop_front: false,
+        ties: Ties::Departure,
+    };
     for (name, spec) in [("unlimited", QueueSpec::default()), ("5 KB", limited)] {
         group.bench_function(BenchmarkId::new("closed form", name), |bencher| {
             bencher.iter(|| {
                 let mut queue = ClosedDropTail::new(&spec, LINK).expect("not drop-front");
                 let admit = |&(now, bytes): &(Instant, u32)| {
-                    queue.admit(bytes, now).map(|departure| departure.finish)
+                    queue.admit(Arrival::new(bytes, now)).departure.map(|departure| departure.finish)
                 };
                 black_box(&arrivals).iter().filter_map(admit).max()
             });

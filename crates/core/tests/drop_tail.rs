@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_core::queue::{
-    Booking, ClosedDropTail, Counts, Departure, DropTail, Limit, Observer, QueueSpec, Waited,
+    Admission, Arrival, Booking, ClosedDropTail, Counts, Departure, DropTail, Limit, Observer, QueueSpec,
+    Ties, Waited,
 };
-use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
+use paceline_core::{Instant, Packet, Rate, Span, Stage, Verdict};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ fn closed(spec: &QueueSpec, rate: Rate, arrivals: &[(u64, u32)]) -> (Fates, Vec<
     let fates = arrivals.iter().map(|&(at, bytes)| {
         let now = Instant::from_nanos(at);
         waiting.extend(queue.waiting_bytes(now).zip(queue.waiting_packets(now)));
-        queue.admit(bytes, now).map(|departure| (departure.start, departure.finish))
+        queue.admit(Arrival::new(bytes, now)).departure.map(|departure| (departure.start, departure.finish))
     });
     let fates = fates.collect();
     (fates, waiting)
@@ -82,7 +83,12 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
         (0..12u64).prop_map(|packets| Some(Limit::Packets(packets))),
     ];
     let counts = prop::sample::select(Counts::ALL).prop_map(|(_, counts)| counts);
-    (limit, counts).prop_map(|(limit, counts)| QueueSpec { limit, counts, drop_front: false })
+    (limit, counts).prop_map(|(limit, counts)| QueueSpec {
+        limit,
+        counts,
+        drop_front: false,
+        ties: Ties::Departure,
+    })
 }
 
 proptest! {
@@ -108,7 +114,7 @@ proptest! {
 
 /// How many of 20 simultaneous packets of 1000 B an idle link takes.
 fn taken(limit: Limit, counts: Counts) -> usize {
-    let spec = QueueSpec { limit: Some(limit), counts, drop_front: false };
+    let spec = QueueSpec { limit: Some(limit), counts, drop_front: false, ties: Ties::Departure };
     let burst = vec![(5, 1_000); 20];
     closed(&spec, Rate::from_bits_per_second(1_000_000), &burst).0.iter().flatten().count()
 }
@@ -144,15 +150,24 @@ fn what_each_rule_takes() {
 #[test]
 fn the_papers_5_kb_hold_four_data_packets() {
     // ns-2's packets of 1000 B payload and 40 B header: four wait and one is served.
-    let spec = QueueSpec { limit: Some(Limit::Bytes(5_000)), counts: Counts::Ns2, drop_front: false };
+    let spec = QueueSpec {
+        limit: Some(Limit::Bytes(5_000)),
+        counts: Counts::Ns2,
+        drop_front: false,
+        ties: Ties::Departure,
+    };
     let (fates, _) = closed(&spec, Rate::from_bits_per_second(100_000_000), &[(0, 1_040); 20]);
     assert_eq!(fates.iter().flatten().count(), 5);
 }
 
 #[test]
 fn departures_precede_arrivals() {
-    let spec =
-        QueueSpec { limit: Some(Limit::Packets(1)), counts: Counts::WaitingAndService, drop_front: false };
+    let spec = QueueSpec {
+        limit: Some(Limit::Packets(1)),
+        counts: Counts::WaitingAndService,
+        drop_front: false,
+        ties: Ties::Departure,
+    };
     let rate = Rate::from_bits_per_second(8_000_000); // 1000 B take 1 ms
     let (fates, _) = closed(&spec, rate, &[(0, 1_000), (999_999, 1_000), (1_000_000, 1_000)]);
     assert_eq!(fates.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);
@@ -160,7 +175,12 @@ fn departures_precede_arrivals() {
 
 #[test]
 fn drop_front_displaces_the_oldest_that_waits() {
-    let spec = QueueSpec { limit: Some(Limit::Packets(2)), counts: Counts::Waiting, drop_front: true };
+    let spec = QueueSpec {
+        limit: Some(Limit::Packets(2)),
+        counts: Counts::Waiting,
+        drop_front: true,
+        ties: Ties::Departure,
+    };
     let mut queue = DropTail::new(&spec, Rate::from_bits_per_second(8_000_000));
     let packet = |number| Numbered { number, bytes: 1_000 };
     assert!(matches!(queue.enqueue(packet(0), Instant::ZERO), Verdict::Queued));
@@ -189,6 +209,8 @@ struct Told {
     level: u64,
     since: Instant,
     times: BTreeMap<u64, u64>,
+    /// How many could have met the other fate, and how many of them were refused.
+    tied: (u64, u64),
     /// It hears of that for all packets of one size at a time.
     at_once: bool,
 }
@@ -225,9 +247,22 @@ impl Observer<(u64, u32)> for Told {
         }
     }
 
+    fn were_tied(&mut self, _: Instant, packets: u64, refused: u64) {
+        self.tied = (self.tied.0 + packets, self.tied.1 + refused);
+    }
+
     fn arrives(&mut self, _: &(u64, u32), departure: Option<Departure>) {
         self.fates.push(departure);
     }
+}
+
+/// The same packets, each at a time at which one of 1040 B may leave at 8 Gbit/s, or within a nanosecond of it.
+fn on_the_grid(mut arrivals: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
+    for (at, _) in &mut arrivals {
+        *at = *at / 520 * 520 + (*at % 7).saturating_sub(5);
+    }
+    arrivals.sort_by_key(|(at, _)| *at);
+    arrivals
 }
 
 /// Packets nearly all of which have one size.
@@ -253,26 +288,39 @@ proptest! {
             8_000_000_000, 10_000_000_000, 4_000_000_000, 3_000_000_000, 7_777_777, 16_000, 8_000, 2_000, 1_000,
         ]),
         at_once in 1..100usize,
+        ties in prop::sample::select(Ties::ALL.iter().map(|(_, ties)| *ties).collect::<Vec<_>>()),
+        on_a_grid in prop::bool::ANY,
     ) {
         let limit = if by_packets { Limit::Packets(limit) } else { Limit::Bytes(limit * 700) };
-        let spec = QueueSpec { limit: Some(limit), counts, drop_front: false };
-        let mut one_by_one = ClosedDropTail::new(&spec, Rate::from_bits_per_second(rate)).unwrap();
+        let spec = QueueSpec { limit: Some(limit), counts, drop_front: false, ties };
+        let arrivals = if on_a_grid { on_the_grid(arrivals) } else { arrivals };
+        let mut one_by_one = ClosedDropTail::new(&spec, Rate::from_bits_per_second(rate)).unwrap().with_seed(7);
         let mut in_lines = one_by_one.clone();
         let (mut told, mut told_of_lines) = (Told::default(), Told { at_once: true, ..Told::default() });
+        let arrival_of = |packet: &(u64, u32)| {
+            let (now, bytes) = (Instant::from_nanos(packet.0), packet.1);
+            Arrival { flow: packet.1 % 3, lead: Span::from_nanos(packet.0 % 2_000), ..Arrival::new(bytes, now) }
+        };
         for line in arrivals.chunks(at_once) {
             for packet in line {
-                let (now, bytes) = (Instant::from_nanos(packet.0), packet.1);
-                let departure = one_by_one.admit_and_tell(bytes, now, |waited| told.has_begun(waited));
-                if departure.is_some_and(|departure| departure.start > now) {
-                    told.waits(bytes, now);
+                let arrival = arrival_of(packet);
+                let Admission { departure, is_booked, is_tied } =
+                    one_by_one.admit_and_tell(arrival, |waited| told.has_begun(waited));
+                if is_booked {
+                    told.waits(arrival.bytes, arrival.now);
+                }
+                if is_tied {
+                    told.were_tied(arrival.now, 1, departure.is_none().into());
                 }
                 told.arrives(packet, departure);
             }
-            let size_and_time = |packet: &(u64, u32)| (packet.1, Instant::from_nanos(packet.0));
             let are_alike = line.windows(2).all(|two| two[0].1 == two[1].1);
-            told_of_lines = in_lines.admit_all((line, are_alike), size_and_time, told_of_lines);
+            told_of_lines = in_lines.admit_all((line, are_alike), arrival_of, told_of_lines);
         }
         let last = Instant::from_nanos(arrivals.last().map_or(0, |(at, _)| *at));
+        // One that waits for no time is told of later.
+        one_by_one.tell_started(last, |waited| told.has_begun(waited));
+        in_lines.tell_started(last, |waited| told_of_lines.has_begun(waited));
         for told in [&mut told, &mut told_of_lines] {
             told.stands_until(last);
             told.times.retain(|_, time| *time > 0);
@@ -286,7 +334,12 @@ proptest! {
 fn the_end_of_time_is_no_trouble() {
     let end = Instant::MAX.as_nanos();
     for counts in Counts::ALL.iter().map(|(_, counts)| *counts) {
-        let spec = QueueSpec { limit: Some(Limit::Bytes(u64::MAX)), counts, drop_front: false };
+        let spec = QueueSpec {
+            limit: Some(Limit::Bytes(u64::MAX)),
+            counts,
+            drop_front: false,
+            ties: Ties::Departure,
+        };
         let arrivals = [(0, u32::MAX), (end - 1, u32::MAX), (end, 0), (end, u32::MAX), (end, 1)];
         for rate in [1, 100_000_000_000_000, u64::MAX] {
             let rate = Rate::from_bits_per_second(rate);

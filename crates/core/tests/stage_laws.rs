@@ -5,7 +5,7 @@
 
 use paceline_core::pacer::parameters::{Kind, Parameter, Value};
 use paceline_core::pacer::{Backlog, Envelope, METHODS, Pacer, PacerSpec, Row, parse};
-use paceline_core::queue::{Counts, DropTail, Limit, QueueSpec};
+use paceline_core::queue::{Counts, DropTail, Limit, QueueSpec, Ties};
 use paceline_core::{Instant, Packet, Rate, Span, Stage, Verdict};
 use proptest::prelude::*;
 
@@ -303,7 +303,7 @@ proptest! {
         for (_, counts) in Counts::ALL {
             for limit in [None, Some(limit)] {
                 for drop_front in [false, true] {
-                    let spec = QueueSpec { limit, counts: *counts, drop_front };
+                    let spec = QueueSpec { limit, counts: *counts, drop_front, ties: Ties::Departure };
                     let ahead = |backlog: Backlog| backlog.bytes + u64::from(largest);
                     let promise = Promise {
                         delay: &|backlog| Some(rate.time_to_send(ahead(backlog))),

@@ -5,10 +5,14 @@
 
 use std::collections::VecDeque;
 
+<<<<<<< HEAD
 use paceline_capture::order::Order;
 use paceline_capture::write::Writer;
 use paceline_capture::{Capture, Record};
 use paceline_core::queue::{ClosedDropTail, QueueSpec};
+=======
+use paceline_core::queue::{Arrival, ClosedDropTail, QueueSpec};
+>>>>>>> b3daeac (ties: decide who goes first where an arrival meets a departure (wip))
 use paceline_core::{Instant, Rate};
 
 use crate::lane::{Admission, Frame, Lane, LaneSpec};
@@ -68,7 +72,10 @@ impl<H> Replay<H> {
         for frame in self.ready.drain(..) {
             let start = match &mut self.wire {
                 None => Some(frame.due),
-                Some(wire) => wire.admit(frame.bytes, frame.due).map(|departure| departure.start),
+                Some(wire) => wire
+                    .admit(Arrival::new(frame.bytes, frame.due))
+                    .departure
+                    .map(|departure| departure.start),
             };
             let fate = start.map_or(Fate::Overflowed, Fate::Leaves);
             tell(frame, fate);

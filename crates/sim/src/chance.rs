@@ -3,6 +3,7 @@
 //! Seed k and a name give the same draws under every setting of a sweep, so differences between settings are paired.
 //! Draws use integers and the `libm` crate only: the same on every platform.
 
+use paceline_core::queue::mix;
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -13,14 +14,11 @@ pub struct Stream(Pcg64Mcg);
 impl Stream {
     /// The stream that `name` has under `seed`.
     pub fn new(seed: u64, name: &str) -> Self {
-        // FNV-1a of the name (Fowler, Noll, Vo), then SplitMix64's finaliser over both (Steele et al. 2014).
+        // FNV-1a of the name (Fowler, Noll, Vo), then SplitMix64's finaliser over both.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        let mut mixed = hash ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        Stream(Pcg64Mcg::seed_from_u64(mixed ^ (mixed >> 31)))
+        Stream(Pcg64Mcg::seed_from_u64(mix(hash ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))))
     }
 
     /// A whole number from `low` to `high`, both included, each as likely (to within 2^-64).

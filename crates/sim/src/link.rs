@@ -8,21 +8,24 @@
 
 mod counters;
 mod fitted;
+mod leads;
 mod ledger;
 mod losses;
 mod running;
 mod slim;
 pub(crate) mod window;
 
+use crate::chance::Stream;
 use crate::meter::Meter;
-use crate::network::{DropRule, Fitting, FlowId, LinkSpec};
+use crate::network::{DropRule, Fitting, FlowId, LinkId, LinkSpec, Network};
 use crate::packet::Event;
 pub(crate) use counters::LinkCounters;
 use fitted::Buffer;
 pub(crate) use fitted::Fitted;
+pub(crate) use leads::Decided;
 use losses::Loss;
 use paceline_core::pacer::Pacer;
-use paceline_core::queue::{ClosedDropTail, DropTail};
+use paceline_core::queue::{ClosedDropTail, DropTail, QueueSpec, Ties};
 use paceline_core::{Instant, Span, Wire};
 pub(crate) use running::{Running, RunningAlike};
 use slim::Slim;
@@ -76,14 +79,20 @@ impl Link {
         losses: Vec<(Option<FlowId>, DropRule)>,
         (metered, traced): (bool, bool),
         window: (Instant, Instant),
-        seed: u64,
-        flows: usize,
+        (network, number): (&Network, LinkId),
+        decided: &mut Decided,
     ) -> Self {
+        let (seed, flows) = (network.seed, network.flows.len());
         let Fitting { buffer, pacer, .. } = &*spec.fitting;
         let plain = pacer.is_none() && buffer.limit.is_none() && losses.is_empty();
         let fitted = (!plain || metered || traced).then(|| {
-            let buffer = match ClosedDropTail::new(buffer, spec.rate) {
-                Some(closed) => Buffer::Closed(closed),
+            let (ties, leads) = match buffer.ties {
+                Ties::Ns2 => decided.at(number),
+                ties => (ties, None),
+            };
+            let mut draws = Stream::new(seed, &format!("{}:ties", spec.name));
+            let buffer = match ClosedDropTail::new(&QueueSpec { ties, ..(**buffer).clone() }, spec.rate) {
+                Some(closed) => Buffer::Closed(closed.with_seed(draws.between(0, u64::MAX))),
                 None => Buffer::Stepwise(Box::new(DropTail::new(buffer, spec.rate))),
             };
             let losses = losses.into_iter().enumerate();
@@ -96,6 +105,7 @@ impl Link {
                     .collect(),
                 counters: LinkCounters::over(window),
                 meter: metered.then(|| Meter::new(window.0, window.1)),
+                leads,
                 wakeup_at: None,
                 record: traced.then_some((Instant::ZERO, Instant::MAX)),
             }
@@ -180,7 +190,11 @@ impl Link {
     pub(crate) fn is_bounded(&self) -> bool {
         self.fitted().is_some_and(|link| {
             let is_bounded = matches!(&link.buffer, Buffer::Closed(queue) if queue.keeps_what_waits());
-            is_bounded && link.pacer.is_none() && link.losses.is_empty() && link.meter.is_some()
+            is_bounded
+                && link.pacer.is_none()
+                && link.losses.is_empty()
+                && link.leads.is_none()
+                && link.meter.is_some()
         })
     }
 

@@ -85,6 +85,10 @@ pub struct LinkStatistics {
     pub dropped_packets: u64,
     /// Dropped over arrived; `None` where nothing arrived.
     pub loss_ratio: Option<f64>,
+    /// Packets that came with a departure, so that who went first decided their fate, and those of them that were dropped.
+    pub tied_packets: u64,
+    /// See `tied_packets`.
+    pub tied_drops: u64,
     /// Mean of what waits (pacer and buffer; not what is on the wire), bytes.
     pub queue_mean_bytes: Option<f64>,
     /// 99th percentile over time of the same, bytes.
@@ -232,6 +236,8 @@ fn link_statistics(engine: &mut Engine<'_>, id: usize, seconds: f64) -> LinkStat
         arrived_packets: arrived,
         dropped_packets: dropped,
         loss_ratio: (arrived > 0).then(|| dropped as f64 / arrived as f64),
+        tied_packets: counters.tied[0],
+        tied_drops: counters.tied[1],
         queue_mean_bytes: queue.map(|(mean, _)| mean),
         queue_p99_bytes: queue.map(|(_, p99)| p99),
     }

@@ -53,7 +53,7 @@ const TEMPLATES: [(&str, Kind); 5] = [
 ];
 
 /// Keys of `[network]` in every template.
-const KEYS: [&str; 2] = ["template", "counts"];
+const KEYS: [&str; 3] = ["template", "counts", "ties"];
 
 impl Template {
     /// Reads `[network]`, and of the file what belongs to a graph.

@@ -10,6 +10,7 @@
 
 use super::closed_form::{Booking, Departure, Observer, Waited};
 use super::rule::Room;
+use super::ties::{Arrival, TieBreaker, Ties};
 use crate::units::Instant;
 use std::num::NonZeroU32;
 
@@ -22,6 +23,7 @@ pub(super) struct Alike {
     /// When the wire is free, nanoseconds.
     pub(super) free_at: u64,
     pub(super) waiting: u64,
+    pub(super) ties: TieBreaker,
 }
 
 /// Arrivals that found the work k T + r, by k: how many, and the sum of the work that they found, nanoseconds.
@@ -52,7 +54,8 @@ impl Alike {
 
     /// Whether so few may wait, of so many that arrive, that counting them is worth it.
     pub(super) fn are_few(&self, room: &Room, packets: usize) -> bool {
-        let is_short = |most: u64| most.max(1).checked_mul(self.nanos).is_some_and(|work| work <= MOST_WORK);
+        // A tie lets one more in.
+        let is_short = |most: u64| (most + 1).checked_mul(self.nanos).is_some_and(|work| work <= MOST_WORK);
         room.most().is_some_and(|most| most < MOST && is_short(most)) && u32::try_from(packets).is_ok()
     }
 
@@ -62,43 +65,88 @@ impl Alike {
         (1..=self.waiting).rev().map(move |younger| Booking { start: start(younger), bytes: self.bytes })
     }
 
+    /// Of those that waited in this busy period and whose service has begun the latest, so many at most, the oldest first.
+    pub(super) fn begun(self, most: u64) -> impl Iterator<Item = Booking> {
+        let start = move |younger: u64| self.free_at.checked_sub(younger * self.nanos);
+        let of_now = move |younger: u64| start(younger).filter(|start| *start > self.ties.busy_from);
+        let latest = self.waiting + 1..=self.waiting + most;
+        latest
+            .rev()
+            .filter_map(of_now)
+            .map(move |start| Booking { start: Instant::from_nanos(start), bytes: self.bytes })
+    }
+
     /// Few packets arrive ([`Self::are_few`]), up to the first of another size, if there may be one: how many. The observer hears of
     /// the time spent at each queue length from `since` on.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn admit_first<P, C: Observer<P>>(
         &mut self,
+        room: (&Room, Instant),
+        line: (&[P], bool),
+        arrival: impl Fn(&P) -> Arrival,
+        tally: &mut Tally,
+        observer: C,
+    ) -> (C, usize) {
+        match self.ties.ties {
+            Ties::Departure | Ties::Ns2 => {
+                self.admit_by(TieBreaker::departures_first, room, line, arrival, tally, observer)
+            }
+            Ties::Arrival => self.admit_by(TieBreaker::arrivals_first, room, line, arrival, tally, observer),
+            Ties::Random => self.admit_by(TieBreaker::drawn, room, line, arrival, tally, observer),
+        }
+    }
+
+    /// The same; what is before a packet must have begun `by` some time not to be in its way.
+    #[inline(never)]
+    fn admit_by<P, C: Observer<P>>(
+        &mut self,
+        by: impl Fn(&TieBreaker, &Arrival) -> u64,
         (room, since): (&Room, Instant),
         (line, are_alike): (&[P], bool),
-        size_and_time: impl Fn(&P) -> (u32, Instant),
+        arrival: impl Fn(&P) -> Arrival,
         tally: &mut Tally,
         mut observer: C,
     ) -> (C, usize) {
-        let Alike { bytes: size, nanos, mut free_at, .. } = *self;
+        let Alike { bytes: size, nanos, mut free_at, mut ties, .. } = *self;
         let Some(each) = NonZeroU32::new(nanos as u32) else { return (observer, 0) };
         let most = room.most().unwrap_or(0);
         let most_work = most * nanos;
-        debug_assert!(self.are_few(room, line.len()));
-        // As many as can wait, not as many as may.
+        debug_assert!(self.are_few(room, line.len()) && nanos > ties.longest);
+        // As many as can wait, not as many as may; and one that a tie lets in.
         let can_wait = (self.waiting as usize + line.len()).min(most as usize);
         let lifts = tally.make_room(can_wait);
-        let other = || line.iter().position(|packet| size_and_time(packet).0 != size);
+        let other = || line.iter().position(|packet| arrival(packet).bytes != size);
         let line = if are_alike { line } else { &line[..other().unwrap_or(line.len())] };
+        let (mut tied, mut refused_tied) = (0, 0);
         observer.all_arrive(line, |packet| {
-            let now = size_and_time(packet).1.as_nanos();
-            let work = free_at.saturating_sub(now);
-            if work > most_work {
+            let arrival = arrival(packet);
+            let (now, by) = (arrival.now.as_nanos(), by(&ties, &arrival));
+            let is_refused = free_at.saturating_sub(by) > most_work;
+            let past = free_at.wrapping_sub(now).wrapping_sub(most_work).wrapping_add(ties.longest);
+            if past <= 2 * ties.longest {
+                let (early, late) = ties.either_side(now);
+                let is_full = |by: u64| free_at.saturating_sub(by) > most_work;
+                let is_tied = u64::from(is_full(early) && !is_full(late));
+                (tied, refused_tied) = (tied + is_tied, refused_tied + is_tied * u64::from(is_refused));
+            }
+            if is_refused {
                 return None;
             }
+            let work = free_at.saturating_sub(now);
             let (start, waiting) = (now + work, work as u32 / each);
             let lift = &mut lifts[waiting as usize];
             lift.packets += 1;
             lift.work += work;
+            ties.takes(by, free_at, start);
             free_at = start + nanos;
             Some(Departure { start: Instant::from_nanos(start), finish: Instant::from_nanos(free_at) })
         });
-        let until = line.last().map_or(since, |last| size_and_time(last).1).max(since);
+        if let (Some(first), true) = (line.first(), tied > 0) {
+            observer.were_tied(arrival(first).now, tied, refused_tied);
+        }
+        let until = line.last().map_or(since, |last| arrival(last).now).max(since);
         let before = *self;
-        self.free_at = free_at;
+        (self.free_at, self.ties) = (free_at, ties);
         self.waiting = free_at.saturating_sub(until.as_nanos()).saturating_sub(1) / nanos;
         let times = tally.times((before.waiting as usize, can_wait), nanos);
         before.add_what_waited(since.as_nanos(), times);

@@ -5,6 +5,7 @@
 
 use super::alike::Alike;
 use super::closed_form::{Booking, Waited};
+use super::ties::{TieBreaker, Ties};
 use crate::units::Instant;
 use crate::wire::Wire;
 use std::hint::select_unpredictable;
@@ -27,7 +28,8 @@ impl AlikeWire {
     pub fn new(wire: &Wire, bytes: u32, packets: usize, (first, last): (Instant, Instant)) -> Option<Self> {
         let (nanos, free_at) = (wire.exact(bytes)?.as_nanos(), wire.free_at());
         let waiting = free_at.since(first).as_nanos().saturating_sub(1) / nanos.max(1);
-        let alike = Alike { bytes, nanos, free_at: free_at.as_nanos(), waiting };
+        let ties = TieBreaker::new(Ties::Departure, wire.rate()); // nothing is refused
+        let alike = Alike { bytes, nanos, free_at: free_at.as_nanos(), waiting, ties };
         let is_one = nanos > 0 && alike.are_over_in_time(packets, last);
         is_one.then(|| AlikeWire { alike, before: alike, latest: Instant::ZERO, one: 0, times: Vec::new() })
     }

@@ -7,6 +7,7 @@
 
 use super::alike::{Alike, Tally};
 use super::rule::{Found, QueueSpec, Rule};
+use super::ties::{Arrival, TieBreaker, Ties};
 use crate::units::{Instant, Rate};
 use crate::wire::Wire;
 use std::hint::select_unpredictable;
@@ -29,22 +30,37 @@ pub struct Departure {
     pub finish: Instant,
 }
 
+/// What becomes of a packet that arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Admission {
+    /// When it is on the wire; `None` if it is refused.
+    pub departure: Option<Departure>,
+    /// It waits, if for no time: [`ClosedDropTail::tell_started`] will tell of it.
+    pub is_booked: bool,
+    /// It came so near to a departure that it could as well have met the other fate.
+    pub is_tied: bool,
+}
+
 /// A FIFO and the wire it feeds, in closed form.
 #[derive(Debug, Clone)]
 pub struct ClosedDropTail {
     wire: Wire,
     rule: Rule,
+    ties: TieBreaker,
     /// What waits, in a ring of a power of two of places. Behind the youngest, one never starts.
     ring: Box<[Booking]>,
-    /// Of the oldest and of the first place behind the youngest, counted on and on.
+    /// Of the first whose service has begun and that a tie may bring back, of the oldest that waits, and of the first place behind
+    /// the youngest, counted on and on.
+    kept: usize,
     oldest: usize,
     behind: usize,
     /// When the service of the oldest begins; [`Instant::MAX`] where none waits.
     next_start: Instant,
     /// Sum over the ring, bytes.
     queued_bytes: u64,
-    /// Size of the packet whose service began last, bytes.
+    /// Size of the packet whose service began last, bytes; and of the first of this busy period.
     served_bytes: u32,
+    first_bytes: u32,
     tally: Tally,
 }
 
@@ -76,6 +92,10 @@ pub trait Observer<P> {
     /// The service of a packet that had to wait has begun; or none has, and this one has zero bytes.
     fn has_begun(&mut self, waited: Booking);
 
+    /// So many packets, of which so many were refused, could have met the other fate: they came with a departure. The first, or all
+    /// of them, came then.
+    fn were_tied(&mut self, now: Instant, packets: u64, refused: u64);
+
     /// This packet arrives, and will be served so; or it is refused.
     fn arrives(&mut self, packet: &P, departure: Option<Departure>);
 
@@ -88,6 +108,8 @@ pub trait Observer<P> {
 
 /// Fewer packets than these are not worth a look at all that waits. In tests two are many.
 const MANY: usize = if cfg!(debug_assertions) { 2 } else { 64 };
+/// So many whose service has begun are kept whatever their time.
+const KEPT: usize = 2;
 const NOTHING: Booking = Booking { start: Instant::MAX, bytes: 0 };
 
 impl ClosedDropTail {
@@ -96,89 +118,163 @@ impl ClosedDropTail {
         (!spec.drop_front || spec.limit.is_none()).then(|| ClosedDropTail {
             wire: Wire::new(rate),
             rule: Rule::new(spec),
+            ties: TieBreaker::new(spec.ties, rate),
             ring: Box::new([NOTHING; 8]),
+            kept: 0,
             oldest: 0,
             behind: 0,
             next_start: Instant::MAX,
             queued_bytes: 0,
             served_bytes: 0,
+            first_bytes: 0,
             tally: Tally::default(),
         })
     }
 
-    /// Offers a packet that arrives at `now`: when it will be served, or `None` if it is refused.
+    /// The seed of its draws, where ties are drawn.
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.ties.seed(seed);
+        self
+    }
+
+    /// Offers a packet: what becomes of it.
     ///
     /// Time never runs backwards between calls. Without a limit nothing is kept.
     #[inline(always)]
-    pub fn admit(&mut self, bytes: u32, now: Instant) -> Option<Departure> {
-        self.admit_and_tell(bytes, now, |_| {})
+    pub fn admit(&mut self, arrival: Arrival) -> Admission {
+        self.admit_and_tell(arrival, |_| {})
     }
 
     /// The same; tells of each packet that had to wait when its service has begun, at the latest by then
     /// ([`Self::tell_started`]).
     #[inline(always)]
-    pub fn admit_and_tell(
-        &mut self,
-        bytes: u32,
-        now: Instant,
-        started: impl FnMut(Booking),
-    ) -> Option<Departure> {
+    pub fn admit_and_tell(&mut self, arrival: Arrival, started: impl FnMut(Booking)) -> Admission {
+        let Arrival { bytes, now, .. } = arrival;
         if !self.rule.is_limited {
             let (start, finish) = self.wire.send(bytes, now);
-            return Some(Departure { start, finish });
+            let departure = Some(Departure { start, finish });
+            return Admission { departure, is_booked: false, is_tied: false };
         }
         self.tell_started(now, started);
-        let is_idle = self.wire.free_at() <= now;
-        let found = Found {
-            waiting_bytes: self.queued_bytes,
-            waiting_packets: self.waiting(),
-            in_service: if is_idle { None } else { Some(self.served_bytes) },
+        let free_at = self.wire.free_at().as_nanos();
+        let by = match self.ties.ties {
+            Ties::Departure => self.ties.departures_first(&arrival),
+            Ties::Arrival => self.ties.arrivals_first(&arrival),
+            Ties::Random => self.ties.drawn(&arrival),
+            Ties::Ns2 => self.as_scheduled(&arrival),
         };
-        if self.rule.refuses(bytes, &found) {
-            return None;
+        let is_refused = self.is_full(bytes, by);
+        let (early, late) = self.ties.either_side(now.as_nanos());
+        let is_near = self.begins_between(early, late);
+        let is_tied = is_near && self.is_full(bytes, early) && !self.is_full(bytes, late);
+        if is_refused {
+            return Admission { departure: None, is_booked: false, is_tied };
         }
         let (start, finish) = self.wire.send(bytes, now);
-        if is_idle {
-            self.served_bytes = bytes;
-        } else {
-            self.book(Booking { start, bytes });
+        self.ties.takes(by, free_at, start.as_nanos());
+        if free_at <= by {
+            self.first_bytes = bytes;
         }
-        Some(Departure { start, finish })
+        let is_booked = free_at > now.as_nanos().min(by);
+        if is_booked {
+            self.book(Booking { start, bytes });
+        } else {
+            self.served_bytes = bytes;
+        }
+        Admission { departure: Some(Departure { start, finish }), is_booked, is_tied }
+    }
+
+    /// Whether a packet is refused that finds in its way what has not begun to be served by `by`, nanoseconds.
+    #[inline(always)]
+    fn is_full(&self, bytes: u32, by: u64) -> bool {
+        let (mut packets, mut queued) = (self.waiting(), self.queued_bytes);
+        let mut served_bytes = self.served_bytes;
+        let last = self.ring.len() - 1;
+        let mut place = self.oldest;
+        while place > self.kept && self.ring[(place - 1) & last].start.as_nanos() > by {
+            place -= 1;
+            (packets, queued) = (packets + 1, queued + u64::from(self.ring[place & last].bytes));
+            let before = self.ring[place.wrapping_sub(1) & last];
+            let is_behind_first = place > self.kept && before.start.as_nanos() > self.ties.busy_from;
+            served_bytes = if is_behind_first { before.bytes } else { self.first_bytes };
+        }
+        while place < self.behind && self.ring[place & last].start.as_nanos() <= by {
+            let booking = self.ring[place & last];
+            (packets, queued) = (packets - 1, queued - u64::from(booking.bytes));
+            served_bytes = booking.bytes;
+            place += 1;
+        }
+        let is_idle = self.wire.free_at().as_nanos() <= by;
+        let in_service = if is_idle { None } else { Some(served_bytes) };
+        self.rule.refuses(bytes, &Found { waiting_bytes: queued, waiting_packets: packets, in_service })
+    }
+
+    /// Whether a service begins, or the last one ends, after the first of these times and by the second, nanoseconds.
+    #[inline(always)]
+    fn begins_between(&self, early: u64, late: u64) -> bool {
+        let is_between = |time: Instant| early < time.as_nanos() && time.as_nanos() <= late;
+        let last = self.ring.len() - 1;
+        is_between(self.ring[self.oldest & last].start)
+            || self.oldest > self.kept && is_between(self.ring[(self.oldest - 1) & last].start)
+            || is_between(self.wire.free_at())
+    }
+
+    /// As ns-2 has it: `LinkDelay::recv` schedules a packet's arrival when its service at the link before begins, and the end of a
+    /// service here when that begins; what was scheduled first goes first.
+    fn as_scheduled(&self, arrival: &Arrival) -> u64 {
+        let now = arrival.now;
+        let ends_now = self.service_that_ends(now);
+        let is_known_first = ends_now.is_some_and(|began| now.since(began) < arrival.lead);
+        if is_known_first { self.ties.arrivals_first(arrival) } else { self.ties.departures_first(arrival) }
+    }
+
+    /// When the service began that ends at `now`, if one does.
+    fn service_that_ends(&self, now: Instant) -> Option<Instant> {
+        let last = self.ring.len() - 1;
+        let begun = |place: usize| {
+            let is_kept =
+                place > self.kept && self.ring[(place - 1) & last].start.as_nanos() > self.ties.busy_from;
+            if is_kept {
+                self.ring[(place - 1) & last].start
+            } else {
+                Instant::from_nanos(self.ties.busy_from)
+            }
+        };
+        let latest = begun(self.oldest);
+        if latest == now && self.oldest > self.kept {
+            return Some(begun(self.oldest - 1));
+        }
+        (self.wire.free_at() == now).then_some(latest)
     }
 
     /// The same of all packets of a line, which may be known to be of one size; it comes to what [`Self::admit_and_tell`] of each
-    /// says: `size_and_time` is how many bytes one has and when it arrives. Returns the observer.
+    /// says. Returns the observer.
     #[inline(always)]
     pub fn admit_all<P, C: Observer<P>>(
         &mut self,
         (mut line, are_alike): (&[P], bool),
-        size_and_time: impl Fn(&P) -> (u32, Instant),
+        arrival: impl Fn(&P) -> Arrival,
         mut observer: C,
     ) -> C {
         while let (Some(first), Some(last)) = (line.first(), line.last()) {
-            let bytes = size_and_time(first).0;
+            let bytes = arrival(first).bytes;
             let room = self.rule.room_for(bytes);
             if line.len() >= MANY
                 && let Some(since) = observer.takes_times_from()
                 && let Some(mut alike) = self.alike(bytes)
                 && alike.are_few(&room, line.len())
-                && alike.are_over_in_time(line.len(), size_and_time(last).1)
+                && alike.are_over_in_time(line.len(), arrival(last).now)
             {
                 let taken;
-                (observer, taken) = alike.admit_first(
-                    (&room, since),
-                    (line, are_alike),
-                    &size_and_time,
-                    &mut self.tally,
-                    observer,
-                );
+                (observer, taken) =
+                    alike.admit_first((&room, since), (line, are_alike), &arrival, &mut self.tally, observer);
                 self.go_on_from(alike);
                 line = &line[taken..];
             }
             // Until those that wait now have gone, and no other size is before the next ones, if all goes well.
             let few = (self.waiting() as usize).max(MANY);
             let (run, behind) = line.split_at(line.len().min(few));
-            observer = self.admit_each(run, &size_and_time, observer);
+            observer = self.admit_each(run, &arrival, observer);
             line = behind;
         }
         observer
@@ -188,44 +284,62 @@ impl ClosedDropTail {
     fn admit_each<P, C: Observer<P>>(
         &mut self,
         line: &[P],
-        size_and_time: impl Fn(&P) -> (u32, Instant),
+        arrival: impl Fn(&P) -> Arrival,
         mut observer: C,
     ) -> C {
         for packet in line {
-            let (bytes, now) = size_and_time(packet);
-            let departure = self.admit_and_tell(bytes, now, |waited| observer.has_begun(waited));
-            if departure.is_some_and(|departure| departure.start > now) {
-                observer.waits(bytes, now);
+            let arrival = arrival(packet);
+            let Admission { departure, is_booked, is_tied } =
+                self.admit_and_tell(arrival, |waited| observer.has_begun(waited));
+            if is_booked {
+                observer.waits(arrival.bytes, arrival.now);
+            }
+            if is_tied {
+                observer.were_tied(arrival.now, 1, departure.is_none().into());
             }
             observer.arrives(packet, departure);
         }
         observer
     }
 
-    /// What it comes to if all that waits and is on the wire has this size, and takes whole nanoseconds.
-    fn alike(&self, bytes: u32) -> Option<Alike> {
-        if bytes == 0 || self.served_bytes != bytes || !self.rule.is_limited {
+    /// What it comes to if all that waits and is on the wire has this size, and takes whole nanoseconds, more of them than a draw.
+    fn alike(&mut self, bytes: u32) -> Option<Alike> {
+        if bytes == 0 || self.served_bytes != bytes || !self.rule.is_limited || self.ties.ties == Ties::Ns2 {
             return None;
         }
         let nanos = self.wire.exact(bytes)?.as_nanos();
+        self.forget();
         let last = self.ring.len() - 1;
-        let are_alike = (self.oldest..self.behind).all(|count| self.ring[count & last].bytes == bytes);
+        let is_of_now = |booking: &Booking| booking.start.as_nanos() > self.ties.busy_from;
+        let begun = (self.kept..self.oldest).map(|count| self.ring[count & last]).filter(is_of_now);
+        let waiting = (self.oldest..self.behind).map(|count| self.ring[count & last]);
+        let are_alike = begun.clone().chain(waiting).all(|booking| booking.bytes == bytes);
+        let first_is_over = begun.count() >= KEPT || self.first_bytes == bytes;
         let (free_at, waiting) = (self.wire.free_at().as_nanos(), self.waiting());
-        are_alike.then_some(Alike { bytes, nanos, free_at, waiting })
+        let is_one = are_alike && first_is_over && nanos > self.ties.longest;
+        is_one.then_some(Alike { bytes, nanos, free_at, waiting, ties: self.ties })
     }
 
     /// That is what it has come to.
     fn go_on_from(&mut self, alike: Alike) {
         self.wire.is_free_from(Instant::from_nanos(alike.free_at));
-        (self.oldest, self.behind, self.queued_bytes, self.next_start) = (0, 0, 0, Instant::MAX);
-        self.ring[0] = NOTHING;
+        (self.kept, self.oldest, self.behind, self.queued_bytes) = (0, 0, 0, 0);
+        (self.next_start, self.ring[0]) = (Instant::MAX, NOTHING);
+        if alike.ties.busy_from != self.ties.busy_from {
+            self.first_bytes = alike.bytes;
+        }
+        self.ties = alike.ties;
+        for begun in alike.begun(KEPT as u64) {
+            self.book(begun);
+            self.tell_started(begun.start, |_| {});
+        }
         alike.bookings().for_each(|booking| self.book(booking));
     }
 
     #[inline(always)]
     fn book(&mut self, booking: Booking) {
-        if self.behind - self.oldest == self.ring.len() - 1 {
-            self.grow();
+        if self.behind - self.kept == self.ring.len() - 1 {
+            self.make_room();
         }
         self.next_start = self.next_start.min(booking.start);
         self.queued_bytes += u64::from(booking.bytes);
@@ -235,13 +349,29 @@ impl ClosedDropTail {
         self.ring[self.behind & last].start = Instant::MAX;
     }
 
-    /// Every place but one is taken: twice as many.
+    /// Every place but one is taken: those that no tie can bring back are given up, or there are twice as many.
     #[cold]
-    fn grow(&mut self) {
+    fn make_room(&mut self) {
+        self.forget();
         let places = self.ring.len();
-        let in_order = (self.oldest..self.behind).map(|place| self.ring[place & (places - 1)]);
+        if self.behind - self.kept < places - 1 {
+            return;
+        }
+        let in_order = (self.kept..self.behind).map(|place| self.ring[place & (places - 1)]);
         self.ring = in_order.chain(std::iter::repeat(NOTHING)).take(2 * places).collect();
-        (self.oldest, self.behind) = (0, self.behind - self.oldest);
+        (self.kept, self.oldest, self.behind) = (0, self.oldest - self.kept, self.behind - self.kept);
+    }
+
+    /// Gives up those whose service began so long before the latest one's that no tie can bring them back.
+    fn forget(&mut self) {
+        let last = self.ring.len() - 1;
+        while self.kept + KEPT < self.oldest {
+            let [first, latest] = [self.kept, self.oldest - 1].map(|place| self.ring[place & last].start);
+            if latest.since(first).as_nanos() <= 2 * self.ties.longest {
+                return;
+            }
+            self.kept += 1;
+        }
     }
 
     /// See [`Wire::latest`].

@@ -5,8 +5,10 @@ mod alike_wire;
 mod closed_form;
 mod drop_tail;
 mod rule;
+mod ties;
 
 pub use alike_wire::AlikeWire;
-pub use closed_form::{Booking, ClosedDropTail, Departure, Observer, Waited};
+pub use closed_form::{Admission, Booking, ClosedDropTail, Departure, Observer, Waited};
 pub use drop_tail::DropTail;
 pub use rule::{Counts, Limit, QueueSpec};
+pub use ties::{Arrival, Ties, mix};

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use super::ties::Ties;
 use crate::units::Bytes;
 use crate::units::parse::BufferSize;
 
@@ -66,6 +67,8 @@ pub struct QueueSpec {
     pub counts: Counts,
     /// Make room by dropping the packet that has waited longest instead of refusing the one that arrives.
     pub drop_front: bool,
+    /// Who goes first where a packet arrives as another leaves; a queue that drops from its front lets departures go first.
+    pub ties: Ties,
 }
 
 /// The admission rule.

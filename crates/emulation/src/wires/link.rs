@@ -4,7 +4,7 @@ use super::meter::Meter;
 use super::network::Parcel;
 use super::plan::{Detour, LinkPlan, PacerPlan};
 use paceline_core::pacer::{self, Pacer, PacerSpec, parameters::Value};
-use paceline_core::queue::{ClosedDropTail, Counts, Limit, QueueSpec};
+use paceline_core::queue::{Arrival, ClosedDropTail, Counts, Limit, QueueSpec, Ties};
 use paceline_core::{Instant, Rate, Span, Stage, Verdict};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -58,7 +58,7 @@ impl Link {
         let rate = Rate::from_bits_per_second(plan.rate_bps);
         let counts = Counts::named(&plan.buffer.counts).ok_or("buffer.counts: no such rule")?;
         let limit = limit(plan.buffer.bytes, plan.buffer.packets);
-        let spec = QueueSpec { limit, counts, drop_front: false };
+        let spec = QueueSpec { limit, counts, drop_front: false, ties: Ties::Departure };
         let spec = match &plan.pacer {
             Some(pacer) => (spec, read_pacer(pacer, rate)?),
             None => (spec, PacerSpec::default()),
@@ -143,7 +143,7 @@ impl Link {
 
     /// A packet has passed the pacer: when it reaches the other end, or `None` if the buffer refuses it.
     pub(crate) fn serve(&mut self, parcel: Parcel, flow: u32, now: Instant) -> Option<Instant> {
-        let Some(departure) = self.queue.admit(parcel.bytes, now) else {
+        let Some(departure) = self.queue.admit(Arrival::new(parcel.bytes, now)).departure else {
             self.count_drop(now);
             if let Some(meter) = &mut self.meter {
                 meter.lose(parcel.bytes, now);

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use paceline_core::pacer::{Pacer, PacerSpec};
-use paceline_core::queue::{ClosedDropTail, QueueSpec};
+use paceline_core::queue::{Arrival, ClosedDropTail, QueueSpec};
 use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
 
 use super::flows::FlowId;
@@ -112,7 +112,10 @@ impl Lane {
             let frame = self.frames.as_mut().and_then(|frames| frames.held.pop_front());
             let start = match &mut self.link {
                 None => Some(self.now),
-                Some(link) => link.admit(packet.bytes, self.now).map(|departure| departure.start),
+                Some(link) => link
+                    .admit(Arrival::new(packet.bytes, self.now))
+                    .departure
+                    .map(|departure| departure.start),
             };
             match start {
                 Some(start) => {

@@ -3,7 +3,7 @@
 use super::stage::Stage;
 use super::{Exit, Links};
 use crate::flow::Flow;
-use crate::link::Link;
+use crate::link::{Decided, Link};
 use crate::network::{Network, Probe};
 use paceline_core::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,11 +33,11 @@ pub(super) fn links_of(network: &Network, traced: bool) -> Links {
     for link in network.probes.iter().map(|probe| probe.link).chain(watched) {
         metered[link as usize] = true;
     }
-    let (seed, flows) = (network.seed, network.flows.len());
+    let mut decided = Decided::of(network);
     let window = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);
     Links::of(network.links.iter().zip(metered).enumerate().map(|(number, (spec, metered))| {
         let losses = losses.remove(&number).unwrap_or_default();
-        Link::new(spec, losses, (metered, traced), window, seed, flows)
+        Link::new(spec, losses, (metered, traced), window, (network, number as u32), &mut decided)
     }))
 }
 

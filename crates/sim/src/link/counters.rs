@@ -14,6 +14,8 @@ pub(crate) struct LinkCounters {
     pub(crate) dropped: u64,
     /// The same since the start.
     pub(crate) dropped_ever: u64,
+    /// Packets that came with a departure and could have met the other fate, and those of them that were refused.
+    pub(crate) tied: [u64; 2],
     /// Data packets that left the wire from the start to the window's end.
     pub(crate) data_ever: u64,
     /// Bytes that left the wire, of packets that were on it within the window alone.
@@ -59,6 +61,13 @@ impl LinkCounters {
     pub(super) fn refuses(&mut self, now: Instant) {
         self.arrives(now);
         self.drops(now);
+    }
+
+    /// So many packets, of which so many were refused, came with a departure: at `now`, or in a time that counts alike.
+    pub(super) fn were_tied(&mut self, now: Instant, packets: u64, refused: u64) {
+        if self.counts(now) {
+            self.tied = [self.tied[0] + packets, self.tied[1] + refused];
+        }
     }
 
     /// Whether what arrives from `first` on and has left by `latest` counts all alike.

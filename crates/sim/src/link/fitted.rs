@@ -1,12 +1,13 @@
 //! What a link may have besides a wire and a delay: a buffer, a pacer, forced losses, counters, a meter, probes.
 
+use super::leads::Leads;
 use super::losses::Loss;
 use super::{Fate, LinkCounters, Passage};
 use crate::meter::Meter;
 use crate::network::FlowId;
 use crate::packet::Event;
 use paceline_core::pacer::Pacer;
-use paceline_core::queue::{ClosedDropTail, Departure, DropTail};
+use paceline_core::queue::{Arrival, ClosedDropTail, Departure, DropTail};
 use paceline_core::{Instant, Span, Stage, Verdict};
 
 /// A link that has a limited buffer, a pacer, forced losses, a meter, a probe, or a trace.
@@ -19,6 +20,8 @@ pub(crate) struct Fitted {
     pub(super) losses: Vec<Loss>,
     pub(crate) counters: LinkCounters,
     pub(crate) meter: Option<Meter>,
+    /// How long before ns-2 would have known of arrivals, where that decides ties packet by packet.
+    pub(super) leads: Option<Box<Leads>>,
     /// The wake-up event that counts; events of other times are stale.
     pub(crate) wakeup_at: Option<Instant>,
     /// Departures are recorded from, until: where a probe or an instrument looks; always, with a trace.
@@ -76,9 +79,7 @@ impl Fitted {
     pub(super) fn admit(&mut self, event: &Event, delay: Span) -> Option<Passage> {
         let now = event.at;
         if !self.is_lost(event.flow)
-            && let Buffer::Closed(queue) = &mut self.buffer
-            && let Some(Departure { start, finish }) =
-                admit(queue, &mut self.meter, u32::from(event.bytes), now)
+            && let Some(Departure { start, finish }) = self.take(event)
         {
             self.counters.passes(event.bytes, event.is_ack(), now, start, finish);
             let recorded = is_recorded(self.record, start);
@@ -86,6 +87,38 @@ impl Fitted {
         }
         self.counters.refuses(now);
         None
+    }
+
+    /// A packet comes to a queue that no pacer feeds, and the meter hears of it: the queue keeps what waits for both, if it keeps it.
+    #[inline(always)]
+    fn take(&mut self, event: &Event) -> Option<Departure> {
+        let arrival = self.arrival(event);
+        let Buffer::Closed(queue) = &mut self.buffer else { return None };
+        let (bytes, now) = (arrival.bytes, arrival.now);
+        let meter = &mut self.meter;
+        let admission = queue.admit_and_tell(arrival, |waited| {
+            if let Some(meter) = meter {
+                meter.starts(waited.bytes, waited.start);
+            }
+        });
+        if admission.is_tied {
+            self.counters.were_tied(now, 1, admission.departure.is_none().into());
+        }
+        let departure = admission.departure?;
+        if let Some(meter) = &mut self.meter {
+            if admission.is_booked {
+                meter.waits_elsewhere(bytes, now);
+            } else if departure.start > now {
+                meter.waits(bytes, now, departure.start);
+            }
+        }
+        Some(departure)
+    }
+
+    #[inline(always)]
+    fn arrival(&self, event: &Event) -> Arrival {
+        let lead = self.leads.as_ref().map_or(Span::ZERO, |leads| leads.of(event));
+        Arrival { lead, ..event.arrival() }
     }
 
     /// The meter, which knows of all that has happened by `now`.
@@ -170,11 +203,13 @@ impl Fitted {
     /// A pacer lets go a packet: how it passes the plain FIFO behind, if that does not drop it.
     #[inline(always)]
     pub(super) fn is_released(&mut self, event: &Event, now: Instant, delay: Span) -> Option<Passage> {
-        let departure = match &mut self.buffer {
-            Buffer::Closed(queue) => queue.admit(u32::from(event.bytes), now),
-            Buffer::Stepwise(_) => None,
-        };
-        match departure {
+        let arrival = Arrival { now, ..event.arrival() };
+        let Buffer::Closed(queue) = &mut self.buffer else { return None };
+        let admission = queue.admit(arrival);
+        if admission.is_tied {
+            self.counters.were_tied(now, 1, admission.departure.is_none().into());
+        }
+        match admission.departure {
             Some(departure) => Some(self.leaves(event, now, departure, delay)),
             None => {
                 self.drop_waiting(event, now);
@@ -244,25 +279,4 @@ pub(super) fn is_recorded(record: Option<(Instant, Instant)>, start: Instant) ->
 #[cold]
 fn is_within((from, to): (Instant, Instant), start: Instant) -> bool {
     from <= start && start < to
-}
-
-/// Offers a packet to a queue that no pacer feeds, and tells the meter of it: the queue keeps what waits for both, if it
-/// keeps it.
-#[inline(always)]
-fn admit(
-    queue: &mut ClosedDropTail,
-    meter: &mut Option<Meter>,
-    bytes: u32,
-    now: Instant,
-) -> Option<Departure> {
-    let Some(meter) = meter else { return queue.admit(bytes, now) };
-    let departure = queue.admit_and_tell(bytes, now, |waited| meter.starts(waited.bytes, waited.start))?;
-    if departure.start > now {
-        if queue.keeps_what_waits() {
-            meter.waits_elsewhere(bytes, now);
-        } else {
-            meter.waits(bytes, now, departure.start);
-        }
-    }
-    Some(departure)
 }

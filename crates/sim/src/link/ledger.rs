@@ -51,6 +51,10 @@ impl Observer<Event> for Ledger<'_> {
         self.meter.starts(waited.bytes, waited.start);
     }
 
+    fn were_tied(&mut self, now: Instant, packets: u64, refused: u64) {
+        self.counters.were_tied(now, packets, refused);
+    }
+
     #[inline(always)]
     fn arrives(&mut self, event: &Event, departure: Option<Departure>) {
         let Some(departure) = departure else { return refuse(event, self.counters, self.notes) };
@@ -137,7 +141,7 @@ impl Fitted {
             count_alike,
             is_plain,
         };
-        let ledger = queue.admit_all((line, are_alike), |event| (u32::from(event.bytes), event.at), ledger);
+        let ledger = queue.admit_all((line, are_alike), Event::arrival, ledger);
         if ledger.count_alike {
             let passed = &ledger.out[before..];
             let all = |what: fn(&Event) -> u64| match passed {

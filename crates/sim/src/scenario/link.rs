@@ -1,6 +1,6 @@
 //! A link's table: rate, delay, buffers.
 
-use paceline_core::queue::{Counts, Limit, QueueSpec};
+use paceline_core::queue::{Counts, Limit, QueueSpec, Ties};
 use paceline_core::{Rate, Span};
 
 use super::error::ScenarioError;
@@ -10,20 +10,24 @@ use super::reader::{Field, Table};
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Keys of every link's table.
-const KEYS: [&str; 7] = ["rate", "delay", "buffer", "counts", "drop", "pacer_buffer", "reverse_buffer"];
+const KEYS: [&str; 8] =
+    ["rate", "delay", "buffer", "counts", "ties", "drop", "pacer_buffer", "reverse_buffer"];
 
 /// What `[network]` says for all its links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Defaults {
     /// What buffers count.
     pub(crate) counts: Counts,
+    /// Who goes first where a packet arrives as another leaves; by what a buffer counts where nothing is said.
+    pub(crate) ties: Option<Ties>,
 }
 
 impl Defaults {
     /// Reads them from `[network]`.
     pub(crate) fn read(network: &Table<'_>) -> Result<Self> {
         let counts = network.optional("counts", |field| field.choice(Counts::ALL))?;
-        Ok(Defaults { counts: counts.unwrap_or_default() })
+        let ties = network.optional("ties", |field| field.choice(Ties::ALL))?;
+        Ok(Defaults { counts: counts.unwrap_or_default(), ties })
     }
 }
 
@@ -44,6 +48,8 @@ pub(crate) struct LinkPlan {
     pub(crate) pacer_buffer: Option<BufferSize>,
     /// What the limits count.
     pub(crate) counts: Counts,
+    /// Who goes first where a packet arrives as another leaves.
+    pub(crate) ties: Ties,
     /// Drop what has waited longest, not what arrives.
     pub(crate) drop_front: bool,
 }
@@ -67,14 +73,20 @@ impl LinkPlan {
     }
 
     fn from_table(field: &Field<'_>, table: &Table<'_>, defaults: &Defaults) -> Result<LinkPlan> {
+<<<<<<< HEAD
         let rate = table.needs("rate", "\"100 Mbit/s\"", Field::rates);
         let delay = table.needs("delay", "\"10 ms\"", Field::spans);
+=======
+        let counts = table.optional("counts", |field| field.choice(Counts::ALL))?.unwrap_or(defaults.counts);
+        let ties = table.optional("ties", |field| field.choice(Ties::ALL))?.or(defaults.ties);
+>>>>>>> b3daeac (ties: decide who goes first where an arrival meets a departure (wip))
         Ok(LinkPlan {
             path: field.path().to_owned(),
             buffer: table.optional("buffer", Field::buffer)?,
             reverse_buffer: table.optional("reverse_buffer", Field::buffer)?,
             pacer_buffer: table.optional("pacer_buffer", Field::buffer)?,
-            counts: table.optional("counts", |field| field.choice(Counts::ALL))?.unwrap_or(defaults.counts),
+            counts,
+            ties: ties.unwrap_or(if counts == Counts::Ns2 { Ties::Ns2 } else { Ties::Random }),
             drop_front: table
                 .optional("drop", |field| field.choice(&[("tail", false), ("front", true)]))?
                 .unwrap_or(false),
@@ -95,6 +107,6 @@ impl LinkPlan {
             Some(BufferSize::Packets(packets)) => Some(Limit::Packets(packets)),
             Some(BufferSize::Bdp(multiple)) => Some(Limit::Bytes((multiple * bdp()? as f64) as u64)),
         };
-        Ok(QueueSpec { limit, counts: self.counts, drop_front: self.drop_front })
+        Ok(QueueSpec { limit, counts: self.counts, drop_front: self.drop_front, ties: self.ties })
     }
 }

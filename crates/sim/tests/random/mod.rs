@@ -111,22 +111,33 @@ fn body(
     let traffics = prop::collection::vec(traffic::traffic(lattice), 1..=3);
     let losses = prop::collection::vec(loss(), 0..=2);
     let counts = select(vec!["waiting", "ns2", "waiting+service"]);
+    let ties = select(vec![
+        "",
+        "",
+        "ties = \"departure\"\n",
+        "ties = \"arrival\"\n",
+        "ties = \"ns2\"\n",
+        "ties = \"random\"\n",
+    ]);
     let parts = (networks::network(family, lattice), traffics, pacing::pacing(), losses, probes);
-    (1..1000_u64, counts, parts).prop_map(|(seed, counts, (layout, traffics, pacing, losses, probes))| {
-        let mut text = format!("seed = {seed}\n\n[network]\ncounts = \"{counts}\"\n{}\n", layout.text);
-        for (number, traffic) in traffics.iter().enumerate() {
-            text += &traffic.text(number, &layout);
-        }
-        let tcp = traffics.iter().position(|one| one.is_tcp);
-        for method in pacing.iter().flatten().filter(|method| tcp.is_some() || !method.is_of_hosts()) {
-            text += &method.text(&layout);
-        }
-        let is_through = layout.has_sides && traffics[0].is_through();
-        for loss in &losses {
-            text += &loss.text(&layout, is_through);
-        }
-        text + &probes.iter().map(|probe| probe.text(&layout, tcp)).collect::<String>()
-    })
+    (1..1000_u64, counts, ties, parts).prop_map(
+        |(seed, counts, ties, (layout, traffics, pacing, losses, probes))| {
+            let mut text =
+                format!("seed = {seed}\n\n[network]\ncounts = \"{counts}\"\n{ties}{}\n", layout.text);
+            for (number, traffic) in traffics.iter().enumerate() {
+                text += &traffic.text(number, &layout);
+            }
+            let tcp = traffics.iter().position(|one| one.is_tcp);
+            for method in pacing.iter().flatten().filter(|method| tcp.is_some() || !method.is_of_hosts()) {
+                text += &method.text(&layout);
+            }
+            let is_through = layout.has_sides && traffics[0].is_through();
+            for loss in &losses {
+                text += &loss.text(&layout, is_through);
+            }
+            text + &probes.iter().map(|probe| probe.text(&layout, tcp)).collect::<String>()
+        },
+    )
 }
 
 /// What is lost by force.

@@ -79,7 +79,7 @@ fn link(lattice: bool) -> impl Strategy<Value = String> {
         ("", _) => String::new(),
         (limit, 0) => format!(", buffer = \"{limit}\", reverse_buffer = \"{limit}\""),
         (limit, 1 | 2) => format!(", buffer = \"{limit}\", drop = \"front\""),
-        (limit, 3) => format!(", buffer = \"{limit}\", counts = \"waiting+service\""),
+        (limit, 3) => format!(", buffer = \"{limit}\", counts = \"waiting+service\", ties = \"arrival\""),
         (limit, _) => format!(", buffer = \"{limit}\""),
     });
     let pacer_buffer = prop_oneof![

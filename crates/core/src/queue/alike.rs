@@ -10,7 +10,7 @@
 
 use super::closed_form::{Booking, Departure, Observer, Waited};
 use super::rule::Room;
-use super::ties::{Arrival, TieBreaker, Ties};
+use super::ties::{Arrival, Drawn, Exact, Order, TieBreaker, Ties};
 use crate::units::Instant;
 use std::num::NonZeroU32;
 
@@ -89,25 +89,25 @@ impl Alike {
     ) -> (C, usize) {
         match self.ties.ties {
             Ties::Departure | Ties::Ns2 => {
-                self.admit_by(TieBreaker::departures_first, room, line, arrival, tally, observer)
+                self.admit_by::<Exact<false>, _, _>(room, line, arrival, tally, observer)
             }
-            Ties::Arrival => self.admit_by(TieBreaker::arrivals_first, room, line, arrival, tally, observer),
-            Ties::Random => self.admit_by(TieBreaker::drawn, room, line, arrival, tally, observer),
+            Ties::Arrival => self.admit_by::<Exact<true>, _, _>(room, line, arrival, tally, observer),
+            Ties::Random => self.admit_by::<Drawn, _, _>(room, line, arrival, tally, observer),
         }
     }
 
-    /// The same; what is before a packet must have begun `by` some time not to be in its way.
+    /// The same by one rule for ties.
     #[inline(never)]
-    fn admit_by<P, C: Observer<P>>(
+    fn admit_by<O: Order, P, C: Observer<P>>(
         &mut self,
-        by: impl Fn(&TieBreaker, &Arrival) -> u64,
         (room, since): (&Room, Instant),
         (line, are_alike): (&[P], bool),
         arrival: impl Fn(&P) -> Arrival,
         tally: &mut Tally,
         mut observer: C,
     ) -> (C, usize) {
-        let Alike { bytes: size, nanos, mut free_at, mut ties, .. } = *self;
+        let Alike { bytes: size, nanos, mut free_at, ties, .. } = *self;
+        let mut order = O::begin(ties, free_at);
         let Some(each) = NonZeroU32::new(nanos as u32) else { return (observer, 0) };
         let most = room.most().unwrap_or(0);
         let most_work = most * nanos;
@@ -120,11 +120,11 @@ impl Alike {
         let (mut tied, mut refused_tied) = (0, 0);
         observer.all_arrive(line, |packet| {
             let arrival = arrival(packet);
-            let (now, by) = (arrival.now.as_nanos(), by(&ties, &arrival));
-            let is_refused = free_at.saturating_sub(by) > most_work;
-            let past = free_at.wrapping_sub(now).wrapping_sub(most_work).wrapping_add(ties.longest);
-            if past <= 2 * ties.longest {
-                let (early, late) = ties.either_side(now);
+            let (now, found) = (arrival.now.as_nanos(), order.finds(&arrival, free_at));
+            let is_refused = found > most_work;
+            let past = free_at.wrapping_sub(now).wrapping_sub(most_work).wrapping_add(order.longest());
+            if past <= 2 * order.longest() {
+                let (early, late) = order.ties(free_at).either_side(now);
                 let is_full = |by: u64| free_at.saturating_sub(by) > most_work;
                 let is_tied = u64::from(is_full(early) && !is_full(late));
                 (tied, refused_tied) = (tied + is_tied, refused_tied + is_tied * u64::from(is_refused));
@@ -137,7 +137,7 @@ impl Alike {
             let lift = &mut lifts[waiting as usize];
             lift.packets += 1;
             lift.work += work;
-            ties.takes(by, free_at, start);
+            order.takes(found, start, nanos);
             free_at = start + nanos;
             Some(Departure { start: Instant::from_nanos(start), finish: Instant::from_nanos(free_at) })
         });
@@ -146,7 +146,7 @@ impl Alike {
         }
         let until = line.last().map_or(since, |last| arrival(last).now).max(since);
         let before = *self;
-        (self.free_at, self.ties) = (free_at, ties);
+        (self.free_at, self.ties) = (free_at, order.ties(free_at));
         self.waiting = free_at.saturating_sub(until.as_nanos()).saturating_sub(1) / nanos;
         let times = tally.times((before.waiting as usize, can_wait), nanos);
         before.add_what_waited(since.as_nanos(), times);

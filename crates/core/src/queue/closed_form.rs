@@ -158,8 +158,8 @@ impl ClosedDropTail {
         self.tell_started(now, started);
         let free_at = self.wire.free_at().as_nanos();
         let by = match self.ties.ties {
-            Ties::Departure => self.ties.departures_first(&arrival),
-            Ties::Arrival => self.ties.arrivals_first(&arrival),
+            Ties::Departure => self.ties.exact(&arrival, false),
+            Ties::Arrival => self.ties.exact(&arrival, true),
             Ties::Random => self.ties.drawn(&arrival),
             Ties::Ns2 => self.as_scheduled(&arrival),
         };
@@ -225,7 +225,7 @@ impl ClosedDropTail {
         let now = arrival.now;
         let ends_now = self.service_that_ends(now);
         let is_known_first = ends_now.is_some_and(|began| now.since(began) < arrival.lead);
-        if is_known_first { self.ties.arrivals_first(arrival) } else { self.ties.departures_first(arrival) }
+        self.ties.exact(arrival, is_known_first)
     }
 
     /// When the service began that ends at `now`, if one does.

@@ -90,7 +90,9 @@ pub(super) struct TieBreaker {
     pub(super) longest: u64,
     /// Nanoseconds.
     lag: u64,
-    /// When the service began of the packet that, by the second clock, found nobody before it, nanoseconds.
+    /// When the service began of the packet that, by the second clock, found nobody before it: by that clock, and by the first;
+    /// nanoseconds.
+    floor: u64,
     pub(super) busy_from: u64,
 }
 
@@ -100,40 +102,45 @@ impl TieBreaker {
             u128::from(BITS) * u128::from(NANOS_PER_SECOND) / u128::from(rate.bits_per_second().max(1));
         let bounded = u64::try_from(nanos).unwrap_or(LONGEST).clamp(1, LONGEST);
         let longest = if ties == Ties::Random { bounded } else { 0 };
-        TieBreaker { ties, seed: 0, longest, lag: 0, busy_from: 0 }
+        TieBreaker { ties, seed: 0, longest, lag: 0, floor: 0, busy_from: 0 }
     }
 
     pub(super) fn seed(&mut self, seed: u64) {
         self.seed = seed;
     }
 
-    /// What is before a packet must have begun to be served by then, nanoseconds, not to be in its way: where departures go first.
-    #[inline(always)]
-    pub(super) fn departures_first(&self, arrival: &Arrival) -> u64 {
-        arrival.now.as_nanos()
+    /// What is before a packet must have begun to be served by then, nanoseconds, not to be in its way: where departures go first,
+    /// or the arrival.
+    pub(super) fn exact(&self, arrival: &Arrival, is_arrival_first: bool) -> u64 {
+        arrival.now.as_nanos().saturating_sub(is_arrival_first.into()).max(self.floor)
     }
 
-    /// The same where the arrival goes first.
-    #[inline(always)]
-    pub(super) fn arrivals_first(&self, arrival: &Arrival) -> u64 {
-        arrival.now.as_nanos().saturating_sub(1).max(self.busy_from)
-    }
-
-    /// The same as it is drawn.
-    #[inline(always)]
+    /// The same where it is drawn.
     pub(super) fn drawn(&self, arrival: &Arrival) -> u64 {
-        let (now, flow) = (arrival.now.as_nanos(), u64::from(arrival.flow));
-        let bits = mix(now ^ (flow << 32 | flow) ^ self.seed);
-        let draw = ((u128::from(bits) * u128::from(self.longest)) >> 64) as u64;
-        now.saturating_add(draw).saturating_sub(self.lag).max(self.busy_from)
+        self.comes(arrival).saturating_sub(self.lag)
+    }
+
+    /// When a packet comes by the second clock, nanoseconds: it does not overtake who found nobody.
+    #[inline(always)]
+    fn comes(&self, arrival: &Arrival) -> u64 {
+        arrival.now.as_nanos().saturating_add(self.draw(arrival)).max(self.floor)
+    }
+
+    /// Uniform, by flow and time, nanoseconds.
+    #[inline(always)]
+    fn draw(&self, arrival: &Arrival) -> u64 {
+        let bits = (arrival.now.as_nanos() ^ u64::from(arrival.flow) << 32 ^ self.seed).wrapping_mul(ODD);
+        let bits = (bits ^ bits >> 32).wrapping_mul(ODD);
+        ((u128::from(bits ^ bits >> 29) * u128::from(self.longest)) >> 64) as u64
     }
 
     /// A packet is taken that was decided upon `by` then: the wire was free at `free_at`, and its service begins at `start`.
-    #[inline(always)]
     pub(super) fn takes(&mut self, by: u64, free_at: u64, start: u64) {
-        self.busy_from = select_unpredictable(free_at <= by, start, self.busy_from);
-        if self.longest > 0 {
-            self.lag = (free_at.max(by) + self.lag).saturating_sub(start);
+        let is_drawn = self.longest > 0;
+        let begins = if is_drawn { free_at.max(by).saturating_add(self.lag) } else { start };
+        self.lag = begins.saturating_sub(start);
+        if free_at <= by {
+            (self.floor, self.busy_from) = (begins, start);
         }
     }
 
@@ -144,6 +151,89 @@ impl TieBreaker {
         (now.saturating_sub(self.longest + 1).max(self.busy_from).min(late), late)
     }
 }
+
+/// [`TieBreaker`] over many packets of one size ([`super::alike`]), the rule known beforehand.
+pub(super) trait Order {
+    /// It goes on from there: the wire is free at `free_at`, nanoseconds.
+    fn begin(ties: TieBreaker, free_at: u64) -> Self;
+    /// The work that a packet finds before it, nanoseconds.
+    fn finds(&mut self, arrival: &Arrival, free_at: u64) -> u64;
+    /// It is taken: it had found so much, and its service begins at `start` and takes so long.
+    fn takes(&mut self, found: u64, start: u64, nanos: u64);
+    /// How it stands.
+    fn ties(&self, free_at: u64) -> TieBreaker;
+    /// No draw is longer.
+    fn longest(&self) -> u64;
+}
+
+/// Departures go first, or arrivals do.
+pub(super) struct Exact<const ARRIVAL_FIRST: bool>(TieBreaker);
+
+impl<const ARRIVAL_FIRST: bool> Order for Exact<ARRIVAL_FIRST> {
+    fn begin(ties: TieBreaker, _free_at: u64) -> Self {
+        Exact(ties)
+    }
+
+    #[inline(always)]
+    fn finds(&mut self, arrival: &Arrival, free_at: u64) -> u64 {
+        let now = arrival.now.as_nanos();
+        let by = if ARRIVAL_FIRST { now.saturating_sub(1).max(self.0.floor) } else { now };
+        free_at.saturating_sub(by)
+    }
+
+    #[inline(always)]
+    fn takes(&mut self, found: u64, start: u64, _nanos: u64) {
+        self.0.floor = select_unpredictable(found == 0, start, self.0.floor);
+    }
+
+    fn ties(&self, _free_at: u64) -> TieBreaker {
+        TieBreaker { busy_from: self.0.floor, ..self.0 }
+    }
+
+    #[inline(always)]
+    fn longest(&self) -> u64 {
+        0
+    }
+}
+
+/// As is drawn.
+pub(super) struct Drawn {
+    ties: TieBreaker,
+    /// When the packet comes that has found so much, and when the wire is free, by the second clock, nanoseconds.
+    comes: u64,
+    free_at: u64,
+}
+
+impl Order for Drawn {
+    fn begin(ties: TieBreaker, free_at: u64) -> Self {
+        Drawn { ties, comes: 0, free_at: free_at + ties.lag }
+    }
+
+    #[inline(always)]
+    fn finds(&mut self, arrival: &Arrival, _free_at: u64) -> u64 {
+        self.comes = self.ties.comes(arrival);
+        self.free_at.saturating_sub(self.comes)
+    }
+
+    #[inline(always)]
+    fn takes(&mut self, found: u64, start: u64, nanos: u64) {
+        self.ties.floor = select_unpredictable(found == 0, self.comes, self.ties.floor);
+        self.ties.busy_from = select_unpredictable(found == 0, start, self.ties.busy_from);
+        self.free_at = self.comes + found + nanos;
+    }
+
+    fn ties(&self, free_at: u64) -> TieBreaker {
+        TieBreaker { lag: self.free_at.saturating_sub(free_at), ..self.ties }
+    }
+
+    #[inline(always)]
+    fn longest(&self) -> u64 {
+        self.ties.longest
+    }
+}
+
+/// 2^64 over the golden ratio, odd: multiples of it are spread evenly (Knuth, volume 3, 6.4).
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): every bit of the outcome hangs on every bit.
 #[inline(always)]

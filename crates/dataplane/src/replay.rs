@@ -5,14 +5,10 @@
 
 use std::collections::VecDeque;
 
-<<<<<<< HEAD
 use paceline_capture::order::Order;
 use paceline_capture::write::Writer;
 use paceline_capture::{Capture, Record};
-use paceline_core::queue::{ClosedDropTail, QueueSpec};
-=======
 use paceline_core::queue::{Arrival, ClosedDropTail, QueueSpec};
->>>>>>> b3daeac (ties: decide who goes first where an arrival meets a departure (wip))
 use paceline_core::{Instant, Rate};
 
 use crate::lane::{Admission, Frame, Lane, LaneSpec};

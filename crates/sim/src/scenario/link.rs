@@ -73,13 +73,10 @@ impl LinkPlan {
     }
 
     fn from_table(field: &Field<'_>, table: &Table<'_>, defaults: &Defaults) -> Result<LinkPlan> {
-<<<<<<< HEAD
-        let rate = table.needs("rate", "\"100 Mbit/s\"", Field::rates);
-        let delay = table.needs("delay", "\"10 ms\"", Field::spans);
-=======
         let counts = table.optional("counts", |field| field.choice(Counts::ALL))?.unwrap_or(defaults.counts);
         let ties = table.optional("ties", |field| field.choice(Ties::ALL))?.or(defaults.ties);
->>>>>>> b3daeac (ties: decide who goes first where an arrival meets a departure (wip))
+        let rate = table.needs("rate", "\"100 Mbit/s\"", Field::rates);
+        let delay = table.needs("delay", "\"10 ms\"", Field::spans);
         Ok(LinkPlan {
             path: field.path().to_owned(),
             buffer: table.optional("buffer", Field::buffer)?,

@@ -20,6 +20,8 @@ LINK = {
     "arrived_packets",
     "dropped_packets",
     "loss_ratio",
+    "tied_packets",
+    "tied_drops",
     "queue_mean_bytes",
     "queue_p99_bytes",
 }

@@ -35,7 +35,8 @@ class _Record:
 class LinkStats(_Record):
     """A link over the window of the statistics. Rates in bit/s on the wire; ``None`` where nothing was there to count.
 
-    ``arrived_packets`` and ``dropped_packets`` count at the link's buffer, before it was paced.
+    ``arrived_packets`` and ``dropped_packets`` count at the link's buffer, before it was paced. ``tied_packets`` came with
+    a departure, so that who went first decided their fate; ``tied_drops`` are those of them that were dropped.
     """
 
     throughput_bps: float | None = None
@@ -43,6 +44,8 @@ class LinkStats(_Record):
     arrived_packets: int | None = None
     dropped_packets: int | None = None
     loss_ratio: float | None = None
+    tied_packets: int | None = None
+    tied_drops: int | None = None
     queue_mean_bytes: float | None = None
     queue_p99_bytes: float | None = None
 

@@ -1,10 +1,10 @@
 //! A packet as the simulator carries it, the events it makes, and the one total order of simultaneous events.
 //!
 //! The order: time; then class (departure, arrival, acknowledgement, timer, application); then place (links by number,
-//! then hosts); then flow, of packets that arrive in an order that is drawn for the instant; then hop; then the order in which the previous link let them go. Consequences of an event at the same
+//! then hosts); then flow; then hop; then the order in which the previous link let them go. Consequences of an event at the same
 //! instant (a sent packet reaching its first link) belong to the event and follow it at once.
 
-use paceline_core::queue::{Arrival, mix};
+use paceline_core::queue::Arrival;
 use paceline_core::{Instant, Span};
 use std::cmp::Ordering;
 
@@ -183,12 +183,6 @@ impl Event {
         self.bytes > 0
     }
 
-    /// Who goes first of packets that reach one place at one instant, the least first: no flow always, but as is drawn for the instant.
-    #[inline]
-    pub(crate) fn tie(&self, at: Instant) -> u64 {
-        mix(at.as_nanos() ^ u64::from(self.flow) << 32)
-    }
-
     /// Whether this event comes strictly before `other` in the total order.
     #[inline]
     pub(crate) fn precedes(&self, other: &Event) -> bool {
@@ -200,12 +194,8 @@ impl Event {
     pub(crate) fn order(&self, other: &Event) -> Ordering {
         match self.at.cmp(&other.at) {
             Ordering::Equal => {
-                let place = |event: &Event| (event.kind, event.place);
-                let within = |event: &Event| {
-                    let tie = if event.kind == Kind::Arrival { event.tie(event.at) } else { 0 };
-                    (tie, event.flow, event.hop())
-                };
-                place(self).cmp(&place(other)).then_with(|| within(self).cmp(&within(other)))
+                let key = |event: &Event| (event.kind, event.place, event.flow, event.hop());
+                key(self).cmp(&key(other))
             }
             unequal => unequal,
         }

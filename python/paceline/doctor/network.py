@@ -22,12 +22,14 @@ class Buffer:
         packets: limit in packets.
         counts: what the limit counts: ``waiting``, ``waiting+service`` or ``ns2``.
         drop_front: drops what has waited longest.
+        ties: who goes first where a packet arrives as another leaves: ``random``, ``departure``, ``arrival``, ``ns2``.
     """
 
     bytes: int | None
     packets: int | None
     counts: str
     drop_front: bool
+    ties: str = "departure"
 
     @property
     def limited(self) -> bool:

@@ -73,6 +73,8 @@ def _draws(case: Case, seed: int) -> bool:
         return True
     if any(flow.tcp and (flow.tcp.draws_phase or (flow.tcp.rule and flow.tcp.jitter)) for flow in network.flows):
         return True
+    if any(link.buffer.limited and link.buffer.ties == "random" for link in network.links):
+        return True
     try:
         other = Network.resolve(json.dumps(document), seed + 1)
     except _core.InputError:  # as a buffer in BDP that is too small as that seed draws

@@ -128,6 +128,8 @@ def _link(layout: Layout, found: Found, number: int) -> dict[str, Any]:
         "arrived_packets": arrived,
         "dropped_packets": dropped,
         "loss_ratio": dropped / arrived if arrived else None,
+        "tied_packets": None,
+        "tied_drops": None,
         "queue_mean_bytes": counted["queue_mean_bytes"],
         "queue_p99_bytes": counted["queue_p99_bytes"],
     }

@@ -58,16 +58,16 @@ impl Sorter {
         let later = all().filter(|event| event.at >= end);
         self.due = due.clone().count();
         self.places.iter_mut().zip(due.chain(later)).for_each(|(place, event)| *place = *event);
-        insert(self.due_mut(), |event| event.at);
+        insert(self.due_mut());
     }
 
     /// The same of many packets.
     #[inline(always)]
     fn deal(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant)) {
         let all = || lists.iter().map(|list| (0, (), *list));
-        let key =
-            |event: &Event, after, ()| (select_unpredictable(event.at < end, after, u64::MAX), event.at);
-        self.spread(all, (from, end), key, |event| event.at);
+        self.spread(all, (from, end), |event, after, ()| {
+            (select_unpredictable(event.at < end, after, u64::MAX), event.at)
+        });
     }
 
     /// Lines up what comes to links before the ends of their windows, in the order in which it would come to the next one if
@@ -87,12 +87,8 @@ impl Sorter {
                 (ahead.as_nanos(), (*number, end), &list[..])
             })
         };
-        let key = |event: &Event, after, (number, end)| {
+        self.spread(all, (from, end), |event, after, (number, end)| {
             select_unpredictable(event.at < end, (after, Feed::key(after, number)), (u64::MAX, event.at))
-        };
-        self.spread(all, (from, end), key, |event| {
-            let (after, number) = Feed::of_key(event.at);
-            from + Span::from_nanos(after) - feeds[number].ahead
         });
         let mut before = self.due;
         for ((_, list), end) in lists.iter_mut().zip(&self.ends) {
@@ -112,19 +108,15 @@ impl Sorter {
         mut pass: impl FnMut(usize, &Event, Instant) -> Option<Instant>,
     ) -> bool {
         let steps = FEW + self.due * FAR_BEHIND;
-        put_in_order(
-            self.due_mut(),
-            steps,
-            |event| {
-                let (after, number) = Feed::of_key(event.at);
-                let next = Instant::from_nanos(from.wrapping_add(after));
-                match pass(number, event, next) {
-                    Some(at) => event.move_on(at),
-                    None => event.at = next,
-                }
-            },
-            |event| event.at,
-        )
+        put_in_order(self.due_mut(), steps, |event| {
+            let key = event.at.as_nanos();
+            let number = (key & (u64::MAX >> Feed::BITS)) as usize;
+            let next = Instant::from_nanos(from.wrapping_add(key >> (u64::BITS - Feed::BITS)));
+            match pass(number, event, next) {
+                Some(at) => event.move_on(at),
+                None => event.at = next,
+            }
+        })
     }
 
     fn make_room(&mut self, packets: usize) {
@@ -136,14 +128,13 @@ impl Sorter {
 
     /// Puts packets in order by their times plus a number of nanoseconds that each list has, from `from` to `end`; those that come
     /// later stay behind. `key` hears of a packet how much after `from` that is, and what there is to say of its list: it says the
-    /// former again, or [`u64::MAX`] if it shall stay behind, and what its time becomes; `arrival` says when it reaches its link.
+    /// former again, or [`u64::MAX`] if it shall stay behind, and what its time becomes.
     #[inline(always)]
     fn spread<'a, F: Copy, L: Iterator<Item = (u64, F, &'a [Event])>>(
         &mut self,
         lists: impl Fn() -> L,
         (from, end): (Instant, Instant),
         key: impl Fn(&Event, u64, F) -> (u64, Instant),
-        arrival: impl Fn(&Event) -> Instant,
     ) {
         let span = end.since(from).as_nanos();
         let bits = self.packets.max(1).ilog2() + 2;
@@ -185,7 +176,7 @@ impl Sorter {
             self.ends.push(slots[behind]);
         }
         self.due = before as usize;
-        insert(self.due_mut(), arrival);
+        insert(self.due_mut());
     }
 }
 
@@ -212,30 +203,18 @@ impl Feed {
     pub(super) fn key(after: u64, number: usize) -> Instant {
         Instant::from_nanos(after << (u64::BITS - Feed::BITS) | number as u64)
     }
-
-    /// So much after, and of which feed.
-    #[inline(always)]
-    fn of_key(key: Instant) -> (u64, usize) {
-        let key = key.as_nanos();
-        (key >> (u64::BITS - Feed::BITS), (key & (u64::MAX >> Feed::BITS)) as usize)
-    }
 }
 
 /// Puts packets in order.
-fn insert(line: &mut [Event], arrival: impl Fn(&Event) -> Instant) {
+fn insert(line: &mut [Event]) {
     let steps = line.len() * FAR;
-    put_in_order(line, steps, |_| {}, arrival);
+    put_in_order(line, steps, |_| {});
 }
 
 /// Insertion sort, of packets that get their times one after another: a step a packet where they are in order already. So many
 /// steps are worth taking; whether they have been enough.
 #[inline(always)]
-fn put_in_order(
-    line: &mut [Event],
-    steps: usize,
-    mut get_time: impl FnMut(&mut Event),
-    arrival: impl Fn(&Event) -> Instant,
-) -> bool {
+fn put_in_order(line: &mut [Event], steps: usize, mut get_time: impl FnMut(&mut Event)) -> bool {
     let (mut steps, mut latest, mut before) = (Some(steps), Instant::ZERO, 0);
     loop {
         // Those before are in order, or will be sorted by merging.
@@ -253,21 +232,21 @@ fn put_in_order(
         }
         let left = ahead.len();
         before = line.len() - left;
-        steps = steps.and_then(|steps| steps.checked_sub(sink(&mut line[..before], &arrival)));
+        steps = steps.and_then(|steps| steps.checked_sub(sink(&mut line[..before])));
     }
     if steps.is_none() {
-        line.sort_by(|one, other| in_line(one, other, &arrival));
+        line.sort_by(in_line);
     }
     steps.is_some()
 }
 
 /// Moves the last of these packets to where it belongs among those before it, which are in order: over how many.
 #[inline(never)]
-fn sink(line: &mut [Event], arrival: &impl Fn(&Event) -> Instant) -> usize {
+fn sink(line: &mut [Event]) -> usize {
     let mut places = line.len();
     // Most move over one.
     while let [.., before, event] = &mut line[..places]
-        && in_line(event, before, arrival).is_lt()
+        && in_line(event, before).is_lt()
     {
         std::mem::swap(before, event);
         places -= 1;
@@ -275,15 +254,11 @@ fn sink(line: &mut [Event], arrival: &impl Fn(&Event) -> Instant) -> usize {
     line.len() - places
 }
 
-/// The order of arrivals at one link, by the times that packets have now and, of equal ones, as [`Event::tie`] says for when they
-/// arrive: what hosts have sent there at the same instant comes last, as they sent it.
+/// The order of arrivals at one link: what hosts have sent there at the same instant comes last, as they sent it.
 #[inline]
-fn in_line(one: &Event, other: &Event, arrival: &impl Fn(&Event) -> Instant) -> Ordering {
+fn in_line(one: &Event, other: &Event) -> Ordering {
     one.at.cmp(&other.at).then_with(|| match (one.kind, other.kind) {
-        (Kind::Arrival, Kind::Arrival) => {
-            let key = |event: &Event| (event.tie(arrival(event)), event.flow, event.hop());
-            key(one).cmp(&key(other))
-        }
+        (Kind::Arrival, Kind::Arrival) => (one.flow, one.hop()).cmp(&(other.flow, other.hop())),
         kinds => kinds.0.cmp(&kinds.1),
     })
 }

@@ -147,6 +147,7 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
             packets,
             counts: spec.fitting.buffer.counts.name(),
             drop_front: spec.fitting.buffer.drop_front,
+            ties: spec.fitting.buffer.ties.name(),
         },
         pacer,
     }

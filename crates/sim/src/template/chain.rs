@@ -32,7 +32,8 @@ impl Chain {
             }
             (None, None) => {
                 let problem = "missing; write for example link = { rate = \"10 Mbit/s\", delay = \"10 ms\" }";
-                return Err(ScenarioError::at(&network.path_of("link"), problem));
+                let slip = network.slip_of("link").or_else(|| network.slip_of("links"));
+                return Err(slip.unwrap_or_else(|| ScenarioError::at(&network.path_of("link"), problem)));
             }
         };
         Ok(Chain { hops })

@@ -36,6 +36,7 @@ fn simulated(pacing: &str, buffer: &str, seed: u64) -> Vec<TraceRow> {
         to = "b"
         rate = "30 Mbit/s"
         delay = "1 ms"
+        ties = "departure"
         {buffer}
         [[traffic]]
         kind = "poisson"

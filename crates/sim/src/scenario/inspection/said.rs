@@ -74,6 +74,8 @@ pub struct Buffer {
     pub counts: &'static str,
     /// Drops what has waited longest.
     pub drop_front: bool,
+    /// Who goes first where a packet arrives as another leaves: `random`, `departure`, `arrival` or `ns2`.
+    pub ties: &'static str,
 }
 
 /// A pacer on a link.

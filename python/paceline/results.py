@@ -35,8 +35,8 @@ class _Record:
 class LinkStats(_Record):
     """A link over the window of the statistics. Rates in bit/s on the wire; ``None`` where nothing was there to count.
 
-    ``arrived_packets`` and ``dropped_packets`` count at the link's buffer, before it was paced. ``tied_packets`` came with
-    a departure, so that who went first decided their fate; ``tied_drops`` are those of them that were dropped.
+    ``arrived_packets`` and ``dropped_packets`` count at the link's buffer, before it was paced. ``tied_packets`` came
+    with a departure, so that who went first decided their fate; ``tied_drops`` are those of them that were dropped.
     """
 
     throughput_bps: float | None = None

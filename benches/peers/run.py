@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from setups import DEMO, ROOT, SETUPS, Setup, draws, ns2_command, parameters, scenario
+from setups import DEMO, FEW, ROOT, SETUPS, Setup, draws, ns2_command, parameters, scenario
 
 RECORD = ROOT / "tests" / "oracles" / "ns2.toml"
 INSTALL = "ns-2 is not installed: on Debian or Ubuntu, `apt-get install ns2`"
@@ -182,7 +182,8 @@ def main() -> int:
     parser.add_argument("--scenario", metavar="NAME", help="print the Paceline scenario of a set-up and stop")
     wanted = parser.parse_args()
 
-    setups = [s for s in SETUPS if not wanted.only or any(s.name.startswith(prefix) for prefix in wanted.only)]
+    known = [*SETUPS, *FEW] if wanted.only or wanted.list else SETUPS
+    setups = [s for s in known if not wanted.only or any(s.name.startswith(prefix) for prefix in wanted.only)]
     if wanted.list:
         print("\n".join(setup.name for setup in setups))
         return 0

@@ -64,6 +64,30 @@ SETUPS = [
     *(replace(ZHAO, name=f"zhao-half-{b}", buffer=b, fast_share=0.5) for b in (5, 10, 15)),
     *(replace(ZHAO, name=f"zhao-fast-{b}", buffer=b, fast_share=1.0) for b in (5, 10, 15)),
 ]
+# Few flows and tiny buffers, where ties decide: docs/fidelity.md. Seeds differ widely, so targets of a per cent are not theirs.
+ONE = Setup("few", 5, "packets", 1, 0, header=40, core=(20, 20), access_rate=100, access_delay=(1, 10), start=(0, 2))
+FEW = [
+    replace(
+        ONE,
+        name=f"few-{n}-{variant}-{b}-{a}",
+        flows=n,
+        variant=variant,
+        buffer=b,
+        core=(core, 20),
+        access_rate=a,
+        duration=60,
+        warmup=10,
+        paired=True,
+        seeds=8,
+    )
+    for n, variant, b, core, a in [
+        (1, "Newreno", 2, 20, 100),
+        (2, "Reno", 5, 20, 100),
+        (5, "Reno", 5, 20, 100),
+        *((20, "Newreno", limit, 20, 100) for limit in (2, 3, 4)),
+        *((100, "Reno", 5, 100, access) for access in (100, 101, 99)),
+    ]
+]
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ SETUPS = [
     *(replace(ZHAO, name=f"zhao-half-{b}", buffer=b, fast_share=0.5) for b in (5, 10, 15)),
     *(replace(ZHAO, name=f"zhao-fast-{b}", buffer=b, fast_share=1.0) for b in (5, 10, 15)),
 ]
-# Few flows and tiny buffers, where ties decide: docs/fidelity.md. Seeds differ widely, so targets of a per cent are not theirs.
+# Few flows and tiny buffers, where ties decide (docs/fidelity.md). Seeds differ by more than the targets allow.
 ONE = Setup("few", 5, "packets", 1, 0, header=40, core=(20, 20), access_rate=100, access_delay=(1, 10), start=(0, 2))
 FEW = [
     replace(

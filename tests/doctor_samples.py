@@ -36,7 +36,12 @@ PARKING: dict[str, Any] = HEALTHY | {
     ],
 }
 CBR = [{"kind": "cbr", "rate": "1 Mbit/s", "packet": "1000 B", "start": "0 s .. 8 ms"}]
-FIXED = {"network.access.rate": "35 Mbit/s", "network.access.delay": "3 ms", "network.access.hosts": 1}
+FIXED = {
+    "network.access.rate": "35 Mbit/s",
+    "network.access.delay": "3 ms",
+    "network.access.hosts": 1,
+    "network.ties": "departure",
+}
 NINE = [f"left.{number}" for number in range(9)]
 
 Changes = dict[str, Any]

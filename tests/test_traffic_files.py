@@ -20,6 +20,7 @@ links = [{ rate = "10 Mbit/s", delay = "5 ms" }]
 [[traffic]]
 kind = "cvec"
 file = "vectors/talk.cvec"
+tcp = { profile = "rfc" }
 """
 
 VECTORS = "SEQ 1000 1 1 1\nw 65535 65535\nr 20000\nl 0.0 0.0\n> 300\nt 5000\n< 9000\n"

@@ -1,4 +1,4 @@
-# make demo · make test · make lint · make gallery · make equality · make clean
+# make demo · make test · make lint · make gallery · make equality · make foresee · make clean
 # make few-flows · make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
@@ -15,6 +15,7 @@ export PYO3_PYTHON = $(CURDIR)/$(BIN)/python
 
 LENGTH := --quick
 CASES := 20000
+SCENARIOS := 400
 VENV := .venv
 BIN := $(VENV)/bin
 WHEELS := target/wheels
@@ -59,6 +60,9 @@ equality: rust  ## Both engines on thousands of random scenarios; a failing one 
 
 few-flows: $(VENV)/.installed  ## One, two and ten flows at 0.1 to 4 BDP, every variant and profile, against ns-2 and theory
 	PACELINE_FULL=1 $(BIN)/pytest tests/test_few_flows.py
+
+foresee: $(VENV)/.installed  ## What the doctor foresees beside what runs do, over hundreds of random scenarios; SCENARIOS= for more
+	PACELINE_SCENARIOS=$(SCENARIOS) $(BIN)/pytest -s tests/test_doctor_foresees.py
 
 bench-peers: $(VENV)/.installed
 	$(BIN)/python benches/peers/run.py

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from paceline.doctor.forecast import Forecast, forecast
 from paceline.doctor.groups import Group, group_flows
 from paceline.doctor.network import Flow, Link, Network, Plan
 from paceline.doctor.shares import Shares, Use, max_min
@@ -146,14 +147,22 @@ class Case:
         return self._shares(demand) if capped or self.transfer_bps else self.fair
 
     @cached_property
+    def forecast(self) -> Forecast:
+        """What a run comes to."""
+        return forecast(self.network, [table["kind"] for table in self.document["traffic"]])
+
+    @cached_property
     def transfer_bps(self) -> dict[int, float]:
         """Mean rates of transfers of some size, by flow.
 
-        Those of one table come over their range of starts, or as long as the slowest link takes to send them all.
+        Those of one table come over their range of starts, or as long as the slowest link takes to send them all. What
+        applications say has the rate that is foreseen.
         """
         bits: dict[int, float] = {}
         slowest: dict[int, float] = {}
-        sized = [number for number, flow in enumerate(self.network.flows) if flow.packets is not None]
+        sized = [
+            number for number, flow in enumerate(self.network.flows) if flow.packets is not None and flow.speech is None
+        ]
         for number in sized:
             flow = self.network.flows[number]
             bits[flow.traffic] = bits.get(flow.traffic, 0.0) + 8.0 * (flow.packets or 0) * flow.packet_bytes
@@ -165,6 +174,10 @@ class Case:
             first, last = self.network.traffics[flow.traffic].start_s
             over = max(last - first, bits[flow.traffic] / slowest[flow.traffic])
             mean[number] = 8.0 * (flow.packets or 0) * flow.packet_bytes / over
+        for number, flow in enumerate(self.network.flows):
+            if flow.speech is not None:
+                sent = float(self.forecast.sent[number]) * flow.packet_bytes * 8
+                mean[number] = sent / max(1e-9, self.network.duration_s - flow.start_s)
         return mean
 
     def _while_active(self, shares: Shares) -> Shares:
@@ -205,12 +218,16 @@ class Case:
 
     @cached_property
     def load_bps(self) -> list[float]:
-        """For each link, the data that are expected on it, bit/s."""
+        """For each link, the data that max-min shares put on it, bit/s; `forecast` says what a run does."""
         load = [0.0] * len(self.network.links)
         for flow, rate in zip(self.network.flows, self.expected.rate_bps, strict=True):
             for link in flow.forward:
                 load[link] += rate
         return load
+
+    def loss_ratio(self, link: int) -> float:
+        """Lost of what is expected to reach a link, in the whole run."""
+        return float(self.forecast.lost[link] / max(self.forecast.arrived[link], 1e-9))
 
     @cached_property
     def feeding(self) -> list[set[int]]:

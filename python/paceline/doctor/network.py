@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paceline import _core
+from paceline.doctor.drawn import Bursts, Replay, Speech
 
 _NS = 1e-9
 
@@ -138,6 +139,16 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """A loss that is forced on a link, on one flow or all: by `probability`, or so many `packets` of each flow."""
+
+    link: int
+    flow: int | None
+    probability: float
+    packets: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tcp:
     """Settings of a TCP connection; windows in packets, `rule` is host pacing's or ``None``."""
 
@@ -145,12 +156,17 @@ class Tcp:
     data_bytes: int
     payload_bytes: int
     ack_bytes: int
+    syn_bytes: int | None
+    delayed_ack_s: float
     max_window: int
     initial_window: int
     initial_ssthresh: int
     limited_transmit: bool
     min_rto_s: float
     initial_rto_s: float
+    max_rto_s: float
+    hystart: bool
+    idle_restart: str
     draws_phase: bool
     rule: str | None
     gain: float
@@ -185,6 +201,9 @@ class Flow:
     packets: int | None
     rate_bps: float | None
     stop_s: float
+    bursts: Bursts | None
+    replay: Replay | None
+    speech: Speech | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +234,7 @@ class Network:
     traffics: list[Traffic]
     flows: list[Flow]
     pacings: list[Deployed]
+    drops: list[Lost]
 
     @classmethod
     def resolve(cls, scenario_json: str, seed: int) -> Network:
@@ -237,6 +257,7 @@ class Network:
             ],
             flows=[_flow(flow, tcps) for flow in seen["flows"]],
             pacings=[Deployed(**one | {"chosen": tuple(one["chosen"])}) for one in seen["pacings"]],
+            drops=[Lost(**one) for one in seen["drops"]],
         )
 
 
@@ -275,6 +296,9 @@ def _flow(flow: dict[str, Any], tcps: list[Tcp]) -> Flow:
         packets=flow["packets"],
         rate_bps=flow["rate_bps"],
         stop_s=math.inf if flow["stop_ns"] is None else flow["stop_ns"] * _NS,
+        bursts=Bursts.of(flow["bursts"]),
+        replay=Replay.of(flow["replay"]),
+        speech=Speech.of(flow["speech"]),
     )
 
 

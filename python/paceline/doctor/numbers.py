@@ -8,6 +8,11 @@ from typing import Any
 
 from paceline.doctor import words
 
+#: Where a run hangs on few draws.
+NOT_FORESEEN = "not foreseeable: a few draws, timeouts or the luck of a flow decide it"
+#: Losses below this are not said: no factor would hold.
+LEAST_LOSS = 0.01
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -32,11 +37,7 @@ def entries(setting: Mapping[str, Any]) -> list[Entry]:
             name += f" ({'paced' if group['paced'] else 'unpaced'})" if _tells(same) else f" ({number})"
         found += _flows(name, group)
     found += _all_flows(groups)
-    cost = setting["cost"]
-    memory, cpu = words.size(float(f"{cost['memory_bytes']:.2g}")), words.time(float(f"{cost['cpu_s']:.2g}"))
-    packets = float(f"{cost['packets']:.2g}")
-    text = f"about {words.number(packets)} packets, {cpu} of processor and {memory} of memory, within a factor of three"
-    found.append(Entry("a run", text, cpu))
+    found.append(_run(setting["cost"]))
     return found
 
 
@@ -74,6 +75,16 @@ def _pacing_line(several: list[Mapping[str, Any]]) -> str:
     return "; ".join([line, *parts])
 
 
+def _run(cost: Mapping[str, Any]) -> Entry:
+    memory = words.size(float(f"{cost['memory_bytes']:.2g}"))
+    if cost["cpu_s"] is None:
+        return Entry("a run", f"{memory} of memory; how many packets it takes is {NOT_FORESEEN}", "not foreseeable")
+    cpu = words.time(float(f"{cost['cpu_s']:.2g}"))
+    packets = float(f"{cost['packets_sent']:.2g}")
+    text = f"about {words.number(packets)} packets, {cpu} of processor and {memory} of memory, within a factor of three"
+    return Entry("a run", text, cpu)
+
+
 def _round_trip(rtt: Mapping[str, float]) -> Entry:
     ends = words.span((rtt["min"], rtt["max"]), words.time)
     text = f"{ends} of propagation"
@@ -103,10 +114,14 @@ def _core(core: Mapping[str, Any]) -> list[Entry]:
             cell += f", {words.number(of_bdp)} BDP"
         found.append(Entry(f"{name} buffer", text, cell))
     load, offered = core["expected_load"], core["offered_load"]
-    text = f"{words.percent(load)} expected"
+    text = NOT_FORESEEN if load is None else f"{words.percent(load)} expected"
     if offered:
         text += f"; {words.percent(offered)} is offered by sources that do not give way"
-    found.append(Entry(f"{name} load", text, words.percent(max(load, offered))))
+    cell = "not foreseeable" if load is None else words.percent(max(load, offered))
+    found.append(Entry(f"{name} load", text, cell))
+    lost = core["expected_loss"]
+    if lost is not None and lost >= LEAST_LOSS:
+        found.append(Entry(f"{name} loss", f"about {words.percent(lost)} of its packets", words.percent(lost)))
     return found
 
 

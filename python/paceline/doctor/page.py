@@ -39,6 +39,26 @@ Python, `pl.doctor(scenario)` returns the same as an object with `findings` and 
 Shares are an estimate: TCP is not max-min fair. Flows with short round trips get more than their share, flows in
 timeouts less. Transfers of some size count by their mean rate, and sources without feedback come first.
 
+## What it foresees
+
+Load and losses of each link, packets, and what a run costs come from a fixed point (`forecast.py`): each link has a
+queue and a loss ratio, flows send what TCP sends over such a way (handshake, slow start, growth, timeouts), and what
+think or wait for an answer send less while that takes longer. Over 400 random scenarios of every kind of traffic,
+rates from 50 kbit/s to 200 Mbit/s and buffers from two packets on, these are within a factor of three of the run:
+
+| what | of those that it says | counted from |
+|---|---|---|
+| packets of the core | 99 % (95 at least) | 20 packets |
+| packets that reach links, which the time is for | 99 % (95 at least) | 80 packets |
+| load of a link | 94 % (90 at least) | 20 packets |
+| losses of a link | 81 % (75 at least) | a ratio of 1 % and 20 packets lost |
+
+Where a run hangs on a few draws (transfers with a heavy tail, long times on or off), on a timeout that is long beside
+the run, or on which flow wins a place in a small buffer, it says *not foreseeable*, and its JSON has null: of these
+scenarios, 7 % as a whole. It misses most where flows are locked out in step ([`phase-locked`](#phase-locked),
+[`rates-in-step`](#rates-in-step)), in the load of one flow's links behind a full one, in acknowledgements or answers of
+flows that an overload starves, and in losses of a few large bursts. Measured by `make foresee`.
+
 ## Checks
 
 An **error**: the results cannot mean what they seem to. A **warning**: probably not what was meant, and it moves the

@@ -10,7 +10,7 @@ from typing import Any
 
 from paceline.doctor import windows, words
 from paceline.doctor.case import Case
-from paceline.doctor.cost import expected_cost
+from paceline.doctor.cost import Cost, expected_cost
 from paceline.doctor.groups import Group, Hop, common_name
 from paceline.doctor.network import Deployed, Flow, Tcp
 
@@ -38,7 +38,19 @@ def portrait(case: Case) -> dict[str, Any]:
         "core": _core(case),
         "groups": [_group(case, group) for group in case.groups],
         "pacing": [_pacing(case, pacing) for pacing in case.network.pacings],
-        "cost": {"packets": round(cost.packets), "cpu_s": cost.cpu_s, "memory_bytes": round(cost.memory_bytes)},
+        "cost": _cost(case, cost),
+    }
+
+
+def _cost(case: Case, cost: Cost) -> dict[str, Any]:
+    """None where chance decides."""
+    known = case.forecast.knows_all
+    return {
+        "packets": round(cost.packets) if known and case.forecast.knows(case.network.core) else None,
+        "packets_sent": round(cost.sent) if known else None,
+        "packet_hops": round(cost.hops) if known else None,
+        "cpu_s": cost.cpu_s if known else None,
+        "memory_bytes": round(cost.memory_bytes),
     }
 
 
@@ -55,7 +67,10 @@ def _core(case: Case) -> dict[str, Any]:
         "buffer_of_bdp": share,
         "buffer_of_bdp_over_sqrt_n": None if share is None else share * math.sqrt(flows),
         "offered_load": case.offered_bps[core] / case.core.capacity_bps,
-        "expected_load": case.load_bps[core] / case.core.capacity_bps,
+        "expected_load": float(case.forecast.load_bps[core]) / case.core.capacity_bps
+        if case.forecast.knows(core)
+        else None,
+        "expected_loss": case.loss_ratio(core) if case.forecast.knows(core) else None,
     }
 
 
@@ -114,11 +129,14 @@ def _hop(case: Case, hop: Hop) -> dict[str, Any]:
     links = list(hop.links)
     specs = [network.links[link] for link in links]
     pacer = specs[0].pacer
+    known = all(case.forecast.knows(link) for link in links)
     return {
         "link": common_name(spec.name for spec in specs),
         "count": len(links),
         "rate_bps": _ends(spec.rate_bps for spec in specs),
         "delay_s": _ends(spec.delay_s for spec in specs),
+        "expected_load_bps": _ends(float(case.forecast.load_bps[link]) for link in links) if known else None,
+        "expected_loss": _ends(case.loss_ratio(link) for link in links) if known else None,
         "pacer": None
         if pacer is None or pacer.method == "none"
         else {

@@ -213,8 +213,9 @@ def _print_numbers(console: Console, diagnosis: Diagnosis) -> None:
         table.add_row(label, _kept(_alternatives(row[label].text or "" for row in by_label)))
     for number, line in enumerate(pacing_lines(diagnosis.settings)):
         table.add_row("pacing" if number == 0 else "", _kept(line))
-    total = sum(setting["cost"]["cpu_s"] for setting in diagnosis.settings) * diagnosis.seeds
-    if len(diagnosis.settings) * diagnosis.seeds > 1:
+    known = [setting["cost"]["cpu_s"] for setting in diagnosis.settings if setting["cost"]["cpu_s"] is not None]
+    total = sum(known) * diagnosis.seeds
+    if len(diagnosis.settings) * diagnosis.seeds > 1 and len(known) == len(diagnosis.settings):
         table.add_row("all runs", f"about {words.time(float(f'{total:.2g}'))} of one processor")
     console.print(table)
     varying = [label for label in labels if len(cells[label]) > 1]

@@ -6,11 +6,12 @@
 mod said;
 
 pub use said::Inspection;
-use said::{Buffer, Deployed, Flow, Link, Pacer, Plan, Sent, Tcp};
+use said::{Buffer, Bursts, Deployed, Drawn, Flow, Link, Lost, Pacer, Plan, Replay, Sent, Speech, Tcp};
 
+use paceline_core::Span;
 use paceline_core::queue::Limit;
 use paceline_tcp::Config;
-use paceline_tcp::config::{PacingRule, Variant};
+use paceline_tcp::config::{IdleRestart, PacingRule, Variant};
 
 use super::deploy::{Ground, deploy};
 use super::link::LinkPlan;
@@ -18,10 +19,11 @@ use super::names::Names;
 use super::pacing::{Method, Pacing};
 use super::quantity::BufferSize;
 use super::{Result, Scenario, flows};
-use crate::network::{FlowKind, FlowSpec, LinkSpec, Network, Part};
+use crate::network::{DropRule, FlowKind, FlowSpec, ForcedDrop, LinkSpec, Network, Part};
 use crate::template::draw::Draw;
 use crate::template::layout::{Back, Layout};
-use crate::workload::{Side, Talk};
+use crate::workload::open_loop::Timing;
+use crate::workload::{Distribution, Side, Talk};
 
 impl Scenario {
     /// What it comes to under this seed. Refuses what [`Scenario::network`] refuses.
@@ -57,8 +59,10 @@ impl Scenario {
                 }
                 _ => Side::Answerer,
             };
+            let is_talk = matches!(flow.kind, FlowKind::Conversation { .. });
+            let speech = talk.filter(|_| is_talk).map(|talk| speech_of(talk, side));
             let spoken = talk.map_or(0.0, |talk| talk.mean_bytes(side));
-            flows.push(flow_of(flow, spoken, traffic_of(flow), &network, &mut tcps));
+            flows.push(Flow { speech, ..flow_of(flow, spoken, traffic_of(flow), &network, &mut tcps) });
         }
         let traffics = self.traffic.iter().map(|traffic| Sent {
             path: traffic.path.clone(),
@@ -83,6 +87,7 @@ impl Scenario {
             tcps: tcps.into_iter().map(tcp_of).collect(),
             flows,
             pacings,
+            drops: network.drops.iter().map(lost_of).collect(),
         })
     }
 }
@@ -184,6 +189,9 @@ fn flow_of<'n>(
         packets: None,
         rate_bps: None,
         stop_ns: None,
+        bursts: None,
+        replay: None,
+        speech: None,
     };
     match &flow.kind {
         FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => {
@@ -201,12 +209,69 @@ fn flow_of<'n>(
         FlowKind::OpenLoop { timing, stop, .. } => {
             seen.rate_bps = Some(timing.mean_bps());
             seen.stop_ns = stop.map(|stop| stop.as_nanos());
+            match &**timing {
+                Timing::OnOff(periods) => {
+                    let (on, off) = (drawn(periods.on), drawn(periods.off));
+                    seen.bursts = Some(Bursts { rate_bps: periods.rate.bits_per_second(), on, off });
+                }
+                Timing::Replay(schedule) => {
+                    seen.replay = Some(Replay {
+                        packets: schedule.packets.len() as u64,
+                        bytes: schedule.packets.iter().map(|(_, bytes)| u64::from(*bytes)).sum(),
+                        lasts_ns: schedule.packets.last().map_or(0, |(after, _)| *after),
+                    });
+                }
+                Timing::Constant(_) | Timing::Poisson(_) | Timing::SelfSimilar(_) => {}
+            }
         }
     }
     seen
 }
 
+/// What `side` says in a conversation. Of a connection vector the means, its pauses shared out among this side's messages.
+fn speech_of(talk: &Talk, side: Side) -> Speech {
+    let opens = side == Side::Opener;
+    let (kind, size, pause, most, new_connections, is_concurrent) = match talk {
+        Talk::ClosedLoop(habits) => {
+            ("closed-loop", habits.size, habits.think, habits.files, habits.new_connections, false)
+        }
+        Talk::Rpc(spec) => {
+            let size = if opens { spec.request } else { spec.response };
+            let pause = if opens { spec.think } else { Distribution::Fixed(0.0) };
+            ("rpc", size, pause, spec.calls, false, false)
+        }
+        Talk::Vector(vector) => {
+            let own = vector.units.iter().filter(|unit| unit.side == side);
+            let units = own.clone().count() as u64;
+            let pauses: f64 = own.map(|unit| unit.wait.as_seconds()).sum();
+            let pause = Distribution::Fixed(pauses / units.max(1) as f64);
+            let size = Distribution::Fixed(talk.mean_bytes(side));
+            ("cvec", size, pause, Some(units), false, vector.is_concurrent)
+        }
+    };
+    Speech { kind, opens, size: drawn(size), pause: drawn(pause), most, new_connections, is_concurrent }
+}
+
+fn drawn(values: Distribution) -> Drawn {
+    let (shape, first, second) = match values {
+        Distribution::Fixed(value) => ("fixed", value, 0.0),
+        Distribution::Uniform { low, high } => ("uniform", low, high),
+        Distribution::Exponential { mean } => ("exponential", mean, 0.0),
+        Distribution::Pareto { minimum, shape } => ("pareto", minimum, shape),
+    };
+    Drawn { shape, first, second }
+}
+
+fn lost_of(drop: &ForcedDrop) -> Lost {
+    let (probability, packets) = match &drop.rule {
+        DropRule::Probability(probability) => (*probability, 0),
+        DropRule::Arrivals(arrivals) => (0.0, arrivals.len() as u64),
+    };
+    Lost { link: drop.link, flow: drop.flow, probability, packets }
+}
+
 fn tcp_of(tcp: &Config) -> Tcp {
+    let idle = IdleRestart::ALL.iter().find(|(_, other)| *other == tcp.idle_restart);
     let variant = Variant::ALL.iter().find(|(_, other)| *other == tcp.variant);
     let rule = |rule: PacingRule| PacingRule::ALL.iter().find(|(_, other)| *other == rule);
     Tcp {
@@ -214,12 +279,17 @@ fn tcp_of(tcp: &Config) -> Tcp {
         data_bytes: tcp.data_bytes(),
         payload_bytes: tcp.payload,
         ack_bytes: tcp.ack,
+        syn_bytes: tcp.syn,
+        delayed_ack_s: tcp.delayed_ack.map_or(0.0, Span::as_seconds),
         max_window: tcp.max_window,
         initial_window: tcp.initial_window,
         initial_ssthresh: tcp.initial_ssthresh.unwrap_or(tcp.max_window),
         limited_transmit: tcp.limited_transmit,
         min_rto_s: tcp.min_rto.as_seconds(),
         initial_rto_s: tcp.initial_rto.as_seconds(),
+        max_rto_s: tcp.max_rto.as_seconds(),
+        hystart: tcp.hystart,
+        idle_restart: idle.map_or("", |(name, _)| *name),
         draws_phase: tcp.tick_phase.is_none() && tcp.tick.as_nanos() > 0,
         rule: tcp.pacing.and_then(|pacing| rule(pacing.rule)).map(|(name, _)| *name),
         gain: tcp.pacing.map_or(1.0, |pacing| pacing.gain),

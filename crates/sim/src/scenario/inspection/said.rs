@@ -27,6 +27,8 @@ pub struct Inspection {
     pub flows: Vec<Flow>,
     /// Every method of the file.
     pub pacings: Vec<Deployed>,
+    /// Losses that are forced.
+    pub drops: Vec<Lost>,
 }
 
 /// What a link's table says of one direction.
@@ -106,6 +108,10 @@ pub struct Tcp {
     pub payload_bytes: u32,
     /// An acknowledgement on the wire, bytes.
     pub ack_bytes: u32,
+    /// The packet that opens a connection, bytes; `None` starts with data.
+    pub syn_bytes: Option<u32>,
+    /// The receiver acknowledges every second packet, or one this late, seconds; 0 acknowledges each at once.
+    pub delayed_ack_s: f64,
     /// Packets.
     pub max_window: u32,
     /// Packets.
@@ -118,6 +124,12 @@ pub struct Tcp {
     pub min_rto_s: f64,
     /// Seconds.
     pub initial_rto_s: f64,
+    /// Seconds.
+    pub max_rto_s: f64,
+    /// Slow start may end before a loss.
+    pub hystart: bool,
+    /// What silence leaves of the window: `keep`, `one`, …
+    pub idle_restart: &'static str,
     /// The phase of a coarse clock is drawn for each flow.
     pub draws_phase: bool,
     /// Host pacing: `wei`, `linux`, `ideal`.
@@ -172,6 +184,77 @@ pub struct Flow {
     pub rate_bps: Option<u64>,
     /// When a flow without feedback stops, nanoseconds.
     pub stop_ns: Option<u64>,
+    /// A flow without feedback whose rate goes up and down.
+    pub bursts: Option<Bursts>,
+    /// A capture that is replayed.
+    pub replay: Option<Replay>,
+    /// What an application says on it.
+    pub speech: Option<Speech>,
+}
+
+/// Sizes in bytes or times in seconds that are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Drawn {
+    /// `fixed`, `uniform`, `exponential` or `pareto`.
+    pub shape: &'static str,
+    /// Mean of a fixed or exponential one; the least value of the others.
+    pub first: f64,
+    /// The greatest value of a uniform one, the tail's exponent of a Pareto; else 0.
+    pub second: f64,
+}
+
+/// One side of a conversation: a message, a pause, and the next.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Speech {
+    /// `closed-loop`, `rpc` or `cvec`.
+    pub kind: &'static str,
+    /// It opens the connection; else it answers the flow before it in the list.
+    pub opens: bool,
+    /// Of a message; of a connection vector, its mean.
+    pub size: Drawn,
+    /// Before a message; of a connection vector, its mean.
+    pub pause: Drawn,
+    /// So many messages at most.
+    pub most: Option<u64>,
+    /// A connection each; else it is kept.
+    pub new_connections: bool,
+    /// The sides do not wait for each other.
+    pub is_concurrent: bool,
+}
+
+/// A source that is on and off.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bursts {
+    /// Rate while on, bit/s.
+    pub rate_bps: u64,
+    /// How long it is on.
+    pub on: Drawn,
+    /// How long it is off.
+    pub off: Drawn,
+}
+
+/// A capture that is replayed once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Replay {
+    /// How many packets.
+    pub packets: u64,
+    /// All of them, bytes.
+    pub bytes: u64,
+    /// The last one leaves so long after the first, nanoseconds.
+    pub lasts_ns: u64,
+}
+
+/// A loss that is forced.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Lost {
+    /// Position in [`Inspection::links`].
+    pub link: u32,
+    /// Position in [`Inspection::flows`]; `None` is every flow.
+    pub flow: Option<u32>,
+    /// Of each packet.
+    pub probability: f64,
+    /// Packets of each flow that are lost beside that.
+    pub packets: u64,
 }
 
 /// A pacing method at work.

@@ -29,6 +29,7 @@ pub(crate) struct Fitted {
 }
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are closed, and lie in a box already")]
 pub(super) enum Buffer {
     /// Departures known at the arrival.
     Closed(ClosedDropTail),

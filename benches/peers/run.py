@@ -52,12 +52,17 @@ def run_ns2(setup: Setup, seed: int) -> dict[str, float]:
     return run
 
 
-def run_paceline(setup: Setup, seed: int, program: str) -> dict[str, float]:
-    """Run Paceline and put its results under the names of the ns-2 script."""
+def run_paceline(setup: Setup, seed: int, program: str, ties: str = "ns2") -> dict[str, float]:
+    """Run Paceline, with that rule for ties, and put its results under the names of the ns-2 script."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml", delete=False) as file:
         file.write(scenario(setup, seed))
     try:
-        done = subprocess.run([program, "run", file.name, "--json"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [program, "run", file.name, "--json", "--set", f"network.ties={ties}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     finally:
         Path(file.name).unlink()
     if done.returncode != 0:

@@ -2,15 +2,16 @@
 //!
 //! *Idea.* TCP clocks itself: acknowledgements come one service time of the bottleneck apart, so that data reach it at the very
 //! instants at which others leave it. In a buffer of a few packets the order of these two decides who is dropped, and a fixed
-//! order locks flows in phase (Floyd and Jacobson 1992). On a real network it is decided by jitter that nobody controls. So by
+//! order locks flows in phase (Floyd and Jacobson 1992). On a real network jitter decides it. So by
 //! default the queue decides as if each packet took a little longer to come in, by a time that is drawn for it, and the packets behind
 //! it in the same busy period were served as much later as the first of them was. Only the decision is shifted: a packet that is
 //! taken is served when it would have been, so that no time changes where nothing is dropped.
 //!
 //! *Parameters.* The seed of the draws; the longest of them: 1 us, or what a packet of 1000 B takes on the link if that is less.
 //!
-//! *Where it breaks.* Packets that take less time on the wire than the longest draw are decided upon as if several of them could
-//! have overtaken nothing: they keep their order.
+//! *Where it breaks.* Packets that are served in less time than the longest draw: several departures may fall between a packet's
+//! arrival and its drawn time, all of which the decision then counts as over. Packets that arrive at one instant from several links
+//! keep the order of their flows.
 //!
 //! *References.* S. Floyd, V. Jacobson, "On traffic phase effects in packet-switched gateways", Internetworking 3(3), 1992;
 //! ns-2 2.35, `link/delay.cc` and `common/scheduler.cc`, for [`Ties::Ns2`].
@@ -90,9 +91,10 @@ pub(super) struct TieBreaker {
     pub(super) longest: u64,
     /// Nanoseconds.
     lag: u64,
-    /// When the service began of the packet that, by the second clock, found nobody before it: by that clock, and by the first;
-    /// nanoseconds.
+    /// When this busy period began, which is when the first packet that found the link idle by the second clock began to be served:
+    /// by the second clock, nanoseconds.
     floor: u64,
+    /// The same by the first clock.
     pub(super) busy_from: u64,
 }
 
@@ -120,7 +122,7 @@ impl TieBreaker {
         self.comes(arrival).saturating_sub(self.lag)
     }
 
-    /// When a packet comes by the second clock, nanoseconds: it does not overtake who found nobody.
+    /// When a packet comes by the second clock, nanoseconds: not before the busy period began.
     #[inline(always)]
     fn comes(&self, arrival: &Arrival) -> u64 {
         arrival.now.as_nanos().saturating_add(self.draw(arrival)).max(self.floor)

@@ -296,6 +296,13 @@ SAMPLES = [
         {"traffic.0.rate": "1 Mbit/s"},
     ),
     Sample(
+        "fixed-ties",
+        "note",
+        "network.core.ties",
+        {"network.core.buffer": "3 packets", "network.ties": "departure"},
+        {"network.ties": "random"},
+    ),
+    Sample(
         "phase-locked",
         "warning",
         f"{ACCESS}.delay",

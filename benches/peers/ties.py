@@ -64,7 +64,7 @@ def mean(runs: list[dict[str, float]], key: str) -> float:
 
 def few() -> None:
     """Goodput of all flows with its standard error, and loss."""
-    print('| flows, limit | ns-2 | `ties = "ns2"` | ns-2, `overhead_` 1 us | `"random"` | `"departure"` |')
+    print('| flows, limit, access | ns-2 | `ties = "ns2"` | ns-2, `overhead_` 1 us | `"random"` | `"departure"` |')
     print("|---|---|---|---|---|---|")
     for setup in FEW:
         seeds = range(1, setup.seeds + 1)
@@ -76,7 +76,8 @@ def few() -> None:
             error = statistics.stdev(goodputs) / len(goodputs) ** 0.5
             loss = 100 * mean(runs, "loss_ratio")
             cells.append(f"{statistics.fmean(goodputs):.3g} ± {error:.2f}, {loss:.2f} %")
-        print(f"| {setup.name.removeprefix('few-').replace('-', ', ')} | " + " | ".join(cells) + " |", flush=True)
+        name = f"{setup.flows} {setup.variant}, {setup.buffer}, {setup.access_rate}"
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
 def write() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from paceline import repeats
+from paceline import repeats, ties
 from paceline.errors import InputError
 from paceline.intervals import Interval, interval
 
@@ -234,6 +234,12 @@ class Results(Sequence[Result]):
         groups = self.by_settings()
         repeated = [settings for settings, runs in groups if runs.repeats]
         return repeats.sentence(repeated, len(groups), max((len(runs) for _, runs in groups), default=0))
+
+    @property
+    def tied(self) -> str | None:
+        """A sentence where much hung on who goes first, an arrival or a departure of one instant; else ``None``."""
+        links = ({f"links.{n}.{k}": v for n, one in run._dict["links"].items() for k, v in one.items()} for run in self)
+        return ties.sentence(links)
 
     def instrument(self, name: str, *, mean: bool = False) -> pyarrow.Table:
         """What one instrument found in every run; ``run``, ``settings.*`` and ``seed`` stand in front.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paceline import _core
+from paceline import _core, ties
 from paceline.atomic import replacing
 from paceline.errors import StoreError
 from paceline.papers.claim import Claim, Evidence, Length, Picture, Verdict
@@ -41,6 +41,7 @@ class Record:
         pictures: name, file and caption of each.
         repeated: settings of its sweeps whose seeds all gave the same run, and have no interval therefore.
         settings: how many its sweeps have.
+        tied: a sentence where much hung on the order of an arrival and a departure of one instant, else empty.
     """
 
     claim: str
@@ -55,6 +56,7 @@ class Record:
     pictures: Sequence[Mapping[str, str]]
     repeated: int = 0
     settings: int = 0
+    tied: str = ""
 
 
 def folder(out: Path, claim: Claim, length: Length) -> Path:
@@ -91,6 +93,7 @@ def save(
         [{"name": one.name, "file": f"{one.name}.svg", "caption": one.caption} for one in pictures],
         sum(same_rows(rows) for rows in groups),
         len(groups),
+        ties.sentence(runs) or "",
     )
     with _as_store_error(place):
         place.mkdir(parents=True, exist_ok=True)
@@ -124,7 +127,7 @@ def read(path: Path) -> Record | None:
         evidence = [_evidence(row) for row in entry["evidence"]]
         verdict = Verdict(entry["verdict"], entry["ours"], entry["theirs"], entry["note"], evidence)
         names = [item.name for item in dataclasses.fields(Record) if item.name not in ("claim", "verdict")]
-        of_later = {"repeated": 0, "settings": 0}  # earlier versions did not count them
+        of_later = {"repeated": 0, "settings": 0, "tied": ""}  # earlier versions did not count them
         return Record(entry["id"], verdict, **{name: (of_later | entry)[name] for name in names})
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -10,6 +10,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from paceline import ties
+
 from . import agreement, charts, diagram, instruments, recordings, words
 from .columns import meshed
 from .data import Study, path_words, value_words
@@ -295,6 +297,8 @@ def _warnings(study: Study) -> Iterator[str]:
         yield "With two seeds the intervals are wide (t = 12.7); five seeds narrow them to a fifth or less."
     if study.repetition:
         yield f"{study.repetition[:1].upper()}{study.repetition[1:]}."
+    if tied := ties.sentence(row for setting in study.settings for row in setting.runs.values()):
+        yield f"{tied[:1].upper()}{tied[1:]}."
     short = [s.label for s in study.settings if len(s.runs) < len(study.seeds)]
     if short:
         some = listed([*short[:3], f"{len(short) - 3} more"] if len(short) > 3 else short)

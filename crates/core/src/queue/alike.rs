@@ -111,7 +111,7 @@ impl Alike {
         let Some(each) = NonZeroU32::new(nanos as u32) else { return (observer, 0) };
         let most = room.most().unwrap_or(0);
         let most_work = most * nanos;
-        debug_assert!(self.are_few(room, line.len()) && nanos > ties.longest);
+        debug_assert!(self.are_few(room, line.len()) && nanos > ties.instant);
         // As many as can wait, not as many as may; and one that a tie lets in.
         let can_wait = (self.waiting as usize + line.len()).min(most as usize);
         let lifts = tally.make_room(can_wait);
@@ -120,10 +120,10 @@ impl Alike {
         let (mut tied, mut refused_tied) = (0, 0);
         observer.all_arrive(line, |packet| {
             let arrival = arrival(packet);
-            let (now, found) = (arrival.now.as_nanos(), order.finds(&arrival, free_at));
-            let is_refused = found > most_work;
-            let past = free_at.wrapping_sub(now).wrapping_sub(most_work).wrapping_add(order.longest());
-            if past <= 2 * order.longest() {
+            let (now, [before, found]) = (arrival.now.as_nanos(), order.finds(&arrival, free_at));
+            let is_refused = before > most_work;
+            let past = free_at.wrapping_sub(now).wrapping_sub(most_work).wrapping_add(ties.instant);
+            if past <= 2 * ties.instant {
                 let (early, late) = order.ties(free_at).either_side(now);
                 let is_full = |by: u64| free_at.saturating_sub(by) > most_work;
                 let is_tied = u64::from(is_full(early) && !is_full(late));

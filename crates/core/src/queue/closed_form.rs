@@ -157,13 +157,13 @@ impl ClosedDropTail {
         }
         self.tell_started(now, started);
         let free_at = self.wire.free_at().as_nanos();
-        let by = match self.ties.ties {
-            Ties::Departure => self.ties.exact(&arrival, false),
-            Ties::Arrival => self.ties.exact(&arrival, true),
+        let [decided_by, by] = match self.ties.ties {
+            Ties::Departure => [self.ties.exact(&arrival, false); 2],
+            Ties::Arrival => [self.ties.exact(&arrival, true); 2],
             Ties::Random => self.ties.drawn(&arrival),
-            Ties::Ns2 => self.as_scheduled(&arrival),
+            Ties::Ns2 => [self.as_scheduled(&arrival); 2],
         };
-        let is_refused = self.is_full(bytes, by);
+        let is_refused = self.is_full(bytes, decided_by);
         let (early, late) = self.ties.either_side(now.as_nanos());
         let is_near = self.begins_between(early, late);
         let is_tied = is_near && self.is_full(bytes, early) && !self.is_full(bytes, late);
@@ -316,7 +316,7 @@ impl ClosedDropTail {
         let are_alike = begun.clone().chain(waiting).all(|booking| booking.bytes == bytes);
         let first_is_over = begun.count() >= KEPT || self.first_bytes == bytes;
         let (free_at, waiting) = (self.wire.free_at().as_nanos(), self.waiting());
-        let is_one = are_alike && first_is_over && nanos > self.ties.longest;
+        let is_one = are_alike && first_is_over && nanos > self.ties.instant;
         is_one.then_some(Alike { bytes, nanos, free_at, waiting, ties: self.ties })
     }
 
@@ -367,7 +367,7 @@ impl ClosedDropTail {
         let last = self.ring.len() - 1;
         while self.kept + KEPT < self.oldest {
             let [first, latest] = [self.kept, self.oldest - 1].map(|place| self.ring[place & last].start);
-            if latest.since(first).as_nanos() <= 2 * self.ties.longest {
+            if latest.since(first).as_nanos() <= 2 * self.ties.instant {
                 return;
             }
             self.kept += 1;

@@ -2,16 +2,17 @@
 //!
 //! *Idea.* TCP clocks itself: acknowledgements come one service time of the bottleneck apart, so that data reach it at the very
 //! instants at which others leave it. In a buffer of a few packets the order of these two decides who is dropped, and a fixed
-//! order locks flows in phase (Floyd and Jacobson 1992). On a real network jitter decides it. So by
-//! default the queue decides as if each packet took a little longer to come in, by a time that is drawn for it, and the packets behind
+//! order locks flows in phase (Floyd and Jacobson 1992). On a real network jitter decides it. So by default
+//! the queue decides as if each packet took a little longer to come in, by a time that is drawn for it, and the packets behind
 //! it in the same busy period were served as much later as the first of them was. Only the decision is shifted: a packet that is
 //! taken is served when it would have been, so that no time changes where nothing is dropped.
 //!
-//! *Parameters.* The seed of the draws; the longest of them: 1 us, or what a packet of 1000 B takes on the link if that is less.
+//! *Parameters.* The seed of the draws, which are no longer than an instant: 64 ns, or 1/1250 of what a packet of 1000 B takes on the
+//! link. Times of a simulation are whole nanoseconds, and a rate that is 0.1 % higher makes no tie.
 //!
-//! *Where it breaks.* Packets that are served in less time than the longest draw: several departures may fall between a packet's
-//! arrival and its drawn time, all of which the decision then counts as over. Packets that arrive at one instant from several links
-//! keep the order of their flows.
+//! *Where it breaks.* Packets that are served in less than an instant: several departures may fall between a packet's arrival and its
+//! drawn time, all of which the decision then counts as over. Packets that arrive at one instant from several links keep the order of
+//! their flows.
 //!
 //! *References.* S. Floyd, V. Jacobson, "On traffic phase effects in packet-switched gateways", Internetworking 3(3), 1992;
 //! ns-2 2.35, `link/delay.cc` and `common/scheduler.cc`, for [`Ties::Ns2`].
@@ -74,10 +75,11 @@ impl Arrival {
     }
 }
 
-/// The longest draw, nanoseconds.
-const LONGEST: u64 = 1_000;
-/// A packet by which it is bounded, bits.
+/// What is no further apart is of one instant, nanoseconds: each hop rounds to a nanosecond. No draw is longer.
+const INSTANT: u64 = 64;
+/// Nor further than a packet of so many bits takes, divided by so much: a rate that is 0.1 % higher makes no tie.
 const BITS: u64 = 8_000;
+const PARTS: u64 = 1_250;
 
 /// How a queue decides ties.
 ///
@@ -87,8 +89,8 @@ const BITS: u64 = 8_000;
 pub(super) struct TieBreaker {
     pub(super) ties: Ties,
     seed: u64,
-    /// No draw is longer, nanoseconds; 0 where none is made.
-    pub(super) longest: u64,
+    /// What is no further apart is of one instant, nanoseconds.
+    pub(super) instant: u64,
     /// Nanoseconds.
     lag: u64,
     /// When this busy period began, which is when the first packet that found the link idle by the second clock began to be served:
@@ -102,9 +104,8 @@ impl TieBreaker {
     pub(super) fn new(ties: Ties, rate: Rate) -> Self {
         let nanos =
             u128::from(BITS) * u128::from(NANOS_PER_SECOND) / u128::from(rate.bits_per_second().max(1));
-        let bounded = u64::try_from(nanos).unwrap_or(LONGEST).clamp(1, LONGEST);
-        let longest = if ties == Ties::Random { bounded } else { 0 };
-        TieBreaker { ties, seed: 0, longest, lag: 0, floor: 0, busy_from: 0 }
+        let instant = u64::try_from(nanos / u128::from(PARTS)).unwrap_or(INSTANT).min(INSTANT);
+        TieBreaker { ties, seed: 0, instant, lag: 0, floor: 0, busy_from: 0 }
     }
 
     pub(super) fn seed(&mut self, seed: u64) {
@@ -117,28 +118,24 @@ impl TieBreaker {
         arrival.now.as_nanos().saturating_sub(is_arrival_first.into()).max(self.floor)
     }
 
-    /// The same where it is drawn.
-    pub(super) fn drawn(&self, arrival: &Arrival) -> u64 {
-        self.comes(arrival).saturating_sub(self.lag)
+    /// The same where it is drawn: for the packet itself, and for what is behind it.
+    pub(super) fn drawn(&self, arrival: &Arrival) -> [u64; 2] {
+        self.comes(arrival).map(|time| time.saturating_sub(self.lag))
     }
 
-    /// When a packet comes by the second clock, nanoseconds: not before the busy period began.
+    /// When a packet comes by the second clock, nanoseconds, not before the busy period began: uniform over an instant, by flow and
+    /// time. The first is a nanosecond earlier for half of the packets, so that equal draws are no order either.
     #[inline(always)]
-    fn comes(&self, arrival: &Arrival) -> u64 {
-        arrival.now.as_nanos().saturating_add(self.draw(arrival)).max(self.floor)
+    fn comes(&self, arrival: &Arrival) -> [u64; 2] {
+        let now = arrival.now.as_nanos();
+        let bits = mix(now ^ u64::from(arrival.flow) << 32 ^ self.seed);
+        let comes = now.saturating_add(((u128::from(bits) * u128::from(self.instant)) >> 64) as u64);
+        [comes.saturating_sub(bits & 1).max(self.floor), comes.max(self.floor)]
     }
 
-    /// Uniform, by flow and time, nanoseconds.
-    #[inline(always)]
-    fn draw(&self, arrival: &Arrival) -> u64 {
-        let bits = (arrival.now.as_nanos() ^ u64::from(arrival.flow) << 32 ^ self.seed).wrapping_mul(ODD);
-        let bits = (bits ^ bits >> 32).wrapping_mul(ODD);
-        ((u128::from(bits ^ bits >> 29) * u128::from(self.longest)) >> 64) as u64
-    }
-
-    /// A packet is taken that was decided upon `by` then: the wire was free at `free_at`, and its service begins at `start`.
+    /// A packet is taken that came `by` then: the wire was free at `free_at`, and its service begins at `start`.
     pub(super) fn takes(&mut self, by: u64, free_at: u64, start: u64) {
-        let is_drawn = self.longest > 0;
+        let is_drawn = self.ties == Ties::Random;
         let begins = if is_drawn { free_at.max(by).saturating_add(self.lag) } else { start };
         self.lag = begins.saturating_sub(start);
         if free_at <= by {
@@ -146,11 +143,11 @@ impl TieBreaker {
         }
     }
 
-    /// From when to when a departure would have to be for this arrival to be on either side of it, nanoseconds.
+    /// A departure after the first and by the second of these times, nanoseconds, is of the instant of this arrival.
     #[inline(always)]
     pub(super) fn either_side(&self, now: u64) -> (u64, u64) {
-        let late = now.saturating_add(self.longest);
-        (now.saturating_sub(self.longest + 1).max(self.busy_from).min(late), late)
+        let late = now.saturating_add(self.instant);
+        (now.saturating_sub(self.instant + 1).max(self.busy_from).min(late), late)
     }
 }
 
@@ -158,14 +155,12 @@ impl TieBreaker {
 pub(super) trait Order {
     /// It goes on from there: the wire is free at `free_at`, nanoseconds.
     fn begin(ties: TieBreaker, free_at: u64) -> Self;
-    /// The work that a packet finds before it, nanoseconds.
-    fn finds(&mut self, arrival: &Arrival, free_at: u64) -> u64;
+    /// The work that a packet finds before it, nanoseconds: by that it is decided upon, and by that it is served.
+    fn finds(&mut self, arrival: &Arrival, free_at: u64) -> [u64; 2];
     /// It is taken: it had found so much, and its service begins at `start` and takes so long.
     fn takes(&mut self, found: u64, start: u64, nanos: u64);
     /// How it stands.
     fn ties(&self, free_at: u64) -> TieBreaker;
-    /// No draw is longer.
-    fn longest(&self) -> u64;
 }
 
 /// Departures go first, or arrivals do.
@@ -177,10 +172,10 @@ impl<const ARRIVAL_FIRST: bool> Order for Exact<ARRIVAL_FIRST> {
     }
 
     #[inline(always)]
-    fn finds(&mut self, arrival: &Arrival, free_at: u64) -> u64 {
+    fn finds(&mut self, arrival: &Arrival, free_at: u64) -> [u64; 2] {
         let now = arrival.now.as_nanos();
         let by = if ARRIVAL_FIRST { now.saturating_sub(1).max(self.0.floor) } else { now };
-        free_at.saturating_sub(by)
+        [free_at.saturating_sub(by); 2]
     }
 
     #[inline(always)]
@@ -190,11 +185,6 @@ impl<const ARRIVAL_FIRST: bool> Order for Exact<ARRIVAL_FIRST> {
 
     fn ties(&self, _free_at: u64) -> TieBreaker {
         TieBreaker { busy_from: self.0.floor, ..self.0 }
-    }
-
-    #[inline(always)]
-    fn longest(&self) -> u64 {
-        0
     }
 }
 
@@ -212,9 +202,10 @@ impl Order for Drawn {
     }
 
     #[inline(always)]
-    fn finds(&mut self, arrival: &Arrival, _free_at: u64) -> u64 {
-        self.comes = self.ties.comes(arrival);
-        self.free_at.saturating_sub(self.comes)
+    fn finds(&mut self, arrival: &Arrival, _free_at: u64) -> [u64; 2] {
+        let comes = self.ties.comes(arrival);
+        self.comes = comes[1];
+        comes.map(|time| self.free_at.saturating_sub(time))
     }
 
     #[inline(always)]
@@ -227,15 +218,7 @@ impl Order for Drawn {
     fn ties(&self, free_at: u64) -> TieBreaker {
         TieBreaker { lag: self.free_at.saturating_sub(free_at), ..self.ties }
     }
-
-    #[inline(always)]
-    fn longest(&self) -> u64 {
-        self.ties.longest
-    }
 }
-
-/// 2^64 over the golden ratio, odd: multiples of it are spread evenly (Knuth, volume 3, 6.4).
-const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): every bit of the outcome hangs on every bit.
 #[inline(always)]
@@ -253,46 +236,38 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// One that was taken: when it is served by the queue's clock, and when by that of the decisions.
+    /// One that was taken: whether it found others before it, when it is served by the queue's clock, and when by that of the decisions.
     struct Taken {
-        bytes: u64,
+        waited: bool,
         began: u64,
         finish: u64,
         decided: [u64; 2],
     }
 
     /// The rule in words: whom a queue of so many packets that may wait takes, each with its draw.
-    fn in_words(ties: Ties, room: u64, nanos: u64, arrivals: &[(u64, u64, u64)]) -> Vec<bool> {
+    fn in_words(ties: Ties, room: usize, nanos: u64, arrivals: &[(u64, (u64, bool), u64)]) -> Vec<bool> {
         let mut taken: Vec<Taken> = Vec::new();
         let mut fates = Vec::new();
-        for &(now, draw, lead) in arrivals {
+        for &(now, (draw, is_drawn_first), lead) in arrivals {
             let free_at = taken.last().map_or([0, 0], |last| [last.finish, last.decided[1]]);
             let ends_now = taken.iter().find(|one| one.finish == now && one.began < now);
-            let arrival_is_first = match ties {
-                Ties::Arrival => true,
-                Ties::Ns2 => ends_now.is_some_and(|one| now - one.began < lead),
-                Ties::Departure | Ties::Random => false,
+            let (comes, is_first) = match ties {
+                Ties::Departure => (now, false),
+                Ties::Arrival => (now, true),
+                Ties::Ns2 => (now, ends_now.is_some_and(|one| now - one.began < lead)),
+                Ties::Random => (now + draw, is_drawn_first),
             };
-            // It does not overtake who found the queue empty.
-            let comes = now + if ties == Ties::Random { draw } else { 0 };
-            let is_in_the_way = |one: &Taken| {
-                let begins = one.decided[0];
-                let waited = one.bytes > 0;
-                waited && if arrival_is_first { begins >= comes } else { begins > comes }
-            };
-            let waiting = taken.iter().filter(|one| is_in_the_way(one)).count() as u64;
-            let is_busy = free_at[1] > comes || arrival_is_first && free_at[1] == comes && now > 0;
-            let is_refused = is_busy && waiting >= room;
-            fates.push(!is_refused);
-            if !is_refused {
+            let is_ahead = |time: u64| time > comes || is_first && time == comes;
+            let is_busy = is_ahead(free_at[1]) && !taken.is_empty();
+            let waiting = taken.iter().filter(|one| one.waited && is_ahead(one.decided[0])).count();
+            let is_taken = !is_busy || waiting < room;
+            fates.push(is_taken);
+            if is_taken {
                 let starts = [free_at[0].max(now), free_at[1].max(comes)];
-                let bytes = u64::from(is_busy); // it waits by that clock
-                taken.push(Taken {
-                    bytes,
-                    began: starts[0],
-                    finish: starts[0] + nanos,
-                    decided: [starts[1], starts[1] + nanos],
-                });
+                // Who is drawn to be first, and finds the link idle at that very time, is served at once all the same.
+                let waited = if ties == Ties::Random { free_at[1] > comes } else { is_busy };
+                let (began, finish) = (starts[0], starts[0] + nanos);
+                taken.push(Taken { waited, began, finish, decided: [starts[1], starts[1] + nanos] });
             }
         }
         fates
@@ -303,22 +278,23 @@ mod tests {
 
         #[test]
         fn a_queue_takes_whom_the_rule_says(
-            gaps in prop::collection::vec(prop_oneof![4 => Just(0u64), 8 => Just(8_000), 4 => 7_000..9_000u64, 2 => 0..40_000u64], 1..60),
+            gaps in prop::collection::vec(prop_oneof![4 => Just(0u64), 8 => Just(8_000), 4 => 7_990..8_010u64, 2 => 7_000..9_000u64, 2 => 0..40_000u64], 1..60),
             ties in prop::sample::select(Ties::ALL.iter().map(|(_, ties)| *ties).collect::<Vec<_>>()),
-            room in 0..4u64,
+            room in 0..4usize,
             lead in 7_000..9_000u64,
         ) {
             let rate = Rate::from_bits_per_second(1_000_000_000); // 1000 B take 8 microseconds
-            let spec = QueueSpec { limit: Some(Limit::Packets(room)), counts: Counts::Waiting, drop_front: false, ties };
+            let spec = QueueSpec { limit: Some(Limit::Packets(room as u64)), counts: Counts::Waiting, drop_front: false, ties };
             let mut queue = ClosedDropTail::new(&spec, rate).unwrap().with_seed(9);
             let mut draws = TieBreaker::new(ties, rate);
             draws.seed(9);
-            let (mut now, mut arrivals, mut fates) = (0, Vec::new(), Vec::new());
+            let (mut now, mut arrivals, mut fates) = (1, Vec::new(), Vec::new());
             for (flow, gap) in (0..).zip(&gaps) {
                 now += gap;
                 let (flow, lead) = (flow % 3, lead * u64::from(flow % 2 == 0));
                 let arrival = Arrival { bytes: 1000, now: Instant::from_nanos(now), flow, lead: Span::from_nanos(lead) };
-                arrivals.push((now, draws.drawn(&arrival) - now, lead));
+                let [first, comes] = draws.drawn(&arrival);
+                arrivals.push((now, (comes - now, first < comes), lead));
                 fates.push(queue.admit(arrival).departure.is_some());
             }
             prop_assert_eq!(fates, in_words(ties, room, 8_000, &arrivals));
@@ -326,19 +302,22 @@ mod tests {
     }
 
     #[test]
-    fn a_draw_is_uniform_and_short() {
-        for (bps, longest) in [(1_000_000, 1_000), (100_000_000_000, 80), (u64::MAX, 1)] {
+    fn draws_are_uniform_and_short_and_equal_ones_are_no_order() {
+        for (bps, instant) in [(1_000_000, 64), (1_000_000_000, 6), (100_000_000_000, 0), (u64::MAX, 0)] {
             let draws = TieBreaker::new(Ties::Random, Rate::from_bits_per_second(bps));
-            let mean = (0..10_000u64)
-                .map(|k| {
-                    let arrival =
-                        Arrival { flow: (k % 7) as u32, ..Arrival::new(1, Instant::from_nanos(k * 8_000)) };
-                    draws.drawn(&arrival) - k * 8_000
-                })
-                .inspect(|draw| assert!(*draw < longest))
-                .sum::<u64>() as f64
-                / 10_000.0;
-            assert!((mean - (longest - 1) as f64 / 2.0).abs() < 0.02 * longest as f64, "{bps}: {mean}");
+            assert_eq!(draws.instant, instant);
+            let (mut sum, mut first) = (0, 0_u64);
+            for now in (1..=10_000).map(|k| k * 8_000) {
+                let flow = (now / 8_000 % 7) as u32;
+                let [decided, comes] =
+                    draws.drawn(&Arrival { flow, ..Arrival::new(1, Instant::from_nanos(now)) });
+                assert!(comes - now < instant.max(1));
+                sum += comes - now;
+                first += comes - decided;
+            }
+            let mean = instant.saturating_sub(1) as f64 / 2.0;
+            assert!((sum as f64 / 10_000.0 - mean).abs() <= 0.02 * instant as f64, "{bps}: {sum}");
+            assert!(first.abs_diff(5_000) < 200, "{bps}: {first}");
         }
     }
 }

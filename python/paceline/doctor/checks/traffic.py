@@ -12,6 +12,8 @@ from paceline.doctor.network import Plan
 
 #: So many flows that keep step are no accident.
 MANY = 4
+#: Up to so many places the order of an arrival and a departure decides much.
+FEW_PLACES = 4
 
 
 @check("overload", "warning", "error")
@@ -74,6 +76,29 @@ def phase_locked(case: Case) -> Iterator[Problem]:
             "they meet the queue in an order that repeats: each seed shows the same accident, intervals are too narrow",
             _wider(case, most, where),
         )
+
+
+@check("fixed-ties", "note")
+def fixed_ties(case: Case) -> Iterator[Problem]:
+    """A fixed order of simultaneous events at a buffer of few packets.
+
+    TCP clocks itself, so that packets reach a bottleneck exactly as others leave it. By `ties = "departure"` the
+    arrival always finds that place free, by `"arrival"` never; with one packet of room one flow then gets 14.5 or 0.43
+    of 20 Mbit/s (docs/fidelity.md). Up to four packets of room, at a link that flows of TCP fill. `"ns2"` is for who
+    compares with ns-2, and is not told.
+    """
+    for link in case.limited_by:
+        buffer = case.network.links[link].buffer
+        places = case.places(link)
+        is_tcp = any(case.network.flows[flow].tcp for flow in case.on[link])
+        if buffer.ties in ("departure", "arrival") and is_tcp and places is not None and places <= FEW_PLACES:
+            yield Problem(
+                f"{case.plan(link).path}.ties",
+                f'{case.network.links[link].name} holds {words.count(places, "packet")}, and ties = "{buffer.ties}"',
+                f"of an arrival and a departure of one instant the {buffer.ties} goes first, always: that decides who"
+                " is dropped, and a real network does not keep to it",
+                'ties = "random", the default; and compare the others with it',
+            )
 
 
 def _alike(case: Case, flows: list[int], width_s: float) -> list[int]:

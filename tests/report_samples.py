@@ -80,6 +80,7 @@ def _numbers(method: str, share: float, seed: int, groups: bool) -> dict[str, An
         "window_cuts": 200_000,
         "delay_mean_s": 0.21 + chance.normal(0, 0.001),
         "fct_mean_s": None,
+        "fct_data_mean_s": None,
     }
     row = {
         "window_s.start": 100.0,

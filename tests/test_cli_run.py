@@ -37,6 +37,8 @@ FLOWS = {
     "transfers",
     "fct_mean_s",
     "fct_p99_s",
+    "fct_data_mean_s",
+    "fct_data_p99_s",
     "delay_mean_s",
     "delay_p99_s",
     "network_delay_mean_s",

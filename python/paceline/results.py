@@ -65,6 +65,8 @@ class FlowStats(_Record):
     transfers: int | None = None
     fct_mean_s: float | None = None
     fct_p99_s: float | None = None
+    fct_data_mean_s: float | None = None
+    fct_data_p99_s: float | None = None
     delay_mean_s: float | None = None
     delay_p99_s: float | None = None
     network_delay_mean_s: float | None = None

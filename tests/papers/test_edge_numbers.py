@@ -59,7 +59,7 @@ def files(settings: Mapping[str, str], seed: int, edge: float = 155.0, host: flo
         "flows.goodput_mean_bps": 90e3,
         "flows.count": 1000,
         "flows.transfers": 20,
-        "flows.fct_mean_s": 0.5,
+        "flows.fct_data_mean_s": 0.5,
     }
 
 

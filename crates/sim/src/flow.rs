@@ -109,7 +109,7 @@ impl Flow {
                     // All that there is, as one message.
                     let (syn, end, payload) = (tcp.syn(), tcp.sender.limit(), tcp.sender.config().payload);
                     let bytes = u64::from(end - syn) * u64::from(payload);
-                    tcp.rest.messages.give(syn, end, payload, bytes);
+                    tcp.rest.messages.give(syn..end, payload, bytes, spec.start);
                 }
                 Source::Tcp(tcp)
             }
@@ -128,6 +128,10 @@ impl Flow {
                     Part::Answers => Side::Answerer,
                 };
                 tcp.rest.application = talks.len().checked_sub(1).map(|last| (last as u32, side));
+                tcp.rest.answers = match part {
+                    Part::Opens(talk) => talk.has_flow_back().then_some(id + 1),
+                    Part::Answers => id.checked_sub(1),
+                };
                 Source::Tcp(tcp)
             }
             FlowKind::OpenLoop { bytes, header, timing, stop } => {

@@ -104,7 +104,7 @@ pub struct FlowStatistics {
     pub goodput_mean_bps: Option<f64>,
     /// 5th percentile over the flows, bit/s.
     pub goodput_p05_bps: Option<f64>,
-    /// Payload over completion time, mean over the transfers, bit/s.
+    /// Payload over the time from a transfer's first byte sent to the acknowledgement of its last, mean over the transfers, bit/s.
     pub goodput_active_bps: Option<f64>,
     /// Jain's index of the flows' goodputs: 1 is fair, 1/n is one flow has all.
     pub jain: Option<f64>,
@@ -116,10 +116,14 @@ pub struct FlowStatistics {
     pub window_cuts: Option<u64>,
     /// Transfers completed in the window.
     pub transfers: u64,
-    /// Mean time from a transfer's first byte sent to the acknowledgement of its last, seconds.
+    /// Mean time from a transfer's start, its connection included, to the acknowledgement of its last byte, seconds.
     pub fct_mean_s: Option<f64>,
     /// 99th percentile of the same, seconds.
     pub fct_p99_s: Option<f64>,
+    /// Mean time from a transfer's first byte sent to the acknowledgement of its last, seconds.
+    pub fct_data_mean_s: Option<f64>,
+    /// 99th percentile of the same, seconds.
+    pub fct_data_p99_s: Option<f64>,
     /// Mean time from a packet's first transmission to its in-order delivery, seconds.
     pub delay_mean_s: Option<f64>,
     /// 99th percentile of the same, seconds; 19 hours where it is more.
@@ -285,11 +289,15 @@ fn flow_statistics(rows: &[&FlowRow], delays: &[&Delays]) -> FlowStatistics {
         tcp.clone().next().map(|_| tcp.map(|row| count(row)).sum())
     };
     let transfers = || rows.iter().flat_map(|row| &row.transfers);
-    let mut times: Vec<f64> = transfers().map(|transfer| transfer.took.as_seconds()).collect();
-    times.sort_by(f64::total_cmp);
+    let sorted = |time: fn(&Transfer) -> Span| {
+        let mut times: Vec<f64> = transfers().map(|transfer| time(transfer).as_seconds()).collect();
+        times.sort_by(f64::total_cmp);
+        times
+    };
+    let (times, data_times) = (sorted(|transfer| transfer.took), sorted(Transfer::data_took));
     let rates: Vec<f64> = transfers()
-        .filter(|transfer| transfer.took > Span::ZERO)
-        .map(|transfer| transfer.bytes as f64 * 8.0 / transfer.took.as_seconds())
+        .filter(|transfer| transfer.data_took() > Span::ZERO)
+        .map(|transfer| transfer.bytes as f64 * 8.0 / transfer.data_took().as_seconds())
         .collect();
     let delivered: u64 = rows.iter().map(|row| row.delivered_packets).sum();
     let received: u64 = rows.iter().map(|row| row.received_packets).sum();
@@ -305,6 +313,8 @@ fn flow_statistics(rows: &[&FlowRow], delays: &[&Delays]) -> FlowStatistics {
         transfers: times.len() as u64,
         fct_mean_s: mean(&times),
         fct_p99_s: quantile(&times, 0.99),
+        fct_data_mean_s: mean(&data_times),
+        fct_data_p99_s: quantile(&data_times, 0.99),
         delay_mean_s: mean_delay_s(rows.iter().map(|row| row.delay_sum_ns), delivered),
         delay_p99_s: Delays::p99_s(delays),
         network_delay_mean_s: mean_delay_s(rows.iter().map(|row| row.network_delay_sum_ns), received),

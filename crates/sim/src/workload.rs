@@ -132,8 +132,8 @@ pub(crate) enum Act {
     Wait(Side, Instant),
     /// This side's connection is closed, and a new one takes its place; nothing of the old one counts any more.
     Reopen(Side),
-    /// A transfer that is more than a message is complete: it began then and carried so many bytes.
-    Complete(Instant, u64),
+    /// A transfer that is more than a message is complete: see [`Transfer`].
+    Complete { started: Instant, data_from: Instant, bytes: u64 },
 }
 
 /// An application at work.

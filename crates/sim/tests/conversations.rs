@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
+use paceline_core::Span;
 use paceline_sim::trace::{TraceEvent, TraceRow};
 use paceline_sim::{Control, Engine, Network, RunOutput, Scenario};
 
@@ -39,11 +40,14 @@ fn one_call_takes_what_it_takes_on_an_empty_path() {
     let expected = 240_000 + 10_000_000 + (40 + 1500 + 1500 + 140) * 1000 + 10_000_000;
     let transfers = &output.flow_rows[0].transfers;
     assert_eq!((transfers.len(), output.flows.transfers), (1, 1));
-    assert_eq!((transfers[0].took.as_nanos(), transfers[0].bytes), (expected, 3220));
-    // The handshake comes before the first byte: 40 B there, 40 B back.
-    assert_eq!(transfers[0].started.as_nanos(), 2 * (40_000 + 10_000_000));
-    assert_eq!(output.flows.fct_mean_s, Some(expected as f64 * 1e-9));
-    assert_eq!(output.flows.goodput_active_bps, Some(3220.0 * 8.0 / (expected as f64 * 1e-9)));
+    assert_eq!((transfers[0].data_took().as_nanos(), transfers[0].bytes), (expected, 3220));
+    // The handshake comes before the first byte, and is part of the call: 40 B there, 40 B back.
+    let handshake = 2 * (40_000 + 10_000_000);
+    assert_eq!((transfers[0].started.as_nanos(), transfers[0].data_from.as_nanos()), (0, handshake));
+    let seconds = |nanos: u64| Some(Span::from_nanos(nanos).as_seconds());
+    assert_eq!(output.flows.fct_mean_s, seconds(handshake + expected));
+    assert_eq!(output.flows.fct_data_mean_s, seconds(expected));
+    assert_eq!(output.flows.goodput_active_bps, Some(3220.0 * 8.0 / seconds(expected).unwrap()));
     // Payload that arrived: the request one way, the response the other.
     let bytes = |row: usize| (output.flow_rows[row].goodput_bps * 100.0 / 8.0).round() as u64;
     assert_eq!((bytes(0), bytes(1)), (200, 3020));
@@ -57,7 +61,8 @@ fn a_kept_connection_keeps_its_window_from_call_to_call() {
         "kind = \"rpc\"\nrequest = \"100 B\"\nresponse = \"30 KB\"\ncalls = 3\nthink = \"50 ms\"\ntcp = { profile = \"rfc\" }",
     );
     let output = run(&calls);
-    let took: Vec<u64> = output.flow_rows[0].transfers.iter().map(|call| call.took.as_nanos()).collect();
+    let took: Vec<u64> =
+        output.flow_rows[0].transfers.iter().map(|call| call.data_took().as_nanos()).collect();
     // Afterwards: request, and then 20 packets of 1500 B, and one of 840 B, back to back behind the acknowledgement.
     let together = 140_000 + 10_000_000 + (40 + 20 * 1500 + 840) * 1000 + 10_000_000;
     assert!(took[0] > together + 4_000_000, "{took:?}");
@@ -76,7 +81,7 @@ fn a_new_connection_has_its_handshake_and_its_slow_start_and_a_kept_one_has_not(
     };
     let (new, kept) = (files("new"), files("kept"));
     let times = |output: &RunOutput| -> Vec<u64> {
-        output.flow_rows[0].transfers.iter().map(|file| file.took.as_nanos()).collect()
+        output.flow_rows[0].transfers.iter().map(|file| file.data_took().as_nanos()).collect()
     };
     let (new_times, kept_times) = (times(&new), times(&kept));
     assert_eq!(new_times, [new_times[0]; 4], "every file is a first file");
@@ -87,12 +92,13 @@ fn a_new_connection_has_its_handshake_and_its_slow_start_and_a_kept_one_has_not(
     // One SYN a connection; 21 packets a file.
     let sent = |output: &RunOutput| output.flow_rows[0].sent_packets;
     assert_eq!((sent(&new), sent(&kept)), (4 * 22, 1 + 4 * 21));
-    let gap = |output: &RunOutput| {
+    let second = |output: &RunOutput| {
         let files = &output.flow_rows[0].transfers;
-        files[1].started.since(files[0].finished()).as_nanos()
+        let opening = files[1].data_from.since(files[1].started).as_nanos();
+        (files[1].started.since(files[0].finished()).as_nanos(), opening)
     };
     let handshake = 2 * (40_000 + 10_000_000);
-    assert_eq!((gap(&new), gap(&kept)), (100_000_000 + handshake, 100_000_000));
+    assert_eq!((second(&new), second(&kept)), ((100_000_000, handshake), (100_000_000, 0)));
 }
 
 #[test]
@@ -172,4 +178,22 @@ fn idle_users_cost_nothing_but_their_timer() {
     let census = engine.census();
     // A SYN, a packet, and their acknowledgements, each.
     assert_eq!((census.sent, census.in_flight), (50 * 4, 0));
+}
+
+#[test]
+fn a_lost_syn_is_part_of_the_time_that_a_transfer_takes() {
+    for (kind, at) in [("bulk", 0), ("bulk", 3), ("closed-loop", 0)] {
+        let more = if kind == "bulk" { format!("start = \"{at} s\"") } else { "files = 1".to_owned() };
+        let text =
+            path(&format!("kind = \"{kind}\"\nsize = \"1460 B\"\n{more}\ntcp = {{ profile = \"rfc\" }}"));
+        let output = run(&(text + "[[drop]]\nlink = \"wire\"\narrivals = [0]\n"));
+        let transfer = output.flow_rows[0].transfers[0];
+        // A second, the handshake, the packet and its acknowledgement; the first byte leaves after the handshake.
+        let (handshake, data) = (2 * (40_000 + 10_000_000), 1_500_000 + 40_000 + 2 * 10_000_000);
+        assert_eq!(transfer.started.as_nanos(), at * 1_000_000_000);
+        assert_eq!(transfer.took.as_nanos(), 1_000_000_000 + handshake + data, "{kind}");
+        assert_eq!(transfer.data_took().as_nanos(), data);
+        assert_eq!(output.flows.fct_p99_s, Some(transfer.took.as_seconds()));
+        assert_eq!(output.flows.fct_data_p99_s, Some(transfer.data_took().as_seconds()));
+    }
 }

@@ -192,6 +192,9 @@ pub struct Config {
     /// How long the receiver may hold an acknowledgement back for a second packet; `None` acknowledges each at once
     /// (RFC 5681 section 4.2; ns-2's TCPSink/DelAck, `interval_`).
     pub delayed_ack: Option<Span>,
+    /// So many first packets are acknowledged at once although acknowledgements are delayed, and the last of each message, but not
+    /// where the receiver's host answers (Linux `TCP_MAX_QUICKACKS`, pingpong mode); 0 delays them like all others.
+    pub quick_acks: u32,
     /// The SYN's acknowledgement is held back too (ns-2 without `SYN_immediate_ack_`, which came in 2010).
     pub delayed_syn_ack: bool,
     /// Most SACK blocks in an acknowledgement, at most [`MOST_BLOCKS`](crate::MOST_BLOCKS) (ns-2 `maxSackBlocks_`).
@@ -233,6 +236,11 @@ pub struct Config {
     pub max_rto: Span,
     /// Retransmission timeout before the first sample (ns-2 `rtxcur_init_`).
     pub initial_rto: Span,
+    /// Retransmission timeout when data begin after a SYN that was sent again and gave no sample (RFC 6298 section 5.7; Linux
+    /// `TCP_TIMEOUT_FALLBACK`); `None` goes on with that of the SYN.
+    pub rto_after_lost_syn: Option<Span>,
+    /// So many timeouts of a SYN come before they double (Linux `tcp_syn_linear_timeouts`).
+    pub linear_syn_timeouts: u32,
     /// What a loss halves; Wei's pacing rule always halves what is in flight.
     pub halving: Halving,
     /// Halve the window as a fraction; else round it down (ns-2 `precisionReduce_`, true since 2006).
@@ -244,6 +252,9 @@ pub struct Config {
     /// A lost SYN makes the initial window one packet, and the first data packet may be retransmitted fast (ns-2
     /// `bugfix_ss_`, there since June 2006).
     pub first_packet_fix: bool,
+    /// A SYN sent again once leaves the window alone, and one that was needless more often too; ssthresh is left alone always
+    /// (Linux `tcp_init_transfer`, `tcp_try_undo_spurious_syn`, `tcp_init_metrics`).
+    pub forgives_syn: bool,
     /// NewReno: only the first partial acknowledgement restarts the timer (RFC 6582 "impatient"; `newreno_changes1_`).
     pub impatient: bool,
     /// NewReno: a partial acknowledgement deflates the window by what it covers (RFC 6582; `partial_window_deflation_`).
@@ -280,6 +291,7 @@ impl Config {
             initial_window: 2,
             initial_ssthresh: None,
             delayed_ack: None,
+            quick_acks: 0,
             delayed_syn_ack: false,
             sack_blocks: 3,
             sack_header: 0,
@@ -299,11 +311,14 @@ impl Config {
             back_off_to_maximum: true,
             max_rto: Span::from_millis(60_000),
             initial_rto: Span::from_millis(3_000),
+            rto_after_lost_syn: None,
+            linear_syn_timeouts: 0,
             halving: Halving::Window,
             fractional_halving: true,
             careful: true,
             less_careful: false,
             first_packet_fix: true,
+            forgives_syn: false,
             impatient: true,
             partial_deflation: true,
             full_ack_deflation: false,
@@ -340,10 +355,11 @@ impl Config {
                 timestamps_end_back_off: true,
                 max_window: 10_000,
                 grow_unused: false, // RFC 7661
-                initial_window: 10, // RFC 6928
+                initial_window: Config::window_of_rfc_6928(1460),
                 tick: Span::ZERO,
                 min_rto: Span::from_millis(1_000),     // RFC 6298 (2.4)
                 initial_rto: Span::from_millis(1_000), // RFC 6298 (2.1)
+                rto_after_lost_syn: Some(Span::from_millis(3_000)), // RFC 6298 (5.7)
                 halving: Halving::FlightSize,          // RFC 5681, equation 4
                 constants: Constants::Rfc9438,
                 idle_restart: IdleRestart::Initial, // RFC 5681 (4.1)
@@ -359,23 +375,32 @@ impl Config {
                 timestamps: true,
                 timestamps_end_back_off: true,
                 max_window: 10_000,
-                grow_unused: false,                       // tcp_is_cwnd_limited
-                initial_window: 10,                       // TCP_INIT_CWND
-                delayed_ack: Some(Span::from_millis(40)), // TCP_DELACK_MIN
-                tick: Span::ZERO,                         // microseconds
-                min_rto: Span::from_millis(200),          // TCP_RTO_MIN
-                min_rto_beyond_srtt: true,                // tcp_rtt_estimator
-                max_rto: Span::from_millis(120_000),      // TCP_RTO_MAX
-                initial_rto: Span::from_millis(1_000),    // TCP_TIMEOUT_INIT
-                rack: true,                               // tcp_recovery, tcp_early_retrans
-                count_packets: true,                      // tcp_slow_start, tcp_cong_avoid_ai
-                fractional_halving: false,                // tcp_reno_ssthresh: cwnd >> 1
+                grow_unused: false,                                 // tcp_is_cwnd_limited
+                initial_window: 10,                                 // TCP_INIT_CWND
+                delayed_ack: Some(Span::from_millis(40)),           // TCP_DELACK_MIN
+                quick_acks: 16,                                     // TCP_MAX_QUICKACKS
+                tick: Span::ZERO,                                   // microseconds
+                min_rto: Span::from_millis(200),                    // TCP_RTO_MIN
+                min_rto_beyond_srtt: true,                          // tcp_rtt_estimator
+                max_rto: Span::from_millis(120_000),                // TCP_RTO_MAX
+                initial_rto: Span::from_millis(1_000),              // TCP_TIMEOUT_INIT
+                rto_after_lost_syn: Some(Span::from_millis(3_000)), // TCP_TIMEOUT_FALLBACK
+                linear_syn_timeouts: 4, // net.ipv4.tcp_syn_linear_timeouts, since 6.5
+                forgives_syn: true,
+                rack: true,                // tcp_recovery, tcp_early_retrans
+                count_packets: true,       // tcp_slow_start, tcp_cong_avoid_ai
+                fractional_halving: false, // tcp_reno_ssthresh: cwnd >> 1
                 constants: Constants::Linux2013,
                 hystart: true,                    // tcp_cubic.c
                 idle_restart: IdleRestart::Decay, // tcp_cwnd_restart
                 ..ns2
             },
         }
+    }
+
+    /// The initial window of RFC 6928 section 2, packets, of so many bytes: at most 10, and 14600 B or two packets.
+    pub fn window_of_rfc_6928(payload: u32) -> u32 {
+        (14_600 / payload.max(1)).clamp(2, 10)
     }
 
     /// The sender must know more of an acknowledgement than its number.

@@ -3,7 +3,7 @@
 //! *Idea.* `next` is the acknowledgement number; what has arrived beyond a gap is held apart ([`held`]), while there is
 //! anything. Every packet is acknowledged at once, unless acknowledgements are delayed: then every second one is, or what
 //! has waited for the delay, and at once what arrives out of order, fills a gap, or is the SYN.
-//! *Parameters.* `delayed_ack`, `sack_blocks` of [`Config`].
+//! *Parameters.* `delayed_ack`, `quick_acks` ([`manner`]), `sack_blocks` of [`Config`].
 //! *References.* RFC 9293; RFC 5681 section 4.2; RFC 2018; RFC 7323 section 4 (which packet's time is echoed); ns-2.35
 //! tcp/tcp-sink.cc (`Acker::update`, `Acker::update_ts`, `DelAckSink::recv`).
 
@@ -73,7 +73,8 @@ impl Receiver {
         if let Some(delay) = &mut manner.delay {
             // In order, and nothing is held beyond it.
             let ordinary = seq + 1 == self.next && self.next == self.end && seq >= delay.urgent;
-            if delay.due.is_none() && ordinary {
+            let at_once = seq >= delay.urgent && delay.quick.on_data(seq < manner.acknowledged, now);
+            if delay.due.is_none() && ordinary && !at_once {
                 delay.due = Some(now + delay.most);
                 delay.held_back = seq;
                 return Reply::Later;
@@ -95,8 +96,30 @@ impl Receiver {
         let echo = manner.echo;
         let Some(delay) = &mut manner.delay else { return Feedback::default() };
         delay.due = None;
+        delay.quick.on_missed();
         let seq = delay.held_back;
         self.feedback(seq, echo)
+    }
+
+    /// The packet that [`Receiver::reply`] is asked about next is the last of what was written, and all is read.
+    pub fn on_whole_message(&mut self) {
+        if let Some(delay) = self.held.manner_mut().and_then(|manner| manner.delay.as_mut()) {
+            delay.quick.pushed = true;
+        }
+    }
+
+    /// Its host sends data over the same connection: an acknowledgement that is held back goes along with them.
+    pub fn on_answer(&mut self, now: Instant) -> Option<Feedback> {
+        let manner = self.held.manner_mut()?;
+        let echo = manner.echo;
+        let delay = manner.delay.as_mut()?;
+        delay.quick.on_sent(now, delay.most);
+        if !delay.quick.is_on() {
+            return None;
+        }
+        delay.due.take()?;
+        let seq = delay.held_back;
+        Some(self.feedback(seq, echo))
     }
 
     /// What an acknowledgement brought about by packet `seq` says.
@@ -104,6 +127,9 @@ impl Receiver {
         let mut feedback = Feedback::new(echo);
         let Some(manner) = self.held.manner_mut() else { return feedback };
         manner.acknowledged = self.next;
+        if let Some(delay) = &mut manner.delay {
+            delay.quick.on_acknowledged();
+        }
         let most_blocks = manner.most_blocks;
         if manner.selective && self.next != self.end {
             let is_news = seq >= self.next;

@@ -76,6 +76,20 @@ impl Rtt {
         self.timed = UNTIMED;
     }
 
+    /// When the segment was sent that was timed last.
+    pub(crate) fn timed_sent(&self) -> Instant {
+        self.timed_sent
+    }
+
+    /// A handshake with a SYN that was sent again is over: without a sample the timeout is at least this (RFC 6298 section 5.7).
+    pub(crate) fn begin_data_after_lost_syn(&mut self, config: &Config, timeout: Span) {
+        if self.srtt8 == 0 {
+            self.rttvar4 = timeout.max(config.initial_rto).as_nanos().min(i64::MAX as u64) as i64;
+            self.backoffs = 0;
+            self.set_timeout(config, 0.0);
+        }
+    }
+
     /// The path works again.
     #[inline]
     pub(crate) fn end_back_off(&mut self, config: &Config, smoothed: f64) {

@@ -91,8 +91,8 @@ pub struct Sender {
     /// NewReno: a partial acknowledgement has come in this recovery.
     pub(crate) partial_seen: bool,
     ordinary: Ordinary,
-    /// The first packet was lost: the window after the handshake is one packet (ns-2 `bugfix_ss_`).
-    lost_first: bool,
+    /// Timeouts of the first packet: what they do to the window after the handshake, see [`Sender::first_window`].
+    lost_first: u8,
     /// `end` at the last loss: recovery is over beyond it.
     pub(crate) recover: u32,
     /// `Instant::MAX` is never.
@@ -138,7 +138,7 @@ impl Sender {
             next: 0,
             end: 0,
             limit,
-            lost_first: false,
+            lost_first: 0,
             cwnd,
             ssthresh,
             ordinary: Ordinary::of(&config, is_bare),
@@ -254,14 +254,17 @@ impl Sender {
         let cut_already = self.config.rack && self.last_cut != LastCut::None && self.una < self.recover;
         recovery::on_timeout(self);
         self.cwnd = self.cwnd.max(1.0);
-        if self.una == 0 && self.config.first_packet_fix && self.config.variant != Variant::Fack {
-            self.lost_first = true; // ns-2's FACK knows no such rule
+        if self.una == 0 {
+            self.lost_first = self.lost_first.saturating_add(1);
         }
+        let is_syn = self.una == 0 && self.config.syn.is_some();
         if self.una == self.end {
             self.shrink_idle_window(now); // nothing outstanding: no loss
         } else {
             self.counters.timeouts += 1;
-            if cut_already {
+            if is_syn && self.config.forgives_syn {
+                // A SYN is no data: the window is still that of before the handshake.
+            } else if cut_already {
                 self.counters.window_cuts += 1;
                 self.cwnd = 1.0;
             } else {
@@ -270,7 +273,10 @@ impl Sender {
             if let Some(control) = self.control() {
                 control.on_timeout();
             }
-            self.rtt.back_off(&self.config, self.rare.smoothed);
+            // Linux `tcp_retransmit_timer`: the first SYNs go at equal distances.
+            if !is_syn || u32::from(self.lost_first) > self.config.linear_syn_timeouts {
+                self.rtt.back_off(&self.config, self.rare.smoothed);
+            }
         }
         self.last_cut = LastCut::Timeout;
         self.next = self.una;
@@ -345,9 +351,20 @@ impl Sender {
         Counters { sent, retransmits, timeouts, window_cuts }
     }
 
-    /// The window after the handshake, packets.
+    /// The window after the handshake, packets, whose acknowledgement echoes a SYN sent at `echo`.
+    fn first_window(&self, echo: Instant) -> u32 {
+        if self.config.forgives_syn {
+            let needless = self.config.timestamps && echo == self.rtt.timed_sent();
+            return if self.lost_first > 1 && !needless { 1 } else { self.config.initial_window };
+        }
+        self.initial_window()
+    }
+
+    /// The least window that silence leaves, packets.
     fn initial_window(&self) -> u32 {
-        if self.lost_first { 1 } else { self.config.initial_window }
+        // ns-2's FACK knows no such rule.
+        let fix = self.config.first_packet_fix && self.config.variant != Variant::Fack;
+        if self.lost_first > 0 && fix && !self.config.forgives_syn { 1 } else { self.config.initial_window }
     }
 
     /// Another control than Reno's; asked for first, as to write makes room for what is not there.

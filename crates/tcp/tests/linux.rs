@@ -6,8 +6,8 @@
 mod conversation;
 
 use conversation::converse;
-use paceline_core::Span;
-use paceline_tcp::{Config, Profile, Variant};
+use paceline_core::{Instant, Span};
+use paceline_tcp::{Config, Profile, Receiver, Reply, Variant};
 
 fn linux() -> Config {
     Config { variant: Variant::Rfc6675, ..Config::new(Profile::Linux) }
@@ -19,7 +19,8 @@ fn slow_start_doubles_though_acknowledgements_are_delayed() {
     let flight = |ms: u64| talk.sent.iter().filter(|(at, _)| (ms..ms + 60).contains(at)).count();
     // The kernel's windows: 10, 20, 40, 80 (an odd last packet waits 40 ms for its acknowledgement).
     assert_eq!([100, 200, 300, 400].map(flight), [10, 20, 40, 80]);
-    let by_acknowledgements = converse(Config { count_packets: false, ..linux() }, 400, |_| false);
+    let by_acknowledgements =
+        converse(Config { count_packets: false, quick_acks: 0, ..linux() }, 400, |_| false);
     let flight =
         |ms: u64| by_acknowledgements.sent.iter().filter(|(at, _)| (ms..ms + 60).contains(at)).count();
     assert_eq!([100, 200, 300].map(flight), [10, 15, 23]); // half as many again
@@ -94,4 +95,47 @@ fn the_least_timeout_is_beyond_the_round_trip() {
     let config = linux();
     assert!(config.min_rto_beyond_srtt);
     assert_eq!(config.min_rto, Span::from_millis(200));
+}
+
+/// Packets in order, each so many ms after the one before: which are acknowledged at once. The last of each `message` is pushed;
+/// `answer` says whether the host sends data after each message, so many ms later.
+fn acknowledged(count: u32, gap: u64, message: u32, answer: Option<u64>) -> Vec<u32> {
+    let config = linux();
+    let (mut receiver, mut at_once) = (Receiver::with(&config), Vec::new());
+    receiver.on_data(0);
+    assert!(matches!(receiver.reply(0, Instant::ZERO, Instant::ZERO), Reply::Now(_)));
+    for seq in 1..=count {
+        let now = Instant::ZERO + Span::from_millis(gap * u64::from(seq));
+        receiver.on_data(seq);
+        if seq % message == 0 {
+            receiver.on_whole_message();
+        }
+        if let Reply::Now(_) = receiver.reply(seq, now, now) {
+            at_once.push(seq);
+        }
+        if seq % message == 0
+            && let Some(later) = answer
+        {
+            receiver.on_answer(now + Span::from_millis(later));
+            assert_eq!(receiver.due(), None);
+        }
+    }
+    at_once
+}
+
+#[test]
+fn the_first_packets_are_acknowledged_at_once_then_every_second_and_the_last_of_a_message() {
+    let every = |packets: std::ops::RangeInclusive<u32>| packets.collect::<Vec<_>>();
+    assert_eq!(acknowledged(16, 1, 1000, None), every(1..=16));
+    assert_eq!(acknowledged(22, 1, 1000, None)[16..], [18, 20, 22]);
+    assert_eq!(acknowledged(27, 1, 9, None)[16..], [18, 20, 22, 24, 26, 27]);
+    assert_eq!(acknowledged(40, 300, 1000, None), every(1..=40)); // each after a silence
+}
+
+#[test]
+fn one_that_answers_lets_acknowledgements_go_along() {
+    // The first is acknowledged before the answer; after it, each waits for its own.
+    assert_eq!(acknowledged(5, 60, 1, Some(10)), [1]);
+    // An answer later than the delay is none.
+    assert_eq!(acknowledged(5, 60, 1, Some(41)), [1, 2, 3, 4, 5]);
 }

@@ -31,7 +31,7 @@ class _FlowRow:
     delay_sum_ns: int
     retransmits: int
     timeouts: int
-    transfers: Sequence[tuple[int, int]]
+    transfers: Sequence[tuple[int, int, int]]
 
 
 def lateness_limit_us(layout: Layout) -> float:
@@ -161,8 +161,9 @@ def _rows(layout: Layout, found: Found) -> list[_FlowRow | None]:
 
 def _statistics(rows: list[_FlowRow]) -> dict[str, Any]:
     goodputs = np.array([row.goodput_bps for row in rows])
-    times = np.array([took * 1e-9 for row in rows for _, took in row.transfers])
-    rates = [size * 8 / (took * 1e-9) for row in rows for size, took in row.transfers if took > 0]
+    times = np.array([took * 1e-9 for row in rows for _, took, _ in row.transfers])
+    data_times = np.array([took * 1e-9 for row in rows for _, _, took in row.transfers])
+    rates = [size * 8 / (took * 1e-9) for row in rows for size, _, took in row.transfers if took > 0]
     squares, received = float((goodputs**2).sum()), sum(row.received_packets for row in rows)
     return {
         "count": len(rows),
@@ -176,6 +177,8 @@ def _statistics(rows: list[_FlowRow]) -> dict[str, Any]:
         "transfers": times.size,
         "fct_mean_s": float(times.mean()) if times.size else None,
         "fct_p99_s": float(np.quantile(times, 0.99)) if times.size else None,
+        "fct_data_mean_s": float(data_times.mean()) if times.size else None,
+        "fct_data_p99_s": float(np.quantile(data_times, 0.99)) if times.size else None,
         "delay_mean_s": None,  # from the first transmission to the delivery in order: only the sender could say
         "delay_p99_s": None,
         "network_delay_mean_s": sum(row.delay_sum_ns for row in rows) / received * 1e-9 if received else None,
@@ -215,7 +218,7 @@ def _flow_columns(layout: Layout, found: Found) -> dict[str, Any]:
         ),
         "fct_s": np.array(
             [
-                sum(took for _, took in row.transfers) / len(row.transfers) * 1e-9 if row.transfers else nan
+                sum(took for _, took, _ in row.transfers) / len(row.transfers) * 1e-9 if row.transfers else nan
                 for _, row in rows
             ]
         ),

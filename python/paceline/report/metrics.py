@@ -142,7 +142,7 @@ METRICS: tuple[Metric, ...] = (
         "bps",
         1,
         "flows.goodput_active_bps",
-        "Payload over completion time of each transfer, averaged.",
+        "Payload of each transfer over its time from first data, averaged.",
     ),
     Metric(
         "fct_mean",
@@ -150,7 +150,7 @@ METRICS: tuple[Metric, ...] = (
         "s",
         -1,
         "flows.fct_mean_s",
-        "From a transfer’s first byte sent to the acknowledgement of its last.",
+        "From a transfer’s start, its connection included, to the acknowledgement of its last byte.",
     ),
     Metric(
         "fct_p99",
@@ -159,6 +159,22 @@ METRICS: tuple[Metric, ...] = (
         -1,
         "flows.fct_p99_s",
         "The completion time that 1 % of the transfers exceed.",
+    ),
+    Metric(
+        "fct_data_mean",
+        "Completion time from first data, mean",
+        "s",
+        -1,
+        "flows.fct_data_mean_s",
+        "From a transfer’s first byte sent to the acknowledgement of its last: without opening a connection.",
+    ),
+    Metric(
+        "fct_data_p99",
+        "Completion time from first data, p99",
+        "s",
+        -1,
+        "flows.fct_data_p99_s",
+        "The time from first data that 1 % of the transfers exceed.",
     ),
 )
 

@@ -33,8 +33,8 @@ pub(crate) struct FlowFound {
     /// Data packets sent.
     sent_packets: u64,
     back_sent_packets: u64,
-    /// Transfers that ended: size in bytes, time in ns.
-    transfers: Vec<(u64, u64)>,
+    /// Transfers that ended: size in bytes; time from the start, with the connection, and from the first byte sent, ns.
+    transfers: Vec<(u64, u64, u64)>,
     /// Connections that failed, in the whole run.
     failures: Vec<String>,
 }
@@ -85,7 +85,9 @@ pub(crate) struct Flow {
     counted: Counters,
     /// At the window's start.
     at_start: Counters,
-    /// The transfer under way: its size, and when its first byte was sent, ns.
+    /// When the transfer under way began, ns: where it opens a connection, before that.
+    began: u64,
+    /// Its size, and when its first byte was sent, ns.
     transfer: Option<(u64, u64)>,
     /// Of a call: bytes of the request that have not reached the server, bytes of the response that have not come back.
     request_left: u64,
@@ -113,6 +115,7 @@ impl Flow {
             server: None,
             counted: Counters::default(),
             at_start: Counters::default(),
+            began: 0,
             transfer: None,
             request_left: 0,
             response: 0,
@@ -143,6 +146,7 @@ impl Flow {
 
     /// It is time for the next transfer: connects first, if need be.
     pub(crate) fn begin(&mut self, poll: &Poll, token: u64, now: u64) -> io::Result<()> {
+        self.began = now;
         if self.caller.is_none() {
             system::enter_namespace(self.namespace)?;
             let caller = Connection::open(&self.plan, self.to)?;
@@ -255,9 +259,9 @@ impl Flow {
 
     /// A transfer is over: counts it, and says how long the pause is before the next.
     fn finish(&mut self, now: u64) -> Option<u64> {
-        let (bytes, began) = self.transfer.take()?;
+        let (bytes, sent) = self.transfer.take()?;
         if (self.window.0..self.window.1).contains(&now) {
-            self.found.transfers.push((bytes, now.saturating_sub(began)));
+            self.found.transfers.push((bytes, now.saturating_sub(self.began), now.saturating_sub(sent)));
         }
         self.transfers += 1;
         match self.plan.application {

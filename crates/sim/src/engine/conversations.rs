@@ -80,9 +80,14 @@ impl Engine<'_> {
             Act::Give(side, bytes) => {
                 let flow = flow_of(side);
                 let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-                tcp.give(bytes);
+                tcp.give(bytes, self.now);
+                let (end, other) = (tcp.sender.end(), tcp.rest.answers);
                 tcp.sender.start(self.now, &mut self.segments);
+                let sends = tcp.sender.end() > end;
                 self.send(flow);
+                if let Some(other) = other.filter(|_| sends) {
+                    self.answer_with_data(other);
+                }
             }
             Act::Wait(side, until) => {
                 let flow = flow_of(side);
@@ -99,9 +104,10 @@ impl Engine<'_> {
                     port.change_rate(std::mem::take(&mut tcp.rest.port_rate), 0);
                 }
             }
-            Act::Complete(started, bytes) => {
+            Act::Complete { started, data_from, bytes } => {
                 let Source::Tcp(tcp) = &mut self.flows[opener as usize].source else { return };
-                tcp.rest.messages.transfers.push(Transfer { started, took: self.now.since(started), bytes });
+                let took = self.now.since(started);
+                tcp.rest.messages.transfers.push(Transfer { started, data_from, took, bytes });
             }
         }
     }

@@ -106,6 +106,9 @@ impl Engine<'_> {
         let next = tcp.receiver.next();
         // Noted before the acknowledgement goes, which may be back at once; told after it.
         let news = if tcp.delivers_a_mark(next) { Some(tcp.on_delivered(next)) } else { None };
+        if news.is_some_and(|news| news.messages > 0) {
+            tcp.receiver.on_whole_message();
+        }
         // Nobody asks for the time that a plain one echoes.
         let echo = if tcp.receiver.is_plain() { Some(self.now) } else { tcp.receiver.echo(seq, packet.sent) };
         match echo {
@@ -153,6 +156,14 @@ impl Engine<'_> {
             self.let_acknowledgement_go(flow);
         } else {
             self.schedule_delayed_ack(flow);
+        }
+    }
+
+    /// The host at which this flow's data end sends data over the same connection, now.
+    pub(super) fn answer_with_data(&mut self, flow: u32) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        if let Some(feedback) = tcp.receiver.on_answer(self.now) {
+            self.acknowledge_with(flow, feedback);
         }
     }
 

@@ -34,6 +34,8 @@ pub(crate) struct Rest {
     earlier_packets: u64,
     /// The application: its position in the engine's list, and the side that this flow carries.
     pub(crate) application: Option<(u32, Side)>,
+    /// The flow that brings what its data answer, over the same connection.
+    pub(crate) answers: Option<u32>,
     opening: Opening,
     pub(crate) feedback: FeedbackUnderWay,
     /// When the timer events that count fire; others are stale.
@@ -51,6 +53,7 @@ impl Rest {
         earlier_bytes: 0,
         earlier_packets: 0,
         application: None,
+        answers: None,
         opening: Opening { phase: Span::ZERO, jitter_seed: 0 },
         feedback: FeedbackUnderWay::NONE,
         retransmission_event: Instant::MAX,
@@ -180,11 +183,11 @@ impl Tcp {
     }
 
     /// The application gives a message; the sender has to be started.
-    pub(crate) fn give(&mut self, bytes: u64) {
+    pub(crate) fn give(&mut self, bytes: u64, now: Instant) {
         let first = self.sender.limit();
         let end = self.sender.give(bytes);
         let payload = self.sender.config().payload;
-        self.rest.messages.give(first, end, payload, bytes);
+        self.rest.messages.give(first..end, payload, bytes, now);
     }
 
     /// Another connection takes the place of this one, all of whose data have been acknowledged.

@@ -1,4 +1,5 @@
-//! Completion times of transfers: from the first byte sent to the acknowledgement of the last.
+//! Completion times of transfers: from their start, the opening of their connection included, to the acknowledgement of the
+//! last byte.
 //!
 //! *Idea.* Every finished transfer is in its flow's row of the results; here they are sorted by class. The curve is the share
 //! of transfers done within x.

@@ -30,6 +30,9 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     let payload = tcp.payload;
     let window = |field: &Field<'_>| field.packets(payload, false, MOST_WINDOW).map(|packets| packets as u32);
     set(&mut tcp.max_window, table.optional("max_window", window)?);
+    if profile == Profile::Rfc {
+        tcp.initial_window = Config::window_of_rfc_6928(payload);
+    }
     set(&mut tcp.grow_unused, table.optional("grow_unused", Field::flag)?);
     set(&mut tcp.initial_window, table.optional("initial_window", window)?);
     set(&mut tcp.initial_ssthresh, table.optional("initial_ssthresh", window)?.map(Some));
@@ -39,6 +42,8 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
             or_false(field, "has no length; write for example \"100 ms\"", Field::positive_span)
         })?,
     );
+    let count = |field: &Field<'_>| field.whole(0, 1000).map(|count| count as u32);
+    set(&mut tcp.quick_acks, table.optional("quick_acks", count)?);
     set(&mut tcp.delayed_syn_ack, table.optional("delayed_syn_ack", Field::flag)?);
     let blocks = |field: &Field<'_>| field.whole(1, MOST_BLOCKS as u64).map(|blocks| blocks as u32);
     set(&mut tcp.sack_blocks, table.optional("sack_blocks", blocks)?);
@@ -64,11 +69,19 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.back_off_to_maximum, table.optional("back_off_to_maximum", Field::flag)?);
     set(&mut tcp.max_rto, table.optional("max_rto", Field::positive_span)?);
     set(&mut tcp.initial_rto, table.optional("initial_rto", Field::positive_span)?);
+    set(
+        &mut tcp.rto_after_lost_syn,
+        table.optional("rto_after_lost_syn", |field| {
+            or_false(field, "has no length; write for example \"3 s\"", Field::positive_span)
+        })?,
+    );
+    set(&mut tcp.linear_syn_timeouts, table.optional("linear_syn_timeouts", count)?);
     set(&mut tcp.halving, table.optional("halving", |field| field.choice(&Halving::ALL))?);
     set(&mut tcp.fractional_halving, table.optional("fractional_halving", Field::flag)?);
     set(&mut tcp.careful, table.optional("careful", Field::flag)?);
     set(&mut tcp.less_careful, table.optional("less_careful", Field::flag)?);
     set(&mut tcp.first_packet_fix, table.optional("first_packet_fix", Field::flag)?);
+    set(&mut tcp.forgives_syn, table.optional("forgives_syn", Field::flag)?);
     set(&mut tcp.impatient, table.optional("impatient", Field::flag)?);
     set(&mut tcp.partial_deflation, table.optional("partial_deflation", Field::flag)?);
     set(&mut tcp.full_ack_deflation, table.optional("full_ack_deflation", Field::flag)?);

@@ -7,6 +7,7 @@
 
 use paceline_core::{Instant, Span};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Packet numbers at which something happens next, within the connection; `u32::MAX` is never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +27,11 @@ impl Marks {
 /// A message whose last byte has been acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Its first byte was sent.
+    /// The application gave it: a connection that had to be opened first, opens from then on.
     pub started: Instant,
-    /// From then to the acknowledgement of its last byte.
+    /// Its first byte was sent.
+    pub data_from: Instant,
+    /// From its start to the acknowledgement of its last byte.
     pub took: Span,
     /// Payload, bytes.
     pub bytes: u64,
@@ -38,6 +41,11 @@ impl Transfer {
     /// When it was complete.
     pub fn finished(&self) -> Instant {
         self.started + self.took
+    }
+
+    /// From its first byte sent to the acknowledgement of its last.
+    pub fn data_took(&self) -> Span {
+        self.finished().since(self.data_from)
     }
 }
 
@@ -66,6 +74,8 @@ struct Message {
     /// Payload of `end - first` full packets, less `bytes`.
     lacking: u64,
     started: Instant,
+    /// Once it has begun.
+    data_from: Instant,
 }
 
 impl Messages {
@@ -81,13 +91,14 @@ impl Messages {
         }
     }
 
-    /// The application gives a message: packets `first` to `end`, each of `payload` bytes at most, `bytes` in all.
-    pub(crate) fn give(&mut self, first: u32, end: u32, payload: u32, bytes: u64) {
+    /// The application gives a message, now: these packets, each of `payload` bytes at most, `bytes` in all.
+    pub(crate) fn give(&mut self, packets: Range<u32>, payload: u32, bytes: u64, now: Instant) {
+        let Range { start: first, end } = packets;
         if self.queue.capacity() == 0 {
             self.queue.reserve_exact(1); // many have but one
         }
         let lacking = (u64::from(end - first) * u64::from(payload)).saturating_sub(bytes);
-        self.queue.push_back(Message { first, end, bytes, lacking, started: Instant::ZERO });
+        self.queue.push_back(Message { first, end, bytes, lacking, started: now, data_from: now });
         self.set_marks();
     }
 
@@ -112,7 +123,7 @@ impl Messages {
         while let Some(message) = self.queue.get_mut(self.begun)
             && message.first <= seq
         {
-            message.started = now;
+            message.data_from = now;
             self.begun += 1;
         }
         self.set_marks();
@@ -137,9 +148,9 @@ impl Messages {
         while let Some(message) = self.queue.front()
             && message.end <= next
         {
-            let Message { started, bytes, .. } = *message;
+            let Message { started, data_from, bytes, .. } = *message;
             if counted {
-                self.transfers.push(Transfer { started, took: now.since(started), bytes });
+                self.transfers.push(Transfer { started, data_from, took: now.since(started), bytes });
             }
             self.queue.pop_front();
             (self.begun, self.delivered) = (self.begun - 1, self.delivered - 1);

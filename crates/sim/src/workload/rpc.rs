@@ -31,8 +31,9 @@ pub struct Rpc {
 pub(crate) struct Caller {
     spec: Rpc,
     made: u64,
-    /// The first byte of the request under way was sent.
-    asked: Instant,
+    /// The call under way began; and the first byte of its request was sent.
+    started: Instant,
+    data_from: Instant,
     /// Bytes of the call under way, both ways.
     bytes: u64,
     requests: Stream,
@@ -46,7 +47,8 @@ impl Caller {
         Caller {
             spec,
             made: 0,
-            asked: Instant::ZERO,
+            started: Instant::ZERO,
+            data_from: Instant::ZERO,
             bytes: 0,
             requests: stream("request"),
             responses: stream("response"),
@@ -58,17 +60,18 @@ impl Caller {
         match heard {
             Heard::Start | Heard::Timer(_) => {
                 let request = self.spec.request.draw_bytes(&mut self.requests);
-                self.bytes = request;
+                (self.bytes, self.started) = (request, now);
                 acts.push(Act::Give(Side::Opener, request));
             }
-            Heard::Begun(Side::Opener) => self.asked = now,
+            Heard::Begun(Side::Opener) => self.data_from = now,
             Heard::Delivered(Side::Opener) => {
                 let response = self.spec.response.draw_bytes(&mut self.responses);
                 self.bytes += response;
                 acts.push(Act::Give(Side::Answerer, response));
             }
             Heard::Delivered(Side::Answerer) => {
-                acts.push(Act::Complete(self.asked, self.bytes));
+                let (started, data_from, bytes) = (self.started, self.data_from, self.bytes);
+                acts.push(Act::Complete { started, data_from, bytes });
                 self.made += 1;
                 if self.spec.calls.is_none_or(|calls| self.made < calls) {
                     acts.push(Act::Wait(Side::Opener, now + self.spec.think.draw_span(&mut self.thoughts)));

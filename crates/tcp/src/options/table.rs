@@ -64,7 +64,7 @@ pub const OPTIONS: &[Setting] = &[
     },
     Setting {
         key: "initial_window",
-        meaning: "after the handshake",
+        meaning: "after the handshake; in `rfc` 14600 B, and from 2 to 10 packets of the payload",
         value: |config| Value::Packets(config.initial_window),
         rfc: "RFC 6928",
         ns2: "`windowInit_`",
@@ -85,6 +85,14 @@ pub const OPTIONS: &[Setting] = &[
         rfc: "RFC 5681 section 4.2",
         ns2: "TCPSink/DelAck `interval_`",
         linux: "`TCP_DELACK_MIN`",
+    },
+    Setting {
+        key: "quick_acks",
+        meaning: "so many first packets are acknowledged at once though acknowledgements are delayed, and each message's last, but not where the receiver answers; 0 is none",
+        value: |config| Value::Count(config.quick_acks),
+        rfc: "",
+        ns2: "",
+        linux: "`TCP_MAX_QUICKACKS`, tcp_input.c `tcp_in_quickack_mode`, tcp.c `__tcp_cleanup_rbuf`",
     },
     Setting {
         key: "delayed_syn_ack",
@@ -241,6 +249,22 @@ pub const OPTIONS: &[Setting] = &[
         linux: "`TCP_TIMEOUT_INIT`",
     },
     Setting {
+        key: "rto_after_lost_syn",
+        meaning: "timeout when data begin after a SYN that was sent again and gave no round trip; `false` goes on with the SYN's",
+        value: |config| config.rto_after_lost_syn.map_or(Value::Flag(false), Value::Time),
+        rfc: "RFC 6298 (5.7)",
+        ns2: "",
+        linux: "`TCP_TIMEOUT_FALLBACK`",
+    },
+    Setting {
+        key: "linear_syn_timeouts",
+        meaning: "timeouts of a SYN before they double",
+        value: |config| Value::Count(config.linear_syn_timeouts),
+        rfc: "",
+        ns2: "",
+        linux: "net.ipv4.tcp_syn_linear_timeouts",
+    },
+    Setting {
         key: "halving",
         meaning: "what a loss halves: `\"window\"`; `\"in-flight\"`, as in an ns-2 with D. X. Wei's pacing patch (flows paced by rule `wei` always do); `\"flight-size\"`",
         value: |config| name_of(&Halving::ALL, config.halving),
@@ -279,6 +303,14 @@ pub const OPTIONS: &[Setting] = &[
         rfc: "RFC 5681 section 3.1",
         ns2: "`bugfix_ss_`",
         linux: "tcp_input.c `tcp_init_transfer`",
+    },
+    Setting {
+        key: "forgives_syn",
+        meaning: "a SYN sent again once leaves the initial window alone, one that timestamps tell to be needless always; ssthresh is never cut",
+        value: |config| Value::Flag(config.forgives_syn),
+        rfc: "",
+        ns2: "",
+        linux: "tcp_input.c `tcp_init_transfer`, `tcp_try_undo_spurious_syn`",
     },
     Setting {
         key: "impatient",

@@ -43,21 +43,35 @@ impl Sender {
         let timeout = self.rtt.timeout();
         self.rare.alarm = Alarm::Timeout;
         self.retransmission_at = now + timeout;
+        self.schedule_probe(now);
+    }
+
+    /// Something was sent: a probe is due after it where nothing is known to be missing, but no later than a timeout.
+    pub(super) fn schedule_probe(&mut self, now: Instant) {
+        let timeout = self.rtt.timeout();
         let after_timeout = self.last_cut == LastCut::Timeout && self.una < self.recover;
         let smoothed = self.rare.smoothed;
-        if self.rare.probe.is_some()
+        if self.rare.alarm == Alarm::Reordering
+            || self.rare.probe.is_some()
             || self.una == self.end
+            || self.una == 0
             || self.next != self.end
             || after_timeout
-            || smoothed == 0.0
             || !recovery::nothing_is_missing(self)
         {
             return;
         }
         let delayed_ack = if self.end - self.una == 1 { self.config.min_rto } else { LEAST };
-        let wait = Span::from_seconds(2.0 * smoothed) + delayed_ack;
+        let wait = match smoothed {
+            0.0 => self.config.initial_rto, // a handshake that gave no sample
+            srtt => Span::from_seconds(2.0 * srtt) + delayed_ack,
+        };
+        let latest = match self.rare.alarm {
+            Alarm::Timeout => self.retransmission_at,
+            _ => now + timeout,
+        };
         self.rare.alarm = Alarm::Probe;
-        self.retransmission_at = now + wait.min(timeout);
+        self.retransmission_at = latest.min(now + wait);
     }
 
     /// A round trip may have been measured; the least is asked for with `Config::rack` alone.

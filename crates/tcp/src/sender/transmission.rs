@@ -77,6 +77,9 @@ impl Sender {
                 self.transmit_inlined(self.next, now, out);
                 self.next += 1;
             }
+            if packets > 0 && self.config.rack {
+                self.schedule_probe(now); // Linux `tcp_write_xmit`
+            }
             return packets;
         }
         let mut sent = 0;

@@ -30,7 +30,12 @@ impl Sender {
             self.grow_by_control((packets, open), in_flight, sample, now);
         }
         if handshake {
-            self.cwnd = f64::from(self.initial_window());
+            self.cwnd = f64::from(self.first_window(told.echo));
+            if self.lost_first > 0
+                && let Some(timeout) = self.config.rto_after_lost_syn
+            {
+                self.rtt.begin_data_after_lost_syn(&self.config, timeout);
+            }
         }
     }
 

@@ -5,9 +5,6 @@ use paceline_tcp::{Config, Feedback, Output, Receiver, Reply, Segment, Sender};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// One way, nanoseconds.
-const ONE_WAY: u64 = 50_000_000;
-
 #[derive(Default)]
 pub(crate) struct Wire(pub(crate) Vec<Segment>);
 
@@ -25,8 +22,19 @@ pub(crate) struct Conversation {
     pub(crate) finished_at: Option<Instant>,
 }
 
-/// Runs a connection of `packets` over the pipe; `lost` says of the n-th transmission, from 0, whether it is lost.
-pub(crate) fn converse(config: Config, packets: u64, mut lost: impl FnMut(usize) -> bool) -> Conversation {
+/// Runs a connection of `packets` over the pipe, 50 ms long; `lost` says of the n-th transmission, from 0, whether it is lost.
+pub(crate) fn converse(config: Config, packets: u64, lost: impl FnMut(usize) -> bool) -> Conversation {
+    converse_over(50, config, packets, lost)
+}
+
+/// The same over a pipe of so many milliseconds one way.
+pub(crate) fn converse_over(
+    one_way_ms: u64,
+    config: Config,
+    packets: u64,
+    mut lost: impl FnMut(usize) -> bool,
+) -> Conversation {
+    let one_way = one_way_ms * 1_000_000;
     let mut receiver = Receiver::with(&config);
     let max_window = config.max_window;
     let mut sender = Sender::new(Arc::new(config), Some(packets), Span::ZERO, 1);
@@ -45,7 +53,7 @@ pub(crate) fn converse(config: Config, packets: u64, mut lost: impl FnMut(usize)
             );
             sent.push((now / 1_000_000, segment.seq));
             if !lost(transmissions) {
-                data.push_back((now + ONE_WAY, segment.seq, Instant::from_nanos(now)));
+                data.push_back((now + one_way, segment.seq, Instant::from_nanos(now)));
             }
             transmissions += 1;
         }
@@ -65,7 +73,7 @@ pub(crate) fn converse(config: Config, packets: u64, mut lost: impl FnMut(usize)
             let (_, seq, at) = data.pop_front().unwrap();
             receiver.on_data(seq);
             if let Reply::Now(feedback) = receiver.reply(seq, at, instant) {
-                acks.push_back((now + ONE_WAY, receiver.next(), feedback));
+                acks.push_back((now + one_way, receiver.next(), feedback));
             }
         } else if ack == now {
             let (_, next, feedback) = acks.pop_front().unwrap();
@@ -76,7 +84,7 @@ pub(crate) fn converse(config: Config, packets: u64, mut lost: impl FnMut(usize)
             sender.on_pacing_timer(instant, &mut wire);
         } else {
             let feedback = receiver.on_delayed_ack_timer();
-            acks.push_back((now + ONE_WAY, receiver.next(), feedback));
+            acks.push_back((now + one_way, receiver.next(), feedback));
         }
     }
     Conversation { sent, sender, finished_at: None }

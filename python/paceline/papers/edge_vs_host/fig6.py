@@ -91,10 +91,10 @@ def busy(results: Results) -> Interval:
 
 def _busy(run: Result) -> float | None:
     flows = run.flows
-    if not (flows.goodput_mean_bps and flows.count and flows.transfers and flows.fct_mean_s):
+    if not (flows.goodput_mean_bps and flows.count and flows.transfers and flows.fct_data_mean_s):
         return None
     payload = flows.goodput_mean_bps * flows.count * (run.window_s[1] - run.window_s[0])
-    return payload / (flows.transfers * flows.fct_mean_s) / KBPS
+    return payload / (flows.transfers * flows.fct_data_mean_s) / KBPS
 
 
 def largest_file_kb(rate_bps: float) -> float:

@@ -254,7 +254,8 @@ def _delay(compared: Compared) -> Block:
 def _transfers(compared: Compared) -> Block:
     block = Block(
         "Completion of transfers",
-        "Share of the transfers done within that time, from their start, their connection included, to the acknowledgement of the last byte.",
+        "Share of the transfers done within that time, from their start, their connection included, to the "
+        "acknowledgement of the last byte.",
     )
     _distributions(compared, "fct", block, "Completion time", "s")
     rows: list[tuple[Series, list[str]]] = []

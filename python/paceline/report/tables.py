@@ -13,7 +13,17 @@ from .metrics import Metric, group_metrics
 from .statistics import Estimate, paired
 from .words import table, tables
 
-_WAITING = ("queue_mean", "queue_p99", "delay_mean", "delay_p99", "network_delay", "fct_mean", "fct_p99", "fct_data_mean", "fct_data_p99")
+_WAITING = (
+    "queue_mean",
+    "queue_p99",
+    "delay_mean",
+    "delay_p99",
+    "network_delay",
+    "fct_mean",
+    "fct_p99",
+    "fct_data_mean",
+    "fct_data_p99",
+)
 _IN_GROUPS = ("goodput", "timeouts", "jain", "delay_mean", "delay_p99", "fct_mean")
 
 

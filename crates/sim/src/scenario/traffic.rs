@@ -56,6 +56,7 @@ pub(crate) struct HostNames {
 
 /// What a flow sends.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "a scenario has few of them")]
 pub(crate) enum Kind {
     /// TCP, for ever or for so many packets.
     Bulk {

@@ -72,7 +72,7 @@ use self::stage::lay_stages;
 use self::windows::Windows;
 use crate::calendar::Calendar;
 use crate::control::Control;
-use crate::flow::{Flow, Snapshot, Talking};
+use crate::flow::{Flow, Snapshot, Source, Talking};
 use crate::instrument::Instruments;
 use crate::network::{Host, Network};
 use crate::output::{self, Delays, RunError, RunOutput, SeriesRow};
@@ -179,7 +179,8 @@ impl<'a> Engine<'a> {
         let hosts_from = network.links.len() as u32;
         let (mut routes, stride, ack_hop) = routes_of(network);
         for (flow, spec) in flows.iter_mut().zip(&network.flows) {
-            if network.hosts[spec.source as usize].port_pacing {
+            // What does not go by windows asks for no rate: it neither counts nor waits at a port.
+            if network.hosts[spec.source as usize].port_pacing && matches!(flow.source, Source::Tcp(_)) {
                 flow.has_port = true;
                 flow.keep_round_trips();
             }

@@ -4,6 +4,7 @@
 //! L / (sum over the flows of cwnd · packet bits / srtt): the port sends at the rate that its flows' windows ask for, but
 //! evenly, so that the flows' bursts do not pile up on each other.
 //! *Parameters.* `gain` (1): the rate is multiplied by it. Flows without a round-trip sample do not count, and a sum of zero does not pace.
+//! Sources without windows (CBR, ON-OFF and so on) ask for no rate: their packets pass by the port.
 //! *Where it breaks.* The queue in the host adds delay that the windows then grow into.
 //! *References.* M. Ghobadi and Y. Ganjali, "TCP pacing in data center networks" (2013), section V (proposed there).
 

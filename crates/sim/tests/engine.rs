@@ -137,6 +137,37 @@ fn one_gap_for_a_port_keeps_its_flows_apart() {
     assert!(close("[pacing]\nmethod = \"port\"\nper_flow = false") < 0.01);
 }
 
+#[test]
+fn a_port_does_not_hold_what_asks_for_no_rate() {
+    // 5 Mbit/s beside a transfer of two packets a second, on one host: the port paces by the transfers' small windows.
+    // Held behind them, the CBR packets would leave in bursts, whenever no transfer runs, into a buffer of five.
+    let stats = |pacing: &str| {
+        let text = format!(
+            r#"
+            duration = "20 s"
+            {pacing}
+            [network]
+            template = "path"
+            links = [{{ rate = "100 Mbit/s", delay = "20 ms", buffer = "5 packets" }}]
+            [[traffic]]
+            kind = "cbr"
+            rate = "5 Mbit/s"
+            packet = "1000 B"
+            [[traffic]]
+            kind = "closed-loop"
+            size = "2 KB"
+            think = "50 ms"
+            "#
+        );
+        let output = Engine::run(&network(&text), &Control::default(), None).unwrap();
+        let link = &output.links[0].1;
+        (link.arrived_packets, link.dropped_packets)
+    };
+    let (arrived, dropped) = stats("pacing = \"port\"");
+    assert!(arrived > 12_500, "{arrived}");
+    assert_eq!(dropped, 0);
+}
+
 /// Sends of the first flow, seconds.
 struct Sends(Vec<f64>);
 

@@ -43,12 +43,10 @@ def variation(flow: Flow, window: float, messages: float, cycle: float) -> float
 
 
 def _fortune(model: Model, sent: Sent, ways: Ways, window: float) -> Array:
-    """The same for what does not hang on draws: who gets how much of a full link, who waits in a timeout, and what a
-    paced port leaves to sources that do not give way."""
+    """The same for what does not hang on draws: who gets how much of a full link, and who waits in a timeout."""
     sources = model.sources
     lossy = ways.loss > _UNFAIR
     timeout = np.maximum(sources.senders.least_timeout, ways.trip)
     stalls = (lossy | (sent.burst_lost > 0)) & (window < 5 * timeout)
     of_tcp = np.where(stalls, 1.0, 0.0) + np.where(lossy, 0.5, 0.0)
-    of_ports = np.array([1.0 if flow.port_paced else 0.0 for flow in model.network.flows])
-    return np.asarray(np.where(sources.tcp, of_tcp, of_ports))
+    return np.asarray(np.where(sources.tcp, of_tcp, 0.0))

@@ -184,7 +184,7 @@ fn flow_of<'n>(
         start_ns: flow.start.as_nanos(),
         packet_bytes: flow.packet_bytes(),
         paced: flow.paced,
-        port_paced: network.hosts[flow.source as usize].port_pacing,
+        port_paced: false,
         tcp: None,
         packets: None,
         rate_bps: None,
@@ -201,6 +201,7 @@ fn flow_of<'n>(
                 tcps.len() - 1
             });
             seen.tcp = Some(position as u32);
+            seen.port_paced = network.hosts[flow.source as usize].port_pacing;
             seen.packets = match &flow.kind {
                 FlowKind::Bulk { packets, .. } => *packets,
                 _ => Some((spoken / f64::from(tcp.payload)).ceil().max(1.0) as u64),

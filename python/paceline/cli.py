@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             code = _say(str(one), WRONG_INPUT)
     except UnicodeEncodeError as error:
         code = _say(f'"{error.object[:80]}" is not UTF-8; write text that is', WRONG_INPUT)
-    except PacelineError as error:
+    except (PacelineError, _core.RunError) as error:  # the core's own: a panic that its guard has caught
         code = _say(str(error), FAILED)
     except OSError as error:
         code = _say(f"{error.filename or 'standard output'}: {error.strerror or error}", FAILED)

@@ -169,6 +169,16 @@ fn a_byte_is_eight_bits() {
     assert!(!parse::span("10 mbit").expect_err("refused").to_string().contains("Mbit/s"));
 }
 
+/// Every character there is, between number and unit and behind: it is read, or refused in a line.
+#[test]
+fn no_character_of_unicode_panics() {
+    for c in '\0'..=char::MAX {
+        if let Err(error) = parse::range::<Span>(&format!("1{c} s ..2{c}")) {
+            assert_eq!(error.to_string().lines().count(), 1, "{c:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -210,8 +220,9 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(text in "\\PC{0,30}") {
+    fn no_text_panics(text in prop_oneof![any::<String>(), "[0-9.eE+ -]{0,6}\\PC{0,30}"]) {
         let _ = (parse::rate(&text), parse::span(&text), parse::bytes(&text), parse::buffer(&text));
+        let _ = (parse::range::<Rate>(&text), parse::range::<BufferSize>(&text));
     }
 
     #[test]

@@ -1,34 +1,36 @@
 //! `analyse`: what a capture's traffic is like, and what pacers would make of it.
 
+use crate::guard::guard;
 use crate::{PyControl, RunError, input_error};
 use paceline_capture::write::{Form, Writer};
 use paceline_capture::{Capture, CaptureError, Format, open};
 use paceline_sim::analysis::shaper::Shaper;
 use paceline_sim::analysis::{AnalysisError, Options, analyse as analyse_capture};
 use pyo3::prelude::*;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 /// A pacer as it is understood, JSON: its name, method with parameters, and the link behind it. Raises InputError.
 #[pyfunction]
 pub(crate) fn shaper(text: &str) -> PyResult<String> {
-    let shaper = Shaper::parse(text).map_err(input_error)?;
-    let limit = |limit: Option<paceline_core::queue::Limit>| limit.map(|limit| limit.to_string());
-    Ok(serde_json::json!({
-        "name": shaper.name,
-        "method": shaper.method().name(),
-        "parameters": shaper.method().to_string(),
-        "link_bps": shaper.link.map(|rate| rate.bits_per_second()),
-        "buffer": limit(shaper.buffer.limit),
-        "pacer_buffer": limit(shaper.pacer.limit),
+    guard(|| {
+        let shaper = Shaper::parse(text).map_err(input_error)?;
+        let limit = |limit: Option<paceline_core::queue::Limit>| limit.map(|limit| limit.to_string());
+        Ok(serde_json::json!({
+            "name": shaper.name,
+            "method": shaper.method().name(),
+            "parameters": shaper.method().to_string(),
+            "link_bps": shaper.link.map(|rate| rate.bits_per_second()),
+            "buffer": limit(shaper.buffer.limit),
+            "pacer_buffer": limit(shaper.pacer.limit),
+        })
+        .to_string())
     })
-    .to_string())
 }
 
 /// Whether a file's name says which form of capture is to be written: `.pcap`, `.pcapng`, and `.gz` or `.zst` after that.
 #[pyfunction]
-pub(crate) fn is_capture_name(name: PathBuf) -> bool {
-    Form::of_name(&name).is_some()
+pub(crate) fn is_capture_name(name: PathBuf) -> PyResult<bool> {
+    guard(|| Ok(Form::of_name(&name).is_some()))
 }
 
 /// Analyses a capture, JSON; standard input where `path` is None. Releases the GIL; `control` may cancel it from another
@@ -47,24 +49,23 @@ pub(crate) fn analyse(
     write_as: Option<PathBuf>,
     control: Option<&Bound<'_, PyControl>>,
 ) -> PyResult<String> {
-    let control = control.map_or_else(Default::default, |control| control.get().0.clone());
-    let shapers =
-        pacers.iter().map(|text| Shaper::parse(text)).collect::<Result<_, _>>().map_err(input_error)?;
-    let options = Options { by_flow, top, burst_gap_ns, shapers };
-    let work = || -> Result<_, AnalysisError> {
-        let (capture, bytes) = opened(path).map_err(AnalysisError::Capture)?;
-        let form = write_as.as_deref().and_then(Form::of_name).unwrap_or(Form::plain(Format::Pcap));
-        let writer = write.map(|path| Writer::create(&path, form)).transpose();
-        analyse_capture(capture, &options, writer.map_err(AnalysisError::Write)?, bytes, &control)
-    };
-    let analysis = py
-        .detach(|| catch_unwind(AssertUnwindSafe(work)))
-        .map_err(|_| RunError::new_err("the analysis failed; this is a bug: please report the capture"))?
-        .map_err(|error| match error {
+    guard(|| {
+        let control = control.map_or_else(Default::default, |control| control.get().0.clone());
+        let shapers =
+            pacers.iter().map(|text| Shaper::parse(text)).collect::<Result<_, _>>().map_err(input_error)?;
+        let options = Options { by_flow, top, burst_gap_ns, shapers };
+        let work = || -> Result<_, AnalysisError> {
+            let (capture, bytes) = opened(path).map_err(AnalysisError::Capture)?;
+            let form = write_as.as_deref().and_then(Form::of_name).unwrap_or(Form::plain(Format::Pcap));
+            let writer = write.map(|path| Writer::create(&path, form)).transpose();
+            analyse_capture(capture, &options, writer.map_err(AnalysisError::Write)?, bytes, &control)
+        };
+        let analysis = py.detach(work).map_err(|error| match error {
             AnalysisError::Capture(error) => input_error(error),
             AnalysisError::Write(_) | AnalysisError::Cancelled => RunError::new_err(error.to_string()),
         })?;
-    serde_json::to_string(&analysis).map_err(input_error)
+        serde_json::to_string(&analysis).map_err(input_error)
+    })
 }
 
 /// The capture, and how many bytes it has; 0 for what has no length, as a pipe.

@@ -2,22 +2,26 @@
 
 use paceline_tcp::options::{OPTIONS, Setting, Value, meaning_of};
 use paceline_tcp::{Config, Profile};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::{Value as Json, json};
+
+use crate::guard::guard;
+use crate::input_error;
 
 /// Every profile with its options, JSON: a list of `profile`, `meaning`, `options`; of an option `option`, `value`, `unit`,
 /// `written` (as in a scenario), `source`, `meaning`. What does not exist is null.
 #[pyfunction]
 pub(crate) fn tcp_options() -> PyResult<String> {
-    let profiles: Vec<Json> = Profile::ALL
-        .iter()
-        .map(|(name, profile)| {
-            let options: Vec<Json> = OPTIONS.iter().map(|option| explained(option, *profile)).collect();
-            json!({ "profile": name, "meaning": meaning_of(*profile), "options": options })
-        })
-        .collect();
-    serde_json::to_string(&profiles).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    guard(|| {
+        let profiles: Vec<Json> = Profile::ALL
+            .iter()
+            .map(|(name, profile)| {
+                let options: Vec<Json> = OPTIONS.iter().map(|option| explained(option, *profile)).collect();
+                json!({ "profile": name, "meaning": meaning_of(*profile), "options": options })
+            })
+            .collect();
+        serde_json::to_string(&profiles).map_err(input_error)
+    })
 }
 
 fn explained(option: &Setting, profile: Profile) -> Json {

@@ -3,10 +3,12 @@
 mod analyse;
 mod emulation;
 mod explain;
+mod guard;
 mod pace;
 mod run;
 mod trace;
 
+use guard::guard;
 use paceline_core::pacer;
 use paceline_core::units::parse;
 use paceline_sim::{Control, Scenario};
@@ -31,25 +33,28 @@ struct PyControl(Arc<Control>);
 #[pymethods]
 impl PyControl {
     #[new]
-    fn new() -> Self {
-        PyControl::default()
+    fn new() -> PyResult<Self> {
+        guard(|| Ok(PyControl::default()))
     }
 
     /// Asks the simulation to stop.
-    fn cancel(&self) {
-        self.0.cancel();
+    fn cancel(&self) -> PyResult<()> {
+        guard(|| {
+            self.0.cancel();
+            Ok(())
+        })
     }
 
     /// How far it is, from 0 to 1.
     #[getter]
-    fn fraction(&self) -> f64 {
-        self.0.fraction()
+    fn fraction(&self) -> PyResult<f64> {
+        guard(|| Ok(self.0.fraction()))
     }
 
     /// Whether it was asked to stop.
     #[getter]
-    fn cancelled(&self) -> bool {
-        self.0.is_cancelled()
+    fn cancelled(&self) -> PyResult<bool> {
+        guard(|| Ok(self.0.is_cancelled()))
     }
 }
 
@@ -59,61 +64,69 @@ fn input_error(error: impl std::fmt::Display) -> PyErr {
 
 /// Version of the core: part of what a result is known by.
 #[pyfunction]
-fn version() -> String {
-    let debug = if cfg!(debug_assertions) { "-debug" } else { "" };
-    format!("{}{debug}", env!("CARGO_PKG_VERSION"))
+fn version() -> PyResult<String> {
+    guard(|| {
+        let debug = if cfg!(debug_assertions) { "-debug" } else { "" };
+        Ok(format!("{}{debug}", env!("CARGO_PKG_VERSION")))
+    })
 }
 
 /// Validates a scenario, routes included. Raises InputError.
 #[pyfunction]
 fn check(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
-    py.detach(|| {
-        let scenario = Scenario::from_json(scenario_json)?;
-        scenario.network(scenario.seed()).map(|_| ())
+    guard(|| {
+        py.detach(|| {
+            let scenario = Scenario::from_json(scenario_json)?;
+            scenario.network(scenario.seed()).map(|_| ())
+        })
+        .map_err(input_error)
     })
-    .map_err(input_error)
 }
 
 /// The line of a TOML text, from 1, where a path of keys stands; None where it is not there.
 #[pyfunction]
-fn line_of(text: &str, keys: Vec<String>) -> Option<usize> {
-    paceline_sim::scenario::line_of(text, &keys)
+fn line_of(text: &str, keys: Vec<String>) -> PyResult<Option<usize>> {
+    guard(|| Ok(paceline_sim::scenario::line_of(text, &keys)))
 }
 
 /// The network as a report draws it, JSON. Raises InputError.
 #[pyfunction]
 fn describe(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<String> {
-    let description =
-        py.detach(|| Scenario::from_json(scenario_json)?.describe(seed)).map_err(input_error)?;
-    serde_json::to_string(&description).map_err(input_error)
+    guard(|| {
+        let description =
+            py.detach(|| Scenario::from_json(scenario_json)?.describe(seed)).map_err(input_error)?;
+        serde_json::to_string(&description).map_err(input_error)
+    })
 }
 
 /// The network resolved for one seed, every link and flow of it, JSON. Raises InputError.
 #[pyfunction]
 fn inspect(py: Python<'_>, scenario_json: &str, seed: u64) -> PyResult<String> {
-    py.detach(|| {
-        let inspection = Scenario::from_json(scenario_json)?.inspect(seed)?;
-        Ok(serde_json::to_string(&inspection))
+    guard(|| {
+        py.detach(|| {
+            let inspection = Scenario::from_json(scenario_json)?.inspect(seed)?;
+            Ok(serde_json::to_string(&inspection))
+        })
+        .map_err(|error: paceline_sim::scenario::ScenarioError| input_error(error))?
+        .map_err(input_error)
     })
-    .map_err(|error: paceline_sim::scenario::ScenarioError| input_error(error))?
-    .map_err(input_error)
 }
 
 /// A quantity in base units: bit/s, nanoseconds or bytes. Raises InputError.
 #[pyfunction]
 fn quantity(kind: &str, text: &str) -> PyResult<f64> {
-    match kind {
+    guard(|| match kind {
         "rate" => parse::rate(text).map(|rate| rate.bits_per_second() as f64).map_err(input_error),
         "time" => parse::span(text).map(|span| span.as_nanos() as f64).map_err(input_error),
         "size" => parse::bytes(text).map(|bytes| bytes.count() as f64).map_err(input_error),
         _ => Err(input_error(format!("\"{kind}\" is not a kind of quantity; write rate, time or size"))),
-    }
+    })
 }
 
 /// The pacing methods of links with their parameters, a Markdown table.
 #[pyfunction]
-fn pacers() -> String {
-    pacer::table()
+fn pacers() -> PyResult<String> {
+    guard(|| Ok(pacer::table()))
 }
 
 #[pymodule]

@@ -100,9 +100,8 @@ fn spell_out(text: &str) -> Result<SpeltOut<'_>, String> {
             None => (part, None),
             Some(_) => {
                 let part = part.trim_end();
-                let at = part.rfind(|c: char| c.is_whitespace() || c == ',').map_or(0, |at| at + 1);
-                let (value, next) = part.split_at(at);
-                (value, Some(next))
+                let next = part.rsplit(|c: char| c.is_whitespace() || c == ',').next().unwrap_or(part);
+                (&part[..part.len() - next.len()], Some(next))
             }
         };
         let value = value.trim().trim_end_matches(',').trim().trim_matches('"');
@@ -178,6 +177,21 @@ mod tests {
         for (text, part) in cases {
             let said = Shaper::parse(text).unwrap_err();
             assert!(said.contains(part) && said.lines().count() == 1, "{text}: {said}");
+        }
+    }
+
+    /// Every character there is, where a blank, a comma or a letter may stand: it is read, or refused in a line.
+    #[test]
+    fn no_character_of_unicode_panics() {
+        let no_break = "edge 10 ms,\u{a0}release = finish";
+        assert_eq!(
+            Shaper::parse(no_break).unwrap().method().to_string(),
+            "edge delay = 10 ms, release = finish"
+        );
+        for c in '\0'..=char::MAX {
+            if let Err(said) = Shaper::parse(&format!("edge 10 ms,{c}release {c}={c} finish{c}")) {
+                assert_eq!(said.lines().count(), 1, "{c:?}: {said}");
+            }
         }
     }
 }

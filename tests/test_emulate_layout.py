@@ -152,7 +152,7 @@ def test_a_pareto_mean_becomes_its_least_value() -> None:
 
 def test_the_plans_name_every_link_flow_and_device() -> None:
     layout = laid_out(scenario({"count": 3}))
-    wires = wires_plan(layout, [(7, 8)], {}, 5)
+    wires = wires_plan(layout, [(7, 8)], {}, 5, seed=1)
     assert [link["rate_bps"] for link in wires["links"]] == [100_000_000, 10_000_000, 100_000_000, 10_000_000]
     assert wires["flows"] == [{"forward": (0, 1), "reverse": (3, 2), "caller": 0, "listener": 1}] * 3
     assert (wires["first_port"], wires["spin_ns"]) == (FIRST_PORT, 5000)
@@ -161,18 +161,29 @@ def test_the_plans_name_every_link_flow_and_device() -> None:
     assert [flow["to"] for flow in traffic["flows"]] == [[10, 128, 0, 2]] * 3
 
 
+@pytest.mark.parametrize(("asked", "drawn"), [("departure", "departure"), ("random", "random"), ("ns2", "random")])
+def test_links_decide_ties_as_the_scenario_says(asked: str, drawn: str) -> None:
+    layout = laid_out(scenario().set("network.ties", asked))
+    buffers, others = (
+        [link["buffer"] for link in wires_plan(layout, [(7, 8)], {}, 0, seed)["links"]] for seed in (1, 2)
+    )
+    assert {buffer["ties"] for buffer in buffers} == {drawn}
+    assert len({buffer["seed"] for buffer in buffers + others}) == 2 * len(buffers)
+    assert any(warning.startswith("network: ties") for warning in layout.warnings) == (asked == "ns2")
+
+
 def test_inline_pacers_stand_beside_the_links_program() -> None:
     asked = scenario(pacing={"method": "edge", "delay": "10 ms", "at": ["access"]})
     layout = laid_out(asked)
     assert layout.paced_links == [0]
-    wires = wires_plan(layout, [(7, 8)], {0: (9, 10)}, 0)
+    wires = wires_plan(layout, [(7, 8)], {0: (9, 10)}, 0, seed=1)
     assert wires["links"][0]["detour"] == {"to": 2, "from": 3}
     assert wires["links"][0]["pacer"] is None
     words = " ".join(arguments(layout.network.links[0], 0))
     assert words.startswith(
         "--method edge --line-rate 100000000 bit/s --delay 10 ms --release start --buffer 100000 packets"
     )
-    built_in = wires_plan(laid_out(asked, Choices(pacers="built-in")), [(7, 8)], {}, 0)
+    built_in = wires_plan(laid_out(asked, Choices(pacers="built-in")), [(7, 8)], {}, 0, seed=1)
     assert built_in["links"][0]["pacer"]["method"] == "edge"
 
 

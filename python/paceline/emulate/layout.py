@@ -24,6 +24,7 @@ _NAMED_LINKS = 64
 _SAMPLES = 2_000
 _DEPARTURES_S = 0.3
 _MS = 1_000_000
+_DRAWN = "random"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,10 @@ def lay_out(document: Mapping[str, Any], network: Network, choices: Choices, see
         if link.buffer.drop_front and link.buffer.limited:
             raise InputError(
                 f'network: {link.name} drops at the front, and emulated links at the tail; write drop = "tail"'
+            )
+        if link.buffer.ties == "ns2" and link.buffer.limited:
+            layout.warn(
+                'network: ties = "ns2" has no meaning without ns-2\'s calendar; they are drawn on emulated links'
             )
         if link.pacer and link.pacer.method != "none" and choices.pacers == "inline":
             layout.paced_links.append(number)
@@ -327,6 +332,7 @@ def wires_plan(
     devices: list[tuple[int, int]],
     detours: Mapping[int, tuple[int, int]],
     spin_us: int,
+    seed: int,
 ) -> dict[str, Any]:
     """For `paceline-wires`.
 
@@ -335,6 +341,7 @@ def wires_plan(
         devices: descriptors of the callers' and the listeners' device, by stack.
         detours: descriptors of the devices before and after a link's pacer, by link.
         spin_us: see `Choices`.
+        seed: of the scenario.
     """
     network = layout.network
     ports = [{"fd": fd, "ethernet": False} for pair in devices for fd in pair]
@@ -348,7 +355,7 @@ def wires_plan(
         "spin_ns": spin_us * 1_000,
         "first_port": FIRST_PORT,
         "ports": ports,
-        "links": [_link_plan(layout, number, ways.get(number)) for number in range(len(network.links))],
+        "links": [_link_plan(layout, number, ways.get(number), seed) for number in range(len(network.links))],
         "core": network.core,
         "flows": [
             {
@@ -362,7 +369,7 @@ def wires_plan(
     }
 
 
-def _link_plan(layout: Layout, number: int, detour: dict[str, int] | None) -> dict[str, Any]:
+def _link_plan(layout: Layout, number: int, detour: dict[str, int] | None, seed: int) -> dict[str, Any]:
     link: Link = layout.network.links[number]
     pacer = None
     if link.pacer and link.pacer.method != "none" and detour is None:
@@ -375,7 +382,13 @@ def _link_plan(layout: Layout, number: int, detour: dict[str, int] | None) -> di
     return {
         "rate_bps": round(link.rate_bps),
         "delay_ns": round(link.delay_s * 1e9),
-        "buffer": {"bytes": link.buffer.bytes, "packets": link.buffer.packets, "counts": link.buffer.counts},
+        "buffer": {
+            "bytes": link.buffer.bytes,
+            "packets": link.buffer.packets,
+            "counts": link.buffer.counts,
+            "ties": _DRAWN if link.buffer.ties == "ns2" else link.buffer.ties,
+            "seed": zlib.crc32(f"{seed} {link.name}".encode()),
+        },
         "pacer": pacer,
         "detour": detour,
         "record": {

@@ -50,7 +50,7 @@ def run(layout: Layout, choices: Choices, seed: int, watch: Callable[[float], No
         pacers = held.enter_context(InlinePacers(layout, choices))
         wires = Program(
             "paceline-wires",
-            wires_plan(layout, devices, pacers.devices, choices.spin_us),
+            wires_plan(layout, devices, pacers.devices, choices.spin_us, seed),
             [fd for pair in [*devices, *pacers.devices.values()] for fd in pair],
         )
         held.callback(wires.close)

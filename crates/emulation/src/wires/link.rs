@@ -58,7 +58,9 @@ impl Link {
         let rate = Rate::from_bits_per_second(plan.rate_bps);
         let counts = Counts::named(&plan.buffer.counts).ok_or("buffer.counts: no such rule")?;
         let limit = limit(plan.buffer.bytes, plan.buffer.packets);
-        let spec = QueueSpec { limit, counts, drop_front: false, ties: Ties::Departure };
+        let ties = Ties::ALL.iter().find(|(name, _)| *name == plan.buffer.ties);
+        let &(_, ties) = ties.ok_or("buffer.ties: no such rule")?;
+        let spec = QueueSpec { limit, counts, drop_front: false, ties };
         let spec = match &plan.pacer {
             Some(pacer) => (spec, read_pacer(pacer, rate)?),
             None => (spec, PacerSpec::default()),
@@ -72,7 +74,9 @@ impl Link {
             pacer: Pacer::new(&spec.1, rate),
             asked: None,
             lent: VecDeque::new(),
-            queue: ClosedDropTail::new(&spec.0, rate).ok_or("drop-front has no closed form")?,
+            queue: ClosedDropTail::new(&spec.0, rate)
+                .ok_or("drop-front has no closed form")?
+                .with_seed(plan.buffer.seed),
             meter: measured.then(|| Meter::new(start, from, to, record.samples_every_ns)),
             start,
             from,
@@ -143,7 +147,8 @@ impl Link {
 
     /// A packet has passed the pacer: when it reaches the other end, or `None` if the buffer refuses it.
     pub(crate) fn serve(&mut self, parcel: Parcel, flow: u32, now: Instant) -> Option<Instant> {
-        let Some(departure) = self.queue.admit(Arrival::new(parcel.bytes, now)).departure else {
+        let Some(departure) = self.queue.admit(Arrival { flow, ..Arrival::new(parcel.bytes, now) }).departure
+        else {
             self.count_drop(now);
             if let Some(meter) = &mut self.meter {
                 meter.lose(parcel.bytes, now);

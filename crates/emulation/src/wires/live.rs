@@ -2,7 +2,7 @@
 
 use super::lateness::{Lateness, Summary};
 use super::network::{Delivery, Found, Network};
-use super::plan::Plan;
+use super::plan::{Plan, Port};
 use crate::{dialogue, system};
 use paceline_core::Instant;
 use serde::Serialize;
@@ -59,7 +59,7 @@ pub(crate) fn run() -> Result<(), String> {
 
 /// Between clock, devices and network.
 struct Line {
-    ports: Vec<i32>,
+    devices: Vec<Port>,
     spin_ns: u64,
     watched: system::Watched,
     lateness: Lateness,
@@ -69,11 +69,10 @@ struct Line {
 
 impl Line {
     fn new(plan: &Plan) -> Result<Self, String> {
-        let ports: Vec<i32> = plan.ports.iter().map(|port| port.fd).collect();
         let lateness = || Lateness::new().ok_or_else(|| "a histogram has no such bounds".to_owned());
         Ok(Line {
-            watched: system::Watched::new(ports.iter().copied().chain([0])),
-            ports,
+            watched: system::Watched::new(plan.ports.iter().map(|port| port.fd).chain([0])),
+            devices: plan.ports.clone(),
             spin_ns: plan.spin_ns,
             lateness: lateness()?,
             unwatched: lateness()?,
@@ -85,7 +84,7 @@ impl Line {
         let mut buffer = vec![0; LONGEST_FRAME];
         let mut looked = system::now();
         loop {
-            network.advance(Instant::from_nanos(system::now()), &mut |delivery| self.deliver(&delivery));
+            self.let_happen(network, Instant::from_nanos(system::now()), &mut buffer);
             let now = system::now();
             if now >= end {
                 return;
@@ -98,30 +97,43 @@ impl Line {
             if !something {
                 continue;
             }
-            if self.watched.is_ready(self.ports.len()) {
+            if self.watched.is_ready(self.devices.len()) {
                 return; // whoever started this has gone
             }
-            for port in 0..self.ports.len() {
-                self.read(port, network, &mut buffer);
+            for port in (0..self.devices.len()).filter(|&port| self.watched.is_ready(port)) {
+                for _ in 0..READS {
+                    let Some(frame) = self.read(port, &mut buffer) else { break };
+                    // Its host sent it before it got what is due and has not been handed over yet.
+                    let now = Instant::from_nanos(system::now());
+                    network.enter(port, frame, network.next_due().map_or(now, |due| due.min(now)));
+                }
             }
         }
     }
 
-    fn read(&mut self, port: usize, network: &mut Network, buffer: &mut [u8]) {
-        if !self.watched.is_ready(port) {
-            return;
+    /// Hands over what is due. What a host answers at once has been sent when the call returns that hands it the packet, and
+    /// so at the time at which the packet was due, however late that was.
+    fn let_happen(&mut self, network: &mut Network, now: Instant, buffer: &mut [u8]) {
+        while let Some(delivery) = network.advance(now) {
+            let Delivery { port, due, .. } = delivery;
+            self.deliver(&delivery);
+            if self.devices[port].ethernet {
+                continue; // a pacer, which takes its time
+            }
+            while let Some(frame) = self.read(port, buffer) {
+                network.enter(port, frame, due);
+            }
         }
-        for _ in 0..READS {
-            let Ok(length) = system::read(self.ports[port], buffer) else { return };
-            let now = Instant::from_nanos(system::now());
-            network.advance(now, &mut |delivery| self.deliver(&delivery));
-            network.enter(port, &buffer[..length], now);
-        }
+    }
+
+    fn read<'a>(&self, port: usize, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+        let length = system::read(self.devices[port].fd, buffer).ok()?;
+        Some(&buffer[..length])
     }
 
     fn deliver(&mut self, delivery: &Delivery<'_>) {
         let now = system::now();
-        if system::write(self.ports[delivery.port], delivery.frame).is_err() {
+        if system::write(self.devices[delivery.port].fd, delivery.frame).is_err() {
             self.refused_frames += 1;
         }
         self.lateness.record(now.saturating_sub(delivery.due.as_nanos()));

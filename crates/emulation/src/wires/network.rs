@@ -183,24 +183,34 @@ impl Network {
         }
     }
 
-    /// Lets all happen that is due by `now`.
-    pub fn advance(&mut self, now: Instant, deliver: &mut dyn FnMut(Delivery<'_>)) {
-        while let Some(&Reverse((at, _, event))) = self.calendar.peek() {
-            if at > now {
-                return;
-            }
+    /// Lets happen what is due by `now`, up to the next packet for a device.
+    pub fn advance(&mut self, now: Instant) -> Option<Delivery<'_>> {
+        let (id, port, due) = self.next_for_a_device(now)?;
+        let skipped = if self.ethernet[port] { 0 } else { ETHERNET };
+        Some(Delivery { port, frame: &self.packets[id as usize].frame[skipped..], due })
+    }
+
+    fn next_for_a_device(&mut self, now: Instant) -> Option<(u32, usize, Instant)> {
+        while let Some(&Reverse((at, _, event))) = self.calendar.peek()
+            && at <= now
+        {
             self.calendar.pop();
             match event {
                 Event::Wake(link) => self.pump(link as usize, at),
                 Event::Arrive(id) => match self.next_link(id) {
-                    None => self.finish(id, at, deliver),
+                    None => return Some((id, self.finish(id, at), at)),
                     Some(link) => match self.links[link].detour {
                         None => self.arrive(id, at),
-                        Some(detour) => self.leave_to_be_paced(id, link, detour.to, at, deliver),
+                        Some(detour) => {
+                            let bytes = self.parcel(id).bytes;
+                            self.links[link].lend(id, bytes, at);
+                            return Some((id, detour.to, at));
+                        }
                     },
                 },
             }
         }
+        None
     }
 
     /// What was found, at the end.
@@ -286,20 +296,6 @@ impl Network {
         }
     }
 
-    fn leave_to_be_paced(
-        &mut self,
-        id: u32,
-        link: usize,
-        port: usize,
-        at: Instant,
-        deliver: &mut dyn FnMut(Delivery<'_>),
-    ) {
-        let packet = &self.packets[id as usize];
-        let skipped = if self.ethernet[port] { 0 } else { ETHERNET };
-        self.links[link].lend(id, (packet.frame.len() - ETHERNET) as u32, at);
-        deliver(Delivery { port, frame: &packet.frame[skipped..], due: at });
-    }
-
     /// A packet comes back from a pacer beside this process: all lent before it that have not come are lost.
     fn come_back(&mut self, link: usize, packet: &[u8], segment: Segment, now: Instant) {
         loop {
@@ -326,12 +322,11 @@ impl Network {
         self.free.push(id);
     }
 
-    fn finish(&mut self, id: u32, at: Instant, deliver: &mut dyn FnMut(Delivery<'_>)) {
+    /// A packet has come to its end: the device there. Its frame stays as it is until another packet enters.
+    fn finish(&mut self, id: u32, at: Instant) -> usize {
         let packet = &self.packets[id as usize];
         let flow = &self.flows[packet.flow as usize];
         let port = if packet.forward { flow.listener } else { flow.caller };
-        let skipped = if self.ethernet[port] { 0 } else { ETHERNET };
-        deliver(Delivery { port, frame: &packet.frame[skipped..], due: at });
         if packet.payload > 0 && (self.from..self.to).contains(&at) {
             let (found, delay) = (&mut self.found[packet.flow as usize], at.since(packet.sent).as_nanos());
             let (packets, sum) = match packet.forward {
@@ -342,5 +337,6 @@ impl Network {
             *sum += delay;
         }
         self.free.push(id);
+        port
     }
 }

@@ -62,6 +62,10 @@ pub struct Buffer {
     pub packets: Option<u64>,
     /// What the limit counts, by its name in a scenario.
     pub counts: String,
+    /// Who goes first where a packet arrives as another leaves, by its name in a scenario, and the seed where that is drawn.
+    pub ties: String,
+    /// Of these draws.
+    pub seed: u64,
 }
 
 /// A pacer by its method and parameters, as a scenario has them.

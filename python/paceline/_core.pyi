@@ -17,6 +17,9 @@ class RunError(RuntimeError):
 def version() -> str:
     """Version of the core; ends in `-debug` where it was built without optimisation."""
 
+def fingerprint() -> str:
+    """Which core a result is of, ``0.1.0+9f2c…``: the version, and a hash of the simulator's sources as built."""
+
 def check(scenario_json: str) -> None:
     """Validates one scenario, routes included. Raises `InputError`, a line for each fault."""
 

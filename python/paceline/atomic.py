@@ -10,11 +10,14 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
+
+from paceline.regular import open_regular, reading
 
 #: Where locks do not work, what has not been touched for so long is left over.
 _ABANDONED_S = 24 * 3600.0
@@ -23,7 +26,7 @@ _ABANDONED_S = 24 * 3600.0
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A new file that takes the place of `path` when all went well, whole and on the disk; else it is gone."""
-    partial, file = _begin(path)
+    partial, file = begin(path)
     try:
         with file:
             yield file
@@ -34,17 +37,13 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         partial.unlink(missing_ok=True)
         raise
     with contextlib.suppress(OSError):  # a file system that cannot flush a directory
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        flush(path.parent)
 
 
 @contextlib.contextmanager
 def marker(folder: Path) -> Iterator[Path]:
     """An empty file that nobody clears away for a while: who sees it sees this folder."""
-    path, file = _begin(folder / "mark")
+    path, file = begin(folder / "mark")
     try:
         with file:
             yield path
@@ -53,18 +52,26 @@ def marker(folder: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """One process, and one thread of it, at a time; where locks do not work, all at once."""
-    with path.open("ab") as file:
-        with contextlib.suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def alone(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """One process, and one thread of it, at a time; where locks do not work, all at once.
+
+    Yields whether it is so: always, unless somebody else is there and `wait` is false.
+    """
+    with os.fdopen(open_regular(path, os.O_RDWR | os.O_CREAT), "r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        except OSError:  # no locks here
+            pass
+        yield True
 
 
 def clear_leftovers(folder: Path) -> None:
     """Removes what processes that have died left half-written in a folder."""
     for partial in folder.glob(".*.partial"):
-        with contextlib.suppress(FileNotFoundError, PermissionError), partial.open("rb") as file:
+        with contextlib.suppress(OSError), reading(partial) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -75,8 +82,60 @@ def clear_leftovers(folder: Path) -> None:
             partial.unlink(missing_ok=True)
 
 
-def _begin(path: Path) -> tuple[Path, IO[bytes]]:
-    """A file of no other process and thread, locked."""
+class Together:
+    """Several files that take their places at once: all of them or none, wherever the process is killed.
+
+    They are written into a folder, which is renamed when all are whole: from then on they hold, and whoever comes next
+    carries them to their places, if the writer did not. One process at a time (see `alone`).
+    """
+
+    def __init__(self, ready: Path, places: Mapping[str, Path]) -> None:
+        """`ready` is the folder's name once it is whole, `places` says where each of its files belongs."""
+        self._ready = ready
+        self._begun = ready.with_name(f"{ready.name}.new")
+        self._places = places
+
+    @contextlib.contextmanager
+    def replacing(self) -> Iterator[Callable[[str], IO[bytes]]]:
+        """Yields what opens the file of each name; all are in their places when all went well. Raises `OSError`."""
+        self.finish()
+        shutil.rmtree(self._begun, ignore_errors=True)
+        self._begun.mkdir()
+        try:
+            yield lambda name: (self._begun / name).open("xb")
+            for name in self._places:
+                flush(self._begun / name)
+            with contextlib.suppress(OSError):  # a file system that cannot flush a directory
+                flush(self._begun)
+            self._begun.rename(self._ready)
+        finally:
+            shutil.rmtree(self._begun, ignore_errors=True)
+        self.finish()
+
+    def finish(self) -> None:
+        """Carries what is ready to its places. Raises `OSError`."""
+        if not self._ready.is_dir():
+            return
+        for name, place in self._places.items():
+            with contextlib.suppress(FileNotFoundError):  # it is there already
+                (self._ready / name).replace(place)
+        for folder in {place.parent for place in self._places.values()}:
+            with contextlib.suppress(OSError):
+                flush(folder)
+        shutil.rmtree(self._ready, ignore_errors=True)
+
+
+def flush(path: Path) -> None:
+    """Puts a file, or the names in a folder, on the disk. Raises `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def begin(path: Path) -> tuple[Path, IO[bytes]]:
+    """A file beside `path` of no other process and thread, locked. Raises `OSError`."""
     while True:
         partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
         file = partial.open("xb")

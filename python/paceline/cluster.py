@@ -50,7 +50,13 @@ class Dask(Workers):
     def submit(self, tasks: Sequence[Task], done: Done) -> Any:
         name = f"paceline-{tasks[0].key[:16]}-{len(tasks)}"
         future = self._client.submit(
-            run_shard, list(tasks), _core.version(), self._engine, self._place, key=f"{name}-{id(tasks):x}", pure=False
+            run_shard,
+            list(tasks),
+            _core.fingerprint(),
+            self._engine,
+            self._place,
+            key=f"{name}-{id(tasks):x}",
+            pure=False,
         )
         future.add_done_callback(done)
         return future

@@ -7,11 +7,10 @@ its holder failed or died, and it is ours.
 
 from __future__ import annotations
 
-import io
 import queue
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from paceline.archive import packed_columns, unpack_run
@@ -27,13 +26,22 @@ if TYPE_CHECKING:
 _POLL_S = 0.1
 #: How often to look at what others run.
 _OTHERS_S = 0.5
+#: After so long with nothing to do but wait it is said for whom.
+_PATIENCE_S = 2.0
 
 
 class Driver:
     """One call of `execute`."""
 
     def __init__(
-        self, done: Execution, workers: Workers, store: Store | None, *, reuse: bool, keep_columns: bool
+        self,
+        done: Execution,
+        workers: Workers,
+        store: Store | None,
+        *,
+        reuse: bool,
+        keep_columns: bool,
+        tell: Callable[[str], object],
     ) -> None:
         self._done = done
         self._workers = workers
@@ -46,6 +54,9 @@ class Driver:
         self._todo = deque(_seed_by_seed([done.points[numbers[0]] for numbers in self._numbers.values()]))
         self._others: list[str] = []
         self._others_at = 0.0
+        self._tell = tell
+        self._idle_since: float | None = None
+        self._told: list[str] = []
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._costs = Costs()
         self._finished = 0
@@ -63,6 +74,7 @@ class Driver:
             self._workers.check()
             self._collect(_POLL_S)
             self._look_at_others()
+            self._say_for_whom()
 
     def collect_finished(self) -> None:
         """After an interrupt: what has come in meanwhile."""
@@ -77,6 +89,7 @@ class Driver:
         if self._shared:
             for key in self._numbers:
                 self._shared.leases.release(key)
+            self._shared.leases.retire()
 
     def _hand_out(self) -> None:
         while self._todo and self._workers.has_room(len(self.pending)):
@@ -111,7 +124,7 @@ class Driver:
     def _in_store(self, key: str, *, first: bool = False) -> bool:
         if self._shared is None or not self._shared.has(key):
             return False
-        run = self._shared.get(key, self._done.damaged.append if first else None)
+        run = self._shared.get(key, self._point(key).seed, self._done.damaged.append if first else None)
         if run is None:
             return False
         self._settle(key, run, self._shared.columns(key) if self._keep_columns else None)
@@ -126,6 +139,20 @@ class Driver:
         for key in others:
             if not self._in_store(key) and self._ours(key):
                 self._todo.append(key)
+
+    def _say_for_whom(self) -> None:
+        """Where there is nothing to do but wait for others: which, once."""
+        if self._shared is None or self._todo or self.pending or not self._others:
+            self._idle_since = None
+            return
+        self._idle_since = self._idle_since or time.monotonic()
+        if time.monotonic() - self._idle_since < _PATIENCE_S:
+            return
+        holders = self._shared.leases.holders() or ["a process that does not say which"]
+        if holders != self._told:
+            self._told = holders
+            count = f"{len(self._others)} run{'s' * (len(self._others) != 1)}"
+            self._tell(f"{self._shared.directory}: waiting for {count} of {', '.join(holders)}")
 
     def _collect(self, timeout: float) -> None:
         """What has come in, waiting for the first so many seconds."""
@@ -156,10 +183,10 @@ class Driver:
         if answer.packed is not None:
             if self._store:
                 self._store.put_packed(key, answer.packed)
-            run = unpack_run(io.BytesIO(answer.packed))
+            run = unpack_run(answer.packed, key, self._point(key).seed)
             columns = {name: dict(table) for name, table in packed_columns(answer.packed).items()}
         elif run is None and self._store:
-            run = self._store.get(key)
+            run = self._store.get(key, self._point(key).seed)
         if answer.failure is not None:
             self._done.failures.append((self._point(key), " ".join(answer.failure.split())))
             self._finished += len(self._numbers[key])

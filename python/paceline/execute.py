@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from paceline.scenario import Point
     from paceline.store import Store
     from paceline.trace import Trace
+
+_LOG = logging.getLogger("paceline")
 
 #: Called with the share that is done, 0 to 1, and the numbers of runs finished and wanted.
 Watch = Callable[[float, int, int], None]
@@ -74,6 +77,7 @@ def execute(
     engine: str = "auto",
     threads: int = 1,
     watch: Watch | None = None,
+    tell: Callable[[str], object] = _LOG.warning,
 ) -> Execution:
     """Runs the points that the store does not have. A failed run does not stop the others.
 
@@ -91,6 +95,7 @@ def execute(
         engine: how time advances: ``"auto"``, ``"reference"`` or ``"windowed"``; the results are the same.
         threads: that each run here may use, where its flows can be shared out; the results are the same.
         watch: hears of progress, ten times a second.
+        tell: gets a line where there is nothing to do but wait for another process; it is logged by default.
 
     Raises:
         InputError: the core refuses a point after all (`Scenario.check` finds such before).
@@ -101,7 +106,7 @@ def execute(
     done = Execution(points, [None] * len(points), [None] * len(points))
     with _marked(store if executor is not None else None) as place:
         workers = _workers(jobs, executor, place, store, keep_columns or store is None, trace, How(engine, threads))
-        driver = Driver(done, workers, store, reuse=trace is None, keep_columns=keep_columns)
+        driver = Driver(done, workers, store, reuse=trace is None, keep_columns=keep_columns, tell=tell)
         try:
             driver.drive(watch)
         except BaseException as error:

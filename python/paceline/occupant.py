@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paceline.atomic import replacing
 from paceline.errors import InputError
+from paceline.regular import check_regular, read_bounded
 
 if TYPE_CHECKING:
     from paceline.scenario import Point, Scenario
     from paceline.store import Store
+
+
+#: A scenario's name and title take less.
+_MOST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +50,30 @@ def refuse_another(store: Store, scenario: Scenario, points: Sequence[Point]) ->
         raise InputError(f"{store.directory} holds the results of {there.in_words()}")
 
 
-def occupy(directory: Path, scenario: Scenario) -> None:
-    """Writes down whose results lie there from now on. Raises `OSError`."""
+def occupant_text(scenario: Scenario) -> bytes:
+    """What is written down of whose results lie there from now on."""
     here = _as_occupant(scenario)
-    with replacing(_path(directory)) as file:
-        file.write((json.dumps({"file": here.file, "title": here.title}) + "\n").encode())
+    return (json.dumps({"file": here.file, "title": here.title}) + "\n").encode()
 
 
 def occupant(directory: Path) -> Occupant | None:
     """Whose results lie there; of results of an earlier version only the title is known."""
     try:
-        found = json.loads(_path(directory).read_text(encoding="utf-8"))
-        return Occupant(found["file"], str(found["title"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        found = json.loads(read_bounded(directory / "store" / "scenario", _MOST_BYTES))
+        file = found["file"]
+        return Occupant(file if isinstance(file, str) and "\0" not in file else None, str(found["title"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     if not (directory / "runs.parquet").is_file():
         return None
     from paceline.scenario import Scenario
 
     try:
+        check_regular(directory / "scenario.toml")
         return Occupant(None, Scenario.load(directory / "scenario.toml").title)
-    except InputError:
+    except (InputError, OSError):
         return None
 
 
 def _as_occupant(scenario: Scenario) -> Occupant:
     return Occupant(str(Path(scenario.source).resolve()) if scenario.source else None, scenario.title)
-
-
-def _path(directory: Path) -> Path:
-    return directory / "store" / "scenario"

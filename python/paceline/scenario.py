@@ -369,7 +369,7 @@ def loaded(source: Source) -> Scenario:
 
 
 def key_of(scenario_json: str, seed: int) -> str:
-    """The key of a run (see `Point`), reckoned here: by this core's version, from files as this process sees them."""
+    """The key of a run (see `Point`), reckoned here: by this core, from files as this process sees them."""
     return _key(_identity(json.loads(scenario_json), {}), seed)
 
 
@@ -380,7 +380,7 @@ def _identity(document: dict[str, Any], digests: dict[str, str]) -> str:
 
 
 def _key(identity: str, seed: int) -> str:
-    return hashlib.sha256(f"{_core.version()}\n{seed}\n{identity}".encode()).hexdigest()
+    return hashlib.sha256(f"{_core.fingerprint()}\n{seed}\n{identity}".encode()).hexdigest()
 
 
 def _refuse_what_is_no_setting(path: tuple[str, ...], prefix: str, source: str | None) -> None:

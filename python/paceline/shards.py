@@ -78,10 +78,10 @@ def run_shard(tasks: Sequence[Task], core: str, engine: str = "auto", place: Pla
     """
     from paceline.store import Store
 
-    if _core.version() != core:
+    if _core.fingerprint() != core:
         here = f"{socket.gethostname()} (process {os.getpid()})"
         raise RunError(
-            f"the worker on {here} has core {_core.version()}, and this is {core}; install the same Paceline"
+            f"the worker on {here} has core {_core.fingerprint()}, and this is {core}; install the same Paceline"
         )
     if place is None or not place.seen():
         return [_answer(task, engine, None, _core.Control()) for task in tasks]
@@ -113,7 +113,7 @@ def _wanted(place: Place) -> Iterator[_core.Control]:
 
 
 def _answer(task: Task, engine: str, store: Store | None, control: _core.Control) -> Answer:
-    if store and store.get(task.key) is not None:
+    if store and store.get(task.key, task.seed) is not None:
         return Answer(task.key)
     try:
         if key_of(task.json, task.seed) != task.key:
@@ -123,7 +123,7 @@ def _answer(task: Task, engine: str, store: Store | None, control: _core.Control
         return Answer(task.key, failure=str(error), wrong=True)
     except (_core.RunError, RunError) as error:
         return Answer(task.key, failure=str(error))
-    packed = pack(json.loads(run.summary()), tables_of(run))
+    packed = pack(task.key, json.loads(run.summary()), tables_of(run))
     if store is None:
         return Answer(task.key, packed=packed)
     store.put_packed(task.key, packed)

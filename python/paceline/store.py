@@ -2,12 +2,13 @@
 
 ``DIR/store/<key>.zip`` is one run (see `archive`), there whole or not at all (see `atomic`). Who does a run leases it
 (see `leases`), so that processes on one sweep share it out; ``core-version`` says which core the runs are of. The
-tables in ``DIR`` are put together from these files, by the same way of writing.
+tables in ``DIR`` are put together from these files, and take their places together.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,10 +16,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from paceline import _core
 from paceline.archive import TABLES, pack, packed_columns, unpack_run, unpack_table
-from paceline.atomic import alone, clear_leftovers, marker, replacing
+from paceline.atomic import Together, alone, clear_leftovers, marker, replacing
 from paceline.errors import StaleStoreError, StoreError
 from paceline.leases import Leases
-from paceline.occupant import occupy
+from paceline.occupant import occupant_text
+from paceline.regular import read_bounded
 from paceline.tables import runs_table, with_constants
 
 if TYPE_CHECKING:
@@ -47,6 +49,13 @@ class Store:
                 clear_leftovers(folder)
             self._check_version()
             self.leases = Leases(self._store / ".leases")
+            places = {name: self.directory / name for name in ("scenario.toml", "runs.parquet")}
+            places |= {f"{name}.parquet": self.directory / f"{name}.parquet" for name in TABLES}
+            self._tables = Together(self._store / "tables", places | {"scenario": self._store / "scenario"})
+            if (self._store / "tables").exists():  # whose writer is at work still, or has died
+                with alone(self._store / ".tables", wait=False) as ours:
+                    if ours:
+                        self._tables.finish()
 
     def has(self, key: str) -> bool:
         """Whether a run is there; `get` says whether it is whole."""
@@ -54,22 +63,27 @@ class Store:
 
     def put(self, key: str, run: Mapping[str, Any], tables: Mapping[str, Columns]) -> None:
         """Keeps a finished run, without its settings: those are the sweep's. Raises `StoreError`."""
-        self.put_packed(key, pack(run, tables))
+        self.put_packed(key, pack(key, run, tables))
 
     def put_packed(self, key: str, packed: bytes) -> None:
         """Keeps a finished run that is packed already. Raises `StoreError`."""
         with self._replacing(self._path(key)) as file:
             file.write(packed)
 
-    def get(self, key: str, damaged: Callable[[Path], None] | None = None) -> dict[str, Any] | None:
-        """The run kept under this key, or ``None``. A damaged file counts as none, after `damaged` heard of it."""
+    def get(self, key: str, seed: int, damaged: Callable[[Path], None] | None = None) -> dict[str, Any] | None:
+        """The run of this seed kept under this key, or ``None``.
+
+        A damaged file, or one that holds another run, counts as none, after `damaged` heard of it.
+        """
         path = self._path(key)
         try:
-            run = unpack_run(path)
+            run = unpack_run(path, key, seed)
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise StoreError(f"{path}: {error.strerror or error}") from None
+            if error.errno not in (errno.EINVAL, errno.ELOOP, errno.EFBIG):
+                raise StoreError(f"{path}: {error.strerror or error}") from None
+            run = None  # no regular file, or one too large
         if run is None and damaged:
             damaged(path)
         return run
@@ -78,7 +92,10 @@ class Store:
         """A table of a run that is there: `name` is one of `TABLES`."""
         path = self._path(key)
         with _as_store_error(path):
-            return unpack_table(path, name)
+            try:
+                return unpack_table(path, name)
+            except ValueError as error:
+                raise StoreError(f"{path}: {error}; delete it, and run again") from None
 
     def columns(self, key: str) -> dict[str, Columns]:
         """The tables of a run that is there, as the core gives them, each read when it is first looked at."""
@@ -99,29 +116,41 @@ class Store:
         """``runs.parquet``, one file for each of `TABLES`, of these runs, which all are in the store, and the scenario.
 
         Rows of `TABLES` name their run by ``run`` (the row in ``runs.parquet``), ``settings.*`` and ``seed``.
-        ``scenario.toml`` is the scenario as run, changes of the command line included; paths of files are absolute. It
-        is written with the tables, so that what lies there beside the tables is what they are of, even after a command
-        that was interrupted. Call it `alone`.
+        ``scenario.toml`` is the scenario as run, changes of the command line included; paths of files are absolute. All
+        take their places together, so that tables and scenario are of one sweep, even after a command that was
+        interrupted or killed. Call it `alone`.
         """
         import pyarrow.parquet as pq
 
-        with self._replacing(self.directory / "scenario.toml") as file:
-            file.write(scenario.placed().to_toml().encode())
-        with _as_store_error(self._store):
-            occupy(self.directory, scenario)
-        with self._replacing(self.directory / "runs.parquet") as file:
-            pq.write_table(runs_table(runs), file)
-        for name in TABLES:
-            with self._replacing(self.directory / f"{name}.parquet") as file:
-                writer = None
-                for number, point in enumerate(points):
-                    constants = {"run": number} | {f"settings.{k}": v for k, v in point.settings.items()}
-                    table = with_constants(self.table(point.key, name), constants | {"seed": point.seed})
-                    if writer is None:
-                        writer = pq.ParquetWriter(file, table.schema, compression="zstd")
-                    writer.write_table(table.cast(writer.schema))
-                if writer is not None:
-                    writer.close()
+        with _as_store_error(self.directory), self._tables.replacing() as opened:
+            with opened("scenario.toml") as file:
+                file.write(scenario.placed().to_toml().encode())
+            with opened("scenario") as file:
+                file.write(occupant_text(scenario))
+            with opened("runs.parquet") as file:
+                pq.write_table(runs_table(runs), file)
+            for name in TABLES:
+                with opened(f"{name}.parquet") as file:
+                    self._write_rows(file, name, points)
+
+    def _write_rows(self, file: IO[bytes], name: str, points: Sequence[Point]) -> None:
+        """A table of all runs, one after the other. Raises `OSError`, `StoreError`."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        writer = None
+        for number, point in enumerate(points):
+            constants = {"run": number} | {f"settings.{k}": v for k, v in point.settings.items()}
+            table = with_constants(self.table(point.key, name), constants | {"seed": point.seed})
+            if writer is None:
+                writer = pq.ParquetWriter(file, table.schema, compression="zstd")
+            try:
+                writer.write_table(table.cast(writer.schema))
+            except (ValueError, KeyError, pa.ArrowException) as error:
+                why = " ".join(str(error).split())[:80]
+                raise StoreError(f"{self._path(point.key)}: damaged: {why}; delete it, and run again") from None
+        if writer is not None:
+            writer.close()
 
     @contextlib.contextmanager
     def mark(self) -> Iterator[Path]:
@@ -136,7 +165,7 @@ class Store:
         path = self._store / "core-version"
         ours = _core.version()
         try:
-            theirs = path.read_text(encoding="utf-8").strip()
+            theirs = read_bounded(path, 1000).decode(errors="replace").strip()
         except FileNotFoundError:
             with replacing(path) as file:
                 file.write(f"{ours}\n".encode())

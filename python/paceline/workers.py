@@ -136,7 +136,7 @@ class Elsewhere(Workers):
         return True
 
     def submit(self, tasks: Sequence[Task], done: Done) -> Future[list[Answer]]:
-        future = self._executor.submit(run_shard, tasks, _core.version(), self._engine, self._place)
+        future = self._executor.submit(run_shard, tasks, _core.fingerprint(), self._engine, self._place)
         future.add_done_callback(done)
         return future
 

@@ -62,13 +62,21 @@ fn input_error(error: impl std::fmt::Display) -> PyErr {
     InputError::new_err(error.to_string())
 }
 
-/// Version of the core: part of what a result is known by.
+/// Version of the core, for people.
 #[pyfunction]
 fn version() -> PyResult<String> {
-    guard(|| {
-        let debug = if cfg!(debug_assertions) { "-debug" } else { "" };
-        Ok(format!("{}{debug}", env!("CARGO_PKG_VERSION")))
-    })
+    guard(|| Ok(version_text()))
+}
+
+/// Which core a result is of: its version, and a hash of the sources that it was built from.
+#[pyfunction]
+fn fingerprint() -> PyResult<String> {
+    guard(|| Ok(format!("{}+{}", version_text(), paceline_sim::FINGERPRINT)))
+}
+
+fn version_text() -> String {
+    let debug = if cfg!(debug_assertions) { "-debug" } else { "" };
+    format!("{}{debug}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Validates a scenario, routes included. Raises InputError.
@@ -137,6 +145,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Run>()?;
     for function in [
         wrap_pyfunction!(version, module)?,
+        wrap_pyfunction!(fingerprint, module)?,
         wrap_pyfunction!(check, module)?,
         wrap_pyfunction!(line_of, module)?,
         wrap_pyfunction!(describe, module)?,

@@ -27,3 +27,6 @@ pub use instrument::{Curve, Point};
 pub use network::Network;
 pub use output::{RunError, RunOutput};
 pub use scenario::Scenario;
+
+/// What results are known by beside the scenario and the seed: a hash of all sources that they come from (`build.rs`).
+pub const FINGERPRINT: &str = env!("PACELINE_FINGERPRINT");

@@ -70,7 +70,7 @@ def reproduce(
     at_a_time = jobs_of(jobs)
     store = opened_store(out, Path(DEFAULT_OUT))
     with cluster_at(address) as client:
-        code = _run(chosen, length, store, {"jobs": at_a_time, "executor": client}, as_json)
+        code = _run(chosen, length, store, {"jobs": at_a_time, "executor": client, "tell": say}, as_json)
     if as_site and code != INTERRUPTED:
         from paceline.gallery import write
 

@@ -109,7 +109,7 @@ def run(
     short = None
     try:
         with cluster_at(address) as client:
-            how |= {"store": store, "executor": client}
+            how |= {"store": store, "executor": client, "tell": say}
             done, short = _execute(scenario, points, trace, precision, how)
     except Interrupted as interrupt:
         if as_json:

@@ -136,7 +136,7 @@ def _run(
                 watch((passed + share * duration) / whole, number, len(points))
 
         try:
-            found = store.get(point.key, done.damaged.append) if store else None
+            found = store.get(point.key, point.seed, done.damaged.append) if store else None
             if found is not None and found["engine"].get("valid"):
                 done.reused += 1
                 done.runs[number] = {"settings": dict(point.settings)} | found

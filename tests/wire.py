@@ -56,6 +56,13 @@ def program() -> list[str]:
     return [str(Path(folder) / "paceline-pace")] if folder else [sys.executable, "-m", "paceline", "pace"]
 
 
+def debug_program() -> Path | None:
+    """A build that can be told to panic: cargo's for tests."""
+    target = os.environ.get("CARGO_TARGET_DIR", str(Path(__file__).parent.parent / "target"))
+    made = Path(target) / "debug" / "paceline-pace"
+    return made if made.exists() else None
+
+
 @contextlib.contextmanager
 def inside(namespace: str) -> Iterator[None]:
     """This thread is in a namespace."""
@@ -89,11 +96,15 @@ class Wire:
             self.closing.callback(made.close)
             return made
 
-    def start(self, *arguments: str, ready: bool = True, before: Sequence[str] = ()) -> Pacer:
-        """A pacer between the interfaces; `before` stands before its command."""
-        pace = [*program(), "--in", "in0", "--out", "out0", *arguments, "--json"]
+    def start(
+        self, *arguments: str, ready: bool = True, before: Sequence[str] = (), panics: str | None = None
+    ) -> Pacer:
+        """A pacer between the interfaces; `before` stands before its command; `panics`: where it does at SIGUSR1."""
+        begin = program() if panics is None else [str(debug_program())]
+        pace = [*begin, "--in", "in0", "--out", "out0", *arguments, "--json"]
         command = ["ip", "netns", "exec", self.box, *before, *pace]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        environment = os.environ | ({"PACELINE_PANICS": panics} if panics else {})
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
         pacer = Pacer(process)
         self.closing.callback(pacer.end)
         if ready:

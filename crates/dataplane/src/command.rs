@@ -21,7 +21,10 @@ const WRONG_INPUT: i32 = 2;
 /// Runs the command; `name` is what it is called by. The exit code.
 pub fn run(name: &str, arguments: impl IntoIterator<Item = OsString>) -> i32 {
     let mut say = |line: &str| {
-        let _ = writeln!(std::io::stderr(), "{name}: {line}");
+        // who does not read what it says does not keep it from ending
+        if is_read() {
+            let _ = writeln!(std::io::stderr(), "{name}: {line}");
+        }
     };
     let arguments = match Arguments::parse(arguments) {
         Ok(arguments) => arguments,
@@ -59,12 +62,33 @@ pub fn run(name: &str, arguments: impl IntoIterator<Item = OsString>) -> i32 {
             say(&problem);
             FAILED
         }
+        Err(Failure::Paced(problem, summary)) => {
+            if arguments.json && !summary.is_null() {
+                print(&format!("{summary}\n"), &mut say);
+            }
+            say(&problem);
+            FAILED
+        }
     }
+}
+
+/// Whether standard error has room, or gets it within a second.
+#[cfg(target_os = "linux")]
+fn is_read() -> bool {
+    use std::os::fd::AsFd;
+    crate::sys::clock::is_writable(std::io::stderr().as_fd(), paceline_core::Span::from_millis(1000))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_read() -> bool {
+    true
 }
 
 enum Failure {
     Wrong(ConfigError),
     System(String),
+    /// It has paced before that: what.
+    Paced(String, Value),
 }
 
 impl From<ConfigError> for Failure {
@@ -92,6 +116,7 @@ fn pace_interfaces(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<V
     let explain = |error| match error {
         PaceError::Config(error) => Failure::Wrong(error),
         PaceError::System(problem) => Failure::System(problem),
+        PaceError::Failed(problem, summary) => Failure::Paced(problem, summary),
     };
     if arguments.restore {
         return pace::restore(arguments, say).map(|()| Value::Null).map_err(explain);

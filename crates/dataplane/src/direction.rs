@@ -4,21 +4,26 @@
 //! until shortly before the next departure and spins from there: a timer alone would be tens of microseconds late. It never
 //! spins or works for long without a sleep: a real-time thread that does is stopped by the kernel, for 50 ms a second.
 
+mod ends;
+mod orders;
 mod rest;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use paceline_core::pacer::{Backlog, Method};
 use paceline_core::{Instant, Span};
 
-use crate::bypass::Bypass;
+use crate::bypass::Shared;
 use crate::histogram::bump;
 use crate::lane::{Admission, Frame, Lane, LaneSpec};
 use crate::meters::{Cause, Meters, Second};
 use crate::port::{Port, Refusal};
-use crate::sys::clock;
+use crate::sys::kernel::Kernel;
+use ends::OpenOnPanic;
+pub use orders::Orders;
+use orders::{ABANDON, STOP};
 use rest::Rest;
 
 /// Frames taken in a round: few enough that departures do not wait long for it.
@@ -29,38 +34,8 @@ const HEARTBEAT: Span = Span::from_millis(5);
 const SHORTEST: Span = Span::from_nanos(5_000);
 /// How soon a full interface is tried again.
 const RETRY: Span = Span::from_nanos(20_000);
-/// How long a drain may take; what is still held then leaves at once.
-const DRAIN: Span = Span::from_millis(2_000);
 /// How often the kernel is asked what it had to drop.
 const ASK: Span = Span::from_millis(100);
-
-/// What a direction is told while it runs.
-#[derive(Debug, Default)]
-pub struct Orders {
-    word: AtomicU8,
-    spec: Mutex<Option<LaneSpec>>,
-}
-
-const CHANGE: u8 = 1;
-const STOP: u8 = 2;
-
-impl Orders {
-    /// New parameters, from the next round on.
-    pub fn change(&self, spec: LaneSpec) {
-        *self.spec.lock().unwrap_or_else(PoisonError::into_inner) = Some(spec);
-        self.word.fetch_or(CHANGE, Ordering::Release);
-    }
-
-    /// Take no more, let what is held leave, end.
-    pub fn stop(&self) {
-        self.word.fetch_or(STOP, Ordering::Release);
-    }
-
-    fn taken(&self) -> Option<LaneSpec> {
-        self.word.fetch_and(!CHANGE, Ordering::Acquire);
-        self.spec.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
 
 /// One direction.
 #[derive(Debug)]
@@ -68,7 +43,7 @@ pub struct Direction<P: Port> {
     port: P,
     lane: Lane<P::Handle>,
     ready: VecDeque<Frame<P::Handle>>,
-    bypass: Option<Arc<Bypass>>,
+    bypass: Option<Arc<Shared>>,
     meters: Arc<Meters>,
     orders: Arc<Orders>,
     /// How long before a departure the thread is awake.
@@ -88,12 +63,12 @@ impl<P: Port> Direction<P> {
     pub fn new(
         port: P,
         spec: LaneSpec,
-        bypass: Option<Arc<Bypass>>,
+        bypass: Option<Arc<Shared>>,
         meters: Arc<Meters>,
         orders: Arc<Orders>,
         spin: Span,
     ) -> Self {
-        let now = clock::now();
+        let now = port.kernel().now();
         let bound = bound(&spec);
         Direction {
             port,
@@ -113,26 +88,50 @@ impl<P: Port> Direction<P> {
         }
     }
 
-    /// Paces until it is told to stop, and drains. `realtime`: the thread has that priority.
+    /// Paces until it is told to stop, and drains. `realtime`: the thread has that priority. Where it panics, traffic passes.
     pub fn run(mut self, realtime: bool) {
-        self.rest = Rest::new(clock::now(), realtime);
+        let _gate = OpenOnPanic(self.bypass.clone());
+        self.begin(realtime);
+        while self.step() {}
+    }
+
+    /// From now on frames are its.
+    pub(crate) fn begin(&mut self, realtime: bool) {
+        let now = self.now();
+        self.rest = Rest::new(now, realtime);
         if let Some(bypass) = &self.bypass {
-            bypass.reset(clock::now());
+            bypass.reset(now);
         }
-        loop {
-            match self.orders.word.load(Ordering::Acquire) {
-                0 => {}
-                word if word & STOP != 0 => break,
-                _ => self.change(),
+    }
+
+    /// A round, and the wait until the next; `false` when it has come to its end.
+    pub(crate) fn step(&mut self) -> bool {
+        match self.orders.word.load(Ordering::Acquire) {
+            0 => {}
+            word if word & ABANDON != 0 => {
+                self.abandon();
+                return false;
             }
-            let now = clock::now();
-            if self.round(now, ROUND) == 0 {
-                self.pause();
-            } else {
-                self.rest_if_due(now);
+            word if word & STOP != 0 => {
+                self.drain();
+                return false;
             }
+            #[cfg(debug_assertions)]
+            word if word & orders::PANIC != 0 => unreachable!("a panic, as a test has asked for"),
+            _ => self.change(),
         }
-        self.drain();
+        let now = self.now();
+        if self.round(now, ROUND) == 0 {
+            self.pause();
+        } else {
+            self.rest_if_due(now);
+        }
+        true
+    }
+
+    #[inline]
+    fn now(&self) -> Instant {
+        self.port.kernel().now()
     }
 
     /// Takes what has come in and sends what is due; how many frames came in.
@@ -154,7 +153,9 @@ impl<P: Port> Direction<P> {
 
     fn receive(&mut self, now: Instant, most: usize) -> usize {
         let Direction { port, lane, ready, meters, came, .. } = self;
+        let mut frames = 0;
         let mut take = |port: &mut P, frame: Frame<P::Handle>| {
+            frames += 1;
             came.count(&meters.received, frame.bytes, frame.arrived);
             if !port.has_room() {
                 meters.drop_for(Cause::Queue, 1);
@@ -172,19 +173,29 @@ impl<P: Port> Direction<P> {
                 port.keep(&mut newest.handle);
             }
         };
-        let mut refuse = |refusal| match refusal {
-            Refusal::TooLarge => meters.drop_for(Cause::TooLarge, 1),
-            Refusal::NoRoom => meters.drop_for(Cause::Queue, 1),
+        let mut refused = 0;
+        let mut refuse = |refusal| {
+            refused += 1;
+            meters.drop_for(cause(refusal), 1);
         };
-        port.receive(most, now, &mut take, &mut refuse)
+        let received = port.receive(most, now, &mut take, &mut refuse);
+        bump(&self.meters.cut, frames + refused - received as u64);
+        received
     }
 
     /// Sends what is ready. What the interface has no room for stays, and goes first the next time.
     fn send(&mut self) {
-        // Between this look and the call below lie a few instructions: see `bypass`.
-        if self.ready.is_empty() || self.bypass.as_ref().is_some_and(|bypass| bypass.is_tripped()) {
-            return;
+        self.blocked = false;
+        while !self.blocked && (!self.ready.is_empty() || self.port.pending() > 0) {
+            // Between this look and the call below lie a few instructions: see `bypass`.
+            if self.bypass.as_ref().is_some_and(|bypass| bypass.is_tripped()) {
+                return;
+            }
+            self.send_batch();
         }
+    }
+
+    fn send_batch(&mut self) {
         let Direction { port, ready, meters, went, last_sent, bound, .. } = self;
         let mut left = |frame: &Frame<P::Handle>, at: Instant| {
             went.count(&meters.sent, frame.bytes, at);
@@ -227,45 +238,9 @@ impl<P: Port> Direction<P> {
         self.ready = kept;
     }
 
-    /// Traffic has bypassed: all that is held is older than what has passed, and must not follow it.
-    #[cold]
-    fn recover(&mut self) {
-        self.discard_all();
-        let Some(bypass) = &self.bypass else { return };
-        let now = clock::now();
-        bypass.reset(now);
-        self.report(now);
-    }
-
-    fn discard_all(&mut self) {
-        let Direction { port, lane, ready, meters, .. } = self;
-        let mut thrown = 0;
-        for frame in ready.drain(..).chain(lane.take_back()) {
-            thrown += 1;
-            port.discard(frame.handle);
-        }
-        let mut count = 0;
-        loop {
-            let now = clock::now();
-            let mut take = |port: &mut P, frame: Frame<P::Handle>| {
-                bump(&meters.received.packets, 1);
-                bump(&meters.received.bytes, u64::from(frame.bytes));
-                count += 1;
-                port.discard(frame.handle);
-            };
-            let received = port.receive(ROUND, now, &mut take, &mut |_| meters.drop_for(Cause::TooLarge, 1));
-            port.finish_round();
-            if received == 0 {
-                break;
-            }
-        }
-        meters.drop_for(Cause::Outage, thrown + count);
-        self.ask_overflow();
-    }
-
     /// Waits for the next departure or arrival, whichever is first.
     fn pause(&mut self) {
-        let now = clock::now();
+        let now = self.now();
         if self.blocked {
             return self.sleep(now, RETRY);
         }
@@ -273,13 +248,14 @@ impl<P: Port> Direction<P> {
         let sleep = (wakeup - self.spin).since(now).min(HEARTBEAT);
         if sleep > SHORTEST {
             self.port.wait(sleep);
-            return self.rest.slept(now, clock::now());
+            let woken = self.now();
+            return self.rest.slept(now, woken);
         }
         if let Some(nap) = self.rest.nap(now, wakeup.since(now)) {
             return self.sleep(now, nap);
         }
         while !self.port.has_received() {
-            let now = clock::now();
+            let now = self.now();
             if now >= wakeup {
                 return;
             }
@@ -298,52 +274,25 @@ impl<P: Port> Direction<P> {
 
     /// Sleeps so long, whatever comes in.
     fn sleep(&mut self, now: Instant, long: Span) {
-        clock::sleep_until(now + long);
-        self.rest.slept(now, clock::now());
+        self.port.kernel().sleep_until(now + long);
+        let woken = self.now();
+        self.rest.slept(now, woken);
     }
 
     #[cold]
     fn change(&mut self) {
         let Some(spec) = self.orders.taken() else { return };
         self.bound = bound(&spec);
-        self.lane.change(spec, clock::now(), &mut self.ready);
-    }
-
-    /// Takes no more, lets what is held leave on its time, or after [`DRAIN`] at once.
-    fn drain(&mut self) {
-        if let Some(bypass) = &self.bypass {
-            bypass.close();
-        }
-        let bypass = self.bypass.take(); // its latch is tripped, which is no outage now
-        while self.receive(clock::now(), ROUND) > 0 {
-            self.send();
-            self.port.finish_round();
-        }
-        let end = clock::now() + DRAIN;
-        let mut now = clock::now();
-        while now < end && (self.lane.held_packets() > 0 || !self.ready.is_empty()) {
-            self.lane.release(now, &mut self.ready);
-            self.send();
-            self.port.finish_round();
-            let next = self.lane.next_wakeup().unwrap_or(end).min(end);
-            clock::sleep_until(if self.blocked { now + RETRY } else { next });
-            now = clock::now();
-        }
-        let rest = self.lane.take_back();
-        bump(&self.meters.flushed, rest.len() as u64);
-        self.ready.extend(rest);
-        self.send();
-        self.meters.drop_for(Cause::Rejected, self.ready.len() as u64);
-        self.bypass = bypass;
-        self.ask_overflow();
-        self.report(clock::now());
+        let now = self.now();
+        self.lane.change(spec, now, &mut self.ready);
     }
 
     fn ask_overflow(&mut self) {
-        self.asked = clock::now();
+        self.asked = self.now();
         let overflowed = self.port.overflowed();
         self.meters.drop_for(Cause::Ring, overflowed);
-        self.meters.processor_ns.store(clock::processor_time_ns(), Ordering::Relaxed);
+        self.meters.socket_errors.store(self.port.errors(), Ordering::Relaxed);
+        self.meters.processor_ns.store(self.port.kernel().processor_time_ns(), Ordering::Relaxed);
     }
 
     /// Tells the meters how things stand.
@@ -359,9 +308,16 @@ impl<P: Port> Direction<P> {
         meters.held_packets.store(self.lane.held_packets() + self.ready.len() as u64, Ordering::Relaxed);
         meters.held_bytes.store(self.lane.held_bytes() + waiting, Ordering::Relaxed);
         if let Some(bypass) = &self.bypass {
-            let settled = meters.sent.packets.load(Ordering::Relaxed) + meters.dropped_in_all();
-            bypass.state().settled.store(settled, Ordering::Relaxed);
+            bypass.state().settled.store(meters.settled(), Ordering::Relaxed);
         }
+    }
+}
+
+/// What a frame that could not be taken is counted as.
+fn cause(refusal: Refusal) -> Cause {
+    match refusal {
+        Refusal::TooLarge => Cause::TooLarge,
+        Refusal::Lost => Cause::Ring,
     }
 }
 

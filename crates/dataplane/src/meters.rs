@@ -11,7 +11,7 @@ use crate::histogram::{Histogram, bump};
 pub enum Cause {
     /// The pacer's own queue was full.
     Queue,
-    /// The ring that the kernel fills was full: the thread was away, or too slow.
+    /// The ring that the kernel fills was full, or what it says of a frame is not so: the thread was away, or too slow.
     Ring,
     /// It is larger than the outgoing interface can send, and cannot be cut.
     TooLarge,
@@ -19,16 +19,19 @@ pub enum Cause {
     Rejected,
     /// The pacer had been away so long that traffic went past it: what it still held was thrown away.
     Outage,
+    /// It came while the pacer was coming to its end.
+    Stopping,
 }
 
 impl Cause {
     /// Each and its name in metrics and summaries.
-    pub const ALL: [(Cause, &'static str); 5] = [
+    pub const ALL: [(Cause, &'static str); 6] = [
         (Cause::Queue, "queue"),
         (Cause::Ring, "ring"),
         (Cause::TooLarge, "too_large"),
         (Cause::Rejected, "rejected"),
         (Cause::Outage, "outage"),
+        (Cause::Stopping, "stopping"),
     ];
 }
 
@@ -53,6 +56,8 @@ pub struct Meters {
     /// What went out.
     pub sent: Flow,
     dropped: [AtomicU64; Cause::ALL.len()],
+    /// Frames more than came in, since what an offload had joined was cut.
+    pub cut: AtomicU64,
     /// Frames that left before their time because the queue was full.
     pub flushed: AtomicU64,
     /// Frames held.
@@ -71,6 +76,8 @@ pub struct Meters {
     pub unexplained_misses: AtomicU64,
     /// Frames that left after one that came later.
     pub reordered: AtomicU64,
+    /// Errors of the socket that receives: its interface was down.
+    pub socket_errors: AtomicU64,
     /// How often the interface had no room.
     pub blocked: AtomicU64,
     /// Processor time that the thread has taken, nanoseconds.
@@ -86,6 +93,12 @@ impl Meters {
     /// Frames that did not leave.
     pub fn dropped_in_all(&self) -> u64 {
         self.dropped.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Frames that have left or been counted as lost, as they came in: those that were cut from one are one.
+    pub fn settled(&self) -> u64 {
+        let sent = self.sent.packets.load(Ordering::Relaxed);
+        (sent + self.dropped_in_all()).wrapping_sub(self.cut.load(Ordering::Relaxed))
     }
 
     /// Counts frames that do not leave. Only the thread that paces may.

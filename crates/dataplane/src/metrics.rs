@@ -1,18 +1,19 @@
-//! Metrics for Prometheus, served on loopback by a few lines of HTTP.
+//! Metrics for Prometheus, served on loopback.
 //!
-//! *References.* Prometheus text exposition format 0.0.4; RFC 9112 for what little of HTTP is needed.
+//! *References.* Prometheus text exposition format 0.0.4.
+
+mod server;
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use crate::bypass::Bypass;
+use crate::bypass::Shared;
 use crate::histogram::Histogram;
 use crate::meters::{Cause, Meters};
 use crate::summary::burstiness;
+pub use server::{Listener, listen};
 
 /// A direction to tell of.
 #[derive(Debug, Clone)]
@@ -22,7 +23,7 @@ pub struct Told {
     /// What is measured.
     pub meters: Arc<Meters>,
     /// What lets traffic go past it.
-    pub bypass: Option<Arc<Bypass>>,
+    pub bypass: Option<Arc<Shared>>,
 }
 
 /// Bounds of the histograms' buckets, nanoseconds: 1-2-5 from 1 us to 1 s.
@@ -49,42 +50,8 @@ const BOUNDS: [u64; 19] = [
 ];
 
 /// Serves them from a thread of its own until the program ends; where.
-pub fn serve(address: SocketAddr, directions: Vec<Told>) -> Result<SocketAddr, String> {
-    let explain = |error: std::io::Error| format!("--metrics: {address}: {error}");
-    let listener = TcpListener::bind(address).map_err(explain)?;
-    let address = listener.local_addr().map_err(explain)?;
-    let serve = move || {
-        for stream in listener.incoming().flatten() {
-            // who hangs up early does not matter
-            let _ = answer(stream, &directions);
-        }
-    };
-    std::thread::Builder::new().name("pace-metrics".to_owned()).spawn(serve).map_err(explain)?;
-    Ok(address)
-}
-
-/// One request at a time; a client that says nothing is not waited for.
-fn answer(stream: TcpStream, directions: &[Told]) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-    stream.set_write_timeout(Some(Duration::from_secs(1)))?;
-    let mut request = String::new();
-    let mut reader = BufReader::new(std::io::Read::take(&stream, 8192));
-    reader.read_line(&mut request)?;
-    let mut line = String::new();
-    while reader.read_line(&mut line)? > 2 {
-        line.clear();
-    }
-    let (status, kind, body) = match request.split_whitespace().collect::<Vec<_>>()[..] {
-        ["GET", "/metrics", ..] => ("200 OK", "text/plain; version=0.0.4; charset=utf-8", text(directions)),
-        ["GET", ..] => ("404 Not Found", "text/plain", "ask for /metrics\n".to_owned()),
-        _ => ("405 Method Not Allowed", "text/plain", "only GET\n".to_owned()),
-    };
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    (&stream).write_all(head.as_bytes())?;
-    (&stream).write_all(body.as_bytes())
+pub fn serve(listener: Listener, directions: Vec<Told>) -> Result<SocketAddr, String> {
+    server::serve(listener, move || text(&directions))
 }
 
 /// All metrics.
@@ -114,6 +81,9 @@ pub fn text(directions: &[Told]) -> String {
     );
     page.each("reordered_packets_total", "counter", "Frames that left after a later one.", |m| {
         read(&m.reordered)
+    });
+    page.each("socket_errors_total", "counter", "Times that the interface was found down.", |m| {
+        read(&m.socket_errors)
     });
     page.each("blocked_total", "counter", "Times that the interface had no room.", |m| read(&m.blocked));
     page.each("forgiven_seconds_total", "counter", "Lateness too long to be made up for.", |m| {

@@ -14,23 +14,24 @@
 
 #![allow(unsafe_code, reason = "system calls and a ring shared with the kernel")]
 
-mod ring;
+pub(crate) mod ring;
 mod transmit;
 
 use std::collections::VecDeque;
-use std::os::fd::AsFd;
 
 use paceline_core::{Instant, Span};
 
 use crate::bpf::Program;
 use crate::lane::Frame;
-use crate::port::{Port, Refusal, Sent};
+use crate::port::{Largest, Port, Refusal, Sent};
 use crate::segment;
-use crate::sys::clock;
 use crate::sys::interface::Interface;
+pub use crate::sys::kernel::BATCH;
+use crate::sys::kernel::{Kernel, Linux};
 use crate::sys::memory::Mapping;
+pub(crate) use ring::address;
 pub use ring::{Arrival, Ring};
-pub use transmit::{BATCH, Outcome, Transmitter};
+pub use transmit::{Outcome, Transmitter};
 
 /// `struct virtio_net_hdr`, which stands before every frame on these sockets.
 pub const VNET: usize = 10;
@@ -48,17 +49,16 @@ pub enum Handle {
 
 /// Sockets and buffers of one direction.
 #[derive(Debug)]
-pub struct PacketPort {
-    ring: Ring,
-    transmitter: Transmitter,
+pub struct PacketPort<K: Kernel = Linux> {
+    ring: Ring<K>,
+    transmitter: Transmitter<K>,
     pool: Mapping,
     /// Size of a place in the pool, bytes.
     place: usize,
     free: Vec<u32>,
     /// Bytes at the front of each frame that the stage does not count.
     uncounted: u32,
-    /// The largest frame that can leave, link header and a VLAN tag included, and the link header, bytes.
-    largest: usize,
+    largest: Largest,
     link_header: usize,
 }
 
@@ -69,6 +69,8 @@ pub struct PacketPortSpec<'a> {
     pub from: &'a Interface,
     /// Where they go.
     pub to: &'a Interface,
+    /// What that one can send.
+    pub largest: &'a Largest,
     /// How many frames can be held.
     pub held: usize,
     /// Bytes at the front of each frame that the stage does not count.
@@ -82,30 +84,38 @@ impl PacketPort {
     pub fn open(spec: &PacketPortSpec<'_>) -> Result<PacketPort, String> {
         let mtu =
             |interface: &Interface| interface.mtu().map_err(|error| format!("{}: {error}", interface.name));
-        let link_header = if is_ethernet(spec.from)? { 14 } else { 0 };
-        if is_ethernet(spec.to)? != is_ethernet(spec.from)? {
+        let header = |interface: &Interface| {
+            let known = interface.link_header();
+            known.map(|bytes| bytes as usize).map_err(|error| format!("{}: {error}", interface.name))
+        };
+        let link_header = header(spec.from)?;
+        if header(spec.to)? != link_header {
             return Err(format!(
                 "{} and {} have different kinds of frames; pair two of a kind",
                 spec.from.name, spec.to.name
             ));
         }
-        let largest = mtu(spec.to)? as usize + link_header + 4;
-        let place = (VNET + largest).next_multiple_of(64);
-        let explain = |error: std::io::Error| format!("memory for {} frames: {error}", spec.held);
-        let pool = Mapping::anonymous(place * spec.held.max(1)).map_err(explain)?;
-        let free = (0..spec.held as u32).rev().collect();
         let transmitter = Transmitter::open(spec.to)?;
         let ring = Ring::open(spec.from, mtu(spec.from)? as usize + link_header, spec.tap)?;
-        Ok(PacketPort {
-            ring,
-            transmitter,
-            pool,
-            place,
-            free,
-            uncounted: spec.uncounted,
-            largest,
-            link_header,
-        })
+        PacketPort::over(ring, transmitter, spec.largest.clone(), link_header, spec.held, spec.uncounted)
+    }
+}
+
+impl<K: Kernel> PacketPort<K> {
+    /// With these sockets, and room for so many frames.
+    pub(crate) fn over(
+        ring: Ring<K>,
+        transmitter: Transmitter<K>,
+        largest: Largest,
+        link_header: usize,
+        held: usize,
+        uncounted: u32,
+    ) -> Result<Self, String> {
+        let place = (VNET + largest.bytes()).next_multiple_of(64);
+        let explain = |error: std::io::Error| format!("memory for {held} frames: {error}");
+        let pool = Mapping::anonymous(place * held.max(1)).map_err(explain)?;
+        let free = (0..held as u32).rev().collect();
+        Ok(PacketPort { ring, transmitter, pool, place, free, uncounted, largest, link_header })
     }
 
     /// Header and frame.
@@ -121,13 +131,14 @@ impl PacketPort {
     }
 }
 
-fn is_ethernet(interface: &Interface) -> Result<bool, String> {
-    let hardware = interface.hardware().map_err(|error| format!("{}: {error}", interface.name))?;
-    Ok(hardware == libc::ARPHRD_ETHER || hardware == libc::ARPHRD_LOOPBACK)
-}
-
-impl Port for PacketPort {
+impl<K: Kernel> Port for PacketPort<K> {
     type Handle = Handle;
+    type Kernel = K;
+
+    #[inline]
+    fn kernel(&self) -> &K {
+        self.ring.kernel()
+    }
 
     fn receive(
         &mut self,
@@ -137,21 +148,27 @@ impl Port for PacketPort {
         refuse: &mut dyn FnMut(Refusal),
     ) -> usize {
         let mut count = 0;
+        let largest = self.largest.bytes();
         while count < most {
             let Some(arrival) = self.ring.next(now) else { break };
             count += 1;
             match arrival {
                 Arrival::Frame { at, length, arrived } => {
                     let bytes = length - VNET;
-                    if bytes > self.largest {
+                    if bytes > largest {
                         refuse(Refusal::TooLarge);
                         continue;
                     }
                     let counted = (bytes as u32).saturating_sub(self.uncounted);
                     take(self, Frame::new(Handle::Ring(at, length), counted, arrived));
                 }
-                Arrival::Joined { bytes, arrived } => {
-                    match segment::cut(&bytes, self.largest + VNET, self.link_header) {
+                Arrival::Apart { bytes, arrived } => {
+                    let frames = match bytes.get(1) {
+                        // one frame: the MTU has been raised since the ring was made
+                        Some(0) if bytes.len() <= largest + VNET => Some(vec![bytes.into_boxed_slice()]),
+                        _ => segment::cut(&bytes, largest + VNET, self.link_header),
+                    };
+                    match frames {
                         Some(frames) => {
                             for own in frames {
                                 let counted = ((own.len() - VNET) as u32).saturating_sub(self.uncounted);
@@ -161,7 +178,7 @@ impl Port for PacketPort {
                         None => refuse(Refusal::TooLarge),
                     }
                 }
-                Arrival::Lost => refuse(Refusal::TooLarge),
+                Arrival::Lost => refuse(Refusal::Lost),
             }
         }
         count
@@ -174,6 +191,11 @@ impl Port for PacketPort {
 
     fn keep(&mut self, handle: &mut Handle) {
         let Handle::Ring(at, length) = *handle else { return };
+        if length > self.place {
+            // larger than frames were when the pool was made
+            *handle = Handle::Own(self.ring.bytes(at, length).into());
+            return;
+        }
         let Some(place) = self.free.pop() else { return };
         let from = self.ring.bytes(at, length);
         let to = self.pool.at(place as usize * self.place, length);
@@ -187,26 +209,25 @@ impl Port for PacketPort {
         ready: &mut VecDeque<Frame<Handle>>,
         left: &mut dyn FnMut(&Frame<Handle>, Instant),
     ) -> Sent {
-        let mut sent = Sent::default();
-        while !ready.is_empty() {
-            let batch = ready.iter().take(transmit::BATCH).map(|frame| self.bytes(&frame.handle));
-            let outcome = self.transmitter.send(batch);
-            let now = clock::now();
-            for index in 0..outcome.done + usize::from(outcome.rejected) {
-                let Some(frame) = ready.pop_front() else { break };
-                if index < outcome.done {
-                    left(&frame, now);
-                }
-                self.discard(frame.handle);
+        let batch = ready.iter().take(BATCH).map(|frame| self.bytes(&frame.handle));
+        let outcome = self.transmitter.send(batch);
+        let now = self.kernel().now();
+        for index in 0..outcome.done + usize::from(outcome.rejected) {
+            let Some(frame) = ready.pop_front() else { break };
+            if index < outcome.done {
+                left(&frame, now);
             }
-            sent.packets += outcome.done as u64;
-            sent.rejected += u64::from(outcome.rejected);
-            if outcome.blocked {
-                sent.blocked = true;
-                break;
-            }
+            self.discard(frame.handle);
         }
-        sent
+        Sent { packets: outcome.done as u64, rejected: u64::from(outcome.rejected), blocked: outcome.blocked }
+    }
+
+    fn pending(&self) -> usize {
+        0
+    }
+
+    fn withdraw(&mut self) -> u64 {
+        0
     }
 
     fn discard(&mut self, handle: Handle) {
@@ -220,7 +241,7 @@ impl Port for PacketPort {
     }
 
     fn wait(&mut self, most: Span) {
-        clock::wait_for(self.ring.socket().as_fd(), most);
+        self.ring.wait(most);
     }
 
     #[inline]
@@ -230,5 +251,9 @@ impl Port for PacketPort {
 
     fn overflowed(&mut self) -> u64 {
         self.ring.overflowed()
+    }
+
+    fn errors(&self) -> u64 {
+        self.ring.errors()
     }
 }

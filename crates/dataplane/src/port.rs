@@ -2,17 +2,44 @@
 
 use std::collections::VecDeque;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use paceline_core::{Instant, Span};
 
 use crate::lane::Frame;
+use crate::sys::kernel::Kernel;
 
 /// A frame that could not be taken, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// Larger than the interface that it should leave by can send: a jumbo frame, or several that an offload has joined.
     TooLarge,
-    /// There is no room to hold it.
-    NoRoom,
+    /// The kernel has it no more, or does not say where it is.
+    Lost,
+}
+
+/// The largest frame that an interface can send, link header and a VLAN tag included, bytes. It follows the interface's MTU while
+/// frames pass.
+#[derive(Debug, Clone, Default)]
+pub struct Largest(Arc<AtomicU32>);
+
+impl Largest {
+    /// A limit.
+    pub fn new(bytes: u32) -> Self {
+        Largest(Arc::new(AtomicU32::new(bytes)))
+    }
+
+    /// How many bytes.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed) as usize
+    }
+
+    /// The interface can now send so much.
+    pub fn set(&self, bytes: u32) {
+        self.0.store(bytes, Ordering::Relaxed);
+    }
 }
 
 /// What came of sending.
@@ -30,6 +57,11 @@ pub struct Sent {
 pub trait Port {
     /// How a frame is known.
     type Handle;
+    /// Whose calls it makes.
+    type Kernel: Kernel;
+
+    /// Whose calls it makes.
+    fn kernel(&self) -> &Self::Kernel;
 
     /// Frames that have come in since the last call, `most` at a time: `take` has each with its size, and when it arrived;
     /// `refuse` hears of those that cannot be taken.
@@ -47,12 +79,20 @@ pub trait Port {
     /// A frame that came in will stay longer than this round: it is moved to where it can. There must be room.
     fn keep(&mut self, handle: &mut Self::Handle);
 
-    /// Sends from the front, until nothing is left or the interface has no room. `left` has each frame sent, and when.
+    /// Sends from the front, a batch at most: whoever calls looks at the bypass before each. `left` has each frame sent, and
+    /// when. Frames that the interface has no room for stay where they are, or with the port, which has them sent at the
+    /// next call.
     fn send(
         &mut self,
         ready: &mut VecDeque<Frame<Self::Handle>>,
         left: &mut dyn FnMut(&Frame<Self::Handle>, Instant),
     ) -> Sent;
+
+    /// Frames that stay with the port until the interface has room.
+    fn pending(&self) -> usize;
+
+    /// Throws away what is [pending](Port::pending), which must not leave any more: how many frames.
+    fn withdraw(&mut self) -> u64;
 
     /// A frame is thrown away.
     fn discard(&mut self, handle: Self::Handle);
@@ -68,4 +108,7 @@ pub trait Port {
 
     /// Frames that the kernel had to drop because the ring was full, since the last call.
     fn overflowed(&mut self) -> u64;
+
+    /// Errors that the socket that receives has had: its interface was down.
+    fn errors(&self) -> u64;
 }

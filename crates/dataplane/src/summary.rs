@@ -42,6 +42,7 @@ pub fn direction(method: &str, meters: &Meters, bypassed: Option<Bypassed>, seco
         "deadline_misses": read(&meters.deadline_misses),
         "unexplained_misses": read(&meters.unexplained_misses),
         "blocked": read(&meters.blocked),
+        "socket_errors": read(&meters.socket_errors),
         "cpu_s": read(&meters.processor_ns) as f64 / 1e9,
         "delay": times(&meters.delay),
         "lateness": times(&meters.lateness),

@@ -4,6 +4,9 @@
 pub mod capability;
 pub mod clock;
 pub mod interface;
+pub mod kernel;
+pub mod links;
+pub mod lock;
 pub mod memory;
 pub mod netlink;
 pub mod signal;

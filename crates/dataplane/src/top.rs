@@ -1,13 +1,15 @@
 //! What goes on, drawn over itself on a terminal; one line a time where there is none.
 
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
-use paceline_core::Rate;
+use paceline_core::{Rate, Span};
 
 use crate::meters::{Cause, Meters};
 use crate::metrics::Told;
 use crate::summary::burstiness;
+use crate::sys::clock::is_writable;
 
 /// What is drawn on.
 #[derive(Debug)]
@@ -42,8 +44,11 @@ impl Top {
             text += line;
             text += if self.terminal { "\x1b[K\n" } else { "\n" };
         }
-        self.lines = lines.len();
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        // a reader that has stopped reading is not waited for
+        if is_writable(std::io::stderr().as_fd(), Span::ZERO) {
+            self.lines = lines.len();
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
     }
 }
 

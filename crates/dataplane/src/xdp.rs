@@ -12,24 +12,25 @@
 //!
 //! *References.* Documentation/networking/af_xdp.rst; linux/if_xdp.h.
 
-#![allow(unsafe_code, reason = "memory shared with the kernel")]
-
 mod memory;
 mod rings;
+mod send;
 mod socket;
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
+use std::ops::RangeInclusive;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use paceline_core::{Instant, Span};
 
 use crate::lane::Frame;
-use crate::port::{Port, Refusal, Sent};
-use crate::sys::clock;
+use crate::port::{Largest, Port, Refusal, Sent};
 use crate::sys::interface::Interface;
+use crate::sys::kernel::{Kernel, Linux, Woken};
 use memory::Chunks;
 use rings::{Addresses, Frames};
+use send::Sender;
 pub use socket::open;
 
 /// Frames that rings hold.
@@ -44,29 +45,40 @@ pub struct Handle {
 
 /// One direction's halves of the two sockets.
 #[derive(Debug)]
-pub struct XdpPort {
+pub struct XdpPort<K: Kernel = Linux> {
+    kernel: K,
     chunks: Arc<Chunks>,
+    /// Where the first and the last of this direction's chunks begin: what lies elsewhere is not its own, whatever a ring says.
+    own: RangeInclusive<u64>,
     /// Chunks that nobody uses.
     free: Vec<u64>,
     /// The socket that receives, and the kernel's drops when it was last asked.
     receiving: Arc<OwnedFd>,
     dropped: u64,
+    /// Addresses in rings that were none of this direction's.
+    astray: u64,
+    errors: u64,
     received: Frames,
     fill: Addresses,
-    /// The socket that sends.
-    sending: Arc<OwnedFd>,
-    transmit: Frames,
+    sender: Sender,
     completed: Addresses,
-    /// The largest frame that can leave.
-    largest: u32,
+    largest: Largest,
     uncounted: u32,
 }
 
-impl XdpPort {
+impl<K: Kernel> XdpPort<K> {
     /// Takes back what has been sent.
     fn reclaim(&mut self) {
         while let Some(at) = self.completed.take() {
-            self.free.push(self.chunks.start_of(at));
+            self.put_back(at);
+        }
+    }
+
+    /// The chunk around an address is free.
+    fn put_back(&mut self, at: u64) {
+        match self.chunks.start_of(at).filter(|start| self.own.contains(start)) {
+            Some(start) => self.free.push(start),
+            None => self.astray += 1,
         }
     }
 
@@ -78,24 +90,16 @@ impl XdpPort {
         }
         self.fill.publish();
     }
-
-    /// Puts frames from the front into the transmit ring, as many as there is room for: how many.
-    fn put(&mut self, ready: &VecDeque<Frame<Handle>>) -> usize {
-        let mut count = 0;
-        for frame in ready.iter().take(socket::BATCH) {
-            if !self.transmit.has_room() {
-                break;
-            }
-            self.transmit.put(frame.handle.at, frame.handle.length);
-            count += 1;
-        }
-        self.transmit.publish();
-        count
-    }
 }
 
-impl Port for XdpPort {
+impl<K: Kernel> Port for XdpPort<K> {
     type Handle = Handle;
+    type Kernel = K;
+
+    #[inline]
+    fn kernel(&self) -> &K {
+        &self.kernel
+    }
 
     fn receive(
         &mut self,
@@ -105,11 +109,17 @@ impl Port for XdpPort {
         refuse: &mut dyn FnMut(Refusal),
     ) -> usize {
         let mut count = 0;
+        let largest = self.largest.bytes();
         while count < most {
             let Some((at, length)) = self.received.take() else { break };
             count += 1;
             let handle = Handle { at, length };
-            if length > self.largest {
+            if !self.chunks.around(at, length).is_some_and(|start| self.own.contains(&start)) {
+                self.astray += 1;
+                refuse(Refusal::Lost);
+                continue;
+            }
+            if length as usize > largest {
                 self.discard(handle);
                 refuse(Refusal::TooLarge);
                 continue;
@@ -131,31 +141,24 @@ impl Port for XdpPort {
         ready: &mut VecDeque<Frame<Handle>>,
         left: &mut dyn FnMut(&Frame<Handle>, Instant),
     ) -> Sent {
-        let mut sent = Sent::default();
-        while !ready.is_empty() {
-            let count = self.put(ready);
-            let (lost, stuck) = socket::kick(&self.sending, &mut self.transmit);
-            let now = clock::now();
-            for index in 0..count {
-                let Some(frame) = ready.pop_front() else { break };
-                // which of them an interface lost is not known; that they are counted is what matters
-                if index as u64 >= lost {
-                    left(&frame, now);
-                }
-            }
-            sent.packets += (count as u64).saturating_sub(lost);
-            sent.rejected += lost;
-            self.reclaim();
-            if stuck || count == 0 {
-                sent.blocked = true;
-                break;
-            }
-        }
+        let XdpPort { kernel, sender, free, chunks, .. } = self;
+        // what is in `ready` has been looked at when it came in
+        let sent = sender.send(kernel, ready, left, &mut |handle| free.extend(chunks.start_of(handle.at)));
+        self.reclaim();
         sent
     }
 
+    fn pending(&self) -> usize {
+        self.sender.pending.len()
+    }
+
+    fn withdraw(&mut self) -> u64 {
+        let XdpPort { sender, free, chunks, .. } = self;
+        sender.withdraw(&mut |handle| free.extend(chunks.start_of(handle.at)))
+    }
+
     fn discard(&mut self, handle: Handle) {
-        self.free.push(self.chunks.start_of(handle.at));
+        self.put_back(handle.at);
     }
 
     fn finish_round(&mut self) {
@@ -165,7 +168,9 @@ impl Port for XdpPort {
     }
 
     fn wait(&mut self, most: Span) {
-        clock::wait_for(self.receiving.as_fd(), most);
+        if let Woken::Error(_) = self.kernel.wait(&self.receiving, most) {
+            self.errors += 1;
+        }
     }
 
     #[inline]
@@ -174,11 +179,20 @@ impl Port for XdpPort {
     }
 
     fn overflowed(&mut self) -> u64 {
-        let dropped = socket::dropped(&self.receiving).unwrap_or(self.dropped);
+        let dropped = self.kernel.xdp_dropped(&self.receiving).unwrap_or(self.dropped);
         let since = dropped - self.dropped.min(dropped);
         self.dropped = dropped;
         since
     }
+
+    fn errors(&self) -> u64 {
+        self.errors + self.astray
+    }
+}
+
+/// The size of the chunks that frames of an interface with this MTU fit into; `None` where there is none.
+pub fn chunk_for(mtu: u32) -> Option<u32> {
+    Chunks::size_for(mtu.saturating_add(socket::LINK))
 }
 
 /// What a pair of ports is made from.
@@ -186,6 +200,8 @@ impl Port for XdpPort {
 pub struct XdpSpec<'a> {
     /// The interfaces: the first direction receives by the first.
     pub interfaces: [&'a Interface; 2],
+    /// What each direction's frames may have to leave.
+    pub largest: [&'a Largest; 2],
     /// How many frames each direction can hold.
     pub held: [usize; 2],
     /// Bytes at the front of each frame that the stage does not count.

@@ -2,17 +2,15 @@
 //!
 //! *References.* RFC 9669, BPF Instruction Set Architecture.
 
-use super::Map;
-
 /// An instruction as the kernel takes it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instruction {
-    code: u8,
+    pub(crate) code: u8,
     /// Destination in the lower four bits, source in the upper (on a little-endian machine).
-    registers: u8,
-    offset: i16,
-    immediate: i32,
+    pub(crate) registers: u8,
+    pub(crate) offset: i16,
+    pub(crate) immediate: i32,
 }
 
 /// A register, r0 to r10.
@@ -167,14 +165,14 @@ impl Assembler {
         self.push(0xdb, base, from, offset, 0);
     }
 
-    /// `to =` the map, for a helper.
-    pub fn map(&mut self, to: Register, map: &Map) {
-        self.wide(to, 1, map.number(), 0);
+    /// `to =` the map of that descriptor, for a helper.
+    pub fn map(&mut self, to: Register, map: u32) {
+        self.wide(to, 1, map, 0);
     }
 
-    /// `to =` the address of that byte of the map's one value.
-    pub fn value(&mut self, to: Register, map: &Map, offset: u32) {
-        self.wide(to, 2, map.number(), offset);
+    /// `to =` the address of that byte of the one value of the map of that descriptor.
+    pub fn value(&mut self, to: Register, map: u32, offset: u32) {
+        self.wide(to, 2, map, offset);
     }
 
     /// `r0 = helper(r1, …)`; r1 to r5 are lost.

@@ -1,11 +1,16 @@
 //! A table of settings that remembers where each came from: a file's key, or a flag.
 
 use std::collections::HashSet;
+use std::fs::OpenOptions;
+use std::io::Read;
 use std::path::Path;
 
 use paceline_core::pacer::parameters::{Value, closest};
 
 use super::ConfigError;
+
+/// Bytes that no file of settings has.
+const MOST: u64 = 1 << 20;
 
 /// Settings by the path of their key: `in`, `forward.delay`.
 #[derive(Debug, Default)]
@@ -20,7 +25,7 @@ impl Table {
     /// Reads a file.
     pub(super) fn load(path: &Path) -> Result<Table, ConfigError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError(format!("{file}: {error}")))?;
+        let text = read(path).map_err(|problem| ConfigError(format!("{file}: {problem}")))?;
         Table::parse(file, &text)
     }
 
@@ -193,6 +198,26 @@ impl Table {
             }
         }
     }
+}
+
+/// What a file says. Reading it neither waits for anybody nor ends only with memory: a pacer reads its settings again while it
+/// paces.
+fn read(path: &Path) -> Result<String, String> {
+    let is_file = |known: &std::fs::Metadata| match (known.is_file(), known.len()) {
+        (false, _) => Err("is no regular file; name one".to_owned()),
+        (true, MOST..) => Err(format!("is larger than {MOST} bytes; name a file of settings")),
+        _ => Ok(()),
+    };
+    let explain = |error: std::io::Error| error.to_string();
+    is_file(&std::fs::metadata(path).map_err(explain)?)?; // to open a device may do something
+    let mut options = OpenOptions::new();
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let file = options.read(true).open(path).map_err(explain)?;
+    is_file(&file.metadata().map_err(explain)?)?; // it may be another by now
+    let mut text = String::new();
+    file.take(MOST).read_to_string(&mut text).map_err(explain)?;
+    Ok(text)
 }
 
 fn article(kind: &str) -> String {

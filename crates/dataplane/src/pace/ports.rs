@@ -3,23 +3,19 @@
 use super::{Lane, PaceError};
 use crate::config::Config;
 use crate::packet::{PacketPort, PacketPortSpec};
-use crate::sys::interface::Interface;
 
 /// Frames that wait for an interface without room need places beside those that a stage holds.
 const SPARE: u64 = 4096;
 
 /// A packet socket's ring and sender for each direction.
-pub(super) fn packet_ports(
-    config: &Config,
-    lanes: &[Lane],
-    to: &[Interface; 2],
-) -> Result<Vec<PacketPort>, PaceError> {
+pub(super) fn packet_ports(config: &Config, lanes: &[Lane]) -> Result<Vec<PacketPort>, PaceError> {
     let mut ports = Vec::new();
-    for ((lane, to), direction) in lanes.iter().zip(to).zip([&config.forward, &config.reverse]) {
+    for (lane, direction) in lanes.iter().zip([&config.forward, &config.reverse]) {
         let tap = lane.bypass.as_ref().map(|bypass| bypass.tap()).transpose()?;
         ports.push(PacketPort::open(&PacketPortSpec {
             from: &lane.from,
-            to,
+            to: &lane.to,
+            largest: &lane.largest,
             held: (direction.places() + SPARE) as usize,
             uncounted: config.uncounted,
             tap: tap.as_ref(),
@@ -32,7 +28,7 @@ pub(super) fn packet_ports(
 #[cfg(feature = "xdp")]
 pub(super) fn xdp_ports(
     config: &Config,
-    lanes: &mut [Lane],
+    lanes: &[Lane],
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<crate::xdp::XdpPort>, PaceError> {
     use crate::config::{BackEnd, ConfigError};
@@ -49,6 +45,7 @@ pub(super) fn xdp_ports(
     let ports = xdp::open(
         &XdpSpec {
             interfaces: [&forward.from, &reverse.from],
+            largest: [&forward.largest, &reverse.largest],
             held: [&config.forward, &config.reverse].map(|direction| (direction.places() + SPARE) as usize),
             uncounted: config.uncounted,
             zero_copy: config.back_end == BackEnd::AfXdpZeroCopy,
@@ -57,17 +54,21 @@ pub(super) fn xdp_ports(
     )?;
     for (lane, (program, _)) in [forward, reverse].into_iter().zip(&programs) {
         let name = &lane.from.name;
-        netlink::attach_xdp(lane.from.index, program.fd()).map_err(|error| match error.raw_os_error() {
-            Some(libc::EBUSY) => {
-                format!("{name}: has an XDP program already; take it away: ip link set dev {name} xdp off")
+        let replaces = lane.inherits_driver();
+        netlink::attach_xdp(lane.from.index, program.fd(), replaces).map_err(|error| {
+            match error.raw_os_error() {
+                Some(libc::EBUSY) => {
+                    format!(
+                        "{name}: has an XDP program already; take it away: ip link set dev {name} xdp off"
+                    )
+                }
+                Some(libc::EOPNOTSUPP) => {
+                    format!("{name}: its driver has no XDP; write --back-end af_packet")
+                }
+                _ => format!("{name}: its driver does not take the program: {error}"),
             }
-            Some(libc::EOPNOTSUPP) => format!("{name}: its driver has no XDP; write --back-end af_packet"),
-            _ => format!("{name}: its driver does not take the program: {error}"),
         })?;
-        lane.changed.0 |= Changed::XDP.0;
-        if let Some(bypass) = &lane.bypass {
-            bypass.note_changed(lane.changed);
-        }
+        lane.change(Changed::XDP);
         if lane.from.is_virtual() {
             say(&format!(
                 "{name} is virtual: what local senders put into it must have its checksum already (ethtool -K … tx off at their end)"
@@ -77,11 +78,20 @@ pub(super) fn xdp_ports(
     Ok(ports.into())
 }
 
+#[cfg(feature = "xdp")]
+pub(super) use crate::xdp::chunk_for;
+
+/// There are none.
+#[cfg(not(feature = "xdp"))]
+pub(super) fn chunk_for(_: u32) -> Option<u32> {
+    None
+}
+
 /// There are none.
 #[cfg(not(feature = "xdp"))]
 pub(super) fn xdp_ports(
     _: &Config,
-    _: &mut [Lane],
+    _: &[Lane],
     _: &mut dyn FnMut(&str),
 ) -> Result<Vec<PacketPort>, PaceError> {
     Err("--back-end: AF_XDP was left out when this was built; write af_packet".to_owned().into())

@@ -12,8 +12,9 @@ use paceline_core::{Instant, Span};
 use super::VNET;
 use crate::bpf::Program;
 use crate::sys::interface::Interface;
+use crate::sys::kernel::{Kernel, Linux, Woken, vlan_tag};
 use crate::sys::memory::Mapping;
-use crate::sys::{bind, clock, option, set_option, socket};
+use crate::sys::{bind, set_option, socket};
 
 /// Places in the ring: 4 ms of 1 Mpps, longer than a pacer that is well ever stays away.
 const PLACES: usize = 4096;
@@ -24,10 +25,13 @@ const MOST_JOINED: usize = (1 << 16) + 256;
 /// How often the offset between the wall clock and the monotonic one is measured again.
 const CLOCKS_COMPARED: Span = Span::from_millis(250);
 
+/// How often an error of the socket is taken from it before a frame beside the ring is given up.
+const TRIES: u32 = 4;
+
 const STATUS_USER: u32 = 1;
 const STATUS_COPY: u32 = 2;
-const STATUS_VLAN: u32 = 1 << 4;
-const STATUS_VLAN_PROTOCOL: u32 = 1 << 6;
+/// Where a frame's header for offloads can begin in a place: behind the ring's own, and room to move it for a tag.
+const FIRST: usize = size_of::<libc::tpacket2_hdr>() + 4;
 
 /// What was in a place.
 #[derive(Debug)]
@@ -41,20 +45,21 @@ pub enum Arrival {
         /// When the kernel got it.
         arrived: Instant,
     },
-    /// Several joined by an offload, with their header.
-    Joined {
+    /// One that is too large for a place, or several joined by an offload, with their header.
+    Apart {
         /// Header and frame.
         bytes: Vec<u8>,
         /// When the kernel got it.
         arrived: Instant,
     },
-    /// One that was too large for the ring and could not be had otherwise.
+    /// One that was too large for the ring and could not be had otherwise, or that the ring does not say where it is.
     Lost,
 }
 
 /// The ring and its socket.
 #[derive(Debug)]
-pub struct Ring {
+pub struct Ring<K: Kernel = Linux> {
+    kernel: K,
     mapping: Mapping,
     socket: OwnedFd,
     /// Size of a place, bytes, and how many are in a block.
@@ -68,7 +73,9 @@ pub struct Ring {
     used: usize,
     wall_offset: i64,
     compared: Instant,
-    joined: Vec<u8>,
+    apart: Vec<u8>,
+    /// Errors taken from the socket.
+    errors: u64,
 }
 
 impl Ring {
@@ -85,6 +92,8 @@ impl Ring {
         set(libc::PACKET_IGNORE_OUTGOING, 1).map_err(|error| explain("what it sends itself", error))?;
         // what is too large for a place is queued beside the ring
         set(libc::PACKET_COPY_THRESH, 1).map_err(|error| explain("joined frames", error))?;
+        // with the tag of its own: see `read_apart`
+        set(libc::PACKET_AUXDATA, 1).map_err(|error| explain("joined frames", error))?;
         set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &(64i32 << 20))
             .map_err(|error| explain("room for joined frames", error))?;
         if let Some(tap) = tap {
@@ -106,22 +115,39 @@ impl Ring {
         set_option(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)
             .map_err(|error| explain("ring", error))?;
         let mapping = Mapping::shared(socket.as_fd(), blocks * BLOCK, 0).map_err(|e| explain("ring", e))?;
-        let ring = Ring {
+        let ring = Ring::over(Linux, mapping, socket, place, blocks * per_block);
+        bind(&ring.socket, &address(interface, libc::ETH_P_ALL as u16))
+            .map_err(|e| explain("packet socket", e))?;
+        Ok(ring)
+    }
+}
+
+impl<K: Kernel> Ring<K> {
+    /// In that memory, with so many places of a size.
+    pub(crate) fn over(kernel: K, mapping: Mapping, socket: OwnedFd, place: usize, places: usize) -> Self {
+        let (wall_offset, compared) = (kernel.wall_offset(), kernel.now());
+        let per_block = BLOCK / place;
+        Ring {
+            kernel,
             mapping,
             socket,
             place,
             per_block,
-            places: blocks * per_block,
+            places,
             next: 0,
             oldest: 0,
             used: 0,
-            wall_offset: clock::wall_offset(),
-            compared: clock::now(),
-            joined: vec![0; MOST_JOINED],
-        };
-        bind(&ring.socket, &address(interface, libc::ETH_P_ALL as u16))
-            .map_err(|e| explain("packet socket", e))?;
-        Ok(ring)
+            wall_offset,
+            compared,
+            apart: vec![0; MOST_JOINED],
+            errors: 0,
+        }
+    }
+
+    /// The kernel that fills it.
+    #[inline]
+    pub fn kernel(&self) -> &K {
+        &self.kernel
     }
 
     /// Its socket, to wait for.
@@ -141,14 +167,18 @@ impl Ring {
         self.next = (self.next + 1) % self.places;
         self.used += 1;
         let arrived = self.arrived(&header, now);
+        let there = self.there(&header);
         if header.tp_status & STATUS_COPY != 0 {
-            return Some(self.take_joined(&header, arrived));
+            return Some(self.read_apart(
+                &header,
+                there.map(|(from, length)| (place + from, length)),
+                arrived,
+            ));
         }
-        if header.tp_snaplen < header.tp_len {
+        let (Some((from, mut length)), true) = (there, header.tp_snaplen >= header.tp_len) else {
             return Some(Arrival::Lost);
-        }
-        let mut at = place + usize::from(header.tp_mac) - VNET;
-        let mut length = header.tp_snaplen as usize + VNET;
+        };
+        let mut at = place + from;
         if let Some(tag) = tag(&header) {
             self.put_tag_back(at, tag);
             (at, length) = (at - 4, length + 4);
@@ -156,8 +186,20 @@ impl Ring {
         match self.bytes(at, length) {
             [_, 0, ..] => Some(Arrival::Frame { at, length, arrived }),
             // joined, though small enough for a place
-            bytes => Some(Arrival::Joined { bytes: bytes.to_vec(), arrived }),
+            bytes => Some(Arrival::Apart { bytes: bytes.to_vec(), arrived }),
         }
+    }
+
+    /// Where in its place a frame's header begins, and how many bytes of both are there, says the ring. Nothing that it says
+    /// makes the program read or write beyond the place, or over the ring's own header.
+    #[inline]
+    fn there(&self, header: &libc::tpacket2_hdr) -> Option<(usize, usize)> {
+        let from = usize::from(header.tp_mac).checked_sub(VNET)?;
+        let length = VNET.checked_add(header.tp_snaplen as usize)?;
+        let is_within = from >= FIRST && from.checked_add(length)? <= self.place;
+        // a tag goes behind two addresses
+        let is_whole = length >= VNET + 12 || tag(header).is_none();
+        (is_within && is_whole).then_some((from, length))
     }
 
     /// Gives back all that [`Ring::next`] has yielded.
@@ -184,11 +226,19 @@ impl Ring {
 
     /// Frames that found the ring full since the last call.
     pub fn overflowed(&mut self) -> u64 {
-        let mut statistics = [0u32; 2]; // frames, and of these dropped
-        match option(&self.socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut statistics) {
-            Ok(_) => statistics[1].into(),
-            Err(_) => 0,
+        self.kernel.packet_overflow(&self.socket).unwrap_or(0)
+    }
+
+    /// Sleeps until there is a frame, or so long.
+    pub fn wait(&mut self, most: Span) {
+        if let Woken::Error(_) = self.kernel.wait(&self.socket, most) {
+            self.errors += 1;
         }
+    }
+
+    /// Errors that the socket has had, as when its interface goes down.
+    pub fn errors(&self) -> u64 {
+        self.errors
     }
 
     fn offset(&self, place: usize) -> usize {
@@ -204,7 +254,7 @@ impl Ring {
     /// The kernel's time of arrival on the monotonic clock; not later than now, nor absurdly earlier.
     fn arrived(&mut self, header: &libc::tpacket2_hdr, now: Instant) -> Instant {
         if now.since(self.compared) > CLOCKS_COMPARED {
-            (self.wall_offset, self.compared) = (clock::wall_offset(), now);
+            (self.wall_offset, self.compared) = (self.kernel.wall_offset(), now);
         }
         let wall = u64::from(header.tp_sec) * NANOS_PER_SECOND + u64::from(header.tp_nsec);
         let time = Instant::from_nanos((wall as i64 - self.wall_offset).max(0) as u64);
@@ -216,49 +266,60 @@ impl Ring {
     fn put_tag_back(&mut self, at: usize, tag: [u8; 4]) {
         const MOVED: usize = VNET + 12;
         let room = self.mapping.at(at - 4, MOVED + 4);
-        // SAFETY: the place is the program's; these bytes are in it, behind the ring's own header, which ends at 32 while a
-        // frame's begins at 66 at least. No other reference to them exists.
+        // SAFETY: the place is the program's; these bytes are in it, behind the ring's own header: `there` has made sure of
+        // both. No other reference to them exists.
         let room = unsafe { std::slice::from_raw_parts_mut(room, MOVED + 4) };
         room.copy_within(4.., 0);
         room[MOVED..].copy_from_slice(&tag);
         move_checksum(room);
     }
 
-    fn take_joined(&mut self, header: &libc::tpacket2_hdr, arrived: Instant) -> Arrival {
-        // SAFETY: the kernel writes at most as many bytes as the buffer has.
-        let received = unsafe {
-            libc::recv(
-                self.socket.as_raw_fd(),
-                self.joined.as_mut_ptr().cast(),
-                self.joined.len(),
-                libc::MSG_DONTWAIT | libc::MSG_TRUNC,
-            )
-        };
-        match usize::try_from(received).ok().and_then(|length| self.joined.get(..length)) {
-            Some(bytes) if bytes.len() >= VNET + 12 => {
-                let mut bytes = bytes.to_vec();
-                if let Some(tag) = tag(header) {
-                    bytes.splice(VNET + 12..VNET + 12, tag);
-                    move_checksum(&mut bytes);
+    /// The frame beside the ring whose beginning is in a place, `there`.
+    ///
+    /// The two can come apart: where reading fails the frame stays in the socket's queue, and would be taken for the next one.
+    /// So what is read must begin as the place does, with its length and its tag; what does not belongs to a place that
+    /// has been given up. An error that is pending, as after the interface was down, is no word about a frame.
+    fn read_apart(
+        &mut self,
+        header: &libc::tpacket2_hdr,
+        there: Option<(usize, usize)>,
+        arrived: Instant,
+    ) -> Arrival {
+        let Some((at, length)) = there else { return Arrival::Lost };
+        let tag = tag(header);
+        let mut tries = 0;
+        while tries < TRIES {
+            let read = match self.kernel.read(&self.socket, &mut self.apart) {
+                Ok(read) => read,
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => return Arrival::Lost,
+                Err(_) => {
+                    tries += 1;
+                    self.errors += 1;
+                    continue;
                 }
-                Arrival::Joined { bytes, arrived }
+            };
+            let Some(bytes) = self.apart.get(..read.length) else { continue }; // larger than any frame is
+            let place = self.bytes(at, length);
+            let is_it = read.length == VNET + header.tp_len as usize
+                && read.tag == tag
+                && bytes.get(VNET..length) == place.get(VNET..);
+            if !is_it {
+                continue;
             }
-            _ => Arrival::Lost,
+            let mut bytes = bytes.to_vec();
+            if let Some(tag) = tag {
+                bytes.splice(VNET + 12..VNET + 12, tag);
+                move_checksum(&mut bytes);
+            }
+            return Arrival::Apart { bytes, arrived };
         }
+        Arrival::Lost
     }
 }
 
 /// The VLAN tag that the kernel has taken out of a frame.
 fn tag(header: &libc::tpacket2_hdr) -> Option<[u8; 4]> {
-    if header.tp_status & STATUS_VLAN == 0 {
-        return None;
-    }
-    let protocol = match header.tp_status & STATUS_VLAN_PROTOCOL {
-        0 => libc::ETH_P_8021Q as u16,
-        _ => header.tp_vlan_tpid,
-    };
-    let ([a, b], [c, d]) = (protocol.to_be_bytes(), header.tp_vlan_tci.to_be_bytes());
-    Some([a, b, c, d])
+    vlan_tag(header.tp_status, header.tp_vlan_tpid, header.tp_vlan_tci)
 }
 
 /// A tag has been put in: where the checksum begins, which is said from the front of the frame, is four bytes on.
@@ -269,7 +330,7 @@ fn move_checksum(header: &mut [u8]) {
 }
 
 /// Where a packet socket is bound to.
-pub(super) fn address(interface: &Interface, protocol: u16) -> libc::sockaddr_ll {
+pub(crate) fn address(interface: &Interface, protocol: u16) -> libc::sockaddr_ll {
     libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,
         sll_protocol: protocol.to_be(),
@@ -289,5 +350,5 @@ pub(super) fn sending_socket(interface: &Interface) -> io::Result<OwnedFd> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 mod tests;

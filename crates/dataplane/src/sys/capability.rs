@@ -66,9 +66,9 @@ fn effective() -> io::Result<u64> {
     Ok(u64::from(low.effective) | u64::from(high.effective) << 32)
 }
 
-/// Gives up, for this thread and those that it starts, every capability but that one, and the gaining of others.
-pub fn keep_only(kept: Capability) -> io::Result<()> {
-    let had = effective()? & (1 << kept.number);
+/// Gives up, for this thread and those that it starts, every capability but that one, if any, and the gaining of others.
+pub fn keep_only(kept: Option<Capability>) -> io::Result<()> {
+    let had = effective()? & kept.map_or(0, |kept| 1 << kept.number);
     let [low, high] = [had as u32, (had >> 32) as u32];
     let words = [low, high].map(|word| Words { effective: word, permitted: word, inheritable: 0 });
     let mut header = Header { version: VERSION, pid: 0 };

@@ -59,13 +59,44 @@ pub fn sleep_until(at: Instant) {
     };
 }
 
-/// Sleeps until something can be read from `readable`, or so long; whether there is something.
-pub fn wait_for(readable: BorrowedFd<'_>, most: Span) -> bool {
+/// Sleeps until something can be read from `readable`, or so long: what poll(2) says of it, 0 where the time is over.
+pub fn wait_for(readable: BorrowedFd<'_>, most: Span) -> libc::c_short {
     let mut poll = libc::pollfd { fd: readable.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let time = libc::timespec {
         tv_sec: (most.as_nanos() / NANOS_PER_SECOND) as libc::time_t,
         tv_nsec: (most.as_nanos() % NANOS_PER_SECOND) as libc::c_long,
     };
     // SAFETY: one pollfd and one timespec behind valid references; no signal mask.
-    unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) > 0 }
+    let ready = unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) };
+    if ready > 0 { poll.revents } else { 0 }
+}
+
+/// What a descriptor is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Poll {
+    /// Something to read, or its end.
+    Readable,
+    /// Room to write.
+    Writable,
+}
+
+/// Sleeps until one of them is as it is waited for, or so long: which are.
+pub fn poll(waits: &[(BorrowedFd<'_>, Poll)], most: Span) -> Vec<bool> {
+    let mut polls: Vec<libc::pollfd> = waits
+        .iter()
+        .map(|(fd, what)| libc::pollfd {
+            fd: fd.as_raw_fd(),
+            events: if *what == Poll::Readable { libc::POLLIN } else { libc::POLLOUT },
+            revents: 0,
+        })
+        .collect();
+    let milliseconds = libc::c_int::try_from(most.as_nanos() / 1_000_000).unwrap_or(libc::c_int::MAX);
+    // SAFETY: so many pollfds behind a valid pointer.
+    unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, milliseconds) };
+    polls.iter().map(|poll| poll.revents != 0).collect()
+}
+
+/// Whether a little can be written within so long, without having to wait for a reader.
+pub fn is_writable(writable: BorrowedFd<'_>, most: Span) -> bool {
+    poll(&[(writable, Poll::Writable)], most) == [true]
 }

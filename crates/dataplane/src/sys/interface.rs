@@ -87,9 +87,22 @@ impl Interface {
         names
     }
 
+    /// Whether it is still there, and in this network namespace.
+    pub fn is_there(&self) -> bool {
+        self.present_name().is_some()
+    }
+
+    /// What it is called now: settings are put back at this interface, whatever has taken its name.
+    fn present_name(&self) -> Option<[u8; libc::IFNAMSIZ]> {
+        let mut name = [0u8; libc::IFNAMSIZ];
+        // SAFETY: the kernel's library writes a name that ends in a zero, IFNAMSIZ bytes at most.
+        let found = unsafe { libc::if_indextoname(self.index, name.as_mut_ptr().cast()) };
+        (!found.is_null()).then_some(name)
+    }
+
     /// The largest packet behind the link header, bytes.
     pub fn mtu(&self) -> io::Result<u32> {
-        let mut request = self.request();
+        let mut request = Request::empty();
         self.ask(libc::SIOCGIFMTU, &mut request)?;
         // SAFETY: the kernel has filled in the number.
         Ok(unsafe { request.value.number } as u32)
@@ -97,10 +110,16 @@ impl Interface {
 
     /// `ARPHRD_*`: what its frames begin with.
     pub fn hardware(&self) -> io::Result<u16> {
-        let mut request = self.request();
+        let mut request = Request::empty();
         self.ask(libc::SIOCGIFHWADDR, &mut request)?;
         // SAFETY: the kernel has filled in a sockaddr, which begins with its family.
         Ok(unsafe { request.value.family })
+    }
+
+    /// What its frames begin with before a packet, bytes.
+    pub fn link_header(&self) -> io::Result<u32> {
+        let hardware = self.hardware()?;
+        Ok(if hardware == libc::ARPHRD_ETHER || hardware == libc::ARPHRD_LOOPBACK { 14 } else { 0 })
     }
 
     /// Whether it is up.
@@ -175,38 +194,38 @@ impl Interface {
     }
 
     fn flags(&self) -> io::Result<libc::c_short> {
-        let mut request = self.request();
+        let mut request = Request::empty();
         self.ask(libc::SIOCGIFFLAGS, &mut request)?;
         // SAFETY: the kernel has filled in the flags.
         Ok(unsafe { request.value.flags })
     }
 
     fn set_flags(&self, flags: libc::c_short) -> io::Result<()> {
-        let mut request = self.request();
+        let mut request = Request::empty();
         request.value = RequestValue { flags };
         self.ask(libc::SIOCSIFFLAGS, &mut request)
     }
 
     fn ethtool(&self, command: u32, data: u32) -> io::Result<u32> {
         let mut value = EthtoolValue { command, data };
-        let mut request = self.request();
+        let mut request = Request::empty();
         request.value = RequestValue { data: (&raw mut value).cast() };
         self.ask(SIOCETHTOOL, &mut request)?;
         Ok(value.data)
     }
 
-    fn request(&self) -> Request {
-        let mut name = [0; libc::IFNAMSIZ];
-        for (to, from) in name.iter_mut().zip(self.name.bytes()) {
-            *to = from;
-        }
-        Request { name, value: RequestValue { room: [0; 24] } }
-    }
-
     fn ask(&self, what: libc::c_ulong, request: &mut Request) -> io::Result<()> {
+        request.name = self.present_name().ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
         // SAFETY: each of these requests reads and writes an ifreq, which `request` is, and for ethtool the structure of two
         // words that it points to, which outlives the call.
         check(unsafe { libc::ioctl(self.control.as_raw_fd(), what as _, std::ptr::from_mut(request)) })
             .map(|_| ())
+    }
+}
+
+impl Request {
+    /// Its name is filled in when it is asked.
+    fn empty() -> Request {
+        Request { name: [0; libc::IFNAMSIZ], value: RequestValue { room: [0; 24] } }
     }
 }

@@ -19,9 +19,10 @@ const IF_NONE: u32 = 1;
 /// By the driver itself, before the kernel has made anything of the frame.
 const NATIVE: u32 = 4;
 
-/// Puts a program at an interface's driver. It stays when the program that did so has ended.
-pub fn attach_xdp(interface: u32, program: &OwnedFd) -> io::Result<()> {
-    set_xdp(interface, program.as_raw_fd(), IF_NONE | NATIVE)
+/// Puts a program at an interface's driver, in the place of the one there if it `replaces`, at once and without a frame between.
+/// It stays when the program that did so has ended.
+pub fn attach_xdp(interface: u32, program: &OwnedFd, replaces: bool) -> io::Result<()> {
+    set_xdp(interface, program.as_raw_fd(), if replaces { NATIVE } else { IF_NONE | NATIVE })
 }
 
 /// Takes the program at an interface's driver away.

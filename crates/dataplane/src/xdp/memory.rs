@@ -32,8 +32,7 @@ struct Registration {
 impl Chunks {
     /// So many chunks that frames of `largest` bytes fit into.
     pub(super) fn new(count: usize, largest: u32) -> Result<Chunks, String> {
-        let chunk = [2048, 4096].into_iter().find(|chunk| largest + HEADROOM <= *chunk);
-        let Some(chunk) = chunk else {
+        let Some(chunk) = Chunks::size_for(largest) else {
             return Err(format!(
                 "frames of {largest} bytes do not fit into AF_XDP's chunks of 4 KiB; lower the MTU to 3800, or write --back-end af_packet"
             ));
@@ -41,6 +40,11 @@ impl Chunks {
         let mapping = Mapping::anonymous(count * chunk as usize)
             .map_err(|error| format!("memory for {count} frames: {error}"))?;
         Ok(Chunks { mapping, chunk: chunk.into() })
+    }
+
+    /// The size of chunks that frames of `largest` bytes fit into.
+    pub(super) fn size_for(largest: u32) -> Option<u32> {
+        [2048, 4096].into_iter().find(|chunk| largest.saturating_add(HEADROOM) <= *chunk)
     }
 
     /// Tells the kernel, by the socket that brings the memory in.
@@ -56,10 +60,17 @@ impl Chunks {
         set_option(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &registration)
     }
 
-    /// Where the chunk begins that an address lies in.
+    /// Where the chunk begins that an address lies in; `None` where it lies in none.
     #[inline]
-    pub(super) fn start_of(&self, at: u64) -> u64 {
-        at - at % self.chunk
+    pub(super) fn start_of(&self, at: u64) -> Option<u64> {
+        (at < self.mapping.len() as u64).then_some(at - at % self.chunk)
+    }
+
+    /// Where the chunk begins that a frame lies in, all of it.
+    #[inline]
+    pub(super) fn around(&self, at: u64, length: u32) -> Option<u64> {
+        let start = self.start_of(at)?;
+        (at - start + u64::from(length) <= self.chunk).then_some(start)
     }
 
     /// Where chunks begin, from one number to before another.

@@ -119,10 +119,31 @@ impl Frames {
         self.0.has_room()
     }
 
-    /// A frame to be sent. There must be room.
+    /// A frame to be sent, and where in the ring it is. There must be room.
     #[inline]
-    pub(super) fn put(&mut self, address: u64, length: u32) {
+    pub(super) fn put(&mut self, address: u64, length: u32) -> u32 {
+        let position = self.0.mine;
         self.0.put(Descriptor { address, length, options: 0 });
+        position
+    }
+
+    /// A frame that was put and that the kernel has not taken is none any more: it passes over a descriptor that lies nowhere.
+    /// Only where the kernel takes frames in calls of this program alone, as it does where it copies them.
+    pub(super) fn void(&mut self, position: u32) {
+        // SAFETY: within the ring, and the kernel looks at it in calls that this thread makes.
+        unsafe {
+            self.0.entry::<Descriptor>(position).write(Descriptor {
+                address: u64::MAX,
+                length: 0,
+                options: 0, // no other follows: the kernel would throw it away with this one
+            });
+        }
+    }
+
+    /// Whether the kernel has taken what was put there.
+    #[inline]
+    pub(super) fn is_taken(&self, position: u32) -> bool {
+        self.0.mine.wrapping_sub(position) > self.left()
     }
 
     pub(super) fn publish(&mut self) {

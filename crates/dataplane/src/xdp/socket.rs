@@ -2,23 +2,24 @@
 
 #![allow(unsafe_code, reason = "system calls")]
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use super::memory::Chunks;
 use super::rings::{Addresses, Frames, Offsets};
+use super::send::Sender;
 use super::{RING, XdpPort, XdpSpec};
 use crate::bpf::Map;
 use crate::sys::interface::Interface;
+use crate::sys::kernel::{BATCH, Linux};
 use crate::sys::{bind, option, set_option, socket};
 
-/// Frames that a call to send takes: as many as a round.
-pub(super) const BATCH: usize = 64;
 /// linux/if_xdp.h: how many the kernel takes at a call.
 const MAX_TX_SKB_BUDGET: libc::c_int = 9;
-/// How often a call is repeated for one that the interface has no room for.
-const TRIES: u32 = 8;
+/// What stands before a packet: Ethernet's header, and a VLAN tag.
+pub(super) const LINK: u32 = 18;
 /// Chunks of a direction that are in rings while others are held.
 const IN_RINGS: usize = 3 * RING as usize;
 
@@ -49,8 +50,8 @@ struct Endpoint {
 
 /// Opens both sockets and gives each direction its halves. What is wrong is said in one line.
 pub fn open(spec: &XdpSpec<'_>, maps: [&Map; 2]) -> Result<[XdpPort; 2], String> {
-    let mut largest = [0; 2];
-    for (interface, largest) in spec.interfaces.iter().zip(&mut largest) {
+    let mut most = 0;
+    for interface in spec.interfaces {
         let queues = interface.receive_queues();
         if queues != 1 {
             return Err(format!(
@@ -58,11 +59,11 @@ pub fn open(spec: &XdpSpec<'_>, maps: [&Map; 2]) -> Result<[XdpPort; 2], String>
                 interface.name
             ));
         }
-        *largest = interface.mtu().map_err(|error| format!("{}: {error}", interface.name))? + 18;
+        let mtu = interface.mtu().map_err(|error| format!("{}: {error}", interface.name))?;
+        most = most.max(mtu.saturating_add(LINK));
     }
     let counts = spec.held.map(|held| held + IN_RINGS);
     let [first, second] = counts;
-    let most = largest.iter().copied().max().unwrap_or(0);
     let chunks = Arc::new(Chunks::new(first + second, most)?);
 
     let [one, other] = spec.interfaces;
@@ -80,34 +81,47 @@ pub fn open(spec: &XdpSpec<'_>, maps: [&Map; 2]) -> Result<[XdpPort; 2], String>
     for (map, endpoint) in maps.into_iter().zip([&a, &b]) {
         map.insert(0, &endpoint.fd).map_err(|error| format!("socket for the driver's program: {error}"))?;
     }
+    let [range_a, range_b] = frees.each_ref().map(|free| (free.first().copied(), free.last().copied()));
     let [free_a, free_b] = frees.map(|free| free.into_iter().skip(RING as usize).collect());
-    let [largest_a, largest_b] = largest;
-    let uncounted = spec.uncounted;
+    let [largest_a, largest_b] = spec.largest;
+    let sender = |socket: &Arc<OwnedFd>, ring| Sender {
+        socket: Arc::clone(socket),
+        ring,
+        pending: VecDeque::with_capacity(BATCH),
+        zero_copy: spec.zero_copy,
+    };
+    let own = |(first, last): (Option<u64>, Option<u64>)| first.unwrap_or(0)..=last.unwrap_or(0);
     let forward = XdpPort {
+        kernel: Linux,
         chunks: Arc::clone(&chunks),
+        own: own(range_a),
         free: free_a,
         receiving: Arc::clone(&a.fd),
         dropped: 0,
+        astray: 0,
+        errors: 0,
         received: a.receive,
         fill: a.fill,
-        sending: Arc::clone(&b.fd),
-        transmit: b.transmit,
+        sender: sender(&b.fd, b.transmit),
         completed: b.completion,
-        largest: largest_b,
-        uncounted,
+        largest: largest_a.clone(),
+        uncounted: spec.uncounted,
     };
     let reverse = XdpPort {
+        kernel: Linux,
         chunks,
+        own: own(range_b),
         free: free_b,
         receiving: b.fd,
         dropped: 0,
+        astray: 0,
+        errors: 0,
         received: b.receive,
         fill: b.fill,
-        sending: a.fd,
-        transmit: a.transmit,
+        sender: sender(&a.fd, a.transmit),
         completed: a.completion,
-        largest: largest_a,
-        uncounted,
+        largest: largest_b.clone(),
+        uncounted: spec.uncounted,
     };
     Ok([forward, reverse])
 }
@@ -166,40 +180,4 @@ fn attach(
         Some(libc::EBUSY) => format!("{}: another program has its receive queue", interface.name),
         _ => format!("{}: AF_XDP socket: {error}", interface.name),
     })
-}
-
-/// Has the kernel send what is in the transmit ring: frames that it lost, and whether some are still there.
-pub(super) fn kick(fd: &OwnedFd, transmit: &mut Frames) -> (u64, bool) {
-    let mut lost = 0;
-    let mut tries = 0;
-    let mut before = transmit.left();
-    while before > 0 {
-        // SAFETY: no data and no address.
-        let sent = unsafe {
-            libc::sendto(fd.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT, std::ptr::null(), 0)
-        };
-        if sent < 0 {
-            match io::Error::last_os_error().raw_os_error() {
-                Some(libc::EBUSY) => lost += 1, // taken, and dropped by the interface
-                Some(libc::ENETDOWN | libc::ENXIO) => return (lost, true),
-                _ => {}
-            }
-        }
-        let left = transmit.left();
-        tries = if left < before { 0 } else { tries + 1 };
-        if tries == TRIES {
-            return (lost, true);
-        }
-        before = left;
-    }
-    (lost, false)
-}
-
-/// Frames that the kernel has dropped since the socket was opened.
-pub(super) fn dropped(fd: &OwnedFd) -> io::Result<u64> {
-    // struct xdp_statistics: dropped, invalid receive and transmit descriptors, ring full, …
-    let mut statistics = [0u64; 6];
-    option(fd, libc::SOL_XDP, libc::XDP_STATISTICS, &mut statistics)?;
-    let [dropped, _, _, full, ..] = statistics;
-    Ok(dropped + full)
 }

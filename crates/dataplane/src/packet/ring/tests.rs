@@ -1,21 +1,91 @@
 //! The ring against a kernel of the test's own, which fills places as packet_mmap.rst says, and none that is not its.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::os::unix::net::UnixDatagram;
+use std::io::IoSlice;
+use std::rc::Rc;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::sys::clock;
+use crate::sys::kernel::{Read, STATUS_VLAN, STATUS_VLAN_PROTOCOL};
 
 const PLACE: usize = 512;
 const PLACES: usize = 6;
 /// Where the kernel puts a frame: behind its header, an address and ten bytes for the offloads.
 const MAC: usize = 76;
 
+/// What of a large frame is in its place.
+const BEGINNING: usize = 13;
+
+/// What is queued beside the ring, and errors that come up before it.
+#[derive(Debug, Default)]
+struct Beside {
+    frames: VecDeque<(Vec<u8>, Option<[u8; 4]>)>,
+    errors: VecDeque<i32>,
+}
+
+/// Its calls.
+#[derive(Debug, Clone, Default)]
+struct Calls(Rc<RefCell<Beside>>);
+
+impl Kernel for Calls {
+    fn now(&self) -> Instant {
+        clock::now()
+    }
+
+    fn wall_offset(&self) -> i64 {
+        clock::wall_offset()
+    }
+
+    fn processor_time_ns(&self) -> u64 {
+        0
+    }
+
+    fn sleep_until(&self, _: Instant) {}
+
+    fn wait(&self, _: &OwnedFd, _: Span) -> Woken {
+        Woken::Well
+    }
+
+    fn read(&self, _: &OwnedFd, into: &mut [u8]) -> io::Result<Read> {
+        let mut beside = self.0.borrow_mut();
+        if let Some(error) = beside.errors.pop_front() {
+            return Err(io::Error::from_raw_os_error(error));
+        }
+        let Some((bytes, tag)) = beside.frames.pop_front() else {
+            return Err(io::Error::from_raw_os_error(libc::EAGAIN));
+        };
+        into[..bytes.len()].copy_from_slice(&bytes);
+        Ok(Read { length: bytes.len(), tag })
+    }
+
+    fn send(&self, _: &OwnedFd, frames: &[IoSlice<'_>]) -> io::Result<usize> {
+        Ok(frames.len())
+    }
+
+    fn packet_overflow(&self, _: &OwnedFd) -> io::Result<u64> {
+        Ok(0)
+    }
+
+    fn kick(&self, _: &OwnedFd) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn xdp_dropped(&self, _: &OwnedFd) -> io::Result<u64> {
+        Ok(0)
+    }
+}
+
 /// The other side.
-struct Kernel {
-    socket: UnixDatagram,
+struct Filler {
+    calls: Calls,
     next: usize,
+}
+
+fn socket() -> OwnedFd {
+    std::fs::File::open("/dev/null").unwrap().into()
 }
 
 /// How a frame comes in.
@@ -52,21 +122,21 @@ impl Incoming {
     }
 }
 
-impl Kernel {
+impl Filler {
     /// Fills a place; `false` if the next is not the kernel's, and the frame is dropped.
-    fn fill(&mut self, ring: &Ring, incoming: &Incoming) -> bool {
+    fn fill(&mut self, ring: &Ring<Calls>, incoming: &Incoming) -> bool {
         if ring.status(self.next).load(Ordering::Acquire) != 0 {
             return false;
         }
         let place = ring.offset(self.next);
         let bytes = [&incoming.header()[..], &incoming.frame].concat();
-        let there = if incoming.large.is_some() { VNET } else { bytes.len() };
+        let there = if incoming.large.is_some() { VNET + BEGINNING } else { bytes.len() };
         let to = ring.mapping.at(place + MAC - VNET, there);
         // SAFETY: within the mapping, and the place is the kernel's.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, there) };
         let mut status = STATUS_USER;
         if incoming.large == Some(true) {
-            self.socket.send(&bytes).unwrap();
+            self.calls.0.borrow_mut().frames.push_back((bytes, incoming.tag));
             status |= STATUS_COPY;
         }
         let [a, b, c, d] = incoming.tag.unwrap_or_default();
@@ -104,6 +174,8 @@ fn incoming() -> impl Strategy<Value = Incoming> {
 #[derive(Debug, Clone)]
 enum Event {
     Comes(Incoming),
+    /// The socket has errors pending.
+    Fails(Vec<i32>),
     Take(usize),
     GiveBack,
 }
@@ -111,28 +183,23 @@ enum Event {
 proptest! {
     #[test]
     fn what_comes_is_seen_once_and_in_order(events in prop::collection::vec(
-        prop_oneof![4 => incoming().prop_map(Event::Comes), 2 => (1usize..9).prop_map(Event::Take), 1 => Just(Event::GiveBack)],
+        prop_oneof![
+            8 => incoming().prop_map(Event::Comes),
+            4 => (1usize..9).prop_map(Event::Take),
+            2 => Just(Event::GiveBack),
+            1 => prop::collection::vec(prop_oneof![Just(libc::ENETDOWN), Just(libc::ENOMEM)], 1..10).prop_map(Event::Fails),
+        ],
         1..200,
     )) {
-        let (ours, theirs) = UnixDatagram::pair().unwrap();
-        let mut ring = Ring {
-            mapping: Mapping::anonymous(BLOCK).unwrap(),
-            socket: ours.into(),
-            place: PLACE,
-            per_block: BLOCK / PLACE,
-            places: PLACES,
-            next: 0,
-            oldest: 0,
-            used: 0,
-            wall_offset: clock::wall_offset(),
-            compared: clock::now(),
-            joined: vec![0; MOST_JOINED],
-        };
-        let mut kernel = Kernel { socket: theirs, next: 0 };
+        let calls = Calls::default();
+        let mapping = Mapping::anonymous(BLOCK).unwrap();
+        let mut ring = Ring::over(calls.clone(), mapping, socket(), PLACE, PLACES);
+        let mut kernel = Filler { calls: calls.clone(), next: 0 };
         let (mut waiting, mut out) = (VecDeque::new(), 0);
-        for event in events {
+        for (number, event) in events.into_iter().enumerate() {
             match event {
-                Event::Comes(incoming) => {
+                Event::Comes(mut incoming) => {
+                    incoming.frame[..8].copy_from_slice(&number.to_be_bytes()); // no two begin alike
                     // it is dropped only if every place is with the program, seen or not
                     let full = waiting.len() + out == PLACES;
                     prop_assert_eq!(kernel.fill(&ring, &incoming), !full);
@@ -140,10 +207,12 @@ proptest! {
                         waiting.push_back(incoming);
                     }
                 }
+                Event::Fails(errors) => calls.0.borrow_mut().errors.extend(errors),
                 Event::Take(most) => {
                     for _ in 0..most {
                         prop_assert_eq!(ring.used < PLACES && ring.is_readable(), !waiting.is_empty());
                         let now = clock::now();
+                        let failures = calls.0.borrow().errors.len();
                         let Some(arrival) = ring.next(now) else { break };
                         let expected: Incoming = waiting.pop_front().unwrap();
                         out += 1;
@@ -153,12 +222,16 @@ proptest! {
                                 prop_assert_eq!(ring.bytes(at, length), bytes);
                                 prop_assert!(arrived <= now);
                             }
-                            (Arrival::Joined { bytes, arrived }, Some(seen)) => {
+                            (Arrival::Apart { bytes, arrived }, Some(seen)) => {
                                 prop_assert!(expected.joined || expected.large.is_some());
                                 prop_assert_eq!(bytes, seen);
                                 prop_assert!(arrived <= now);
                             }
                             (Arrival::Lost, None) => {}
+                            // too many errors for one frame: it is lost, and no other with it
+                            (Arrival::Lost, Some(_)) => {
+                                prop_assert!(expected.large == Some(true) && failures >= TRIES as usize);
+                            }
                             (arrival, _) => prop_assert!(false, "{:?} for {:?}", arrival, expected),
                         }
                     }
@@ -167,6 +240,45 @@ proptest! {
                     ring.give_back();
                     out = 0;
                 }
+            }
+        }
+    }
+}
+
+/// What no kernel should say of a place, and what a program must not follow.
+#[test]
+fn nothing_that_a_place_says_makes_the_program_look_beyond_it() {
+    for mac in [0, 1, 9, 10, 31, 35, 45, 46, 76, 400, 511, 512, u16::MAX] {
+        for snaplen in [0, 1, 11, 12, 100, 400, 440, 511, 513, 1 << 20, u32::MAX - 10, u32::MAX] {
+            for status in [STATUS_USER, STATUS_USER | STATUS_VLAN, STATUS_USER | STATUS_COPY | STATUS_VLAN] {
+                let mapping = Mapping::anonymous(BLOCK).unwrap();
+                let mut ring = Ring::over(Calls::default(), mapping, socket(), PLACE, PLACES);
+                let header = libc::tpacket2_hdr {
+                    tp_status: status,
+                    tp_len: snaplen,
+                    tp_snaplen: snaplen,
+                    tp_mac: mac,
+                    tp_net: 0,
+                    tp_sec: 0,
+                    tp_nsec: 0,
+                    tp_vlan_tci: 5,
+                    tp_vlan_tpid: 0x8100,
+                    tp_padding: [0; 4],
+                };
+                let at = ring.mapping.at(0, size_of_val(&header)).cast::<libc::tpacket2_hdr>();
+                // SAFETY: within the mapping, at the beginning of a place.
+                unsafe { at.write(header) };
+                let tagged = if status & STATUS_VLAN == 0 { 0 } else { 4 };
+                match ring.next(clock::now()) {
+                    Some(Arrival::Frame { at, length, .. }) => {
+                        assert!(at >= size_of::<libc::tpacket2_hdr>() && at + length <= PLACE);
+                        assert_eq!(length, VNET + tagged + snaplen as usize);
+                    }
+                    Some(Arrival::Lost) => {}
+                    other => panic!("{other:?}"),
+                }
+                // SAFETY: as above. The ring's own header is as the kernel wrote it.
+                assert_eq!(unsafe { at.read() }.tp_snaplen, snaplen);
             }
         }
     }

@@ -1,0 +1,108 @@
+//! What a pacer and its programs in the kernel share about one direction.
+
+#![allow(unsafe_code, reason = "memory shared with the kernel")]
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use paceline_core::Instant;
+
+use crate::bpf::Map;
+use crate::sys::interface::Changed;
+use crate::sys::memory::Mapping;
+
+/// The kernel's programs know the offsets.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct State {
+    /// When the pacer was last well, monotonic nanoseconds.
+    pub heartbeat_ns: AtomicU64,
+    /// How old that may be.
+    pub patience_ns: AtomicU64,
+    /// Not 0: traffic bypasses until the pacer says otherwise.
+    pub latch: AtomicU64,
+    /// Not 0: what the pacer does not take is dropped. Set while it drains.
+    pub closed: AtomicU64,
+    /// Frames that the pacer was given.
+    pub taken: AtomicU64,
+    /// Frames that went past it.
+    pub bypassed: AtomicU64,
+    /// Their bytes.
+    pub bypassed_bytes: AtomicU64,
+    /// How often the latch was tripped.
+    pub trips: AtomicU64,
+    /// Frames that the pacer has sent, dropped by its own rules or given up: `taken` without these is what it holds.
+    pub settled: AtomicU64,
+    /// Settings of the receiving interface to put back, see [`Changed`].
+    pub changed: AtomicU64,
+    /// The pacer's process.
+    pub process: AtomicU64,
+    /// Frames that were dropped while it drained.
+    pub turned_away: AtomicU64,
+}
+
+pub(super) const HEARTBEAT: i16 = 0;
+pub(super) const PATIENCE: i16 = 8;
+pub(super) const LATCH: i16 = 16;
+pub(super) const CLOSED: i16 = 24;
+pub(super) const TAKEN: i16 = 32;
+pub(super) const BYPASSED: i16 = 40;
+pub(super) const BYPASSED_BYTES: i16 = 48;
+pub(super) const TRIPS: i16 = 56;
+pub(super) const TURNED_AWAY: i16 = 88;
+
+/// Room for the state, bytes.
+pub(super) const BYTES: u32 = 128;
+
+/// The state, mapped. It says which way frames go.
+#[derive(Debug)]
+pub struct Shared(Mapping);
+
+impl Shared {
+    /// That of a map in the kernel.
+    pub(super) fn of(map: &Map) -> io::Result<Shared> {
+        map.mapped().map(Shared)
+    }
+
+    /// What is shared.
+    pub fn state(&self) -> &State {
+        // SAFETY: the mapping is a page, aligned as such, and lives as long as self; a State is atomics, which may change
+        // under a shared reference, and any bits are values of them.
+        unsafe { &*self.0.at(0, size_of::<State>()).cast::<State>() }
+    }
+
+    /// The pacer is well.
+    #[inline]
+    pub fn beat(&self, now: Instant) {
+        self.state().heartbeat_ns.store(now.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// Whether traffic bypasses.
+    #[inline]
+    pub fn is_tripped(&self) -> bool {
+        self.state().latch.load(Ordering::Acquire) != 0
+    }
+
+    /// Takes traffic again. What the pacer held before must be gone.
+    pub fn reset(&self, now: Instant) {
+        self.beat(now);
+        self.state().latch.store(0, Ordering::Release);
+    }
+
+    /// Nothing more is taken, and nothing bypasses.
+    pub fn close(&self) {
+        self.state().closed.store(1, Ordering::Release);
+        self.state().latch.store(1, Ordering::Release);
+    }
+
+    /// Nothing more is taken, and all bypasses: what is left of a pacer that has failed.
+    pub fn open(&self) {
+        self.state().latch.store(1, Ordering::Release);
+        self.state().closed.store(0, Ordering::Release);
+    }
+
+    /// Where settings to put back are noted.
+    pub fn note_changed(&self, changed: Changed) {
+        self.state().changed.store(changed.0, Ordering::Relaxed);
+    }
+}

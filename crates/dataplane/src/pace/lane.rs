@@ -1,0 +1,149 @@
+//! A direction as the process has it: its interface, with what was changed there, and what its thread shares.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::bypass::Bypass;
+use crate::config::Config;
+use crate::direction::Orders;
+use crate::meters::{Cause, Meters};
+use crate::metrics::Told;
+use crate::port::Largest;
+use crate::summary::Bypassed;
+use crate::sys::interface::{Changed, Interface};
+
+/// IEEE 802.1Q, bytes.
+const VLAN_TAG: u32 = 4;
+
+/// A direction as others see it.
+#[derive(Debug)]
+pub struct Lane {
+    /// `forward` or `reverse`.
+    pub name: &'static str,
+    /// The interface that frames come from.
+    pub from: Interface,
+    /// The one that they leave by.
+    pub to: Interface,
+    /// What is measured.
+    pub meters: Arc<Meters>,
+    /// What lets traffic go past it.
+    pub bypass: Option<Arc<Bypass>>,
+    /// The largest frame that can leave.
+    pub(super) largest: Largest,
+    pub(super) orders: Arc<Orders>,
+    /// What stands before a packet in a frame that leaves, bytes: a link header, and a VLAN tag.
+    overhead: u32,
+    /// What this run has changed, and what an earlier one has left changed.
+    changed: Cell<u64>,
+    inherited: Cell<u64>,
+}
+
+impl Lane {
+    /// Puts the gate at `from`, open, before that of an earlier run, and changes its settings.
+    pub(super) fn open(
+        name: &'static str,
+        [from, to]: [Interface; 2],
+        inherited: Changed,
+        config: &Config,
+    ) -> Result<Lane, String> {
+        let explain = |error: std::io::Error| format!("{}: {error}", to.name);
+        let overhead = to.link_header().map_err(explain)? + VLAN_TAG;
+        let largest = Largest::new(to.mtu().map_err(explain)?.saturating_add(overhead));
+        let bypass = match config.bypass {
+            true => Some(Arc::new(Bypass::install(&from, &to, config.patience)?)),
+            false => None,
+        };
+        let lane = Lane {
+            name,
+            from,
+            to,
+            meters: Arc::default(),
+            bypass,
+            largest,
+            orders: Arc::default(),
+            overhead,
+            changed: Cell::new(0),
+            inherited: Cell::new(inherited.0),
+        };
+        match lane.from.prepare() {
+            Ok(settings) => lane.change(settings),
+            Err(error) => {
+                lane.undo(&mut |_| {});
+                return Err(format!("{}: settings: {error}", lane.from.name));
+            }
+        }
+        Ok(lane)
+    }
+
+    /// The outgoing interface now takes packets of that size.
+    pub(super) fn follow(&self, mtu: u32) {
+        self.largest.set(mtu.saturating_add(self.overhead));
+    }
+
+    /// Something was changed that is to be put back, by whoever comes to it.
+    pub(super) fn change(&self, settings: Changed) {
+        self.changed.set(self.changed.get() | settings.0);
+        self.note();
+    }
+
+    /// Whether an earlier run has left a program at the driver.
+    pub(super) fn inherits_driver(&self) -> bool {
+        self.inherited.get() & Changed::XDP.0 != 0
+    }
+
+    /// Takes away what an earlier run has left at the driver.
+    pub(super) fn free_driver(&self) -> Result<(), String> {
+        self.from.restore(Changed::XDP).map_err(|error| format!("{}: {error}", self.from.name))?;
+        self.inherited.set(self.inherited.get() & !Changed::XDP.0);
+        self.note();
+        Ok(())
+    }
+
+    fn note(&self) {
+        if let Some(bypass) = &self.bypass {
+            bypass.shared().note_changed(Changed(self.changed.get() | self.inherited.get()));
+        }
+    }
+
+    /// It has come to its end: all is as it was before the pacer, or before the earlier one.
+    pub(super) fn close(&self, say: &mut dyn FnMut(&str)) {
+        self.put_back(Changed(self.changed.get() | self.inherited.get()), say);
+    }
+
+    /// It has not begun: all is as it was, what an earlier run has left too.
+    pub(super) fn undo(&self, say: &mut dyn FnMut(&str)) {
+        self.put_back(Changed(self.changed.get() & !self.inherited.get()), say);
+    }
+
+    fn put_back(&self, changed: Changed, say: &mut dyn FnMut(&str)) {
+        if let Some(bypass) = &self.bypass {
+            bypass.remove();
+        }
+        if let Err(error) = self.from.restore(changed) {
+            say(&format!("{}: its settings could not be put back: {error}", self.from.name));
+        }
+    }
+
+    /// It has failed: all that comes passes, and what its thread held and has not counted is lost.
+    pub(super) fn give_up(&self) {
+        let Some(bypass) = &self.bypass else { return };
+        let shared = bypass.shared();
+        shared.open();
+        let held = shared.state().taken.load(Relaxed).wrapping_sub(self.meters.settled());
+        self.meters.drop_for(Cause::Outage, (held as i64).max(0) as u64);
+        shared.state().settled.store(self.meters.settled(), Relaxed);
+    }
+
+    pub(super) fn told(&self) -> Told {
+        let shared = self.bypass.as_ref().map(|bypass| Arc::clone(bypass.shared()));
+        Told { name: self.name, meters: Arc::clone(&self.meters), bypass: shared }
+    }
+
+    /// What went past it.
+    pub fn bypassed(&self) -> Option<Bypassed> {
+        let state = self.bypass.as_ref()?.shared().state();
+        let (packets, bytes) = (state.bypassed.load(Relaxed), state.bypassed_bytes.load(Relaxed));
+        Some(Bypassed { packets, bytes, trips: state.trips.load(Relaxed) })
+    }
+}

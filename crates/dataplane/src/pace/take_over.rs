@@ -1,0 +1,66 @@
+//! One pacer an interface, and what an earlier one has left there.
+
+use super::PaceError;
+use crate::bypass::Leftover;
+use crate::sys::interface::{Changed, Interface};
+use crate::sys::lock::Lock;
+
+/// What was left on each interface.
+#[derive(Debug)]
+pub(super) struct Leftovers([Vec<Leftover>; 2]);
+
+/// Takes the interfaces' locks, for as long as they are held: another pacer that starts at the same moment does not get them.
+pub(super) fn lock(interfaces: &[Interface; 2]) -> Result<Vec<Lock>, PaceError> {
+    let mut sorted: Vec<&Interface> = interfaces.iter().collect();
+    // in the same order by everybody: of two that start at once one gets both
+    sorted.sort_unstable_by_key(|interface| interface.index);
+    sorted.into_iter().map(|interface| Lock::take(interface)?.ok_or_else(|| at_work(interface))).collect()
+}
+
+fn at_work(interface: &Interface) -> PaceError {
+    let process = match Leftover::on(interface).first() {
+        Some(leftover) => format!(", process {}", leftover.process()),
+        None => String::new(), // it has no gate
+    };
+    format!("{}: a pacer is at work on it{process}; stop that first", interface.name).into()
+}
+
+impl Leftovers {
+    /// Finds them. The locks are held: whoever left them has ended, unless it knew of no locks.
+    pub(super) fn on(interfaces: &[Interface; 2]) -> Result<Leftovers, PaceError> {
+        let found = interfaces.each_ref().map(Leftover::on);
+        for (interface, leftovers) in interfaces.iter().zip(&found) {
+            if leftovers.iter().any(Leftover::is_alive) {
+                return Err(at_work(interface));
+            }
+        }
+        Ok(Leftovers(found))
+    }
+
+    /// Settings of each interface to put back.
+    pub(super) fn changed(&self) -> [Changed; 2] {
+        self.0.each_ref().map(|leftovers| {
+            Changed(leftovers.iter().fold(0, |changed, leftover| changed | leftover.changed().0))
+        })
+    }
+
+    /// Takes the gates away. Where a newer one stands before them no frame has come to them since.
+    pub(super) fn remove(
+        &self,
+        interfaces: [&Interface; 2],
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), PaceError> {
+        for (interface, leftovers) in interfaces.into_iter().zip(&self.0) {
+            for leftover in leftovers {
+                say(&format!(
+                    "{}: an earlier pacer did not end as it should: {} packets were lost in its queue, {} have gone past it since",
+                    interface.name,
+                    leftover.lost(),
+                    leftover.bypassed()
+                ));
+                leftover.remove(interface).map_err(|error| format!("{}: {error}", interface.name))?;
+            }
+        }
+        Ok(())
+    }
+}

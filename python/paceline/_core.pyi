@@ -20,8 +20,10 @@ def version() -> str:
 def fingerprint() -> str:
     """Which core a result is of, ``0.1.0+9f2c…``: the version, and a hash of the simulator's sources as built."""
 
-def check(scenario_json: str) -> None:
-    """Validates one scenario, routes included. Raises `InputError`, a line for each fault."""
+def check(scenario_json: str) -> tuple[int, int, str, int]:
+    """Validates one scenario, routes included: bytes of memory and events that a run may take at most, what takes most
+    of the memory, and the number of flows. Raises `InputError`, a line for each fault.
+    """
 
 def line_of(text: str, keys: list[str]) -> int | None:
     """The line of a TOML text, from 1, where a path of keys stands; of the last key on the way that is there."""

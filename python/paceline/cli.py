@@ -20,7 +20,7 @@ import click
 from paceline import _core
 from paceline.arguments import typed, whole
 from paceline.commands.analyse import analyse
-from paceline.commands.asked import FILE, SEEDS, SET, SWEEP, asked
+from paceline.commands.asked import FILE, MOST_S, SEEDS, SET, SWEEP, asked, say_what_was_left_out
 from paceline.commands.emulate import emulate
 from paceline.commands.explain import explain
 from paceline.commands.gallery import gallery
@@ -103,8 +103,9 @@ def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str 
     """
     from paceline.commands.listing import listing
 
-    scenario, settings = asked(file, sets, sweeps, seeds, every_seed=False)
-    _print(listing(scenario.title, [one.settings for one in settings], scenario.seed_numbers()))
+    scenario, checked = asked(file, sets, sweeps, seeds, within_s=MOST_S)
+    _print(listing(scenario.title, scenario.counts()[0], scenario.labels(), scenario.seed_numbers()))
+    say_what_was_left_out(scenario, checked)
     return DONE
 
 
@@ -129,7 +130,7 @@ def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, st
     from paceline.doctor.text import PLAIN_WIDTH, as_text
 
     drawn = None if seed is None else whole(typed(seed), "--seed", "seed", 0, 2**63 - 1)
-    scenario, _ = asked(file, sets, (), None, every_seed=False)
+    scenario, _ = asked(file, sets, (), None, within_s=MOST_S / 5)
     diagnosis = look_at(scenario, drawn)
     if as_json:
         _print(diagnosis.to_json())

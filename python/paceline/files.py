@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline.paths import split_path
+from paceline.regular import reading
 
 #: Kinds of traffic with a `file`.
 _KINDS = ("cvec", "pcap")
@@ -43,9 +44,9 @@ def digest(document: dict[str, Any], known: dict[str, str]) -> None:
         path = table["file"]
         if path not in known:
             try:
-                with Path(path).open("rb") as file:
+                with reading(Path(path)) as file:
                     known[path] = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
-            except OSError:
+            except (OSError, ValueError):
                 known[path] = path
         table["file"] = known[path]
 
@@ -63,4 +64,7 @@ def _names_a_file(axis: str) -> bool:
 
 
 def _absolute(path: str, folder: Path) -> str:
-    return str((folder / path).resolve())
+    try:
+        return str((folder / path).resolve())
+    except (OSError, ValueError, RuntimeError):  # a loop of links, a NUL: the core says what is wrong
+        return str(folder.absolute() / path)

@@ -121,7 +121,7 @@ def shortfall(precision: Precision, short: Sequence[Short], settings: int) -> st
 
 def _first_seeds(scenario: Scenario) -> dict[str, list[int]]:
     """The scenario's own seeds for each setting (by its JSON), five at least."""
-    points = scenario.check()
+    points = scenario.points()
     seeds = list(dict.fromkeys(point.seed for point in points))
     seeds += _next(seeds, LEAST_SEEDS - len(seeds))
     return {point.json: seeds for point in points}

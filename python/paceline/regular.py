@@ -7,10 +7,10 @@ is opened, and again when it is open, for it may have been exchanged meanwhile.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 from pathlib import Path
-from typing import IO
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -46,7 +46,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o666) -> int
     return descriptor
 
 
-def reading(path: Path) -> IO[bytes]:
+def reading(path: Path) -> io.BufferedReader:
     """A regular file to read from. Raises `OSError`."""
     return os.fdopen(open_regular(path), "rb")
 

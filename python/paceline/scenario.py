@@ -6,12 +6,13 @@ import contextlib
 import copy
 import datetime
 import hashlib
-import itertools
 import json
 import math
 import os
+import time
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 from paceline import _core, files
 from paceline.arguments import file_name, index, is_text, quoted
 from paceline.errors import InputError
+from paceline.memory import estimate_of
 from paceline.paths import assign, full_label, join_path, label, locate, split_path
 
 #: Seeds are paired between settings: seed k means the same draws under each of them.
@@ -26,6 +28,10 @@ DEFAULT_SEED = 1
 _SEED_LIMIT = 2**63
 #: More seeds of one setting would say nothing more.
 MOST_SEEDS = 1_000_000
+#: Runs of one scenario: a sweep of more is a slip of the pen.
+MOST_RUNS = 1_000_000
+#: A larger file is no scenario.
+_MOST_BYTES = 16 << 20
 #: Tables and lists within each other; a scenario has 5 or so.
 _MOST_NESTED = 50
 #: A wrong sweep of many settings is not told in full.
@@ -86,13 +92,19 @@ class Scenario:
         file = file_name(path, None, "scenarios/one-flow.toml")
         source = os.fsdecode(path)
         try:
-            text = file.read_bytes().decode("utf-8-sig")
+            with file.open("rb") as opened:
+                content = opened.read(_MOST_BYTES + 1)
+            if len(content) > _MOST_BYTES:
+                raise InputError(f"more than {_MOST_BYTES >> 20} MiB; name a scenario file", source)
+            text = content.decode("utf-8-sig")
         except FileNotFoundError:
             raise InputError("no such file; see scenarios/ for ones to start from", source) from None
         except IsADirectoryError:
             raise InputError("a directory; name a scenario file in it", source) from None
         except UnicodeDecodeError as error:
             raise InputError(f"not UTF-8 text (byte {error.start}); save the file as UTF-8", source) from None
+        except InputError:
+            raise
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise InputError(f"cannot be read: {why}", source) from None
@@ -193,6 +205,7 @@ class Scenario:
 
         Raises `InputError` where the sweep is wrong; what the core has to say comes from `check`.
         """
+        self._refuse_too_many(*self.counts())
         return self._under_every_seed(self._cases())
 
     def settings(self) -> list[Point]:
@@ -200,26 +213,49 @@ class Scenario:
 
         Raises as `points` does.
         """
-        seed = self.seed_numbers()[0]
-        return [Point(case.settings, seed, case.json, _key(case.identity, seed)) for case in self._cases()]
+        return list(self.each_setting())
 
-    def _under_every_seed(self, cases: Sequence[_Case]) -> list[Point]:
+    def each_setting(self) -> Iterator[Point]:
+        """The same, each built when it is asked for."""
+        seed = self.seed_numbers()[0]
+        for case in self._cases():
+            yield Point(case.settings, seed, case.json, _key(case.identity, seed))
+
+    def counts(self) -> tuple[int, int]:
+        """How many settings, and how many seeds of each. Raises `InputError` where there are too many settings."""
+        settings = math.prod(len(values) for values in self.sweep.values())
+        self._refuse_too_many(settings, 1)
+        return settings, len(self.seed_numbers())
+
+    def _refuse_too_many(self, settings: int, seeds: int) -> None:
+        if settings * seeds <= MOST_RUNS:
+            return
+        factors = [f"{len(values)} of {path}" for path, values in self.sweep.items() if len(values) > 1]
+        factors += [f"{seeds} seeds"] if seeds > 1 else []
+        what = f"sweep: asks for {settings * seeds:,} runs ({' times '.join(factors)})"
+        raise InputError(f"{what}; write fewer values, for {MOST_RUNS:,} at most", self.source)
+
+    def labels(self) -> Callable[[int], dict[str, str]]:
+        """What the setting of a number is called, 0 the first: as `settings` has it, and none is built."""
+        axes = self.sweep
+        labels = {path: _labels(path, values, self.source) for path, values in axes.items()}
+        return lambda number: {path: labels[path][at] for path, at in _choice(number, axes).items()}
+
+    def _under_every_seed(self, cases: Iterable[_Case]) -> list[Point]:
         seeds = self.seed_numbers()
         return [Point(one.settings, seed, one.json, _key(one.identity, seed)) for one in cases for seed in seeds]
 
-    def _cases(self) -> list[_Case]:
+    def _cases(self) -> Iterator[_Case]:
         axes = self.sweep
-        self.seed_numbers()
+        count, _ = self.counts()
         labels = {path: _labels(path, values, self.source) for path, values in axes.items()}
         order = sorted(axes, key=lambda path: len(split_path(path)))
         places = {path: self._place_of(path) for path in axes}
         digests: dict[str, str] = {}
-        cases = []
-        for choice in itertools.product(*(range(len(values)) for values in axes.values())):
-            chosen = dict(zip(axes, choice, strict=True))
-            document = self.to_dict()
-            document.pop("sweep", None)
-            document.pop("seed", None)
+        common = {key: value for key, value in self._document.items() if key not in ("sweep", "seed")}
+        for number in range(count):
+            chosen = _choice(number, axes)
+            document = copy.deepcopy(common)
             for path in order:
                 try:
                     assign(document, places[path], copy.deepcopy(axes[path][chosen[path]]))
@@ -228,30 +264,49 @@ class Scenario:
             files.place(document, self._folder())
             text = _canonical(document)
             identity = _identity(document, digests)
-            cases.append(_Case({path: labels[path][number] for path, number in chosen.items()}, text, identity))
-        return cases
+            yield _Case({path: labels[path][at] for path, at in chosen.items()}, text, identity)
 
-    def check(self) -> list[Point]:
-        """Validates every combination, routes included, and returns the runs. Raises `InputError`."""
-        cases = self._cases()
-        self._validate(case.json for case in cases)
+    def check(self, *, here: bool = True) -> list[Point]:
+        """Validates every combination, routes included, and returns the runs. Raises `InputError`.
+
+        `here` they must fit in this machine's memory too.
+        """
+        self._refuse_too_many(*self.counts())
+        cases = list(self._cases())
+        self._validate((case.json for case in cases), here)
         return self._under_every_seed(cases)
 
-    def check_settings(self) -> list[Point]:
-        """As `check`, but returns `settings`: at once, however many seeds there are."""
-        points = self.settings()
-        self._validate(point.json for point in points)
+    def check_settings(self, within_s: float = math.inf) -> list[Point]:
+        """As `check`, but returns `settings`; those that it gets through in so many seconds, one at least."""
+        until = time.monotonic() + within_s
+        points: list[Point] = []
+
+        def each() -> Iterator[str]:
+            for point in self.each_setting():
+                points.append(point)
+                yield point.json
+                if time.monotonic() > until:
+                    return
+
+        self._validate(each(), here=True)
         return points
 
-    def _validate(self, texts: Iterable[str]) -> None:
+    def _validate(self, texts: Iterable[str], here: bool) -> None:
         """Has the core read every setting; what is wrong is told once, all of it."""
         wrong: dict[str, InputError] = {}
-        for text in dict.fromkeys(texts):
+        seen: set[int] = set()
+        for text in texts:
+            if hash(text) in seen:
+                continue
+            seen.add(hash(text))
             try:
-                _core.check(text)
+                estimate = estimate_of(text)
             except _core.InputError as error:
                 for line in str(error).splitlines():
                     wrong.setdefault(line, InputError(line, self.source, line=self._line_of(line.partition(": ")[0])))
+            else:
+                if here and (refusal := estimate.refusal()):
+                    wrong.setdefault(refusal, InputError(refusal, self.source))
             if len(wrong) >= _MOST_ERRORS:
                 break
         if wrong:
@@ -307,7 +362,7 @@ class Scenario:
 
     def _size(self) -> str:
         try:
-            count = len(self.seed_numbers()) * math.prod(len(values) for values in self.sweep.values())
+            count = math.prod(self.counts())
         except InputError as error:
             return error.message
         return "1 run" if count == 1 else f"{count} runs"
@@ -404,12 +459,20 @@ def check_seed(value: Any, path: str, source: str | None = None) -> int:
     raise InputError(f"{path}: {quoted(value)} is not a seed; write a whole number from 0 to 2^63 - 1", source)
 
 
+def _choice(number: int, axes: Mapping[str, Sequence[Any]]) -> dict[str, int]:
+    """Which value of each axis the setting of this number has: the last axis changes first."""
+    chosen = {}
+    for path, values in reversed(list(axes.items())):
+        number, chosen[path] = divmod(number, len(values))
+    return dict(reversed(list(chosen.items())))
+
+
 def _labels(path: str, values: list[Any], source: str | None) -> list[str]:
     for name in (label, full_label):
         labels = [name(value) for value in values]
         if len(set(labels)) == len(labels):
             return labels
-    twice = next(one for one in labels if labels.count(one) > 1)
+    twice = next(one for one, count in Counter(labels).items() if count > 1)
     raise InputError(f"sweep.{path}: {twice} is there twice; leave one out", source)
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from paceline import _core
 from paceline.archive import pack
 from paceline.errors import RunError
+from paceline.memory import ROOM, remembered_estimate_of
 from paceline.scenario import key_of
 
 if TYPE_CHECKING:
@@ -118,7 +119,11 @@ def _answer(task: Task, engine: str, store: Store | None, control: _core.Control
     try:
         if key_of(task.json, task.seed) != task.key:
             raise RunError(f"on {socket.gethostname()}, a file that the scenario names holds something else than here")
-        run = _core.run(task.json, task.seed, control, engine=engine)
+        estimate = remembered_estimate_of(task.json)
+        if refusal := estimate.refusal():
+            raise RunError(f"on {socket.gethostname()}, {refusal}")
+        with ROOM.taking(estimate.memory_bytes, lambda: control.cancelled):
+            run = _core.run(task.json, task.seed, control, engine=engine)
     except _core.InputError as error:
         return Answer(task.key, failure=str(error), wrong=True)
     except (_core.RunError, RunError) as error:

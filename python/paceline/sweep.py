@@ -124,7 +124,7 @@ def sweep(
     if seeds is not None:
         scenario = scenario.seeds(seeds)
     precision = None if until_ci is None else Precision(until_ci, ci_metric, max_seeds)
-    points = scenario.check()
+    points = scenario.check(here=executor is None)
     store = None
     if out is not None:
         from paceline.store import Store

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paceline import _core
+from paceline.memory import ROOM, remembered_estimate_of
 from paceline.shards import Answer, Place, Task, run_shard, tables_of
 
 if TYPE_CHECKING:
@@ -110,7 +111,9 @@ class Threads(Workers):
             if self._cancelled:
                 control.cancel()
             capture = self._trace.capture if self._trace else None
-            run = _core.run(task.json, task.seed, control, self._trace, self._how.engine, self._how.threads, capture)
+            how = (self._trace, self._how.engine, self._how.threads, capture)
+            with ROOM.taking(remembered_estimate_of(task.json).memory_bytes, lambda: control.cancelled):
+                run = _core.run(task.json, task.seed, control, *how)
         except _core.InputError as error:
             return Answer(task.key, failure=str(error), wrong=True)
         except _core.RunError as error:

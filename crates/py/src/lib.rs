@@ -79,15 +79,18 @@ fn version_text() -> String {
     format!("{}{debug}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Validates a scenario, routes included. Raises InputError.
+/// Validates a scenario, routes included. What a run may take at most: bytes of memory, events, what takes most of the memory;
+/// and how many flows there are. Raises InputError.
 #[pyfunction]
-fn check(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
+fn check(py: Python<'_>, scenario_json: &str) -> PyResult<(u64, u64, String, usize)> {
     guard(|| {
         py.detach(|| {
             let scenario = Scenario::from_json(scenario_json)?;
-            scenario.network(scenario.seed()).map(|_| ())
+            let network = scenario.network(scenario.seed())?;
+            let estimate = network.estimate();
+            Ok((estimate.memory_bytes, estimate.events, estimate.mostly, network.flows.len()))
         })
-        .map_err(input_error)
+        .map_err(|error: paceline_sim::scenario::ScenarioError| input_error(error))
     })
 }
 

@@ -171,11 +171,21 @@ impl<'a> Engine<'a> {
 
     /// A network at time zero, under the engine asked for. What `method` cannot run, the reference engine runs.
     pub fn with_method(network: &'a Network, method: Method, trace: Option<&'a mut dyn TraceSink>) -> Self {
+        Engine::under(network, method, trace, &Control::default())
+    }
+
+    /// The same, under a control that may cancel it while noise is made for its sources; what runs then is over at once.
+    fn under(
+        network: &'a Network,
+        method: Method,
+        trace: Option<&'a mut dyn TraceSink>,
+        control: &Control,
+    ) -> Self {
         let mut talks = Vec::new();
         let specs = (0..).zip(&network.flows);
-        let end = Instant::ZERO + network.duration;
+        let end = || if control.is_cancelled() { Instant::ZERO } else { Instant::ZERO + network.duration };
         let mut flows: Vec<Flow> =
-            specs.map(|(id, spec)| Flow::new(id, spec, &mut talks, network.seed, end)).collect();
+            specs.map(|(id, spec)| Flow::new(id, spec, &mut talks, network.seed, end())).collect();
         let hosts_from = network.links.len() as u32;
         let (mut routes, stride, ack_hop) = routes_of(network);
         for (flow, spec) in flows.iter_mut().zip(&network.flows) {
@@ -279,7 +289,7 @@ impl<'a> Engine<'a> {
         control: &Control,
         trace: Option<&'a mut dyn TraceSink>,
     ) -> Result<RunOutput, RunError> {
-        let mut engine = Engine::with_method(network, method, trace);
+        let mut engine = Engine::under(network, method, trace, control);
         if threads > 1 && engine.can_be_shared_out() {
             engine.threads = threads;
         }

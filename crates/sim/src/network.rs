@@ -3,8 +3,10 @@
 //! A [`crate::scenario::Scenario`] becomes a `Network` for one seed; an engine runs a `Network` and knows no scenario.
 //! Identifiers are positions in the vectors below.
 
+mod estimate;
 mod watch;
 
+pub use self::estimate::Estimate;
 pub use self::watch::{Classes, Instrument, InstrumentKind, Passing, Probe, ProbeKind};
 use crate::workload::Talk;
 use crate::workload::open_loop::Timing;

@@ -37,10 +37,23 @@ DASK = click.option(
 )
 
 
+#: What `check` and `doctor` spend on settings; they answer in five.
+MOST_S = 2.5
+
+
 def asked(
-    file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None, *, every_seed: bool = True
+    file: str,
+    sets: Sequence[str],
+    sweeps: Sequence[str],
+    seeds: str | None,
+    *,
+    here: bool = True,
+    within_s: float | None = None,
 ) -> tuple[Scenario, list[Point]]:
-    """The scenario with what the options change, and its runs, or the first of each setting; all of it checked."""
+    """The scenario with what the options change, and its runs, all of it checked; `here` they fit in the memory too.
+
+    `within_s` asks for the first run of each setting, as many as can be checked in so many seconds.
+    """
     from paceline.paths import locate, parse_value, split_values
     from paceline.scenario import Scenario
 
@@ -64,7 +77,7 @@ def asked(
     try:
         if seeds is not None:
             scenario = scenario.seeds(_seed_numbers(seeds))
-        return scenario, scenario.check() if every_seed else scenario.check_settings()
+        return scenario, scenario.check(here=here) if within_s is None else scenario.check_settings(within_s)
     except InputError as error:
         every = [_by_option(one, options, seeds) for one in (error, *error.others)]
         raise InputError.together(every) from None
@@ -81,6 +94,18 @@ def _by_option(error: InputError, options: Mapping[str, str], seeds: str | None)
         if path == changed or path.startswith(changed + ".") or changed.startswith(path + "."):
             return InputError(f"{option} {error.message.removeprefix('sweep.')}")
     return error
+
+
+def say_what_was_left_out(scenario: Scenario, checked: Sequence[Point]) -> None:
+    """Where not every setting was checked, or a run may take long."""
+    from paceline.memory import remembered_estimate_of
+
+    settings, _ = scenario.counts()
+    if len(checked) < settings:
+        say(f"{len(checked)} of {settings} settings were checked in {MOST_S:g} s; `paceline run` checks them all")
+    estimate = remembered_estimate_of(checked[0].json)
+    if estimate.is_large():
+        say(f"a run takes {estimate.in_words()}")
 
 
 @contextlib.contextmanager

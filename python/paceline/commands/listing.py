@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from paceline.execute import describe_run
 
@@ -12,20 +12,22 @@ MOST_LINES = 60
 SHOWN = 10
 
 
-def listing(title: str, settings: Sequence[Mapping[str, str]], seeds: Sequence[int]) -> str:
-    """The number of runs, and which: its cost grows with what is printed and not with the number of seeds."""
-    runs = len(settings) * len(seeds)
+def listing(title: str, count: int, labels: Callable[[int], Mapping[str, str]], seeds: Sequence[int]) -> str:
+    """The number of runs, and which: its cost grows with what is printed, not with the number of settings or seeds."""
+    runs = count * len(seeds)
     head = f"{title}: {runs} run{'s' * (runs != 1)}"
     if runs <= MOST_LINES:
-        lines = [describe_run(one, f"seed {seed}") for one in settings for seed in seeds]
+        lines = [describe_run(labels(number), f"seed {seed}") for number in range(count) for seed in seeds]
         return "\n".join([head, *(f"  {line}" for line in lines)]) + "\n"
-    if len(settings) > 1:
-        head += f": {len(settings)} settings, {_count(seeds)} each"
+    if count > 1:
+        head += f": {count} settings, {_count(seeds)} each"
     which = _which(seeds)
-    lines = [describe_run(one, which) for one in settings[: MOST_LINES if len(settings) <= MOST_LINES else SHOWN]]
-    if len(settings) > MOST_LINES:
-        lines += [f"… {len(settings) - 2 * SHOWN} more"]
-        lines += [describe_run(one, which) for one in settings[-SHOWN:]]
+    first = range(count if count <= MOST_LINES else SHOWN)
+    last = range(max(count - SHOWN, len(first)), count)
+    lines = [describe_run(labels(number), which) for number in first]
+    if last:
+        lines += [f"… {count - 2 * SHOWN} more"]
+        lines += [describe_run(labels(number), which) for number in last]
     return "\n".join([head, *(f"  {line}" for line in lines)]) + "\n"
 
 

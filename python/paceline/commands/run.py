@@ -89,7 +89,7 @@ def run(
     how: dict[str, Any] = {"jobs": jobs_of(jobs), "engine": engine, "threads": threads_of(threads)}
     precision = precision_of(until_ci, ci_metric, max_seeds)
     arguments.engine(engine, "--engine")
-    scenario, points = asked(file, sets, sweeps, seeds)
+    scenario, points = asked(file, sets, sweeps, seeds, here=address is None)
     if trace is not None:
         for option, given in (("--dask", address), ("--until-ci", until_ci)):
             if given is not None:

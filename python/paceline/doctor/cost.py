@@ -8,9 +8,11 @@ measures yours.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from paceline.doctor.case import Case
+from paceline.memory import remembered_estimate_of
 
 PACKET_NS = 80.0
 HOP_NS = 22.0
@@ -30,6 +32,7 @@ class Cost:
         hops: packets that reach a link, data and acknowledgements, each link counted: what there is to do.
         cpu_s: processor time.
         memory_bytes: at its largest, the process included.
+        most_bytes: what it may take at most, beside the process.
     """
 
     packets: float
@@ -37,6 +40,7 @@ class Cost:
     hops: float
     cpu_s: float
     memory_bytes: float
+    most_bytes: float
 
 
 def expected_cost(case: Case) -> Cost:
@@ -50,4 +54,5 @@ def expected_cost(case: Case) -> Cost:
     hops = float(foreseen.arrived.sum())
     nanos += hops * HOP_NS
     memory = PROCESS_BYTES + FLOW_BYTES * len(case.network.flows)
-    return Cost(foreseen.core_packets, float(foreseen.sent.sum()), hops, nanos * crowd * 1e-9, memory)
+    most = remembered_estimate_of(json.dumps(case.document)).memory_bytes
+    return Cost(foreseen.core_packets, float(foreseen.sent.sum()), hops, nanos * crowd * 1e-9, memory, most)

@@ -23,6 +23,8 @@ class Diagnosis:
         seeds: how many each setting runs under.
         settings: the numbers of each setting: see ``paceline doctor --json``.
         findings: the worst first; of one severity, in the order of docs/doctor.md.
+        asked_for: how many settings there are; `settings` has fewer where `left_out` says why.
+        left_out: what was too much to look at, in a line; ``None`` where nothing was.
     """
 
     title: str
@@ -30,6 +32,8 @@ class Diagnosis:
     seeds: int
     settings: list[dict[str, Any]]
     findings: list[Finding]
+    asked_for: int
+    left_out: str | None = None
 
     @property
     def worst(self) -> Severity | None:
@@ -44,6 +48,7 @@ class Diagnosis:
             "seeds": self.seeds,
             "findings": [finding.to_dict() for finding in self.findings],
             "settings": self.settings,
+            "left_out": self.left_out,
         }
 
     def to_json(self) -> str:
@@ -63,7 +68,9 @@ def diagnose(sweep: Sweep) -> Diagnosis:
         seed=sweep.seed,
         seeds=len(sweep.seeds),
         settings=[portrait(case) for case in sweep.cases],
-        findings=_findings(sweep),
+        findings=_findings(sweep) if sweep.cases else [],
+        asked_for=sweep.asked_for,
+        left_out=sweep.left_out,
     )
 
 

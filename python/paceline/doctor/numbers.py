@@ -77,6 +77,9 @@ def _pacing_line(several: list[Mapping[str, Any]]) -> str:
 
 def _run(cost: Mapping[str, Any]) -> Entry:
     memory = words.size(float(f"{cost['memory_bytes']:.2g}"))
+    if cost["memory_most_bytes"] > 3 * cost["memory_bytes"]:
+        most = words.size(float(f"{cost['memory_most_bytes']:.2g}"))
+        memory += f" (at most {most})"
     if cost["cpu_s"] is None:
         return Entry("a run", f"{memory} of memory; how many packets it takes is {NOT_FORESEEN}", "not foreseeable")
     cpu = words.time(float(f"{cost['cpu_s']:.2g}"))

@@ -51,6 +51,7 @@ def _cost(case: Case, cost: Cost) -> dict[str, Any]:
         "packet_hops": round(cost.hops) if known else None,
         "cpu_s": cost.cpu_s if known else None,
         "memory_bytes": round(cost.memory_bytes),
+        "memory_most_bytes": round(cost.most_bytes),
     }
 
 

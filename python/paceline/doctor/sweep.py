@@ -12,12 +12,18 @@ from paceline import _core
 from paceline.doctor.case import Case
 from paceline.doctor.network import Network
 from paceline.errors import InputError
+from paceline.memory import Estimate, remembered_estimate_of
 from paceline.scenario import Scenario
 
 #: Kinds of traffic that draw nothing while they send; a file is the same under every seed.
 _WITHOUT_CHANCE = ("bulk", "cbr", "pcap", "cvec")
 #: Kinds that draw only what is written as a distribution, and where.
 _DISTRIBUTIONS = {"closed-loop": ("size", "think"), "rpc": ("request", "response", "think")}
+
+
+#: Flows that are looked at, over all settings, and what a setting costs beside them: some four seconds.
+MOST_FLOWS = 15_000
+_SETTING = 50
 
 
 @dataclass
@@ -29,28 +35,41 @@ class Sweep:
         cases: one for each combination of what is swept, in the order of the runs.
         seeds: the seeds of each.
         seed: that the cases are drawn for.
+        asked_for: how many settings there are; `cases` has fewer where `left_out` says why.
+        left_out: what was too much to look at, in a line.
     """
 
     scenario: Scenario
     cases: list[Case]
     seeds: Sequence[int]
     seed: int
+    asked_for: int
+    left_out: str | None = None
 
     @classmethod
     def of(cls, scenario: Scenario, seed: int | None = None) -> Sweep:
-        """Resolves every setting once. Raises `InputError` where one is wrong."""
-        points = scenario.settings()
+        """Resolves every setting once, as far as `MOST_FLOWS` goes. Raises `InputError` where one is wrong."""
+        settings, _ = scenario.counts()
         seeds = scenario.seed_numbers()
         drawn = seeds[0] if seed is None else seed
-        cases = []
-        for point in {point.json: point for point in reversed(points)}.values():
+        cases: dict[str, Case] = {}
+        left = MOST_FLOWS
+        left_out = None
+        for number, point in enumerate(scenario.each_setting()):
+            if point.json in cases:
+                continue
             try:
+                estimate = remembered_estimate_of(point.json)
+                left -= estimate.flows + _SETTING
+                if left < 0:
+                    left_out = _left_out(number, settings, estimate)
+                    break
                 network = Network.resolve(point.json, drawn)
             except _core.InputError as error:
                 wrong = [InputError(line, scenario.source) for line in str(error).splitlines()]
                 raise InputError.together(wrong) from None
-            cases.append(Case(point.settings, json.loads(point.json), network))
-        return cls(scenario, cases[::-1], seeds, drawn)
+            cases[point.json] = Case(point.settings, json.loads(point.json), network)
+        return cls(scenario, list(cases.values()), seeds, drawn, settings, left_out)
 
     @property
     def draws(self) -> bool:
@@ -61,6 +80,14 @@ class Sweep:
     def without_chance(self) -> list[Case]:
         """The settings that run the same under every seed."""
         return [case for case in self.cases if not _draws(case, self.seed)]
+
+
+def _left_out(number: int, settings: int, estimate: Estimate) -> str:
+    """Why only `number` settings are looked at."""
+    looks = f"the doctor looks at {MOST_FLOWS:,}"
+    if number:
+        return f"{settings - number} of {settings} settings, all but the first: {looks} flows over all settings"
+    return f"what {estimate.flows:,} flows do: {looks}, so name fewer hosts; a run takes {estimate.in_words()}"
 
 
 def _draws(case: Case, seed: int) -> bool:

@@ -46,9 +46,12 @@ def as_text(diagnosis: Diagnosis, width: int = PLAIN_WIDTH, colour: bool = False
         emoji=False,
     )
     _print_head(console, diagnosis)
-    _print_ways(console, diagnosis)
-    _print_numbers(console, diagnosis)
-    _print_findings(console, diagnosis)
+    if diagnosis.settings:
+        _print_ways(console, diagnosis)
+        _print_numbers(console, diagnosis)
+        _print_findings(console, diagnosis)
+    if diagnosis.left_out:
+        console.print(Text(f"\nLeft out: {diagnosis.left_out}."))
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().replace(_NO_BREAK, " ").splitlines())
 
 
@@ -58,10 +61,10 @@ def _kept(text: str) -> str:
 
 
 def _print_head(console: Console, diagnosis: Diagnosis) -> None:
-    runs = len(diagnosis.settings) * diagnosis.seeds
+    runs = diagnosis.asked_for * diagnosis.seeds
     size = words.count(runs, "run")
-    if len(diagnosis.settings) > 1:
-        size += f": {words.count(len(diagnosis.settings), 'setting')}"
+    if diagnosis.asked_for > 1:
+        size += f": {words.count(diagnosis.asked_for, 'setting')}"
         size += f" under {words.count(diagnosis.seeds, 'seed')} each" if diagnosis.seeds > 1 else ""
     console.print(Text(diagnosis.title, "bold"))
     console.print(Text(f"{size}; ranges as seed {diagnosis.seed} draws them", "dim"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from inspect import signature
 
 import numpy as np
 import paceline as pl
@@ -25,10 +26,19 @@ def test_rfc_5348_by_hand() -> None:
 
 def test_the_full_model_has_the_right_limits() -> None:
     """Few losses: the square root's. A small window: W_max / RTT."""
-    assert tcp.pftk(1e-8, 0.1, 0.4) == pytest.approx(tcp.square_root(1e-8, 0.1, delayed=2), rel=2e-3)
+    for delayed in (1, 2):
+        root = tcp.square_root(1e-8, 0.1, delayed=delayed)
+        assert tcp.pftk(1e-8, 0.1, 0.4, delayed=delayed) == pytest.approx(root, rel=2e-3)
     assert tcp.pftk(1e-7, 0.1, 0.4, max_window=20) == pytest.approx(200, rel=1e-3)
     rates = tcp.pftk(np.geomspace(1e-5, 0.9, 60), 0.1, 0.4, max_window=40)
     assert (np.diff(rates) < 0).all()
+
+
+def test_an_acknowledgement_a_packet_unless_said_otherwise() -> None:
+    """In every formula: beside each other they are of the same receiver."""
+    formulas = [tcp.square_root, tcp.rfc5348, tcp.pftk]
+    assert {signature(formula).parameters["delayed"].default for formula in formulas} == {1}
+    assert tcp.pftk(1e-8, 0.1, 0.4) == pytest.approx(tcp.square_root(1e-8, 0.1), rel=2e-3)
 
 
 def drawn_rounds(p: float, trip: float, timeout: float, most: float, seed: int, losses: int) -> float:
@@ -73,7 +83,7 @@ def drawn_rounds(p: float, trip: float, timeout: float, most: float, seed: int, 
 def test_the_full_model_against_its_own_rounds_drawn(p: float) -> None:
     """The model puts means where the draw has whole windows of every size: 15 % where these are a few packets."""
     found = drawn_rounds(p, 0.1, 0.4, 64, seed=3, losses=20_000)
-    assert tcp.pftk(p, 0.1, 0.4, max_window=64) == pytest.approx(found, rel=0.15)
+    assert tcp.pftk(p, 0.1, 0.4, max_window=64, delayed=2) == pytest.approx(found, rel=0.15)
 
 
 @pytest.mark.parametrize("p", [0.001, 0.01, 0.03])

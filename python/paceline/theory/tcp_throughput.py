@@ -35,7 +35,7 @@ def rfc5348(loss: Amount, round_trip: Amount, timeout: Amount | None = None, *, 
 
 
 def pftk(
-    loss: Amount, round_trip: Amount, timeout: Amount, *, max_window: Amount = _UNBOUNDED, delayed: Amount = 2
+    loss: Amount, round_trip: Amount, timeout: Amount, *, max_window: Amount = _UNBOUNDED, delayed: Amount = 1
 ) -> Numbers:
     """The full model, packets sent a second: eq. (32).
 

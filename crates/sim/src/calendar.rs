@@ -13,8 +13,9 @@
 mod late;
 
 use self::late::Late;
-use crate::packet::Event;
-use paceline_core::Instant;
+use crate::packet::{Event, Kind};
+use crate::precedence::Precedence;
+use paceline_core::{Instant, Span};
 use std::collections::{BTreeMap, BinaryHeap};
 
 const SLOTS: u64 = 1 << 14;
@@ -26,9 +27,10 @@ const RETUNE_EVERY: u64 = 1 << 17;
 const DENSEST: u64 = 2;
 const SPARSEST: f64 = 0.2;
 
-/// Future events in the total order of [`Event::precedes`]; equal ones in the order of their insertion.
+/// Future events in the total order of [`Event::order`]; equal ones in the order of their insertion.
 #[derive(Debug)]
-pub(crate) struct Calendar {
+pub(crate) struct Calendar<'a> {
+    precedence: Precedence<'a>,
     /// log2 of the slot width in nanoseconds.
     shift: u32,
     /// The slot (counted from time zero) that is being emptied; nothing lies before it.
@@ -58,9 +60,10 @@ pub(crate) struct Calendar {
     tuned_at: (u64, u64),
 }
 
-impl Calendar {
-    pub(crate) fn new() -> Self {
+impl<'a> Calendar<'a> {
+    pub(crate) fn new(precedence: Precedence<'a>) -> Self {
         Calendar {
+            precedence,
             shift: 13,
             slot: 0,
             current: Vec::new(),
@@ -160,7 +163,11 @@ impl Calendar {
     fn push_outside(&mut self, event: Event, slot: u64) {
         if slot <= self.slot {
             self.late_count += 1;
-            self.late.push(Late { event, number: self.late_count });
+            let lead = match event.kind {
+                Kind::Arrival => self.precedence.lead(event.place, &event),
+                _ => Span::ZERO,
+            };
+            self.late.push(Late { event, lead, number: self.late_count });
         } else {
             let revolution = slot / SLOTS;
             self.far.entry(revolution).or_default().push(event);
@@ -171,7 +178,7 @@ impl Calendar {
     fn pop_among_late(&mut self, end: Instant) -> Option<Event> {
         let late = self.late.peek()?;
         match self.current.get(self.taken) {
-            Some(event) if !late.event.precedes(event) => {
+            Some(event) if late.event.order(event, &self.precedence).is_ge() => {
                 if event.at >= end {
                     return None;
                 }
@@ -221,7 +228,7 @@ impl Calendar {
         self.free = head;
         if self.current.len() > 1 {
             self.current.reverse(); // the order of insertion, which a stable sort keeps among equals
-            self.current.sort_by(Event::order);
+            self.current.sort_by(|one, other| one.order(other, &self.precedence));
         }
     }
 
@@ -302,7 +309,13 @@ impl Calendar {
             last[from..].reverse();
         }
         let (far, tuned_at) = (std::mem::take(&mut self.far), self.tuned_at);
-        *self = Calendar { shift, slot: now >> shift, pops: self.pops, tuned_at, ..Calendar::new() };
+        *self = Calendar {
+            shift,
+            slot: now >> shift,
+            pops: self.pops,
+            tuned_at,
+            ..Calendar::new(self.precedence)
+        };
         for event in first.into_iter().chain(far.into_values().flatten()).chain(last) {
             self.push(event);
         }
@@ -312,7 +325,6 @@ impl Calendar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
 
     fn event(at: u64, flow: u32) -> Event {
         Event::of_flow(Instant::from_nanos(at), 0, Kind::Arrival, flow)
@@ -327,7 +339,7 @@ mod tests {
             (state >> 32) % below
         };
         for spread in [10, 100_000, 500_000_000, 100_000_000_000] {
-            let mut calendar = Calendar::new();
+            let mut calendar = Calendar::new(Precedence::default());
             let mut model: BTreeMap<(u64, u32, u64), ()> = BTreeMap::new();
             let (mut now, mut count) = (0, 0);
             for _ in 0..300_000 {
@@ -359,7 +371,7 @@ mod tests {
     }
 
     fn come_as_they_were_pushed(tuned: bool) {
-        let mut calendar = Calendar::new();
+        let mut calendar = Calendar::new(Precedence::default());
         let width = 1 << calendar.shift;
         let far = (SLOTS + 5) * width;
         let equal = |seq: u32| {
@@ -385,7 +397,7 @@ mod tests {
 
     #[test]
     fn nothing_at_or_after_the_end_is_popped() {
-        let mut calendar = Calendar::new();
+        let mut calendar = Calendar::new(Precedence::default());
         calendar.push(event(100, 0));
         assert!(calendar.pop_before(Instant::from_nanos(100)).is_none());
         calendar.push(event(50, 1));

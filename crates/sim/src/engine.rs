@@ -78,6 +78,7 @@ use crate::network::{Host, Network};
 use crate::output::{self, Delays, RunError, RunOutput, SeriesRow};
 use crate::packet::{Event, Kind};
 use crate::port::Port;
+use crate::precedence::Precedence;
 use crate::trace::{TraceSink, Tracer};
 use crate::workload::Act;
 use paceline_core::Instant;
@@ -97,7 +98,9 @@ pub struct Engine<'a> {
     ahead: bool,
     /// Threads that the run may use; 1 where it cannot be shared out.
     threads: usize,
-    calendar: Calendar,
+    /// Of packets that reach a link at one instant.
+    precedence: Precedence<'a>,
+    calendar: Calendar<'a>,
     /// Links run in windows; `None` is the reference engine.
     windows: Option<Windows>,
     /// What will reach the links that run in windows, by stage.
@@ -218,13 +221,15 @@ impl<'a> Engine<'a> {
             }
         }
         let instruments = Instruments::new(network, &mut links, &mut flows);
+        let precedence = Precedence::of(network, ack_hop as u8);
         let mut engine = Engine {
             network,
             now: Instant::ZERO,
             until: Instant::ZERO,
             ahead: false,
             threads: 1,
-            calendar: Calendar::new(),
+            precedence,
+            calendar: Calendar::new(precedence),
             windows,
             shelves: staged.iter().map(|_| Shelf::default()).collect(),
             staged,

@@ -16,6 +16,7 @@ pub mod network;
 pub mod output;
 mod packet;
 mod port;
+mod precedence;
 pub mod scenario;
 mod template;
 pub mod trace;

@@ -1,9 +1,10 @@
 //! A packet as the simulator carries it, the events it makes, and the one total order of simultaneous events.
 //!
 //! The order: time; then class (departure, arrival, acknowledgement, timer, application); then place (links by number,
-//! then hosts); then flow; then hop; then the order in which the previous link let them go. Consequences of an event at the same
+//! then hosts); then, at links that ask for it, [`Precedence`]; then flow; then hop; then the order in which the previous link let them go. Consequences of an event at the same
 //! instant (a sent packet reaching its first link) belong to the event and follow it at once.
 
+use crate::precedence::Precedence;
 use paceline_core::queue::Arrival;
 use paceline_core::{Instant, Span};
 use std::cmp::Ordering;
@@ -183,22 +184,22 @@ impl Event {
         self.bytes > 0
     }
 
-    /// Whether this event comes strictly before `other` in the total order.
-    #[inline]
-    pub(crate) fn precedes(&self, other: &Event) -> bool {
-        self.order(other).is_lt()
-    }
-
     /// The total order; events of one flow at one place, hop and instant are equal, and keep the order of their making.
     #[inline]
-    pub(crate) fn order(&self, other: &Event) -> Ordering {
-        match self.at.cmp(&other.at) {
-            Ordering::Equal => {
-                let key = |event: &Event| (event.kind, event.place, event.flow, event.hop());
-                key(self).cmp(&key(other))
-            }
-            unequal => unequal,
-        }
+    pub(crate) fn order(&self, other: &Event, precedence: &Precedence<'_>) -> Ordering {
+        self.order_by(other, || match self.kind {
+            Kind::Arrival => precedence.order(self.place, self, other),
+            _ => Ordering::Equal,
+        })
+    }
+
+    /// The same where this says what goes before the order of flows, of two of a kind at one place and instant.
+    #[inline]
+    pub(crate) fn order_by(&self, other: &Event, precedence: impl FnOnce() -> Ordering) -> Ordering {
+        self.at.cmp(&other.at).then_with(|| {
+            let kinds = (self.kind, self.place).cmp(&(other.kind, other.place));
+            kinds.then_with(precedence).then_with(|| (self.flow, self.hop()).cmp(&(other.flow, other.hop())))
+        })
     }
 }
 

@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
+use paceline_sim::trace::{TraceEvent, TraceRow};
 use paceline_sim::{Control, Engine, Method, RunOutput, Scenario};
 
 const NS2_GOODPUT: f64 = 0.450e6;
@@ -71,4 +72,50 @@ fn a_bare_rule_is_told_its_names() {
         links = [{ rate = \"1 Mbit/s\", delay = \"1 ms\" }]\n[[traffic]]\nkind = \"bulk\"\n";
     let error = Scenario::from_toml(text).unwrap_err().to_string();
     assert!(error.contains("network.ties") && error.contains("departure"), "{error}");
+}
+
+/// Flows in the order in which their packets come to `core`, from hosts so far from it, all at the same instants.
+fn order_at_core(delays_ms: [u64; 2], (settings, buffer): (&str, &str), method: Method) -> Vec<u32> {
+    let mut text = format!(
+        "duration = \"2 s\"\n[network]\ntemplate = \"graph\"\n{settings}\n\
+         [[node]]\nname = \"r\"\nkind = \"router\"\n[[node]]\nname = \"k\"\nkind = \"host\"\n\
+         [[link]]\nname = \"core\"\nfrom = \"r\"\nto = \"k\"\nrate = \"10 Mbit/s\"\ndelay = \"1 ms\"\n{buffer}\n"
+    );
+    for (number, delay_ms) in delays_ms.into_iter().enumerate() {
+        let start_ms = 1_000 - delay_ms;
+        text += &format!(
+            "[[node]]\nname = \"h{number}\"\nkind = \"host\"\n\
+             [[link]]\nfrom = \"h{number}\"\nto = \"r\"\nrate = \"10 Mbit/s\"\ndelay = \"{delay_ms} ms\"\n\
+             [[traffic]]\nname = \"t{number}\"\nkind = \"cbr\"\nfrom = \"h{number}\"\nto = \"k\"\n\
+             packet = \"1000 B\"\nrate = \"1 Mbit/s\"\nstart = \"{start_ms} ms\"\n"
+        );
+    }
+    let network = Scenario::from_toml(&text).unwrap().network(1).unwrap();
+    let core = network.links.iter().position(|link| &*link.name == "core").unwrap() as u32;
+    let mut rows: Vec<TraceRow> = Vec::new();
+    Engine::run_by(&network, method, 1, &Control::default(), Some(&mut rows)).unwrap();
+    let arrivals = rows.iter().filter(|row| row.place == core && row.event == TraceEvent::Enqueue);
+    arrivals.map(|row| row.flow).collect()
+}
+
+/// ns-2 2.35 schedules an arrival when the packet's service at the link before begins (`LinkDelay::recv`), and equal times go in the
+/// order of scheduling: of simultaneous arrivals the one that comes the longer way is first. Elsewhere flows decide.
+#[test]
+fn of_simultaneous_arrivals_ns2_takes_first_what_comes_the_longer_way() {
+    for method in [Method::Reference, Method::Windowed] {
+        for buffer in ["", "buffer = \"10 packets\""] {
+            for (delays_ms, ties, first) in [
+                ([5, 200], "ties = \"ns2\"", 1),
+                ([200, 5], "ties = \"ns2\"", 0),
+                ([5, 200], "", 0),
+                ([200, 5], "", 0),
+            ] {
+                let order = order_at_core(delays_ms, (ties, buffer), method);
+                assert!(order.len() > 200);
+                for pair in order.chunks_exact(2) {
+                    assert_eq!(pair, [first, 1 - first], "{delays_ms:?} {ties} {buffer}");
+                }
+            }
+        }
+    }
 }

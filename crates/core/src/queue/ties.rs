@@ -11,8 +11,8 @@
 //! link. Times of a simulation are whole nanoseconds, and a rate that is 0.1 % higher makes no tie.
 //!
 //! *Where it breaks.* Packets that are served in less than an instant: several departures may fall between a packet's arrival and its
-//! drawn time, all of which the decision then counts as over. Packets that arrive at one instant from several links keep the order of
-//! their flows.
+//! drawn time, all of which the decision then counts as over. Packets that arrive at one instant from several links come in the order
+//! that the network gives them: by flow, or as ns-2 schedules them.
 //!
 //! *References.* S. Floyd, V. Jacobson, "On traffic phase effects in packet-switched gateways", Internetworking 3(3), 1992;
 //! ns-2 2.35, `link/delay.cc` and `common/scheduler.cc`, for [`Ties::Ns2`].

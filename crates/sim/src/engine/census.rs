@@ -24,7 +24,7 @@ pub struct Census {
 impl Engine<'_> {
     /// The run is over: what only packets on their way need makes room for the results.
     pub(crate) fn let_go_of_packets(&mut self) {
-        self.calendar = Calendar::new();
+        self.calendar = Calendar::new(self.precedence);
         self.windows = None;
         (self.staged, self.shelves, self.routes) = (Vec::new(), Vec::new(), Vec::new());
         (self.inbox, self.agenda, self.shared) =

@@ -10,12 +10,13 @@ mod cut;
 
 use self::cut::{Cut, LONGEST};
 use super::Engine;
-use super::line::{Feed, Sorter};
+use super::line::{AtFeeds, AtLink, Feed, Sorter};
 use super::stage::Stage;
 use super::windows::{Onward, Windows};
 use crate::link::{Running, RunningAlike};
 use crate::network::LinkSpec;
 use crate::packet::Event;
+use crate::precedence::Precedence;
 use paceline_core::{Instant, Span};
 
 /// For so many windows, where one has shown that it is not worth it.
@@ -80,14 +81,15 @@ impl Engine<'_> {
         let Windows { stages, fan, desk, sent, .. } = &mut windows;
         let stage = &mut stages[position];
         let (mut out, mut served, mut from) = (std::mem::take(&mut sent[position]), 0, fan.cut.from);
+        let order = AtLink { link: stage.link, precedence: self.precedence };
         for piece in 0..fan.cut.pieces {
-            let (origin, to) = fan.line_up(piece, from);
+            let (origin, to) = fan.line_up(piece, from, self.precedence);
             let is_worth_it = if fan.all_run_alike() {
-                fan.run_alike_through(origin)
+                fan.run_alike_through(origin, order)
             } else if fan.all_run() {
-                self.run_through(fan, origin)
+                self.run_through(fan, origin, order)
             } else {
-                self.pass_through(fan, origin)
+                self.pass_through(fan, origin, order)
             };
             stage.alone_for = if is_worth_it { stage.alone_for } else { ALONE_FOR };
             let due = fan.keep_later(piece, to);
@@ -173,8 +175,8 @@ impl Engine<'_> {
     }
 
     /// Each packet that is lined up passes its link, and all are put in order again: whether they nearly were.
-    fn pass_through(&mut self, Fan { sorter, feeds, .. }: &mut Fan, from: u64) -> bool {
-        sorter.pass(from, |number, event, next| {
+    fn pass_through(&mut self, Fan { sorter, feeds, .. }: &mut Fan, from: u64, order: AtLink<'_>) -> bool {
+        sorter.pass(from, order, |number, event, next| {
             let Feed { link, ahead, .. } = feeds[number];
             if link == Feed::NO_LINK {
                 return None;
@@ -184,8 +186,13 @@ impl Engine<'_> {
     }
 
     /// The same where all of them count alike.
-    fn run_through(&mut self, Fan { sorter, feeds, running, .. }: &mut Fan, from: u64) -> bool {
-        sorter.pass(from, |number, event, next| {
+    fn run_through(
+        &mut self,
+        Fan { sorter, feeds, running, .. }: &mut Fan,
+        from: u64,
+        order: AtLink<'_>,
+    ) -> bool {
+        sorter.pass(from, order, |number, event, next| {
             let (ahead, link) = running.get_mut(number)?;
             let now = next - *ahead;
             let (start, arrival) = link.pass(event, now);
@@ -264,9 +271,9 @@ impl Fan {
 
     /// Each packet that is lined up passes its link, and all are put in order again: whether they nearly were. All are alike.
     #[inline(never)]
-    fn run_alike_through(&mut self, from: u64) -> bool {
+    fn run_alike_through(&mut self, from: u64, order: AtLink<'_>) -> bool {
         let Fan { sorter, alike, .. } = self;
-        sorter.pass(from, |number, _, next| {
+        sorter.pass(from, order, |number, _, next| {
             let (ahead, link) = alike.get_mut(number)?;
             Some(link.pass(next.earlier_by(*ahead)))
         })
@@ -284,14 +291,16 @@ impl Fan {
 
     /// Lines up the packets of a piece, which begins then: from where their keys count; and up to when all is known behind it
     /// that reaches the common link.
-    fn line_up(&mut self, piece: usize, from: Instant) -> (u64, Instant) {
+    fn line_up(&mut self, piece: usize, from: Instant, precedence: Precedence<'_>) -> (u64, Instant) {
         let Cut { end, slack, pieces, .. } = self.cut;
         if pieces == 1 {
-            self.sorter.gather(&self.feeds, &mut self.lists, (from, end));
+            self.sorter.gather(&self.feeds, &mut self.lists, (from, end), precedence);
             return (from.as_nanos(), self.until);
         }
         let end = self.cut.end_of(piece);
-        self.sorter.line_up(&[&self.pieces[piece]], (Instant::ZERO, self.cut.key(piece, end, 0)));
+        let (window, order) =
+            ((Instant::ZERO, self.cut.key(piece, end, 0)), AtFeeds { feeds: &self.feeds, precedence });
+        self.sorter.line_up(&[&self.pieces[piece]], window, order);
         self.pieces[piece].clear();
         let to = if piece + 1 == pieces { self.until } else { (end - slack).min(self.until).max(from) };
         (self.cut.origin(piece), to)

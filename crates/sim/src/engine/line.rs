@@ -7,6 +7,7 @@
 //! *References.* D. Knuth, "The art of computer programming" 3, 5.2.1 (distribution) and 5.2.5.
 
 use crate::packet::{Event, Kind};
+use crate::precedence::Precedence;
 use paceline_core::{Instant, Span};
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
@@ -47,27 +48,27 @@ impl Sorter {
         &self.places[self.due..self.packets]
     }
 
-    /// Lines up the packets of these lists before `end`, equal ones as they came. None lies before `from`.
-    pub(super) fn line_up(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant)) {
+    /// Lines up the packets of these lists before `end`, in this order, equal ones as they came. None lies before `from`.
+    pub(super) fn line_up(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant), order: impl Order) {
         self.make_room(lists.iter().map(|list| list.len()).sum());
         if self.packets > FEW {
-            return self.deal(lists, (from, end));
+            return self.deal(lists, (from, end), order);
         }
         let all = || lists.iter().copied().flatten();
         let due = all().filter(|event| event.at < end);
         let later = all().filter(|event| event.at >= end);
         self.due = due.clone().count();
         self.places.iter_mut().zip(due.chain(later)).for_each(|(place, event)| *place = *event);
-        insert(self.due_mut());
+        insert(self.due_mut(), order);
     }
 
     /// The same of many packets.
     #[inline(always)]
-    fn deal(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant)) {
+    fn deal(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant), order: impl Order) {
         let all = || lists.iter().map(|list| (0, (), *list));
-        self.spread(all, (from, end), |event, after, ()| {
-            (select_unpredictable(event.at < end, after, u64::MAX), event.at)
-        });
+        let key =
+            |event: &Event, after, ()| (select_unpredictable(event.at < end, after, u64::MAX), event.at);
+        self.spread(all, (from, end), key, order);
     }
 
     /// Lines up what comes to links before the ends of their windows, in the order in which it would come to the next one if
@@ -79,6 +80,7 @@ impl Sorter {
         feeds: &[Feed],
         lists: &mut [(usize, Vec<Event>)],
         (from, end): (Instant, Instant),
+        precedence: Precedence<'_>,
     ) {
         self.make_room(lists.iter().map(|(_, list)| list.len()).sum());
         let all = || {
@@ -87,9 +89,10 @@ impl Sorter {
                 (ahead.as_nanos(), (*number, end), &list[..])
             })
         };
-        self.spread(all, (from, end), |event, after, (number, end)| {
+        let key = |event: &Event, after, (number, end)| {
             select_unpredictable(event.at < end, (after, Feed::key(after, number)), (u64::MAX, event.at))
-        });
+        };
+        self.spread(all, (from, end), key, AtFeeds { feeds, precedence });
         let mut before = self.due;
         for ((_, list), end) in lists.iter_mut().zip(&self.ends) {
             list.clear();
@@ -105,12 +108,13 @@ impl Sorter {
     pub(super) fn pass(
         &mut self,
         from: u64,
+        order: impl Order,
         mut pass: impl FnMut(usize, &Event, Instant) -> Option<Instant>,
     ) -> bool {
         let steps = FEW + self.due * FAR_BEHIND;
-        put_in_order(self.due_mut(), steps, |event| {
+        put_in_order(self.due_mut(), steps, order, |event| {
             let key = event.at.as_nanos();
-            let number = (key & (u64::MAX >> Feed::BITS)) as usize;
+            let number = Feed::number_of(event);
             let next = Instant::from_nanos(from.wrapping_add(key >> (u64::BITS - Feed::BITS)));
             match pass(number, event, next) {
                 Some(at) => event.move_on(at),
@@ -135,6 +139,7 @@ impl Sorter {
         lists: impl Fn() -> L,
         (from, end): (Instant, Instant),
         key: impl Fn(&Event, u64, F) -> (u64, Instant),
+        order: impl Order,
     ) {
         let span = end.since(from).as_nanos();
         let bits = self.packets.max(1).ilog2() + 2;
@@ -176,7 +181,7 @@ impl Sorter {
             self.ends.push(slots[behind]);
         }
         self.due = before as usize;
-        insert(self.due_mut());
+        insert(self.due_mut(), order);
     }
 }
 
@@ -203,18 +208,29 @@ impl Feed {
     pub(super) fn key(after: u64, number: usize) -> Instant {
         Instant::from_nanos(after << (u64::BITS - Feed::BITS) | number as u64)
     }
+
+    /// Which feed a packet is of that has such a key for its time.
+    #[inline(always)]
+    fn number_of(event: &Event) -> usize {
+        (event.at.as_nanos() & (u64::MAX >> Feed::BITS)) as usize
+    }
 }
 
 /// Puts packets in order.
-fn insert(line: &mut [Event]) {
+fn insert(line: &mut [Event], order: impl Order) {
     let steps = line.len() * FAR;
-    put_in_order(line, steps, |_| {});
+    put_in_order(line, steps, order, |_| {});
 }
 
 /// Insertion sort, of packets that get their times one after another: a step a packet where they are in order already. So many
 /// steps are worth taking; whether they have been enough.
 #[inline(always)]
-fn put_in_order(line: &mut [Event], steps: usize, mut get_time: impl FnMut(&mut Event)) -> bool {
+fn put_in_order(
+    line: &mut [Event],
+    steps: usize,
+    order: impl Order,
+    mut get_time: impl FnMut(&mut Event),
+) -> bool {
     let (mut steps, mut latest, mut before) = (Some(steps), Instant::ZERO, 0);
     loop {
         // Those before are in order, or will be sorted by merging.
@@ -232,21 +248,21 @@ fn put_in_order(line: &mut [Event], steps: usize, mut get_time: impl FnMut(&mut 
         }
         let left = ahead.len();
         before = line.len() - left;
-        steps = steps.and_then(|steps| steps.checked_sub(sink(&mut line[..before])));
+        steps = steps.and_then(|steps| steps.checked_sub(sink(&mut line[..before], order)));
     }
     if steps.is_none() {
-        line.sort_by(in_line);
+        line.sort_by(|one, other| order.of(one, other));
     }
     steps.is_some()
 }
 
 /// Moves the last of these packets to where it belongs among those before it, which are in order: over how many.
 #[inline(never)]
-fn sink(line: &mut [Event]) -> usize {
+fn sink(line: &mut [Event], order: impl Order) -> usize {
     let mut places = line.len();
     // Most move over one.
     while let [.., before, event] = &mut line[..places]
-        && in_line(event, before).is_lt()
+        && order.of(event, before).is_lt()
     {
         std::mem::swap(before, event);
         places -= 1;
@@ -254,11 +270,44 @@ fn sink(line: &mut [Event]) -> usize {
     line.len() - places
 }
 
-/// The order of arrivals at one link: what hosts have sent there at the same instant comes last, as they sent it.
-#[inline]
-fn in_line(one: &Event, other: &Event) -> Ordering {
-    one.at.cmp(&other.at).then_with(|| match (one.kind, other.kind) {
-        (Kind::Arrival, Kind::Arrival) => (one.flow, one.hop()).cmp(&(other.flow, other.hop())),
-        kinds => kinds.0.cmp(&kinds.1),
-    })
+/// An order of packets.
+pub(super) trait Order: Copy {
+    fn of(&self, one: &Event, other: &Event) -> Ordering;
+}
+
+/// The order of arrivals at a link: what hosts have sent there at the same instant comes last, as they sent it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AtLink<'a> {
+    pub(super) link: u32,
+    pub(super) precedence: Precedence<'a>,
+}
+
+impl Order for AtLink<'_> {
+    #[inline]
+    fn of(&self, one: &Event, other: &Event) -> Ordering {
+        one.at.cmp(&other.at).then_with(|| match (one.kind, other.kind) {
+            (Kind::Arrival, Kind::Arrival) => {
+                let precedence = self.precedence.order(self.link, one, other);
+                precedence.then_with(|| (one.flow, one.hop()).cmp(&(other.flow, other.hop())))
+            }
+            kinds => kinds.0.cmp(&kinds.1),
+        })
+    }
+}
+
+/// The order of packets that have [`Feed::key`]s for times: at each link the same.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AtFeeds<'a> {
+    pub(super) feeds: &'a [Feed],
+    pub(super) precedence: Precedence<'a>,
+}
+
+impl Order for AtFeeds<'_> {
+    #[inline]
+    fn of(&self, one: &Event, other: &Event) -> Ordering {
+        one.at.cmp(&other.at).then_with(|| {
+            let link = self.feeds[Feed::number_of(one)].link;
+            AtLink { link, precedence: self.precedence }.of(one, other)
+        })
+    }
 }

@@ -4,7 +4,7 @@
 //! pieces that stay in the caches: each is put into one order, served and passed on before the next is looked at.
 //! *Where it breaks.* What hosts send comes flow by flow: all of it has to be there before the first packet is known.
 
-use super::line::Sorter;
+use super::line::{Order, Sorter};
 use crate::packet::Event;
 use paceline_core::{Instant, Span};
 
@@ -41,20 +41,20 @@ impl<'a> Pieces<'a> {
     }
 
     /// Lines up the next one: up to when; `None` after the last.
-    pub(super) fn line_up(&mut self, sorter: &mut Sorter) -> Option<Instant> {
+    pub(super) fn line_up(&mut self, sorter: &mut Sorter, order: impl Order) -> Option<Instant> {
         if self.made == self.all {
             return None;
         }
         let (begin, end) = (self.start_of(self.made), self.start_of(self.made + 1));
         if self.all == 1 {
-            sorter.line_up(&self.rests, (begin, end));
+            sorter.line_up(&self.rests, (begin, end), order);
         } else {
             let due = self.rests.iter_mut().map(|rest| {
                 let (due, later) = rest.split_at(rest.partition_point(|event| event.at < end));
                 *rest = later;
                 due
             });
-            sorter.line_up(&due.collect::<Vec<_>>(), (begin, end));
+            sorter.line_up(&due.collect::<Vec<_>>(), (begin, end), order);
         }
         self.made += 1;
         Some(end)

@@ -109,7 +109,7 @@ impl<'a> Engine<'a> {
         while let Some(event) = self.calendar.pop_before(Instant::MAX) {
             parts[(event.flow >> shift) as usize].engine.calendar.push(event);
         }
-        self.calendar = Calendar::new();
+        self.calendar = Calendar::new(self.precedence);
         let groups = Group::share(self, windows, parts.len(), shift);
         let places = Group::places(&groups);
         Team { parts: parts.into_iter().map(Mutex::new).collect(), groups, places, inboxes: Pool::default() }

@@ -22,7 +22,7 @@
 //! ([`super::turn`]): hundreds of packets for each link at a time, which cost a pass over a list instead of a trip through
 //! the calendar, with the code and the data of one link in the caches.
 //!
-//! *Simultaneous arrivals* at a link are served in the total order of `packet.rs`: what other links send, by flow and hop;
+//! *Simultaneous arrivals* at a link are served in the total order of `packet.rs`: what other links send, by precedence, flow and hop;
 //! then what hosts send at that instant, in the order in which they send it.
 //!
 //! *Rings.* Links that feed each other in a ring, and those behind it, go only as far as those that feed them have come, and
@@ -40,7 +40,7 @@
 use super::Engine;
 use super::fan::{Fan, Served};
 use super::inbox::Tail;
-use super::line::Sorter;
+use super::line::{AtLink, Sorter};
 use super::lone::Lone;
 use super::pieces::Pieces;
 use super::samples::look;
@@ -268,7 +268,8 @@ impl Engine<'_> {
         }
         let mut pieces = Pieces::of(due, lists, window, in_order);
         let mut served = 0;
-        while let Some(end) = pieces.line_up(sorter) {
+        let order = AtLink { link: service.0, precedence: self.precedence };
+        while let Some(end) = pieces.line_up(sorter, order) {
             served += self.serve(service, (room, notes), (sorter.due(), end), &mut out);
         }
         pieces.keep(sorter, later);

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from dataclasses import dataclass
 from pathlib import Path
 
 import paceline as pl
 
 TOLERANCE_NS = 100_000
+WRAP = 90  # a shipped trace shows numbers modulo this
+
+Arrival = tuple[int, int, int, str]  # nanoseconds, flow, number of the packet modulo WRAP, fate
 
 
 @dataclass(frozen=True)
@@ -51,3 +55,51 @@ def beside(ours: list[Row], theirs: list[Row], at: int) -> str:
         right = str(ours[n]) if n < len(ours) else "(no more)"
         lines.append(f"{left:<45}  {right}{'   <--' if n == at else ''}")
     return "\n".join(lines)
+
+
+def shipped(path: Path) -> list[Arrival]:
+    """A trace as raw2xg draws it: `time flow.number`, a line as a packet arrives and one as it leaves; drops apart."""
+    sections: dict[str, list[tuple[int, int, int]]] = {}
+    name = ""
+    with gzip.open(path, "rt") as file:
+        lines = file.read().splitlines()
+    for line in lines:
+        if line.startswith('"'):
+            name = line[1:]
+        elif line.strip() and ":" not in line:
+            time, number = line.split()
+            flow, seq = divmod(round(float(number) * 100), 100)
+            sections.setdefault(name, []).append((round(float(time) * 1e9), flow, seq))
+    drops = list(dict.fromkeys(sections.get("drops", [])))
+    arrivals: list[Arrival] = [(*drop, "drop") for drop in drops]
+    queue: list[tuple[int, int]] = []
+    for time, *packet in sections["packets"]:
+        flow, seq = packet
+        if (time, flow, seq) in drops:
+            continue  # refused by a full queue: it arrives, and that is all
+        if queue and queue[0] == (flow, seq):
+            queue.pop(0)
+        else:
+            queue.append((flow, seq))
+            arrivals.append((time, flow, seq, "enqueue"))
+    return in_order(arrivals)
+
+
+def in_order(arrivals: list[Arrival]) -> list[Arrival]:
+    """By time; a shipped trace does not say which came first of what is dropped and what is not at one instant."""
+    return sorted(arrivals, key=lambda arrival: (arrival[0], arrival[3], arrival[1]))
+
+
+def phases(agents: int) -> list[float]:
+    """Where in a tick the clocks of a script's agents stand at time zero (`boot_time_` over tcpTick_).
+
+    ns-2's default generator is MRG32k3a (L'Ecuyer 1999), seeded with 1. Each agent draws once when it is made, and
+    again when the run begins, which is what counts.
+    """
+    m1, m2 = 2**32 - 209, 2**32 - 22853
+    a, b, draws = [1] * 3, [1] * 3, []
+    for _ in range(2 * agents):
+        a = [*a[1:], (1403580 * a[1] - 810728 * a[0]) % m1]
+        b = [*b[1:], (527612 * b[2] - 1370589 * b[0]) % m2]
+        draws.append(((a[2] - b[2]) % m1 or m1) / (m1 + 1))
+    return draws[agents:]

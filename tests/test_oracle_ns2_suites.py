@@ -6,49 +6,15 @@ are skipped. None of ns-2's files is part of Paceline.
 
 from __future__ import annotations
 
-import gzip
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from ns2_suites import CASES, PLACES, Case
-from ns2_traces import TOLERANCE_NS, simulate
+from ns2_traces import TOLERANCE_NS, WRAP, Arrival, phases, shipped, simulate
 
 SCRIPT = Path(__file__).parent.parent / "benches" / "peers" / "one_flow.tcl"
-# The first uniform number of ns-2's default generator (MRG32k3a, every seed 12345): with it the only agent of a script
-# sets its clock, `boot_time_` = this times tcpTick_.
-FIRST_DRAW = 0.127011122046577
-WRAP = 90  # a shipped trace shows numbers modulo this
-
-Arrival = tuple[int, int, str]  # nanoseconds, number of the packet modulo WRAP, fate
-
-
-def shipped(path: Path) -> list[Arrival]:
-    """A trace as raw2xg draws it: `time flow.number`, a line as a packet arrives and one as it leaves; drops apart."""
-    sections: dict[str, list[tuple[int, int]]] = {}
-    name = ""
-    with gzip.open(path, "rt") as file:
-        lines = file.read().splitlines()
-    for line in lines:
-        if line.startswith('"'):
-            name = line[1:]
-        elif line.strip() and ":" not in line:
-            time, number = line.split()
-            seq = round(float(number) * 100) % 100
-            sections.setdefault(name, []).append((round(float(time) * 1e9), seq))
-    drops = list(dict.fromkeys(sections.get("drops", [])))
-    arrivals: list[Arrival] = [(time, seq, "drop") for time, seq in drops]
-    queue: list[int] = []
-    for time, seq in sections["packets"]:
-        if (time, seq) in drops:
-            continue  # refused by a full queue: it arrives, and that is all
-        if queue and queue[0] == seq:
-            queue.pop(0)
-        else:
-            queue.append(seq)
-            arrivals.append((time, seq, "enqueue"))
-    return sorted(arrivals, key=lambda arrival: arrival[0])
 
 
 def made(case: Case, place: Path) -> tuple[int, list[Arrival]]:
@@ -60,7 +26,7 @@ def made(case: Case, place: Path) -> tuple[int, list[Arrival]]:
     for line in (place / "ns.tr").read_text().splitlines():
         event, time, _, _, kind, _, *_, seq, identity = line.split()
         if kind == "tcp" and event in {"+", "d"}:
-            arrival = (round(float(time) * 1e9), int(seq) % WRAP, "enqueue" if event == "+" else "drop")
+            arrival = (round(float(time) * 1e9), 0, int(seq) % WRAP, "enqueue" if event == "+" else "drop")
             arrivals[identity] = arrival
     return round(float(done.stdout) * 1e9), list(arrivals.values())
 
@@ -69,7 +35,7 @@ def made(case: Case, place: Path) -> tuple[int, list[Arrival]]:
 def test_what_ns2_ships(case: Case, tmp_path: Path) -> None:
     path, link = case.reference(), case.traced
     if path is not None:
-        phase, theirs = int(FIRST_DRAW * case.tick_s * 1e9), shipped(path)
+        phase, theirs = int(phases(1)[0] * case.tick_s * 1e9), shipped(path)
     elif shutil.which("ns"):
         link = "second"
         phase, theirs = made(case, tmp_path)
@@ -77,6 +43,7 @@ def test_what_ns2_ships(case: Case, tmp_path: Path) -> None:
         pytest.skip(f"neither ns-2's examples ({PLACES[0]}) nor `ns`: install the Debian packages ns2-examples, ns2")
     rows = simulate(case.scenario(phase), tmp_path, link)["data"]
     ours = [(row.time_ns, row.seq % WRAP, row.event) for row in rows]
+    theirs = [(time, seq, fate) for time, _, seq, fate in theirs]
     until = case.duration_ms * 1_000_000 - TOLERANCE_NS
     ours, theirs = ([row for row in rows if row[0] < until] for rows in (ours, theirs))
     for n, (mine, ns2) in enumerate(zip(ours, theirs, strict=False)):

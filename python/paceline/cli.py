@@ -30,6 +30,7 @@ from paceline.commands.run import run
 from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT
 from paceline.console import forget_output as _forget_output
 from paceline.console import print_data as _print
+from paceline.console import print_styled as _print_styled
 from paceline.console import say as _say
 from paceline.errors import InputError, Interrupted, PacelineError
 
@@ -137,7 +138,7 @@ def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, st
     else:
         terminal = sys.stdout.isatty()
         width = min(shutil.get_terminal_size().columns, 140) if terminal else PLAIN_WIDTH
-        _print(as_text(diagnosis, width, colour=terminal and not os.environ.get("NO_COLOR")))
+        _print_styled(as_text(diagnosis, width, colour=terminal and not os.environ.get("NO_COLOR")))
     return FAILED if strict and diagnosis.worst in ("error", "warning") else DONE
 
 

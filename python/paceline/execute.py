@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from paceline import _core, cluster
 from paceline.driver import Driver
 from paceline.errors import InputError, Interrupted
+from paceline.harmless import harmless
 from paceline.results import Result, Results
 from paceline.shards import Place
 from paceline.workers import Elsewhere, How, Threads, Workers, processors
@@ -129,7 +130,7 @@ def describe_point(point: Point) -> str:
 
 def describe_run(settings: Mapping[str, str], seeds: str) -> str:
     """Settings in words, then which seeds."""
-    return ", ".join([*(f"{path} = {value}" for path, value in settings.items()), seeds])
+    return harmless(", ".join([*(f"{path} = {value}" for path, value in settings.items()), seeds]))
 
 
 def _workers(

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from paceline.harmless import harmless
+
 if TYPE_CHECKING:
     from paceline.execute import Watch
 
@@ -29,7 +31,7 @@ def progress(title: str, what: str = "runs") -> Iterator[Watch | None]:
         TimeRemainingColumn(elapsed_when_finished=True),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(title, total=1.0, finished="")
+        task = bar.add_task(harmless(title), total=1.0, finished="")
         yield lambda share, finished, total: bar.update(task, completed=share, finished=f"{finished} of {total}")
 
 
@@ -49,5 +51,5 @@ def reading(title: str) -> Iterator[Callable[[float], None] | None]:
         TimeRemainingColumn(elapsed_when_finished=True),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(harmless(title), total=None)
         yield lambda share: bar.update(task, completed=share, total=1.0 if share else None)

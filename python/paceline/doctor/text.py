@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from rich.text import Text
 from paceline.doctor import words
 from paceline.doctor.finding import SEVERITIES, Finding
 from paceline.doctor.numbers import Entry, entries, pacing_lines
+from paceline.harmless import harmless, harmless_in
 
 if TYPE_CHECKING:
     from paceline.doctor.diagnosis import Diagnosis
@@ -32,7 +34,13 @@ _MARKS = {"error": ("✗", "bold red"), "warning": ("▲", "yellow"), "note": ("
 
 
 def as_text(diagnosis: Diagnosis, width: int = PLAIN_WIDTH, colour: bool = False) -> str:
-    """The report, no line wider than `width` where words allow; ends in a newline."""
+    """The report, no line wider than `width` where words allow; ends in a newline. No text of it steers a terminal."""
+    diagnosis = replace(
+        diagnosis,
+        title=harmless(diagnosis.title),
+        settings=harmless_in(diagnosis.settings),
+        findings=[_harmless_finding(finding) for finding in diagnosis.findings],
+    )
     out = io.StringIO()
     system: Literal["standard"] | None = "standard" if colour else None
     console = Console(
@@ -53,6 +61,10 @@ def as_text(diagnosis: Diagnosis, width: int = PLAIN_WIDTH, colour: bool = False
     if diagnosis.left_out:
         console.print(Text(f"\nLeft out: {diagnosis.left_out}."))
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().replace(_NO_BREAK, " ").splitlines())
+
+
+def _harmless_finding(finding: Finding) -> Finding:
+    return replace(finding, **{one.name: harmless_in(getattr(finding, one.name)) for one in fields(finding)})
 
 
 def _kept(text: str) -> str:

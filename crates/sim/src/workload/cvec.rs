@@ -155,7 +155,7 @@ impl Reader {
             "A" => self.alternate_unit(word, &rest, Side::Answerer),
             _ => {
                 let known = "SEQ, CONC, S, C, w, r, l, >, <, t, c>, c<, t>, t<, I or A";
-                Err(self.error(format!("{} begins no line; expected {known}", shown(word))))
+                Err(self.error(format!("{} begins no line; expected {known}", self.shown(word))))
             }
         }
     }
@@ -251,8 +251,8 @@ impl Reader {
             return Ok(());
         }
         let kind = if is_concurrent { "a concurrent" } else { "a sequential" };
-        Err(self
-            .error(format!("{} in {kind} connection of the other form; expected {expected}", shown(word))))
+        let word = self.shown(word);
+        Err(self.error(format!("{word} in {kind} connection of the other form; expected {expected}")))
     }
 
     fn last(&mut self) -> Result<&mut Vector, CvecError> {
@@ -280,27 +280,34 @@ impl Reader {
         for (number, word) in numbers.iter_mut().zip(rest) {
             *number = match word.parse::<u64>() {
                 Ok(value) if value <= most => value,
-                Ok(value) => return Err(self.error(format!("{value} is too large; expected {form}"))),
+                Ok(_) => {
+                    return Err(self.error(format!("{} is too large; expected {form}", self.shown(word))));
+                }
                 Err(_) => {
-                    return Err(self.error(format!("{} is no whole number; expected {form}", shown(word))));
+                    let word = self.shown(word);
+                    return Err(self.error(format!("{word} is no whole number; expected {form}")));
                 }
             };
         }
         Ok(numbers)
     }
 
+    /// A word as an error shows it: short, and without what would break the line. Nothing is shown of a file that has no
+    /// connection so far: it may be no such file at all, and not for the eyes of whoever reads the error.
+    fn shown(&self, word: &str) -> String {
+        if self.vectors.is_empty() {
+            return "what is there".to_owned();
+        }
+        let mut shown: String = word.chars().take(20).flat_map(char::escape_default).collect();
+        if word.chars().count() > 20 {
+            shown.push('…');
+        }
+        format!("\"{shown}\"")
+    }
+
     fn error(&self, problem: impl fmt::Display) -> CvecError {
         CvecError { line: self.line, problem: problem.to_string() }
     }
-}
-
-/// A word as an error shows it: short, and without what would break the line.
-fn shown(word: &str) -> String {
-    let mut shown: String = word.chars().take(20).flat_map(char::escape_default).collect();
-    if word.chars().count() > 20 {
-        shown.push('…');
-    }
-    format!("\"{shown}\"")
 }
 
 #[cfg(test)]
@@ -339,6 +346,23 @@ mod tests {
                 assert_eq!(by_side(one, side), by_side(&other, side));
             }
             assert_eq!((one.start, one.windows), (other.start, other.windows));
+        }
+    }
+
+    /// A file that somebody names by mistake, or to see what is in it.
+    #[test]
+    fn nothing_is_quoted_of_what_is_no_such_file() {
+        for text in [
+            "root:$6$salt$hash:19000::::::\n",
+            "SEQ secret 2 3 4\n",
+            "S 1 2 3 hunter2\n",
+            "C 99999999999999999999 1 1 1 1\n",
+            "# x\n\nc> secret\n",
+        ] {
+            let said = read(text.as_bytes()).unwrap_err().to_string();
+            for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 3) {
+                assert!(!said.contains(word), "{said}");
+            }
         }
     }
 

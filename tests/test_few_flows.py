@@ -39,6 +39,16 @@ def test_the_link_is_as_full_as_in_ns2(row: dict[str, str]) -> None:
     """Made by benches/peers/few_flows.py, with the same draws."""
     run = few_flows.run_paceline(row["variant"], int(row["flows"]), float(row["bdp"]))
     assert run["utilisation"] == pytest.approx(float(row["utilisation"]), rel=0.03)
+    if row["variant"].startswith("Linux:") and row["flows"] == "1":
+        # TCP-Linux does the same packet for packet.
+        assert (run["timeouts"], run["window_cuts"]) == (int(row["timeouts"]), int(row["window_cuts"]))
+
+
+@pytest.mark.parametrize("variant", ["Linux:cubic", "Linux:bic"])
+def test_ten_flows_have_as_many_timeouts_as_in_ns2(variant: str) -> None:
+    rows = [row for row in recorded() if row["variant"] == variant and row["flows"] == "10"]
+    ours = sum(few_flows.run_paceline(variant, 10, float(row["bdp"]))["timeouts"] for row in rows)
+    assert ours == pytest.approx(sum(float(row["timeouts"]) for row in rows), rel=0.15)  # one seed each
 
 
 def alike(profile: str, variant: str, flows: int, bdp: float, rate: str = "20 Mbit/s") -> dict[str, Any]:

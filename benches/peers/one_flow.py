@@ -3,6 +3,9 @@
     python benches/peers/one_flow.py             rewrites the directory (needs ns-2: Debian's package ns2)
     python benches/peers/one_flow.py --only NAME --vars    one case, and ns-2's variables at every change, on stdout
 
+TCP-Linux is run twice: with an acknowledgement a packet and no timestamps, and with delayed acknowledgements and
+timestamps.
+
 A file is gzipped CSV: lines `# key = value` (TOML) that say what ran, then time_ns,event,kind,seq,bytes. Rows are data
 packets that reach the second link (`enqueue`, or `drop` where its queue refuses it or the loss is forced) and
 acknowledgements that reach the sender (`receive`), all of them until `until_ns`. Numbers are ns-2's: the SYN is data 0.
@@ -90,14 +93,45 @@ CASES = [
 ]
 
 
-def simulate(
-    case: Case, variant: str, limited: bool, seed: int, drops: tuple[int, ...], show: bool = False
-) -> tuple[int, list[Row]]:
+@dataclass(frozen=True)
+class Agent:
+    """Who sends, and to whom."""
+
+    variant: str  # a control stands behind TCP-Linux's
+    limited: bool = True
+    delayed: bool = False  # acknowledgements, and timestamps
+
+    @property
+    def name(self) -> str:
+        """The file's ending."""
+        name = self.variant.lower().removeprefix("linux:")
+        return name + ("" if self.limited else ".no-limited-transmit") + (".delayed" if self.delayed else "")
+
+    def options(self) -> list[str]:
+        """What one_flow.tcl is told."""
+        variant, _, control = self.variant.partition(":")
+        sink = "TCPSink/Sack1" if variant in {"Sack1", "Fack", "Linux"} else "TCPSink"
+        words = ["-variant", variant, "-singledup", str(int(self.limited)), "-control", control]
+        if not self.delayed:
+            return [*words, "-sink", sink]
+        stamps = "Agent/TCP timestamps_ true Agent/TCPSink ts_echo_rfc1323_ true"
+        return [*words, "-sink", f"{sink}/DelAck", "-set", stamps]
+
+
+# Files are numbered in the order in which they came, group by group.
+GROUPS = [
+    [Agent(variant, limited) for variant in ("Reno", "Newreno") for limited in (True, False)],
+    # FACK has no limited transmit.
+    [*(Agent(variant, limited) for variant in ("Tahoe", "Sack1") for limited in (True, False)), Agent("Fack")],
+    [Agent(f"Linux:{control}", delayed=delayed) for control in ("cubic", "bic") for delayed in (False, True)],
+]
+
+
+def simulate(case: Case, agent: Agent, seed: int, drops: tuple[int, ...], show: bool = False) -> tuple[int, list[Row]]:
     """Run ns-2; the tick phase in nanoseconds, and the rows."""
     with tempfile.TemporaryDirectory() as place:
         trace, variables = Path(place) / "trace", Path(place) / "vars"
-        command = ["ns", str(HERE / "one_flow.tcl"), "-variant", variant, "-singledup", str(int(limited))]
-        command += ["-sink", "TCPSink/Sack1" if variant in {"Sack1", "Fack"} else "TCPSink"]
+        command = ["ns", str(HERE / "one_flow.tcl"), *agent.options()]
         command += ["-window", str(case.window), "-queue", str(case.queue), "-drops", " ".join(map(str, drops))]
         command += ["-payload", str(case.payload), "-first", str(case.first), "-second", str(case.second)]
         command += ["-delay", str(case.delay_ms / 1000), "-start", str(case.start_ms / 1000)]
@@ -109,7 +143,8 @@ def simulate(
             sys.exit(f"ns-2 failed on {case.name}: {done.stderr.strip()}")
         if show:
             sys.stdout.write(variables.read_text())
-        return round(float(done.stdout) * 1e9), rows_of(trace.read_text())
+        phase = next(line for line in done.stdout.splitlines() if "select_ca" not in line)
+        return round(float(phase) * 1e9), rows_of(trace.read_text())
 
 
 def rows_of(trace: str) -> list[Row]:
@@ -142,11 +177,11 @@ def shorten(rows: list[Row], end: int) -> tuple[list[Row], int]:
     return [row for row in rows if row[0] <= until], until
 
 
-def with_retransmissions(case: Case, variant: str, limited: bool, seed: int) -> tuple[int, ...]:
+def with_retransmissions(case: Case, agent: Agent, seed: int) -> tuple[int, ...]:
     """The case's drops, and the ordinals that the retransmissions of the first of them turn out to have."""
     drops = case.drops
     for _ in range(case.again):
-        arrivals = [row[3] for row in simulate(case, variant, limited, seed, drops)[1] if row[2] == "data"]
+        arrivals = [row[3] for row in simulate(case, agent, seed, drops)[1] if row[2] == "data"]
         lost = arrivals[drops[0]]
         following = [n for n, seq in enumerate(arrivals) if seq == lost and n not in drops]
         drops = (*drops, following[0])
@@ -163,24 +198,23 @@ def main() -> int:
         sys.exit(INSTALL)
     OUT.mkdir(parents=True, exist_ok=True)
     total, number = 0, 0
-    for variants in (("Reno", "Newreno"), ("Tahoe", "Sack1", "Fack")):  # numbered in the order in which they came
-        for case, variant, limited in product(CASES, variants, (True, False)):
-            if variant == "Fack" and not limited:
-                continue  # FACK has no limited transmit
+    for agents in GROUPS:
+        for case, agent in product(CASES, agents):
             number += 1
             seed = number * 747796405 % 2**31  # another tick phase for each file
             if wanted.only and wanted.only != case.name:
                 continue
-            drops = with_retransmissions(case, variant, limited, seed)
-            name = f"{case.name}.{variant.lower()}{'' if limited else '.no-limited-transmit'}"
+            drops = with_retransmissions(case, agent, seed)
+            name = f"{case.name}.{agent.name}"
             if wanted.vars:
                 print(f"== {name}, drops {drops}")
-            phase, rows = simulate(case, variant, limited, seed, drops, show=wanted.vars)
+            phase, rows = simulate(case, agent, seed, drops, show=wanted.vars)
             rows, until = shorten(rows, case.duration * 10**9)
             head = [
                 "ns-2 2.35, made by benches/peers/one_flow.py",
-                f'variant = "{variant.lower()}"',
-                f"limited_transmit = {str(limited).lower()}",
+                f'variant = "{agent.variant.lower().removeprefix("linux:")}"',
+                f"limited_transmit = {str(agent.limited).lower()}",
+                *(["delayed = true"] if agent.delayed else []),
                 f"window_packets = {case.window}",
                 f"queue_packets = {case.queue}",
                 f"drops = {list(drops)}",

@@ -6,6 +6,8 @@
 #
 # These are the defaults of first (bit/s), second (bit/s) and delay (s); first_delay is that of the first link (s).
 #
+# control: what TCP-Linux runs (variant Linux). It times by milliseconds, whatever tcpTick_ is.
+#
 # set: class defaults to set before anything is made, `CLASS VARIABLE VALUE …`.
 # sink: the receiver's class. packets: what the application sends, 0 for ever.
 #
@@ -19,6 +21,7 @@
 
 array set opt {
     variant     Reno
+    control     ""
     singledup   1
     window      20
     payload     1000
@@ -92,6 +95,7 @@ $ns at 0.0 {
     puts [format %.17g [$defaultRNG uniform 0 [$tcp set tcpTick_]]]
     $defaultRNG seed $opt(seed)
     $tcp reset
+    if {$opt(control) ne ""} { $tcp select_ca $opt(control) }
 }
 $ns at $opt(start) [expr {$opt(packets) ? "$ftp produce $opt(packets)" : "$ftp start"}]
 $ns at $opt(duration) { close $trace; if {$opt(vars) ne ""} { close $vars }; exit 0 }

@@ -24,7 +24,7 @@ class Setup:
     unit: str = "bytes"
     flows: int = 1000
     edges: int = 10
-    variant: str = "Reno"
+    variant: str = "Reno"  # or several, dealt out to the flows in turn; Linux:cubic is TCP-Linux with CUBIC
     header: int = 0  # bytes on top of 1000 B of payload: 0 or 40
     core: tuple[float, float] = (100, 100)  # rate, delay
     edge_delay: tuple[float, float] = (5, 15)
@@ -153,22 +153,6 @@ def ns2_command(setup: Setup, seed: int) -> list[str]:
 
 def scenario(setup: Setup, seed: int) -> str:
     """The same network as a Paceline scenario."""
-    settings = [
-        f'variant = "{setup.variant.removeprefix("Linux:").lower()}"',
-        'profile = "ns2"',
-        'payload = "1000 B"',
-        f'header = "{setup.header + 10 * setup.variant.startswith("Linux:")} B"',  # ts_option_size_
-        'ack = "40 B"',
-        f'max_window = "{setup.max_window} packets"',
-    ]
-    if setup.variant.startswith("Linux:"):
-        settings.append("timestamps = true")
-    if setup.delayed_ack:
-        settings.append('delayed_ack = "100 ms"')
-    if not setup.limited_transmit:
-        settings.append("limited_transmit = false")
-    if setup.min_rto != 0.2:
-        settings.append(f'min_rto = "{setup.min_rto:g} s"')
     head = [
         f'title = "{setup.name}"',
         f'duration = "{setup.duration} s"',
@@ -177,9 +161,30 @@ def scenario(setup: Setup, seed: int) -> str:
         'pacing = { method = "none" }',
     ]
     buffer = f"{setup.buffer} {'KB' if setup.unit == 'bytes' else 'packets'}"
-    tcp = f"{{ {', '.join(settings)} }}"
-    body = graph(draws(setup, seed), setup, buffer, tcp) if setup.paired else dumbbell(setup, buffer, tcp)
+    tcps = [tcp_of(setup, variant) for variant in setup.variant.split()]
+    body = graph(draws(setup, seed), setup, buffer, tcps) if setup.paired else dumbbell(setup, buffer, tcps[0])
     return "\n".join(head + body) + "\n"
+
+
+def tcp_of(setup: Setup, variant: str) -> str:
+    """The settings of the flows of a variant."""
+    settings = [
+        f'variant = "{variant.removeprefix("Linux:").lower()}"',
+        'profile = "ns2"',
+        'payload = "1000 B"',
+        f'header = "{setup.header + 10 * variant.startswith("Linux:")} B"',  # ts_option_size_
+        'ack = "40 B"',
+        f'max_window = "{setup.max_window} packets"',
+    ]
+    if variant.startswith("Linux:"):
+        settings.append("timestamps = true")
+    if setup.delayed_ack:
+        settings.append('delayed_ack = "100 ms"')
+    if not setup.limited_transmit:
+        settings.append("limited_transmit = false")
+    if setup.min_rto != 0.2:
+        settings.append(f'min_rto = "{setup.min_rto:g} s"')
+    return f"{{ {', '.join(settings)} }}"
 
 
 def dumbbell(setup: Setup, buffer: str, tcp: str) -> list[str]:
@@ -204,7 +209,7 @@ def dumbbell(setup: Setup, buffer: str, tcp: str) -> list[str]:
     return [*lines, "", "[[traffic]]", 'kind = "bulk"', f"tcp = {tcp}", 'start = "0 s .. 10 s"']
 
 
-def graph(drawn: Draws, setup: Setup, buffer: str, tcp: str) -> list[str]:
+def graph(drawn: Draws, setup: Setup, buffer: str, tcps: list[str]) -> list[str]:
     """The same dumbbell link by link, as drawn."""
     lines = ["", "[network]", 'template = "graph"', 'counts = "ns2"', 'core = "core"', ""]
     for side in "lr":
@@ -227,5 +232,5 @@ def graph(drawn: Draws, setup: Setup, buffer: str, tcp: str) -> list[str]:
         lines += [f'buffer = "{buffer}"'] if name == "core" else []
     for flow, start in enumerate(drawn.starts):
         lines += [f'[[traffic]]\nkind = "bulk"\nfrom = "host-{flow}-l"\nto = "host-{flow}-r"\nstart = "{start} ns"']
-        lines += [f"tcp = {tcp}"]
+        lines += [f"tcp = {tcps[flow % len(tcps)]}"]
     return lines

@@ -47,11 +47,17 @@ fn the_window_is_back_at_its_maximum_after_k() {
             let left = sent[0].1;
             let beta = [("rfc9438", 0.7), ("linux-2013", 717.0 / 1024.0), ("linux-2007", 819.0 / 1024.0)];
             let beta = beta.iter().find(|(name, _)| *name == constants).unwrap().1;
-            assert!((left - beta * w_max).abs() < 0.1, "{constants}: {left} of {w_max}");
+            let whole = constants == "linux-2007";
+            assert!(
+                (left - beta * w_max).abs() < if whole { 1.0 } else { 0.1 },
+                "{constants}: {left} of {w_max}"
+            );
             let start = sent.iter().find(|(_, cwnd)| *cwnd > left).unwrap().0;
             let reaches = |cwnd: f64| sent.iter().find(|(_, now)| *now >= cwnd).unwrap().0 - start;
             let k = ((w_max - left) / c).cbrt();
-            let middle = (reaches(w_max - 3.0) + reaches(w_max + 3.0)) / 2.0;
+            // In whole packets the distance to W_max is rounded down: below it the curve is ahead.
+            let early = if whole { ((4.0_f64 / c).cbrt() - (3.0_f64 / c).cbrt()) / 2.0 } else { 0.0 };
+            let middle = early + (reaches(w_max - 3.0) + reaches(w_max + 3.0)) / 2.0;
             assert!((middle - k).abs() < 0.02 * k, "{pacing}, {constants}: {middle} s, not {k} s");
         }
     }

@@ -20,9 +20,9 @@ pub enum Variant {
     Rfc6675,
     /// Forward acknowledgements: what is beyond the highest packet held is in flight (ns-2's Agent/TCP/Fack).
     Fack,
-    /// Binary increase (Linux's tcp_bic), with RFC 6675's recovery.
+    /// Binary increase (Linux's tcp_bic); recovery is [`Config::recovery`].
     Bic,
-    /// A cubic function of the time since the last loss (RFC 9438; Linux's tcp_cubic), with RFC 6675's recovery.
+    /// A cubic function of the time since the last loss (RFC 9438; Linux's tcp_cubic); recovery is [`Config::recovery`].
     Cubic,
 }
 
@@ -143,6 +143,22 @@ impl Halving {
         [("window", Halving::Window), ("in-flight", Halving::InFlight), ("flight-size", Halving::FlightSize)];
 }
 
+/// How BIC and CUBIC recover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// As RFC 6675 says.
+    Rfc6675,
+    /// FACK, and in flight is less by a packet for every second acknowledgement until it is half (Linux before 2012, ns-2's
+    /// TCP-Linux).
+    RateHalving,
+}
+
+impl Recovery {
+    /// Every one by its name in a scenario: the one list.
+    pub const ALL: [(&'static str, Recovery); 2] =
+        [("rfc6675", Recovery::Rfc6675), ("rate-halving", Recovery::RateHalving)];
+}
+
 /// What becomes of the window while nothing is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleRestart {
@@ -185,6 +201,9 @@ pub struct Config {
     /// Reno's congestion window goes on growing where the receiver's window limits, unused (ns-2 `opencwnd`); else it stays
     /// at that (RFC 7661 section 4.1).
     pub grow_unused: bool,
+    /// The first data leave with the SYN, which counts in the window (ns-2's TCP-Linux, `delay_growth_` off); else the window waits
+    /// for its acknowledgement.
+    pub data_with_syn: bool,
     /// Congestion window after the handshake, packets.
     pub initial_window: u32,
     /// Slow-start threshold at the start, packets; `None` is `max_window`, as in ns-2.
@@ -210,6 +229,8 @@ pub struct Config {
     pub duplicate_threshold: u32,
     /// Send a new packet on the first and the second duplicate acknowledgement (RFC 3042; ns-2 `singledup_`).
     pub limited_transmit: bool,
+    /// How BIC and CUBIC recover, where not with `rack`.
+    pub recovery: Recovery,
     /// RFC 6675, BIC and CUBIC: what was sent before a packet that is held is lost, if sent again too; a probe comes before a
     /// timeout (RFC 8985; Linux `tcp_recovery`, `tcp_early_retrans`).
     pub rack: bool,
@@ -288,6 +309,7 @@ impl Config {
             syn: Some(40),
             max_window: 20,
             grow_unused: true,
+            data_with_syn: false,
             initial_window: 2,
             initial_ssthresh: None,
             delayed_ack: None,
@@ -299,6 +321,7 @@ impl Config {
             timestamps_end_back_off: false,
             duplicate_threshold: 3,
             limited_transmit: true,
+            recovery: Recovery::RateHalving, // ns-2.35's TCP-Linux
             rack: false,
             count_packets: false,
             max_burst: u32::MAX,
@@ -360,7 +383,8 @@ impl Config {
                 min_rto: Span::from_millis(1_000),     // RFC 6298 (2.4)
                 initial_rto: Span::from_millis(1_000), // RFC 6298 (2.1)
                 rto_after_lost_syn: Some(Span::from_millis(3_000)), // RFC 6298 (5.7)
-                halving: Halving::FlightSize,          // RFC 5681, equation 4
+                recovery: Recovery::Rfc6675,
+                halving: Halving::FlightSize, // RFC 5681, equation 4
                 constants: Constants::Rfc9438,
                 idle_restart: IdleRestart::Initial, // RFC 5681 (4.1)
                 ..ns2
@@ -387,6 +411,7 @@ impl Config {
                 rto_after_lost_syn: Some(Span::from_millis(3_000)), // TCP_TIMEOUT_FALLBACK
                 linear_syn_timeouts: 4, // net.ipv4.tcp_syn_linear_timeouts, since 6.5
                 forgives_syn: true,
+                recovery: Recovery::Rfc6675,
                 rack: true,                // tcp_recovery, tcp_early_retrans
                 count_packets: true,       // tcp_slow_start, tcp_cong_avoid_ai
                 fractional_halving: false, // tcp_reno_ssthresh: cwnd >> 1
@@ -396,6 +421,34 @@ impl Config {
                 ..ns2
             },
         }
+    }
+
+    /// The same with another variant: in ns-2, BIC and CUBIC are TCP-Linux's, which has defaults of its own
+    /// (tcl/lib/ns-default.tcl, tcp/tcp-linux.cc `install_congestion_control`).
+    pub fn of_variant(profile: Profile, variant: Variant) -> Self {
+        let config = Config { variant, ..Config::new(profile) };
+        let is_ns2 = !matches!(profile, Profile::Rfc | Profile::Linux);
+        if !is_ns2 || !matches!(variant, Variant::Bic | Variant::Cubic) {
+            return config;
+        }
+        Config {
+            tick: Span::from_millis(1),            // tcpTick_, set by select_ca
+            max_rto: Span::from_millis(120_000),   // maxrto_
+            initial_rto: Span::from_millis(3_000), // rtxcur_init_
+            min_rto: Span::from_millis(200),       // minrto_
+            timestamps_end_back_off: true,         // ts_resetRTO_
+            data_with_syn: true,                   // delay_growth_
+            ..config
+        }
+    }
+
+    /// [`Recovery::RateHalving`] is in force. While a packet is missing, only what is in flight is then held below `max_window`, as in
+    /// ns-2.
+    #[inline]
+    pub fn halves_rate(&self) -> bool {
+        matches!(self.variant, Variant::Bic | Variant::Cubic)
+            && self.recovery == Recovery::RateHalving
+            && !self.rack
     }
 
     /// The initial window of RFC 6928 section 2, packets, of so many bytes: at most 10, and 14600 B or two packets.

@@ -20,4 +20,4 @@ pub use receiver::{Receiver, Reply};
 pub use sender::{Counters, Output, Segment, Sender};
 pub use sparse::{Blank, Sparse};
 
-pub use config::{Config, Halving, HostPacing, IdleRestart, PacingRule, Profile, Variant};
+pub use config::{Config, Halving, HostPacing, IdleRestart, PacingRule, Profile, Recovery, Variant};

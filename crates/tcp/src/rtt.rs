@@ -198,7 +198,11 @@ impl Rtt {
         } else {
             let error = measured - (self.srtt8 >> 3);
             self.srtt8 = (self.srtt8 + error).max(1);
-            self.rttvar4 = (self.rttvar4 + error.abs() - (self.rttvar4 >> 2)).max(1);
+            let mut deviation = error.abs() - (self.rttvar4 >> 2);
+            if config.halves_rate() && error < 0 && deviation > 0 {
+                deviation >>= 3; // Linux: shorter round trips count for little (`tcp_rtt_estimator`)
+            }
+            self.rttvar4 = (self.rttvar4 + deviation).max(1);
         }
         self.set_timeout(config, exact);
     }

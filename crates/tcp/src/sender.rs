@@ -119,7 +119,8 @@ impl Sender {
         let limit = packets
             .map_or(u32::MAX, |packets| u32::try_from(packets.saturating_add(syn)).unwrap_or(u32::MAX));
         let ssthresh = config.initial_ssthresh.unwrap_or(config.max_window);
-        let cwnd = if config.syn.is_some() { 1.0 } else { f64::from(config.initial_window) };
+        let waits = config.syn.is_some() && !config.data_with_syn;
+        let cwnd = if waits { 1.0 } else { f64::from(config.initial_window) };
         let mut rare = Sparse::<Rare>::default();
         let control = Control::new(&config);
         let keeps_round_trips = control.is_some() || config.rack || config.min_rto_beyond_srtt;
@@ -145,7 +146,7 @@ impl Sender {
             inflation: 0,
             duplicates: 0,
             end_before_duplicates: 0,
-            recover: 1,
+            recover: u32::from(!config.halves_rate()),
             last_cut: LastCut::None,
             partial_seen: false,
             rtt: Rtt::new(&config, clock_phase),
@@ -279,7 +280,7 @@ impl Sender {
             }
         }
         self.last_cut = LastCut::Timeout;
-        self.next = self.una;
+        self.next = if self.config.halves_rate() { self.end } else { self.una };
         self.restart_timer_and_stop_timing(now);
         if let Some((pacing, pacing_at)) = pacing!(self) {
             pacing.reset(pacing_at);
@@ -362,8 +363,9 @@ impl Sender {
 
     /// The least window that silence leaves, packets.
     fn initial_window(&self) -> u32 {
-        // ns-2's FACK knows no such rule.
-        let fix = self.config.first_packet_fix && self.config.variant != Variant::Fack;
+        // ns-2's FACK and TCP-Linux know no such rule.
+        let knows = self.config.variant != Variant::Fack && !self.config.halves_rate();
+        let fix = self.config.first_packet_fix && knows;
         if self.lost_first > 0 && fix && !self.config.forgives_syn { 1 } else { self.config.initial_window }
     }
 

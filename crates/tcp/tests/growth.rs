@@ -126,15 +126,16 @@ fn small_windows_grow_as_reno_s_would() {
 fn the_first_avoidance_grows_by_the_set_s_rule_while_no_loss_is_known() {
     // Slow start ends at 100 packets without a loss. RFC 9438: the curve starts flat, at the window where avoidance
     // begins. Linux: at least 5 % a round trip (2013); a packet each 50 that have arrived (2007), that is each 25
-    // acknowledgements and one, each counting for 31/16, and slow start ends a packet above; unless Reno is faster.
-    for (constants, start, growth) in
-        [(Constants::Linux2013, 100.0, 0.05), (Constants::Linux2007, 101.0 - 1.0 / 26.0, 1.0 / 26.0)]
+    // acknowledgements and one, each counting for 31/16, and slow start ends a packet above, in whole packets; unless Reno is
+    // faster.
+    for (constants, start, growth, exact) in
+        [(Constants::Linux2013, 100.0, 0.05, 0.1), (Constants::Linux2007, 101.0, 1.0 / 26.0, 1.0)]
     {
         let points = &epochs(Config { constants, ..config(Variant::Cubic, 100) }, SLOW, &[], 2.0)[0].points;
         assert!(points.len() > 1000);
         for (n, point) in points.iter().enumerate() {
             let line = start + growth * (n + 1) as f64; // s = growth · w: a fixed step an acknowledgement
-            assert!((point.cwnd - line).abs() < 0.1, "{constants:?}, {n}: {} {line}", point.cwnd);
+            assert!((point.cwnd - line).abs() <= exact, "{constants:?}, {n}: {} {line}", point.cwnd);
         }
     }
     let points = &epochs(paced(Constants::Rfc9438, 100), FAST, &[], 8.0)[0].points;
@@ -175,21 +176,26 @@ fn bic_follows_its_closed_form_within_a_packet() {
     }
 }
 
-/// ns-2's TCP-Linux runs Linux's own source of 2007, with acknowledgements of every second packet as that expects. It
-/// reckons in whole packets and milliseconds, and its recovery ends up to two round trips earlier: hence three packets and 3 %.
-/// Another beta, C or greatest increment is further off than that.
+/// ns-2's TCP-Linux, which runs Linux's own source of 2007: the same window, but where it recovers: there ns-2 shows what may be
+/// in flight, while that is more. An acknowledgement that falls on a sample counts on one side and not on the other.
 #[test]
 fn windows_are_those_of_linux_s_source_in_ns2() {
     for (variant, text) in [
         (Variant::Cubic, include_str!("../../../tests/oracles/ns2-growth/cubic.csv")),
         (Variant::Bic, include_str!("../../../tests/oracles/ns2-growth/bic.csv")),
     ] {
-        let delayed_ack = Some(Span::from_millis(100));
-        let config = Config { variant, delayed_ack, max_window: 100_000, ..Config::new(Profile::Ns2) };
+        let config = Config {
+            delayed_ack: Some(Span::from_millis(100)),
+            max_window: 100_000,
+            timestamps: true,
+            payload: 960,
+            header: 50,
+            ..Config::of_variant(Profile::Ns2, variant)
+        };
         assert_eq!(config.constants, Constants::Linux2007);
-        let path = (1_000_000, 100_040_000); // 1000 B at 8 Mbit/s, 50 ms each way, and an acknowledgement of 40 B
+        let path = (1_010_000, 100_040_000); // 1010 B at 8 Mbit/s, 50 ms each way, and an acknowledgement of 40 B
         let all = path::epochs(config, path, |ordinal, _| [300, 3000].contains(&ordinal), 24.0);
-        let mut compared = 0;
+        let (mut same, mut compared) = (0, 0);
         for row in text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())) {
             let (time, cwnd) = row.split_once(',').unwrap();
             let (time, cwnd): (f64, f64) = (time.parse().unwrap(), cwnd.parse().unwrap());
@@ -199,16 +205,13 @@ fn windows_are_those_of_linux_s_source_in_ns2() {
                 .find(|(epoch, end)| (epoch.points[0].time + 0.3..*end).contains(&time));
             if let Some((epoch, _)) = between_losses {
                 let point = epoch.points.iter().rev().find(|point| point.time <= time).unwrap();
-                let off = (point.cwnd - cwnd).abs();
-                assert!(
-                    off <= 3.0 + 0.03 * cwnd,
-                    "{variant:?}, {time} s: {} here, {cwnd} in ns-2",
-                    point.cwnd
-                );
+                assert!((point.cwnd - cwnd).abs() <= 1.0, "{variant:?}, {time} s: {} {cwnd}", point.cwnd);
+                same += u32::from(point.cwnd == cwnd);
                 compared += 1;
             }
         }
         assert!(compared > 200, "{compared} rows");
+        assert!(same + compared / 20 >= compared, "{variant:?}: {same} of {compared} rows");
     }
 }
 
@@ -224,10 +227,10 @@ fn bic_gives_way_as_linux_does_and_is_reno_below_its_low_window() {
 
     let small = epochs(Config { max_window: 12, ..config(Variant::Bic, 12) }, SLOW, &[0.5], 1.0);
     assert_eq!(small[1].left, 6.0);
-    // A packet each cwnd, that is each cwnd 16/31 acknowledgements, rounded down.
+    // A packet each cwnd acknowledgements.
     let mut reno: f64 = 6.0;
     for point in &small[1].points {
-        reno = (reno + 1.0 / (reno.floor() * 16.0 / 31.0).floor()).min(12.0);
+        reno = (reno + 1.0 / reno.floor()).min(12.0);
         assert!((point.cwnd - reno).abs() < 1e-6, "{point:?}: {reno}");
     }
 }

@@ -181,6 +181,8 @@ fn any_config() -> impl Strategy<Value = Config> {
                 timestamps: fix != careful,
                 count_packets: impatient != careful,
                 rack: impatient != fix,
+                recovery: paceline_tcp::Recovery::ALL[usize::from(fix != delay)].1,
+                data_with_syn: impatient != delay,
                 min_rto_beyond_srtt: fix,
                 partial_ack,
                 halving: paceline_tcp::Halving::ALL[halving].1,
@@ -225,7 +227,7 @@ proptest! {
         config in any_config(),
         steps in prop::collection::vec((0..5_u8, 0..60_u32, 0..20_u32, 0..500_000_000_u64), 1..300),
     ) {
-        let max_window = config.max_window;
+        let max_window = if config.halves_rate() { u32::MAX } else { config.max_window };
         let mut sender = Sender::new(Arc::new(config), None, Span::ZERO, 3);
         let mut wire = Wire::default();
         let mut now = Instant::ZERO;

@@ -1,6 +1,6 @@
 //! `tcp = { … }`: the settings of a TCP connection, a profile's and what is changed of them.
 
-use paceline_tcp::config::{Config, Halving, IdleRestart, Profile, Variant};
+use paceline_tcp::config::{Config, Halving, IdleRestart, Profile, Recovery, Variant};
 use paceline_tcp::{Constants, MOST_BLOCKS, options};
 
 use super::error::ScenarioError;
@@ -21,9 +21,10 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         "write one of those that `paceline explain tcp` lists".to_owned()
     })?;
     let profile = table.optional("profile", |field| field.choice(&Profile::ALL))?.unwrap_or(Profile::DEFAULT);
-    let mut tcp = Config::new(profile);
     let variants = [&Variant::ALL[..], &[("sack", profile.sack())]].concat();
-    set(&mut tcp.variant, table.optional("variant", |field| field.choice(&variants))?);
+    let variant = table.optional("variant", |field| field.choice(&variants))?;
+    let mut tcp =
+        variant.map_or_else(|| Config::new(profile), |variant| Config::of_variant(profile, variant));
     set(&mut tcp.payload, table.optional("payload", |field| field.packet_bytes(1, MOST_PACKET))?);
     set(&mut tcp.header, table.optional("header", |field| field.packet_bytes(0, MOST_PACKET))?);
     set(&mut tcp.ack, table.optional("ack", |field| field.packet_bytes(1, MOST_PACKET))?);
@@ -34,6 +35,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         tcp.initial_window = Config::window_of_rfc_6928(payload);
     }
     set(&mut tcp.grow_unused, table.optional("grow_unused", Field::flag)?);
+    set(&mut tcp.data_with_syn, table.optional("data_with_syn", Field::flag)?);
     set(&mut tcp.initial_window, table.optional("initial_window", window)?);
     set(&mut tcp.initial_ssthresh, table.optional("initial_ssthresh", window)?.map(Some));
     set(
@@ -59,6 +61,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.max_burst, burst.map(|burst| burst.unwrap_or(u32::MAX)));
     set(&mut tcp.overhead, table.optional("overhead", Field::span)?);
     set(&mut tcp.limited_transmit, table.optional("limited_transmit", Field::flag)?);
+    set(&mut tcp.recovery, table.optional("recovery", |field| field.choice(&Recovery::ALL))?);
     set(&mut tcp.rack, table.optional("rack", Field::flag)?);
     set(&mut tcp.count_packets, table.optional("count_packets", Field::flag)?);
     set(&mut tcp.tick, table.optional("tick", Field::span)?);

@@ -7,7 +7,7 @@
 //! *Parameters.* None: Linux's and ns-2's constants, the same in all their versions (Linux `max_increment` 16 packets,
 //! `low_window` 14 packets, `smooth_part` 20, `BICTCP_B` 4, `beta` 819/1024, `fast_convergence` 1). The distance to W_max
 //! counts in whole packets, as there. The paper has 32 packets for 16, and 7/8 for 819/1024.
-//! It grows by acknowledgements, as `ack_ratio` says.
+//! It grows by acknowledgements, as `ack_ratio` says. In ns-2's whole numbers: [`super::linux2007`].
 //! *Where it breaks.* Growth goes by round trips: short ones take the link from long ones. Before the first loss, and
 //! after a timeout, the window grows by 5 % a round trip.
 //! *References.* L. Xu, K. Harfoush, I. Rhee, "Binary increase congestion control (BIC) for fast long-distance networks",
@@ -15,20 +15,19 @@
 
 use super::ack_ratio::AckRatio;
 use super::{Acked, Window, reno};
-use crate::config::Config;
 
 /// Left of the window after a loss.
 const BETA: f64 = 819.0 / 1024.0;
 /// The most packets a round trip.
-const MOST_INCREMENT: u32 = 16;
+pub(super) const MOST_INCREMENT: u64 = 16;
 /// Up to this window it is Reno, packets.
-const LOW_WINDOW: u32 = 14;
+pub(super) const LOW_WINDOW: u64 = 14;
 /// One part in so many of the distance to W_max, a round trip.
-const B: u32 = 4;
+const B: u64 = 4;
 /// Round trips that the last `B` packets before W_max take.
-const SMOOTH_PART: u32 = 20;
+const SMOOTH_PART: u64 = 20;
 /// While W_max is unknown, a packet each so many at least.
-const MOST_UNKNOWN: u32 = 20;
+const MOST_UNKNOWN: u64 = 20;
 
 /// What BIC remembers.
 #[derive(Debug, Clone)]
@@ -39,49 +38,26 @@ pub(crate) struct Bic {
 }
 
 impl Bic {
-    pub(super) fn new(config: &Config) -> Self {
-        Bic { w_max: 0.0, ratio: AckRatio::new(config.constants) }
+    pub(super) fn new() -> Self {
+        Bic { w_max: 0.0, ratio: AckRatio::new() }
     }
 
     pub(super) fn increase(&mut self, window: &mut Window, acked: Acked) {
         if acked.open {
             self.ratio.update(acked.packets);
         }
-        let slow_start_end = self.ratio.slow_start_end(window.ssthresh);
-        if window.cwnd < f64::from(slow_start_end) {
-            window.cwnd = reno::increase(window.cwnd, slow_start_end, acked.weight);
+        if window.cwnd < f64::from(window.ssthresh) {
+            window.cwnd = reno::increase(window.cwnd, window.ssthresh, acked.weight);
             return;
         }
-        let mut count = self.packets_a_packet(window.cwnd as u32);
-        if self.w_max == 0.0 {
-            count = count.min(MOST_UNKNOWN);
-        }
-        window.cwnd += self.ratio.growth(count);
-    }
-
-    /// After how many packets the window grows by one (Linux `cnt`).
-    fn packets_a_packet(&self, cwnd: u32) -> u32 {
-        let w_max = self.w_max as u32;
-        let smooth = cwnd * SMOOTH_PART / B;
-        if cwnd <= LOW_WINDOW {
-            cwnd
-        } else if cwnd < w_max {
-            match (w_max - cwnd) / B {
-                0 | 1 => smooth,
-                step => cwnd / step.min(MOST_INCREMENT),
-            }
-        } else {
-            match cwnd - w_max {
-                beyond if beyond < B => smooth,
-                beyond if beyond < MOST_INCREMENT * (B - 1) => cwnd * (B - 1) / beyond,
-                _ => cwnd / MOST_INCREMENT,
-            }
-        }
+        let count =
+            acknowledgements_a_packet(window.cwnd as u64, self.w_max as u64, self.w_max > 0.0, self.ratio);
+        window.cwnd += 1.0 / count as f64;
     }
 
     pub(super) fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        let left = if cwnd as u32 <= LOW_WINDOW { window / 2.0 } else { window * BETA };
+        let left = if cwnd as u64 <= LOW_WINDOW { window / 2.0 } else { window * BETA };
         left.max(2.0)
     }
 
@@ -89,4 +65,25 @@ impl Bic {
         self.w_max = 0.0;
         self.ratio.reset();
     }
+}
+
+/// After how many acknowledgements the window grows by one (Linux `cnt`). As Reno, it knows nothing of delayed ones.
+pub(super) fn acknowledgements_a_packet(cwnd: u64, w_max: u64, knows_loss: bool, ratio: AckRatio) -> u64 {
+    if cwnd <= LOW_WINDOW {
+        return cwnd;
+    }
+    let smooth = cwnd * SMOOTH_PART / B;
+    let packets = if cwnd < w_max {
+        match (w_max - cwnd) / B {
+            0 | 1 => smooth,
+            step => cwnd / step.min(MOST_INCREMENT),
+        }
+    } else {
+        match cwnd - w_max {
+            beyond if beyond < B => smooth,
+            beyond if beyond < MOST_INCREMENT * (B - 1) => cwnd * (B - 1) / beyond,
+            _ => cwnd / MOST_INCREMENT,
+        }
+    };
+    ratio.acknowledgements(if knows_loss { packets } else { packets.min(MOST_UNKNOWN) })
 }

@@ -10,7 +10,6 @@
 //! *References.* RFC 9438; S. Ha, I. Rhee, L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", SIGOPS OSR 42(5),
 //! 2008; Linux net/ipv4/tcp_cubic.c; ns-2.35 tcp/linux/src/tcp_cubic.c.
 
-use super::ack_ratio::AckRatio;
 use super::hystart::HyStart;
 use super::{Acked, Window, reno};
 use crate::config::Config;
@@ -23,8 +22,8 @@ pub enum Constants {
     Rfc9438,
     /// Linux 2.6.25 (2008) and later: beta 717/1024, C 410/1024; 5 % a round trip while W_max is unknown.
     Linux2013,
-    /// Linux 2.6.19 to 2.6.24 and ns-2.35's TCP-Linux: beta 819/1024, C 410/1024; beyond W_max 160 packets/s at most; 2 % a
-    /// round trip while W_max is unknown.
+    /// Linux 2.6.19 to 2.6.24 and ns-2.35's TCP-Linux, in whole numbers ([`super::linux2007`]): beta 819/1024, C 410/1024; beyond
+    /// W_max 160 packets/s at most; 2 % a round trip while W_max is unknown.
     Linux2007,
 }
 
@@ -42,36 +41,20 @@ impl Constants {
             alpha: alpha(0.7),
             c: 0.4,
             most_growth: 0.5,
-            most_beyond: f64::INFINITY,
             unknown: Unknown::ByTheCurve,
             ahead_by_least_rtt: false,
             as_fast_as_reno_beyond_prior: true,
-            by_acknowledgements: false,
         };
-        const LINUX: Values = Values {
+        static LINUX: Values = Values {
             beta: 717.0 / 1024.0,
             alpha: alpha(717.0 / 1024.0),
             c: 410.0 / 1024.0,
             most_growth: 1.0,
-            most_beyond: f64::INFINITY,
             unknown: Unknown::AtLeast(0.05),
             ahead_by_least_rtt: true,
             as_fast_as_reno_beyond_prior: false,
-            by_acknowledgements: false,
         };
-        static LINUX_2013: Values = LINUX;
-        static LINUX_2007: Values = Values {
-            beta: 819.0 / 1024.0,
-            most_beyond: 160.0,
-            alpha: 8.0 / 23.0, // `beta_scale`
-            by_acknowledgements: true,
-            ..LINUX
-        };
-        match self {
-            Constants::Rfc9438 => &RFC,
-            Constants::Linux2013 => &LINUX_2013,
-            Constants::Linux2007 => &LINUX_2007,
-        }
+        if self == Constants::Rfc9438 { &RFC } else { &LINUX }
     }
 }
 
@@ -86,16 +69,12 @@ struct Values {
     c: f64,
     /// The most growth, of the window, a round trip (RFC 9438 section 4.2; Linux `cnt` of at least 1).
     most_growth: f64,
-    /// The most growth beyond W_max, packets/s (Linux `max_increment` 16 in 0.1 s).
-    most_beyond: f64,
     /// Growth before the first loss and after a timeout.
     unknown: Unknown,
     /// "A round trip ahead" is the least one seen (Linux `delay_min`), else the smoothed one (RFC 9438).
     ahead_by_least_rtt: bool,
     /// W_est grows by one packet a round trip once it is back at the window of the loss (RFC 9438 section 4.3).
     as_fast_as_reno_beyond_prior: bool,
-    /// It grows by acknowledgements ([`super::ack_ratio`]) and in whole numbers, and W_est by acknowledgements.
-    by_acknowledgements: bool,
 }
 
 /// Growth of W_est with this beta, packets a round trip (RFC 9438 section 4.3).
@@ -122,7 +101,6 @@ pub(crate) struct Cubic {
     curve: Option<Curve>,
     /// Least round trip; 0 before the first sample.
     least_rtt: f64,
-    ratio: AckRatio,
     hystart: Option<Box<HyStart>>,
 }
 
@@ -136,28 +114,6 @@ struct Curve {
     w_est: f64,
 }
 
-impl Curve {
-    /// After how many packets the window grows by one, in Linux's whole numbers (`bictcp_update` until 2015), `ahead` seconds
-    /// after the middle of the curve.
-    fn packets_a_packet(&self, values: &Values, cwnd: u32, ahead: f64, rtt: f64, is_unknown: bool) -> u32 {
-        let distance = (values.c * ahead * ahead * ahead).abs() as u32;
-        let origin = self.origin as u32;
-        let target =
-            if ahead < 0.0 { origin.saturating_sub(distance) } else { origin.saturating_add(distance) };
-        let mut count = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
-        if ahead >= 0.0 {
-            count = count.max((f64::from(cwnd) / (values.most_beyond * rtt)) as u32);
-        }
-        if is_unknown {
-            count = 50;
-        }
-        match (self.w_est as u32).saturating_sub(cwnd) {
-            0 => count,
-            behind => count.min(cwnd / behind),
-        }
-    }
-}
-
 impl Cubic {
     pub(super) fn new(config: &Config) -> Self {
         let values = config.constants.values();
@@ -167,7 +123,6 @@ impl Cubic {
             prior: 0.0,
             curve: None,
             least_rtt: 0.0,
-            ratio: AckRatio::new(config.constants),
             hystart: config.hystart.then(|| Box::new(HyStart::new(config.pacing.is_some()))),
         }
     }
@@ -178,12 +133,8 @@ impl Cubic {
         {
             self.least_rtt = sample;
         }
-        if acked.open {
-            self.ratio.update(acked.packets);
-        }
-        let slow_start_end = self.ratio.slow_start_end(window.ssthresh);
-        if window.cwnd < f64::from(slow_start_end) {
-            window.cwnd = reno::increase(window.cwnd, slow_start_end, acked.weight);
+        if window.cwnd < f64::from(window.ssthresh) {
+            window.cwnd = reno::increase(window.cwnd, window.ssthresh, acked.weight);
             if let Some(hystart) = &mut self.hystart
                 && hystart.ends_slow_start(window.cwnd, acked)
             {
@@ -207,27 +158,18 @@ impl Cubic {
             origin: w_max.max(cwnd),
             w_est: cwnd,
         });
-        let acknowledged = if values.by_acknowledgements { 1 } else { acked.packets };
-        let share = (f64::from(acknowledged) / cwnd).min(1.0); // of a round trip
+        let share = (f64::from(acked.packets) / cwnd).min(1.0); // of a round trip
         let alpha =
             if values.as_fast_as_reno_beyond_prior && curve.w_est >= self.prior { 1.0 } else { values.alpha };
         curve.w_est += alpha * share;
         let rtt = if values.ahead_by_least_rtt { self.least_rtt } else { acked.srtt };
         let from_origin = acked.now.since(curve.start).as_seconds() - curve.k;
-        if values.by_acknowledgements {
-            let count = curve.packets_a_packet(values, cwnd as u32, from_origin + rtt, rtt, w_max == 0.0);
-            window.cwnd += self.ratio.growth(count);
-            return;
-        }
         let at = |time: f64| curve.origin + values.c * (time * time * time);
 
         let reno_is_ahead = at(from_origin) < curve.w_est; // the Reno-friendly region
         let mut by_the_curve = 0.0;
         if !reno_is_ahead {
             by_the_curve = (at(from_origin + rtt) - cwnd).clamp(0.0, values.most_growth * cwnd);
-            if from_origin + rtt >= 0.0 {
-                by_the_curve = by_the_curve.min(values.most_beyond * rtt);
-            }
         }
         let a_round_trip = match values.unknown {
             Unknown::AtLeast(part) if w_max == 0.0 => by_the_curve.max(part * cwnd),
@@ -253,7 +195,6 @@ impl Cubic {
     pub(super) fn on_timeout(&mut self) {
         self.w_max = 0.0;
         self.curve = None;
-        self.ratio.reset();
         if let Some(hystart) = &mut self.hystart {
             hystart.restart();
         }

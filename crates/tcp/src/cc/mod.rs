@@ -6,6 +6,7 @@ mod ack_ratio;
 mod bic;
 mod cubic;
 mod hystart;
+mod linux2007;
 pub(crate) mod reno;
 
 pub use cubic::Constants;
@@ -13,6 +14,7 @@ pub use cubic::Constants;
 use crate::config::{Config, Variant};
 use bic::Bic;
 use cubic::Cubic;
+use linux2007::Linux2007;
 use paceline_core::{Instant, Span};
 
 /// The control of one connection, if it is another than Reno's, which has no state: the one list.
@@ -20,6 +22,7 @@ use paceline_core::{Instant, Span};
 pub(crate) enum Control {
     Bic(Bic),
     Cubic(Cubic),
+    Linux2007(Box<Linux2007>),
 }
 
 /// An acknowledgement of new data, as a control sees it.
@@ -33,6 +36,10 @@ pub(crate) struct Acked {
     pub(crate) packets: u32,
     /// Nothing was lost that it, or one before it, is to acknowledge first (Linux `TCP_CA_Open`).
     pub(crate) open: bool,
+    /// Something is missing by what it reports, or was (Linux `tcp_ack_is_dubious`).
+    pub(crate) dubious: bool,
+    /// The window was used up.
+    pub(crate) used: bool,
     /// For how many acknowledgements it counts: `Config::count_packets`.
     pub(crate) weight: u32,
     /// One more than the highest packet sent so far.
@@ -54,19 +61,29 @@ impl Control {
     /// The control that the settings ask for.
     pub(crate) fn new(config: &Config) -> Option<Self> {
         match config.variant {
-            Variant::Bic => Some(Control::Bic(Bic::new(config))),
+            Variant::Bic | Variant::Cubic if config.constants == Constants::Linux2007 => {
+                Some(Control::Linux2007(Box::new(Linux2007::new(config))))
+            }
+            Variant::Bic => Some(Control::Bic(Bic::new())),
             Variant::Cubic => Some(Control::Cubic(Cubic::new(config))),
             _ => None,
         }
     }
 
-    /// New data are acknowledged, outside of recovery: the window grows.
+    /// New data are acknowledged, outside of recovery: the window grows, if it was used up.
     #[inline]
     pub(crate) fn increase(&mut self, window: &mut Window, acked: Acked) {
         match self {
+            Control::Linux2007(control) => control.increase(window, acked),
+            _ if !acked.used => {}
             Control::Bic(bic) => bic.increase(window, acked),
             Control::Cubic(cubic) => cubic.increase(window, acked),
         }
+    }
+
+    /// It asks whether as much was in flight as the window allows, not whether the application had too little to send.
+    pub(crate) fn wants_flight(&self) -> bool {
+        matches!(self, Control::Linux2007(_))
     }
 
     /// A loss at this congestion window: what is left of `window`, which may be counted in another way (`Config::halving`),
@@ -75,6 +92,7 @@ impl Control {
         match self {
             Control::Bic(bic) => bic.cut(window, cwnd),
             Control::Cubic(cubic) => cubic.cut(window, cwnd),
+            Control::Linux2007(control) => control.cut(window, cwnd),
         }
     }
 
@@ -83,6 +101,7 @@ impl Control {
         match self {
             Control::Bic(bic) => bic.on_timeout(),
             Control::Cubic(cubic) => cubic.on_timeout(),
+            Control::Linux2007(control) => control.on_timeout(),
         }
     }
 

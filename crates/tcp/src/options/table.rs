@@ -2,7 +2,7 @@
 
 use super::{Setting, Value};
 use crate::cc::Constants;
-use crate::config::{Halving, IdleRestart, Variant};
+use crate::config::{Halving, IdleRestart, Recovery, Variant};
 
 /// Every option: the one list.
 pub const OPTIONS: &[Setting] = &[
@@ -61,6 +61,14 @@ pub const OPTIONS: &[Setting] = &[
         rfc: "RFC 7661 section 4.1",
         ns2: "tcp.cc `opencwnd`",
         linux: "tcp_cong.c `tcp_is_cwnd_limited`",
+    },
+    Setting {
+        key: "data_with_syn",
+        meaning: "the first data leave with the SYN, which counts in the window, else they wait for its acknowledgement",
+        value: |config| Value::Flag(config.data_with_syn),
+        rfc: "",
+        ns2: "TCP-Linux, `delay_growth_` off",
+        linux: "",
     },
     Setting {
         key: "initial_window",
@@ -149,6 +157,14 @@ pub const OPTIONS: &[Setting] = &[
         rfc: "RFC 3042",
         ns2: "`singledup_`",
         linux: "tcp_input.c `tcp_fastretrans_alert`",
+    },
+    Setting {
+        key: "recovery",
+        meaning: "of `bic` and `cubic` where not with `rack`: `\"rfc6675\"`; `\"rate-halving\"`, lost is what lies more than three below the highest held, if sent again too, and the window comes down by a packet for every second acknowledgement",
+        value: |config| name_of(&Recovery::ALL, config.recovery),
+        rfc: "RFC 6675",
+        ns2: "tcp/tcp-linux.cc, tcp/scoreboard1.cc",
+        linux: "tcp_input.c `tcp_cwnd_down`, until 3.1",
     },
     Setting {
         key: "rack",
@@ -346,7 +362,7 @@ pub const OPTIONS: &[Setting] = &[
     },
     Setting {
         key: "constants",
-        meaning: "CUBIC: `\"rfc9438\"` (beta 0.7, C 0.4); `\"linux-2013\"` (717/1024, 410/1024); `\"linux-2007\"` (819/1024, and 16 packets in 0.1 s at most)",
+        meaning: "CUBIC: `\"rfc9438\"` (beta 0.7, C 0.4); `\"linux-2013\"` (717/1024, 410/1024); `\"linux-2007\"` (819/1024, and 16 packets in 0.1 s at most), in whole numbers, of BIC too",
         value: |config| name_of(&Constants::ALL, config.constants),
         rfc: "RFC 9438 section 4",
         ns2: "TCP-Linux, tcp/linux/src/tcp_cubic.c",

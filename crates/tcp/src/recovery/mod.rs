@@ -1,7 +1,9 @@
 //! Loss recovery: what an acknowledgement says about losses, and what is sent next. One file a variant.
 
 mod fack;
+mod marks;
 pub(crate) mod newreno;
+mod rate_halving;
 mod reno;
 mod rfc6675;
 mod sack1;
@@ -11,7 +13,8 @@ mod tahoe;
 use crate::config::Variant;
 use crate::feedback::Told;
 use crate::sender::{Output, Sender};
-use crate::sparse::Blank;
+use crate::sparse::{Blank, Sparse};
+use marks::Marks;
 use paceline_core::Instant;
 use scoreboard::Scoreboard;
 use std::cmp::Ordering;
@@ -61,7 +64,8 @@ pub(crate) struct Selective {
     board: Scoreboard,
     /// Fast recovery runs.
     recovering: bool,
-    /// Sack1: a timeout, and nothing new acknowledged since. FACK: a retransmission is lost, and only a timeout helps.
+    /// Sack1: a timeout, and nothing new acknowledged since. FACK: a retransmission is lost, and only a timeout helps. Rate
+    /// halving: a timeout, and not all acknowledged that was outstanding.
     stalled: bool,
     /// Holes below this have been sent again.
     retransmitted_to: u32,
@@ -82,6 +86,17 @@ pub(crate) struct Selective {
     reduction: Reduction,
     /// FACK: packets between the acknowledged and the highest held; as many as duplicate acknowledgements would count.
     beyond: i64,
+    /// Rate halving: this much may be in flight although the window is less.
+    most: u32,
+    /// The same: what is known of each packet.
+    marks: Sparse<Marks>,
+}
+
+impl Blank for Marks {
+    fn blank() -> &'static Self {
+        static NOTHING: Marks = Marks::NONE;
+        &NOTHING
+    }
 }
 
 impl Blank for Selective {
@@ -99,6 +114,8 @@ impl Blank for Selective {
             lost_again: Vec::new(),
             reduction: Reduction { prior: 0, delivered: 0, sent: 0 },
             beyond: 0,
+            most: 0,
+            marks: Sparse::BLANK,
         };
         &NOTHING
     }
@@ -111,6 +128,7 @@ impl Selective {
             && !self.stalled
             && self.board.is_empty()
             && self.retransmitted.is_empty()
+            && self.marks.is_empty()
             && self.beyond == 0
             && self.retransmitted_to.max(self.partial_from).max(self.forward) <= una
     }
@@ -131,6 +149,9 @@ pub(crate) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
     match sender.config.variant {
         Variant::Reno => reno::on_ack(sender, next, told, now, out),
         Variant::NewReno => newreno::on_ack(sender, next, told, now, out),
+        Variant::Bic | Variant::Cubic if sender.config.halves_rate() => {
+            rate_halving::on_ack(sender, next, told, now, out)
+        }
         Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_ack(sender, next, told, now, out),
         _ => on_ack_of_others(sender, next, told, now, out),
     }
@@ -155,6 +176,7 @@ pub(crate) fn on_timeout(sender: &mut Sender) {
         }
         Variant::Tahoe => sender.recover = sender.end, // ns-2 goes on counting duplicates
         Variant::Sack1 => sack1::on_timeout(sender),
+        Variant::Bic | Variant::Cubic if sender.config.halves_rate() => rate_halving::on_timeout(sender),
         Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_timeout(sender),
         Variant::Fack => fack::on_timeout(sender),
     }
@@ -195,6 +217,7 @@ pub(crate) fn next_packet(sender: &Sender) -> Option<u32> {
 #[inline(never)]
 fn next_selective_packet(sender: &Sender) -> Option<u32> {
     match sender.config.variant {
+        Variant::Bic | Variant::Cubic if sender.config.halves_rate() => rate_halving::next_packet(sender),
         Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::next_packet(sender),
         Variant::Fack => fack::next_packet(sender),
         Variant::Sack1 | Variant::Tahoe | Variant::Reno | Variant::NewReno => sack1::next_packet(sender),
@@ -214,6 +237,7 @@ pub(crate) fn on_sent(sender: &mut Sender, seq: u32) {
 #[inline(never)]
 fn on_selective_sent(sender: &mut Sender, seq: u32) {
     match sender.config.variant {
+        Variant::Bic | Variant::Cubic if sender.config.halves_rate() => rate_halving::on_sent(sender, seq),
         Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_sent(sender, seq),
         Variant::Fack => fack::on_sent(sender, seq),
         Variant::Sack1 | Variant::Tahoe | Variant::Reno | Variant::NewReno => sack1::on_sent(sender, seq),

@@ -20,22 +20,35 @@ impl Sender {
     /// The same of an acknowledgement by which so many packets are known to be delivered that were not before: fewer than it
     /// covers, where some of these were reported already.
     pub(crate) fn on_delivered(&mut self, next: u32, packets: u32, told: Told<'_>, now: Instant) {
-        let handshake = self.una == 0 && next == 1 && self.config.syn.is_some();
+        let handshake = self.is_handshake(next);
         let in_flight = self.next.saturating_sub(self.una);
         let open = self.una >= self.recover;
         let sample = self.advance(next, told, now);
         if self.rare.control.is_none() && !self.config.count_packets {
             self.grow();
         } else {
-            self.grow_by_control((packets, open), in_flight, sample, now);
+            self.grow_by_control((packets, open, false), in_flight, sample, now);
         }
         if handshake {
-            self.cwnd = f64::from(self.first_window(told.echo));
-            if self.lost_first > 0
-                && let Some(timeout) = self.config.rto_after_lost_syn
-            {
-                self.rtt.begin_data_after_lost_syn(&self.config, timeout);
-            }
+            self.end_handshake(told.echo);
+        }
+    }
+
+    /// An acknowledgement of all before `next` is the SYN's.
+    #[inline(always)]
+    pub(crate) fn is_handshake(&self, next: u32) -> bool {
+        self.una == 0 && next == 1 && self.config.syn.is_some()
+    }
+
+    /// The SYN is acknowledged, which echoes one sent at `echo`.
+    pub(crate) fn end_handshake(&mut self, echo: Instant) {
+        if !self.config.data_with_syn {
+            self.cwnd = f64::from(self.first_window(echo));
+        }
+        if self.lost_first > 0
+            && let Some(timeout) = self.config.rto_after_lost_syn
+        {
+            self.rtt.begin_data_after_lost_syn(&self.config, timeout);
         }
     }
 
@@ -82,28 +95,38 @@ impl Sender {
 
     /// The window grows as the control says, if it was used up: not where the application had too little to send (RFC 9438
     /// section 5.8; Linux `tcp_is_cwnd_limited`), nor beyond the receiver's window.
-    fn grow_by_control(
+    pub(crate) fn grow_by_control(
         &mut self,
-        (packets, open): (u32, bool),
+        (packets, open, dubious): (u32, bool, bool),
         in_flight: u32,
         sample: Option<Span>,
         now: Instant,
     ) {
-        let slow_start = self.cwnd < f64::from(self.ssthresh);
-        let used = if slow_start { in_flight.saturating_mul(2) } else { in_flight };
-        if self.next == self.limit && used < self.cwnd as u32 {
-            return;
-        }
+        let used = self.was_used_up(in_flight);
         let srtt = self.rare.smoothed;
         let weight = if self.config.count_packets { packets } else { 1 };
-        let acked = Acked { now, next: self.una, packets, open, weight, end: self.end, srtt, sample };
+        let acked =
+            Acked { now, next: self.una, packets, open, dubious, used, weight, end: self.end, srtt, sample };
         let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
         match self.control() {
             Some(control) => control.increase(&mut window, acked),
+            None if !used => return,
             None => window.cwnd = reno::increase_whole(window.cwnd, window.ssthresh, weight),
         }
         self.cwnd = window.cwnd.min(f64::from(self.config.max_window).max(self.cwnd));
         self.ssthresh = window.ssthresh;
+    }
+
+    /// Whether the window was used up while so many packets were in flight. Pacing holds some back: there only the application counts.
+    fn was_used_up(&self, in_flight: u32) -> bool {
+        let cwnd = self.cwnd as u32;
+        let wants_flight = self.rare.control.as_ref().is_some_and(cc::Control::wants_flight);
+        if wants_flight && self.rare.pacing.is_none() {
+            return in_flight >= cwnd;
+        }
+        let slow_start = self.cwnd < f64::from(self.ssthresh);
+        let used = if slow_start { in_flight.saturating_mul(2) } else { in_flight };
+        self.next != self.limit || used >= cwnd
     }
 
     /// The application goes on after nothing was outstanding.

@@ -2,7 +2,7 @@
 //! property test say it alike.
 
 use paceline_core::{Instant, Span};
-use paceline_tcp::config::{Halving, IdleRestart};
+use paceline_tcp::config::{Halving, IdleRestart, Recovery};
 use paceline_tcp::{
     Block, Config, Constants, Feedback, HostPacing, Output, PacingRule, Profile, Receiver, Reply, Segment,
     Sender, Variant,
@@ -70,6 +70,8 @@ impl Story<'_> {
         config.limited_transmit = self.flag();
         config.count_packets = self.flag();
         config.rack = self.flag();
+        config.recovery = self.one_of(&Recovery::ALL);
+        config.data_with_syn = self.flag();
         config.min_rto_beyond_srtt = self.flag();
         config.max_burst = if self.flag() { 1 + self.below(5) } else { u32::MAX };
         config.overhead = if self.flag() { Span::from_millis(1) } else { Span::ZERO };
@@ -165,11 +167,12 @@ fn claims(story: &mut Story<'_>, sender: &Sender, now: Instant, claimed: &mut BT
 fn check(sender: &Sender, wire: &mut Wire, limit: u32) {
     let (una, end) = (sender.una(), sender.end());
     assert!(una <= end && end <= limit);
-    assert!(end - una <= sender.config().max_window);
+    let window = if sender.config().halves_rate() { u32::MAX - una } else { sender.config().max_window };
+    assert!(end - una <= window);
     assert!(sender.cwnd() >= 0.0 && sender.cwnd().is_finite(), "{}", sender.cwnd());
     assert!(sender.ssthresh() >= 1);
     for segment in wire.0.drain(..) {
-        assert!((una..una + sender.config().max_window).contains(&segment.seq), "{segment:?}, una {una}");
+        assert!((una..una + window).contains(&segment.seq), "{segment:?}, una {una}");
         assert!(segment.seq < limit);
     }
     let waits = sender.retransmission_at().is_some() || sender.pacing_at().is_some();

@@ -36,7 +36,7 @@ pub(crate) fn converse_over(
 ) -> Conversation {
     let one_way = one_way_ms * 1_000_000;
     let mut receiver = Receiver::with(&config);
-    let max_window = config.max_window;
+    let max_window = if config.halves_rate() { u32::MAX / 2 } else { config.max_window };
     let mut sender = Sender::new(Arc::new(config), Some(packets), Span::ZERO, 1);
     let mut wire = Wire::default();
     let mut data: VecDeque<(u64, u32, Instant)> = VecDeque::new();

@@ -45,6 +45,7 @@ pub(crate) fn epochs(
     until: f64,
 ) -> Vec<Epoch> {
     let ssthresh = f64::from(config.initial_ssthresh.unwrap_or(0));
+    let data_bytes = u64::from(config.data_bytes());
     let mut sender = Sender::new(Arc::new(config), None, Span::ZERO, 1);
     let mut receiver = Receiver::with(sender.config());
     let mut wire = Wire::default();
@@ -54,7 +55,8 @@ pub(crate) fn epochs(
     sender.start(Instant::ZERO, &mut wire);
     while (now as f64) < until * 1e9 {
         for segment in wire.0.drain(..) {
-            free = now.max(free) + service;
+            // The SYN is shorter.
+            free = now.max(free) + service * u64::from(segment.bytes) / data_bytes;
             if !lost(transmissions, now as f64 / 1e9) {
                 data.push_back((free + delay, segment.seq, Instant::from_nanos(now)));
             }

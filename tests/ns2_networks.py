@@ -68,10 +68,6 @@ class Link:
     queue: int = 50
     unit: str = "packets"
 
-    @property
-    def name(self) -> str:
-        return "-".join(self.ends)
-
 
 def net0(queue: int = 6, second_ms: float = 5, rate: int = 800_000, delay_ms: float = 100) -> tuple[Link, ...]:
     """topologies.tcl, and with other sizes net4, net6: two hosts, a router, a host."""

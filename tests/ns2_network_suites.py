@@ -1,7 +1,7 @@
 """ns-2's own test suites, as far as several flows, or more links than two, go: -simple, -tcp and -quiescent.
 
 As in ns2_suites.py each case names the reference trace that ns-2 ships and what its script sets, in ns-2's own words.
-There is none of -tcpHighspeed, whose queues are RED, and none of -tcpLinux: TCP/Linux is another agent.
+There is none of -tcpHighspeed, whose queues are RED; of -tcpLinux, which traces windows: test_oracle_ns2_linux.py.
 """
 
 from __future__ import annotations

@@ -68,6 +68,7 @@ max_window = "{settings["window_packets"]} packets"
 limited_transmit = {str(settings["limited_transmit"]).lower()}
 tick_phase = "{settings["tick_phase_ns"]} ns"
 {DELAYED if "delayed" in settings else ""}
+{"data_with_syn = true" if settings["variant"] in ("bic", "cubic") else ""}
 
 [pacing]
 method = "none"

@@ -177,7 +177,7 @@ def tcp_of(setup: Setup, variant: str) -> str:
         f'max_window = "{setup.max_window} packets"',
     ]
     if variant.startswith("Linux:"):
-        settings.append("timestamps = true")
+        settings += ["timestamps = true", "data_with_syn = true"]
     if setup.delayed_ack:
         settings.append('delayed_ack = "100 ms"')
     if not setup.limited_transmit:

@@ -437,7 +437,6 @@ impl Config {
             initial_rto: Span::from_millis(3_000), // rtxcur_init_
             min_rto: Span::from_millis(200),       // minrto_
             timestamps_end_back_off: true,         // ts_resetRTO_
-            data_with_syn: true,                   // delay_growth_
             ..config
         }
     }

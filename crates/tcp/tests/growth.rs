@@ -188,6 +188,7 @@ fn windows_are_those_of_linux_s_source_in_ns2() {
             delayed_ack: Some(Span::from_millis(100)),
             max_window: 100_000,
             timestamps: true,
+            data_with_syn: true,
             payload: 960,
             header: 50,
             ..Config::of_variant(Profile::Ns2, variant)

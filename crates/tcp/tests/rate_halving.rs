@@ -8,7 +8,7 @@ use conversation::converse;
 use paceline_tcp::{Config, Counters, Profile, Recovery, Variant};
 
 fn tcp_linux() -> Config {
-    Config { max_window: 1000, ..Config::of_variant(Profile::Ns2, Variant::Bic) }
+    Config { max_window: 1000, data_with_syn: true, ..Config::of_variant(Profile::Ns2, Variant::Bic) }
 }
 
 /// What the sender counts where packet 41 and its first retransmission are lost.

@@ -134,6 +134,11 @@ impl Leftover {
         (held as i64).max(0) as u64
     }
 
+    /// Frames that it had counted as lost.
+    pub fn dropped(&self) -> u64 {
+        self.read(|state| &state.dropped)
+    }
+
     /// Frames that have bypassed.
     pub fn bypassed(&self) -> u64 {
         self.read(|state| &state.bypassed)

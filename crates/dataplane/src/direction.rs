@@ -21,7 +21,7 @@ use crate::lane::{Admission, Frame, Lane, LaneSpec};
 use crate::meters::{Cause, Meters, Second};
 use crate::port::{Port, Refusal};
 use crate::sys::kernel::Kernel;
-use ends::OpenOnPanic;
+pub(crate) use ends::OpenOnPanic;
 pub use orders::Orders;
 use orders::{ABANDON, STOP};
 use rest::Rest;
@@ -40,7 +40,7 @@ const ASK: Span = Span::from_millis(100);
 /// One direction.
 #[derive(Debug)]
 pub struct Direction<P: Port> {
-    port: P,
+    pub(crate) port: P,
     lane: Lane<P::Handle>,
     ready: VecDeque<Frame<P::Handle>>,
     bypass: Option<Arc<Shared>>,
@@ -56,6 +56,8 @@ pub struct Direction<P: Port> {
     went: Second,
     last_sent: u64,
     blocked: bool,
+    /// It comes to its end: see [`Direction::drain`].
+    drains: bool,
 }
 
 impl<P: Port> Direction<P> {
@@ -85,6 +87,7 @@ impl<P: Port> Direction<P> {
             went: Second::new(now),
             last_sent: 0,
             blocked: false,
+            drains: false,
         }
     }
 
@@ -188,11 +191,20 @@ impl<P: Port> Direction<P> {
         self.blocked = false;
         while !self.blocked && (!self.ready.is_empty() || self.port.pending() > 0) {
             // Between this look and the call below lie a few instructions: see `bypass`.
-            if self.bypass.as_ref().is_some_and(|bypass| bypass.is_tripped()) {
+            if self.is_bypassed() {
                 return;
             }
             self.send_batch();
         }
+    }
+
+    /// Traffic goes past it, or has: what it holds must not follow.
+    #[inline]
+    fn is_bypassed(&self) -> bool {
+        self.bypass.as_ref().is_some_and(|bypass| match self.drains {
+            true => !bypass.is_closed(),
+            false => bypass.is_tripped(),
+        })
     }
 
     fn send_batch(&mut self) {
@@ -309,6 +321,7 @@ impl<P: Port> Direction<P> {
         meters.held_bytes.store(self.lane.held_bytes() + waiting, Ordering::Relaxed);
         if let Some(bypass) = &self.bypass {
             bypass.state().settled.store(meters.settled(), Ordering::Relaxed);
+            bypass.state().dropped.store(meters.dropped_in_all(), Ordering::Relaxed);
         }
     }
 }

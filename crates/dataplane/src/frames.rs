@@ -172,7 +172,7 @@ fn receive(interface: &str, gap_ns: Option<u64>) -> Result<serde_json::Value, St
     let (mut count, mut reordered, mut next) = (0u64, 0u64, 0u64);
     let (mut bytes, mut first, mut last) = (0u64, None, Instant::ZERO);
     let mut gaps: Vec<u64> = Vec::with_capacity(if gap_ns.is_some() { 1 << 22 } else { 0 });
-    let mut overflowed = 0;
+    let (mut overflowed, mut longest_missing) = (0, 0);
     eprintln!("listening");
     loop {
         let now = clock::now();
@@ -190,6 +190,7 @@ fn receive(interface: &str, gap_ns: Option<u64>) -> Result<serde_json::Value, St
             }
             let number = u64::from_be_bytes(number.try_into().map_err(|_| "eight bytes")?);
             reordered += u64::from(number < next);
+            longest_missing = longest_missing.max(number.saturating_sub(next));
             next = next.max(number + 1);
             if first.is_some() {
                 bytes += (length - VNET) as u64; // from the second on: a rate is of gaps
@@ -211,7 +212,7 @@ fn receive(interface: &str, gap_ns: Option<u64>) -> Result<serde_json::Value, St
     let seconds = first.map_or(0.0, |first| last.since(first).as_seconds());
     let mut said = json!({
         "received": count, "highest": next, "missing": next.saturating_sub(count), "reordered": reordered,
-        "overflowed": overflowed, "seconds": seconds, "rate_bps": bytes as f64 * 8.0 / seconds.max(1e-9),
+        "longest_missing": longest_missing, "overflowed": overflowed, "seconds": seconds, "rate_bps": bytes as f64 * 8.0 / seconds.max(1e-9),
         "pps": count as f64 / seconds.max(1e-9),
     });
     if let (Some(ideal), Some(all)) = (gap_ns, said.as_object_mut()) {

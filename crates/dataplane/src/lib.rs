@@ -28,6 +28,9 @@ pub mod packet;
 pub mod port;
 #[cfg(target_os = "linux")]
 pub mod segment;
+#[cfg(all(test, target_os = "linux", feature = "xdp"))]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+mod simulation;
 #[cfg(target_os = "linux")]
 pub mod sys;
 #[cfg(target_os = "linux")]

@@ -15,6 +15,8 @@
 mod memory;
 mod rings;
 mod send;
+#[cfg(test)]
+pub(crate) mod simulated;
 mod socket;
 
 use std::collections::VecDeque;
@@ -27,7 +29,7 @@ use paceline_core::{Instant, Span};
 use crate::lane::Frame;
 use crate::port::{Largest, Port, Refusal, Sent};
 use crate::sys::interface::Interface;
-use crate::sys::kernel::{Kernel, Linux, Woken};
+use crate::sys::kernel::{Kernel, Linux};
 use memory::Chunks;
 use rings::{Addresses, Frames};
 use send::Sender;
@@ -168,8 +170,8 @@ impl<K: Kernel> Port for XdpPort<K> {
     }
 
     fn wait(&mut self, most: Span) {
-        if let Woken::Error(_) = self.kernel.wait(&self.receiving, most) {
-            self.errors += 1;
+        if self.kernel.wait(&self.receiving, most) {
+            self.errors += u64::from(self.kernel.take_error(&self.receiving) != 0);
         }
     }
 

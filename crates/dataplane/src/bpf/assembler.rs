@@ -192,6 +192,12 @@ impl Assembler {
         self.push(0x0d | condition.bits(), register, other, 0, 0);
     }
 
+    /// Goes to `label`.
+    pub fn jump(&mut self, label: Label) {
+        self.jumps.push((self.instructions.len(), label));
+        self.push(0x05, Register(0), Register(0), 0, 0);
+    }
+
     /// Ends, returning r0.
     pub fn exit(&mut self) {
         self.push(0x95, Register(0), Register(0), 0, 0);

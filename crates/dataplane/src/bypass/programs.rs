@@ -19,6 +19,11 @@ const XDP_PASS: i32 = 2;
 fn unless_well(program: &mut Assembler, passed: Label, stale: Label) {
     program.load(Size::Double, R1, R7, LATCH);
     program.jump_if(R1, If::NotEqual, 0, passed);
+    unless_fresh(program, stale);
+}
+
+/// Leaves the program for `stale` unless the heartbeat is fresh.
+fn unless_fresh(program: &mut Assembler, stale: Label) {
     program.call(Helper::Now);
     program.load(Size::Double, R1, R7, HEARTBEAT);
     program.subtract(R0, R1);
@@ -72,7 +77,8 @@ pub(crate) fn tap(state: u32, noted: u32) -> Vec<Instruction> {
 /// What stands at the ingress, and sends out by the interface `to`.
 pub(crate) fn gate(state: u32, noted: u32, to: u32) -> Vec<Instruction> {
     let mut program = Assembler::new();
-    let (open, closed, dropped) = (program.label(), program.label(), program.label());
+    let (open, stale, passes) = (program.label(), program.label(), program.label());
+    let dropped = program.label();
     program.copy(R6, R1);
     program.value(R7, state, 0);
     find_note(&mut program, noted, open);
@@ -81,7 +87,17 @@ pub(crate) fn gate(state: u32, noted: u32, to: u32) -> Vec<Instruction> {
     program.jump_if(R1, If::NotEqual, 0, dropped);
     program.place(open);
     program.load(Size::Double, R1, R7, CLOSED);
-    program.jump_if(R1, If::NotEqual, 0, closed);
+    program.jump_if(R1, If::Equal, 0, passes);
+    unless_fresh(&mut program, stale);
+    program.set(R1, 1);
+    program.count(R7, TURNED_AWAY, R1);
+    program.jump(dropped);
+    // one that is killed or stopped while it drains closes nothing for ever, and does not send what is older afterwards
+    program.place(stale);
+    program.store_number(Size::Double, R7, CLOSED, 0);
+    program.set(R1, 1);
+    program.count(R7, TRIPS, R1);
+    program.place(passes);
     program.set(R1, 1);
     program.count(R7, BYPASSED, R1);
     program.load(Size::Word, R1, R6, SKB_LENGTH);
@@ -90,9 +106,6 @@ pub(crate) fn gate(state: u32, noted: u32, to: u32) -> Vec<Instruction> {
     program.set(R2, 0);
     program.call(Helper::Redirect);
     program.exit();
-    program.place(closed);
-    program.set(R1, 1);
-    program.count(R7, TURNED_AWAY, R1);
     program.place(dropped);
     program.set(R0, DROP);
     program.exit();

@@ -21,7 +21,7 @@ pub struct State {
     pub patience_ns: AtomicU64,
     /// Not 0: traffic bypasses until the pacer says otherwise.
     pub latch: AtomicU64,
-    /// Not 0: what the pacer does not take is dropped. Set while it drains.
+    /// Not 0: what the pacer does not take is dropped, as long as its heartbeat is fresh. Set while it drains.
     pub closed: AtomicU64,
     /// Frames that the pacer was given.
     pub taken: AtomicU64,
@@ -39,6 +39,8 @@ pub struct State {
     pub process: AtomicU64,
     /// Frames that were dropped while it drained.
     pub turned_away: AtomicU64,
+    /// Frames that the pacer has counted as lost.
+    pub dropped: AtomicU64,
 }
 
 pub(super) const HEARTBEAT: i16 = 0;
@@ -62,6 +64,12 @@ impl Shared {
     /// That of a map in the kernel.
     pub(super) fn of(map: &Map) -> io::Result<Shared> {
         map.mapped().map(Shared)
+    }
+
+    /// One that no kernel knows, for a simulated one.
+    #[cfg(test)]
+    pub(crate) fn alone() -> Shared {
+        Shared(Mapping::anonymous(4096).unwrap_or_else(|error| unreachable!("a page: {error}")))
     }
 
     /// What is shared.
@@ -89,10 +97,17 @@ impl Shared {
         self.state().latch.store(0, Ordering::Release);
     }
 
-    /// Nothing more is taken, and nothing bypasses.
-    pub fn close(&self) {
+    /// Nothing more is taken, and nothing bypasses while the pacer is well.
+    pub fn close(&self, now: Instant) {
+        self.beat(now);
         self.state().closed.store(1, Ordering::Release);
         self.state().latch.store(1, Ordering::Release);
+    }
+
+    /// Whether it is still closed: while it was not well traffic may have bypassed.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.state().closed.load(Ordering::Acquire) != 0
     }
 
     /// Nothing more is taken, and all bypasses: what is left of a pacer that has failed.

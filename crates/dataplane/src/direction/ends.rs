@@ -1,12 +1,11 @@
 //! Where a direction does not go on as it was: traffic has bypassed it, it comes to its end, gives up, or panics.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use paceline_core::Span;
 
-use super::{Direction, RETRY, ROUND, cause};
+use super::{Direction, HEARTBEAT, RETRY, ROUND, cause};
 use crate::bypass::Shared;
 use crate::histogram::bump;
 use crate::lane::Frame;
@@ -78,37 +77,46 @@ impl<P: Port> Direction<P> {
 
     /// Takes no more, lets what is held leave on its time, or after [`DRAIN`] at once.
     pub(super) fn drain(&mut self) {
-        if let Some(bypass) = &self.bypass {
-            bypass.close();
-        }
-        let bypass = self.bypass.take(); // its latch is tripped, which is no outage now
-        loop {
-            let now = self.now();
-            if self.receive(now, ROUND) == 0 {
-                break;
+        let mut now = self.now();
+        if let Some(bypass) = self.bypass.clone() {
+            bypass.beat(now);
+            if bypass.is_tripped() {
+                self.discard_all();
+                now = self.now();
             }
+            bypass.close(now);
+        }
+        self.drains = true;
+        while self.receive(now, ROUND) > 0 {
             self.send();
             self.port.finish_round();
+            now = self.now();
         }
-        let mut now = self.now();
         let end = now + DRAIN;
-        let mut rest = VecDeque::new();
-        while now < end && (self.lane.held_packets() > 0 || !self.ready.is_empty() || self.port.pending() > 0)
-        {
+        while !self.is_bypassed() {
+            if let Some(bypass) = &self.bypass {
+                bypass.beat(now);
+            }
             self.lane.release(now, &mut self.ready);
             self.send();
             self.port.finish_round();
-            let next = self.lane.next_wakeup().unwrap_or(end).min(end);
+            let is_empty = self.lane.held_packets() == 0 && self.ready.is_empty() && self.port.pending() == 0;
+            if is_empty || now >= end {
+                break;
+            }
+            let next = self.lane.next_wakeup().unwrap_or(now + RETRY).min(now + HEARTBEAT);
             self.port.kernel().sleep_until(if self.blocked { now + RETRY } else { next });
             now = self.now();
         }
-        rest.append(&mut self.lane.take_back());
+        if self.is_bypassed() {
+            self.discard_all();
+        }
+        let rest = self.lane.take_back();
         bump(&self.meters.flushed, rest.len() as u64);
-        self.ready.append(&mut rest);
+        self.ready.extend(rest);
         self.send();
         let unsent = self.ready.len() as u64 + self.port.withdraw();
         self.meters.drop_for(Cause::Rejected, unsent);
-        self.bypass = bypass;
         if let Some(bypass) = &self.bypass {
             let turned_away = bypass.state().turned_away.load(Ordering::Relaxed);
             self.meters.drop_for(Cause::Stopping, turned_away);
@@ -120,7 +128,7 @@ impl<P: Port> Direction<P> {
 }
 
 /// Lets all traffic pass if the thread that it is on panics: before anything that the panic takes down.
-pub(super) struct OpenOnPanic(pub(super) Option<Arc<Shared>>);
+pub(crate) struct OpenOnPanic(pub(crate) Option<Arc<Shared>>);
 
 impl Drop for OpenOnPanic {
     fn drop(&mut self) {

@@ -53,9 +53,10 @@ impl Leftovers {
         for (interface, leftovers) in interfaces.into_iter().zip(&self.0) {
             for leftover in leftovers {
                 say(&format!(
-                    "{}: an earlier pacer did not end as it should: {} packets were lost in its queue, {} have gone past it since",
+                    "{}: an earlier pacer did not end as it should: {} packets were lost in its queue, {} before that; {} have gone past it since",
                     interface.name,
                     leftover.lost(),
+                    leftover.dropped(),
                     leftover.bypassed()
                 ));
                 leftover.remove(interface).map_err(|error| format!("{}: {error}", interface.name))?;

@@ -12,14 +12,14 @@ use paceline_core::{Instant, Span};
 use super::VNET;
 use crate::bpf::Program;
 use crate::sys::interface::Interface;
-use crate::sys::kernel::{Kernel, Linux, Woken, vlan_tag};
+use crate::sys::kernel::{Kernel, Linux, vlan_tag};
 use crate::sys::memory::Mapping;
 use crate::sys::{bind, set_option, socket};
 
 /// Places in the ring: 4 ms of 1 Mpps, longer than a pacer that is well ever stays away.
 const PLACES: usize = 4096;
 /// The kernel allocates so much at a time, bytes.
-const BLOCK: usize = 1 << 18;
+pub(crate) const BLOCK: usize = 1 << 18;
 /// What joined frames may have, header included: the kernel's limit is 64 KiB.
 const MOST_JOINED: usize = (1 << 16) + 256;
 /// How often the offset between the wall clock and the monotonic one is measured again.
@@ -100,7 +100,7 @@ impl Ring {
             set_option(&socket, libc::SOL_SOCKET, libc::SO_ATTACH_BPF, &tap.fd().as_raw_fd())
                 .map_err(|error| explain("filter", error))?;
         }
-        let place = (96 + VNET + largest + 4).next_multiple_of(64);
+        let place = place_for(largest);
         let per_block = BLOCK / place;
         if per_block == 0 {
             return Err(format!("{}: its MTU is larger than a pacer can hold", interface.name));
@@ -142,6 +142,12 @@ impl<K: Kernel> Ring<K> {
             apart: vec![0; MOST_JOINED],
             errors: 0,
         }
+    }
+
+    /// Its memory, the size of a place and how many there are, for a simulated kernel to fill.
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> (*mut u8, usize, usize) {
+        (self.mapping.at(0, 0), self.place, self.places)
     }
 
     /// The kernel that fills it.
@@ -231,8 +237,8 @@ impl<K: Kernel> Ring<K> {
 
     /// Sleeps until there is a frame, or so long.
     pub fn wait(&mut self, most: Span) {
-        if let Woken::Error(_) = self.kernel.wait(&self.socket, most) {
-            self.errors += 1;
+        if self.kernel.wait(&self.socket, most) {
+            self.errors += u64::from(self.kernel.take_error(&self.socket) != 0);
         }
     }
 
@@ -327,6 +333,11 @@ fn move_checksum(header: &mut [u8]) {
     if let [1, _, _, _, _, _, low, high, ..] = header {
         [*low, *high] = u16::from_ne_bytes([*low, *high]).wrapping_add(4).to_ne_bytes();
     }
+}
+
+/// The size of a place for frames of so many bytes at most: what the kernel puts before them, and a tag.
+pub(crate) fn place_for(largest: usize) -> usize {
+    (96 + VNET + largest + 4).next_multiple_of(64)
 }
 
 /// Where a packet socket is bound to.

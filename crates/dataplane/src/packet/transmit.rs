@@ -39,6 +39,12 @@ impl Transmitter {
 }
 
 impl<K: Kernel> Transmitter<K> {
+    /// By that socket.
+    #[cfg(test)]
+    pub(crate) fn over(kernel: K, socket: OwnedFd) -> Self {
+        Transmitter { kernel, socket }
+    }
+
     /// Sends frames, each with its header before it, [`BATCH`] at most.
     pub fn send<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> Outcome {
         let mut parts = [IoSlice::new(&[]); BATCH];

@@ -20,15 +20,6 @@ const AUXDATA: libc::c_int = 8;
 pub(crate) const STATUS_VLAN: u32 = 1 << 4;
 pub(crate) const STATUS_VLAN_PROTOCOL: u32 = 1 << 6;
 
-/// How a wait ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Woken {
-    /// Something can be read, or the time is over.
-    Well,
-    /// The socket had an error pending, which has been taken from it.
-    Error(i32),
-}
-
 /// A frame that was read beside the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Read {
@@ -48,9 +39,11 @@ pub trait Kernel: std::fmt::Debug {
     fn processor_time_ns(&self) -> u64;
     /// Sleeps until then.
     fn sleep_until(&self, at: Instant);
-    /// Sleeps until something can be read, or so long. A pending error is taken from the socket: left there it would end every
-    /// later wait at once.
-    fn wait(&self, socket: &OwnedFd, most: Span) -> Woken;
+    /// Sleeps until something can be read, or so long; whether the socket has an error pending, which ends every wait at once
+    /// until it is taken.
+    fn wait(&self, socket: &OwnedFd, most: Span) -> bool;
+    /// Takes a socket's pending error: 0 where there is none.
+    fn take_error(&self, socket: &OwnedFd) -> i32;
     /// Reads a frame that did not fit into its place in the ring, its header before it.
     fn read(&self, socket: &OwnedFd, into: &mut [u8]) -> io::Result<Read>;
     /// Sends frames by a packet socket, [`BATCH`] at most: how many, or the error of the first.
@@ -85,13 +78,15 @@ impl Kernel for Linux {
         clock::sleep_until(at);
     }
 
-    fn wait(&self, socket: &OwnedFd, most: Span) -> Woken {
-        if clock::wait_for(socket.as_fd(), most) & (libc::POLLERR | libc::POLLHUP) == 0 {
-            return Woken::Well;
-        }
-        match pending_error(socket) {
-            0 => Woken::Well,
-            error => Woken::Error(error),
+    fn wait(&self, socket: &OwnedFd, most: Span) -> bool {
+        clock::wait_for(socket.as_fd(), most) & (libc::POLLERR | libc::POLLHUP) != 0
+    }
+
+    fn take_error(&self, socket: &OwnedFd) -> i32 {
+        let mut error = 0i32;
+        match option(socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut error) {
+            Ok(_) => error,
+            Err(_) => 0,
         }
     }
 
@@ -156,15 +151,6 @@ impl Kernel for Linux {
 /// Room for what comes beside a frame, aligned as its headers are.
 #[repr(C, align(8))]
 struct Beside([u8; 64]);
-
-/// Takes a socket's pending error: 0 where there is none.
-fn pending_error(socket: &OwnedFd) -> i32 {
-    let mut error = 0i32;
-    match option(socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut error) {
-        Ok(_) => error,
-        Err(_) => 0,
-    }
-}
 
 /// The tag that is told beside a frame (`struct tpacket_auxdata`).
 fn tag_beside(message: &libc::msghdr) -> Option<[u8; 4]> {

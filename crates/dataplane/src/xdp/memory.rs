@@ -60,6 +60,12 @@ impl Chunks {
         set_option(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &registration)
     }
 
+    /// Where it is, and its size, for a simulated kernel.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> (*mut u8, usize) {
+        (self.mapping.at(0, 0), self.mapping.len())
+    }
+
     /// Where the chunk begins that an address lies in; `None` where it lies in none.
     #[inline]
     pub(super) fn start_of(&self, at: u64) -> Option<u64> {

@@ -119,12 +119,16 @@ impl Frames {
         self.0.has_room()
     }
 
-    /// A frame to be sent, and where in the ring it is. There must be room.
+    /// Where in the ring the next frame is put.
     #[inline]
-    pub(super) fn put(&mut self, address: u64, length: u32) -> u32 {
-        let position = self.0.mine;
+    pub(super) fn position(&self) -> u32 {
+        self.0.mine
+    }
+
+    /// A frame to be sent. There must be room.
+    #[inline]
+    pub(super) fn put(&mut self, address: u64, length: u32) {
         self.0.put(Descriptor { address, length, options: 0 });
-        position
     }
 
     /// A frame that was put and that the kernel has not taken is none any more: it passes over a descriptor that lies nowhere.
@@ -197,6 +201,31 @@ impl Addresses {
         let address = self.0.take()?;
         self.0.consumer().store(self.0.mine, Ordering::Release);
         Some(address)
+    }
+}
+
+/// Rings that no socket has, for a simulated kernel, and where their parts are.
+#[cfg(test)]
+pub(super) mod alone {
+    use super::{Addresses, Descriptor, Frames, Mapping, Offsets, Ring};
+
+    const OFFSETS: Offsets = Offsets { producer: 0, consumer: 64, entries: 192, flags: 128 };
+
+    fn ring(size: u32, entry: usize) -> (Ring, *mut u8) {
+        let mapping = Mapping::anonymous(192 + size as usize * entry)
+            .unwrap_or_else(|error| unreachable!("memory: {error}"));
+        let base = mapping.at(0, 0);
+        (Ring { mapping, offsets: OFFSETS, size, mine: 0, theirs: 0 }, base)
+    }
+
+    pub(in super::super) fn frames(size: u32) -> (Frames, *mut u8) {
+        let (ring, base) = ring(size, size_of::<Descriptor>());
+        (Frames(ring), base)
+    }
+
+    pub(in super::super) fn addresses(size: u32) -> (Addresses, *mut u8) {
+        let (ring, base) = ring(size, size_of::<u64>());
+        (Addresses(ring), base)
     }
 }
 

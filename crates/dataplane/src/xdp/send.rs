@@ -1,8 +1,9 @@
 //! Sending: what is in the transmit ring has left only when the kernel has taken it.
 //!
-//! *Idea.* The port keeps each frame until the kernel's counter has passed it, and counts it then. Where the interface is gone or
-//! down the kernel takes nothing, and what was put for it is made void. An interface that drops a frame says so at once, and
-//! ends the call there: it was the last one taken.
+//! *Idea.* Frames are put into the ring, the kernel is called, and those that its counter has passed are counted. What it
+//! has not taken stays with the port, and goes first at the next call. Where the interface is gone or down the kernel takes
+//! nothing, and what was put for it is made void. An interface that drops a frame says so at once, and ends the call there: it
+//! was the last one taken.
 //!
 //! *References.* Linux `__xsk_generic_xmit`, `xsk_check_common` (net/xdp/xsk.c).
 
@@ -27,13 +28,16 @@ const TRIES: u32 = 8;
 pub(super) struct Sender {
     pub(super) socket: Arc<OwnedFd>,
     pub(super) ring: Frames,
-    /// What is in the ring and has not been taken, and where in it.
+    /// What is in the ring and was not taken by the call that it was put for, and where in the ring.
     pub(super) pending: VecDeque<(u32, Frame<Handle>)>,
     /// The driver takes frames by itself: none that was put can be made void.
     pub(super) zero_copy: bool,
+    /// Calls in a row that took nothing.
+    pub(super) tries: u32,
 }
 
-/// What became of the frames in the ring.
+/// What came of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Kicked {
     /// The kernel has taken what it could.
     Taken,
@@ -44,8 +48,7 @@ enum Kicked {
 }
 
 impl Sender {
-    /// Sends from the front, a batch at most; `free` has frames that need no chunk any more and that the kernel will not
-    /// give back.
+    /// Sends from the front, by one call; `free` has frames whose chunks the kernel will not give back.
     pub(super) fn send(
         &mut self,
         kernel: &impl Kernel,
@@ -53,63 +56,71 @@ impl Sender {
         left: &mut dyn FnMut(&Frame<Handle>, Instant),
         free: &mut dyn FnMut(Handle),
     ) -> Sent {
-        self.put(ready);
+        let old = self.pending.len();
+        let (first, new) = if old == 0 { self.put(ready) } else { (0, 0) };
+        let before = self.ring.left();
+        let kicked = kick(kernel, &self.socket);
+        let now = kernel.now();
+        let after = self.ring.left();
+        // a kernel that drops the first of a call moves its counter at the next one
+        let passed = (before - after.min(before)) as usize;
         let mut sent = Sent::default();
-        let mut tries = 0;
-        while tries < TRIES && self.ring.left() > 0 {
-            let before = self.ring.left();
-            let kicked = kick(kernel, &self.socket);
-            self.settle(kernel, &kicked, &mut sent, left);
-            if let Kicked::Down = kicked {
-                if self.zero_copy {
-                    break;
-                }
-                sent.rejected += self.withdraw(free);
-                // with a ring full of what is void nothing could be put
-                for frame in ready.drain(..ready.len().min(BATCH)) {
-                    sent.rejected += 1;
-                    free(frame.handle);
-                }
-                return sent;
+        let mut count = |frame: &Frame<Handle>, is_lost: bool| match is_lost {
+            true => sent.rejected += 1,
+            false => {
+                sent.packets += 1;
+                left(frame, now);
             }
-            let has_moved = self.ring.left() < before || matches!(kicked, Kicked::Dropped);
-            tries = if has_moved { 0 } else { tries + 1 };
+        };
+        let is_lost = kicked == Kicked::Dropped;
+        if old > 0 {
+            let taken = self.pending.iter().take_while(|(position, _)| self.ring.is_taken(*position)).count();
+            let taken = taken.max(usize::from(is_lost)).min(old);
+            for (index, (_, frame)) in self.pending.drain(..taken).enumerate() {
+                count(&frame, is_lost && index + 1 == taken);
+            }
+        } else {
+            let taken = new - (after as usize).min(new);
+            let taken = taken.max(usize::from(is_lost)).min(new);
+            for index in 0..taken {
+                let Some(frame) = ready.pop_front() else { break };
+                count(&frame, is_lost && index + 1 == taken);
+            }
+            let next = first.wrapping_add(taken as u32);
+            let rest = ready.drain(..new - taken).zip(0u32..);
+            self.pending.extend(rest.map(|(frame, index)| (next.wrapping_add(index), frame)));
         }
-        sent.blocked = !self.pending.is_empty();
+        if kicked == Kicked::Down && !self.zero_copy {
+            sent.rejected += self.withdraw(free);
+            // where the ring was full of what is void nothing could be put
+            for frame in ready.drain(..if new == 0 { ready.len().min(BATCH) } else { 0 }) {
+                sent.rejected += 1;
+                free(frame.handle);
+            }
+            return sent;
+        }
+        self.tries = if passed > 0 || is_lost { 0 } else { self.tries + 1 };
+        if self.tries >= TRIES {
+            self.tries = 0;
+            sent.blocked = true;
+        }
         sent
     }
 
-    /// Puts frames into the ring, as many as there is room for.
-    fn put(&mut self, ready: &mut VecDeque<Frame<Handle>>) {
-        while self.pending.len() < BATCH && self.ring.has_room() {
-            let Some(frame) = ready.pop_front() else { break };
-            let position = self.ring.put(frame.handle.at, frame.handle.length);
-            self.pending.push_back((position, frame));
+    /// Puts frames into the ring, as many as there is room for, and leaves them where they are: where the first is in the
+    /// ring, and how many.
+    fn put(&mut self, ready: &VecDeque<Frame<Handle>>) -> (u32, usize) {
+        let first = self.ring.position();
+        let mut count = 0;
+        for frame in ready.iter().take(BATCH) {
+            if !self.ring.has_room() {
+                break;
+            }
+            self.ring.put(frame.handle.at, frame.handle.length);
+            count += 1;
         }
         self.ring.publish();
-    }
-
-    /// Counts what the kernel has taken.
-    fn settle(
-        &mut self,
-        kernel: &impl Kernel,
-        kicked: &Kicked,
-        sent: &mut Sent,
-        left: &mut dyn FnMut(&Frame<Handle>, Instant),
-    ) {
-        let taken = self.pending.iter().take_while(|(position, _)| self.ring.is_taken(*position)).count();
-        let is_lost = matches!(kicked, Kicked::Dropped);
-        let now = kernel.now();
-        // a kernel that drops the first of a call does not move its counter before the next
-        let settled = taken.max(usize::from(is_lost)).min(self.pending.len());
-        for (index, (_, frame)) in self.pending.drain(..settled).enumerate() {
-            if is_lost && index + 1 == settled {
-                sent.rejected += 1;
-            } else {
-                sent.packets += 1;
-                left(&frame, now);
-            }
-        }
+        (first, count)
     }
 
     /// Makes void what has not been taken: how many frames.

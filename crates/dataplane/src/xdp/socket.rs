@@ -89,6 +89,7 @@ pub fn open(spec: &XdpSpec<'_>, maps: [&Map; 2]) -> Result<[XdpPort; 2], String>
         ring,
         pending: VecDeque::with_capacity(BATCH),
         zero_copy: spec.zero_copy,
+        tries: 0,
     };
     let own = |(first, last): (Option<u64>, Option<u64>)| first.unwrap_or(0)..=last.unwrap_or(0);
     let forward = XdpPort {

@@ -45,8 +45,12 @@ impl Kernel for Calls {
 
     fn sleep_until(&self, _: Instant) {}
 
-    fn wait(&self, _: &OwnedFd, _: Span) -> Woken {
-        Woken::Well
+    fn wait(&self, _: &OwnedFd, _: Span) -> bool {
+        false
+    }
+
+    fn take_error(&self, _: &OwnedFd) -> i32 {
+        0
     }
 
     fn read(&self, _: &OwnedFd, into: &mut [u8]) -> io::Result<Read> {

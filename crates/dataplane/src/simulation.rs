@@ -1,0 +1,78 @@
+//! A simulated kernel under one direction: everything that can go wrong goes wrong, in a time of its own, from a seed.
+//!
+//! *Idea.* The direction, its port, its rings and the BPF programs are the real ones; their calls end in [`calls`], whose kernel
+//! ([`world`], [`packet`], [`xdp`]) has two interfaces and a clock, and runs the programs ([`bpf`]) on each frame that comes. A
+//! script ([`script`]) says what fails when. Frames know what they are ([`traffic`]), so that the laws are checked as each
+//! leaves:
+//!
+//! - a frame leaves at most once, whole, in order, with its own tag, by the pacer or past it;
+//! - a frame that was taken has left, or is counted under its cause;
+//! - 50 ms after any failure nothing is taken any more by a pacer that is away, and what is not taken passes;
+//! - no wait ends at once for ever.
+//!
+//! A script that breaks one is made smaller while it still does, and printed: put into `simulation/scripts/` it is run for ever.
+//!
+//! `PACELINE_SIMULATED_SECONDS=1000000 cargo test --release -p paceline-dataplane simulat` runs for longer.
+
+mod bpf;
+mod calls;
+mod harness;
+mod ingress;
+mod packet;
+mod script;
+mod traffic;
+mod world;
+mod xdp;
+
+use harness::run;
+use script::Script;
+
+/// How long a script runs, simulated.
+const LENGTH_US: u64 = 20_000_000;
+
+/// The smallest script found that still fails, and how.
+fn shrunk(mut script: Script, mut problem: String) -> String {
+    'smaller: loop {
+        for candidate in script.smaller() {
+            if let Err(still) = run(&candidate) {
+                (script, problem) = (candidate, still);
+                continue 'smaller;
+            }
+        }
+        return format!("{problem}\n\n{script}");
+    }
+}
+
+#[test]
+fn simulated_faults_break_no_law() {
+    let seconds = std::env::var("PACELINE_SIMULATED_SECONDS").ok().and_then(|text| text.parse().ok());
+    let first = std::env::var("PACELINE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let count = seconds.map_or(12, |seconds: u64| seconds.div_ceil(LENGTH_US / 1_000_000));
+    let mut told = harness::Told::default();
+    for seed in first..first + count {
+        let script = Script::random(seed, LENGTH_US);
+        match run(&script) {
+            Ok(one) => told.add(&one),
+            Err(problem) => panic!("{}", shrunk(script, problem)),
+        }
+    }
+    println!("{} s simulated: {told:?}", count * LENGTH_US / 1_000_000);
+    // it has done something
+    assert!(told.sent > told.came / 10 && told.lives > count && told.passed > 0);
+}
+
+#[test]
+fn simulated_scripts_that_have_failed_break_no_law() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/simulation/scripts");
+    let mut count = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let script: Script = std::fs::read_to_string(&path).unwrap().parse().unwrap();
+        assert_eq!(script.to_string().parse(), Ok(script.clone()));
+        if let Err(problem) = run(&script) {
+            panic!("{}: {problem}", path.display());
+        }
+        count += 1;
+    }
+    assert!(count > 0);
+}

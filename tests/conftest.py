@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -46,12 +47,24 @@ def tiny(tmp_path: Path) -> Path:
     return path
 
 
+#: A line of progress, which a command that takes longer than two seconds on a busy machine writes.
+_PROGRESS = re.compile(
+    r"^paceline: .*: (\d+ %(, \d+ of \d+ \w+)?(, about \d+ \w+ left)?|\d+ of \d+ (runs|claims)|\d+ s so far)\n",
+    re.MULTILINE,
+)
+
+
+def without_progress(said: str) -> str:
+    """What a command has said, without its lines of progress."""
+    return _PROGRESS.sub("", said)
+
+
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
-    """Runs `paceline` with these arguments in the test's own directory."""
+    """Runs `paceline` with these arguments in the test's own directory; what it says is without lines of progress."""
 
     def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-m", "paceline", *map(str, arguments)],
             cwd=tmp_path,
             env=os.environ | environment,
@@ -60,5 +73,7 @@ def command(tmp_path: Path) -> Command:
             timeout=120,
             check=False,
         )
+        done.stderr = without_progress(done.stderr)
+        return done
 
     return run

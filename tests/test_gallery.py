@@ -237,7 +237,7 @@ def test_the_command_writes_a_site(results: Path, command: Command) -> None:
             "nowhere: no verdicts to show; make some first: paceline reproduce all --quick --out nowhere",
         ),
         (("RESULTS", "--out", ""), 2, "--out: names no directory; write one that can be written, as --out public"),
-        (("RESULTS", "--out", "/dev/null/x"), 1, r"/dev/null/x.*: Not a directory"),
+        (("RESULTS", "--out", "/dev/null/x"), 2, r"--out: /dev/null/x: Not a directory; name another directory, .*"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(

@@ -16,7 +16,7 @@ import numpy as np
 import paceline as pl
 import pyarrow.parquet as pq
 import pytest
-from conftest import TINY, Command
+from conftest import TINY, Command, without_progress
 from paceline.papers import (
     Assumption,
     Claim,
@@ -242,7 +242,9 @@ def test_an_interrupt_keeps_what_has_finished(command: Command, tmp_path: Path) 
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=300)
     assert process.returncode == 130
-    told = re.fullmatch(r"paceline: interrupted: (\d+) of \d+ runs had finished, kept in out; .*\n", errors)
+    told = re.fullmatch(
+        r"paceline: interrupted: (\d+) of \d+ runs had finished, kept in out; .*\n", without_progress(errors)
+    )
     assert told, errors
     assert len(list((tmp_path / "out" / "store").glob("*.zip"))) == int(told[1]) >= 1
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import Command
+from conftest import Command, without_progress
 
 #: The last of these takes hours.
 ENDLESS = "duration=2 s,3 s,1000000 s"
@@ -50,7 +50,8 @@ def test_an_interrupt_keeps_what_has_finished(command: Command, tiny: Path) -> N
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert (
-        errors == "paceline: interrupted: 2 of 3 runs had finished, kept in out; the same command goes on from there\n"
+        without_progress(errors)
+        == "paceline: interrupted: 2 of 3 runs had finished, kept in out; the same command goes on from there\n"
     )
     again = command("run", tiny, "--sweep", FINITE, "--out", "out", "--json")
     assert again.returncode == 0
@@ -126,7 +127,7 @@ def test_no_room_is_a_failure_in_one_line_and_leaves_nothing(command: Command, t
         ["bash", "-c", script], cwd=tiny.parent, capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(r"paceline: out/store/\S+: File too large\n", done.stderr)
+    assert re.fullmatch(r"paceline: out/store/\S+: File too large\n", without_progress(done.stderr))
     assert {path.name for path in (tiny.parent / "out").rglob("*")} == {
         "store",
         "core-version",

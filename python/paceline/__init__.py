@@ -9,6 +9,8 @@ results = pl.sweep(scenario, over={"network.links.bottleneck.buffer": ["5 KB", "
 
 from __future__ import annotations
 
+from paceline import early as early  # isort: skip (before what takes its time to load)
+
 import warnings
 
 from paceline import _core

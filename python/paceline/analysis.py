@@ -13,6 +13,7 @@ from paceline import _core, arguments
 from paceline.arguments import CAPTURE_NAMES, file_name, one_of, quoted, whole
 from paceline.capture_results import Analysis
 from paceline.errors import InputError, RunError
+from paceline.progress import notebook
 
 #: Called with the share of the file that is read, 0 to 1; 0 throughout where its length is not known.
 Watch = Callable[[float], None]
@@ -71,7 +72,9 @@ def analyse(
         )
 
     try:
-        text = _watched(work, watch)
+        with notebook(source, "captures") as shown:
+            told = watch or (shown and (lambda share: shown(share, int(share), 1)))
+            text = _watched(work, told)
         if partial and target:
             partial.replace(target)
     except _core.InputError as error:

@@ -70,9 +70,9 @@ def summary_rows(analysis: Analysis) -> tuple[list[str], list[list[str]], int]:
     ]
     costs: list[tuple[str, Callable[[Paced], str]]] = [
         ("delay mean", lambda paced: quantity(paced.delay_mean_s, "s")),
-        ("p50", lambda paced: quantity(paced.delay_p50_s, "s")),
-        ("p99", lambda paced: quantity(paced.delay_p99_s, "s")),
-        ("max", lambda paced: quantity(paced.delay_max_s, "s")),
+        ("delay p50", lambda paced: quantity(paced.delay_p50_s, "s")),
+        ("delay p99", lambda paced: quantity(paced.delay_p99_s, "s")),
+        ("delay max", lambda paced: quantity(paced.delay_max_s, "s")),
         ("dropped", lambda paced: str(paced.dropped_packets)),
     ]
     pacers = bool(analysis.pacers)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -20,18 +19,19 @@ import click
 from paceline import _core
 from paceline.arguments import typed, whole
 from paceline.commands.analyse import analyse
-from paceline.commands.asked import FILE, MOST_S, SEEDS, SET, SWEEP, asked, say_what_was_left_out
+from paceline.commands.asked import FILE, MOST_S, QUIET, SEEDS, SET, SWEEP, asked, say_what_was_left_out
 from paceline.commands.emulate import emulate
 from paceline.commands.explain import explain
 from paceline.commands.gallery import gallery
 from paceline.commands.pace import pace
 from paceline.commands.reproduce import reproduce
 from paceline.commands.run import run
-from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT
+from paceline.console import DONE, FAILED, INTERRUPTED, WRONG_INPUT, columns_of, print_text
 from paceline.console import forget_output as _forget_output
 from paceline.console import print_data as _print
 from paceline.console import print_styled as _print_styled
 from paceline.console import say as _say
+from paceline.early import leave
 from paceline.errors import InputError, Interrupted, PacelineError
 
 _EXIT_CODES = "Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted (finished runs are kept)."
@@ -39,18 +39,18 @@ _EXIT_CODES = "Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 int
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and leaves with its exit code."""
-    # A shell starts what it runs in the background with this signal ignored; finished runs are to be kept there too.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
+        # A shell starts what it runs in the background with it ignored; finished runs are to be kept there too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         code = paceline.main(arguments, "paceline", standalone_mode=False) or DONE
         _print("")
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help() if error.ctx else "")
         code = WRONG_INPUT
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "paceline"
+        command = error.ctx.command_path if error.ctx else _called(arguments)
         code = _say(f"{error.format_message().rstrip('.')}; see {command} --help", WRONG_INPUT)
     except click.ClickException as error:
         code = _say(error.format_message(), WRONG_INPUT)
@@ -68,7 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         with contextlib.suppress(KeyboardInterrupt):
             code = _say(str(error) if isinstance(error, Interrupted) else "interrupted", INTERRUPTED)
         code = INTERRUPTED
+    signal.signal(signal.SIGINT, leave)  # what is left to do is the interpreter's
     sys.exit(code)
+
+
+def _called(arguments: Sequence[str] | None) -> str:
+    """The command as far as it is known where Click does not say."""
+    verb = next(iter(sys.argv[1:] if arguments is None else arguments), "")
+    return f"paceline {verb}" if verb in paceline.commands else "paceline"
 
 
 @click.group(
@@ -96,6 +103,7 @@ def paceline() -> None:
 @SET
 @SWEEP
 @SEEDS
+@QUIET
 def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str | None) -> int:
     """Check the scenario in FILE and print what it would run, without running it.
 
@@ -105,7 +113,9 @@ def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str 
     from paceline.commands.listing import listing
 
     scenario, checked = asked(file, sets, sweeps, seeds, within_s=MOST_S)
-    _print(listing(scenario.title, scenario.counts()[0], scenario.labels(), scenario.seed_numbers()))
+    text = listing(scenario.title, scenario.counts()[0], scenario.labels(), scenario.seed_numbers())
+    for line in text.removesuffix("\n").split("\n"):  # a title may hold other line ends
+        print_text(line, "    ")
     say_what_was_left_out(scenario, checked)
     return DONE
 
@@ -116,6 +126,7 @@ def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str 
 @click.option("--seed", metavar="N", help="Whose draws to look at.  [default: the scenario's first]")
 @click.option("--json", "as_json", is_flag=True, help="Print it all as one JSON object.")
 @click.option("--strict", is_flag=True, help="Exit 1 where there is a warning or an error.")
+@QUIET
 def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, strict: bool) -> int:
     """Say what the scenario in FILE really does, and what is odd about it, without running it.
 
@@ -128,17 +139,19 @@ def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, st
     paceline doctor scenarios/one-flow.toml --json | jq -r '.findings[].id'
     """
     from paceline.doctor import doctor as look_at
-    from paceline.doctor.text import PLAIN_WIDTH, as_text
+    from paceline.doctor.text import MOST_WIDTH, PLAIN_WIDTH, as_text
+    from paceline.progress import phase
 
     drawn = None if seed is None else whole(typed(seed), "--seed", "seed", 0, 2**63 - 1)
     scenario, _ = asked(file, sets, (), None, within_s=MOST_S / 5)
-    diagnosis = look_at(scenario, drawn)
+    with phase("looking at it"):
+        diagnosis = look_at(scenario, drawn)
     if as_json:
         _print(diagnosis.to_json())
     else:
-        terminal = sys.stdout.isatty()
-        width = min(shutil.get_terminal_size().columns, 140) if terminal else PLAIN_WIDTH
-        _print_styled(as_text(diagnosis, width, colour=terminal and not os.environ.get("NO_COLOR")))
+        columns = columns_of(sys.stdout)
+        width = PLAIN_WIDTH if columns is None else min(columns, MOST_WIDTH)
+        _print_styled(as_text(diagnosis, width, colour=columns is not None and not os.environ.get("NO_COLOR")))
     return FAILED if strict and diagnosis.worst in ("error", "warning") else DONE
 
 

@@ -91,6 +91,8 @@ class Scenario:
         """Reads a TOML file. Raises `InputError` where it cannot be read or is not TOML; see `check` for the rest."""
         file = file_name(path, None, "scenarios/one-flow.toml")
         source = os.fsdecode(path)
+        if "\n" in source:
+            raise InputError("this is a text, not a file's name; give its tables, as tomllib.loads(text)", "scenario")
         try:
             with file.open("rb") as opened:
                 content = opened.read(_MOST_BYTES + 1)
@@ -102,10 +104,13 @@ class Scenario:
         except IsADirectoryError:
             raise InputError("a directory; name a scenario file in it", source) from None
         except UnicodeDecodeError as error:
-            raise InputError(f"not UTF-8 text (byte {error.start}); save the file as UTF-8", source) from None
-        except InputError:
-            raise
+            what = (
+                "UTF-16 text" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else f"not UTF-8 text (byte {error.start})"
+            )
+            raise InputError(f"{what}; save the file as UTF-8", source) from None
         except (OSError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
             why = getattr(error, "strerror", None) or str(error)
             raise InputError(f"cannot be read: {why}", source) from None
         try:
@@ -148,7 +153,7 @@ class Scenario:
     def placed(self) -> Scenario:
         """The same scenario with absolute paths of the files that it names: it can lie in another folder."""
         document = self.to_dict()
-        return self._changed(document) if files.place(document, self._folder()) else self
+        return self.replaced(document) if files.place(document, self._folder()) else self
 
     def set(self, path: str, value: Any) -> Scenario:
         """The same scenario with `value` at `path`, as ``set("network.core.buffer", "5 KB")``.
@@ -167,7 +172,7 @@ class Scenario:
         if keys in swept.values():
             sweep = {axis: values for axis, values in sweep.items() if swept[axis] != keys}
             document["sweep"] = sweep | {key: item for key, item in document["sweep"].items() if key == "seeds"}
-        return self._changed(document)
+        return self.replaced(document)
 
     def over(self, axes: Mapping[str, Sequence[Any]]) -> Scenario:
         """The same scenario, swept over these paths too; one that it sweeps already is replaced."""
@@ -184,7 +189,7 @@ class Scenario:
             table[join_path(keys)] = _plain(list(values), ("sweep", path))
         seeds = document.get("sweep", {}).get("seeds")
         document["sweep"] = table if seeds is None else table | {"seeds": seeds}
-        return self._changed(document)
+        return self.replaced(document)
 
     def seeds(self, seeds: int | Sequence[int]) -> Scenario:
         """The same scenario under this many seeds, counted from `seed` (1 if it has none), or under exactly these.
@@ -196,7 +201,7 @@ class Scenario:
             raise InputError(f"sweep.seeds: {quoted(seeds)} is not a number of seeds; write 5, or seeds as [3, 5, 8]")
         document = self.to_dict()
         document.setdefault("sweep", {})["seeds"] = list(asked) if isinstance(asked, Iterable) else asked
-        changed = self._changed(document)
+        changed = self.replaced(document)
         changed.seed_numbers()
         return changed
 
@@ -319,9 +324,11 @@ class Scenario:
         try:
             keys = split_path(path)
             swept = [axis for axis in self.sweep if split_path(self._place_of(axis)) == keys[: len(split_path(axis))]]
+            origin = tomllib.loads(self._origin)
+            if swept and Scenario(origin).sweep.get(swept[0]) != self.sweep[swept[0]]:
+                return None  # swept in Python, or by an option
         except InputError:  # not a path after all
             return None
-        origin = tomllib.loads(self._origin)
         if swept:
             table = origin.get("sweep", {})
             whole = swept[0] in table
@@ -331,7 +338,8 @@ class Scenario:
             return None
         return _core.line_of(self._origin, list(keys))
 
-    def _changed(self, document: dict[str, Any]) -> Scenario:
+    def replaced(self, document: Mapping[str, Any]) -> Scenario:
+        """A scenario of these tables, known by the same file: for the names and lines of errors."""
         changed = Scenario(document, source=self.source)
         changed._origin = self._origin
         return changed

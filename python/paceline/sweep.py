@@ -13,8 +13,9 @@ from paceline.errors import InputError, RunError
 from paceline.execute import describe_point, execute
 from paceline.occupant import refuse_another
 from paceline.precision import MOST_SEEDS, Precision, Short, execute_until, shortfall
+from paceline.progress import notebook
 from paceline.results import Result, Results
-from paceline.scenario import Scenario, Source, loaded
+from paceline.scenario import Source, loaded
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -50,21 +51,23 @@ def run(
     document["sweep"] = axes
     if seed is not None:
         document["seed"] = seed
-    points = Scenario(document, source=scenario.source).points()
+    scenario = scenario.replaced(document)
+    points = scenario.points()
     if len(points) > 1:
         path = next(path for path, values in axes.items() if len(values) > 1)
         remedy = f'use paceline.sweep, or choose one, as scenario.set("{path}", {axes[path][0]!r})'
         raise InputError(f"sweep.{path}: the scenario has {len(points)} settings to run; {remedy}", scenario.source)
-    points = Scenario(document, source=scenario.source).check()
-    if trace is None:
-        done = execute(points, jobs=1, keep_columns=True, engine=engine, threads=threads)
-    else:
-        from paceline.trace import tracing
+    points = scenario.check()
+    with notebook(scenario.title) as watch:
+        if trace is None:
+            done = execute(points, jobs=1, keep_columns=True, engine=engine, threads=threads, watch=watch)
+        else:
+            from paceline.trace import tracing
 
-        with tracing(trace) as writer:
-            done = execute(points, jobs=1, keep_columns=True, trace=writer, engine=engine)
-            if done.failures:
-                raise RunError(done.failures[0][1])
+            with tracing(trace) as writer:
+                done = execute(points, jobs=1, keep_columns=True, trace=writer, engine=engine, watch=watch)
+                if done.failures:
+                    raise RunError(done.failures[0][1])
     if done.failures:
         raise RunError(done.failures[0][1])
     result: Result = done.results[0]
@@ -139,10 +142,11 @@ def sweep(
     how: dict[str, Any] = {"jobs": jobs, "executor": executor, "store": store}
     how |= {"keep_columns": store is None, "engine": engine, "threads": threads}
     short: list[Short] = []
-    if precision is None:
-        done = execute(points, **how)
-    else:
-        done, short = execute_until(scenario, precision, **how)
+    with notebook(scenario.title) as watch:
+        if precision is None:
+            done = execute(points, watch=watch, **how)
+        else:
+            done, short = execute_until(scenario, precision, watch=watch, **how)
     if done.failures:
         point, why = done.failures[0]
         count = f"{len(done.failures)} of {len(done.points)} runs failed"

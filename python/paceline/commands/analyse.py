@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paceline.arguments import directory, typed
-from paceline.console import DONE, print_data, print_table, say
+from paceline.commands import completion
+from paceline.commands.asked import QUIET
+from paceline.console import DONE, print_data, print_table, print_text, say
 from paceline.errors import InputError, RunError
 
 if TYPE_CHECKING:
@@ -18,16 +20,31 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", type=str)
-@click.option("--by", default="interface", metavar="interface|flow", help="Interfaces, or also the largest flows.")
+@click.argument("file", type=str, shell_complete=completion.files)
+@click.option(
+    "--by",
+    default="interface",
+    metavar="interface|flow",
+    shell_complete=completion.words(("interface", "flow")),
+    help="Interfaces, or also the largest flows.",
+)
 @click.option("--pacer", "pacers", multiple=True, metavar="PACER", help="What to put the packets through; repeatable.")
 @click.option(
-    "--write", metavar="FILE", help="Write what the one pacer lets go: .pcap or .pcapng, .gz or .zst after that."
+    "--write",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Write what the one pacer lets go: .pcap or .pcapng, .gz or .zst after that.",
 )
 @click.option("--burst-gap", default="100 us", metavar="TIME", help="A longer gap ends a burst.  [default: 100 us]")
 @click.option("--top", default="10", metavar="N", help="How many flows to show.  [default: 10]")
 @click.option("--json", "as_json", is_flag=True, help="Print the analysis as JSON only; write files only with --out.")
-@click.option("--out", metavar="DIR", help="Write report.html there, and the numbers as Parquet.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    shell_complete=completion.directories,
+    help="Write report.html there, and the numbers as Parquet.",
+)
+@QUIET
 def analyse(
     file: str,
     by: str,
@@ -96,7 +113,7 @@ def _folder(out: str) -> Path:
 def _print_analysis(analysis: Analysis) -> None:
     from paceline.capture_tables import headline, summary_rows
 
-    print_data(headline(analysis) + "\n")
+    print_text(headline(analysis))
     if analysis.packets:
         head, rows, names = summary_rows(analysis)
         print_table(head, rows, names)
@@ -105,6 +122,7 @@ def _print_analysis(analysis: Analysis) -> None:
 def _write_files(analysis: Analysis, folder: Path) -> None:
     import pyarrow.parquet as pq
 
+    from paceline.progress import phase
     from paceline.report import capture_page
 
     tables = {
@@ -115,10 +133,12 @@ def _write_files(analysis: Analysis, folder: Path) -> None:
     }
     partial = folder / ".paceline.partial"
     try:
-        for name, table in tables.items():
-            pq.write_table(table(), partial)
-            partial.replace(folder / f"{name}.parquet")
-        say(f"report: {capture_page.write(analysis, folder)}")
+        with phase("writing the report"):
+            for name, table in tables.items():
+                pq.write_table(table(), partial)
+                partial.replace(folder / f"{name}.parquet")
+            report = capture_page.write(analysis, folder)
+        say(f"report: {report}")
     except OSError as error:
         raise RunError(f"{error.filename or folder}: {error.strerror or error}") from None
     finally:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paceline import arguments
-from paceline.console import say
+from paceline.commands import completion
+from paceline.console import manner, say
 from paceline.errors import InputError, StaleStoreError, StoreError
 from paceline.paths import join_path, split_path
 
@@ -29,8 +30,16 @@ SWEEP = click.option(
     "--sweep", "sweeps", multiple=True, metavar="PATH=V1,V2,…", help="Run under each value; several make a grid."
 )
 SEEDS = click.option("--seeds", metavar="N", help="Seeds for each setting, or exactly which: 3,5,8.")
-FILE = click.argument("file", type=str)
+FILE = click.argument("file", type=str, shell_complete=completion.files)
 JOBS = click.option("--jobs", metavar="N", help="Runs at a time.  [default: one a processor]")
+QUIET = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda _context, _option, is_quiet: setattr(manner, "is_quiet", is_quiet),
+    help="Say nothing but what went wrong; results are printed as ever.",
+)
 FORCE = click.option("--force", is_flag=True, help="Take --out even where it has another scenario's results.")
 DASK = click.option(
     "--dask", "address", metavar="ADDRESS", help="Run on the workers of this Dask scheduler (docs/sweeps.md)."
@@ -54,33 +63,64 @@ def asked(
 
     `within_s` asks for the first run of each setting, as many as can be checked in so many seconds.
     """
+    from paceline.progress import phase
+
+    with phase(f"reading {file}"):
+        return _asked(file, sets, sweeps, seeds, here, within_s)
+
+
+def _asked(
+    file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None, here: bool, within_s: float | None
+) -> tuple[Scenario, list[Point]]:
     from paceline.paths import locate, parse_value, split_values
     from paceline.scenario import Scenario
 
     scenario = Scenario.load(file)
     options: dict[str, str] = {}
+    wrong: list[InputError] = []
     for text in sets:
-        path, value = _assignment(text, "--set", "network.core.buffer=5 KB")
-        with _from_option(f"--set {path}"):
-            scenario = scenario.set(path, parse_value(value))
-            for name in (path, locate(scenario.to_dict(), path)):
-                options[join_path(split_path(name)).removeprefix("sweep.")] = "--set"
+        with _noted(wrong):
+            path, value = _assignment(text, "--set", "network.core.buffer=5 KB")
+            with _from_option(f"--set {path}"):
+                scenario = scenario.set(path, parse_value(value))
+                for name in (path, locate(scenario.to_dict(), path)):
+                    options[join_path(split_path(name)).removeprefix("sweep.")] = "--set"
     for text in sweeps:
-        path, value = _assignment(text, "--sweep", "network.core.buffer=5 KB,20 KB")
-        with _from_option(f"--sweep {path}"):
-            if join_path(split_path(path)) in options:
-                raise InputError("is there twice; leave one out")
-            scenario = scenario.over({path: split_values(value)})
-            options[join_path(split_path(path))] = "--sweep"
-            with contextlib.suppress(InputError):  # said below, in the words of the sweep
-                options[locate(scenario.to_dict(), path)] = "--sweep"
+        with _noted(wrong):
+            path, value = _assignment(text, "--sweep", "network.core.buffer=5 KB,20 KB")
+            with _from_option(f"--sweep {path}"):
+                if join_path(split_path(path)) in options:
+                    raise InputError("is there twice; leave one out")
+                scenario = scenario.over({path: split_values(value)})
+                options[join_path(split_path(path))] = "--sweep"
+                with contextlib.suppress(InputError):  # said below, in the words of the sweep
+                    options[locate(scenario.to_dict(), path)] = "--sweep"
+    points: list[Point] = []
+    if seeds is not None:
+        with _noted(wrong):
+            try:
+                scenario = scenario.seeds(_seed_numbers(seeds))
+            except InputError as error:
+                raise _by_option(error, {}, seeds) from None
     try:
-        if seeds is not None:
-            scenario = scenario.seeds(_seed_numbers(seeds))
-        return scenario, scenario.check(here=here) if within_s is None else scenario.check_settings(within_s)
+        if wrong:  # one run a setting is enough to find the rest
+            scenario.check_settings(MOST_S if within_s is None else within_s)
+        else:
+            points = scenario.check(here=here) if within_s is None else scenario.check_settings(within_s)
     except InputError as error:
-        every = [_by_option(one, options, seeds) for one in (error, *error.others)]
-        raise InputError.together(every) from None
+        wrong += [_by_option(one, options, seeds) for one in (error, *error.others)]
+    if wrong:
+        raise InputError.together(wrong)
+    return scenario, points
+
+
+@contextlib.contextmanager
+def _noted(wrong: list[InputError]) -> Iterator[None]:
+    """What is wrong is told with the rest."""
+    try:
+        yield
+    except InputError as error:
+        wrong.append(error)
 
 
 def _by_option(error: InputError, options: Mapping[str, str], seeds: str | None) -> InputError:
@@ -177,12 +217,17 @@ def opened_store(out: str | None, otherwise: Path) -> Store:
     except StaleStoreError as error:
         raise InputError(str(error), "--out" if out else None) from None
     except (StoreError, ValueError) as error:
-        cause = error.__context__
-        if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-            raise
-        remedy = "name another directory, one that can be written" + ("" if out else ", by --out")
-        raise InputError(f"{error}; {remedy}", "--out" if out else None) from None
+        raise not_written(error, out) from None
     return store
+
+
+def not_written(error: StoreError | ValueError, out: str | None) -> Exception:
+    """The error itself where the disk is full or broken, else that --out names no directory to write to."""
+    cause = error.__context__
+    if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        return error
+    remedy = "name another directory, one that can be written" + ("" if out else ", by --out")
+    return InputError(f"{error}; {remedy}", "--out" if out else None)
 
 
 def refuse_another(store: Store, scenario: Scenario, points: Sequence[Point], out: str | None) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paceline.commands.asked import FILE, FORCE, SEEDS, SET, SWEEP, asked, opened_store, refuse_another
-from paceline.commands.run import print_runs, print_summary, write_report
+from paceline.commands import completion
+from paceline.commands.asked import FILE, FORCE, QUIET, SEEDS, SET, SWEEP, asked, opened_store, refuse_another
+from paceline.commands.run import keep_and_report, print_runs, print_summary
 from paceline.console import DONE, FAILED, INTERRUPTED, say
 from paceline.errors import InputError, Interrupted
 
@@ -24,12 +25,22 @@ if TYPE_CHECKING:
 @click.option("--and-simulate", is_flag=True, help="Simulate the same too, and lay both side by side.")
 @click.option("--congestion-control", metavar="NAME", help="Of every flow, by the kernel's name; also bbr.")
 @click.option(
-    "--pacers", default="inline", metavar="inline|built-in", help="Link pacers: programs of their own, or not."
+    "--pacers",
+    default="inline",
+    metavar="inline|built-in",
+    shell_complete=completion.words(("inline", "built-in")),
+    help="Link pacers: programs of their own, or not.",
 )
 @click.option("--spin", default="0", metavar="US", help="Wait the last so many us awake.  [default: 0]")
-@click.option("--out", metavar="DIR", help="Where results go.  [default: results/<name of FILE>-kernel]")
+@click.option(
+    "--out",
+    metavar="DIR",
+    shell_complete=completion.directories,
+    help="Where results go.  [default: results/<name of FILE>-kernel]",
+)
 @FORCE
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON only; write files only with --out.")
+@QUIET
 def emulate(
     file: str,
     sets: tuple[str, ...],
@@ -85,14 +96,13 @@ def emulate(
         say(repetition)
     if store and runs:
         finished = [point for point, one in zip(done.points, done.runs, strict=True) if one is not None]
-        with store.alone():
-            store.consolidate(scenario, finished, runs)
-            write_report(store, file)
+        keep_and_report(store, scenario, finished, runs, file)
     for point, why in done.failures:
-        say(f"{file}: {describe_point(point)}: {why}")
+        say(f"{file}: {describe_point(point)}: {why}", FAILED)
     doubtful = study.invalid(done)
     for point, doubts in doubtful:
-        say(f"{file}: {describe_point(point)}: not valid, the machine could not keep up: {'; '.join(doubts)}")
+        what = f"not valid, the machine could not keep up: {'; '.join(doubts)}"
+        say(f"{file}: {describe_point(point)}: {what}", FAILED)
     return FAILED if done.failures or doubtful else DONE
 
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import difflib
 import json
-import sys
 from typing import Any
 
 import click
 
-from paceline.console import DONE, print_data
+from paceline.commands import completion
+from paceline.console import DONE, print_data, print_table, print_text
 from paceline.errors import InputError
+
+
+def _profiles() -> list[str]:
+    from paceline import _core
+
+    return [one["profile"] for one in json.loads(_core.tcp_options())]
 
 
 @click.group()
@@ -19,7 +25,13 @@ def explain() -> None:
 
 
 @explain.command()
-@click.option("--profile", "profile", metavar="NAME", help="This profile alone.  [default: every profile]")
+@click.option(
+    "--profile",
+    "profile",
+    metavar="NAME",
+    shell_complete=completion.words(_profiles),
+    help="This profile alone.  [default: every profile]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON: a list of profiles.")
 def tcp(profile: str | None, as_json: bool) -> int:
     """List every option of TCP's profiles: value, unit, source and meaning.
@@ -42,7 +54,9 @@ def tcp(profile: str | None, as_json: bool) -> int:
         print_data(json.dumps(profiles, ensure_ascii=False) + "\n")
         return DONE
     for number, one in enumerate(profiles):
-        print_data(("\n" if number else "") + f"{one['profile']}: {one['meaning']}\n\n")
+        print_data("\n" if number else "")
+        print_text(f"{one['profile']}: {one['meaning']}")
+        print_data("\n")
         _print_options(one["options"])
     return DONE
 
@@ -54,22 +68,8 @@ def _instead(name: str, names: list[str]) -> str:
 
 
 def _print_options(options: list[dict[str, Any]]) -> None:
-    """A table; the meanings are folded to a terminal's width."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    terminal = sys.stdout.isatty()
-    table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False)
-    for title in ("option", "value", "unit", "source", "meaning"):
-        table.add_column(title, no_wrap=title in {"option", "value", "unit"} or not terminal, overflow="fold")
-    for option in options:
-        cells = (option["option"], _value(option), option["unit"], option["source"], option["meaning"])
-        table.add_row(*(cell or "" for cell in cells))
-    console = Console(highlight=False, markup=False, width=None if terminal else 10_000)
-    with console.capture() as capture:
-        console.print(table)
-    print_data("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines() if line.strip()))
+    rows = [(one["option"], _value(one), one["unit"] or "", one["source"], one["meaning"]) for one in options]
+    print_table(("option", "value", "unit", "source", "meaning"), rows, 1, texts=4)
 
 
 def _value(option: dict[str, Any]) -> str:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import click
 
 from paceline.arguments import directory
+from paceline.commands import completion
+from paceline.commands.asked import QUIET, not_written
 from paceline.commands.reproduce import DEFAULT_OUT
 from paceline.console import DONE, print_data
-from paceline.errors import InputError
+from paceline.errors import StoreError
 
 
 @click.command(short_help="Make a site of the papers' claims and verdicts.")
-@click.argument("results", default=DEFAULT_OUT, metavar="[RESULTS]")
-@click.option("--out", metavar="DIR", help="Where the site goes.  [default: gallery in RESULTS]")
+@click.argument("results", default=DEFAULT_OUT, metavar="[RESULTS]", shell_complete=completion.directories)
+@click.option(
+    "--out",
+    metavar="DIR",
+    shell_complete=completion.directories,
+    help="Where the site goes.  [default: gallery in RESULTS]",
+)
+@QUIET
 def gallery(results: str, out: str | None) -> int:
     """Make a site of what paceline reproduce --out RESULTS kept: an overview, a page a paper, scenarios to download.
 
@@ -24,13 +32,14 @@ def gallery(results: str, out: str | None) -> int:
     paceline gallery results/papers --out public
     """
     from paceline.gallery import write
+    from paceline.progress import phase
 
     folder = directory(results, "RESULTS", "paceline gallery results/papers")
     site = folder / "gallery" if out is None else directory(out, "--out", "--out public")
     try:
-        page = write(folder, site)
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        what = f"{error.filename}: {error.strerror}; name another directory, one that can be written"
-        raise InputError(what, "--out" if out else None) from None
+        with phase("making the gallery"):
+            page = write(folder, site)
+    except StoreError as error:
+        raise not_written(error, out) from None
     print_data(f"{page}\n")
     return DONE

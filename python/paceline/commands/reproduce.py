@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paceline import arguments
-from paceline.commands.asked import DASK, JOBS, cluster_at, jobs_of, opened_store
+from paceline.commands import completion
+from paceline.commands.asked import DASK, JOBS, QUIET, cluster_at, jobs_of, opened_store
 from paceline.console import DONE, FAILED, INTERRUPTED, print_data, print_table, say
 from paceline.errors import InputError, Interrupted
 
@@ -24,16 +25,28 @@ if TYPE_CHECKING:
 DEFAULT_OUT = "results/papers"
 
 
+def _names() -> list[str]:
+    from paceline.papers import claims, papers
+
+    return ["all", *(paper.name for paper in papers()), *(claim.id for claim in claims())]
+
+
 @click.command(short_help="Rerun figures and tables of the papers, and judge them.")
-@click.argument("names", nargs=-1, metavar="[ID…|PAPER…|all]")
+@click.argument("names", nargs=-1, metavar="[ID…|PAPER…|all]", shell_complete=completion.words(_names))
 @click.option("--list", "as_list", is_flag=True, help="Show claims with their last verdict; run nothing.")
 @click.option("--quick", is_flag=True, help="Shorter runs and fewer seeds: minutes in all. A verdict may differ.")
 @click.option("--seeds", metavar="N", help="Seeds for each setting.  [default: each claim's own, 5 or more]")
 @JOBS
 @DASK
-@click.option("--out", metavar="DIR", help=f"Where runs, verdicts and pictures go.  [default: {DEFAULT_OUT}]")
+@click.option(
+    "--out",
+    metavar="DIR",
+    shell_complete=completion.directories,
+    help=f"Where runs, verdicts and pictures go.  [default: {DEFAULT_OUT}]",
+)
 @click.option("--gallery", "as_site", is_flag=True, help="Make the gallery too, in DIR/gallery (see paceline gallery).")
 @click.option("--json", "as_json", is_flag=True, help="Print verdicts as JSON only.")
+@QUIET
 def reproduce(
     names: tuple[str, ...],
     as_list: bool,
@@ -73,16 +86,20 @@ def reproduce(
         code = _run(chosen, length, store, {"jobs": at_a_time, "executor": client, "tell": say}, as_json)
     if as_site and code != INTERRUPTED:
         from paceline.gallery import write
+        from paceline.progress import phase
 
-        say(f"gallery: {write(store.directory, store.directory / 'gallery')}")
+        with phase("making the gallery"):
+            site = write(store.directory, store.directory / "gallery")
+        say(f"gallery: {site}")
     return code
 
 
 def _run(chosen: Sequence[Claim], length: Length, store: Store, how: dict[str, Any], as_json: bool) -> int:
     from paceline.papers import reproduction
-    from paceline.progress import progress
+    from paceline.progress import phase, progress
 
-    plans = reproduction.plan(chosen, length)
+    with phase("planning runs"):
+        plans = reproduction.plan(chosen, length)
     try:
         with progress("running") as watch:
             done = reproduction.run(plans, store, watch=watch, **how)
@@ -101,7 +118,7 @@ def _run(chosen: Sequence[Claim], length: Length, store: Store, how: dict[str, A
     if length.quick:
         say("a quick look: short runs and few seeds; verdicts in full length may differ")
     for name, why in outcome.failures.items():
-        say(f"{name}: {why}")
+        say(f"{name}: {why}", FAILED)
     return FAILED if outcome.failures else DONE
 
 
@@ -112,11 +129,13 @@ def _seed_count(text: str | None) -> int | None:
 def _print_list(chosen: Sequence[Claim], out: Path, quick: bool, as_json: bool) -> None:
     """Claims with their last verdict: of full length, else of a quick look."""
     from paceline.papers import Length, verdicts
+    from paceline.progress import phase
 
     found = []
-    for claim in chosen:
-        record = None if quick else verdicts.load(out, claim, Length())
-        found.append((claim, record or verdicts.load(out, claim, Length(quick=True))))
+    with phase("reading verdicts"):
+        for claim in chosen:
+            record = None if quick else verdicts.load(out, claim, Length())
+            found.append((claim, record or verdicts.load(out, claim, Length(quick=True))))
     if as_json:
         _print_json(found)
         return

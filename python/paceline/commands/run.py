@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paceline import arguments
+from paceline.commands import completion
 from paceline.commands.asked import (
     DASK,
     FILE,
     FORCE,
     JOBS,
+    QUIET,
     SEEDS,
     SET,
     SWEEP,
@@ -45,13 +47,28 @@ if TYPE_CHECKING:
 @click.option("--max-seeds", metavar="N", help="Seeds that --until-ci may give a setting.  [default: 200]")
 @JOBS
 @DASK
-@click.option("--out", metavar="DIR", help="Where results go.  [default: results/<name of FILE>]")
+@click.option(
+    "--out",
+    metavar="DIR",
+    shell_complete=completion.directories,
+    help="Where results go.  [default: results/<name of FILE>]",
+)
 @FORCE
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON only; write files only with --out.")
+@QUIET
 @click.option(
-    "--trace", metavar="FILE", help="Write every packet event of the one run: .csv, .parquet, .pcap or .pcapng."
+    "--trace",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Write every packet event of the one run: .csv, .parquet, .pcap or .pcapng.",
 )
-@click.option("--engine", metavar="NAME", default="auto", help="auto, windowed or reference; the results are the same.")
+@click.option(
+    "--engine",
+    metavar="NAME",
+    shell_complete=completion.words(arguments.ENGINES),
+    default="auto",
+    help="auto, windowed or reference; the results are the same.",
+)
 @click.option("--threads", metavar="N", help="Threads that each run may use; the results are the same.  [default: 1]")
 def run(
     file: str,
@@ -130,9 +147,7 @@ def run(
         say(repetition)
     if store and runs:
         finished = [point for point, one in zip(done.points, done.runs, strict=True) if one is not None]
-        with store.alone():
-            store.consolidate(scenario, finished, runs)
-            write_report(store, file)
+        keep_and_report(store, scenario, finished, runs, file)
     if short:
         say(short)
     alone = sum(one["engine"].get("threads") == 1 for one in runs)
@@ -143,7 +158,7 @@ def run(
     for point, why in done.failures:
         from paceline.execute import describe_point
 
-        say(f"{file}: {describe_point(point)}: {why}")
+        say(f"{file}: {describe_point(point)}: {why}", FAILED)
     return FAILED if done.failures else DONE
 
 
@@ -201,14 +216,22 @@ def _execute(
             return done, None
 
 
-def write_report(store: Store, file: str) -> None:
-    """The report of what a directory holds. Raises `RunError`."""
+def keep_and_report(
+    store: Store, scenario: Scenario, points: Sequence[Point], runs: Sequence[dict[str, Any]], file: str
+) -> None:
+    """Puts the runs together in the directory, and writes its report. Raises `RunError` and `StoreError`."""
     import paceline.report
+    from paceline.progress import phase
 
-    try:
-        say(f"report: {paceline.report.write(store.directory, file)}")
-    except OSError as error:
-        raise RunError(f"the report: {error.filename or store.directory}: {error.strerror or error}") from None
+    with store.alone():
+        with phase("writing the tables"):
+            store.consolidate(scenario, points, runs)
+        try:
+            with phase("writing the report"):
+                report = paceline.report.write(store.directory, file)
+        except OSError as error:
+            raise RunError(f"the report: {error.filename or store.directory}: {error.strerror or error}") from None
+    say(f"report: {report}")
 
 
 def print_runs(runs: Sequence[Any]) -> None:

@@ -66,6 +66,7 @@ class Sweep:
                     break
                 network = Network.resolve(point.json, drawn)
             except _core.InputError as error:
+                scenario.check_settings()  # tells it with the lines of the file
                 wrong = [InputError(line, scenario.source) for line in str(error).splitlines()]
                 raise InputError.together(wrong) from None
             cases[point.json] = Case(point.settings, json.loads(point.json), network)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from paceline import layout
 from paceline.doctor import words
 from paceline.doctor.finding import SEVERITIES, Finding
 from paceline.doctor.numbers import Entry, entries, pacing_lines
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
     from paceline.doctor.diagnosis import Diagnosis
 
 PLAIN_WIDTH = 110
+#: Longer lines are not easily read.
+MOST_WIDTH = 140
 #: More ways, or rows of settings, than this are counted, not shown.
 MOST_WAYS = 8
 MOST_ROWS = 40
 
-_NO_BREAK = "\u00a0"
-_QUANTITY = re.compile(
-    r"(?<=\d) (?=(?:[kMGT]?bit/s|[KMG]?B|ns|us|ms|s|min|%|packets?|flows?|BDP)\b|%)|(?<=\d) (?=\.\.)|(?<=\.\.) "
-)
+#: With fewer columns beside them words would be a tower, and stand below.
+_NARROWEST = 28
 _MARKS = {"error": ("✗", "bold red"), "warning": ("▲", "yellow"), "note": ("·", "cyan")}
 
 
@@ -60,16 +61,11 @@ def as_text(diagnosis: Diagnosis, width: int = PLAIN_WIDTH, colour: bool = False
         _print_findings(console, diagnosis)
     if diagnosis.left_out:
         console.print(Text(f"\nLeft out: {diagnosis.left_out}."))
-    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().replace(_NO_BREAK, " ").splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().replace(layout.NO_BREAK, " ").splitlines())
 
 
 def _harmless_finding(finding: Finding) -> Finding:
     return replace(finding, **{one.name: harmless_in(getattr(finding, one.name)) for one in fields(finding)})
-
-
-def _kept(text: str) -> str:
-    """The text with its quantities whole: no line ends between a number and its unit."""
-    return _QUANTITY.sub(_NO_BREAK, text)
 
 
 def _print_head(console: Console, diagnosis: Diagnosis) -> None:
@@ -109,42 +105,62 @@ def _print_way(console: Console, groups: list[dict[str, Any]], settings: int) ->
     flows = _alternatives(words.count(group["flows"], "flow") for group in groups)
     sends = _alternatives(group["sends"] for group in groups)
     packet = _alternatives(f"{group['packet_bytes']} B" for group in groups)
-    head.append(f"  {flows}  {first['from']} → {first['to']}  {sends}, packets of {packet} on the wire")
+    head.append(f"  {layout.kept(flows)}  {first['from']} → {first['to']}  {sends}, ")
+    head.append(layout.kept(f"packets of {packet} on the wire"))
     if len(groups) < settings:
         head.append(f"  (in {len(groups)} of {settings} settings)", "dim")
     console.print(head)
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for _ in range(3):
-        table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    rows: list[list[Text]] = []
     host = _alternatives((group["host_pacing"] or "unpaced") for group in groups)
     if host != "unpaced":
-        table.add_row(f"  {first['from']}", "", "", Text(f"[{host}]", "magenta"))
+        rows.append([Text(f"  {first['from']}"), Text(), Text(), Text(layout.kept(f"[{host}]"), "magenta")])
     bottlenecks = {group["bottleneck"] for group in groups}
     for number, hop in enumerate(first["path"]):
         alike = [group["path"][number] for group in groups]
-        table.add_row(*_hop_cells(alike, hop["link"] in bottlenecks))
-    console.print(table)
-    console.print(Text(f"  {_back(groups)}", "dim"))
+        rows.append(_hop_cells(alike, hop["link"] in bottlenecks))
+    _print_beside(console, rows)
+    console.print(Text(f"  {layout.kept(_back(groups))}", "dim"))
 
 
-def _hop_cells(hops: list[dict[str, Any]], bottleneck: bool) -> list[str | Text]:
+def _print_beside(console: Console, rows: Sequence[Sequence[Text]]) -> None:
+    """Rows whose last cell is words: beside the others, which are kept whole; below them where that is too narrow."""
+    others = len(rows[0]) - 1
+    widths = [max(cell_len(row[number].plain) for row in rows) for number in range(others)]
+    if sum(widths) + 2 * others + min(_NARROWEST, max(cell_len(row[-1].plain) for row in rows)) <= console.width:
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        for _ in range(others):
+            table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+        return
+    for row in rows:
+        head = Text("  ").join(cell for cell in row[:-1] if cell.plain)
+        if head.plain.strip():
+            console.print(
+                Text("\n").join(Text(line, "bold") for line in layout.wrap(head.plain, console.width, "    "))
+            )
+        console.print(Padding(row[-1], (0, 0, 0, 4)))
+
+
+def _hop_cells(hops: list[dict[str, Any]], bottleneck: bool) -> list[Text]:
     first = hops[0]
     name = Text(f"→ {first['link']}")
     if first["count"] > 1:
         name.append(f" ×{first['count']}", "dim")
-    waits = Text(_kept(_queues_words([hop["queue"] for hop in hops])))
+    waits = Text(layout.kept(_queues_words([hop["queue"] for hop in hops])))
     if first["queue"]["packets_wait"] is None and len({str(hop["queue"]) for hop in hops}) == 1:
         waits.stylize("dim")
     pacer = _alternatives((_pacer_words(hop["pacer"]) or "unpaced") for hop in hops)
     if pacer != "unpaced":
-        waits = Text.assemble((f"[{pacer}]", "magenta"), (" then ", "dim"), waits)
+        waits = Text.assemble((layout.kept(f"[{pacer}]"), "magenta"), (" then ", "dim"), waits)
     if bottleneck:
-        waits.append(f"  ←{_NO_BREAK}bottleneck", "bold")
+        waits.append(f"  ←{layout.NO_BREAK}bottleneck", "bold")
     return [
         name,
-        _alternatives(words.span(hop["rate_bps"], words.rate) for hop in hops),
-        _alternatives(words.span(hop["delay_s"], words.time) for hop in hops),
+        Text(layout.kept(_alternatives(words.span(hop["rate_bps"], words.rate) for hop in hops))),
+        Text(layout.kept(_alternatives(words.span(hop["delay_s"], words.time) for hop in hops))),
         waits,
     ]
 
@@ -221,18 +237,18 @@ def _print_numbers(console: Console, diagnosis: Diagnosis) -> None:
     cells = {label: {(row[label].cell if label in row else None) for row in by_label} for label in labels}
     agree = {label for label in labels if len(texts[label]) == 1 or len(cells[label]) == 1}
     console.print()
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column()
-    for label in (label for label in labels if label in agree and None not in texts[label]):
-        table.add_row(label, _kept(_alternatives(row[label].text or "" for row in by_label)))
-    for number, line in enumerate(pacing_lines(diagnosis.settings)):
-        table.add_row("pacing" if number == 0 else "", _kept(line))
+    told = [
+        (label, _alternatives(row[label].text or "" for row in by_label))
+        for label in labels
+        if label in agree and None not in texts[label]
+    ]
+    told += [("" if number else "pacing", line) for number, line in enumerate(pacing_lines(diagnosis.settings))]
     known = [setting["cost"]["cpu_s"] for setting in diagnosis.settings if setting["cost"]["cpu_s"] is not None]
     total = sum(known) * diagnosis.seeds
     if len(diagnosis.settings) * diagnosis.seeds > 1 and len(known) == len(diagnosis.settings):
-        table.add_row("all runs", f"about {words.time(float(f'{total:.2g}'))} of one processor")
-    console.print(table)
+        told.append(("all runs", f"about {words.time(float(f'{total:.2g}'))} of one processor"))
+    if told:
+        _print_beside(console, [[Text(label, "bold"), Text(layout.kept(text))] for label, text in told])
     varying = [label for label in labels if len(cells[label]) > 1]
     if len(diagnosis.settings) > 1 and varying:
         console.print()
@@ -243,16 +259,15 @@ def _print_settings(
     console: Console, diagnosis: Diagnosis, by_label: list[dict[str, Entry]], varying: list[str]
 ) -> None:
     """A row a setting, of what differs between them."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     axes = list(diagnosis.settings[0]["settings"])
-    for axis in axes:
-        table.add_column(axis.removeprefix("network."), overflow="fold", min_width=8)
-    for label in varying:
-        table.add_column(label, no_wrap=True)
-    for setting, row in list(zip(diagnosis.settings, by_label, strict=True))[:MOST_ROWS]:
-        chosen = [setting["settings"][axis] for axis in axes]
-        table.add_row(*chosen, *((row[label].cell or "") if label in row else "" for label in varying))
-    console.print(table)
+    rows = [
+        [setting["settings"][axis] for axis in axes]
+        + [(row[label].cell or "") if label in row else "" for label in varying]
+        for setting, row in list(zip(diagnosis.settings, by_label, strict=True))[:MOST_ROWS]
+    ]
+    head = [*(axis.removeprefix("network.") for axis in axes), *varying]
+    for line in layout.table(head, rows, len(axes), console.width):
+        console.print(Text(line.text, "bold" if line.is_head else ""), soft_wrap=True)
     if len(by_label) > MOST_ROWS:
         console.print(Text(f"{len(by_label) - MOST_ROWS} more settings; narrow them by --set, or see --json", "dim"))
 
@@ -276,9 +291,9 @@ def _print_findings(console: Console, diagnosis: Diagnosis) -> None:
 def _print_finding(console: Console, finding: Finding, diagnosis: Diagnosis) -> None:
     mark, style = _MARKS[finding.severity]
     head = Text.assemble((f"{mark} {finding.severity}", style), "  ", (finding.where, "bold"))
-    head.append(f": {_kept(finding.what)}").append(f"  ({finding.id})", "dim")
+    head.append(f": {layout.kept(finding.what)}").append(f"  ({finding.id})", "dim")
     console.print(head)
-    for text in (Text(_kept(finding.why)), Text.assemble(("→ ", "green"), _kept(finding.instead))):
+    for text in (Text(layout.kept(finding.why)), Text.assemble(("→ ", "green"), layout.kept(finding.instead))):
         console.print(Padding(text, (0, 0, 0, 4)))
     if not finding.everywhere:
         where = Text(f"in {in_words(finding.settings, diagnosis.settings)}", "dim")

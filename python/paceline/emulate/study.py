@@ -92,7 +92,7 @@ def carry_out(
         return _run(points, layouts, choices, store, watch)
     if choices.congestion_control == "bbr":
         raise InputError("the simulator has no bbr; leave --and-simulate out", "--congestion-control")
-    simulated = execute([_named(point, "simulation") for point in points], store=store, keep_columns=True)
+    simulated = execute([_named(point, "simulation") for point in points], store=store, keep_columns=True, watch=watch)
     real = _run([_named(point, "kernel") for point in points], layouts, choices, store, watch, simulated.results)
     return Execution(
         points=[*simulated.points, *real.points],

@@ -61,6 +61,7 @@ def write(results: Path, out: Path) -> Path:
         again = f"paceline reproduce all --quick --out {results}"
         raise InputError(f"{results}: no verdicts to show; make some first: {again}")
     with _as_store_error(out):
+        out.mkdir(parents=True, exist_ok=True)
         figures = {entry.claim.id: list(_figures(entry, out)) for entry in shown}
         downloads = {entry.claim.id: _downloads(entry, out) for entry in shown}
         environment = _environment()

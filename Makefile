@@ -1,4 +1,4 @@
-# make demo · make test · make lint · make gallery · make equality · make foresee · make clean
+# make demo · make test · make lint · make gallery · make equality · make foresee · make fuzz · make deny · make clean
 # make few-flows · make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint gallery equality few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
+.PHONY: help demo test lint gallery equality fuzz deny few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -16,6 +16,12 @@ export PYO3_PYTHON = $(CURDIR)/$(BIN)/python
 LENGTH := --quick
 CASES := 20000
 SCENARIOS := 400
+FUZZ_S := 60
+FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+# What cargo-fuzz gives the compiler, but for the sanitizer: stable takes it.
+COVERED := --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+	-Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=4
 VENV := .venv
 BIN := $(VENV)/bin
 WHEELS := target/wheels
@@ -57,6 +63,18 @@ bench-fetch: rust $(VENV)/.tools  ## What asking for memory ahead buys with 100,
 
 equality: rust  ## Both engines on thousands of random scenarios; a failing one is left as a small TOML file
 	PACELINE_CASES=$(CASES) cargo test --release --locked -p paceline-sim --test equality -- --nocapture
+
+fuzz: rust  ## Every fuzz target for FUZZ_S= seconds, from its kept corpus; FUZZ_TARGETS= for some; needs a C++ compiler
+	host=$$(rustc -vV | sed -n 's/^host: //p'); out=target/fuzz/$$host/release; \
+	(cd fuzz && RUSTFLAGS="$(COVERED)" cargo build --release --locked --target $$host --target-dir ../target/fuzz); \
+	for one in $(FUZZ_TARGETS); do \
+		mkdir -p target/fuzz/found/$$one fuzz/corpus/$$one; \
+		$$out/$$one -max_total_time=$(FUZZ_S) -rss_limit_mb=4096 -timeout=20 -verbosity=0 -print_final_stats=1 \
+			-artifact_prefix=target/fuzz/$$one- target/fuzz/found/$$one fuzz/corpus/$$one; \
+	done
+
+deny: rust  ## Licences, advisories and sources of what is compiled in; needs cargo-deny
+	cargo deny --workspace --all-features check
 
 few-flows: $(VENV)/.installed  ## One, two and ten flows at 0.1 to 4 BDP, every variant and profile, against ns-2 and theory
 	PACELINE_FULL=1 $(BIN)/pytest tests/test_few_flows.py

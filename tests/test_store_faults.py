@@ -39,5 +39,6 @@ def test_no_call_that_fails_costs_a_run_or_tears_tables(tiny: Path, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     *wrong, summary = map(json.loads, done.stdout.splitlines())
     assert not wrong, done.stderr
+    assert not done.stderr, "a line is the command's, and nothing else is said"
     assert summary["calls"] > 100
     assert summary["tried"] > 20

@@ -139,18 +139,25 @@ class Store:
         import pyarrow.parquet as pq
 
         writer = None
-        for number, point in enumerate(points):
-            constants = {"run": number} | {f"settings.{k}": v for k, v in point.settings.items()}
-            table = with_constants(self.table(point.key, name), constants | {"seed": point.seed})
-            if writer is None:
-                writer = pq.ParquetWriter(file, table.schema, compression="zstd")
-            try:
-                writer.write_table(table.cast(writer.schema))
-            except (ValueError, KeyError, pa.ArrowException) as error:
-                why = " ".join(str(error).split())[:80]
-                raise StoreError(f"{self._path(point.key)}: damaged: {why}; delete it, and run again") from None
-        if writer is not None:
-            writer.close()
+        try:
+            for number, point in enumerate(points):
+                constants = {"run": number} | {f"settings.{k}": v for k, v in point.settings.items()}
+                table = with_constants(self.table(point.key, name), constants | {"seed": point.seed})
+                if writer is None:
+                    writer = pq.ParquetWriter(file, table.schema, compression="zstd")
+                try:
+                    table = table.cast(writer.schema)
+                except (ValueError, KeyError, pa.ArrowException) as error:
+                    why = " ".join(str(error).split())[:80]
+                    raise StoreError(f"{self._path(point.key)}: damaged: {why}; delete it, and run again") from None
+                writer.write_table(table)
+            if writer is not None:
+                writer.close()
+        except BaseException:
+            if writer is not None:
+                with contextlib.suppress(Exception):  # else it would try as it is forgotten, and complain
+                    writer.close()
+            raise
 
     @contextlib.contextmanager
     def mark(self) -> Iterator[Path]:

@@ -175,8 +175,13 @@ def tracing(path: str | os.PathLike[str]) -> Iterator[Trace]:
     try:
         with replacing(path) as file:
             trace = _open(path, file)
-            yield trace
-            trace.close()
+            try:
+                yield trace
+                trace.close()
+            except BaseException:
+                with contextlib.suppress(Exception):  # else its writer would try as it is forgotten, and complain
+                    trace.close()
+                raise
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from None
 

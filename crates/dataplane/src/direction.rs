@@ -190,7 +190,6 @@ impl<P: Port> Direction<P> {
     fn send(&mut self) {
         self.blocked = false;
         while !self.blocked && (!self.ready.is_empty() || self.port.pending() > 0) {
-            // Between this look and the call below lie a few instructions: see `bypass`.
             if self.is_bypassed() {
                 return;
             }
@@ -201,14 +200,13 @@ impl<P: Port> Direction<P> {
     /// Traffic goes past it, or has: what it holds must not follow.
     #[inline]
     fn is_bypassed(&self) -> bool {
-        self.bypass.as_ref().is_some_and(|bypass| match self.drains {
-            true => !bypass.is_closed(),
-            false => bypass.is_tripped(),
-        })
+        is_bypassed(self.bypass.as_deref(), self.drains)
     }
 
     fn send_batch(&mut self) {
-        let Direction { port, ready, meters, went, last_sent, bound, .. } = self;
+        let Direction { port, ready, meters, went, last_sent, bound, bypass, drains, .. } = self;
+        // Between this look and the kernel's beginning lie a few instructions: see `bypass`.
+        let may = || !is_bypassed(bypass.as_deref(), *drains);
         let mut left = |frame: &Frame<P::Handle>, at: Instant| {
             went.count(&meters.sent, frame.bytes, at);
             let lateness = frame.lateness(at);
@@ -226,7 +224,7 @@ impl<P: Port> Direction<P> {
             }
             *last_sent = frame.number;
         };
-        let sent = port.send(ready, &mut left);
+        let sent = port.send(ready, &may, &mut left);
         meters.drop_for(Cause::Rejected, sent.rejected);
         self.blocked = sent.blocked;
         if sent.blocked {
@@ -324,6 +322,14 @@ impl<P: Port> Direction<P> {
             bypass.state().dropped.store(meters.dropped_in_all(), Ordering::Relaxed);
         }
     }
+}
+
+#[inline]
+fn is_bypassed(bypass: Option<&Shared>, drains: bool) -> bool {
+    bypass.is_some_and(|bypass| match drains {
+        true => !bypass.is_closed(),
+        false => bypass.is_tripped(),
+    })
 }
 
 /// What a frame that could not be taken is counted as.

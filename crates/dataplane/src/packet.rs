@@ -207,10 +207,11 @@ impl<K: Kernel> Port for PacketPort<K> {
     fn send(
         &mut self,
         ready: &mut VecDeque<Frame<Handle>>,
+        may: &dyn Fn() -> bool,
         left: &mut dyn FnMut(&Frame<Handle>, Instant),
     ) -> Sent {
         let batch = ready.iter().take(BATCH).map(|frame| self.bytes(&frame.handle));
-        let outcome = self.transmitter.send(batch);
+        let outcome = self.transmitter.send_if(may, batch);
         let now = self.kernel().now();
         for index in 0..outcome.done + usize::from(outcome.rejected) {
             let Some(frame) = ready.pop_front() else { break };

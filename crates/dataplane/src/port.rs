@@ -79,12 +79,13 @@ pub trait Port {
     /// A frame that came in will stay longer than this round: it is moved to where it can. There must be room.
     fn keep(&mut self, handle: &mut Self::Handle);
 
-    /// Sends from the front, a batch at most: whoever calls looks at the bypass before each. `left` has each frame sent, and
-    /// when. Frames that the interface has no room for stay where they are, or with the port, which has them sent at the
+    /// Sends from the front, a batch at most, if it still `may`: that is asked right before the kernel is called, when all
+    /// else is done. `left` has each frame sent, and when. Frames that the interface has no room for stay where they are, or with the port, which has them sent at the
     /// next call.
     fn send(
         &mut self,
         ready: &mut VecDeque<Frame<Self::Handle>>,
+        may: &dyn Fn() -> bool,
         left: &mut dyn FnMut(&Frame<Self::Handle>, Instant),
     ) -> Sent;
 

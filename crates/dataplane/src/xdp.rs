@@ -35,6 +35,9 @@ use rings::{Addresses, Frames};
 use send::Sender;
 pub use socket::open;
 
+/// How often the kernel is asked again what it had to drop, where it does not say.
+const TRIES: u32 = 4;
+
 /// Frames that rings hold.
 const RING: u32 = 2048;
 
@@ -141,11 +144,13 @@ impl<K: Kernel> Port for XdpPort<K> {
     fn send(
         &mut self,
         ready: &mut VecDeque<Frame<Handle>>,
+        may: &dyn Fn() -> bool,
         left: &mut dyn FnMut(&Frame<Handle>, Instant),
     ) -> Sent {
         let XdpPort { kernel, sender, free, chunks, .. } = self;
         // what is in `ready` has been looked at when it came in
-        let sent = sender.send(kernel, ready, left, &mut |handle| free.extend(chunks.start_of(handle.at)));
+        let sent =
+            sender.send(kernel, ready, may, left, &mut |handle| free.extend(chunks.start_of(handle.at)));
         self.reclaim();
         sent
     }
@@ -181,7 +186,8 @@ impl<K: Kernel> Port for XdpPort<K> {
     }
 
     fn overflowed(&mut self) -> u64 {
-        let dropped = self.kernel.xdp_dropped(&self.receiving).unwrap_or(self.dropped);
+        let asked = (0..TRIES).find_map(|_| self.kernel.xdp_dropped(&self.receiving).ok());
+        let dropped = asked.unwrap_or(self.dropped);
         let since = dropped - self.dropped.min(dropped);
         self.dropped = dropped;
         since

@@ -25,7 +25,7 @@ const MOST_JOINED: usize = (1 << 16) + 256;
 /// How often the offset between the wall clock and the monotonic one is measured again.
 const CLOCKS_COMPARED: Span = Span::from_millis(250);
 
-/// How often an error of the socket is taken from it before a frame beside the ring is given up.
+/// How often what failed is tried again: a frame beside the ring is given up then.
 const TRIES: u32 = 4;
 
 const STATUS_USER: u32 = 1;
@@ -232,7 +232,7 @@ impl<K: Kernel> Ring<K> {
 
     /// Frames that found the ring full since the last call.
     pub fn overflowed(&mut self) -> u64 {
-        self.kernel.packet_overflow(&self.socket).unwrap_or(0)
+        (0..TRIES).find_map(|_| self.kernel.packet_overflow(&self.socket).ok()).unwrap_or(0)
     }
 
     /// Sleeps until there is a frame, or so long.

@@ -47,11 +47,23 @@ impl<K: Kernel> Transmitter<K> {
 
     /// Sends frames, each with its header before it, [`BATCH`] at most.
     pub fn send<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> Outcome {
+        self.send_if(&|| true, frames)
+    }
+
+    /// As [`Transmitter::send`], if it still `may` when all is ready.
+    pub(super) fn send_if<'a>(
+        &self,
+        may: &dyn Fn() -> bool,
+        frames: impl Iterator<Item = &'a [u8]>,
+    ) -> Outcome {
         let mut parts = [IoSlice::new(&[]); BATCH];
         let mut count = 0;
         for (part, frame) in parts.iter_mut().zip(frames) {
             *part = IoSlice::new(frame);
             count += 1;
+        }
+        if !may() {
+            return Outcome::default();
         }
         match self.kernel.send(&self.socket, parts.get(..count).unwrap_or_default()) {
             Ok(done) => Outcome { done, rejected: false, blocked: false },

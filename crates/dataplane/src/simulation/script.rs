@@ -161,7 +161,10 @@ impl Fault {
         let errors = [libc::EINTR, libc::EAGAIN, libc::ENOMEM, libc::ENOBUFS, libc::EINVAL, libc::ENETDOWN];
         match chance.below(15) {
             0 | 1 => {
-                Fault::Fail(call, errors[chance.below(6) as usize], 1 + chance.below(4) * chance.below(10))
+                let times = 1 + chance.below(4) * chance.below(10);
+                // what it had to drop a kernel says in the end
+                let times = if call == Call::Overflow { times.min(3) } else { times };
+                Fault::Fail(call, errors[chance.below(6) as usize], times)
             }
             2 => Fault::Panic(call),
             3 => Fault::Kill(call),

@@ -48,16 +48,21 @@ enum Kicked {
 }
 
 impl Sender {
-    /// Sends from the front, by one call; `free` has frames whose chunks the kernel will not give back.
+    /// Sends from the front, by one call, if it still `may` when all is ready; `free` has frames whose chunks the kernel will not give back.
     pub(super) fn send(
         &mut self,
         kernel: &impl Kernel,
         ready: &mut VecDeque<Frame<Handle>>,
+        may: &dyn Fn() -> bool,
         left: &mut dyn FnMut(&Frame<Handle>, Instant),
         free: &mut dyn FnMut(Handle),
     ) -> Sent {
         let old = self.pending.len();
         let (first, new) = if old == 0 { self.put(ready) } else { (0, 0) };
+        if !may() {
+            self.keep(ready, first, new);
+            return Sent::default();
+        }
         let before = self.ring.left();
         let kicked = kick(kernel, &self.socket);
         let now = kernel.now();
@@ -86,9 +91,7 @@ impl Sender {
                 let Some(frame) = ready.pop_front() else { break };
                 count(&frame, is_lost && index + 1 == taken);
             }
-            let next = first.wrapping_add(taken as u32);
-            let rest = ready.drain(..new - taken).zip(0u32..);
-            self.pending.extend(rest.map(|(frame, index)| (next.wrapping_add(index), frame)));
+            self.keep(ready, first.wrapping_add(taken as u32), new - taken);
         }
         if kicked == Kicked::Down && !self.zero_copy {
             sent.rejected += self.withdraw(free);
@@ -121,6 +124,12 @@ impl Sender {
         }
         self.ring.publish();
         (first, count)
+    }
+
+    /// So many frames from the front are in the ring, from that place on, and have not been taken.
+    fn keep(&mut self, ready: &mut VecDeque<Frame<Handle>>, first: u32, count: usize) {
+        let rest = ready.drain(..count).zip(0u32..);
+        self.pending.extend(rest.map(|(frame, index)| (first.wrapping_add(index), frame)));
     }
 
     /// Makes void what has not been taken: how many frames.

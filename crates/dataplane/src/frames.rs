@@ -106,10 +106,12 @@ fn blank(size: Option<u64>) -> Vec<u8> {
     frame
 }
 
-/// Numbers frames from `first`.
+/// Numbers frames from `first`, and says that they are sent now.
 fn number(frames: &mut [Vec<u8>], first: u64) {
+    let now = clock::now().as_nanos().to_be_bytes();
     for (frame, number) in frames.iter_mut().zip(first..) {
         frame[VNET + 14..VNET + 22].copy_from_slice(&number.to_be_bytes());
+        frame[VNET + 22..VNET + 30].copy_from_slice(&now);
     }
 }
 
@@ -172,7 +174,7 @@ fn receive(interface: &str, gap_ns: Option<u64>) -> Result<serde_json::Value, St
     let (mut count, mut reordered, mut next) = (0u64, 0u64, 0u64);
     let (mut bytes, mut first, mut last) = (0u64, None, Instant::ZERO);
     let mut gaps: Vec<u64> = Vec::with_capacity(if gap_ns.is_some() { 1 << 22 } else { 0 });
-    let (mut overflowed, mut longest_missing) = (0, 0);
+    let (mut overflowed, mut longest_outage, mut sent_last) = (0, Span::ZERO, Instant::ZERO);
     eprintln!("listening");
     loop {
         let now = clock::now();
@@ -190,7 +192,13 @@ fn receive(interface: &str, gap_ns: Option<u64>) -> Result<serde_json::Value, St
             }
             let number = u64::from_be_bytes(number.try_into().map_err(|_| "eight bytes")?);
             reordered += u64::from(number < next);
-            longest_missing = longest_missing.max(number.saturating_sub(next));
+            let sent_at =
+                frame.get(22..30).and_then(|time| time.try_into().ok()).map_or(0, u64::from_be_bytes);
+            let sent_at = Instant::from_nanos(sent_at);
+            if number > next {
+                longest_outage = longest_outage.max(sent_at.since(sent_last));
+            }
+            sent_last = sent_at;
             next = next.max(number + 1);
             if first.is_some() {
                 bytes += (length - VNET) as u64; // from the second on: a rate is of gaps
@@ -212,7 +220,7 @@ fn receive(interface: &str, gap_ns: Option<u64>) -> Result<serde_json::Value, St
     let seconds = first.map_or(0.0, |first| last.since(first).as_seconds());
     let mut said = json!({
         "received": count, "highest": next, "missing": next.saturating_sub(count), "reordered": reordered,
-        "longest_missing": longest_missing, "overflowed": overflowed, "seconds": seconds, "rate_bps": bytes as f64 * 8.0 / seconds.max(1e-9),
+        "longest_outage_s": longest_outage.as_seconds(), "overflowed": overflowed, "seconds": seconds, "rate_bps": bytes as f64 * 8.0 / seconds.max(1e-9),
         "pps": count as f64 / seconds.max(1e-9),
     });
     if let (Some(ideal), Some(all)) = (gap_ns, said.as_object_mut()) {

@@ -33,8 +33,20 @@ pub struct Shaper {
 }
 
 impl Shaper {
-    /// Reads one as a user writes it. What is wrong is said in one line.
+    /// Reads one as a user writes it. What is wrong is said in one line, whatever the text.
     pub fn parse(text: &str) -> Result<Shaper, String> {
+        let ends_a_line = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        let escaped = |said: String| match said.contains(ends_a_line) {
+            true => said
+                .chars()
+                .map(|c| if ends_a_line(c) { c.escape_default().to_string() } else { c.to_string() })
+                .collect(),
+            false => said,
+        };
+        Shaper::read(text).map_err(escaped)
+    }
+
+    fn read(text: &str) -> Result<Shaper, String> {
         let (method, settings) = spell_out(text)?;
         if matches!(method, "host" | "port") {
             return Err(format!(
@@ -193,5 +205,6 @@ mod tests {
                 assert_eq!(said.lines().count(), 1, "{c:?}: {said}");
             }
         }
+        assert!(Shaper::parse("edge \u{1e}=").is_err_and(|said| said.starts_with("\\u{1e}: has no value")));
     }
 }

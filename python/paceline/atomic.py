@@ -116,8 +116,9 @@ class Together:
         """Carries what is ready to its places. Raises `OSError`."""
         if not self._ready.is_dir():
             return
+        waiting = {path.name for path in self._ready.iterdir()}
         for name, place in self._places.items():
-            with contextlib.suppress(FileNotFoundError):  # it is there already
+            if name in waiting:  # else it is there already
                 (self._ready / name).replace(place)
         for folder in {place.parent for place in self._places.values()}:
             with contextlib.suppress(OSError):

@@ -234,6 +234,8 @@ pub struct Config {
     /// RFC 6675, BIC and CUBIC: what was sent before a packet that is held is lost, if sent again too; a probe comes before a
     /// timeout (RFC 8985; Linux `tcp_recovery`, `tcp_early_retrans`).
     pub rack: bool,
+    /// Ticks in which timers count; `Span::ZERO` is exact (Linux `CONFIG_HZ`, here 250; kernel/time/timer.c).
+    pub timer_tick: Span,
     /// An acknowledgement adds to the window what as many as it has packets delivered would, and where Reno's window was not
     /// in use, nothing (Linux `tcp_slow_start`, `tcp_cong_avoid_ai`, `tcp_is_cwnd_limited`); else what one is worth.
     pub count_packets: bool,
@@ -323,6 +325,7 @@ impl Config {
             limited_transmit: true,
             recovery: Recovery::RateHalving, // ns-2.35's TCP-Linux
             rack: false,
+            timer_tick: Span::ZERO,
             count_packets: false,
             max_burst: u32::MAX,
             overhead: Span::ZERO,
@@ -412,9 +415,10 @@ impl Config {
                 linear_syn_timeouts: 4, // net.ipv4.tcp_syn_linear_timeouts, since 6.5
                 forgives_syn: true,
                 recovery: Recovery::Rfc6675,
-                rack: true,                // tcp_recovery, tcp_early_retrans
-                count_packets: true,       // tcp_slow_start, tcp_cong_avoid_ai
-                fractional_halving: false, // tcp_reno_ssthresh: cwnd >> 1
+                rack: true,                       // tcp_recovery, tcp_early_retrans
+                timer_tick: Span::from_millis(4), // CONFIG_HZ=250
+                count_packets: true,              // tcp_slow_start, tcp_cong_avoid_ai
+                fractional_halving: false,        // tcp_reno_ssthresh: cwnd >> 1
                 constants: Constants::Linux2013,
                 hystart: true,                    // tcp_cubic.c
                 idle_restart: IdleRestart::Decay, // tcp_cwnd_restart
@@ -453,6 +457,12 @@ impl Config {
     /// The initial window of RFC 6928 section 2, packets, of so many bytes: at most 10, and 14600 B or two packets.
     pub fn window_of_rfc_6928(payload: u32) -> u32 {
         (14_600 / payload.max(1)).clamp(2, 10)
+    }
+
+    /// Losses are found and repaired as [`Config::rack`] says: not where the variant hears of no single packets.
+    #[inline]
+    pub(crate) fn has_rack(&self) -> bool {
+        self.rack && matches!(self.variant, Variant::Rfc6675 | Variant::Bic | Variant::Cubic)
     }
 
     /// The sender must know more of an acknowledgement than its number.

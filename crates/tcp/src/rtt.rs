@@ -240,10 +240,14 @@ impl Rtt {
     fn set_timeout_of_at_least(&mut self, least: Span, config: &Config) {
         let times = (1_u64 << self.backoffs).min(u32::MAX.into());
         let back_off = |timeout: Span| timeout.as_nanos().saturating_mul(times);
+        let whole = |timeout: Span| match config.timer_tick.as_nanos() {
+            0 => timeout,
+            tick => Span::from_nanos(timeout.as_nanos().div_ceil(tick).saturating_mul(tick)), // `icsk_rto` is in ticks
+        };
         let backed_off = if config.min_rto_backs_off {
-            back_off(self.rto(config).max(least))
+            back_off(whole(self.rto(config).max(least)))
         } else {
-            back_off(self.rto(config)).max(least.as_nanos())
+            back_off(whole(self.rto(config))).max(least.as_nanos())
         };
         let two_ticks = config.tick.as_nanos() * 2;
         let limited = backed_off.min(config.max_rto.as_nanos());

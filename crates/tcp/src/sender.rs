@@ -12,7 +12,9 @@ mod alarm;
 mod ordinary;
 mod overhead;
 mod rare;
+mod trains;
 mod transmission;
+mod wheel;
 mod window;
 
 use crate::cc::Control;
@@ -27,6 +29,7 @@ use overhead::Overhead;
 use paceline_core::{Instant, Span};
 use rare::{Rare, pacing};
 use std::sync::Arc;
+use wheel::Wheel;
 
 /// A packet that the sender puts on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +126,8 @@ impl Sender {
         let cwnd = if waits { 1.0 } else { f64::from(config.initial_window) };
         let mut rare = Sparse::<Rare>::default();
         let control = Control::new(&config);
-        let keeps_round_trips = control.is_some() || config.rack || config.min_rto_beyond_srtt;
+        let has_ticks = config.timer_tick != Span::ZERO;
+        let keeps_round_trips = control.is_some() || config.rack || config.min_rto_beyond_srtt || has_ticks;
         let is_bare = !keeps_round_trips
             && packets.is_none()
             && config.pacing.is_none()
@@ -133,6 +137,7 @@ impl Sender {
             rare.pacing = config.pacing.map(|settings| Pacing::new(settings, jitter_seed));
             rare.overhead = Overhead::new(config.overhead, jitter_seed);
             rare.control = control;
+            rare.wheel = Wheel::new(config.timer_tick, jitter_seed);
         }
         Sender {
             una: 0,
@@ -248,11 +253,9 @@ impl Sender {
         if self.on_alarm(now, out) {
             return;
         }
-        if self.rare.probe.is_some() {
-            self.rare.probe = None;
+        if self.config.has_rack() && !self.is_shaking_hands() && self.una != self.end {
+            return self.on_timeout_of_rack(now, out);
         }
-        // Linux `tcp_enter_loss`: what was cut for this loss already is not cut again.
-        let cut_already = self.config.rack && self.last_cut != LastCut::None && self.una < self.recover;
         recovery::on_timeout(self);
         self.cwnd = self.cwnd.max(1.0);
         if self.una == 0 {
@@ -265,9 +268,6 @@ impl Sender {
             self.counters.timeouts += 1;
             if is_syn && self.config.forgives_syn {
                 // A SYN is no data: the window is still that of before the handshake.
-            } else if cut_already {
-                self.counters.window_cuts += 1;
-                self.cwnd = 1.0;
             } else {
                 self.cut_to_one();
             }
@@ -281,6 +281,27 @@ impl Sender {
         }
         self.last_cut = LastCut::Timeout;
         self.next = if self.config.halves_rate() { self.end } else { self.una };
+        self.send_after_timeout(now, out);
+    }
+
+    /// The SYN has not been acknowledged, and nothing else is sent.
+    pub(crate) fn is_shaking_hands(&self) -> bool {
+        self.una == 0 && self.config.syn.is_some() && !self.config.data_with_syn
+    }
+
+    /// Nothing is sent anew before what is lost: `next` stays.
+    #[cold]
+    fn on_timeout_of_rack(&mut self, now: Instant, out: &mut impl Output) {
+        recovery::rack::on_timeout(self, now);
+        self.counters.timeouts += 1;
+        if let Some(control) = self.control() {
+            control.on_timeout();
+        }
+        self.rtt.back_off(&self.config, self.rare.smoothed);
+        self.send_after_timeout(now, out);
+    }
+
+    fn send_after_timeout(&mut self, now: Instant, out: &mut impl Output) {
         self.restart_timer_and_stop_timing(now);
         if let Some((pacing, pacing_at)) = pacing!(self) {
             pacing.reset(pacing_at);

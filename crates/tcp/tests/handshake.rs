@@ -9,8 +9,9 @@ use conversation::{Conversation, converse, converse_over};
 use paceline_core::Span;
 use paceline_tcp::{Config, Profile, Variant};
 
+/// Its timers are exact here, where the kernel's wait for the next tick.
 fn linux() -> Config {
-    Config { variant: Variant::Cubic, ..Config::new(Profile::Linux) }
+    Config { variant: Variant::Cubic, timer_tick: Span::ZERO, ..Config::new(Profile::Linux) }
 }
 
 /// When packet 0, the SYN, was sent, ms.

@@ -63,6 +63,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     set(&mut tcp.limited_transmit, table.optional("limited_transmit", Field::flag)?);
     set(&mut tcp.recovery, table.optional("recovery", |field| field.choice(&Recovery::ALL))?);
     set(&mut tcp.rack, table.optional("rack", Field::flag)?);
+    set(&mut tcp.timer_tick, table.optional("timer_tick", Field::span)?);
     set(&mut tcp.count_packets, table.optional("count_packets", Field::flag)?);
     set(&mut tcp.tick, table.optional("tick", Field::span)?);
     set(&mut tcp.tick_phase, table.optional("tick_phase", Field::span)?.map(Some));
@@ -101,6 +102,11 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         let longest = Config::LONGEST_TICK;
         let problem = format!("{} is above {longest}; write \"{longest}\" at most", tcp.tick);
         return Err(ScenarioError::at(&table.path_of("tick"), problem));
+    }
+    if tcp.timer_tick > Config::LONGEST_TICK {
+        let longest = Config::LONGEST_TICK;
+        let problem = format!("{} is above {longest}; write \"{longest}\" at most", tcp.timer_tick);
+        return Err(ScenarioError::at(&table.path_of("timer_tick"), problem));
     }
     if tcp.max_rto < tcp.min_rto {
         let problem =

@@ -74,6 +74,7 @@ const TCP: &[&str] = &[
     "recovery = \"rate-halving\"",
     "data_with_syn = true",
     "constants = \"linux-2007\"",
+    "timer_tick = \"4 ms\"",
     "count_packets = true",
     "max_burst = \"3 packets\"",
     "overhead = \"1 us\"",

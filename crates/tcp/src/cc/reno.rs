@@ -22,15 +22,25 @@ pub(crate) fn increase(cwnd: f64, ssthresh: u32, acknowledgements: u32) -> f64 {
     grown + (all - in_full) / grown
 }
 
-/// The same of so many packets in Linux, whose window is whole: it grows by one for as many packets as it has, where 1 / cwnd
-/// of a window that has grown by a part already would be less. At two packets that is a third more (`tcp_slow_start`,
-/// `tcp_cong_avoid_ai`).
+/// The same of so many packets in Linux, whose window is whole, and grows by one for as many packets as it has: the fraction
+/// says how many of these have come (`tcp_slow_start`, `tcp_cong_avoid_ai`). 1 / cwnd of a window with its fraction would be less, at
+/// two packets by a third; and what an acknowledgement of two brings too much counts for the next packet by the window as it is then.
 pub(crate) fn increase_whole(cwnd: f64, ssthresh: u32, packets: u32) -> f64 {
-    let in_full = packets.min(ssthresh.saturating_sub(cwnd as u32));
-    let start = cwnd + f64::from(in_full);
-    let grown = start + f64::from(packets - in_full) / start.floor().max(1.0);
-    let whole = (grown + 0.5).floor();
-    if (grown - whole).abs() < 1e-6 { whole } else { grown } // thirds and sevenths are to make whole packets
+    let mut window = (cwnd as u32).max(1);
+    let mut count = ((cwnd - f64::from(window)).max(0.0) * f64::from(window)).round() as u32;
+    let in_full = packets.min(ssthresh.saturating_sub(window));
+    window += in_full;
+    if packets > in_full {
+        if count >= window {
+            (window, count) = (window + 1, 0);
+        }
+        count += packets - in_full;
+        if count >= window {
+            let more = count / window;
+            (window, count) = (window + more, count - more * window);
+        }
+    }
+    f64::from(window) + f64::from(count) / f64::from(window)
 }
 
 /// The same after a single one.
@@ -75,6 +85,15 @@ mod tests {
             assert_eq!(cwnd, f64::from(expected));
         }
         assert_eq!(increase_whole(4.0, 6, 8), 7.0); // two in slow start, then six for the next
+    }
+
+    #[test]
+    fn what_is_left_over_counts_by_the_window_that_it_is_left_for() {
+        // Acknowledgements of two: 2 of 3, 4 of 3 is a packet and 1 of 4, 3 of 4, 5 of 4 is one and 1 of 5.
+        let grown = [3.0, 3.0 + 2.0 / 3.0, 4.25, 4.75, 5.2];
+        for step in grown.windows(2) {
+            assert_eq!(increase_whole(step[0], 2, 2), step[1]);
+        }
     }
 
     #[test]

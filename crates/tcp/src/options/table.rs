@@ -168,11 +168,19 @@ pub const OPTIONS: &[Setting] = &[
     },
     Setting {
         key: "rack",
-        meaning: "`rfc6675`, `bic`, `cubic`: what was sent before a packet that is held is lost, if sent again too, and a probe comes before a timeout",
+        meaning: "`rfc6675`, `bic`, `cubic`: what was sent before a packet that is held is lost, if sent again too; a probe comes before a timeout, and a needless one is undone",
         value: |config| Value::Flag(config.rack),
-        rfc: "RFC 8985",
+        rfc: "RFC 8985, 9937, 5682",
         ns2: "",
-        linux: "net.ipv4.tcp_recovery, tcp_early_retrans",
+        linux: "net.ipv4.tcp_recovery, tcp_early_retrans, tcp_frto",
+    },
+    Setting {
+        key: "timer_tick",
+        meaning: "ticks in which timers count, and never run out early; `\"0 s\"` is exact",
+        value: |config| Value::Time(config.timer_tick),
+        rfc: "RFC 6298 section 4",
+        ns2: "",
+        linux: "`CONFIG_HZ`, kernel/time/timer.c `calc_wheel_index`",
     },
     Setting {
         key: "count_packets",

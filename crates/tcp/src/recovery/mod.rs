@@ -3,6 +3,7 @@
 mod fack;
 mod marks;
 pub(crate) mod newreno;
+pub(crate) mod rack;
 mod rate_halving;
 mod reno;
 mod rfc6675;
@@ -32,31 +33,6 @@ pub(crate) enum LastCut {
     Timeout,
 }
 
-/// Proportional rate reduction: the window during a recovery, packets (RFC 9937; Linux `tcp_cwnd_reduction` since 5.19).
-#[derive(Debug, Clone, Copy, Default)]
-struct Reduction {
-    /// Window at the loss.
-    prior: u32,
-    /// Known to have arrived since.
-    delivered: u32,
-    /// Sent since.
-    sent: u32,
-}
-
-impl Reduction {
-    /// How many packets may go out on an acknowledgement of so many, while `pipe` are under way. `safe`: it moves on, and
-    /// tells of no further loss.
-    fn permits(&self, ssthresh: u32, pipe: u32, acknowledged: u32, safe: bool) -> u32 {
-        if pipe > ssthresh {
-            let share = u64::from(self.delivered) * u64::from(ssthresh);
-            let due = share.div_ceil(u64::from(self.prior.max(1)));
-            return u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(self.sent);
-        }
-        let catch_up = self.delivered.saturating_sub(self.sent).max(acknowledged);
-        (ssthresh - pipe).min(catch_up + u32::from(safe))
-    }
-}
-
 /// The state of the variants that hear of single packets. Numbers are of packets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selective {
@@ -77,13 +53,10 @@ pub(crate) struct Selective {
     rescue: u32,
     /// FACK: one more than the highest packet that the receiver is known to hold.
     forward: u32,
-    /// FACK, RFC 6675 with `rack`: packets sent again and not known to have arrived, each with `next` (RFC 6675: `end`) at
-    /// that time.
+    /// FACK: packets sent again and not known to have arrived, each with `next` at that time.
     retransmitted: Vec<(u32, u32)>,
-    /// RFC 6675 with `rack`: packets whose retransmission is lost, ascending.
-    lost_again: Vec<u32>,
-    /// The same: how the window comes down during this recovery.
-    reduction: Reduction,
+    /// With `rack`.
+    rack: rack::Rack,
     /// FACK: packets between the acknowledged and the highest held; as many as duplicate acknowledgements would count.
     beyond: i64,
     /// Rate halving: this much may be in flight although the window is less.
@@ -111,8 +84,7 @@ impl Blank for Selective {
             rescue: 0,
             forward: 0,
             retransmitted: Vec::new(),
-            lost_again: Vec::new(),
-            reduction: Reduction { prior: 0, delivered: 0, sent: 0 },
+            rack: rack::Rack::NOTHING,
             beyond: 0,
             most: 0,
             marks: Sparse::BLANK,
@@ -130,6 +102,7 @@ impl Selective {
             && self.retransmitted.is_empty()
             && self.marks.is_empty()
             && self.beyond == 0
+            && self.rack.says_nothing()
             && self.retransmitted_to.max(self.partial_from).max(self.forward) <= una
     }
 }
@@ -149,6 +122,9 @@ pub(crate) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
     match sender.config.variant {
         Variant::Reno => reno::on_ack(sender, next, told, now, out),
         Variant::NewReno => newreno::on_ack(sender, next, told, now, out),
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic if sender.config.rack => {
+            rack::on_ack(sender, next, told, now, out);
+        }
         Variant::Bic | Variant::Cubic if sender.config.halves_rate() => {
             rate_halving::on_ack(sender, next, told, now, out)
         }
@@ -176,23 +152,17 @@ pub(crate) fn on_timeout(sender: &mut Sender) {
         }
         Variant::Tahoe => sender.recover = sender.end, // ns-2 goes on counting duplicates
         Variant::Sack1 => sack1::on_timeout(sender),
+        // Of a SYN, before which nothing can be held, or of nothing: rack::on_timeout has the others.
+        _ if sender.config.has_rack() => {
+            if !sender.rare.selective.is_blank() {
+                sender.rare.selective.clear();
+            }
+        }
         Variant::Bic | Variant::Cubic if sender.config.halves_rate() => rate_halving::on_timeout(sender),
         Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_timeout(sender),
         Variant::Fack => fack::on_timeout(sender),
     }
     settle(sender);
-}
-
-/// No packet is known to be held beyond one that is not, and no recovery runs.
-pub(crate) fn nothing_is_missing(sender: &Sender) -> bool {
-    !sender.rare.selective.recovering && sender.rare.selective.board.is_empty()
-}
-
-/// With `rack`: what is not held below something held was not just overtaken.
-pub(crate) fn on_reordering(sender: &mut Sender, now: Instant, out: &mut impl Output) {
-    if matches!(sender.config.variant, Variant::Rfc6675 | Variant::Bic | Variant::Cubic) {
-        rfc6675::on_reordering(sender, now, out);
-    }
 }
 
 /// The application goes on after all was acknowledged: no retransmission is lost any more.
@@ -217,6 +187,7 @@ pub(crate) fn next_packet(sender: &Sender) -> Option<u32> {
 #[inline(never)]
 fn next_selective_packet(sender: &Sender) -> Option<u32> {
     match sender.config.variant {
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic if sender.config.rack => rack::next_packet(sender),
         Variant::Bic | Variant::Cubic if sender.config.halves_rate() => rate_halving::next_packet(sender),
         Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::next_packet(sender),
         Variant::Fack => fack::next_packet(sender),
@@ -226,17 +197,20 @@ fn next_selective_packet(sender: &Sender) -> Option<u32> {
 
 /// What [`next_packet`] said has been sent.
 #[inline]
-pub(crate) fn on_sent(sender: &mut Sender, seq: u32) {
+pub(crate) fn on_sent(sender: &mut Sender, seq: u32, now: Instant) {
     if !sender.rare.selective.is_blank() {
-        on_selective_sent(sender, seq);
+        on_selective_sent(sender, seq, now);
     } else {
         sender.next += 1;
     }
 }
 
 #[inline(never)]
-fn on_selective_sent(sender: &mut Sender, seq: u32) {
+fn on_selective_sent(sender: &mut Sender, seq: u32, now: Instant) {
     match sender.config.variant {
+        Variant::Rfc6675 | Variant::Bic | Variant::Cubic if sender.config.rack => {
+            rack::on_sent(sender, seq, now);
+        }
         Variant::Bic | Variant::Cubic if sender.config.halves_rate() => rate_halving::on_sent(sender, seq),
         Variant::Rfc6675 | Variant::Bic | Variant::Cubic => rfc6675::on_sent(sender, seq),
         Variant::Fack => fack::on_sent(sender, seq),
@@ -270,30 +244,4 @@ pub(crate) fn count_duplicate(sender: &mut Sender) {
     let is_first = sender.duplicates == 0;
     sender.end_before_duplicates = select_unpredictable(is_first, sender.end, sender.end_before_duplicates);
     sender.duplicates += 1;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Reduction;
-
-    #[test]
-    fn above_ssthresh_what_leaves_is_in_proportion_to_what_arrives() {
-        let reduction = Reduction { prior: 20, delivered: 5, sent: 2 };
-        assert_eq!(reduction.permits(10, 12, 1, true), 1); // 5 · 10 / 20, rounded up, and 2 have left
-    }
-
-    #[test]
-    fn below_it_what_was_held_back_is_made_up_for_whether_the_acknowledgement_moves_on_or_not() {
-        let behind = Reduction { prior: 20, delivered: 12, sent: 5 };
-        assert_eq!(behind.permits(10, 8, 1, false), 2); // no further than to ssthresh
-        assert_eq!(behind.permits(10, 2, 1, false), 7);
-        assert_eq!(behind.permits(10, 2, 1, true), 8);
-    }
-
-    #[test]
-    fn with_nothing_to_make_up_for_it_is_one_for_one_and_one_more_where_nothing_else_is_lost() {
-        let even = Reduction { prior: 20, delivered: 12, sent: 12 };
-        assert_eq!(even.permits(10, 4, 1, false), 1); // RFC 9937: conservative
-        assert_eq!(even.permits(10, 4, 1, true), 2); // as fast as slow start
-    }
 }

@@ -5,13 +5,11 @@
 //! what was sent and is neither held nor lost, and what was sent again. In order: lost packets, new data, other holes,
 //! and once a recovery the last packet not held (the rescue). Limited transmit is governed by `pipe` too. A timeout keeps
 //! what was reported: slow start then passes over what is held.
-//! *Parameters.* `duplicate_threshold`; `limited_transmit`; `rack`: order of sending tells what is lost (RFC 8985), so that
-//! one packet held is enough, after a while (`sender/alarm.rs`), and retransmissions are found lost as well; and the window
-//! comes down in proportion to what arrives, not at once (RFC 9937).
-//! *Where it breaks.* Without `rack`, a packet sent again and lost again is found by a timeout only.
-//! *References.* RFC 6675 (numbers of its steps stand in the code); RFC 5681; RFC 6298; Linux net/ipv4/tcp_recovery.c.
+//! *Parameters.* `duplicate_threshold`; `limited_transmit`. With `rack` it is [`super::rack`] that recovers.
+//! *Where it breaks.* A packet sent again and lost again is found by a timeout only.
+//! *References.* RFC 6675 (numbers of its steps stand in the code); RFC 5681; RFC 6298.
 
-use super::{LastCut, Reduction, Selective, count_duplicate};
+use super::{LastCut, Selective, count_duplicate};
 use crate::feedback::{Block, Told};
 use crate::sender::{Output, Sender};
 use paceline_core::Instant;
@@ -34,7 +32,6 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
     let una = sender.una;
     let (held, held_below) =
         (sender.rare.selective.board.held(), sender.rare.selective.board.held_below(next));
-    let lost_before = sender.rare.selective.recovering.then(|| lost_below(sender));
     let news = learn(sender, next, told);
     // What is known to have arrived that was not before.
     let reported = (sender.rare.selective.board.held() + held_below).saturating_sub(held);
@@ -43,17 +40,10 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
         if sender.rare.selective.recovering {
             sender.rare.selective.recovering = next < sender.recover; // A: beyond the recovery point it is over
             sender.advance(next, told, now);
-            if sender.config.rack && !sender.rare.selective.recovering {
-                sender.deflate_to(u32::MAX);
-            }
         } else if sender.config.count_packets {
             sender.on_delivered(next, delivered, told, now);
         } else {
             sender.on_new_ack(next, told, now);
-        }
-        if sender.config.rack && !sender.rare.selective.recovering && !sender.rare.selective.board.is_empty()
-        {
-            judge(sender, now, out); // what it covers is not all that it tells
         }
     } else if news && !sender.rare.selective.recovering {
         count_duplicate(sender);
@@ -61,21 +51,10 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
             return;
         }
     }
-    if sender.config.rack {
-        let lost_again = find_lost_again(sender);
-        if sender.rare.selective.recovering {
-            sender.rare.selective.reduction.delivered += delivered;
-            let pipe = pipe(sender);
-            let further = lost_again || lost_before.is_none_or(|before| loses_from(sender, before));
-            let safe = next > una && !further;
-            let permitted = sender.rare.selective.reduction.permits(sender.ssthresh(), pipe, delivered, safe);
-            sender.cwnd = f64::from(pipe + permitted);
-        }
-    }
     sender.send_what_the_window_allows(u32::MAX, now, out);
 }
 
-/// Something is held beyond what is not: whether that is a loss, and recovery has begun. If not yet, with `rack` it will be.
+/// Something is held beyond what is not: whether that is a loss, and recovery has begun.
 fn judge(sender: &mut Sender, now: Instant, out: &mut impl Output) -> bool {
     let allowed = sender.una >= sender.recover || sender.last_cut == LastCut::None;
     let threshold = sender.config.duplicate_threshold;
@@ -83,8 +62,6 @@ fn judge(sender: &mut Sender, now: Instant, out: &mut impl Output) -> bool {
         sender.duplicates >= threshold || sender.rare.selective.board.highest_held(threshold).is_some();
     if allowed && lost {
         enter_recovery(sender, now, out);
-    } else if allowed {
-        sender.await_reordering(now);
     }
     allowed && lost
 }
@@ -93,56 +70,12 @@ fn judge(sender: &mut Sender, now: Instant, out: &mut impl Output) -> bool {
 fn enter_recovery(sender: &mut Sender, now: Instant, out: &mut impl Output) {
     sender.recover = sender.end;
     sender.last_cut = LastCut::DuplicateAcks;
-    let prior = sender.cwnd as u32;
     sender.cut_to_half();
     sender.restart_timer_and_stop_timing(now);
     sender.transmit(sender.una, now, out);
     sender.rare.selective.recovering = true;
     sender.rare.selective.retransmitted_to = sender.una + 1;
     sender.rare.selective.rescue = sender.una + 1;
-    sender.rare.selective.lost_again.clear();
-    sender.rare.selective.retransmitted.clear();
-    if sender.config.rack {
-        sender.rare.selective.retransmitted.push((sender.una, sender.end));
-        sender.rare.selective.reduction = Reduction { prior, delivered: 0, sent: 1 };
-        sender.cwnd = f64::from(pipe(sender));
-    }
-}
-
-/// The wait for what may have been overtaken is over, and it has not come.
-pub(super) fn on_reordering(sender: &mut Sender, now: Instant, out: &mut impl Output) {
-    let allowed = sender.una >= sender.recover || sender.last_cut == LastCut::None;
-    if allowed && !sender.rare.selective.recovering && !sender.rare.selective.board.is_empty() {
-        enter_recovery(sender, now, out);
-        sender.send_what_the_window_allows(u32::MAX, now, out);
-    }
-}
-
-/// With `rack`: a retransmission is lost where something sent after it has arrived. Whether one was found.
-fn find_lost_again(sender: &mut Sender) -> bool {
-    let una = sender.una;
-    let Selective { board, recovering, retransmitted, lost_again, .. } = &mut *sender.rare.selective;
-    if !*recovering {
-        retransmitted.clear();
-        lost_again.clear();
-        return false;
-    }
-    let arrived = |seq: u32| seq < una || board.holds(seq);
-    lost_again.retain(|&seq| !arrived(seq));
-    let beyond = board.highest_held(1).map_or(una, |highest| highest + 1).max(una);
-    let overtaken = retransmitted.iter().rposition(|&(seq, _)| arrived(seq)).unwrap_or(0);
-    let (mut place, known) = (0, lost_again.len());
-    retransmitted.retain(|&(seq, end)| {
-        let lost = place < overtaken || beyond > end;
-        place += 1;
-        if lost && !arrived(seq) {
-            lost_again.push(seq);
-        }
-        !lost && !arrived(seq)
-    });
-    let found = lost_again.len() > known;
-    lost_again.sort_unstable();
-    found
 }
 
 pub(super) fn on_timeout(sender: &mut Sender) {
@@ -152,8 +85,6 @@ pub(super) fn on_timeout(sender: &mut Sender) {
         return;
     }
     sender.rare.selective.recovering = false;
-    sender.rare.selective.retransmitted.clear();
-    sender.rare.selective.lost_again.clear();
     if sender.rare.selective.board.holds(sender.una) {
         sender.rare.selective.board.clear(); // the receiver no longer has what it reported (RFC 2018 section 8)
     }
@@ -173,9 +104,6 @@ pub(super) fn next_packet(sender: &Sender) -> Option<u32> {
     if pipe(sender) >= window {
         return None;
     }
-    if let Some(&seq) = sender.rare.selective.lost_again.first() {
-        return Some(seq);
-    }
     match board.hole_from((*retransmitted_to).max(sender.una)) {
         Some(hole) if hole < lost_below(sender) => Some(hole), // (1)
         _ if fits(sender, sender.next) => Some(sender.next),   // (2)
@@ -191,20 +119,7 @@ fn fits(sender: &Sender, seq: u32) -> bool {
 
 pub(super) fn on_sent(sender: &mut Sender, seq: u32) {
     let una = sender.una;
-    let end = sender.end;
-    let Selective {
-        board, recovering, retransmitted_to, rescue, retransmitted, lost_again, reduction, ..
-    } = &mut *sender.rare.selective;
-    if sender.config.rack && *recovering {
-        reduction.sent += 1;
-        if seq < sender.next {
-            retransmitted.push((seq, end));
-            if let Ok(place) = lost_again.binary_search(&seq) {
-                lost_again.remove(place);
-                return;
-            }
-        }
-    }
+    let Selective { board, retransmitted_to, rescue, .. } = &mut *sender.rare.selective;
     if seq >= sender.next {
         sender.next = seq + 1;
     } else if board.hole_from((*retransmitted_to).max(una)) == Some(seq) {
@@ -222,29 +137,16 @@ fn rescue(sender: &Sender) -> Option<u32> {
 
 /// `SetPipe`: what was sent and is neither held nor lost, and what was sent again.
 fn pipe(sender: &Sender) -> u32 {
-    let Selective { board, retransmitted_to, lost_again, .. } = &*sender.rare.selective;
-    let threshold = threshold(sender);
+    let Selective { board, retransmitted_to, .. } = &*sender.rare.selective;
+    let threshold = sender.config.duplicate_threshold;
     let not_lost = sender.end - lost_below(sender) - board.held().min(threshold);
     let to = (*retransmitted_to).max(sender.una);
-    not_lost + (to - sender.una - board.held_below(to)) - lost_again.len() as u32
-}
-
-/// How many packets held above one say that it is lost.
-fn threshold(sender: &Sender) -> u32 {
-    match sender.config.rack && sender.rare.selective.recovering {
-        true => 1, // whatever was sent before a packet that is held
-        false => sender.config.duplicate_threshold,
-    }
+    not_lost + (to - sender.una - board.held_below(to))
 }
 
 /// `IsLost`: every packet before this that is not held has three above it that are.
 fn lost_below(sender: &Sender) -> u32 {
-    sender.rare.selective.board.highest_held(threshold(sender)).unwrap_or(sender.una)
-}
-
-/// Whether a packet from this one on counts as lost.
-fn loses_from(sender: &Sender, seq: u32) -> bool {
-    sender.rare.selective.board.hole_from(seq.max(sender.una)).is_some_and(|hole| hole < lost_below(sender))
+    sender.rare.selective.board.highest_held(sender.config.duplicate_threshold).unwrap_or(sender.una)
 }
 
 /// `Update`: takes in what an acknowledgement reports; whether it was news.

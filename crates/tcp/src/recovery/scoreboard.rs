@@ -101,6 +101,14 @@ impl Scoreboard {
         self.ranges.get(next).filter(|range| range.start <= seq).map_or(seq, |range| range.end)
     }
 
+    /// The first packets from `from` on, before `to`, that are not held.
+    pub(crate) fn first_gap(&self, from: u32, to: u32) -> Option<Block> {
+        let start = self.gap_from(from);
+        let next = self.ranges.partition_point(|range| range.start < start);
+        let end = self.ranges.get(next).map_or(to, |range| range.start.min(to));
+        (start < end).then_some(Block { start, end })
+    }
+
     /// The last packet before `end` that is not held; nothing beyond `end` is.
     pub(crate) fn last_gap_before(&self, end: u32) -> u32 {
         let start = self.ranges.last().filter(|range| range.end == end).map_or(end, |range| range.start);
@@ -183,6 +191,11 @@ mod tests {
                     prop_assert_eq!(board.hole_from(seq), above);
                     prop_assert_eq!(board.held_below(seq), set.range(..seq).count() as u32);
                     prop_assert_eq!(board.holds(seq), set.contains(&seq));
+                    let gap = (seq..90).find(|gap| !set.contains(gap)).map(|start| Block {
+                        start,
+                        end: (start..90).find(|held| set.contains(held)).unwrap_or(90),
+                    });
+                    prop_assert_eq!(board.first_gap(seq, 90), gap);
                 }
                 for count in 1..6 {
                     prop_assert_eq!(board.highest_held(count), set.iter().rev().nth(count as usize - 1).copied());

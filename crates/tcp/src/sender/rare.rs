@@ -2,6 +2,8 @@
 
 use super::alarm::{Alarm, Probe};
 use super::overhead::Overhead;
+use super::trains::Trains;
+use super::wheel::Wheel;
 use crate::cc::Control;
 use crate::pacing::Pacing;
 use crate::recovery::Selective;
@@ -38,7 +40,9 @@ pub(crate) struct Rare {
     pub(super) idle_since: Instant,
     /// Packets that earlier connections have sent for the first time.
     pub(super) sent_before: u64,
-    // The others where `Config::rack`.
+    pub(super) wheel: Wheel,
+    // The others where `Config::has_rack`.
+    pub(crate) trains: Trains,
     pub(super) probe: Option<Probe>,
     /// What `retransmission_at` is for.
     pub(super) alarm: Alarm,
@@ -61,6 +65,8 @@ impl Rare {
         short: ShortPackets::NONE,
         idle_since: Instant::ZERO,
         sent_before: 0,
+        wheel: Wheel::EXACT,
+        trains: Trains::NONE,
         probe: None,
         alarm: Alarm::Timeout,
         least: Span::MAX,
@@ -75,6 +81,11 @@ impl Rare {
         }
     }
 
+    /// The packet that was sent again as a probe, if one was, and when.
+    pub(crate) fn probed(&self) -> Option<(u32, Instant)> {
+        self.probe.filter(|probe| probe.again).map(|probe| (probe.end - 1, probe.at))
+    }
+
     /// Selective acknowledgements have told nothing that still counts: whether there is nothing else here either.
     pub(crate) fn forget_selective(&mut self) -> bool {
         self.selective.clear();
@@ -82,7 +93,7 @@ impl Rare {
     }
 
     /// Least round trip; zero before the first sample.
-    pub(super) fn least(&self) -> Span {
+    pub(crate) fn least(&self) -> Span {
         if self.least == Span::MAX { Span::ZERO } else { self.least }
     }
 }

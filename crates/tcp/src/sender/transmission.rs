@@ -5,7 +5,7 @@
 use super::{Output, Segment, Sender, pacing};
 use crate::pacing::{Permit, pacing_window};
 use crate::recovery;
-use paceline_core::Instant;
+use paceline_core::{Instant, Span};
 
 impl Sender {
     /// The first and the second duplicate let one new packet out each (RFC 3042; ns-2 `send_one`).
@@ -77,8 +77,8 @@ impl Sender {
                 self.transmit_inlined(self.next, now, out);
                 self.next += 1;
             }
-            if packets > 0 && self.config.rack {
-                self.schedule_probe(now); // Linux `tcp_write_xmit`
+            if packets > 0 && self.config.has_rack() {
+                self.schedule_probe(false, now); // Linux `tcp_write_xmit`
             }
             return packets;
         }
@@ -87,8 +87,11 @@ impl Sender {
             && let Some(seq) = recovery::next_packet(self)
         {
             self.transmit_inlined(seq, now, out);
-            recovery::on_sent(self, seq);
+            recovery::on_sent(self, seq, now);
             sent += 1;
+        }
+        if sent > 0 && self.config.has_rack() {
+            self.schedule_probe(false, now);
         }
         sent
     }
@@ -127,6 +130,9 @@ impl Sender {
             }
         }
         if let Some(rare) = self.rare.written() {
+            if !retransmission && self.config.has_rack() {
+                rare.trains.push(seq, now, self.una);
+            }
             rare.on_sent(1, now);
         }
         if nothing_outstanding || self.retransmission_at == Instant::MAX {
@@ -142,10 +148,13 @@ impl Sender {
 
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Instant) {
-        if self.config.rack {
+        if self.config.has_rack() {
             return self.restart_alarm(now);
         }
-        self.retransmission_at = now + self.rtt.timeout();
+        self.retransmission_at = match self.config.timer_tick {
+            Span::ZERO => now + self.rtt.timeout(),
+            _ => self.rare.wheel.after(now, self.rtt.timeout()),
+        };
     }
 
     pub(crate) fn restart_timer_and_stop_timing(&mut self, now: Instant) {

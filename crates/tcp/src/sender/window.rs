@@ -68,13 +68,24 @@ impl Sender {
         {
             pacing.on_sample(sample, self.cwnd);
         }
-        if self.config.rack {
+        if self.config.has_rack() {
             self.note_round_trip(sample);
-            self.answer_probe(next, now);
+            self.answer_probe(next, false);
         }
         self.restart_timer(now);
         self.stop_timer_if_finished(now);
         sample
+    }
+
+    /// A round trip was measured, and that of the packet sent last.
+    #[inline]
+    pub(crate) fn take_sample(&mut self, sample: Span, last: Span, now: Instant) {
+        let sent = now - sample;
+        let sample = self.rtt.on_echo(&self.config, smoothed!(self), self.una, now, sent);
+        if let Some((pacing, _)) = pacing!(self) {
+            pacing.on_sample(sample, self.cwnd);
+        }
+        self.note_round_trip(Some(last));
     }
 
     /// The window grows by what one acknowledgement of new data is worth (ns-2 `opencwnd`).
@@ -186,13 +197,24 @@ impl Sender {
         self.cwnd = 1.0;
     }
 
+    /// A cut was needless: window and ssthresh as they were.
+    pub(crate) fn restore(&mut self, cwnd: f64, ssthresh: u32) {
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+    }
+
+    /// The window comes down, but not the threshold, which has already.
+    pub(crate) fn count_cut(&mut self) {
+        self.counters.window_cuts += 1;
+    }
+
     /// The window to ssthresh, and no further than this.
     pub(crate) fn deflate_to(&mut self, packets: u32) {
         self.cwnd = f64::from(self.ssthresh.min(packets));
     }
 
     /// A loss: ssthresh to what the control leaves of the window, which is returned (ns-2 `slowdown`).
-    fn cut(&mut self) -> f64 {
+    pub(crate) fn cut(&mut self) -> f64 {
         self.counters.window_cuts += 1;
         let left = self.window_after_loss();
         self.ssthresh = (left as u32).max(2);

@@ -1,0 +1,75 @@
+//! What is lost: what was sent before something that has arrived, and enough before it.
+
+use super::news::News;
+use super::{State, sent_as_probe};
+use crate::recovery::Selective;
+use crate::sender::Sender;
+use paceline_core::{Instant, Span};
+
+/// What [`mark_lost`] found.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Marked {
+    /// Packets lost that were not before.
+    pub(super) lost: u32,
+    /// Retransmissions among them.
+    pub(super) again: bool,
+    /// Something may have been overtaken: the timer runs for that.
+    pub(super) waits: bool,
+}
+
+/// `tcp_rack_mark_lost`: what is lost, as far as what has arrived tells.
+pub(super) fn mark_lost(sender: &mut Sender, news: &News, now: Instant) -> Marked {
+    let mut marked = Marked::default();
+    if news.delivered == 0 {
+        return marked;
+    }
+    let waits = detect_losses(sender, now, &mut marked);
+    if waits > Span::ZERO {
+        sender.await_reordering(waits, now);
+        marked.waits = true;
+    }
+    marked
+}
+
+/// `tcp_rack_detect_loss`: how long until the last of what may be lost is.
+pub(super) fn detect_losses(sender: &mut Sender, now: Instant, marked: &mut Marked) -> Span {
+    let (una, end) = (sender.una, sender.end);
+    let threshold = sender.config.duplicate_threshold;
+    let patience = Span::from_nanos(sender.rare.least().as_nanos() / 4);
+    let smoothed = Span::from_seconds(sender.rare.smoothed);
+    let rare = &mut *sender.rare;
+    let (probe, trains) = (rare.probed(), &rare.trains);
+    let Selective { board, rack, .. } = &mut *rare.selective;
+    let sure = rack.state >= State::Recovery || board.held() >= threshold;
+    let patience = if sure { Span::ZERO } else { patience.min(smoothed) };
+    let mut longest = Span::ZERO;
+    // Until when one waits that was sent then; `None` where nothing sent after it has arrived.
+    let (latest, round_trip) = (rack.latest, rack.round_trip);
+    let wait = |at: Instant, end: u32| (latest > (at, end)).then(|| (at + round_trip + patience).since(now));
+    let mut seq = board.gap_from(rack.lost_to.max(una));
+    while seq < end {
+        let at = sent_as_probe(probe, seq).unwrap_or_else(|| trains.of(seq).at);
+        match wait(at, seq + 1) {
+            None => break,
+            Some(Span::ZERO) => {
+                marked.lost += 1;
+                rack.lost_to = seq + 1;
+            }
+            Some(more) => longest = longest.max(more),
+        }
+        seq = board.gap_from(seq + 1);
+    }
+    let again = rack.latest_resent;
+    for one in rack.resent.iter_mut().filter(|one| !one.lost) {
+        match wait(one.at, if again { one.seq + 1 } else { one.end }) {
+            None => break,
+            Some(Span::ZERO) => {
+                one.lost = true;
+                marked.lost += 1;
+                marked.again = true;
+            }
+            Some(more) => longest = longest.max(more),
+        }
+    }
+    longest
+}

@@ -1,0 +1,78 @@
+//! When each packet was first sent: packets that left at one instant are one train.
+//!
+//! *Idea.* Trains are in the order of packet numbers and of times, so one is found by halving. Those that are acknowledged are let go
+//! as new ones come.
+//! *References.* Linux `tcp_skb_timestamp_us`.
+
+use paceline_core::Instant;
+use std::collections::VecDeque;
+
+/// Packets up to `end`, from the train before on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Train {
+    /// One more than its last packet.
+    pub(crate) end: u32,
+    pub(crate) at: Instant,
+}
+
+/// The trains of what is not acknowledged, and a few before.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trains(VecDeque<Train>);
+
+impl Trains {
+    pub(super) const NONE: Trains = Trains(VecDeque::new());
+
+    /// Packet `seq` is sent for the first time; all before `una` are acknowledged.
+    #[inline]
+    pub(super) fn push(&mut self, seq: u32, now: Instant, una: u32) {
+        match self.0.back_mut() {
+            Some(last) if last.at == now => last.end = seq + 1,
+            _ => {
+                // Two for one: no more are kept than there are in flight, and no acknowledgement pays for many.
+                for _ in 0..2 {
+                    if self.0.front().is_some_and(|first| first.end <= una) {
+                        self.0.pop_front();
+                    }
+                }
+                self.0.push_back(Train { end: seq + 1, at: now });
+            }
+        }
+    }
+
+    /// The train of packet `seq`, which has been sent and is not acknowledged.
+    #[inline]
+    pub(crate) fn of(&self, seq: u32) -> Train {
+        let first = self.0.front().filter(|first| first.end > seq);
+        first.copied().unwrap_or_else(|| {
+            let place = self.0.partition_point(|train| train.end <= seq);
+            self.0.get(place).copied().unwrap_or(Train { end: u32::MAX, at: Instant::ZERO })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_of_the_train_that_it_left_with() {
+        let mut trains = Trains::default();
+        let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+        for (seq, ms) in [(0, 0), (1, 10), (2, 10), (3, 10), (4, 25), (5, 30)] {
+            trains.push(seq, at(ms), 0);
+        }
+        let found: Vec<_> = (0..6).map(|seq| (trains.of(seq).at, trains.of(seq).end)).collect();
+        let expected = [(0, 1), (10, 4), (10, 4), (10, 4), (25, 5), (30, 6)];
+        assert_eq!(found, expected.map(|(ms, end)| (at(ms), end)));
+    }
+
+    #[test]
+    fn what_is_acknowledged_is_let_go() {
+        let mut trains = Trains::default();
+        for seq in 0..1000 {
+            trains.push(seq, Instant::from_nanos(u64::from(seq)), u32::saturating_sub(seq, 5));
+        }
+        assert!(trains.0.len() <= 8, "{}", trains.0.len());
+        assert_eq!(trains.of(996).at, Instant::from_nanos(996));
+    }
+}

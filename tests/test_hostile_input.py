@@ -14,8 +14,8 @@ import paceline as pl
 import pytest
 from conftest import TINY, Command
 
-VERBS = (("check",), ("doctor",), ("run", "--json"), ("emulate", "--json"), ("analyse",))
-READERS = VERBS
+VERBS = (("check",), ("doctor",), ("run", "--json"), ("emulate", "--json"), ("analyse",), ("pace", "--config"))
+READERS = (*VERBS, ("pace", "--method", "none", "--replay"))
 
 
 def one_line(command: Command, *arguments: str | Path, code: int = 2) -> str:

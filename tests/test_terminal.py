@@ -112,6 +112,16 @@ def test_a_capture_of_flows_and_pacers(terminal: Terminal, command: Command, cap
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+def test_what_a_pacer_has_done(terminal: Terminal, command: Command, capture: Path, width: int) -> None:
+    arguments = ("pace", "--replay", capture.name, "--method", "edge", "--delay", "10 ms")
+    shown = terminal(width, *arguments)
+    assert fits(shown, width), shown
+    assert numbers(shown) >= numbers(command(*arguments).stdout)
+    found = json.loads(command(*arguments, "--json").stdout)["forward"]
+    assert {str(found["received"]["packets"]), str(found["sent"]["packets"])} <= numbers(shown)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 def test_options_and_claims(terminal: Terminal, command: Command, width: int) -> None:
     shown = terminal(width, "explain", "tcp", "--profile", "linux")
     assert fits(shown, width), shown

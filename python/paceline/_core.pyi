@@ -43,8 +43,12 @@ def pacers() -> str:
 def tcp_options() -> str:
     """TCP's profiles with the value, unit, source and meaning of every option, JSON."""
 
-def pace(name: str, arguments: Sequence[str]) -> int:
-    """Runs the inline pacer, called `name` in what it says, until a signal ends it: the exit code. Or `RunError`."""
+def pace(name: str, arguments: Sequence[str], prints: bool) -> tuple[int, str | None]:
+    """Runs the inline pacer, called `name`, until a signal ends it: the exit code; and its summary, JSON,
+    where that is to be shown and it does not print it itself. Or `RunError`."""
+
+def pace_flags() -> str:
+    """The flags of the inline pacer, JSON: name, value, help, each_way, and the method whose parameter it is."""
 
 @final
 class Control:

@@ -6,20 +6,36 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_capture::Format;
 use paceline_capture::write::{Form, Writer};
 use serde_json::{Value, json};
 
-use crate::config::{Arguments, Config, ConfigError, HELP};
+use crate::config::{Arguments, Config, ConfigError, help, plain};
 use crate::replay::{self, Outcome};
+#[cfg(target_os = "linux")]
+use crate::sys::signal::Held;
 
 const DONE: i32 = 0;
 const FAILED: i32 = 1;
 const WRONG_INPUT: i32 = 2;
+const INTERRUPTED: i32 = 130;
 
 /// Runs the command; `name` is what it is called by. The exit code.
 pub fn run(name: &str, arguments: impl IntoIterator<Item = OsString>) -> i32 {
+    run_and_show(name, arguments, &mut |summary| {
+        lines(summary).iter().fold(String::new(), |text, line| text + line + "\n")
+    })
+}
+
+/// As [`run`]; `show` makes the text of the summary where it is not asked for as JSON.
+pub fn run_and_show(
+    name: &str,
+    arguments: impl IntoIterator<Item = OsString>,
+    show: &mut dyn FnMut(&Value) -> String,
+) -> i32 {
     let mut say = |line: &str| {
         // who does not read what it says does not keep it from ending
         if is_read() {
@@ -34,26 +50,19 @@ pub fn run(name: &str, arguments: impl IntoIterator<Item = OsString>) -> i32 {
         }
     };
     if arguments.help {
-        return print(
-            &format!("{}\n{}", HELP.replace("paceline-pace", name), paceline_core::pacer::table()),
-            &mut say,
-        );
+        return print(&help(name), &mut say);
     }
     if arguments.version {
         return print(&format!("{name} {}\n", env!("CARGO_PKG_VERSION")), &mut say);
     }
     let result = match &arguments.replay {
-        Some(capture) => pace_capture(&arguments, capture),
+        Some(capture) => pace_capture(name, &arguments, capture),
         None => pace_interfaces(&arguments, &mut say),
     };
     match result {
         Ok(summary) if arguments.json => print(&format!("{summary}\n"), &mut say),
-        Ok(summary) => {
-            for line in lines(&summary) {
-                say(&line);
-            }
-            DONE
-        }
+        Ok(Value::Null) => DONE, // what is restored has no summary
+        Ok(summary) => print(&show(&summary), &mut say),
         Err(Failure::Wrong(error)) => {
             say(&error.0);
             WRONG_INPUT
@@ -101,7 +110,7 @@ fn print(text: &str, say: &mut dyn FnMut(&str)) -> i32 {
     match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {
         Ok(()) => DONE,
         Err(error) => {
-            say(&format!("standard output: {error}"));
+            say(&format!("standard output: {}", plain(&error)));
             FAILED
         }
     }
@@ -130,19 +139,63 @@ fn pace_interfaces(_: &Arguments, _: &mut dyn FnMut(&str)) -> Result<Value, Fail
 }
 
 /// Paces a capture in its own time.
-fn pace_capture(arguments: &Arguments, capture: &Path) -> Result<Value, Failure> {
+fn pace_capture(name: &str, arguments: &Arguments, capture: &Path) -> Result<Value, Failure> {
     let config = Config::read(arguments)?;
     let spec = config.forward.spec(None)?;
     let method = spec.pacer.method.to_string();
     let wire = config.forward.given_line_rate();
     let place = |path: &Path, problem: &str| ConfigError(format!("{}: {problem}", path.display()));
+    let partial = Arc::<Mutex<Option<PathBuf>>>::default();
+    #[cfg(target_os = "linux")]
+    let _watch = Watch::start(name, Arc::clone(&partial))
+        .map_err(|error| Failure::System(format!("signals: {}", plain(&error))))?;
     let input = paceline_capture::open(capture).map_err(|error| place(capture, &error.to_string()))?;
     let mut output = arguments.write.as_deref().map(|path| Replacement::of(path, capture)).transpose()?;
+    *partial.lock().unwrap_or_else(PoisonError::into_inner) = output.as_ref().and_then(Replacement::partial);
     let writer = output.as_mut().map(Replacement::writer).transpose()?;
     let outcome = replay::capture(input, writer, spec, wire, config.uncounted)
         .map_err(|problem| place(capture, &problem))?;
     output.map_or(Ok(()), Replacement::keep)?;
     Ok(said_of(&method, &outcome))
+}
+
+/// Ends the process at a signal, also while it waits for its input, and takes away what is written in part.
+#[cfg(target_os = "linux")]
+struct Watch {
+    done: Arc<AtomicBool>,
+    _held: Held,
+}
+
+#[cfg(target_os = "linux")]
+impl Watch {
+    fn start(name: &str, partial: Arc<Mutex<Option<PathBuf>>>) -> std::io::Result<Self> {
+        use crate::sys::clock::{Poll, poll};
+        use std::os::fd::AsFd;
+        let [ours, theirs] = [Held::new()?, Held::new()?];
+        let done = Arc::<AtomicBool>::default();
+        let (name, over) = (name.to_owned(), Arc::clone(&done));
+        std::thread::spawn(move || {
+            while !over.load(Relaxed) {
+                poll(&[(theirs.as_fd(), Poll::Readable)], paceline_core::Span::from_millis(50));
+                if theirs.next().is_none() || over.load(Relaxed) {
+                    continue;
+                }
+                if let Some(partial) = partial.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+                    let _ = std::fs::remove_file(partial);
+                }
+                let _ = writeln!(std::io::stderr(), "{name}: interrupted");
+                std::process::exit(INTERRUPTED);
+            }
+        });
+        Ok(Watch { done, _held: ours })
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.done.store(true, Relaxed);
+    }
 }
 
 /// A file that takes its name when it is whole: until then what has had the name keeps it.
@@ -170,8 +223,21 @@ impl Replacement {
             }
             _ => path.clone(),
         };
-        let file = File::create(&partial).map_err(|error| problem(&error.to_string()))?;
+        if !is_special && Form::of_name(&path).is_none() {
+            return Err(problem(
+                "the name must end in .pcap or .pcapng (.gz or .zst after that compresses it)",
+            ));
+        }
+        if path.is_dir() {
+            return Err(problem("is a directory; name a file"));
+        }
+        let file = File::create(&partial).map_err(|error| problem(&plain(&error)))?;
         Ok(Replacement { path, partial, file })
+    }
+
+    /// Where it is written until it is whole, if that is not its own name.
+    fn partial(&self) -> Option<PathBuf> {
+        (self.partial != self.path).then(|| self.partial.clone())
     }
 
     /// In the form that the name says; a plain pcap where it does not say.
@@ -187,7 +253,7 @@ impl Replacement {
             true => Ok(()),
             false => std::fs::rename(&self.partial, &self.path),
         });
-        done.map_err(|error| ConfigError(format!("--write: {}: {error}", self.path.display())))
+        done.map_err(|error| ConfigError(format!("--write: {}: {}", self.path.display(), plain(&error))))
     }
 }
 

@@ -6,13 +6,14 @@
 mod command_line;
 mod table;
 
-use paceline_core::pacer::{self, PacerSpec, parameters::Value};
+use paceline_core::pacer::parameters::{ParameterError, Value};
+use paceline_core::pacer::{self, PacerSpec};
 use paceline_core::queue::Limit;
 use paceline_core::units::parse::{self, BufferSize};
 use paceline_core::{Rate, Span};
 
 use crate::lane::{LaneSpec, Overload};
-pub use command_line::{Arguments, HELP};
+pub use command_line::{ABOUT, Arguments, FLAGS, Flag, help};
 use table::Table;
 
 /// Frames that are held where no limit is given: 10 ms at 20 Gbit/s.
@@ -53,6 +54,12 @@ impl ConfigError {
         };
         ConfigError(self.0.chars().map(plain).collect())
     }
+}
+
+/// What the system says, without its number for it.
+pub(crate) fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 impl std::fmt::Display for ConfigError {
@@ -252,10 +259,31 @@ impl DirectionConfig {
         };
         let mut value =
             |key: &str| self.parameters.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
-        let mut pacer: PacerSpec = pacer::parse(&self.method, &mut value, line_rate)
-            .map_err(|error| ConfigError(format!("{}: {error}", self.place)))?;
+        let mut pacer: PacerSpec =
+            pacer::parse(&self.method, &mut value, line_rate).map_err(|error| self.wrong(&error))?;
         pacer.limit = Some(self.limit.unwrap_or(Limit::Packets(MOST_HELD)));
         Ok(LaneSpec { pacer, line_rate, overload: self.overload })
+    }
+
+    /// What is wrong with a parameter: by its flag, where its direction is one of flags.
+    fn wrong(&self, error: &ParameterError) -> ConfigError {
+        let Some(dashes) = self.place.strip_suffix("method").filter(|dashes| dashes.starts_with("--")) else {
+            return ConfigError(format!("{}: {error}", self.place));
+        };
+        ConfigError(match error {
+            ParameterError::Missing { method, parameter, example } => {
+                let flag = format!("{dashes}{}", parameter.replace('_', "-"));
+                let example = example.split(" or ").next().unwrap_or(example);
+                format!("{}: {method} needs {flag}; write for example {flag} {example}", self.place)
+            }
+            ParameterError::Quantity { parameter, error, .. } => {
+                format!("{dashes}{}: {error}", parameter.replace('_', "-"))
+            }
+            ParameterError::Impossible { parameter, problem, .. } => {
+                format!("{dashes}{}: {problem}", parameter.replace('_', "-"))
+            }
+            other => format!("{}: {other}", self.place),
+        })
     }
 
     /// How many frames may be held.

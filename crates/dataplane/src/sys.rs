@@ -10,6 +10,7 @@ pub mod lock;
 pub mod memory;
 pub mod netlink;
 pub mod signal;
+pub mod terminal;
 pub mod thread;
 pub mod use_of;
 

@@ -10,39 +10,38 @@ use crate::meters::{Cause, Meters};
 use crate::metrics::Told;
 use crate::summary::burstiness;
 use crate::sys::clock::is_writable;
+use crate::sys::terminal::columns;
 
 /// What is drawn on.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Top {
-    terminal: bool,
+    /// Columns of the terminal, where it is one.
+    columns: Option<usize>,
     /// Lines drawn the last time.
     lines: usize,
-}
-
-impl Default for Top {
-    fn default() -> Self {
-        Top { terminal: std::io::stderr().is_terminal(), lines: 0 }
-    }
 }
 
 impl Top {
     /// Draws it anew.
     pub fn draw(&mut self, directions: &[Told], methods: &[String]) {
+        self.columns = std::io::stderr().is_terminal().then(|| columns(std::io::stderr()));
         let lines: Vec<String> = directions
             .iter()
             .zip(methods)
-            .flat_map(|(told, method)| match self.terminal {
-                true => block(told, method),
-                false => vec![format!("{}: {}", told.name, rates(&told.meters))],
+            .flat_map(|(told, method)| match self.columns {
+                Some(columns) => {
+                    block(told, method).iter().flat_map(|line| folded(line, columns)).collect::<Vec<_>>()
+                }
+                None => vec![format!("{}: {}", told.name, rates(&told.meters))],
             })
             .collect();
         let mut text = String::new();
-        if self.terminal && self.lines > 0 {
+        if self.columns.is_some() && self.lines > 0 {
             text += &format!("\x1b[{}A", self.lines); // up to the first line
         }
         for line in &lines {
             text += line;
-            text += if self.terminal { "\x1b[K\n" } else { "\n" };
+            text += if self.columns.is_some() { "\x1b[K\n" } else { "\n" };
         }
         // a reader that has stopped reading is not waited for
         if is_writable(std::io::stderr().as_fd(), Span::ZERO) {
@@ -50,6 +49,23 @@ impl Top {
             let _ = std::io::stderr().write_all(text.as_bytes());
         }
     }
+}
+
+/// A line as lines of so many columns, broken between words; what follows the first stands under its text.
+fn folded(line: &str, columns: usize) -> Vec<String> {
+    const INDENT: &str = "         ";
+    let mut lines = vec![String::new()];
+    for word in line.split_inclusive(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        let blank = lines.last().is_none_or(|line| line.trim().is_empty());
+        if !blank && last + word.trim_end().chars().count() > columns {
+            lines.push(INDENT.to_owned());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(word);
+        }
+    }
+    lines
 }
 
 fn block(told: &Told, method: &str) -> Vec<String> {
@@ -102,4 +118,20 @@ fn rates(meters: &Meters) -> String {
         side(&meters.sent),
         burstiness(&meters.sent)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folded;
+
+    #[test]
+    fn a_line_is_folded_between_words() {
+        let line = "  rate   in 100.0 Mbit/s (burstiness 1.00), out 99.9 Mbit/s (burstiness 0.25)";
+        for columns in [30, 40, 60, 80, 120] {
+            let lines = folded(line, columns);
+            assert!(lines.iter().all(|line| line.trim_end().chars().count() <= columns), "{lines:?}");
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(lines.iter().flat_map(|line| words(line)).collect::<Vec<_>>(), words(line));
+        }
+    }
 }

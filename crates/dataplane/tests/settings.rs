@@ -62,11 +62,14 @@ fn flags_and_files_say_the_same() {
 fn mistakes_are_one_line_that_says_where() {
     let flags = [
         ("--method edg", "--method: there is no pacer \"edg\"; did you mean \"edge\"?"),
-        ("--method edge", "--method: edge needs \"delay\"; write for example delay = \"10 ms\""),
-        ("--method edge --delay 10", "\"10\" has no unit; write for example \"10 ms\""),
+        ("--method edge", "--method: edge needs --delay; write for example --delay \"10 ms\""),
+        ("--method edge --delay 10", "--delay: \"10\" has no unit; write for example \"10 ms\""),
         ("--method edge --delay 10ms --rate 1Mbit/s", "--rate: edge has no parameter \"rate\""),
         ("--delay 10ms", "--delay: none has no parameter \"delay\""),
-        ("--reverse-method qlbp --reverse-load 2 --reverse-max-delay 1ms", "--reverse-method: load: "),
+        (
+            "--reverse-method qlbp --reverse-load 2 --reverse-max-delay 1ms",
+            "--reverse-load: \"2\" is not a number above 0",
+        ),
         ("--patience 1ms", "--patience: 1 ms is less than a busy machine may take; write 15 ms or more"),
         ("--spin 1s", "--spin: 1 s would leave no processor time to others"),
         ("--metrics 0.0.0.0:80", "--metrics: 0.0.0.0:80 is not on loopback"),

@@ -157,6 +157,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(pacers, module)?,
         wrap_pyfunction!(explain::tcp_options, module)?,
         wrap_pyfunction!(pace::pace, module)?,
+        wrap_pyfunction!(pace::pace_flags, module)?,
         wrap_pyfunction!(run::run, module)?,
         wrap_pyfunction!(emulation::emulation, module)?,
         wrap_pyfunction!(analyse::analyse, module)?,

@@ -8,8 +8,8 @@ use paceline_core::pacer::METHODS;
 
 use super::{ConfigError, DIRECTION_KEYS};
 
-/// What `--help` prints, but for the table of methods.
-pub const HELP: &str = "\
+/// What it is and how it is called: before the flags in the help.
+pub const ABOUT: &str = "\
 Pace the frames that pass between two network interfaces.
 
   paceline-pace --in eth1 --out eth2 --method edge --delay 10ms
@@ -19,29 +19,77 @@ Pace the frames that pass between two network interfaces.
   paceline-pace --restore --in eth1 --out eth2
 
 Frames that come in by --in leave by --out when the method says so; those that come in by --out leave by --in, by --reverse-….
-
-  --in IF, --out IF    the two interfaces, given over to the pacer
-  --method METHOD      none, edge, qlbp, token-bucket; parameters below, each with --reverse- for the way back
-  --line-rate RATE     the line's rate, for methods that ask; what the interface says unless given
-  --buffer SIZE        the pacer's queue, packets or bytes  [16384 packets]
-  --overload WORD      drop: a full queue drops what arrives; flush: it lets all go at once  [drop]
-  --uncounted SIZE     bytes of each frame that no method counts, as 14 for Ethernet's header  [0]
-  --back-end WORD      af_packet, af_xdp, af_xdp_zero_copy  [af_packet]
-  --spin TIME          how long before a departure to be awake  [80us]
-  --patience TIME      traffic goes past a pacer that has been away so long  [40ms]
-  --no-bypass          it does not: it stops
-  --no-realtime        ordinary threads
-  --metrics ADDRESS    serve Prometheus metrics, on loopback  [off]
-  --top                show what goes on
-  --json               print a summary as JSON at the end
-  --config FILE        read settings from a TOML file; flags go before it. SIGHUP reads it again
-  --replay FILE        pace a capture in its own time: pcap or pcapng, gzip'd, in zstd or plain; --write FILE writes what
-                       leaves, in the form that its name ends in: .pcap, .pcapng, and .gz or .zst after that
-  --force              pace interfaces that have an address or the default route, too
-  --restore            take away what a killed pacer left on --in and --out
-
-SIGINT and SIGTERM let what is held leave and put the interfaces back. Exit codes: 0 done, 1 it failed, 2 the input is wrong.
+SIGINT and SIGTERM let what is held leave and put the interfaces back.
 ";
+
+/// A flag, as the help and shells have it.
+#[derive(Debug)]
+pub struct Flag {
+    /// Its name, without the dashes.
+    pub name: &'static str,
+    /// What stands for its value, or the words that it may be, with bars between; empty where it takes none.
+    pub value: &'static str,
+    /// What it is.
+    pub help: &'static str,
+    /// Whether the way back has one of its own, `--reverse-`.
+    pub each_way: bool,
+}
+
+const fn flag(name: &'static str, value: &'static str, help: &'static str) -> Flag {
+    Flag { name, value, help, each_way: false }
+}
+
+const fn each_way(name: &'static str, value: &'static str, help: &'static str) -> Flag {
+    Flag { name, value, help, each_way: true }
+}
+
+/// Every flag but the parameters of methods.
+pub const FLAGS: [Flag; 22] = [
+    flag("in", "IF", "The interface that frames come from, given over to the pacer."),
+    flag("out", "IF", "The interface that they leave by, given over to the pacer."),
+    each_way("method", "none|edge|qlbp|token-bucket", "What decides when a frame leaves.  [default: none]"),
+    each_way(
+        "line-rate",
+        "RATE",
+        "The line's rate, for methods that ask.  [default: what the interface says]",
+    ),
+    each_way("buffer", "SIZE", "The pacer's queue, packets or bytes.  [default: 16384 packets]"),
+    each_way(
+        "overload",
+        "drop|flush",
+        "drop: a full queue drops what arrives; flush: it lets all go at once.  [default: drop]",
+    ),
+    flag(
+        "uncounted",
+        "SIZE",
+        "Bytes of each frame that no method counts, as 14 for Ethernet's header.  [default: 0]",
+    ),
+    flag("back-end", "af_packet|af_xdp|af_xdp_zero_copy", "How frames are moved.  [default: af_packet]"),
+    flag("spin", "TIME", "How long before a departure to be awake.  [default: 80us]"),
+    flag("patience", "TIME", "Traffic goes past a pacer that has been away so long.  [default: 40ms]"),
+    flag("no-bypass", "", "It does not: it stops."),
+    flag("no-realtime", "", "Ordinary threads, without real-time priority."),
+    flag("metrics", "ADDRESS", "Serve Prometheus metrics, on loopback.  [default: off]"),
+    flag("top", "", "Show what goes on."),
+    flag("json", "", "Print the summary at the end as JSON only."),
+    flag("quiet", "", "Say nothing but what went wrong; the summary is printed as ever."),
+    flag("config", "FILE", "Read settings from a TOML file; flags go before it. SIGHUP reads it again."),
+    flag("replay", "FILE", "Pace a capture in its own time: pcap or pcapng, gzip'd, in zstd or plain."),
+    flag("write", "FILE", "Write what leaves a replay: .pcap or .pcapng, .gz or .zst after that."),
+    flag("force", "", "Pace interfaces that have an address or the default route, too."),
+    flag("restore", "", "Take away what a killed pacer left on --in and --out."),
+    flag("version", "", "Show the version and exit."),
+];
+
+/// What `--help` prints of a program of that name.
+pub fn help(name: &str) -> String {
+    let mut text = ABOUT.replace("paceline-pace", name) + "\n";
+    for Flag { name, value, help, each_way } in FLAGS {
+        let reverse = if each_way { "  Also --reverse-." } else { "" };
+        text += &format!("  {:<37} {help}{reverse}\n", format!("--{name} {value}"));
+    }
+    text + "\nExit codes: 0 done, 1 it failed, 2 the input is wrong.\n\n" + &paceline_core::pacer::table()
+}
 
 /// The command line, taken apart.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -62,6 +110,8 @@ pub struct Arguments {
     pub top: bool,
     /// Print a summary as JSON.
     pub json: bool,
+    /// Say only what went wrong.
+    pub quiet: bool,
     /// Print the help.
     pub help: bool,
     /// Print the version.
@@ -85,6 +135,7 @@ impl Arguments {
             let Arg::Long(flag) = argument else {
                 match argument {
                     Arg::Short('h') => parsed.help = true,
+                    Arg::Short('q') => parsed.quiet = true,
                     other => return Err(ConfigError(format!("{}; see --help", other.unexpected()))),
                 }
                 continue;
@@ -98,6 +149,7 @@ impl Arguments {
                 "help" => parsed.help = true,
                 "version" => parsed.version = true,
                 "json" => parsed.json = true,
+                "quiet" => parsed.quiet = true,
                 "top" => parsed.top = true,
                 "restore" => parsed.restore = true,
                 "force" => parsed.force = true,

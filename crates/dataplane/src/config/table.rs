@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::fs::OpenOptions;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use paceline_core::pacer::parameters::{Value, closest};
 
-use super::ConfigError;
+use super::{ConfigError, plain};
 
 /// Bytes that no file of settings has.
 const MOST: u64 = 1 << 20;
@@ -204,20 +204,28 @@ impl Table {
 /// paces.
 fn read(path: &Path) -> Result<String, String> {
     let is_file = |known: &std::fs::Metadata| match (known.is_file(), known.len()) {
+        _ if known.is_dir() => Err("a directory; name a file of settings in it".to_owned()),
         (false, _) => Err("is no regular file; name one".to_owned()),
         (true, MOST..) => Err(format!("is larger than {MOST} bytes; name a file of settings")),
         _ => Ok(()),
     };
-    let explain = |error: std::io::Error| error.to_string();
+    let explain = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => "no such file; docs/dataplane.md shows one to start from".to_owned(),
+        _ => format!("cannot be read: {}", plain(&error)),
+    };
     is_file(&std::fs::metadata(path).map_err(explain)?)?; // to open a device may do something
     let mut options = OpenOptions::new();
     #[cfg(target_os = "linux")]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let file = options.read(true).open(path).map_err(explain)?;
     is_file(&file.metadata().map_err(explain)?)?; // it may be another by now
-    let mut text = String::new();
-    file.take(MOST).read_to_string(&mut text).map_err(explain)?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes).map_err(explain)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("not UTF-8 text (byte {at}); save the file as UTF-8")
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)) // a byte order mark
 }
 
 fn article(kind: &str) -> String {

@@ -92,6 +92,13 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Says what is no trouble.
+    fn note(&self, say: &mut dyn FnMut(&str), what: &str) {
+        if !self.arguments.quiet {
+            say(what);
+        }
+    }
+
     fn work<P: Port + Send + 'static>(
         &self,
         mut config: Config,
@@ -120,11 +127,14 @@ impl Run<'_> {
         let told: Vec<Told> = self.lanes.iter().map(Lane::told).collect();
         if let Some(listener) = listener {
             let address = metrics::serve(listener, told.clone())?;
-            say(&format!("metrics: http://{address}/metrics"));
+            self.note(say, &format!("metrics: http://{address}/metrics"));
         }
         let started = clock::now();
         let names: Vec<&str> = self.lanes.iter().map(|lane| lane.from.name.as_str()).collect();
-        say(&format!("ready: {} ({} one way, {} back)", names.join(" and "), methods[0], methods[1]));
+        self.note(
+            say,
+            &format!("ready: {} ({} one way, {} back)", names.join(" and "), methods[0], methods[1]),
+        );
 
         let ends: Vec<&PipeReader> = threads.iter().map(|(_, end)| end).collect();
         let ended = self.wait(&mut config, &told, &mut methods, &ends, say);
@@ -223,7 +233,7 @@ impl Run<'_> {
                     lane.orders.change(spec);
                 }
                 *config = changed;
-                say(&format!("settings read again: {} one way, {} back", methods[0], methods[1]));
+                self.note(say, &format!("settings read again: {} one way, {} back", methods[0], methods[1]));
             }
             Err(error) => say(&format!("{error}; the settings stay as they were")),
         }

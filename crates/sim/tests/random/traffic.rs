@@ -103,7 +103,12 @@ fn tcp(lattice: bool) -> impl Strategy<Value = String> {
     let profile = select(vec!["rfc", "ns2", "linux", "ns2-2.28", "ns2-validation"]);
     (variant, profile, keys(TCP, 5)).prop_map(move |(variant, profile, more)| {
         let sizes = if lattice { ", payload = \"1000 B\", header = \"0 B\", ack = \"500 B\"" } else { "" };
-        let more: String = more.iter().map(|key| format!(", {key}")).collect();
+        let key = |setting: &'static str| setting.split(" =").next();
+        let firsts = more
+            .iter()
+            .enumerate()
+            .filter(|(place, one)| more[..*place].iter().all(|other| key(other) != key(one)));
+        let more: String = firsts.map(|(_, setting)| format!(", {setting}")).collect();
         format!("tcp = {{ variant = \"{variant}\", profile = \"{profile}\"{sizes}{more} }}\n")
     })
 }

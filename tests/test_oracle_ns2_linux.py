@@ -68,6 +68,7 @@ max_window = "30000 packets"
 delayed_ack = "100 ms"
 delayed_syn_ack = true
 min_rto = "1 s"
+data_with_syn = true
 
 [probes]
 window = [{{ flows = [0], every = "change" }}]

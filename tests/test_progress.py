@@ -136,7 +136,7 @@ def test_a_notebook_shows_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert any("of 4 runs" in text for text in shown.texts)
     assert shown.texts[-1].startswith("tiny: done in ")
     count = len(shown.texts)
-    pl.run(scenario)
+    pl.run(scenario.set("duration", "8000 s"))
     assert len(shown.texts) > count
 
 

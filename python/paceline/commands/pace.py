@@ -83,13 +83,14 @@ def _print_summary(summary: Mapping[str, Any]) -> None:
     head = ["direction", "method", "packets in", "out", "dropped", "flushed", "past it"]
     head += ["held mean", "held max", "late p99"]
     rows = []
-    for name in ("forward", "reverse"):
-        if (one := summary.get(name)) is not None:
+    for way in ("forward", "reverse"):
+        if (one := summary.get(way)) is not None:
             counts = [one["received"]["packets"], one["sent"]["packets"], sum(one["dropped"].values())]
             counts += [one.get("flushed_packets", 0), one.get("bypassed", {}).get("packets", 0)]
-            times = [one["delay"].get("mean_us"), one["delay"].get("max_us"), one.get("lateness", {}).get("p99_us")]
+            delay, lateness = (one.get(name) or {} for name in ("delay", "lateness"))  # null where nothing was held
+            times = [delay.get("mean_us"), delay.get("max_us"), lateness.get("p99_us")]
             seconds = [None if time is None else time / 1e6 for time in times]
-            rows.append([name, one["method"], *map(str, counts), *(quantity(time, "s") for time in seconds)])
+            rows.append([way, one["method"], *map(str, counts), *(quantity(time, "s") for time in seconds)])
     print_table(head, rows, 2)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
+import sys, numpy
 import threading
 import time
 import tomllib
@@ -88,7 +88,7 @@ FITS = {
 }
 
 MEASURE = """
-import sys
+import sys, numpy
 from paceline import _core
 # Of this program's own memory: getrusage's is the parent's too, as it was at the fork.
 peak = lambda: next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))

@@ -244,8 +244,10 @@ impl Sent {
                 let back = flow.reverse.iter().chain(&flow.forward);
                 let round_trip: f64 = back.map(|&link| network.links[link as usize].delay.as_seconds()).sum();
                 let packets = 2.0 * (carried + at_once);
+                // messages may be of a byte
+                let small = packets * bytes / (f64::from(tcp.header) + 1.0);
                 let transfers = match part {
-                    Part::Opens(_) => (seconds / round_trip.max(1e-9)).min(packets),
+                    Part::Opens(_) => (seconds / round_trip.max(1e-9)).min(small),
                     Part::Answers => 0.0,
                 };
                 Sent { bytes, packets, window, at_once, transfers, ..Sent::default() }

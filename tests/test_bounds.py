@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys, numpy
+import sys
 import threading
 import time
 import tomllib

@@ -1,7 +1,7 @@
 //! The fingerprint of the simulator: a hash of all sources that results come from, so that a store knows a rebuilt core.
 //!
 //! Those are this crate's and the crates' below it, and the versions of what they depend on (`Cargo.lock`). FNV-1a, 64 bits:
-//! two builds must not be taken for one by accident, and nobody gains by forging one.
+//! two builds must not be taken for one by accident, and there is nothing to gain by forging one.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};

@@ -67,7 +67,7 @@ def unpack_run(file: Path | bytes, key: str, seed: int) -> dict[str, Any] | None
         return run if _is_run(run) else None
     except MemoryError:
         raise
-    except Exception:  # whatever zipfile, json and pyarrow make of what somebody has put there
+    except Exception:  # whatever zipfile, json and pyarrow make of a foreign file
         return None
 
 

@@ -78,7 +78,7 @@ fn call<A: Copy>(command: i32, attribute: &mut A) -> io::Result<i32> {
 
 /// The descriptor that a call returned.
 fn owned(fd: i32) -> OwnedFd {
-    // SAFETY: it has just been made for this call, and nobody else has it.
+    // SAFETY: it has just been made for this call, and nothing else has it.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 

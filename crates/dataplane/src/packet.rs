@@ -199,7 +199,7 @@ impl<K: Kernel> Port for PacketPort<K> {
         let Some(place) = self.free.pop() else { return };
         let from = self.ring.bytes(at, length);
         let to = self.pool.at(place as usize * self.place, length);
-        // SAFETY: `at` has checked that so many bytes are in the mapping; the place was free, so nobody else has it.
+        // SAFETY: `at` has checked that so many bytes are in the mapping; the place was free, so nothing else has it.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, length) };
         *handle = Handle::Pool(place, length);
     }

@@ -25,7 +25,7 @@ pub(crate) fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
 /// Opens a socket that children do not inherit.
 #[allow(unsafe_code, reason = "system calls")]
 pub(crate) fn socket(domain: libc::c_int, kind: libc::c_int, protocol: libc::c_int) -> io::Result<OwnedFd> {
-    // SAFETY: no pointers; the descriptor returned is new and owned by nobody else.
+    // SAFETY: no pointers; the descriptor returned is new and owned by nothing else.
     unsafe {
         let fd = check(libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol))?;
         Ok(OwnedFd::from_raw_fd(fd))

@@ -55,7 +55,7 @@ pub struct XdpPort<K: Kernel = Linux> {
     chunks: Arc<Chunks>,
     /// Where the first and the last of this direction's chunks begin: what lies elsewhere is not its own, whatever a ring says.
     own: RangeInclusive<u64>,
-    /// Chunks that nobody uses.
+    /// Free chunks.
     free: Vec<u64>,
     /// The socket that receives, and the kernel's drops when it was last asked.
     receiving: Arc<OwnedFd>,

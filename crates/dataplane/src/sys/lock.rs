@@ -3,7 +3,7 @@
 //! *Idea.* A packet socket's fan-out group is known to the whole network namespace by a number, and can be made for one member
 //! alone. A pacer makes such a group for each of its interfaces, numbered by the interface: a second one cannot join. The
 //! lock is where the interfaces are, whatever namespaces of processes, users and files the two run in, needs no more than
-//! pacing does (CAP_NET_RAW), and ends with the process, however that ends. It is bound to a protocol that nobody speaks, so that
+//! pacing does (CAP_NET_RAW), and ends with the process, however that ends. It is bound to the protocol left for local experiments, so that
 //! no frame is shown to it.
 //!
 //! *References.* packet(7), `PACKET_FANOUT`; Linux `fanout_add` (net/packet/af_packet.c), whose `max_num_members` is of 5.13.
@@ -15,7 +15,7 @@ use super::{bind, set_option, socket};
 use crate::packet::address;
 
 /// IEEE 802's local experimental EtherType 2.
-const NOBODY: u16 = 0x88b6;
+const EXPERIMENTAL: u16 = 0x88b6;
 /// linux/if_packet.h: by processor, which a group of one does not mind.
 const BY_PROCESSOR: u16 = 2;
 
@@ -48,7 +48,7 @@ impl Lock {
             _ => format!("{}: the lock that keeps others away: {error}", interface.name),
         };
         let socket = socket(libc::AF_PACKET, libc::SOCK_RAW, 0).map_err(explain)?;
-        bind(&socket, &address(interface, NOBODY)).map_err(explain)?;
+        bind(&socket, &address(interface, EXPERIMENTAL)).map_err(explain)?;
         let group = Group { number: number(interface.index), kind: BY_PROCESSOR, most: 1 };
         match set_option(&socket, libc::SOL_PACKET, libc::PACKET_FANOUT, &group) {
             Ok(()) => Ok(Some(Lock(socket))),

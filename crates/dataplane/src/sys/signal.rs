@@ -30,7 +30,7 @@ impl Held {
     /// Holds them back.
     pub fn new() -> io::Result<Held> {
         // SAFETY: a sigset_t is integers, for which zero is a value; the calls fill in valid references; the descriptor is new
-        // and owned by nobody else.
+        // and owned by nothing else.
         unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
             let mut before: libc::sigset_t = std::mem::zeroed();

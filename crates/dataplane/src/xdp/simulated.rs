@@ -80,7 +80,7 @@ pub(crate) fn port<K: Kernel>(
 }
 
 impl<K: Kernel> XdpPort<K> {
-    /// Where the chunks begin that nobody uses, as the program has it.
+    /// Where the free chunks begin, as the program has it.
     pub(crate) fn free_chunks(&self) -> &[u64] {
         &self.free
     }

@@ -349,7 +349,7 @@ mod tests {
         }
     }
 
-    /// A file that somebody names by mistake, or to see what is in it.
+    /// A file named by mistake, or to see what is in it.
     #[test]
     fn nothing_is_quoted_of_what_is_no_such_file() {
         for text in [

@@ -88,7 +88,7 @@ impl Quick {
         self.most > 0
     }
 
-    /// Nobody sent what a delayed acknowledgement could have gone along with.
+    /// No data went back that a delayed acknowledgement could have gone along with.
     pub(super) fn on_missed(&mut self) {
         self.answers = false;
     }

@@ -1,4 +1,4 @@
-# make demo · make test · make lint · make gallery · make equality · make foresee · make fuzz · make deny · make clean
+# make demo · make test · make lint · make gallery · make equality · make foresee · make fuzz · make loom · make deny · make clean
 # make few-flows · make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint gallery equality fuzz deny few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
+.PHONY: help demo test lint gallery equality fuzz loom deny few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -72,6 +72,9 @@ fuzz: rust  ## Every fuzz target for FUZZ_S= seconds, from its kept corpus; FUZZ
 		$$out/$$one -max_total_time=$(FUZZ_S) -rss_limit_mb=4096 -timeout=20 -verbosity=0 -print_final_stats=1 \
 			-artifact_prefix=target/fuzz/$$one- target/fuzz/found/$$one fuzz/corpus/$$one; \
 	done
+
+loom: rust  ## The pacer's rings and its bypass in models of memory, in more orders than `make test` tries
+	PACELINE_FULL=1 cargo test --locked -p paceline-dataplane --lib model:: -- --nocapture
 
 deny: rust  ## Licences, advisories and sources of what is compiled in; needs cargo-deny
 	cargo deny --workspace --all-features check

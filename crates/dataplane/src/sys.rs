@@ -13,6 +13,7 @@ pub mod signal;
 pub mod terminal;
 pub mod thread;
 pub mod use_of;
+pub mod word;
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

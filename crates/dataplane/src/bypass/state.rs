@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "memory shared with the kernel")]
 
 use std::io;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use paceline_core::Instant;
@@ -10,37 +11,38 @@ use paceline_core::Instant;
 use crate::bpf::Map;
 use crate::sys::interface::Changed;
 use crate::sys::memory::Mapping;
+use crate::sys::word::Word;
 
 /// The kernel's programs know the offsets.
 #[repr(C)]
 #[derive(Debug, Default)]
-pub struct State {
+pub struct State<A = AtomicU64> {
     /// When the pacer was last well, monotonic nanoseconds.
-    pub heartbeat_ns: AtomicU64,
+    pub heartbeat_ns: A,
     /// How old that may be.
-    pub patience_ns: AtomicU64,
+    pub patience_ns: A,
     /// Not 0: traffic bypasses until the pacer says otherwise.
-    pub latch: AtomicU64,
+    pub latch: A,
     /// Not 0: what the pacer does not take is dropped, as long as its heartbeat is fresh. Set while it drains.
-    pub closed: AtomicU64,
+    pub closed: A,
     /// Frames that the pacer was given.
-    pub taken: AtomicU64,
+    pub taken: A,
     /// Frames that went past it.
-    pub bypassed: AtomicU64,
+    pub bypassed: A,
     /// Their bytes.
-    pub bypassed_bytes: AtomicU64,
+    pub bypassed_bytes: A,
     /// How often the latch was tripped.
-    pub trips: AtomicU64,
+    pub trips: A,
     /// Frames that the pacer has sent, dropped by its own rules or given up: `taken` without these is what it holds.
-    pub settled: AtomicU64,
+    pub settled: A,
     /// Settings of the receiving interface to put back, see [`Changed`].
-    pub changed: AtomicU64,
+    pub changed: A,
     /// The pacer's process.
-    pub process: AtomicU64,
+    pub process: A,
     /// Frames that were dropped while it drained.
-    pub turned_away: AtomicU64,
+    pub turned_away: A,
     /// Frames that the pacer has counted as lost.
-    pub dropped: AtomicU64,
+    pub dropped: A,
 }
 
 pub(super) const HEARTBEAT: i16 = 0;
@@ -78,46 +80,61 @@ impl Shared {
         // under a shared reference, and any bits are values of them.
         unsafe { &*self.0.at(0, size_of::<State>()).cast::<State>() }
     }
+}
 
+impl Deref for Shared {
+    type Target = State;
+
+    #[inline]
+    fn deref(&self) -> &State {
+        self.state()
+    }
+}
+
+impl<A: Word<u64>> State<A> {
     /// The pacer is well.
     #[inline]
     pub fn beat(&self, now: Instant) {
-        self.state().heartbeat_ns.store(now.as_nanos(), Ordering::Relaxed);
+        self.heartbeat_ns.store(now.as_nanos(), Ordering::Relaxed);
     }
 
     /// Whether traffic bypasses.
     #[inline]
     pub fn is_tripped(&self) -> bool {
-        self.state().latch.load(Ordering::Acquire) != 0
+        self.latch.load(Ordering::Acquire) != 0
     }
 
     /// Takes traffic again. What the pacer held before must be gone.
     pub fn reset(&self, now: Instant) {
         self.beat(now);
-        self.state().latch.store(0, Ordering::Release);
+        self.latch.store(0, Ordering::Release);
     }
 
     /// Nothing more is taken, and nothing bypasses while the pacer is well.
     pub fn close(&self, now: Instant) {
         self.beat(now);
-        self.state().closed.store(1, Ordering::Release);
-        self.state().latch.store(1, Ordering::Release);
+        self.closed.store(1, Ordering::Release);
+        self.latch.store(1, Ordering::Release);
     }
 
     /// Whether it is still closed: while it was not well traffic may have bypassed.
     #[inline]
     pub fn is_closed(&self) -> bool {
-        self.state().closed.load(Ordering::Acquire) != 0
+        self.closed.load(Ordering::Acquire) != 0
     }
 
     /// Nothing more is taken, and all bypasses: what is left of a pacer that has failed.
     pub fn open(&self) {
-        self.state().latch.store(1, Ordering::Release);
-        self.state().closed.store(0, Ordering::Release);
+        self.latch.store(1, Ordering::Release);
+        self.closed.store(0, Ordering::Release);
     }
 
     /// Where settings to put back are noted.
     pub fn note_changed(&self, changed: Changed) {
-        self.state().changed.store(changed.0, Ordering::Relaxed);
+        self.changed.store(changed.0, Ordering::Relaxed);
     }
 }
+
+#[cfg(all(test, not(miri)))]
+#[allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+mod model;

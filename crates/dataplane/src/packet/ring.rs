@@ -2,9 +2,11 @@
 
 #![allow(unsafe_code, reason = "a ring shared with the kernel")]
 
+mod circle;
+
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
 use paceline_core::units::NANOS_PER_SECOND;
 use paceline_core::{Instant, Span};
@@ -15,6 +17,7 @@ use crate::sys::interface::Interface;
 use crate::sys::kernel::{Kernel, Linux, vlan_tag};
 use crate::sys::memory::Mapping;
 use crate::sys::{bind, set_option, socket};
+use circle::{Circle, Statuses};
 
 /// Places in the ring: 4 ms of 1 Mpps, longer than a pacer that is well ever stays away.
 const PLACES: usize = 4096;
@@ -28,7 +31,6 @@ const CLOCKS_COMPARED: Span = Span::from_millis(250);
 /// How often what failed is tried again: a frame beside the ring is given up then.
 const TRIES: u32 = 4;
 
-const STATUS_USER: u32 = 1;
 const STATUS_COPY: u32 = 2;
 /// Where a frame's header for offloads can begin in a place: behind the ring's own, and room to move it for a tag.
 const FIRST: usize = size_of::<libc::tpacket2_hdr>() + 4;
@@ -56,21 +58,38 @@ pub enum Arrival {
     Lost,
 }
 
+/// The memory of a ring: blocks of places.
+#[derive(Debug)]
+struct Memory {
+    mapping: Mapping,
+    /// Size of a place, bytes, and how many are in a block.
+    place: usize,
+    per_block: usize,
+}
+
+impl Memory {
+    fn offset(&self, place: usize) -> usize {
+        (place / self.per_block) * BLOCK + (place % self.per_block) * self.place
+    }
+}
+
+impl Statuses for Memory {
+    type Status = AtomicU32;
+
+    #[inline]
+    fn status(&self, place: usize) -> &AtomicU32 {
+        // SAFETY: the first word of a place, aligned, is its status, which both sides access atomically.
+        unsafe { &*self.mapping.at(self.offset(place), 4).cast::<AtomicU32>() }
+    }
+}
+
 /// The ring and its socket.
 #[derive(Debug)]
 pub struct Ring<K: Kernel = Linux> {
     kernel: K,
-    mapping: Mapping,
+    memory: Memory,
+    circle: Circle,
     socket: OwnedFd,
-    /// Size of a place, bytes, and how many are in a block.
-    place: usize,
-    per_block: usize,
-    places: usize,
-    /// The next place to look at, and the first that has not been given back.
-    next: usize,
-    oldest: usize,
-    /// Places between the two.
-    used: usize,
     wall_offset: i64,
     compared: Instant,
     apart: Vec<u8>,
@@ -126,17 +145,11 @@ impl<K: Kernel> Ring<K> {
     /// In that memory, with so many places of a size.
     pub(crate) fn over(kernel: K, mapping: Mapping, socket: OwnedFd, place: usize, places: usize) -> Self {
         let (wall_offset, compared) = (kernel.wall_offset(), kernel.now());
-        let per_block = BLOCK / place;
         Ring {
             kernel,
-            mapping,
+            memory: Memory { mapping, place, per_block: BLOCK / place },
+            circle: Circle::new(places),
             socket,
-            place,
-            per_block,
-            places,
-            next: 0,
-            oldest: 0,
-            used: 0,
             wall_offset,
             compared,
             apart: vec![0; MOST_JOINED],
@@ -147,7 +160,7 @@ impl<K: Kernel> Ring<K> {
     /// Its memory, the size of a place and how many there are, for a simulated kernel to fill.
     #[cfg(test)]
     pub(crate) fn memory(&self) -> (*mut u8, usize, usize) {
-        (self.mapping.at(0, 0), self.place, self.places)
+        (self.memory.mapping.at(0, 0), self.memory.place, self.circle.places())
     }
 
     /// The kernel that fills it.
@@ -163,15 +176,12 @@ impl<K: Kernel> Ring<K> {
 
     /// The next frame, which stays where it is until [`Ring::give_back`].
     pub fn next(&mut self, now: Instant) -> Option<Arrival> {
-        if self.used == self.places || !self.is_readable() {
-            return None;
-        }
-        let place = self.offset(self.next);
-        let header = self.mapping.at(place, size_of::<libc::tpacket2_hdr>()).cast::<libc::tpacket2_hdr>();
+        let place = self.circle.take(&self.memory)?;
+        let place = self.memory.offset(place);
+        let header =
+            self.memory.mapping.at(place, size_of::<libc::tpacket2_hdr>()).cast::<libc::tpacket2_hdr>();
         // SAFETY: the place is the program's now, says its status; the header lies at its beginning, aligned to 64.
         let header = unsafe { header.read() };
-        self.next = (self.next + 1) % self.places;
-        self.used += 1;
         let arrived = self.arrived(&header, now);
         let there = self.there(&header);
         if header.tp_status & STATUS_COPY != 0 {
@@ -202,7 +212,7 @@ impl<K: Kernel> Ring<K> {
     fn there(&self, header: &libc::tpacket2_hdr) -> Option<(usize, usize)> {
         let from = usize::from(header.tp_mac).checked_sub(VNET)?;
         let length = VNET.checked_add(header.tp_snaplen as usize)?;
-        let is_within = from >= FIRST && from.checked_add(length)? <= self.place;
+        let is_within = from >= FIRST && from.checked_add(length)? <= self.memory.place;
         // a tag goes behind two addresses
         let is_whole = length >= VNET + 12 || tag(header).is_none();
         (is_within && is_whole).then_some((from, length))
@@ -210,24 +220,20 @@ impl<K: Kernel> Ring<K> {
 
     /// Gives back all that [`Ring::next`] has yielded.
     pub fn give_back(&mut self) {
-        for _ in 0..self.used {
-            self.status(self.oldest).store(0, Ordering::Release);
-            self.oldest = (self.oldest + 1) % self.places;
-        }
-        self.used = 0;
+        self.circle.give_back(&self.memory);
     }
 
-    /// Whether there is a frame.
+    /// Whether there is a frame that has not been yielded.
     #[inline]
     pub fn is_readable(&self) -> bool {
-        self.status(self.next).load(Ordering::Acquire) & STATUS_USER != 0
+        self.circle.has_any(&self.memory)
     }
 
     /// Bytes that [`Ring::next`] has yielded and that have not been given back.
     #[inline]
     pub fn bytes(&self, at: usize, length: usize) -> &[u8] {
         // SAFETY: within the mapping; the kernel does not write to a place that has not been given back.
-        unsafe { std::slice::from_raw_parts(self.mapping.at(at, length), length) }
+        unsafe { std::slice::from_raw_parts(self.memory.mapping.at(at, length), length) }
     }
 
     /// Frames that found the ring full since the last call.
@@ -247,16 +253,6 @@ impl<K: Kernel> Ring<K> {
         self.errors
     }
 
-    fn offset(&self, place: usize) -> usize {
-        (place / self.per_block) * BLOCK + (place % self.per_block) * self.place
-    }
-
-    #[inline]
-    fn status(&self, place: usize) -> &AtomicU32 {
-        // SAFETY: the first word of a place, aligned, is its status, which both sides access atomically.
-        unsafe { &*self.mapping.at(self.offset(place), 4).cast::<AtomicU32>() }
-    }
-
     /// The kernel's time of arrival on the monotonic clock; not later than now, nor absurdly earlier.
     fn arrived(&mut self, header: &libc::tpacket2_hdr, now: Instant) -> Instant {
         if now.since(self.compared) > CLOCKS_COMPARED {
@@ -271,7 +267,7 @@ impl<K: Kernel> Ring<K> {
     /// Moves what stands before the tag four bytes to the front, where the ring has room, and writes the tag.
     fn put_tag_back(&mut self, at: usize, tag: [u8; 4]) {
         const MOVED: usize = VNET + 12;
-        let room = self.mapping.at(at - 4, MOVED + 4);
+        let room = self.memory.mapping.at(at - 4, MOVED + 4);
         // SAFETY: the place is the program's; these bytes are in it, behind the ring's own header: `there` has made sure of
         // both. No other reference to them exists.
         let room = unsafe { std::slice::from_raw_parts_mut(room, MOVED + 4) };

@@ -4,9 +4,11 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 
+use super::circle::STATUS_USER;
 use super::*;
 use crate::sys::clock;
 use crate::sys::kernel::{Read, STATUS_VLAN, STATUS_VLAN_PROTOCOL};
@@ -129,13 +131,13 @@ impl Incoming {
 impl Filler {
     /// Fills a place; `false` if the next is not the kernel's, and the frame is dropped.
     fn fill(&mut self, ring: &Ring<Calls>, incoming: &Incoming) -> bool {
-        if ring.status(self.next).load(Ordering::Acquire) != 0 {
+        if ring.memory.status(self.next).load(Ordering::Acquire) != 0 {
             return false;
         }
-        let place = ring.offset(self.next);
+        let place = ring.memory.offset(self.next);
         let bytes = [&incoming.header()[..], &incoming.frame].concat();
         let there = if incoming.large.is_some() { VNET + BEGINNING } else { bytes.len() };
-        let to = ring.mapping.at(place + MAC - VNET, there);
+        let to = ring.memory.mapping.at(place + MAC - VNET, there);
         // SAFETY: within the mapping, and the place is the kernel's.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, there) };
         let mut status = STATUS_USER;
@@ -160,9 +162,11 @@ impl Filler {
             tp_padding: [0; 4],
         };
         // SAFETY: as above; a place begins aligned.
-        unsafe { ring.mapping.at(place, size_of_val(&header)).cast::<libc::tpacket2_hdr>().write(header) };
-        ring.status(self.next).store(status, Ordering::Release);
-        self.next = (self.next + 1) % ring.places;
+        unsafe {
+            ring.memory.mapping.at(place, size_of_val(&header)).cast::<libc::tpacket2_hdr>().write(header)
+        };
+        ring.memory.status(self.next).store(status, Ordering::Release);
+        self.next = (self.next + 1) % PLACES;
         true
     }
 }
@@ -214,7 +218,7 @@ proptest! {
                 Event::Fails(errors) => calls.0.borrow_mut().errors.extend(errors),
                 Event::Take(most) => {
                     for _ in 0..most {
-                        prop_assert_eq!(ring.used < PLACES && ring.is_readable(), !waiting.is_empty());
+                        prop_assert_eq!(ring.is_readable(), !waiting.is_empty());
                         let now = clock::now();
                         let failures = calls.0.borrow().errors.len();
                         let Some(arrival) = ring.next(now) else { break };
@@ -269,7 +273,7 @@ fn nothing_that_a_place_says_makes_the_program_look_beyond_it() {
                     tp_vlan_tpid: 0x8100,
                     tp_padding: [0; 4],
                 };
-                let at = ring.mapping.at(0, size_of_val(&header)).cast::<libc::tpacket2_hdr>();
+                let at = ring.memory.mapping.at(0, size_of_val(&header)).cast::<libc::tpacket2_hdr>();
                 // SAFETY: within the mapping, at the beginning of a place.
                 unsafe { at.write(header) };
                 let tagged = if status & STATUS_VLAN == 0 { 0 } else { 4 };

@@ -7,22 +7,13 @@ use proptest::prelude::*;
 use super::*;
 
 const SIZE: u32 = 8;
-const OFFSETS: Offsets = Offsets { producer: 0, consumer: 64, entries: 192, flags: 128 };
-
-fn ring(start: u32, entry: usize) -> Ring {
-    let mapping = Mapping::anonymous(192 + SIZE as usize * entry).unwrap();
-    let ring = Ring { mapping, offsets: OFFSETS, size: SIZE, mine: start, theirs: start };
-    ring.producer().store(start, Ordering::Relaxed);
-    ring.consumer().store(start, Ordering::Relaxed);
-    ring
-}
 
 proptest! {
     #[test]
     fn what_is_put_is_taken_by_the_kernel_once_and_in_order(
         start in prop_oneof![Just(0), (u32::MAX - 20)..=u32::MAX], events in prop::collection::vec(0u8..6, 1..200)
     ) {
-        let mut frames = Frames(ring(start, size_of::<Descriptor>()));
+        let mut frames = Frames(alone::ring(SIZE, start));
         let (mut taken, mut put, mut number) = (start, VecDeque::new(), 0u64);
         let mut published = 0;
         for event in events {
@@ -41,14 +32,14 @@ proptest! {
                     prop_assert_eq!(frames.left() as usize, published);
                 }
                 _ if published > 0 => {
-                    prop_assert!(frames.0.producer().load(Ordering::Acquire) != taken);
+                    prop_assert!(frames.0.memory.producer().load(Ordering::Acquire) != taken);
                     // SAFETY: an entry that has been published.
-                    let entry = unsafe { frames.0.entry::<Descriptor>(taken).read() };
+                    let entry = unsafe { frames.0.memory.read(taken) };
                     prop_assert_eq!(Some(entry.address), put.pop_front());
                     prop_assert_eq!(u64::from(entry.length), entry.address);
                     taken = taken.wrapping_add(1);
                     published -= 1;
-                    frames.0.consumer().store(taken, Ordering::Release);
+                    frames.0.memory.consumer().store(taken, Ordering::Release);
                 }
                 _ => {}
             }
@@ -59,16 +50,16 @@ proptest! {
     fn what_the_kernel_puts_is_taken_once_and_in_order(
         start in prop_oneof![Just(0), (u32::MAX - 20)..=u32::MAX], events in prop::collection::vec(0u8..6, 1..200)
     ) {
-        let mut addresses = Addresses(ring(start, size_of::<u64>()));
+        let mut addresses = Addresses(alone::ring(SIZE, start));
         let (mut produced, mut there, mut number) = (start, VecDeque::new(), 0u64);
         for event in events {
-            let room = SIZE - produced.wrapping_sub(addresses.0.consumer().load(Ordering::Acquire));
+            let room = SIZE - produced.wrapping_sub(addresses.0.memory.consumer().load(Ordering::Acquire));
             prop_assert_eq!(room as usize, SIZE as usize - there.len()); // what was taken is the kernel's at once
             if event < 3 && room > 0 {
                 // SAFETY: an entry that is the kernel's.
-                unsafe { addresses.0.entry::<u64>(produced).write(number) };
+                unsafe { addresses.0.memory.write(produced, number) };
                 produced = produced.wrapping_add(1);
-                addresses.0.producer().store(produced, Ordering::Release);
+                addresses.0.memory.producer().store(produced, Ordering::Release);
                 there.push_back(number);
                 number += 1;
             } else if event >= 3 {

@@ -87,7 +87,7 @@ fn what_was_once_unequal() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let network = network(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        assert_eq!(difference(&network), None, "{}", path.display());
+        assert_eq!(compare(&network).err(), None, "{}", path.display());
         count += 1;
     }
     assert!(count >= 2, "{count}");
@@ -125,17 +125,13 @@ fn equal_on(name: &str, scenarios: BoxedStrategy<String>) -> Ran {
             TestCaseError::reject(error)
         })?;
         done.set(done.get() + 1);
-        let mut rows = Vec::new(); // traced: without a trace it then runs in windows too, or `difference` says so
-        let in_windows = run(&network, Method::Windowed, Some(&mut rows));
-        let is_windowed =
-            in_windows.is_ok_and(|output| output.method == Method::Windowed) && !rows.is_empty();
-        windowed.set(windowed.get() + u32::from(is_windowed));
-        let on_threads = Engine::run_by(&network, Method::Windowed, 3, &Control::default(), None);
-        threaded.set(threaded.get() + u32::from(on_threads.is_ok_and(|output| output.threads > 1)));
+        let found = compare(&network).map_err(TestCaseError::fail)?;
+        windowed.set(windowed.get() + u32::from(found.in_windows));
+        threaded.set(threaded.get() + u32::from(found.on_threads));
         if done.get().is_multiple_of(500) {
             eprintln!("{name}: {} scenarios of {cases}", done.get());
         }
-        difference(&network).map_or(Ok(()), |found| Err(TestCaseError::fail(found)))
+        Ok(())
     });
     match result {
         Ok(()) => eprintln!(
@@ -169,39 +165,46 @@ fn run(network: &Network, method: Method, trace: Option<&mut Vec<TraceRow>>) -> 
     Engine::run_by(network, method, 1, &Control::default(), sink)
 }
 
-/// What differs between the engines, and between a run that is traced and one that is not.
-fn difference(network: &Network) -> Option<String> {
+/// How a network ran that is asked to run in windows.
+#[derive(Default)]
+struct Ways {
+    in_windows: bool,
+    on_threads: bool,
+}
+
+/// Or what differs between the engines, and between a run that is traced and one that is not.
+fn compare(network: &Network) -> Result<Ways, String> {
     let plain = run(network, Method::Reference, None).unwrap();
     let mut rows = Vec::new();
     let traced = run(network, Method::Reference, Some(&mut rows)).unwrap();
-    if let Some(found) = first_of(&plain, &traced) {
-        return Some(format!("{found}, of the reference engine, traced or not"));
-    }
+    same(&plain, &traced, "of the reference engine, traced or not")?;
+    let mut ways = Ways::default();
     for method in [Method::Windowed, Method::Auto] {
-        let untraced = by_if_it_can(network, method, None);
-        if let Some(output) = &untraced
-            && let Some(found) = first_of(&plain, output)
-        {
-            return Some(format!("{found}, asked for {}", method.name()));
+        let Some(untraced) = by_if_it_can(network, method, None) else { continue };
+        same(&plain, &untraced, &format!("asked for {}", method.name()))?;
+        if method == Method::Auto && (ways.in_windows || untraced.method == Method::Reference) {
+            continue; // that is one of those before
         }
-        if let Ok(output) = Engine::run_by(network, method, 3, &Control::default(), None)
-            && let Some(found) = first_of(&plain, &output)
-        {
-            return Some(format!("{found}, asked for {} on threads", method.name()));
-        }
+        let on_threads = Engine::run_by(network, method, 3, &Control::default(), None).unwrap();
+        same(&plain, &on_threads, &format!("asked for {} on threads", method.name()))?;
+        ways.on_threads |= on_threads.threads > 1;
         let mut others = Vec::new();
-        let traced = by_if_it_can(network, method, Some(&mut others));
-        let ran = |output: &Option<RunOutput>| output.as_ref().map(|output| output.method);
-        if ran(&traced) != ran(&untraced) {
-            return Some(format!("how it ran, traced or not, asked for {}", method.name()));
+        let traced = by_if_it_can(network, method, Some(&mut others)).unwrap();
+        if traced.method != untraced.method {
+            return Err(format!("how it ran, traced or not, asked for {}", method.name()));
         }
-        if let Some(output) = &traced
-            && let Some(found) = first_of(&plain, output).or_else(|| in_order(&rows, &others))
-        {
-            return Some(format!("{found}, traced, asked for {}", method.name()));
+        same(&plain, &traced, &format!("traced, asked for {}", method.name()))?;
+        if let Some(found) = in_order(&rows, &others) {
+            return Err(format!("{found}, traced, asked for {}", method.name()));
         }
+        ways.in_windows |= traced.method == Method::Windowed;
     }
-    None
+    Ok(ways)
+}
+
+/// Or where two outputs differ, with what is to be said of them.
+fn same(one: &RunOutput, other: &RunOutput, what: &str) -> Result<(), String> {
+    first_of(one, other).map_or(Ok(()), |found| Err(format!("{found}, {what}")))
 }
 
 /// A run, unless this network has no windows and they are asked for.

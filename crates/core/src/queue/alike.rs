@@ -49,7 +49,8 @@ impl Alike {
     /// So many more of them, the last of which arrives at `now`, have been served before the end of time.
     pub(super) fn are_over_in_time(&self, packets: usize, now: Instant) -> bool {
         let begin = self.free_at.max(now.as_nanos());
-        (packets as u64).checked_mul(self.nanos).and_then(|all| begin.checked_add(all)).is_some()
+        let all = (packets as u64).checked_mul(self.nanos).and_then(|all| begin.checked_add(all));
+        all.and_then(|all| all.checked_add(MOST_WORK)).is_some()
     }
 
     /// Whether so few may wait, of so many that arrive, that counting them is worth it.
@@ -111,6 +112,7 @@ impl Alike {
         let Some(each) = NonZeroU32::new(nanos as u32) else { return (observer, 0) };
         let most = room.most().unwrap_or(0);
         let most_work = most * nanos;
+        let tied_to = 2 * ties.instant.cast_signed() + 1; // and a nanosecond, by which arrivals may go first
         debug_assert!(self.are_few(room, line.len()) && nanos > ties.instant);
         // As many as can wait, not as many as may; and one that a tie lets in.
         let can_wait = (self.waiting as usize + line.len()).min(most as usize);
@@ -120,10 +122,11 @@ impl Alike {
         let (mut tied, mut refused_tied) = (0, 0);
         observer.all_arrive(line, |packet| {
             let arrival = arrival(packet);
-            let (now, [before, found]) = (arrival.now.as_nanos(), order.finds(&arrival, free_at));
-            let is_refused = before > most_work;
-            let past = free_at.wrapping_sub(now).wrapping_sub(most_work).wrapping_add(ties.instant);
-            if past <= 2 * ties.instant {
+            let (now, met) = (arrival.now.as_nanos(), order.meets(&arrival, free_at));
+            let over = met.free_at.wrapping_sub(met.comes[0] + most_work).cast_signed();
+            let is_refused = over > 0;
+            // No tie is further off: a packet comes within an instant by one clock, and by the other.
+            if over.wrapping_add(tied_to).cast_unsigned() <= 2 * tied_to.cast_unsigned() {
                 let (early, late) = order.ties(free_at).either_side(now);
                 let is_full = |by: u64| free_at.saturating_sub(by) > most_work;
                 let is_tied = u64::from(is_full(early) && !is_full(late));
@@ -137,7 +140,7 @@ impl Alike {
             let lift = &mut lifts[waiting as usize];
             lift.packets += 1;
             lift.work += work;
-            order.takes(found, start, nanos);
+            order.takes(met, start, nanos);
             free_at = start + nanos;
             Some(Departure { start: Instant::from_nanos(start), finish: Instant::from_nanos(free_at) })
         });

@@ -5,6 +5,8 @@
 //!
 //! *Where it breaks.* Drop-front has no closed form: what is displaced was promised a departure already.
 
+mod tied;
+
 use super::alike::{Alike, Tally};
 use super::rule::{Found, QueueSpec, Rule};
 use super::ties::{Arrival, TieBreaker, Ties};
@@ -156,95 +158,25 @@ impl ClosedDropTail {
             return Admission { departure, is_booked: false, is_tied: false };
         }
         self.tell_started(now, started);
+        if self.may_be_tied(now) {
+            return self.admit_tied(arrival);
+        }
+        let is_idle = self.wire.free_at() <= now;
+        let in_service = if is_idle { None } else { Some(self.served_bytes) };
+        let (waiting_bytes, waiting_packets) = (self.queued_bytes, self.waiting());
+        if self.rule.refuses(bytes, &Found { waiting_bytes, waiting_packets, in_service }) {
+            return Admission { departure: None, is_booked: false, is_tied: false };
+        }
         let free_at = self.wire.free_at().as_nanos();
-        let [decided_by, by] = match self.ties.ties {
-            Ties::Departure => [self.ties.exact(&arrival, false); 2],
-            Ties::Arrival => [self.ties.exact(&arrival, true); 2],
-            Ties::Random => self.ties.drawn(&arrival),
-            Ties::Ns2 => [self.as_scheduled(&arrival); 2],
-        };
-        let is_refused = self.is_full(bytes, decided_by);
-        let (early, late) = self.ties.either_side(now.as_nanos());
-        let is_near = self.begins_between(early, late);
-        let is_tied = is_near && self.is_full(bytes, early) && !self.is_full(bytes, late);
-        if is_refused {
-            return Admission { departure: None, is_booked: false, is_tied };
-        }
         let (start, finish) = self.wire.send(bytes, now);
-        self.ties.takes(by, free_at, start.as_nanos());
-        if free_at <= by {
-            self.first_bytes = bytes;
-        }
-        let is_booked = free_at > now.as_nanos().min(by);
-        if is_booked {
-            self.book(Booking { start, bytes });
+        if is_idle {
+            let [_, by] = self.by(&arrival);
+            self.ties.takes(by, free_at, start.as_nanos());
+            (self.first_bytes, self.served_bytes) = (bytes, bytes);
         } else {
-            self.served_bytes = bytes;
+            self.book(Booking { start, bytes });
         }
-        Admission { departure: Some(Departure { start, finish }), is_booked, is_tied }
-    }
-
-    /// Whether a packet is refused that finds in its way what has not begun to be served by `by`, nanoseconds.
-    #[inline(always)]
-    fn is_full(&self, bytes: u32, by: u64) -> bool {
-        let (mut packets, mut queued) = (self.waiting(), self.queued_bytes);
-        let mut served_bytes = self.served_bytes;
-        let last = self.ring.len() - 1;
-        let mut place = self.oldest;
-        while place > self.kept && self.ring[(place - 1) & last].start.as_nanos() > by {
-            place -= 1;
-            (packets, queued) = (packets + 1, queued + u64::from(self.ring[place & last].bytes));
-            let before = self.ring[place.wrapping_sub(1) & last];
-            let is_behind_first = place > self.kept && before.start.as_nanos() > self.ties.busy_from;
-            served_bytes = if is_behind_first { before.bytes } else { self.first_bytes };
-        }
-        while place < self.behind && self.ring[place & last].start.as_nanos() <= by {
-            let booking = self.ring[place & last];
-            (packets, queued) = (packets - 1, queued - u64::from(booking.bytes));
-            served_bytes = booking.bytes;
-            place += 1;
-        }
-        let is_idle = self.wire.free_at().as_nanos() <= by;
-        let in_service = if is_idle { None } else { Some(served_bytes) };
-        self.rule.refuses(bytes, &Found { waiting_bytes: queued, waiting_packets: packets, in_service })
-    }
-
-    /// Whether a service begins, or the last one ends, after the first of these times and by the second, nanoseconds.
-    #[inline(always)]
-    fn begins_between(&self, early: u64, late: u64) -> bool {
-        let is_between = |time: Instant| early < time.as_nanos() && time.as_nanos() <= late;
-        let last = self.ring.len() - 1;
-        is_between(self.ring[self.oldest & last].start)
-            || self.oldest > self.kept && is_between(self.ring[(self.oldest - 1) & last].start)
-            || is_between(self.wire.free_at())
-    }
-
-    /// As ns-2 has it: `LinkDelay::recv` schedules a packet's arrival when its service at the link before begins, and the end of a
-    /// service here when that begins; what was scheduled first goes first.
-    fn as_scheduled(&self, arrival: &Arrival) -> u64 {
-        let now = arrival.now;
-        let ends_now = self.service_that_ends(now);
-        let is_known_first = ends_now.is_some_and(|began| now.since(began) < arrival.lead);
-        self.ties.exact(arrival, is_known_first)
-    }
-
-    /// When the service began that ends at `now`, if one does.
-    fn service_that_ends(&self, now: Instant) -> Option<Instant> {
-        let last = self.ring.len() - 1;
-        let begun = |place: usize| {
-            let is_kept =
-                place > self.kept && self.ring[(place - 1) & last].start.as_nanos() > self.ties.busy_from;
-            if is_kept {
-                self.ring[(place - 1) & last].start
-            } else {
-                Instant::from_nanos(self.ties.busy_from)
-            }
-        };
-        let latest = begun(self.oldest);
-        if latest == now && self.oldest > self.kept {
-            return Some(begun(self.oldest - 1));
-        }
-        (self.wire.free_at() == now).then_some(latest)
+        Admission { departure: Some(Departure { start, finish }), is_booked: !is_idle, is_tied: false }
     }
 
     /// The same of all packets of a line, which may be known to be of one size; it comes to what [`Self::admit_and_tell`] of each

@@ -151,14 +151,23 @@ impl TieBreaker {
     }
 }
 
+/// What a packet meets, by the clock of the decisions, nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Meets {
+    /// When the wire is free.
+    pub(super) free_at: u64,
+    /// When the packet comes to be decided upon, and to be served.
+    pub(super) comes: [u64; 2],
+}
+
 /// [`TieBreaker`] over many packets of one size ([`super::alike`]), the rule known beforehand.
 pub(super) trait Order {
     /// It goes on from there: the wire is free at `free_at`, nanoseconds.
     fn begin(ties: TieBreaker, free_at: u64) -> Self;
-    /// The work that a packet finds before it, nanoseconds: by that it is decided upon, and by that it is served.
-    fn finds(&mut self, arrival: &Arrival, free_at: u64) -> [u64; 2];
-    /// It is taken: it had found so much, and its service begins at `start` and takes so long.
-    fn takes(&mut self, found: u64, start: u64, nanos: u64);
+    /// What a packet meets.
+    fn meets(&self, arrival: &Arrival, free_at: u64) -> Meets;
+    /// It is taken, and its service begins at `start` and takes so long.
+    fn takes(&mut self, met: Meets, start: u64, nanos: u64);
     /// How it stands.
     fn ties(&self, free_at: u64) -> TieBreaker;
 }
@@ -172,15 +181,16 @@ impl<const ARRIVAL_FIRST: bool> Order for Exact<ARRIVAL_FIRST> {
     }
 
     #[inline(always)]
-    fn finds(&mut self, arrival: &Arrival, free_at: u64) -> [u64; 2] {
+    fn meets(&self, arrival: &Arrival, free_at: u64) -> Meets {
         let now = arrival.now.as_nanos();
-        let by = if ARRIVAL_FIRST { now.saturating_sub(1).max(self.0.floor) } else { now };
-        [free_at.saturating_sub(by); 2]
+        // A busy period that begins now has no departure yet that the arrival could go before.
+        let later = u64::from(ARRIVAL_FIRST && now > self.0.floor);
+        Meets { free_at: free_at + later, comes: [now; 2] }
     }
 
     #[inline(always)]
-    fn takes(&mut self, found: u64, start: u64, _nanos: u64) {
-        self.0.floor = select_unpredictable(found == 0, start, self.0.floor);
+    fn takes(&mut self, met: Meets, start: u64, _nanos: u64) {
+        self.0.floor = select_unpredictable(met.free_at <= met.comes[1], start, self.0.floor);
     }
 
     fn ties(&self, _free_at: u64) -> TieBreaker {
@@ -191,28 +201,27 @@ impl<const ARRIVAL_FIRST: bool> Order for Exact<ARRIVAL_FIRST> {
 /// As is drawn.
 pub(super) struct Drawn {
     ties: TieBreaker,
-    /// When the packet comes that has found so much, and when the wire is free, by the second clock, nanoseconds.
-    comes: u64,
+    /// When the wire is free by the second clock, nanoseconds.
     free_at: u64,
 }
 
 impl Order for Drawn {
     fn begin(ties: TieBreaker, free_at: u64) -> Self {
-        Drawn { ties, comes: 0, free_at: free_at + ties.lag }
+        Drawn { ties, free_at: free_at + ties.lag }
     }
 
     #[inline(always)]
-    fn finds(&mut self, arrival: &Arrival, _free_at: u64) -> [u64; 2] {
-        let comes = self.ties.comes(arrival);
-        self.comes = comes[1];
-        comes.map(|time| self.free_at.saturating_sub(time))
+    fn meets(&self, arrival: &Arrival, _free_at: u64) -> Meets {
+        Meets { free_at: self.free_at, comes: self.ties.comes(arrival) }
     }
 
     #[inline(always)]
-    fn takes(&mut self, found: u64, start: u64, nanos: u64) {
-        self.ties.floor = select_unpredictable(found == 0, self.comes, self.ties.floor);
-        self.ties.busy_from = select_unpredictable(found == 0, start, self.ties.busy_from);
-        self.free_at = self.comes + found + nanos;
+    fn takes(&mut self, met: Meets, start: u64, nanos: u64) {
+        let comes = met.comes[1];
+        let is_idle = met.free_at <= comes;
+        self.ties.floor = select_unpredictable(is_idle, comes, self.ties.floor);
+        self.ties.busy_from = select_unpredictable(is_idle, start, self.ties.busy_from);
+        self.free_at = select_unpredictable(is_idle, comes, met.free_at) + nanos;
     }
 
     fn ties(&self, free_at: u64) -> TieBreaker {

@@ -251,7 +251,7 @@ fn put_in_order(
         steps = steps.and_then(|steps| steps.checked_sub(sink(&mut line[..before], order)));
     }
     if steps.is_none() {
-        line.sort_by(|one, other| order.of(one, other));
+        line.sort_by(|one, other| one.at.cmp(&other.at).then_with(|| order.of_equal(one, other)));
     }
     steps.is_some()
 }
@@ -262,7 +262,7 @@ fn sink(line: &mut [Event], order: impl Order) -> usize {
     let mut places = line.len();
     // Most move over one.
     while let [.., before, event] = &mut line[..places]
-        && order.of(event, before).is_lt()
+        && order.is_before(event, before)
     {
         std::mem::swap(before, event);
         places -= 1;
@@ -270,9 +270,14 @@ fn sink(line: &mut [Event], order: impl Order) -> usize {
     line.len() - places
 }
 
-/// An order of packets.
+/// An order of packets: by time, and so of those of one time.
 pub(super) trait Order: Copy {
-    fn of(&self, one: &Event, other: &Event) -> Ordering;
+    fn of_equal(&self, one: &Event, other: &Event) -> Ordering;
+
+    #[inline(always)]
+    fn is_before(&self, one: &Event, other: &Event) -> bool {
+        one.at < other.at || one.at == other.at && self.of_equal(one, other).is_lt()
+    }
 }
 
 /// The order of arrivals at a link: what hosts have sent there at the same instant comes last, as they sent it.
@@ -283,15 +288,15 @@ pub(super) struct AtLink<'a> {
 }
 
 impl Order for AtLink<'_> {
-    #[inline]
-    fn of(&self, one: &Event, other: &Event) -> Ordering {
-        one.at.cmp(&other.at).then_with(|| match (one.kind, other.kind) {
+    #[inline(never)]
+    fn of_equal(&self, one: &Event, other: &Event) -> Ordering {
+        match (one.kind, other.kind) {
             (Kind::Arrival, Kind::Arrival) => {
                 let precedence = self.precedence.order(self.link, one, other);
                 precedence.then_with(|| (one.flow, one.hop()).cmp(&(other.flow, other.hop())))
             }
             kinds => kinds.0.cmp(&kinds.1),
-        })
+        }
     }
 }
 
@@ -303,11 +308,9 @@ pub(super) struct AtFeeds<'a> {
 }
 
 impl Order for AtFeeds<'_> {
-    #[inline]
-    fn of(&self, one: &Event, other: &Event) -> Ordering {
-        one.at.cmp(&other.at).then_with(|| {
-            let link = self.feeds[Feed::number_of(one)].link;
-            AtLink { link, precedence: self.precedence }.of(one, other)
-        })
+    #[inline(never)]
+    fn of_equal(&self, one: &Event, other: &Event) -> Ordering {
+        let link = self.feeds[Feed::number_of(one)].link;
+        AtLink { link, precedence: self.precedence }.of_equal(one, other)
     }
 }

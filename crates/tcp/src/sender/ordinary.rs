@@ -272,7 +272,10 @@ impl Sender {
             pacing.on_sample(sample, self.cwnd);
         }
         self.retransmission_at = now + self.rtt.timeout();
-        self.cwnd = reno::increase_by_one(self.cwnd, self.ssthresh).min(self.config.most_growth());
+        self.cwnd = reno::increase_by_one(self.cwnd, self.ssthresh);
+        if self.cwnd > f64::from(self.config.max_window) {
+            self.cwnd = self.cwnd.min(self.config.most_growth()); // few get there
+        }
     }
 
     /// The same under another control than Reno's.

@@ -41,17 +41,23 @@ impl Overhead {
 
 impl Sender {
     /// What the window allows has to wait, or waits: whether that is so.
+    #[inline(always)]
     pub(super) fn waits_for_its_host(&mut self, now: Instant) -> bool {
-        if self.rare.overhead.is_none() {
-            return false;
+        let waits = self.rare.overhead.is_some();
+        if waits {
+            self.begin_wait(now);
         }
+        waits
+    }
+
+    #[cold]
+    fn begin_wait(&mut self, now: Instant) {
         if self.rare.overhead_at == Instant::MAX
             && recovery::next_packet(self).is_some()
             && let Some(overhead) = &mut self.rare.overhead
         {
             self.rare.overhead_at = now + overhead.draw();
         }
-        true
     }
 
     /// The wait, if it is over now, ends, and what the window allows leaves.

@@ -241,11 +241,5 @@ impl Wide {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slim_link_is_half_a_cache_line() {
-        assert_eq!(size_of::<Option<Link>>(), 32);
-    }
-}
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+mod tests;

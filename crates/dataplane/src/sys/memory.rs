@@ -6,6 +6,9 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 
+/// Filled in beforehand, but for Miri, which has no such flag.
+const POPULATE: libc::c_int = if cfg!(miri) { 0 } else { libc::MAP_POPULATE };
+
 /// A mapping, unmapped when dropped.
 ///
 /// What is in it changes under the program: it is read and written by pointers, never by references to plain memory.
@@ -23,12 +26,12 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     /// Maps `length` bytes of a descriptor at `offset`, shared and filled in beforehand.
     pub fn shared(fd: BorrowedFd<'_>, length: usize, offset: i64) -> io::Result<Mapping> {
-        Mapping::map(libc::MAP_SHARED | libc::MAP_POPULATE, fd.as_raw_fd(), length, offset)
+        Mapping::map(libc::MAP_SHARED | POPULATE, fd.as_raw_fd(), length, offset)
     }
 
     /// Memory of no file, filled in beforehand.
     pub fn anonymous(length: usize) -> io::Result<Mapping> {
-        Mapping::map(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, length, 0)
+        Mapping::map(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | POPULATE, -1, length, 0)
     }
 
     fn map(flags: libc::c_int, fd: libc::c_int, length: usize, offset: i64) -> io::Result<Mapping> {

@@ -180,6 +180,7 @@ mod tests {
             });
             let (rate, delay) = (Rate::from_bits_per_second(rate), Span::from_nanos(draw(1 << 32)));
             let mut slim = Slim::new(rate, delay).unwrap();
+            let mut carrying = slim;
             let mut wire = Wire::new(rate);
             let mut now = 0;
             for _ in 0..100 {
@@ -188,6 +189,10 @@ mod tests {
                 let at = Instant::from_nanos(now);
                 let (start, finish) = wire.send(u32::from(bytes), at);
                 assert_eq!(slim.pass(bytes, at), (start, finish + delay), "{rate}");
+                assert_eq!(carrying.carry(bytes, draw(3) > 0, at), finish + delay, "{rate}");
+                for slim in [slim, carrying] {
+                    assert_eq!((slim.free_at(), slim.owes()), (wire.free_at(), wire.owes()), "{rate}");
+                }
             }
         }
     }
@@ -210,5 +215,12 @@ mod tests {
         assert!(Slim::new(rate(100_000), ok).is_none());
         assert!(Slim::new(rate(9_999_999_999), ok).is_none());
         assert!(Slim::new(rate(10_000_000), Span::from_millis(4_295)).is_none());
+        // 65,535 B take 2^32 - 2 ns, and one more
+        assert!(Slim::new(rate(122_069), ok).is_some() && Slim::new(rate(122_068), ok).is_none());
+        // 2^32 - 5 is a prime number, 2^32 + 1 is divided by neither 2 nor 5
+        assert!(Slim::new(rate((1 << 32) - 5), ok).is_some() && Slim::new(rate((1 << 32) + 1), ok).is_none());
+        let longest = Span::from_nanos(u32::MAX.into());
+        assert!(Slim::new(rate(10_000_000), longest).is_some());
+        assert!(Slim::new(rate(10_000_000), longest + Span::from_nanos(1)).is_none());
     }
 }

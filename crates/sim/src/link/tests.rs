@@ -1,0 +1,221 @@
+//! A link against its definition, packet by packet; and every way to serve it against that.
+
+mod cases;
+mod counting;
+mod leads;
+mod passing;
+mod slow;
+
+use super::window::{Note, Service};
+use super::*;
+use cases::{Case, KINDS, Kind};
+use slow::Told;
+use std::fmt::Debug;
+
+/// How often the queue is looked at, nanoseconds.
+const LOOKS: u64 = 700_000;
+
+/// Takes samples as the engine does: those before a time; when the next is due.
+struct Looks {
+    next: Instant,
+    levels: Vec<u64>,
+}
+
+impl Looks {
+    fn new() -> Self {
+        Looks { next: Instant::from_nanos(LOOKS), levels: Vec::new() }
+    }
+
+    fn look(&mut self, link: &mut Fitted, before: Instant) -> Instant {
+        while self.next < before {
+            self.levels.extend(link.meter_at(self.next).map(|meter| meter.level(self.next)));
+            self.next += Span::from_nanos(LOOKS);
+        }
+        self.next
+    }
+}
+
+/// A link of a case, and what the definition says of it.
+fn both(kind: Kind, seed: u64) -> (Case, Link, Told) {
+    let case = Case::draw(kind, seed);
+    let link = case.link();
+    let told = slow::serve(&case);
+    (case, link, told)
+}
+
+/// Lists are long: where they differ first.
+fn equal<T: PartialEq + Debug>(name: &str, found: &[T], expected: &[T]) {
+    let first = found.iter().zip(expected).position(|(one, other)| one != other);
+    let first = first.unwrap_or(found.len().min(expected.len()));
+    assert_eq!(found.get(first), expected.get(first), "{name}: number {first}");
+}
+
+/// What came out of a link, told as the definition tells it.
+fn same(case: &Case, mut link: Link, out: &[Event], notes: &[(Event, Note)], looks: &Looks, told: &Told) {
+    let name = format!("{:?}, seed {}", case.kind, case.seed);
+    let left: Vec<_> = out.iter().map(|event| (event.seq, event.at, event.hop())).collect();
+    let expected: Vec<_> =
+        told.left.iter().map(|way| (way.event.seq, way.finish + case.spec.delay, 1)).collect();
+    equal(&format!("{name}: leave"), &left, &expected);
+    let noted = |is: fn(&Note) -> bool| -> Vec<(u32, Instant)> {
+        notes.iter().filter(|(_, note)| is(note)).map(|(event, _)| (event.seq, event.at)).collect()
+    };
+    let at = |ways: &[Event]| -> Vec<_> { ways.iter().map(|event| (event.seq, event.at)).collect() };
+    equal(&format!("{name}: refused"), &noted(|note| matches!(note, Note::Refused)), &at(&told.refused));
+    equal(&format!("{name}: dropped"), &noted(|note| matches!(note, Note::Dropped)), &at(&told.dropped));
+    let passages = notes.iter().filter_map(|(event, note)| match note {
+        Note::Passes(passage) if !case.kind.holds() => {
+            Some((event.seq, event.at, passage.start, passage.arrival))
+        }
+        Note::Leaves(passage) if case.kind.holds() => {
+            Some((event.seq, event.at, passage.start, passage.arrival))
+        }
+        Note::Passes(_) | Note::Leaves(_) => panic!("{name}: {note:?}"),
+        _ => None,
+    });
+    let recorded = told.left.iter().filter(|way| case.is_recorded(way.start)).map(|way| {
+        let at = if case.kind.holds() { way.released } else { way.event.at };
+        (way.event.seq, at, way.start, way.finish + case.spec.delay)
+    });
+    equal(&format!("{name}: recorded"), &passages.collect::<Vec<_>>(), &recorded.collect::<Vec<_>>());
+    let told_to_arrive = case.kind.holds() && case.record.is_some();
+    let arrives = if told_to_arrive { told.taken.clone() } else { Vec::new() };
+    equal(&format!("{name}: arrive"), &noted(|note| matches!(note, Note::Arrives)), &at(&arrives));
+    if case.metered {
+        equal(&format!("{name}: looks"), &looks.levels, &told.levels(LOOKS, looks.levels.len() as u64));
+        assert!(looks.levels.len() > 20 || case.service() == Service::All, "{name}");
+    }
+    counted(&name, case, &mut link, told);
+}
+
+/// What a link has counted is what the definition counts.
+fn counted(name: &str, case: &Case, link: &mut Link, told: &Told) {
+    let Some(fitted) = link.fitted_mut() else { return };
+    let counters = fitted.counters;
+    let within = |events: &[Event]| events.iter().filter(|event| case.counts(event.at)).count() as u64;
+    assert_eq!(counters.arrived, within(&case.line), "{name}: arrived");
+    assert_eq!(counters.dropped, within(&told.refused) + within(&told.dropped), "{name}: dropped");
+    assert_eq!(counters.dropped_ever, (told.refused.len() + told.dropped.len()) as u64, "{name}: ever");
+    let data = told.left.iter().filter(|way| !way.event.is_ack() && way.finish < case.window.1).count();
+    assert_eq!(counters.data_ever, data as u64, "{name}: data");
+    let bytes: f64 = told.left.iter().map(|way| case.share_of_window(way) * f64::from(way.event.bytes)).sum();
+    assert!((counters.left_bytes() - bytes).abs() < 1e-6, "{name}: {} {bytes}", counters.left_bytes());
+    if let Some(meter) = &mut fitted.meter {
+        let (mean, _) = meter.finish();
+        let expected = told.mean_level(case.window);
+        assert!((mean - expected).abs() <= 1e-9 * expected, "{name}: {mean} {expected}");
+    }
+}
+
+/// As the engine that goes from event to event has it.
+fn by_steps(case: &Case, link: &mut Link) -> (Vec<Event>, Vec<(Event, Note)>, Looks) {
+    let (mut out, mut notes, mut looks) = (Vec::new(), Vec::new(), Looks::new());
+    let pump = |link: &mut Link, now, out: &mut Vec<Event>, notes: &mut Vec<_>| {
+        while let Some((event, passage)) = link.pump(now) {
+            assert_eq!(event.at, now);
+            match passage {
+                None => notes.push((event, Note::Dropped)),
+                Some(passage) => {
+                    if passage.recorded {
+                        notes.push((event, Note::Leaves(passage)));
+                    }
+                    event.goes_on(passage.arrival, out);
+                }
+            }
+        }
+        if let Some(fitted) = link.fitted_mut() {
+            let (known, next) = (fitted.wakeup_at, fitted.next_wakeup());
+            let set = fitted.set_wakeup(now);
+            let sooner = next.map(|at| at.max(now)).filter(|at| known.is_none_or(|known| *at < known));
+            assert_eq!(set, sooner);
+        }
+    };
+    let ends = std::iter::once(None);
+    for event in case.line.iter().map(Some).chain(ends) {
+        let until = event.map_or(case.end, |event| event.at);
+        while let Some(at) = link.fitted().and_then(|fitted| fitted.wakeup_at).filter(|at| *at <= until) {
+            link.fitted_mut().into_iter().for_each(|fitted| {
+                looks.look(fitted, at);
+                fitted.wakeup_at = None;
+            });
+            pump(link, at, &mut out, &mut notes);
+        }
+        link.fitted_mut().into_iter().for_each(|fitted| {
+            looks.look(fitted, until);
+        });
+        let Some(event) = event else { break };
+        let leaves = |passage: Passage, out: &mut Vec<Event>, notes: &mut Vec<_>| {
+            if passage.recorded {
+                notes.push((*event, Note::Passes(passage)));
+            }
+            event.goes_on(passage.arrival, out);
+        };
+        if link.refuses_nothing() {
+            leaves(link.pass(event.bytes, event.is_ack(), event.at), &mut out, &mut notes);
+            continue;
+        }
+        match link.offer(event) {
+            Fate::Leaves(passage) => leaves(passage, &mut out, &mut notes),
+            Fate::Refused => notes.push((*event, Note::Refused)),
+            Fate::Held | Fate::Displaced(_) if !case.kind.holds() => panic!("it holds nothing"),
+            fate => {
+                if let Fate::Displaced(older) = fate {
+                    notes.push((older, Note::Dropped));
+                }
+                if case.record.is_some() {
+                    notes.push((*event, Note::Arrives));
+                }
+                pump(link, event.at, &mut out, &mut notes);
+            }
+        }
+    }
+    (out, notes, looks)
+}
+
+/// In windows, each in one loop.
+fn in_windows(case: &Case, link: &mut Link) -> (Vec<Event>, Vec<(Event, Note)>, Looks) {
+    let (mut out, mut notes, mut looks) = (Vec::new(), Vec::new(), Looks::new());
+    let mut line = &case.line[..];
+    for end in &case.cuts {
+        let (now, later) = line.split_at(line.partition_point(|event| event.at < *end));
+        link.serve(case.service(), now, *end, &mut out, &mut notes, |fitted, before| {
+            looks.look(fitted, before)
+        });
+        line = later;
+    }
+    assert!(line.is_empty());
+    (out, notes, looks)
+}
+
+#[test]
+fn a_link_does_what_its_definition_says_step_by_step_and_in_windows() {
+    for kind in KINDS {
+        let (mut refused, mut dropped, mut left) = (0, 0, 0);
+        for seed in 0..40 {
+            for ways in [by_steps, in_windows] {
+                let (case, mut link, told) = both(kind, seed);
+                assert_eq!(link.holds(), kind.holds(), "{kind:?}");
+                assert_eq!(link.refuses_nothing(), kind.refuses_nothing(), "{kind:?}");
+                assert_eq!(link.is_bounded(), kind == Kind::Bounded, "{kind:?}");
+                assert_eq!(link.is_unwatched(), matches!(kind, Kind::Slim | Kind::Bare), "{kind:?}");
+                let (out, notes, looks) = ways(&case, &mut link);
+                assert_eq!(link.held_packets(), 0, "{kind:?}");
+                (refused, dropped) = (refused + told.refused.len(), dropped + told.dropped.len());
+                left += told.left.len();
+                same(&case, link, &out, &notes, &looks, &told);
+            }
+        }
+        // it has done something
+        assert!(left > 1000, "{kind:?}: {left}");
+        assert!(kind.refuses_nothing() || refused > 50, "{kind:?}: {refused}");
+        assert!(
+            !matches!(kind, Kind::PacedFront | Kind::Front | Kind::Paced) || dropped > 50,
+            "{kind:?}: {dropped}"
+        );
+    }
+}
+
+#[test]
+fn a_slim_link_is_half_a_cache_line() {
+    assert_eq!(size_of::<Option<Link>>(), 32);
+}

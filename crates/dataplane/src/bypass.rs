@@ -175,3 +175,7 @@ impl Leftover {
         self.gate.detach_ingress(interface.index)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
+mod tests;

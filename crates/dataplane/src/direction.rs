@@ -349,3 +349,7 @@ fn bound(spec: &LaneSpec) -> Option<Span> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+mod tests;

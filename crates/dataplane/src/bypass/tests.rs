@@ -1,0 +1,109 @@
+//! Gates at the loopback of a network namespace of the test's own, which takes root, and Linux 6.6.
+
+#![allow(unsafe_code, reason = "a system call")]
+
+use super::*;
+use crate::sys::clock;
+use paceline_core::Instant;
+
+const PATIENCE: Span = Span::from_millis(150);
+
+/// Runs where there is a gate that may be put and taken away, at nobody's interface.
+fn in_a_namespace(test: fn(&Interface, Bypass)) {
+    let run = move || {
+        // SAFETY: no pointers; this thread alone changes its namespace.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            return eprintln!("no namespace of its own: {}", std::io::Error::last_os_error());
+        }
+        let loopback = Interface::named("lo").unwrap();
+        match Bypass::install(&loopback, &loopback, PATIENCE) {
+            Ok(bypass) => test(&loopback, bypass),
+            Err(why) if why.contains("not permitted") || why.contains("no place") => eprintln!("{why}"),
+            Err(why) => panic!("{why}"),
+        }
+    };
+    std::thread::spawn(run).join().unwrap();
+}
+
+fn only(interface: &Interface) -> Leftover {
+    let mut found = Leftover::on(interface);
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}
+
+#[test]
+fn what_one_has_left_another_finds() {
+    in_a_namespace(|loopback, bypass| {
+        let state = bypass.shared().state();
+        assert!(bypass.shared().is_tripped()); // it is not at work yet
+        assert_eq!(state.patience_ns.load(Ordering::Relaxed), PATIENCE.as_nanos());
+        // a program that is no gate is none of its
+        let other = programs::gate(bypass.state.number(), bypass.noted.number(), loopback.index);
+        let other = Program::load(ProgramKind::Ingress, "another", &other).unwrap();
+        other.attach_ingress(loopback.index).unwrap();
+        let left = only(loopback);
+        assert_eq!(left.process(), u64::from(std::process::id()));
+        for (taken, settled, lost) in [(10, 4, 6), (10, 10, 0), (10, 11, 0), (5, 0, 5)] {
+            state.taken.store(taken, Ordering::Relaxed);
+            state.settled.store(settled, Ordering::Relaxed);
+            assert_eq!(left.lost(), lost, "{taken} {settled}");
+        }
+        state.bypassed.store(21, Ordering::Relaxed);
+        state.dropped.store(22, Ordering::Relaxed);
+        bypass.shared().note_changed(Changed::XDP);
+        assert_eq!((left.bypassed(), left.dropped(), left.changed()), (21, 22, Changed::XDP));
+        // the kernel takes what stands at a socket and at a driver
+        assert!(bypass.tap().is_ok() && bypass.driver().is_ok());
+        left.remove(loopback).unwrap();
+        assert!(Leftover::on(loopback).is_empty());
+        assert!(left.remove(loopback).is_err());
+    });
+}
+
+#[test]
+fn an_end_takes_the_gate_away_and_a_death_leaves_it() {
+    in_a_namespace(|loopback, bypass| {
+        drop(bypass);
+        only(loopback).remove(loopback).unwrap();
+        let bypass = Bypass::install(loopback, loopback, PATIENCE).unwrap();
+        only(loopback);
+        bypass.remove();
+        assert!(Leftover::on(loopback).is_empty());
+    });
+}
+
+#[test]
+fn a_pacer_lives_whose_heart_beats() {
+    in_a_namespace(|loopback, bypass| {
+        let left = only(loopback);
+        let asked = || {
+            let (began, worked) = (clock::now(), clock::processor_time_ns());
+            let alive = left.is_alive();
+            let (took, worked) = (clock::now().since(began), clock::processor_time_ns() - worked);
+            assert!(worked < 10_000_000 + took.as_nanos() / 4, "it does not sleep: {worked} ns");
+            (alive, took)
+        };
+        // it has beaten long ago, or never
+        for beat in [Instant::ZERO, clock::now() - Span::from_millis(900)] {
+            bypass.shared().beat(beat);
+            let (alive, took) = asked();
+            assert!(!alive && took < Span::from_millis(100), "{took}");
+        }
+        // just now, and not again
+        bypass.shared().beat(clock::now());
+        let (alive, took) = asked();
+        assert!(!alive && took > Span::from_millis(140), "{took}");
+        // it goes on beating
+        let shared = Arc::clone(bypass.shared());
+        bypass.shared().beat(clock::now());
+        let heart = std::thread::spawn(move || {
+            for _ in 0..20 {
+                clock::sleep_until(clock::now() + Span::from_millis(5));
+                shared.beat(clock::now());
+            }
+        });
+        let (alive, took) = asked();
+        assert!(alive && took < PATIENCE, "{took}");
+        heart.join().unwrap();
+    });
+}

@@ -96,9 +96,11 @@ fn acknowledgements_that_take_as_long_as_they_have_been_known_go_behind() {
     }
 }
 
+type Change = fn(&mut Fitting);
+
 #[test]
 fn only_buffers_that_decide_as_ns2_are_looked_at() {
-    let changes: [(fn(&mut Fitting), Ties); 4] = [
+    let changes: [(Change, Ties); 4] = [
         (|_| {}, Ties::Arrival),
         (|fitting| Arc::make_mut(&mut fitting.buffer).limit = None, Ties::default()),
         (|fitting| Arc::make_mut(&mut fitting.buffer).ties = Ties::Random, Ties::default()),

@@ -207,6 +207,10 @@ mod tests {
         assert_eq!(slim.pass(4, micros_before_the_end(3)), (micros_before_the_end(2), Instant::MAX));
         assert_eq!(slim.free_at(), Instant::MAX);
         assert_eq!(slim.pass(1, micros_before_the_end(1)), (Instant::MAX, Instant::MAX));
+        // and does not where a packet takes no time
+        let mut slim = Slim::new(Rate::from_bits_per_second(400_000_000_000), Span::ZERO).unwrap();
+        let at = Instant::from_nanos(5);
+        assert_eq!(slim.pass(1, at), (at, at));
     }
 
     #[test]

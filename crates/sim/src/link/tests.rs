@@ -108,7 +108,7 @@ fn counted(name: &str, case: &Case, link: &mut Link, told: &Told) {
 }
 
 /// As the engine that goes from event to event has it.
-fn by_steps(case: &Case, link: &mut Link) -> (Vec<Event>, Vec<(Event, Note)>, Looks) {
+fn by_steps(case: &Case, link: &mut Link, told: &Told) -> (Vec<Event>, Vec<(Event, Note)>, Looks) {
     let (mut out, mut notes, mut looks) = (Vec::new(), Vec::new(), Looks::new());
     let pump = |link: &mut Link, now, out: &mut Vec<Event>, notes: &mut Vec<_>| {
         while let Some((event, passage)) = link.pump(now) {
@@ -166,6 +166,8 @@ fn by_steps(case: &Case, link: &mut Link) -> (Vec<Event>, Vec<(Event, Note)>, Lo
                     notes.push((*event, Note::Arrives));
                 }
                 pump(link, event.at, &mut out, &mut notes);
+                let held = told.held[event.seq as usize];
+                assert_eq!(link.held_packets(), held, "{:?}, seed {}", case.kind, case.seed);
             }
         }
     }
@@ -173,7 +175,7 @@ fn by_steps(case: &Case, link: &mut Link) -> (Vec<Event>, Vec<(Event, Note)>, Lo
 }
 
 /// In windows, each in one loop.
-fn in_windows(case: &Case, link: &mut Link) -> (Vec<Event>, Vec<(Event, Note)>, Looks) {
+fn in_windows(case: &Case, link: &mut Link, _: &Told) -> (Vec<Event>, Vec<(Event, Note)>, Looks) {
     let (mut out, mut notes, mut looks) = (Vec::new(), Vec::new(), Looks::new());
     let mut line = &case.line[..];
     for end in &case.cuts {
@@ -190,22 +192,27 @@ fn in_windows(case: &Case, link: &mut Link) -> (Vec<Event>, Vec<(Event, Note)>, 
 #[test]
 fn a_link_does_what_its_definition_says_step_by_step_and_in_windows() {
     for kind in KINDS {
-        let (mut refused, mut dropped, mut left) = (0, 0, 0);
+        let (mut refused, mut dropped, mut left, mut all_tied) = (0, 0, 0, 0);
         for seed in 0..40 {
+            let mut tied = Vec::new();
             for ways in [by_steps, in_windows] {
                 let (case, mut link, told) = both(kind, seed);
                 assert_eq!(link.holds(), kind.holds(), "{kind:?}");
                 assert_eq!(link.refuses_nothing(), kind.refuses_nothing(), "{kind:?}");
                 assert_eq!(link.is_bounded(), kind == Kind::Bounded, "{kind:?}");
                 assert_eq!(link.is_unwatched(), matches!(kind, Kind::Slim | Kind::Bare), "{kind:?}");
-                let (out, notes, looks) = ways(&case, &mut link);
+                let (out, notes, looks) = ways(&case, &mut link, &told);
+                tied.push(link.fitted().map(|fitted| fitted.counters.tied));
                 assert_eq!(link.held_packets(), 0, "{kind:?}");
                 (refused, dropped) = (refused + told.refused.len(), dropped + told.dropped.len());
                 left += told.left.len();
                 same(&case, link, &out, &notes, &looks, &told);
             }
+            assert_eq!(tied[0], tied[1], "{kind:?}, seed {seed}");
+            all_tied += tied[0].map_or(0, |[packets, _]| packets);
         }
         // it has done something
+        assert!(!matches!(kind, Kind::Bounded | Kind::Limited) || all_tied > 20, "{kind:?}: {all_tied}");
         assert!(left > 1000, "{kind:?}: {left}");
         assert!(kind.refuses_nothing() || refused > 50, "{kind:?}: {refused}");
         assert!(

@@ -24,7 +24,7 @@ pub(super) enum Kind {
     Recorded,
     /// A buffer with a limit, and a meter.
     Bounded,
-    /// A buffer with a limit, and forced losses.
+    /// A buffer, with a limit or without, and forced losses.
     Lossy,
     /// A buffer with a limit.
     Limited,
@@ -117,9 +117,15 @@ impl Case {
         let line = line(&mut draws, bps, sizes);
         let last = line.last().map_or(0, |event| event.at.as_nanos());
         let end = Instant::from_nanos(last + 200 * 8 * 1500 * 1_000_000_000 / bps);
-        let mut cuts: Vec<_> =
-            (0..draws.below(6)).map(|_| Instant::from_nanos(draws.below(last + 1))).collect();
-        cuts.push(end);
+        let mut cuts = vec![end];
+        for _ in 0..draws.below(6) {
+            let time = Instant::from_nanos(draws.below(last + 1));
+            cuts.push(if draws.below(2) == 0 {
+                time
+            } else {
+                line[draws.below(line.len() as u64) as usize].at
+            });
+        }
         cuts.sort_unstable();
         let (from, to) = (draws.below(last + 1), draws.below(last + 1));
         let all = (Instant::ZERO, end);
@@ -215,7 +221,7 @@ fn line(draws: &mut Draws, bps: u64, sizes: &[u16]) -> Vec<Event> {
     for seq in 0..20 + draws.below(180) {
         at += match draws.below(8) {
             0..3 => 0,
-            3 => service,
+            3 => service - draws.below(2),
             4..7 => draws.below(2 * service),
             _ => draws.below(30) * service,
         };
@@ -230,8 +236,9 @@ fn line(draws: &mut Draws, bps: u64, sizes: &[u16]) -> Vec<Event> {
 
 fn buffer(draws: &mut Draws, kind: Kind) -> QueueSpec {
     let limit = draws.one_of(&[Limit::Packets(1), Limit::Packets(4), Limit::Bytes(3000), Limit::Bytes(4500)]);
+    let is_unlimited = kind == Kind::Lossy && draws.below(3) == 0;
     QueueSpec {
-        limit: (!kind.refuses_nothing()).then_some(limit),
+        limit: (!kind.refuses_nothing() && !is_unlimited).then_some(limit),
         counts: draws.one_of(&[Counts::Waiting, Counts::WaitingAndService]),
         drop_front: kind.is_stepwise(),
         ties: Ties::Departure,

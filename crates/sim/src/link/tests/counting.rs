@@ -1,7 +1,10 @@
 //! What counts, and what of it: by the window's definition.
 
 use super::super::counters::LinkCounters;
+use super::super::fitted::is_recorded;
+use super::super::losses::Loss;
 use super::cases::{Case, Draws, Kind};
+use crate::network::DropRule;
 use paceline_core::Instant;
 
 fn at(nanos: u64) -> Instant {
@@ -69,6 +72,29 @@ fn a_packet_may_come_in_the_window_and_leave_after_it_or_come_before_and_leave_i
     assert_eq!((counters.arrived, counters.data_ever, counters.left_bytes()), (1, 0, 0.0));
     counters.passes(1000, false, at(50), at(120), at(130));
     assert_eq!((counters.arrived, counters.data_ever, counters.left_bytes()), (1, 1, 1000.0));
+}
+
+#[test]
+fn departures_are_recorded_from_a_time_until_another() {
+    for (start, is_within) in [(99, false), (100, true), (199, true), (200, false)] {
+        assert_eq!(is_recorded(Some((at(100), at(200))), at(start)), is_within, "{start}");
+        assert!(!is_recorded(None, at(start)));
+    }
+}
+
+#[test]
+fn chance_takes_its_share_of_the_flow_that_is_named() {
+    let spec = Case::draw(Kind::Limited, 1).spec;
+    let lost = |flow, probability| {
+        let mut loss = Loss::new(flow, DropRule::Probability(probability), 0, &spec, 1, 2);
+        let lost: Vec<u32> = (0..20_000).filter(|packet| loss.takes(packet % 2)).collect();
+        [0, 1].map(|flow| lost.iter().filter(|packet| **packet % 2 == flow).count())
+    };
+    assert_eq!((lost(None, 0.0), lost(None, 1.0), lost(Some(1), 1.0)), ([0, 0], [10_000; 2], [0, 10_000]));
+    // five standard deviations of 46
+    for share in lost(None, 0.3) {
+        assert!(share.abs_diff(3_000) < 230, "{share}");
+    }
 }
 
 #[test]

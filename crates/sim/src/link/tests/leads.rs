@@ -88,6 +88,20 @@ fn what_a_host_sends_is_known_since_its_cause_set_out() {
     assert!(decided.at(link(&network, "b")).1.is_none());
 }
 
+/// Of 1000 B and of 500 B: 800 us and 400 us at b, half of that at a, and its delay.
+#[test]
+fn where_some_go_first_and_some_behind_each_is_asked() {
+    let both = CBR.to_owned() + &CBR.replace("1000 B", "500 B");
+    for (ns, expected) in
+        [(0, Ties::Departure), (1, Ties::Ns2), (600_000, Ties::Ns2), (600_001, Ties::Arrival)]
+    {
+        for order in [both.clone(), CBR.replace("1000 B", "500 B") + CBR] {
+            let network = network([(20, ns), (10, 0), (10, 0), (10, 0)], &order);
+            assert_eq!(rule(&network, "b"), expected, "{ns} ns");
+        }
+    }
+}
+
 #[test]
 fn acknowledgements_that_take_as_long_as_they_have_been_known_go_behind() {
     for (ns, expected) in [(0, Ties::Departure), (1, Ties::Arrival)] {

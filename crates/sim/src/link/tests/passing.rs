@@ -94,6 +94,56 @@ fn a_wire_for_packets_that_are_alike_serves_as_the_link_does() {
 }
 
 #[test]
+fn who_asks_for_the_arrival_alone_is_told_it() {
+    for kind in [Kind::Slim, Kind::Bare, Kind::Watched] {
+        for seed in 0..30 {
+            compare(kind, seed, |link, now| {
+                Some(now.iter().map(|event| link.carry(event.bytes, event.is_ack(), event.at)).collect())
+            });
+        }
+    }
+}
+
+/// 1000 B at 3 Mbit/s take 2,666,666 ns and two thirds.
+#[test]
+fn fractions_of_a_nanosecond_are_owed_until_they_are_whole() {
+    for kind in [Kind::Slim, Kind::Watched] {
+        let mut case = Case::draw(kind, 1);
+        case.spec.rate = paceline_core::Rate::from_bits_per_second(3_000_000);
+        let mut link = case.link();
+        for (free_at, owes) in [(2_666_666, true), (5_333_333, true), (8_000_000, false), (10_666_666, true)]
+        {
+            link.pass(1000, false, Instant::ZERO);
+            assert_eq!((link.free_at().as_nanos(), link.owes()), (free_at, owes), "{kind:?}");
+        }
+    }
+}
+
+/// So many packets wait that to look at them takes longer than to pass; or time ends before the far end.
+#[test]
+fn a_wire_is_not_taken_in_hand_where_it_does_not_pay_or_has_no_end() {
+    let mut case = Case::draw(Kind::Bare, 1);
+    case.spec.rate = paceline_core::Rate::from_bits_per_second(100_000);
+    case.spec.delay = Span::from_millis(1);
+    let one = &case.line[0];
+    let service = u64::from(one.bytes) * 8 * 10_000;
+    for (before, packets, is_taken) in [(65, 1, true), (66, 1, false), (66, 65, true), (67, 65, false)] {
+        let mut link = case.link();
+        let now = (Instant::ZERO, Instant::ZERO);
+        let mut running = link.run_alike(before, one, now).unwrap();
+        for _ in 0..before {
+            running.pass(Instant::ZERO);
+        }
+        link.has_run_alike(&mut running, now, before as u64);
+        assert_eq!(link.run_alike(packets, one, now).is_some(), is_taken, "{before} {packets}");
+    }
+    for (before_the_end, is_taken) in [(service + 900_000, false), (service + 1_100_000, true)] {
+        let last = Instant::from_nanos(u64::MAX - before_the_end);
+        assert_eq!(case.link().run_alike(1, one, (last, last)).is_some(), is_taken, "{before_the_end}");
+    }
+}
+
+#[test]
 fn what_has_passed_elsewhere_is_counted() {
     let mut case = Case::draw(Kind::Watched, 1);
     case.window = (Instant::from_nanos(100), Instant::from_nanos(200));

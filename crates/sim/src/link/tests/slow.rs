@@ -26,6 +26,8 @@ pub(super) struct Told {
     pub(super) dropped: Vec<Event>,
     /// Those that did, where they may wait.
     pub(super) taken: Vec<Event>,
+    /// How many packets pacer and step-by-step queue hold after each arrival.
+    pub(super) held: Vec<u64>,
     /// When how many bytes more wait.
     changes: Vec<(Instant, i64)>,
 }
@@ -152,6 +154,8 @@ pub(super) fn serve(case: &Case) -> Told {
     };
     for event in &case.line {
         slow.arrives(*event);
+        let queued = if case.kind.is_stepwise() { slow.queue.held_packets() } else { 0 };
+        slow.told.held.push(slow.pacer.as_ref().map_or(0, Pacer::held_packets) + queued);
     }
     slow.advance(Instant::MAX);
     slow.told

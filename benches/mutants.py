@@ -1,8 +1,8 @@
 """Mutation tests: what share of small faults, put into a crate one by one, its own fast tests notice.
 
-``python benches/mutants.py [--shard K/N] [CRATE …]``, or ``make mutants``; needs cargo-mutants 27. Without a shard, every n-th
-mutant of each crate, such that it takes less than ten minutes on two processors; ``--shard 0/1`` is all of them. Ends with 1
-where fewer than 95 % of those that compile are noticed. What lives, and why: docs/mutants.md.
+``python benches/mutants.py [--shard K/N] [CRATE …]``, or ``make mutants``; needs cargo-mutants 27. Without a shard,
+every n-th mutant of each crate, such that it takes less than ten minutes on two processors; ``--shard 0/1`` is all of
+them. Ends with 1 where fewer than 95 % of those that compile are noticed. What lives, and why: docs/mutants.md.
 """
 
 from __future__ import annotations

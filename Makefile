@@ -1,5 +1,5 @@
-# make demo · make test · make lint · make gallery · make equality · make foresee · make fuzz · make loom · make deny · make clean
-# make few-flows · make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
+# make demo · make test · make lint · make gallery · make equality · make foresee · make fuzz · make deny · make clean
+# make loom · make miri · make mutants · make few-flows · make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint gallery equality fuzz loom deny few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
+.PHONY: help demo test lint gallery equality fuzz loom miri mutants deny few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -75,6 +75,15 @@ fuzz: rust  ## Every fuzz target for FUZZ_S= seconds, from its kept corpus; FUZZ
 
 loom: rust  ## The pacer's rings and its bypass in models of memory, in more orders than `make test` tries
 	PACELINE_FULL=1 cargo test --locked -p paceline-dataplane --lib model:: -- --nocapture
+
+miri: rust  ## Tests of unsafe code, and of parsers, interpreted: what is undefined ends them; needs rustup, fetches a nightly
+	rustup toolchain install nightly --profile minimal -c miri -c rust-src --no-self-update
+	export MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2; interpreted="cargo +nightly miri test --locked --target-dir target/miri"; \
+	$$interpreted -p paceline-dataplane --lib -- packet:: xdp:: simulated_faults; \
+	$$interpreted -p paceline-capture -p paceline-tcp --lib
+
+mutants: rust  ## Small faults in four crates, a sample of them, and what share the tests notice; SHARD=0/1 is all; needs cargo-mutants
+	$(PYTHON) benches/mutants.py $(if $(SHARD),--shard $(SHARD)) $(CRATES)
 
 deny: rust  ## Licences, advisories and sources of what is compiled in; needs cargo-deny
 	cargo deny --workspace --all-features check

@@ -27,8 +27,8 @@ mod xdp;
 use harness::run;
 use script::Script;
 
-/// How long a script runs, simulated.
-const LENGTH_US: u64 = 20_000_000;
+/// How long a script runs, simulated; under Miri, which sees what the rings' unsafe code does, a moment.
+const LENGTH_US: u64 = if cfg!(miri) { 30_000 } else { 20_000_000 };
 
 /// The smallest script found that still fails, and how.
 fn shrunk(mut script: Script, mut problem: String) -> String {
@@ -47,7 +47,8 @@ fn shrunk(mut script: Script, mut problem: String) -> String {
 fn simulated_faults_break_no_law() {
     let seconds = std::env::var("PACELINE_SIMULATED_SECONDS").ok().and_then(|text| text.parse().ok());
     let first = std::env::var("PACELINE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let count = seconds.map_or(12, |seconds: u64| seconds.div_ceil(LENGTH_US / 1_000_000));
+    let count = seconds
+        .map_or(if cfg!(miri) { 4 } else { 12 }, |seconds: u64| seconds.div_ceil(LENGTH_US / 1_000_000));
     let mut told = harness::Told::default();
     for seed in first..first + count {
         let script = Script::random(seed, LENGTH_US);
@@ -58,10 +59,11 @@ fn simulated_faults_break_no_law() {
     }
     println!("{} s simulated: {told:?}", count * LENGTH_US / 1_000_000);
     // it has done something
-    assert!(told.sent > told.came / 10 && told.lives > count && told.passed > 0);
+    assert!(told.sent > told.came / 10 && (cfg!(miri) || told.lives > count && told.passed > 0));
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "20 s are too long")]
 fn simulated_scripts_that_have_failed_break_no_law() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/simulation/scripts");
     let mut count = 0;

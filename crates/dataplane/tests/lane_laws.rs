@@ -56,6 +56,7 @@ proptest! {
         let mut ready = VecDeque::new();
         let (mut now, mut came, mut refused, mut flushed) = (Instant::ZERO, 0u64, Vec::new(), 0);
         let mut left: Vec<(u64, Instant, Instant, Instant)> = Vec::new();
+        let mut numbers = Vec::new();
         for event in events {
             match event {
                 Event::Frame { after_us, bytes } => {
@@ -74,9 +75,14 @@ proptest! {
             lane.release(now, &mut ready);
             prop_assert!(lane.next_wakeup().is_none_or(|wakeup| wakeup > now));
             prop_assert_eq!(lane.next_wakeup().is_some(), lane.held_packets() > 0);
+            numbers.extend(ready.iter().map(|frame| frame.number));
             left.extend(ready.drain(..).map(|frame| (frame.handle, frame.arrived, frame.due, now)));
         }
-        let held: Vec<u64> = lane.take_back().into_iter().map(|frame| frame.handle).collect();
+        let held = lane.take_back();
+        numbers.extend(held.iter().map(|frame| frame.number));
+        // what is admitted is counted from 1
+        prop_assert!(numbers.iter().copied().eq(1..=came - refused.len() as u64));
+        let held: Vec<u64> = held.into_iter().map(|frame| frame.handle).collect();
         // each frame once, in order, wherever it went
         let mut all: Vec<u64> = left.iter().map(|(number, ..)| *number).chain(held.iter().copied()).collect();
         prop_assert!(all.is_sorted());

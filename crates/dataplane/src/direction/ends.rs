@@ -104,8 +104,9 @@ impl<P: Port> Direction<P> {
             if is_empty || now >= end {
                 break;
             }
-            let next = self.lane.next_wakeup().unwrap_or(now + RETRY).min(now + HEARTBEAT);
-            self.port.kernel().sleep_until(if self.blocked { now + RETRY } else { next });
+            let retry = now + RETRY;
+            let next = self.lane.next_wakeup().unwrap_or(retry).min(now + HEARTBEAT);
+            self.port.kernel().sleep_until(if self.blocked { retry } else { next });
             now = self.now();
         }
         if self.is_bypassed() {

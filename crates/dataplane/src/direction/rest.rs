@@ -126,6 +126,14 @@ mod tests {
     }
 
     #[test]
+    fn a_rest_is_taken_for_more_than_what_may_be_owed() {
+        let rest = Rest::new(Instant::ZERO, true);
+        let awake = |ns| rest.overdue(Instant::from_nanos(ns));
+        assert_eq!(awake(MOST_OWED * SHARE), None);
+        assert_eq!(awake(MOST_OWED * SHARE + SHARE), Some(Span::from_nanos(112_000)));
+    }
+
+    #[test]
     fn others_owe_nothing() {
         let rest = Rest::new(Instant::ZERO, false);
         let later = Instant::ZERO + Span::from_millis(1000);

@@ -134,6 +134,7 @@ fn it_sleeps_until_shortly_before_a_departure_and_spins_from_there() {
     // one until 80 us before the second frame is due, and none while it spins
     assert_eq!(slept.len(), 1, "{slept:?}");
     assert!((915 * US..=920 * US).contains(&waits[0].asked), "{slept:?}");
+    assert!(setup.direction.port.rounds <= 4, "{}", setup.direction.port.rounds);
 }
 
 #[test]
@@ -145,12 +146,15 @@ fn it_sleeps_no_longer_than_its_heart_may_stand_still_and_not_for_less_than_a_ca
     assert!(slept.iter().all(|slept| slept.is_wait && slept.asked == HEARTBEAT.as_nanos()), "{slept:?}");
     let beat = setup.shared.state().heartbeat_ns.load(Relaxed);
     assert!(setup.clock.ns() - beat <= HEARTBEAT.as_nanos() + US);
-    // a departure in 4 us, then one in 6 us, from when it looks
-    for (spin, sleeps) in [(995 * US, 0), (992 * US, 1)] {
-        let mut setup = with_spin(slow(), frames(0, 2), spin);
-        setup.run_until(900 * US);
-        assert_eq!(setup.clock.slept.borrow().len(), sleeps, "{spin}");
-    }
+    // time goes in steps of 100 ns
+    let sleeps: Vec<u64> = (9_900..9_990)
+        .flat_map(|spin| {
+            let mut setup = with_spin(slow(), frames(0, 2), 100 * spin);
+            setup.run_until(900 * US);
+            setup.clock.slept.take().into_iter().map(|slept| slept.asked)
+        })
+        .collect();
+    assert_eq!(sleeps.iter().min(), Some(&(SHORTEST.as_nanos() + 100)));
 }
 
 #[test]
@@ -234,9 +238,11 @@ fn what_cannot_be_taken_is_counted_under_its_cause_and_what_is_cut_by_its_parts(
     // four things came in, of which eight came
     assert_eq!(setup.meter(|meters| &meters.cut), 4);
     assert_eq!(setup.direction.meters.settled(), 4);
-    setup.run_until(99 * MS);
+    // it was last asked as it began, 100 ns after the beginning
+    setup.clock.pass(BEGINNING + 100 * MS - setup.clock.ns());
+    assert!(setup.direction.step());
     assert_eq!((setup.dropped()[1], setup.meter(|meters| &meters.socket_errors)), (2, 0));
-    setup.run_until(106 * MS);
+    assert!(setup.direction.step());
     assert_eq!((setup.dropped()[1], setup.meter(|meters| &meters.socket_errors)), (42, 3));
     assert_eq!(setup.meter(|meters| &meters.processor_ns), 77);
 }
@@ -299,6 +305,10 @@ fn misses_of_a_bound_are_counted_and_explained_by_lateness() {
     assert_eq!((misses, unexplained), (1, 0), "{:?}", setup.left()); // the last is due at the bound, and time passes
     let (misses, unexplained, _) = run(5 * MS, 0);
     assert!(misses >= 4 && unexplained == 0, "{misses}");
+    let mut setup = self::setup(edge(), frames(0, 5));
+    setup.direction.port.is_punctual = true;
+    setup.run_until(20 * MS);
+    assert_eq!((setup.meter(|meters| &meters.deadline_misses), setup.account().0), (0, 5));
     let mut setup = self::setup(slow(), frames(0, 5));
     setup.clock.late.set(5 * MS);
     setup.run_until(50 * MS);

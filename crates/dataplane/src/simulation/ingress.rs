@@ -67,7 +67,9 @@ impl World {
                     let state = tap.shared.state();
                     let mut machine =
                         Machine { context, state, noted: &mut tap.noted, now, has_socket: false };
-                    is_taken = machine.run(&tap.tap).returned != 0;
+                    let kept = machine.run(&tap.tap).returned as u32;
+                    assert!(kept == 0 || kept == u32::MAX, "{kept} bytes of a frame are kept");
+                    is_taken = kept != 0;
                     if is_taken {
                         packet.put(&arrival, wall);
                     }

@@ -97,6 +97,7 @@ fn what_would_take_too_long_to_leave_does_at_once() {
     assert_eq!((setup.meter(|meters| &meters.flushed), setup.dropped()), (2, [0; 6]));
     let slept = setup.clock.slept.borrow();
     assert!(slept.iter().all(|slept| slept.asked <= HEARTBEAT.as_nanos()));
+    assert!(slept.len() < 410, "{}", slept.len());
 }
 
 #[test]
@@ -145,6 +146,16 @@ fn a_pacer_whose_gate_opens_while_it_drains_sends_nothing_older() {
     assert!(setup.direction.is_bypassed());
     setup.shared.reset(Instant::from_nanos(setup.clock.ns()));
     assert!(!setup.direction.is_bypassed());
+}
+
+#[test]
+fn a_direction_that_panics_opens_its_gate() {
+    let setup = setup(slow(), frames(0, 3));
+    setup.shared.state().closed.store(1, Relaxed);
+    setup.direction.orders.panic();
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| setup.direction.run(false)));
+    assert!(ended.is_err());
+    assert!(setup.shared.is_tripped() && !setup.shared.is_closed());
 }
 
 #[test]

@@ -140,6 +140,10 @@ pub(super) struct Toy {
     /// What is not taken stays with the port.
     pub(super) keeps_pending: bool,
     pub(super) overflow: u64,
+    /// How often a round has ended.
+    pub(super) rounds: u32,
+    /// It says of each frame that it has left when it was due.
+    pub(super) is_punctual: bool,
     /// A call to send takes so long, nanoseconds.
     pub(super) takes: u64,
 }
@@ -160,6 +164,8 @@ impl Toy {
             pending: VecDeque::new(),
             keeps_pending: false,
             overflow: 0,
+            rounds: 0,
+            is_punctual: false,
             takes: 0,
         }
     }
@@ -167,7 +173,7 @@ impl Toy {
     fn leave(&mut self, frame: &Frame<u32>, left: &mut dyn FnMut(&Frame<u32>, Instant)) {
         let now = self.clock.ns();
         self.left.push((frame.handle, now, frame.bytes));
-        left(frame, Instant::from_nanos(now));
+        left(frame, if self.is_punctual { frame.due } else { Instant::from_nanos(now) });
         self.forget(frame.handle);
     }
 
@@ -281,6 +287,7 @@ impl Port for Toy {
     }
 
     fn finish_round(&mut self) {
+        self.rounds += 1;
         self.gone.append(&mut self.in_ring);
     }
 

@@ -1,6 +1,7 @@
-"""Sweeps in forks of a process under `shim.c`, a fault in each: a line of JSON for each that broke a promise.
+"""Sweeps in forks of a process under a shim, a fault in each: a line of JSON for each that broke a promise.
 
-``python sweeps.py SCENARIO ROOT EVERY``: at every EVERY-th system call that touches ROOT.
+``python sweeps.py SCENARIO ROOT EVERY calls|memory``: under `shim.c` at every EVERY-th system call that touches ROOT,
+under `memory.c` at every EVERY-th allocation of the core.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import ctypes
 import errno
 import json
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -21,13 +23,16 @@ import paceline as pl
 import pyarrow.parquet as pq
 from paceline.store import Store
 
-SCENARIO, ROOT, EVERY = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-#: 0 kills.
-FAULTS = (0, errno.ENOSPC, errno.EIO, errno.EACCES, errno.EMFILE, errno.ENOLCK, errno.EINTR, errno.EROFS, errno.ENOENT)
+SCENARIO, ROOT, EVERY, KIND = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+#: 0 kills; of memory there is just one kind of failure.
+ERRORS = (0, errno.ENOSPC, errno.EIO, errno.EACCES, errno.EMFILE, errno.ENOLCK, errno.EINTR, errno.EROFS, errno.ENOENT)
+FAULTS = ERRORS if KIND == "calls" else (0,)
 OVER = {"network.core.buffer": ["5 KB", "10 KB"]}
 #: A hang.
 MOST_S = 120.0
 DONE, REFUSED, BROKEN = 0, 2, 3
+#: How a process with fault 0 may end. Without memory the core ends it: nothing that it could do is sure to need none.
+ENDS = (-signal.SIGKILL,) if KIND == "calls" else (DONE, REFUSED, -signal.SIGABRT)
 shim = ctypes.CDLL(None)
 
 
@@ -89,8 +94,7 @@ def attempt(before: Path, wanted: Any, nth: int, fault: int) -> str | None:
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(before, out)
     code = forked(lambda: sweep(out, nth, fault))
-    expected = (-signal.SIGKILL,) if fault == 0 else (DONE, REFUSED)
-    if code not in expected:
+    if code not in (ENDS if fault == 0 else (DONE, REFUSED)):
         return f"ended with {code}"
     if code := forked(lambda: consistent(out)):
         return f"what it left is not of one sweep ({code})"
@@ -102,6 +106,7 @@ def attempt(before: Path, wanted: Any, nth: int, fault: int) -> str | None:
 
 
 def main() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     before = ROOT / "before"
     result = ROOT / "result.json"
 

@@ -194,6 +194,7 @@ impl ClosedDropTail {
             if line.len() >= MANY
                 && let Some(since) = observer.takes_times_from()
                 && let Some(mut alike) = self.alike(bytes)
+                && alike.waiting <= line.len() as u64 // each costs a look
                 && alike.are_few(&room, line.len())
                 && alike.are_over_in_time(line.len(), arrival(last).now)
             {

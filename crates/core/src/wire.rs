@@ -132,7 +132,7 @@ impl Wire {
             }
         };
         self.last_bytes = bytes;
-        self.last_whole = Span::from_nanos(whole.min(u64::MAX - 1)); // room for a remainder
+        self.last_whole = Span::from_nanos(whole);
         self.last_remainder = remainder;
     }
 }
@@ -170,6 +170,38 @@ mod tests {
         for start in [0, 10_000_000, 20_000_000] {
             let (_, finish) = wire.send(1000, Instant::from_nanos(start));
             assert_eq!(finish.as_nanos(), start + 2_666_666);
+        }
+    }
+
+    #[test]
+    fn what_is_owed_is_the_fraction_of_a_nanosecond() {
+        // 1000 B at 3 Mbit/s are 8/3 ms: after three packets nothing is owed.
+        let mut wire = Wire::new(Rate::from_bits_per_second(3_000_000));
+        let owes = [0; 4].map(|now| {
+            wire.send(1000, Instant::from_nanos(now));
+            wire.owes()
+        });
+        assert_eq!(owes, [true, true, false, true]);
+    }
+
+    #[test]
+    fn the_latest_is_the_next_nanosecond_after_all_have_left() {
+        // Five of 1000 B at 3 Mbit/s are 13,333,333.3 ns.
+        let mut wire = Wire::new(Rate::from_bits_per_second(3_000_000));
+        assert_eq!(wire.latest(5, 1000, Instant::from_nanos(7)).as_nanos(), 7 + 13_333_333 + 1);
+        wire.send(1500, Instant::ZERO);
+        assert_eq!(wire.latest(5, 1000, Instant::from_nanos(7)).as_nanos(), 4_000_000 + 13_333_333 + 1);
+    }
+
+    #[test]
+    fn sizes_whose_product_needs_128_bits_do_not_drift() {
+        // 8 * 4 GB * 10^9 is above 2^64.
+        let (bytes, rate) = (4_000_000_000_u32, 7_000_000);
+        let mut wire = Wire::new(Rate::from_bits_per_second(rate));
+        for packets in 1..=7 {
+            let (_, finish) = wire.send(bytes, Instant::ZERO);
+            let exact = packets * u128::from(bytes) * 8 * 1_000_000_000 / u128::from(rate);
+            assert_eq!(u128::from(finish.as_nanos()), exact, "{packets}");
         }
     }
 

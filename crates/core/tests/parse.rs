@@ -30,10 +30,23 @@ fn numbers_are_exact() {
     assert_eq!(span(&format!("0.{}1 s", "0".repeat(500))), Ok(0));
     assert_eq!(span(&format!("{}7 s", "0".repeat(500))), Ok(7_000_000_000));
 
-    let bytes = |text| parse::bytes(text).map(Bytes::count);
+    let bytes = |text: &str| parse::bytes(text).map(Bytes::count);
     assert_eq!(bytes("5 KB"), Ok(5_000));
     assert_eq!(bytes("1.5 KiB"), Ok(1_536));
     assert_eq!(bytes("0.0009765625 MiB"), Ok(1_024));
+    assert_eq!(bytes("1 GiB"), Ok(1_073_741_824));
+    for (text, count) in [("1E+3 B", 1_000), ("12e-1 KB", 1_200), ("1.25e3B", 1_250)] {
+        assert_eq!(bytes(text), Ok(count), "{text}");
+    }
+    // Digits beyond the 25th say only whether it is whole.
+    let digits = |last| format!("5{}{last}e-30 B", "0".repeat(29));
+    assert_eq!(bytes(&digits('0')), Ok(5));
+    assert!(bytes(&digits('1')).is_err());
+    // An exponent of more digits than an integer has.
+    assert_eq!(span("1e-99999999999999999999 s"), Ok(0));
+    for text in ["1e99999999999999999999 s", "1e40 s", "1e9999 s"] {
+        assert!(span(text).is_err(), "{text}");
+    }
 
     assert_eq!(parse::buffer("5 packets"), Ok(BufferSize::Packets(5)));
     assert_eq!(parse::buffer("1 packet"), Ok(BufferSize::Packets(1)));
@@ -56,6 +69,36 @@ fn ranges() {
     let half = "has a unit at one end only; write for example";
     assert_eq!(error("1 .. 2 KB"), format!("\"1 .. 2 KB\" {half} \"1 KB .. 2 KB\""));
     assert_eq!(error("1 KB..2"), format!("\"1 KB..2\" {half} \"1 KB .. 2 KB\""));
+}
+
+#[test]
+fn ends_of_a_range_are_compared_as_like_with_like() {
+    for (text, is_one) in [
+        ("1 KB .. 2 KB", true),
+        ("2 KB .. 1 KB", false),
+        ("1 packet .. 2 packets", true),
+        ("2 packets .. 1 packet", false),
+        ("0.5 BDP .. 1 BDP", true),
+        ("1 BDP .. 0.5 BDP", false),
+        ("1 B .. 1 BDP", false),
+        ("1 packet .. 1 KB", false),
+    ] {
+        assert_eq!(parse::range::<BufferSize>(text).is_ok(), is_one, "{text}");
+    }
+    // Where one end is no number at all, its own error says so.
+    let error = |text| parse::range::<Span>(text).expect_err("refused").to_string();
+    for text in ["1 .. x", "x .. 1"] {
+        let expected =
+            if text.starts_with('1') { "\"1\" has no unit" } else { "does not begin with a number" };
+        assert!(error(text).contains(expected), "{}", error(text));
+    }
+}
+
+#[test]
+fn a_number_ends_where_its_digits_do() {
+    for text in ["5. KB", "5.KB", ".5 KB", "5e KB", "5e+ KB", "5e", "5e-", "5.", "5e3.2 KB"] {
+        assert!(parse::bytes(text).is_err(), "{text}");
+    }
 }
 
 #[test]
@@ -123,17 +166,21 @@ fn a_bare_number_keeps_its_magnitude_in_the_unit_that_is_meant() {
     assert_eq!(rate("10000000"), "\"10 Mbit/s\"");
     assert_eq!(rate("1000000000"), "\"1 Gbit/s\"");
     assert_eq!(rate("64000"), "\"64 kbit/s\"");
+    assert_eq!(rate("1000"), "\"1 kbit/s\"");
     assert_eq!(advice(parse::range::<Rate>("8000000 .. 12000000")), "\"8 Mbit/s .. 12 Mbit/s\"");
     assert_eq!(advice(parse::range::<Rate>("800 .. 12000")), "\"800 bit/s .. 12 kbit/s\"");
 
     assert_eq!(advice(parse::span("10")), "\"10 ms\"");
     assert_eq!(advice(parse::span("0.01")), "\"10 ms\"");
+    assert_eq!(advice(parse::span("0")), "\"0 ms\"");
+    assert_eq!(advice(parse::span("1")), "\"1 ms\"");
     let seconds = |text| advice(parse::span(text).map_err(|error| error.with_usual(Usual::Seconds)));
     assert_eq!(seconds("60"), "\"60 s\"");
     assert_eq!(seconds("0.5"), "\"0.5 s\"");
 
     assert_eq!(advice(parse::bytes("5")), "\"5 KB\"");
     assert_eq!(advice(parse::bytes("15000")), "\"15 KB\"");
+    assert_eq!(advice(parse::bytes("1500.5")), "\"5 KB\""); // no whole number of bytes: an example
     let packet = |text| advice(parse::bytes(text).map_err(|error| error.with_usual(Usual::PacketBytes)));
     assert_eq!(packet("1000"), "\"1000 B\"");
 
@@ -142,6 +189,10 @@ fn a_bare_number_keeps_its_magnitude_in_the_unit_that_is_meant() {
     assert_eq!(advice(parse::buffer("0.1")), "\"0.1 BDP\"");
     let window = |text| advice(parse::buffer(text).map_err(|error| error.with_usual(Usual::Packets)));
     assert_eq!(window("64"), "\"64 packets\"");
+    assert_eq!(window("9999"), "\"9999 packets\"");
+    assert_eq!(window("10000"), "\"10 KB\" or \"10000 packets\"");
+    assert_eq!(advice(parse::buffer("2.5")), "\"2.5 KB\" or \"2.5 BDP\"");
+    assert_eq!(advice(parse::buffer("0")), "\"0 KB\" or \"0 packets\"");
     assert_eq!(window("65536"), "\"65.536 KB\" or \"65536 packets\"");
 }
 
@@ -151,6 +202,10 @@ fn a_byte_is_eight_bits() {
         parse::rate("10 MB/s").expect_err("refused").to_string(),
         "\"10 MB/s\" is in bytes, and rates are in bits, eight to a byte; write \"80 Mbit/s\""
     );
+    assert!(parse::rate("0 MB/s").expect_err("refused").to_string().ends_with("did you mean \"Mbit/s\"?"));
+    for (text, rate) in [("1 KiB/s", "8.192 kbit/s"), ("1 GiB/s", "8.589934592 Gbit/s")] {
+        assert_eq!(advice(parse::rate(text)), format!("\"{rate}\""));
+    }
     for (text, bits) in [("1.25 MBps", "10 Mbit/s"), ("1 kB/s", "8 kbit/s"), ("1 MiB/s", "8.388608 Mbit/s")] {
         assert_eq!(advice(parse::rate(text)), format!("\"{bits}\""));
     }

@@ -234,29 +234,12 @@ impl<P: Packet> Edge<P> {
             Release::Start => self.released_bytes,
             Release::Finish => self.released_bytes + u64::from(head.bytes()),
         };
-        let due = fixed(due);
-        let due_at = match u64::try_from(due.wrapping_sub(self.from.served)) {
-            Ok(above) if above < rise(&self.from, &self.to) => reached(&self.from, &self.to, above),
-            _ => self.reached_later(due),
+        // Never above the end of the line: what is before it has left, and the curve has passed every vertex up to there.
+        let due_at = match u64::try_from(fixed(due).wrapping_sub(self.from.served)) {
+            Ok(above) if above > 0 => reached(&self.from, &self.to, above),
+            _ => now,
         };
         self.release = now.max(due_at);
-    }
-
-    /// When the curve reaches a byte that is not below the end of its present line; some time ago, if it has.
-    #[inline(never)]
-    fn reached_later(&self, due: u128) -> Instant {
-        if due <= self.from.served {
-            return Instant::ZERO;
-        }
-        let mut from = &self.from;
-        // The last vertex is never below the head's byte.
-        for to in std::iter::once(&self.to).chain(&self.later[self.next..]) {
-            if due <= to.served {
-                return reached(from, to, (due - from.served) as u64);
-            }
-            from = to;
-        }
-        Instant::ZERO
     }
 }
 
@@ -350,4 +333,58 @@ fn scale_up(whole: u64, part: u64, of: u64) -> u64 {
     let (product, of) = (u128::from(whole) * u128::from(part), u128::from(of));
     let up = of - 1; // cheaper than `div_ceil`, which needs the remainder
     ((product + up) / of) as u64 // at most `whole`
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Packet for u32 {
+        fn bytes(&self) -> u32 {
+            *self
+        }
+    }
+
+    fn edge(delay: u64) -> Edge<u32> {
+        let parameters = Parameters { delay: Span::from_nanos(delay), release: Release::Start };
+        Edge::new(&parameters, Rate::from_bits_per_second(1_000_000_000))
+    }
+
+    /// The envelope of deadlines, worked out by hand: how many vertices the last arrival pops.
+    #[test]
+    fn an_arrival_pops_the_vertices_that_are_no_longer_on_the_envelope() {
+        for (arrivals, pops) in [
+            (&[(0, 1_000)][..], 0),
+            (&[(0, 1_000), (10, 5)], 0), // 1 B/ns, and half of that behind: a vertex more
+            (&[(0, 1_000), (10, 10)], 1), // as steep: the line goes on
+            (&[(0, 1_000), (10, 5), (20, 2)], 0), // ever less steep
+            (&[(0, 1_000), (10, 5), (20, 5)], 1), // as steep as the one before
+            (&[(0, 1_000), (10, 5), (20, 8)], 1), // steeper than the one before, not than the first
+            (&[(0, 1_000), (10, 5), (20, 5_000)], 2), // steeper than all
+            (&[(0, 1_000), (10, 5), (20, 2), (1_005, 10_000)], 2), // the first is over by then
+        ] {
+            let mut pacer = edge(1_000);
+            for (at, bytes) in arrivals {
+                let _ = pacer.enqueue(*bytes, Instant::from_nanos(*at));
+            }
+            assert_eq!((pacer.pops(), pacer.arrivals()), (pops, arrivals.len() as u64), "{arrivals:?}");
+        }
+    }
+
+    /// Ever fewer bytes at a time add a vertex each. Those that time has passed take no room.
+    #[test]
+    fn spent_vertices_are_forgotten() {
+        let mut pacer = edge(100);
+        let mut most_ahead = 0;
+        for k in 0..20_000_u32 {
+            let now = Instant::from_nanos(u64::from(k) * 10);
+            while pacer.next_wakeup().is_some_and(|wakeup| wakeup <= now) {
+                pacer.dequeue(now);
+            }
+            let _ = pacer.enqueue(40_000 - k, now);
+            most_ahead = most_ahead.max(pacer.later.len() - pacer.next);
+        }
+        assert!((8..12).contains(&most_ahead), "{most_ahead}");
+        assert!(pacer.later.capacity() <= 32, "{}", pacer.later.capacity());
+    }
 }

@@ -9,7 +9,6 @@
 //! whatever comes in between. So nobody need find out when a service begins.
 
 use super::closed_form::{Booking, Departure, Observer, Waited};
-use super::rule::Room;
 use super::ties::{Arrival, Drawn, Exact, Order, TieBreaker, Ties};
 use crate::units::Instant;
 use std::num::NonZeroU32;
@@ -54,10 +53,10 @@ impl Alike {
     }
 
     /// Whether so few may wait, of so many that arrive, that counting them is worth it.
-    pub(super) fn are_few(&self, room: &Room, packets: usize) -> bool {
+    pub(super) fn are_few(&self, most: u64, packets: usize) -> bool {
         // A tie lets one more in.
-        let is_short = |most: u64| (most + 1).checked_mul(self.nanos).is_some_and(|work| work <= MOST_WORK);
-        room.most().is_some_and(|most| most < MOST && is_short(most)) && u32::try_from(packets).is_ok()
+        let is_short = || (most + 1).checked_mul(self.nanos).is_some_and(|work| work <= MOST_WORK);
+        most < MOST && is_short() && u32::try_from(packets).is_ok()
     }
 
     /// What waits, the oldest first.
@@ -82,7 +81,7 @@ impl Alike {
     #[inline(always)]
     pub(super) fn admit_first<P, C: Observer<P>>(
         &mut self,
-        room: (&Room, Instant),
+        room: (u64, Instant),
         line: (&[P], bool),
         arrival: impl Fn(&P) -> Arrival,
         tally: &mut Tally,
@@ -101,7 +100,7 @@ impl Alike {
     #[inline(never)]
     fn admit_by<O: Order, P, C: Observer<P>>(
         &mut self,
-        (room, since): (&Room, Instant),
+        (most, since): (u64, Instant),
         (line, are_alike): (&[P], bool),
         arrival: impl Fn(&P) -> Arrival,
         tally: &mut Tally,
@@ -110,10 +109,9 @@ impl Alike {
         let Alike { bytes: size, nanos, mut free_at, ties, .. } = *self;
         let mut order = O::begin(ties, free_at);
         let Some(each) = NonZeroU32::new(nanos as u32) else { return (observer, 0) };
-        let most = room.most().unwrap_or(0);
         let most_work = most * nanos;
         let tied_to = 2 * ties.instant.cast_signed() + 1; // and a nanosecond, by which arrivals may go first
-        debug_assert!(self.are_few(room, line.len()) && nanos > ties.instant);
+        debug_assert!(self.are_few(most, line.len()) && nanos > ties.instant);
         // As many as can wait, not as many as may; and one that a tie lets in.
         let can_wait = (self.waiting as usize + line.len()).min(most as usize);
         let lifts = tally.make_room(can_wait);

@@ -120,29 +120,11 @@ impl Rule {
         all >= self.refused_from && !(self.spares_idle && in_service.is_none()) && self.is_limited
     }
 
-    /// The same, of packets that are all of one size.
+    /// While the wire is busy, none of `bytes` is taken where more wait than this before it, all of that size. An idle one takes
+    /// it, as it has taken one before.
     #[inline(always)]
-    pub(super) fn room_for(&self, bytes: u32) -> Room {
+    pub(super) fn most_waiting(&self, bytes: u32) -> u64 {
         let unit = if self.by_packets { 1 } else { u64::from(bytes.max(1)) };
-        let most = self.refused_from.div_ceil(unit);
-        let while_busy = most.saturating_sub(1 + u64::from(self.with_service));
-        Room { while_busy, while_idle: most > 1 || self.spares_idle }
-    }
-}
-
-/// A limit for packets of one size.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
-    /// While so many wait and the wire is busy, none is taken.
-    while_busy: u64,
-    /// An idle link takes one.
-    while_idle: bool,
-}
-
-impl Room {
-    /// While the wire is busy, none is taken where more wait than this before it; `None` where an idle one takes none either.
-    #[inline(always)]
-    pub(super) fn most(&self) -> Option<u64> {
-        self.while_idle.then_some(self.while_busy)
+        self.refused_from.div_ceil(unit).saturating_sub(1 + u64::from(self.with_service))
     }
 }

@@ -311,6 +311,58 @@ mod tests {
     }
 
     #[test]
+    fn a_draw_hangs_on_flow_time_and_seed_alike() {
+        let comes = |now, flow, seed| {
+            let mut draws = TieBreaker::new(Ties::Random, Rate::from_bits_per_second(1_000_000));
+            draws.seed(seed);
+            draws
+                .drawn(&Arrival { flow, ..Arrival::new(1, Instant::from_nanos(now)) })
+                .map(|time| time.wrapping_sub(now))
+        };
+        // What makes the draw is their bits, added without carry: a bit of one is that of another.
+        for now in (0..100).map(|k| (5 << 32) + k * 8_000) {
+            assert_eq!(comes(now, 5, 0), comes(now, 0, 5 << 32), "{now}");
+            assert_eq!(comes(now, 5, 3 << 32), comes(now, 6, 0), "{now}");
+        }
+        let differ = (1..=1_000).filter(|k| comes(k * 8_000, 1, 0) != comes(k * 8_000, 1, 9)).count();
+        assert!(differ > 950, "{differ}");
+    }
+
+    /// The first numbers of SplitMix64 from 1234567, as its authors' C program prints them.
+    #[test]
+    fn bits_are_mixed_as_by_splitmix64() {
+        let numbers = (1..=5_u64).map(|k| mix(k.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1_234_567)));
+        assert_eq!(
+            numbers.collect::<Vec<_>>(),
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423,
+                4_593_380_528_125_082_431,
+                16_408_922_859_458_223_821
+            ]
+        );
+    }
+
+    /// One waits, and no more may: it begins at 8000 ns, and what is no further from that than an instant, 6 ns, is tied.
+    #[test]
+    fn a_tie_is_a_departure_within_an_instant_of_an_arrival() {
+        let rate = Rate::from_bits_per_second(1_000_000_000); // 1000 B take 8 microseconds
+        let limit = Some(Limit::Packets(1));
+        for (_, ties) in Ties::ALL {
+            let spec = QueueSpec { limit, counts: Counts::Waiting, drop_front: false, ties: *ties };
+            for (now, is_tied) in
+                [(7_980, false), (7_993, false), (7_994, true), (8_000, true), (8_006, true), (8_007, false)]
+            {
+                let mut queue = ClosedDropTail::new(&spec, rate).unwrap();
+                let mut admit = |now| queue.admit(Arrival::new(1_000, Instant::from_nanos(now)));
+                assert!(admit(0).departure.is_some() && admit(1).departure.is_some());
+                assert_eq!(admit(now).is_tied, is_tied, "{now} by {ties:?}");
+            }
+        }
+    }
+
+    #[test]
     fn draws_are_uniform_and_short_and_equal_ones_are_no_order() {
         for (bps, instant) in [(1_000_000, 64), (1_000_000_000, 6), (100_000_000_000, 0), (u64::MAX, 0)] {
             let draws = TieBreaker::new(Ties::Random, Rate::from_bits_per_second(bps));

@@ -244,13 +244,15 @@ fn number_length(text: &str) -> Option<usize> {
     if end == 0 {
         return None;
     }
-    if bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
-        end += 1 + digits(end + 1);
+    if bytes.get(end) == Some(&b'.') {
+        let fraction = digits(end + 1);
+        end += if fraction > 0 { 1 + fraction } else { 0 };
     }
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        if bytes.len() > end + 1 + sign && digits(end + 1 + sign) > 0 {
-            end += 1 + sign + digits(end + 1 + sign);
+        let exponent = digits(end + 1 + sign);
+        if exponent > 0 {
+            end += 1 + sign + exponent;
         }
     }
     Some(end)

@@ -6,7 +6,9 @@ What is lost is counted, what arrives arrives once, in order and with its own ta
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -107,6 +109,32 @@ def test_an_egress_that_is_down_is_no_place_to_send_to(wire: net.Wire, back_end:
 
 
 @pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_an_egress_without_carrier_holds_nothing_back(wire: net.Wire, back_end: str) -> None:
+    pacer = wire.start("--back-end", back_end, "--method", "edge", "--delay", "2ms")
+    with net.Stream(wire) as stream:
+        time.sleep(0.2)
+        wire.ip(wire.right, "link", "set", "dev", "eth0", "down")
+        time.sleep(0.5)
+        before = processor_s(pacer)
+        time.sleep(0.2)
+        spent_s = processor_s(pacer) - before
+        wire.ip(wire.right, "link", "set", "dev", "eth0", "up")
+        time.sleep(0.3)
+    summary = pacer.stop()["forward"]
+    count, received = len(stream.sent_ns), stream.received
+    assert received.reordered() == received.duplicates() == 0
+    rejected = summary["dropped"]["rejected"]
+    assert rejected == sum(summary["dropped"].values())
+    # what the host at the right had when its interface went down is lost there
+    assert 0 <= count - len(received.numbers) - rejected < 64
+    assert received.numbers[-1] == count - 1
+    # none that came in meanwhile leaves long afterwards
+    ages_ns = [b - a for a, b in zip(received.sent_ns, received.at_ns, strict=True)]
+    assert max(ages_ns) < 100e6
+    assert spent_s < 0.1
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
 def test_large_frames_pass_when_the_mtu_is_raised(wire: net.Wire, back_end: str) -> None:
     pacer = wire.start("--back-end", back_end, "--method", "none")
     ends = [(wire.left, "eth0"), (wire.box, "in0"), (wire.box, "out0"), (wire.right, "eth0")]
@@ -137,19 +165,30 @@ def test_large_frames_pass_when_the_mtu_is_raised(wire: net.Wire, back_end: str)
 @pytest.mark.parametrize("back_end", BACK_ENDS)
 @pytest.mark.parametrize("place", ["forward", "reverse", "main"])
 def test_a_panic_lets_traffic_pass(wire: net.Wire, back_end: str, place: str) -> None:
-    pacer = wire.start("--back-end", back_end, "--method", "edge", "--delay", "2ms", panics=place)
+    settings = ["--back-end", back_end, "--method", "edge", "--delay", "2ms"]
+    # a backtrace takes a tenth of a second, in which nothing may wait for it
+    pacer = wire.start(*settings, before=["env", "RUST_BACKTRACE=1"], panics=place)
     with net.Stream(wire) as stream:
         time.sleep(0.3)
         pacer.send(signal.SIGUSR1)
         time.sleep(0.7)
     assert pacer.process.wait(5) in (1, 101)
     assert "panicked" in "\n".join(pacer.said)
-    assert stream.outage_s() <= 0.05
+    assert stream.outage_s() <= 0.03
     assert stream.received.reordered() == stream.received.duplicates() == 0
     assert stream.received.numbers[-1] == len(stream.sent_ns) - 1
+    lost = len(stream.received.missing(len(stream.sent_ns)))
+    assert pacer.process.stdout
+    if summary := pacer.process.stdout.read():
+        assert sum(json.loads(summary)["forward"]["dropped"].values()) == lost
     with net.Stream(wire) as stream:  # and goes on passing when the process has ended
         time.sleep(0.2)
     assert stream.received.numbers == list(range(len(stream.sent_ns)))
+    pacer = wire.start(*settings)
+    found = re.search(r"in0: .* (\d+) packets were lost in its queue, (\d+) before", "\n".join(pacer.said))
+    assert found
+    assert int(found[1]) + int(found[2]) == lost
+    pacer.stop()
 
 
 # ---- two at once -------------------------------------------------------------------------------------------

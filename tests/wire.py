@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import shutil
@@ -142,7 +143,7 @@ class Pacer:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         self.said: list[str] = []
-        self._ready = threading.Event()
+        self.ready = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -151,11 +152,11 @@ class Pacer:
         for line in self.process.stderr:
             self.said.append(line.rstrip("\n"))
             if "ready:" in line:
-                self._ready.set()
-        self._ready.set()
+                self.ready.set()
+        self.ready.set()
 
     def wait_until_ready(self) -> None:
-        if not self._ready.wait(20) or self.process.poll() is not None:
+        if not self.ready.wait(20) or self.process.poll() is not None:
             raise AssertionError(f"the pacer did not begin: {self.said}")
 
     def send(self, signal_: signal.Signals) -> None:
@@ -219,6 +220,10 @@ def receive(incoming: socket.socket, into: Received, stop: threading.Event) -> N
             if stop.is_set():
                 return
             continue
+        except OSError as error:
+            if error.errno != errno.ENETDOWN:  # which it says once, and receives again when it is up
+                raise
+            continue
         if len(data) >= 30 and data[12:14] == KIND.to_bytes(2, "big"):
             number, sent = _MARK.unpack_from(data, 14)
             into.numbers.append(number)
@@ -227,7 +232,7 @@ def receive(incoming: socket.socket, into: Received, stop: threading.Event) -> N
 
 
 class Stream:
-    """Numbered frames at a steady rate from left to right, until it is stopped."""
+    """Numbered frames at a steady rate from left to right, until it is stopped. What cannot be sent is sent later."""
 
     def __init__(self, wire_: Wire, gap_s: float = 300e-6, size: int = 200) -> None:
         self.received = Received()
@@ -250,7 +255,10 @@ class Stream:
         due = time.monotonic()
         while not self._stop[0].is_set():
             self.sent_ns.append(time.monotonic_ns())
-            self._out.send(frame(len(self.sent_ns) - 1, self._size))
+            try:
+                self._out.send(frame(len(self.sent_ns) - 1, self._size))
+            except OSError:
+                self.sent_ns.pop()  # its own interface has no carrier, is down, or gone: it has not left
             due = max(due + self._gap, time.monotonic() - 0.01)
             time.sleep(max(0.0, due - time.monotonic()))
 

@@ -7,7 +7,8 @@
 //!
 //! A pacer that is killed has no socket, so no tap, and the gate sends from the next frame on. One that hangs has a tap that
 //! finds the heartbeat stale; it then trips a **latch**, which the pacer alone resets, after it has thrown away (and counted)
-//! what it holds: what it held is older than what has bypassed it since. One that fails, by an error of its own or because an
+//! what it holds: what it held is older than what has bypassed it since. The gate trips it too when a frame comes that no tap was
+//! shown: while an interface comes up the socket is told a moment after frames come. One that fails, by an error of its own or because an
 //! interface has gone, trips the latch itself and leaves the gate. Only a pacer that has come to its end takes the gate away.
 //!
 //! With AF_XDP a program at the driver takes the place of the tap, and the gate sees only what that lets pass.
@@ -98,6 +99,12 @@ impl Bypass {
     /// What is shared with the kernel.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    /// Puts the gate back where somebody has taken it away; whether that was so.
+    pub fn keep(&self) -> bool {
+        // where it is still there it cannot be put a second time
+        self.gate.attach_ingress(self.interface).is_ok()
     }
 
     /// Takes the gate away.

@@ -21,7 +21,7 @@ use crate::lane::{Admission, Frame, Lane, LaneSpec};
 use crate::meters::{Cause, Meters, Second};
 use crate::port::{Port, Refusal};
 use crate::sys::kernel::Kernel;
-pub(crate) use ends::OpenOnPanic;
+pub(crate) use ends::open_on_panic;
 pub use orders::Orders;
 use orders::{ABANDON, STOP};
 use rest::Rest;
@@ -93,7 +93,7 @@ impl<P: Port> Direction<P> {
 
     /// Paces until it is told to stop, and drains. `realtime`: the thread has that priority. Where it panics, traffic passes.
     pub fn run(mut self, realtime: bool) {
-        let _gate = OpenOnPanic(self.bypass.clone());
+        let _gate = open_on_panic(self.bypass.clone());
         self.begin(realtime);
         while self.step() {}
     }

@@ -24,7 +24,7 @@ use work::Run;
 
 /// Below what the kernel's own threads have.
 const PRIORITY: u8 = 20;
-/// How often what is shown is drawn again.
+/// How often what is shown is drawn again, and its programs are looked after.
 const SHOWN: Span = Span::from_millis(500);
 
 /// Why a pacer ended without having paced, or before it was told to.

@@ -6,13 +6,14 @@
 //! leaves:
 //!
 //! - a frame leaves at most once, whole, in order, with its own tag, by the pacer or past it;
-//! - a frame that was taken has left, or is counted under its cause;
+//! - a frame that was taken has left, or is counted under its cause, and leaves no later than its method has it;
 //! - 50 ms after any failure nothing is taken any more by a pacer that is away, and what is not taken passes;
 //! - no wait ends at once for ever.
 //!
 //! A script that breaks one is made smaller while it still does, and printed: put into `simulation/scripts/` it is run for ever.
 //!
-//! `PACELINE_SIMULATED_SECONDS=1000000 cargo test --release -p paceline-dataplane simulat` runs for longer.
+//! `PACELINE_SIMULATED_SECONDS=1000000 cargo test --release -p paceline-dataplane simulat` runs for longer
+//! (`make attack` does).
 
 mod bpf;
 mod calls;
@@ -23,6 +24,9 @@ mod script;
 mod traffic;
 mod world;
 mod xdp;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use harness::run;
 use script::Script;
@@ -49,14 +53,29 @@ fn simulated_faults_break_no_law() {
     let first = std::env::var("PACELINE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
     let count = seconds
         .map_or(if cfg!(miri) { 4 } else { 12 }, |seconds: u64| seconds.div_ceil(LENGTH_US / 1_000_000));
-    let mut told = harness::Told::default();
-    for seed in first..first + count {
-        let script = Script::random(seed, LENGTH_US);
-        match run(&script) {
-            Ok(one) => told.add(&one),
-            Err(problem) => panic!("{}", shrunk(script, problem)),
+    let (next, told) = (AtomicU64::new(first), Mutex::new(harness::Told::default()));
+    let failed = AtomicBool::new(false);
+    let work = || {
+        while let seed = next.fetch_add(1, Relaxed)
+            && seed < first + count
+            && !failed.load(Relaxed)
+        {
+            let script = Script::random(seed, LENGTH_US);
+            match run(&script) {
+                Ok(one) => told.lock().unwrap().add(&one),
+                Err(problem) => {
+                    failed.store(true, Relaxed);
+                    panic!("{}", shrunk(script, problem));
+                }
+            }
         }
-    }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let told = told.into_inner().unwrap();
     println!("{} s simulated: {told:?}", count * LENGTH_US / 1_000_000);
     // it has done something
     assert!(told.sent > told.came / 10 && (cfg!(miri) || told.lives > count && told.passed > 0));

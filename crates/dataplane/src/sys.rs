@@ -9,6 +9,7 @@ pub mod links;
 pub mod lock;
 pub mod memory;
 pub mod netlink;
+pub(crate) mod on_panic;
 pub mod signal;
 pub mod terminal;
 pub mod thread;
@@ -68,6 +69,19 @@ pub(crate) fn option<T: Copy>(
         libc::getsockopt(socket.as_raw_fd(), level, name, std::ptr::from_mut(value).cast(), &raw mut length)
     };
     check(returned).map(|_| length as usize)
+}
+
+/// The number of the interface that a packet socket is bound to.
+#[allow(unsafe_code, reason = "system calls")]
+fn bound_to(socket: &OwnedFd) -> Option<u32> {
+    // SAFETY: a sockaddr_ll is integers, for which zero is a value; the kernel writes at most `length` bytes.
+    let (returned, address) = unsafe {
+        let mut address: libc::sockaddr_ll = std::mem::zeroed();
+        let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        let to = (&raw mut address).cast::<libc::sockaddr>();
+        (libc::getsockname(socket.as_raw_fd(), to, &raw mut length), address)
+    };
+    (returned == 0).then_some(address.sll_ifindex as u32)
 }
 
 /// Binds a socket to an address of its family.

@@ -78,7 +78,7 @@ pub(crate) fn tap(state: u32, noted: u32) -> Vec<Instruction> {
 pub(crate) fn gate(state: u32, noted: u32, to: u32) -> Vec<Instruction> {
     let mut program = Assembler::new();
     let (open, stale, passes) = (program.label(), program.label(), program.label());
-    let dropped = program.label();
+    let (tripped, dropped) = (program.label(), program.label());
     program.copy(R6, R1);
     program.value(R7, state, 0);
     find_note(&mut program, noted, open);
@@ -98,6 +98,11 @@ pub(crate) fn gate(state: u32, noted: u32, to: u32) -> Vec<Instruction> {
     program.set(R1, 1);
     program.count(R7, TRIPS, R1);
     program.place(passes);
+    // one that nobody was asked about, as while an interface comes up: what the pacer holds is older
+    program.load(Size::Double, R1, R7, LATCH);
+    program.jump_if(R1, If::NotEqual, 0, tripped);
+    trip(&mut program);
+    program.place(tripped);
     program.set(R1, 1);
     program.count(R7, BYPASSED, R1);
     program.load(Size::Word, R1, R6, SKB_LENGTH);

@@ -12,6 +12,7 @@ use crate::lane::Frame;
 use crate::meters::Cause;
 use crate::port::Port;
 use crate::sys::kernel::Kernel;
+use crate::sys::on_panic::OnPanic;
 
 /// How long a drain may take; what is still held then leaves at once.
 const DRAIN: Span = Span::from_millis(2_000);
@@ -128,13 +129,7 @@ impl<P: Port> Direction<P> {
     }
 }
 
-/// Lets all traffic pass if the thread that it is on panics: before anything that the panic takes down.
-pub(crate) struct OpenOnPanic(pub(crate) Option<Arc<Shared>>);
-
-impl Drop for OpenOnPanic {
-    fn drop(&mut self) {
-        if let Some(bypass) = self.0.as_ref().filter(|_| std::thread::panicking()) {
-            bypass.open();
-        }
-    }
+/// Lets all traffic pass if the thread that it is on panics.
+pub(crate) fn open_on_panic(bypass: Option<Arc<Shared>>) -> OnPanic {
+    OnPanic::new(move || bypass.iter().for_each(|bypass| bypass.open()))
 }

@@ -1,10 +1,11 @@
 //! A direction as the process has it: its interface, with what was changed there, and what its thread shares.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::bypass::Bypass;
+use crate::bpf::Program;
+use crate::bypass::{Bypass, Shared};
 use crate::config::Config;
 use crate::direction::Orders;
 use crate::meters::{Cause, Meters};
@@ -12,6 +13,7 @@ use crate::metrics::Told;
 use crate::port::Largest;
 use crate::summary::Bypassed;
 use crate::sys::interface::{Changed, Interface};
+use crate::sys::netlink;
 
 /// IEEE 802.1Q, bytes.
 const VLAN_TAG: u32 = 4;
@@ -37,6 +39,8 @@ pub struct Lane {
     /// What this run has changed, and what an earlier one has left changed.
     changed: Cell<u64>,
     inherited: Cell<u64>,
+    /// What it has put at the driver.
+    driver: RefCell<Option<Program>>,
 }
 
 impl Lane {
@@ -65,6 +69,7 @@ impl Lane {
             overhead,
             changed: Cell::new(0),
             inherited: Cell::new(inherited.0),
+            driver: RefCell::new(None),
         };
         match lane.from.prepare() {
             Ok(settings) => lane.change(settings),
@@ -85,6 +90,24 @@ impl Lane {
     pub(super) fn change(&self, settings: Changed) {
         self.changed.set(self.changed.get() | settings.0);
         self.note();
+    }
+
+    /// The program is at the driver.
+    #[cfg(feature = "xdp")]
+    pub(super) fn drives(&self, program: Program) {
+        self.driver.replace(Some(program));
+        self.change(Changed::XDP);
+    }
+
+    /// Puts its programs back where somebody has taken them away.
+    pub(super) fn keep(&self, say: &mut dyn FnMut(&str)) {
+        let Some(bypass) = &self.bypass else { return };
+        let is_back = bypass.keep();
+        let driver = self.driver.borrow();
+        let put = |program: &Program| netlink::attach_xdp(self.from.index, program.fd(), false).is_ok();
+        if driver.as_ref().is_some_and(put) | is_back {
+            say(&format!("{}: its program had been taken away, and is back", self.from.name));
+        }
     }
 
     /// Whether an earlier run has left a program at the driver.
@@ -125,7 +148,12 @@ impl Lane {
         }
     }
 
-    /// It has failed: all that comes passes, and what its thread held and has not counted is lost.
+    /// What is shared with the programs that let traffic go past it.
+    pub(super) fn shared(&self) -> Option<Arc<Shared>> {
+        self.bypass.as_ref().map(|bypass| Arc::clone(bypass.shared()))
+    }
+
+    /// It has failed, and its thread has ended: all that comes passes, and what the thread held and has not counted is lost.
     pub(super) fn give_up(&self) {
         let Some(bypass) = &self.bypass else { return };
         let shared = bypass.shared();
@@ -133,11 +161,11 @@ impl Lane {
         let held = shared.state().taken.load(Relaxed).wrapping_sub(self.meters.settled());
         self.meters.drop_for(Cause::Outage, (held as i64).max(0) as u64);
         shared.state().settled.store(self.meters.settled(), Relaxed);
+        shared.state().dropped.store(self.meters.dropped_in_all(), Relaxed);
     }
 
     pub(super) fn told(&self) -> Told {
-        let shared = self.bypass.as_ref().map(|bypass| Arc::clone(bypass.shared()));
-        Told { name: self.name, meters: Arc::clone(&self.meters), bypass: shared }
+        Told { name: self.name, meters: Arc::clone(&self.meters), bypass: self.shared() }
     }
 
     /// What went past it.

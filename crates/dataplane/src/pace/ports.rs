@@ -32,7 +32,6 @@ pub(super) fn xdp_ports(
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<crate::xdp::XdpPort>, PaceError> {
     use crate::config::{BackEnd, ConfigError};
-    use crate::sys::interface::Changed;
     use crate::sys::netlink;
     use crate::xdp::{self, XdpSpec};
     let [forward, reverse] = lanes else { return Err("two directions are needed".to_owned().into()) };
@@ -52,7 +51,7 @@ pub(super) fn xdp_ports(
         },
         [one, other],
     )?;
-    for (lane, (program, _)) in [forward, reverse].into_iter().zip(&programs) {
+    for (lane, (program, _)) in [forward, reverse].into_iter().zip(programs) {
         let name = &lane.from.name;
         let replaces = lane.inherits_driver();
         netlink::attach_xdp(lane.from.index, program.fd(), replaces).map_err(|error| {
@@ -68,7 +67,7 @@ pub(super) fn xdp_ports(
                 _ => format!("{name}: its driver does not take the program: {error}"),
             }
         })?;
-        lane.change(Changed::XDP);
+        lane.drives(program);
         if lane.from.is_virtual() {
             say(&format!(
                 "{name} is virtual: what local senders put into it must have its checksum already (ethtool -K … tx off at their end)"

@@ -13,8 +13,9 @@ use super::lane::Lane;
 use super::ports::chunk_for;
 use super::take_over::Leftovers;
 use super::{PRIORITY, PaceError, SHOWN};
+use crate::bypass::Shared;
 use crate::config::{Arguments, BackEnd, Config, ConfigError, DirectionConfig};
-use crate::direction::Direction;
+use crate::direction::{Direction, Orders};
 use crate::lane::LaneSpec;
 use crate::metrics::{self, Listener, Told};
 use crate::port::Port;
@@ -22,6 +23,7 @@ use crate::summary;
 use crate::sys::capability::{self, NET_ADMIN};
 use crate::sys::clock::Poll;
 use crate::sys::links::Links;
+use crate::sys::on_panic::OnPanic;
 use crate::sys::signal::{Held, Signal};
 use crate::sys::{clock, thread};
 use crate::top::Top;
@@ -37,21 +39,11 @@ pub(super) struct Run<'a> {
     pub(super) chunk: Option<u32>,
 }
 
-/// Lets all traffic pass if what has it panics.
-struct AbandonOnPanic<'a>(&'a [Lane]);
-
-impl Drop for AbandonOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            abandon(self.0);
-        }
-    }
-}
-
-fn abandon(lanes: &[Lane]) {
-    for lane in lanes {
-        lane.orders.abandon();
-        lane.give_up();
+/// Lets all traffic pass, whatever threads are at. What they hold they count themselves, or whoever finds what they have left.
+fn abandon(lanes: &[(Arc<Orders>, Option<Arc<Shared>>)]) {
+    for (orders, bypass) in lanes {
+        orders.abandon();
+        bypass.iter().for_each(|bypass| bypass.open());
     }
 }
 
@@ -69,12 +61,14 @@ impl Run<'_> {
     where
         P::Handle: Send,
     {
-        let _gates = AbandonOnPanic(self.lanes);
+        let open = self.lanes.each_ref().map(|lane| (Arc::clone(&lane.orders), lane.shared()));
+        let gates = open.clone();
+        let _gates = OnPanic::new(move || abandon(&gates));
         let paced =
             self.take_over(&config, say).and_then(|()| self.work(config, ports, specs, listener, say));
         paced.map_err(|error| match error {
             PaceError::Config(ConfigError(problem)) | PaceError::System(problem) => {
-                abandon(self.lanes);
+                abandon(&open);
                 PaceError::Failed(problem, Value::Null)
             }
             failed => failed,
@@ -173,7 +167,7 @@ impl Run<'_> {
         say: &mut dyn FnMut(&str),
     ) -> Result<(), String> {
         let mut top = self.arguments.top.then(Top::default);
-        let mut drawn = clock::now();
+        let (mut drawn, mut kept) = (clock::now(), clock::now());
         let mut waits: Vec<_> = ends.iter().map(|end| (end.as_fd(), Poll::Readable)).collect();
         waits.extend([(self.held.as_fd(), Poll::Readable), (self.links.as_fd(), Poll::Readable)]);
         self.look(config)?; // before anything was said
@@ -199,6 +193,10 @@ impl Run<'_> {
                 self.look(config)?;
             }
             let now = clock::now();
+            if now.since(kept) >= SHOWN {
+                self.lanes.iter().for_each(|lane| lane.keep(say));
+                kept = now;
+            }
             if let Some(top) = top.as_mut().filter(|_| now.since(drawn) >= SHOWN) {
                 top.draw(told, methods);
                 drawn = now;
@@ -268,8 +266,7 @@ where
     let explain = |error: std::io::Error| format!("a thread: {error}");
     let (end, open) = std::io::pipe().map_err(explain)?;
     let (meters, orders) = (Arc::clone(&lane.meters), Arc::clone(&lane.orders));
-    let shared = lane.bypass.as_ref().map(|bypass| Arc::clone(bypass.shared()));
-    let direction = Direction::new(port, spec, shared, meters, orders, config.spin);
+    let direction = Direction::new(port, spec, lane.shared(), meters, orders, config.spin);
     let realtime = config.realtime;
     let work = move || {
         let _open = open;

@@ -14,6 +14,12 @@ use super::xdp::Next;
 use crate::packet::VNET;
 use crate::sys::kernel::{Kernel, Read};
 
+/// What a look at the clock takes. A thread that does nothing else is not followed look by look: it would be most of what
+/// a simulation costs.
+const LOOK_NS: u64 = 150;
+const SPINS: u32 = 8;
+const SPIN_NS: u64 = 3_000;
+
 /// Hands calls to the world.
 #[derive(Clone)]
 pub(super) struct Calls(pub(super) Rc<RefCell<World>>);
@@ -32,6 +38,7 @@ impl Calls {
     /// A call begins, and takes some time; the error that it fails with, if it does.
     fn begin(&self, call: Call, takes_ns: u64) -> Result<(), i32> {
         let mut world = self.0.borrow_mut();
+        world.looks = if call == Call::Now { world.looks } else { 0 };
         let now = world.now;
         world.advance(now + takes_ns);
         let falls = |fault: &Fault| matches!(fault, Fault::Panic(_) | Fault::Kill(_));
@@ -60,13 +67,19 @@ impl Calls {
             world.away_since = Some(now);
             world.advance(now + 1000 * us);
             world.away_since = None;
+            world.excused_until = world.excused_until.max(world.now);
         }
     }
 }
 
 impl Kernel for Calls {
     fn now(&self) -> Instant {
-        let _ = self.begin(Call::Now, 150);
+        let spins = {
+            let mut world = self.0.borrow_mut();
+            world.looks += 1;
+            world.looks > SPINS
+        };
+        let _ = self.begin(Call::Now, if spins { SPIN_NS } else { LOOK_NS });
         let now = Instant::from_nanos(self.0.borrow().now);
         self.end(Call::Now);
         now
@@ -152,7 +165,7 @@ impl Kernel for Calls {
                     error = Some(libc::ENXIO);
                 } else if !world.is_up(Side::Out) {
                     error = Some(libc::ENETDOWN);
-                } else if world.now < world.full_until || world.drops > 0 {
+                } else if world.now < world.full_until || world.drops > 0 || !world.has_carrier() {
                     world.drops = world.drops.saturating_sub(1);
                     error = Some(libc::ENOBUFS);
                 } else if frame.len() > VNET + world.mtu + 18 {
@@ -170,6 +183,10 @@ impl Kernel for Calls {
             Some(error) if done == 0 => Err(io::Error::from_raw_os_error(error)),
             _ => Ok(done),
         }
+    }
+
+    fn has_carrier(&self, _: &OwnedFd) -> bool {
+        self.0.borrow().has_carrier()
     }
 
     fn packet_overflow(&self, _: &OwnedFd) -> io::Result<u64> {
@@ -236,6 +253,9 @@ impl Calls {
                 break Err(libc::EAGAIN);
             }
             xdp.take();
+            if !world.has_carrier() {
+                break Err(libc::EBUSY);
+            }
             if world.drops > 0 {
                 world.drops -= 1;
                 break Err(libc::EBUSY);

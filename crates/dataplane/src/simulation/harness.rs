@@ -17,13 +17,14 @@ use super::script::{Fault, Script, Side};
 use super::world::{Notice, PATIENCE_NS, Sockets, World};
 use super::xdp::XdpSide;
 use crate::bypass::Shared;
-use crate::direction::{Direction, OpenOnPanic, Orders};
+use crate::direction::{Direction, Orders, open_on_panic};
 use crate::lane::{LaneSpec, Overload};
 use crate::meters::{Cause, Meters};
 use crate::packet::ring::{Ring, place_for};
 use crate::packet::{PacketPort, Transmitter};
 use crate::port::{Largest, Port};
 use crate::sys::memory::Mapping;
+use crate::sys::on_panic::OnPanic;
 use crate::xdp;
 
 /// Frames that a port can hold.
@@ -127,7 +128,7 @@ struct Life<P: Port<Kernel = Calls>> {
 }
 
 /// What a thread does as it unwinds; one that is killed does nothing.
-struct Process<'a>(&'a RefCell<World>, Option<OpenOnPanic>);
+struct Process<'a>(&'a RefCell<World>, Option<OnPanic>);
 
 impl Drop for Process<'_> {
     fn drop(&mut self) {
@@ -262,7 +263,7 @@ impl<P: Port<Kernel = Calls>> Life<P> {
     fn pace(&mut self, end: u64, sent_before: u64) -> End {
         let shared = Arc::clone(&self.shared);
         let at_work = catch_unwind(AssertUnwindSafe(|| {
-            let _process = Process(&self.world, Some(OpenOnPanic(Some(shared))));
+            let _process = Process(&self.world, Some(open_on_panic(Some(shared))));
             {
                 let mut world = self.world.borrow_mut();
                 (world.away_since, world.is_killed, world.is_at_work) = (None, false, true);

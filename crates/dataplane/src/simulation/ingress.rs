@@ -52,6 +52,7 @@ impl World {
         let arrival = Arrival::random(self.number, self.mtu, joins, &mut self.chance);
         self.number += arrival.frames();
         self.came += arrival.frames();
+        self.note_arrival(self.number - 1);
         if !self.is_up(Side::In) {
             self.outside += arrival.frames();
             return;
@@ -141,7 +142,9 @@ impl World {
             (None, false) if self.away_since.is_some_and(|since| now - since > OUTAGE_NS) => {
                 self.violate(format!("frame {} does not pass a pacer that is away", arrival.number));
             }
-            (Some(_), false) if is_meant && self.is_up(Side::Out) && self.now >= self.full_until => {
+            (Some(_), false)
+                if is_meant && self.is_up(Side::Out) && self.now >= self.full_until && self.has_carrier() =>
+            {
                 self.passed += arrival.frames();
                 self.leave(arrival.number);
                 self.last_out = Some(arrival.number + arrival.frames() - 1);

@@ -45,8 +45,10 @@ pub(super) enum Fault {
     Down(Side, u64),
     /// It is gone, and comes back after so long.
     Gone(Side, u64),
-    /// The one that frames leave by has no carrier, or no room, so long.
+    /// The one that frames leave by has no room so long.
     Full(u64),
+    /// It has no carrier so long.
+    Carrier(u64),
     /// It drops so many frames, and says so.
     Drops(u64),
     /// Both interfaces have that MTU.
@@ -159,7 +161,7 @@ impl Fault {
         let long = [200, 2_000, 12_000, 60_000, 300_000][chance.below(5) as usize];
         let long = 1 + chance.below(long);
         let errors = [libc::EINTR, libc::EAGAIN, libc::ENOMEM, libc::ENOBUFS, libc::EINVAL, libc::ENETDOWN];
-        match chance.below(15) {
+        match chance.below(16) {
             0 | 1 => {
                 let times = 1 + chance.below(4) * chance.below(10);
                 // what it had to drop a kernel says in the end
@@ -176,6 +178,7 @@ impl Fault {
             11 => Fault::Mtu([1000, 1500, 1700, 3000, 3400][chance.below(5) as usize]),
             12 => Fault::Step(chance.below(4_000_000) as i64 - 2_000_000),
             13 => Fault::End,
+            14 => Fault::Carrier(10 * long),
             _ if chance.one_in(2) => Fault::Burst(10 + chance.below(400)),
             _ => Fault::Reload(chance.below(5)),
         }
@@ -196,6 +199,7 @@ impl fmt::Display for Script {
                 Fault::Down(side, long) => writeln!(f, "down {} {long}", side.name()),
                 Fault::Gone(side, long) => writeln!(f, "gone {} {long}", side.name()),
                 Fault::Full(long) => writeln!(f, "full {long}"),
+                Fault::Carrier(long) => writeln!(f, "carrier {long}"),
                 Fault::Drops(count) => writeln!(f, "drops {count}"),
                 Fault::Mtu(mtu) => writeln!(f, "mtu {mtu}"),
                 Fault::Step(by) => writeln!(f, "step {by}"),
@@ -237,6 +241,7 @@ impl std::str::FromStr for Script {
                 "down" => Fault::Down(side(), unsigned(3)?),
                 "gone" => Fault::Gone(side(), unsigned(3)?),
                 "full" => Fault::Full(unsigned(2)?),
+                "carrier" => Fault::Carrier(unsigned(2)?),
                 "drops" => Fault::Drops(unsigned(2)?),
                 "mtu" => Fault::Mtu(unsigned(2)?),
                 "step" => Fault::Step(number(2)?),

@@ -13,6 +13,10 @@ use crate::bypass::Shared;
 /// What a pacer may be away for before all that comes passes: its patience, and what a round takes.
 pub(super) const PATIENCE_NS: u64 = 40_000_000;
 pub(super) const OUTAGE_NS: u64 = 50_000_000;
+/// What is held, all of it at the lowest rate, leaves in that time.
+const OLDEST_NS: u64 = 450_000_000;
+/// Of so many frames it is known when they came: more than a pacer has.
+const MOST_KEPT: usize = 10_000;
 /// Waits that end at once and for nothing, in ten milliseconds.
 const IDLE: u32 = 60;
 
@@ -52,7 +56,10 @@ pub(super) struct World {
     pub(super) sockets: Sockets,
     pub(super) links: [Link; 2],
     pub(super) full_until: u64,
+    no_carrier_until: u64,
     pub(super) drops: u64,
+    /// When the socket that receives is given frames again after its interface was down: a moment after frames come.
+    rebinds: Option<u64>,
     pub(super) mtu: usize,
     pub(super) failing: Vec<(Call, i32, u64)>,
     /// What happens in the next such call: see [`Fault`].
@@ -72,6 +79,10 @@ pub(super) struct World {
     /// It was killed: nothing of it runs any more.
     pub(super) is_killed: bool,
     pub(super) last_out: Option<u64>,
+    /// The last number of what came in together and may still leave, and when it came.
+    arrived: VecDeque<(u64, u64)>,
+    /// Until then frames may have had to wait: the pacer was stopped, or the way out full.
+    pub(super) excused_until: u64,
     /// Frames that came in, went past, and left by the pacer.
     pub(super) came: u64,
     pub(super) passed: u64,
@@ -79,6 +90,8 @@ pub(super) struct World {
     /// Frames that an interface lost, or that met no pacer's gate where there could be none.
     pub(super) outside: u64,
     idle: (u64, u32),
+    /// Looks at the clock since anything else was done.
+    pub(super) looks: u32,
     pub(super) violation: Option<String>,
 }
 
@@ -96,7 +109,11 @@ impl World {
             sockets: Sockets::None,
             links: [Link::default(); 2],
             full_until: 0,
+            no_carrier_until: 0,
             drops: 0,
+            rebinds: None,
+            arrived: VecDeque::new(),
+            excused_until: 0,
             mtu: 1500,
             failing: Vec::new(),
             interrupt: None,
@@ -116,6 +133,7 @@ impl World {
             sent: 0,
             outside: 0,
             idle: (0, 0),
+            looks: 0,
             violation: None,
         }
     }
@@ -129,7 +147,8 @@ impl World {
     pub(super) fn quieten(&mut self) {
         self.faults.clear();
         self.links.iter_mut().for_each(|link| link.down_until = 0);
-        self.full_until = 0;
+        (self.full_until, self.no_carrier_until) = (0, 0);
+        self.rebinds = self.rebinds.map(|_| self.now);
     }
 
     /// What happens to the process in this call, if anything does.
@@ -157,12 +176,15 @@ impl World {
     pub(super) fn advance(&mut self, to: u64) {
         loop {
             let fault = self.faults.front().map_or(u64::MAX, |(at, _)| *at);
-            let next = fault.min(self.next_arrival);
+            let rebinds = self.rebinds.unwrap_or(u64::MAX);
+            let next = fault.min(self.next_arrival).min(rebinds);
             if next > to {
                 break;
             }
             self.now = self.now.max(next);
-            if fault <= self.next_arrival {
+            if rebinds == next {
+                self.rebind();
+            } else if fault <= self.next_arrival {
                 if let Some((_, fault)) = self.faults.pop_front() {
                     self.fault(fault);
                 }
@@ -177,7 +199,23 @@ impl World {
 
     /// When something happens next.
     pub(super) fn next_event(&self) -> u64 {
-        self.next_arrival.min(self.faults.front().map_or(u64::MAX, |(at, _)| *at))
+        let fault = self.faults.front().map_or(u64::MAX, |(at, _)| *at);
+        self.next_arrival.min(fault).min(self.rebinds.unwrap_or(u64::MAX))
+    }
+
+    /// The interface that frames come in by is up: what comes before its socket is told is not shown to it (`dev_open`).
+    fn rebind(&mut self) {
+        self.rebinds = None;
+        if self.chance.one_in(2) {
+            self.arrive();
+        }
+        if let Sockets::Packet(packet) = &mut self.sockets {
+            packet.bound = true;
+        }
+    }
+
+    pub(super) fn has_carrier(&self) -> bool {
+        self.now >= self.no_carrier_until
     }
 
     fn fault(&mut self, fault: Fault) {
@@ -187,9 +225,16 @@ impl World {
                 self.interrupt = Some((call, fault));
             }
             Fault::Down(side, us) => {
+                self.hear_down(side);
+                if side == Side::In && self.is_up(side) && self.chance.one_in(2) {
+                    self.arrive(); // it had this one when it went down
+                }
                 let link = &mut self.links[side as usize];
                 link.down_until = link.down_until.max(self.now + 1000 * us);
-                self.hear_down(side);
+                let up = link.down_until;
+                if let (Side::In, Sockets::Packet(_)) = (side, &self.sockets) {
+                    self.rebinds = Some(up);
+                }
             }
             Fault::Gone(side, us) => {
                 let until = self.now + 1000 * us;
@@ -202,12 +247,19 @@ impl World {
                     // with all that was attached to it
                     self.programs.clear();
                     self.driver = None;
+                    self.rebinds = None;
                     if let Sockets::Packet(packet) = &mut self.sockets {
                         packet.bound = false;
                     }
                 }
             }
-            Fault::Full(us) => self.full_until = self.now + 1000 * us,
+            Fault::Full(us) => {
+                self.full_until = self.now + 1000 * us;
+                self.excused_until = self.excused_until.max(self.full_until);
+            }
+            Fault::Carrier(us) => {
+                self.no_carrier_until = self.no_carrier_until.max(self.now + 1000 * us);
+            }
             Fault::Drops(count) => self.drops += count,
             Fault::Mtu(mtu) => {
                 self.mtu = mtu as usize;
@@ -230,6 +282,7 @@ impl World {
             && packet.bound
         {
             packet.error = libc::ENETDOWN;
+            packet.bound = false;
         }
     }
 
@@ -247,6 +300,22 @@ impl World {
             self.violate(format!("frame {number} leaves after {last}"));
         }
         self.last_out = Some(number);
+        while self.arrived.front().is_some_and(|(last, _)| *last < number) {
+            self.arrived.pop_front();
+        }
+        let since = self.arrived.front().map_or(self.now, |(_, at)| *at).max(self.excused_until);
+        if self.now > since + OLDEST_NS {
+            let ms = (self.now - since) / 1_000_000;
+            self.violate(format!("frame {number} leaves {ms} ms after it came"));
+        }
+    }
+
+    /// Frames up to that number have come.
+    pub(super) fn note_arrival(&mut self, last: u64) {
+        if self.arrived.len() > MOST_KEPT {
+            self.arrived.pop_front();
+        }
+        self.arrived.push_back((last, self.now));
     }
 
     /// Whether the socket that receives has something to read, and its pending error.

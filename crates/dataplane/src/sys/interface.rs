@@ -17,6 +17,8 @@ const JOINING: [(&str, u32, u32); 1] = [("gro", 0x2b, 0x2c)];
 /// `ETHTOOL_GFLAGS`, `ETHTOOL_SFLAGS`, and the flag of large receive offload.
 const FLAGS: (u32, u32) = (0x25, 0x26);
 const FLAG_LRO: u32 = 1 << 15;
+/// `ETHTOOL_GLINK`
+const LINK: u32 = 0x0a;
 
 /// An interface.
 #[derive(Debug)]
@@ -94,10 +96,7 @@ impl Interface {
 
     /// What it is called now: settings are put back at this interface, whatever has taken its name.
     fn present_name(&self) -> Option<[u8; libc::IFNAMSIZ]> {
-        let mut name = [0u8; libc::IFNAMSIZ];
-        // SAFETY: the kernel's library writes a name that ends in a zero, IFNAMSIZ bytes at most.
-        let found = unsafe { libc::if_indextoname(self.index, name.as_mut_ptr().cast()) };
-        (!found.is_null()).then_some(name)
+        present_name(self.index)
     }
 
     /// The largest packet behind the link header, bytes.
@@ -207,20 +206,39 @@ impl Interface {
     }
 
     fn ethtool(&self, command: u32, data: u32) -> io::Result<u32> {
-        let mut value = EthtoolValue { command, data };
-        let mut request = Request::empty();
-        request.value = RequestValue { data: (&raw mut value).cast() };
-        self.ask(SIOCETHTOOL, &mut request)?;
-        Ok(value.data)
+        ethtool(&self.control, self.index, command, data)
     }
 
     fn ask(&self, what: libc::c_ulong, request: &mut Request) -> io::Result<()> {
-        request.name = self.present_name().ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
-        // SAFETY: each of these requests reads and writes an ifreq, which `request` is, and for ethtool the structure of two
-        // words that it points to, which outlives the call.
-        check(unsafe { libc::ioctl(self.control.as_raw_fd(), what as _, std::ptr::from_mut(request)) })
-            .map(|_| ())
+        ask(&self.control, self.index, what, request)
     }
+}
+
+/// Whether the interface of a number has a carrier; where it does not say, it has. By any socket.
+pub(super) fn has_carrier(socket: &OwnedFd, index: u32) -> bool {
+    ethtool(socket, index, LINK, 0).map_or(true, |link| link != 0)
+}
+
+fn present_name(index: u32) -> Option<[u8; libc::IFNAMSIZ]> {
+    let mut name = [0u8; libc::IFNAMSIZ];
+    // SAFETY: the kernel's library writes a name that ends in a zero, IFNAMSIZ bytes at most.
+    let found = unsafe { libc::if_indextoname(index, name.as_mut_ptr().cast()) };
+    (!found.is_null()).then_some(name)
+}
+
+fn ethtool(socket: &OwnedFd, index: u32, command: u32, data: u32) -> io::Result<u32> {
+    let mut value = EthtoolValue { command, data };
+    let mut request = Request::empty();
+    request.value = RequestValue { data: (&raw mut value).cast() };
+    ask(socket, index, SIOCETHTOOL, &mut request)?;
+    Ok(value.data)
+}
+
+fn ask(socket: &OwnedFd, index: u32, what: libc::c_ulong, request: &mut Request) -> io::Result<()> {
+    request.name = present_name(index).ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
+    // SAFETY: each of these requests reads and writes an ifreq, which `request` is, and for ethtool the structure of two words
+    // that it points to, which outlives the call.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), what as _, std::ptr::from_mut(request)) }).map(|_| ())
 }
 
 impl Request {

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use paceline_core::{Instant, Span};
 
-use super::{check, clock, option};
+use super::{bound_to, check, clock, interface, option};
 
 /// Frames that one call to send takes.
 pub const BATCH: usize = 64;
@@ -48,6 +48,8 @@ pub trait Kernel: std::fmt::Debug {
     fn read(&self, socket: &OwnedFd, into: &mut [u8]) -> io::Result<Read>;
     /// Sends frames by a packet socket, [`BATCH`] at most: how many, or the error of the first.
     fn send(&self, socket: &OwnedFd, frames: &[IoSlice<'_>]) -> io::Result<usize>;
+    /// Whether the interface that a packet socket is bound to has a carrier; where that cannot be known it has.
+    fn has_carrier(&self, socket: &OwnedFd) -> bool;
     /// Frames that a packet socket's ring had no place for since the last call.
     fn packet_overflow(&self, socket: &OwnedFd) -> io::Result<u64>;
     /// Has the kernel send what is in an AF_XDP socket's transmit ring.
@@ -123,6 +125,10 @@ impl Kernel for Linux {
         let sent =
             unsafe { libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
         check(sent).map(|sent| sent as usize)
+    }
+
+    fn has_carrier(&self, socket: &OwnedFd) -> bool {
+        bound_to(socket).is_none_or(|index| interface::has_carrier(socket, index))
     }
 
     fn packet_overflow(&self, socket: &OwnedFd) -> io::Result<u64> {

@@ -21,6 +21,13 @@ pub fn realtime(priority: u8) -> io::Result<()> {
     check(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }).map(|_| ())
 }
 
+/// This thread goes with all others.
+pub(crate) fn ordinary() {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the kernel reads a valid sched_param; 0 is the calling thread. It was allowed more.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) };
+}
+
 /// This thread's timers are not to be put off (they are, by 50 us, where it is not real-time).
 pub fn prompt_timers() {
     // SAFETY: integers only. That it cannot be done is no reason to stop.

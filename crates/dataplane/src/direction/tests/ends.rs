@@ -165,7 +165,7 @@ fn only_a_panic_opens_a_gate() {
         shared.close(Instant::ZERO);
         let inner = Arc::clone(&shared);
         let ended = std::thread::spawn(move || {
-            let _open = OpenOnPanic(Some(inner));
+            let _open = open_on_panic(Some(inner));
             if panics {
                 std::panic::resume_unwind(Box::new(()));
             }

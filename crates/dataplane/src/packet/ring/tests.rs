@@ -73,6 +73,10 @@ impl Kernel for Calls {
         Ok(frames.len())
     }
 
+    fn has_carrier(&self, _: &OwnedFd) -> bool {
+        true
+    }
+
     fn packet_overflow(&self, _: &OwnedFd) -> io::Result<u64> {
         Ok(0)
     }

@@ -1,0 +1,85 @@
+//! What is done at a panic, before anything else is.
+//!
+//! *Idea.* A panic is told before the stack unwinds: that takes a tenth of a second where a backtrace is asked for
+//! (`RUST_BACKTRACE`), and for ever where nobody reads standard error. Traffic cannot wait for it. So what lets it pass is done by
+//! the panic hook, in the thread that panics, which goes on without its real-time priority. It is done again as the stack unwinds,
+//! in case that somebody has put another hook in this one's place.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Once;
+
+use super::thread;
+
+thread_local! {
+    static ACTION: RefCell<Option<Rc<dyn Fn()>>> = const { RefCell::new(None) };
+}
+
+/// Does it if this thread panics, as long as this is not dropped.
+pub(crate) struct OnPanic(Rc<dyn Fn()>);
+
+impl OnPanic {
+    /// Instead of what this thread would have done so far.
+    pub(crate) fn new(action: impl Fn() + 'static) -> OnPanic {
+        install();
+        let action: Rc<dyn Fn()> = Rc::new(action);
+        ACTION.set(Some(Rc::clone(&action)));
+        OnPanic(action)
+    }
+}
+
+impl Drop for OnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+        let _ = ACTION.try_with(|action| action.replace(None));
+    }
+}
+
+/// Before the hook that there is.
+fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let tell = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let action = ACTION.try_with(|action| action.try_borrow().ok()?.clone());
+            if let Ok(Some(action)) = action {
+                action();
+                thread::ordinary();
+            }
+            tell(panic);
+        }));
+    });
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, reason = "on purpose")]
+mod tests {
+    use super::OnPanic;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn it_is_done_before_a_panic_is_told_and_as_it_unwinds_and_not_otherwise() {
+        let count = Arc::new(AtomicU32::new(0));
+        let add = |count: &Arc<AtomicU32>| {
+            let count = Arc::clone(count);
+            OnPanic::new(move || {
+                count.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        drop(add(&count));
+        assert!(std::thread::spawn(|| panic!("none of its business")).join().is_err());
+        assert_eq!(count.load(Ordering::Relaxed), 0);
+        let panics = {
+            let count = Arc::clone(&count);
+            move || {
+                let _guard = add(&count);
+                panic!("on purpose");
+            }
+        };
+        assert!(std::thread::spawn(panics).join().is_err());
+        assert_eq!(count.load(Ordering::Relaxed), 2);
+    }
+}

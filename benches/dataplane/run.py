@@ -44,11 +44,11 @@ QLBP = [
 UNBINDING = {"unpaced": ["--method", "none"], "token-bucket": UNBOUND, "qlbp": QLBP, "edge": EDGE}
 
 
-def build() -> tuple[str, str]:
+def build(profile: str = "release") -> tuple[str, str]:
     """The pacer and the program that sends and receives, optimised."""
-    command = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "paceline-dataplane", "--bins"]
+    command = ["cargo", "build", "--profile", profile, "--locked", "--quiet", "-p", "paceline-dataplane", "--bins"]
     subprocess.run(command, cwd=ROOT, check=True)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / profile
     os.environ["PACELINE_PROGRAMS"] = str(target)
     return str(target / "paceline-pace"), str(target / "paceline-frames")
 

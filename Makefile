@@ -17,6 +17,7 @@ LENGTH := --quick
 CASES := 20000
 SCENARIOS := 400
 FUZZ_S := 60
+FUZZ_JOBS := $(shell nproc)
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # What cargo-fuzz gives the compiler, but for the sanitizer: stable takes it.
 COVERED := --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -64,14 +65,17 @@ bench-fetch: rust $(VENV)/.tools  ## What asking for memory ahead buys with 100,
 equality: rust  ## Both engines on thousands of random scenarios; a failing one is left as a small TOML file
 	PACELINE_CASES=$(CASES) cargo test --release --locked -p paceline-sim --test equality -- --nocapture
 
-fuzz: rust  ## Every fuzz target for FUZZ_S= seconds, from its kept corpus; FUZZ_TARGETS= for some; needs a C++ compiler
-	host=$$(rustc -vV | sed -n 's/^host: //p'); out=target/fuzz/$$host/release; \
+fuzz: rust  ## Every fuzz target for FUZZ_S= seconds, from its kept corpus, FUZZ_JOBS= at once; FUZZ_TARGETS= for some; needs a C++ compiler
+	host=$$(rustc -vV | sed -n 's/^host: //p'); export out=target/fuzz/$$host/release; \
 	(cd fuzz && RUSTFLAGS="$(COVERED)" cargo build --release --locked --target $$host --target-dir ../target/fuzz); \
-	for one in $(FUZZ_TARGETS); do \
-		mkdir -p target/fuzz/found/$$one fuzz/corpus/$$one; \
-		$$out/$$one -max_total_time=$(FUZZ_S) -rss_limit_mb=4096 -timeout=20 -verbosity=0 -print_final_stats=1 \
-			-artifact_prefix=target/fuzz/$$one- target/fuzz/found/$$one fuzz/corpus/$$one; \
-	done
+	fuzz() { \
+		mkdir -p target/fuzz/found/$$1 fuzz/corpus/$$1; \
+		$$out/$$1 -max_total_time=$(FUZZ_S) -rss_limit_mb=4096 -timeout=20 -verbosity=0 -print_final_stats=1 \
+			-artifact_prefix=target/fuzz/$$1- target/fuzz/found/$$1 fuzz/corpus/$$1 >target/fuzz/$$1.log 2>&1 \
+			|| { cat target/fuzz/$$1.log; echo "$$1: FAILED"; exit 255; }; \
+		echo "$$1: $$(sed -n 's/^stat::number_of_executed_units: *//p' target/fuzz/$$1.log) inputs, none of which failed"; \
+	}; export -f fuzz; \
+	printf '%s\n' $(FUZZ_TARGETS) | xargs -P $(FUZZ_JOBS) -I {} bash -c 'fuzz {}'
 
 loom: rust  ## The pacer's rings and its bypass in models of memory, in more orders than `make test` tries
 	PACELINE_FULL=1 cargo test --locked -p paceline-dataplane --lib model:: -- --nocapture

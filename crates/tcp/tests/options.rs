@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-use paceline_tcp::options::{OPTIONS, Value, page};
+use paceline_tcp::options::{OPTIONS, Value, keys, page};
 use paceline_tcp::{Config, Constants, Halving, IdleRestart, Profile, Variant};
 use std::path::Path;
 
@@ -44,6 +44,65 @@ fn every_option_of_every_profile_has_a_value_and_a_source() {
         }
         assert!(!option.meaning.is_empty());
     }
+}
+
+#[test]
+fn the_keys_are_the_profile_and_every_option() {
+    let keys = keys();
+    assert_eq!((keys[0], keys.len()), ("profile", OPTIONS.len() + 1));
+    assert!(OPTIONS.iter().zip(&keys[1..]).all(|(option, key)| option.key == *key));
+}
+
+#[test]
+fn values_have_the_unit_of_what_they_are() {
+    for (key, value, unit) in [
+        ("payload", "\"1448 B\"", "B"),
+        ("initial_window", "\"10 packets\"", "packets"),
+        ("min_rto", "\"200 ms\"", "s"),
+        ("tick", "\"0 s\"", "s"),
+        ("duplicate_threshold", "3", ""),
+        ("limited_transmit", "true", ""),
+        ("variant", "\"cubic\"", ""),
+    ] {
+        let option = OPTIONS.iter().find(|option| option.key == key).unwrap();
+        let found = option.value(&Config::new(Profile::Linux));
+        assert_eq!((found.to_string(), found.unit()), (value.to_owned(), unit), "{key}");
+    }
+}
+
+/// The table of sources has a column for each world; what is empty there another one knows.
+#[test]
+fn a_source_that_a_profile_does_not_have_is_another_s_by_name() {
+    let page = page();
+    let rows = page.split("## Sources").nth(1).unwrap().lines().filter(|line| line.starts_with("| `"));
+    for (option, row) in OPTIONS.iter().zip(rows) {
+        let [rfc, ns2, linux] = [2, 3, 4].map(|column| row.split('|').nth(column).unwrap().trim().to_owned());
+        let named = [rfc.clone(), format!("ns-2 {ns2}"), format!("Linux {linux}")];
+        for (profile, own) in [(Profile::Rfc, rfc), (Profile::Linux, linux), (Profile::Ns2Of2005, ns2)] {
+            let source = option.source(profile);
+            assert!(if own.is_empty() { named.contains(&source) } else { source == own }, "{row}: {source}");
+        }
+    }
+}
+
+/// Who must hear more of an acknowledgement than its number, and what a report adds to it.
+#[test]
+fn what_an_acknowledgement_says_depends_on_the_settings() {
+    for (variant, timestamps, feedback, echo) in [
+        (Variant::Reno, false, false, false),
+        (Variant::Reno, true, true, true),
+        (Variant::Sack1, false, true, false),
+        (Variant::Fack, false, true, true),
+        (Variant::Rfc6675, true, true, true),
+    ] {
+        let config = Config { variant, timestamps, ..Config::new(Profile::Ns2) };
+        assert_eq!((config.needs_feedback(), config.needs_echo()), (feedback, echo), "{variant:?}");
+    }
+    // RFC 2018: two bytes and eight a block, and padding; ns-2 has eight a block alone.
+    let bytes = |profile| [0, 1, 3].map(|blocks| Config::new(profile).ack_bytes(blocks));
+    assert_eq!(bytes(Profile::Linux), [52, 64, 80]);
+    assert_eq!(bytes(Profile::Ns2), [40, 48, 64]);
+    assert_eq!(Config::new(Profile::Linux).data_bytes(), 1_500);
 }
 
 #[test]

@@ -340,6 +340,48 @@ mod tests {
         assert_eq!(rtt.backoffs, 0);
     }
 
+    /// RFC 6298 (5.5); ns-2 `rtt_backoff`, 64-fold at most before 2007; Linux `TCP_RTO_MAX`. Timeouts in seconds, one after another.
+    #[test]
+    fn each_profile_has_its_limit_of_back_off() {
+        let seconds = |config: &Config, count| {
+            let mut rtt = Rtt::new(config, Span::ZERO);
+            let next = |_| {
+                rtt.back_off(config, 0.0);
+                rtt.timeout().as_seconds()
+            };
+            (0..count).map(next).collect::<Vec<_>>()
+        };
+        for (profile, expected) in [
+            (Profile::Ns2Of2005, &[12.0, 24.0, 48.0, 96.0, 192.0, 384.0, 384.0, 384.0][..]),
+            (Profile::Ns2, &[6.0, 12.0, 24.0, 48.0, 60.0, 60.0]),
+            (Profile::Rfc, &[2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]),
+            (Profile::Linux, &[2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 120.0, 120.0]),
+        ] {
+            assert_eq!(seconds(&Config::new(profile), expected.len()), expected, "{profile:?}");
+        }
+        // A limit that least timeouts after back-off do not lift; and none at all: 2^32 - 1 nanoseconds for one.
+        let late = Config { min_rto_backs_off: false, ..Config::new(Profile::Ns2) };
+        assert_eq!(seconds(&late, 8)[7], 60.0);
+        let (max_rto, initial_rto) = (Span::MAX, Span::from_nanos(1_000_000_000));
+        let endless = Config { max_rto, initial_rto, min_rto: Span::ZERO, ..Config::new(Profile::Rfc) };
+        let all = seconds(&endless, 40);
+        assert_eq!((all[30], all[31], all[39]), (2_147_483_648.0, 4_294_967_295.0, 4_294_967_295.0));
+    }
+
+    /// ns-2 `rtt_timeout`; a round trip of no time is one tick.
+    #[test]
+    fn two_ticks_are_the_least_timeout_whatever_the_greatest_is() {
+        let config = Config { min_rto: Span::ZERO, ..Config::new(Profile::Ns2) };
+        let timeout = |max_rto| {
+            let config = Config { max_rto, ..config.clone() };
+            let mut rtt = Rtt::new(&config, Span::ZERO);
+            sample((&mut rtt, &mut 0.0), &config, 0, 0, 0);
+            rtt.timeout()
+        };
+        assert_eq!(timeout(Span::MAX), Span::from_millis(30)); // 1 and four times a half
+        assert_eq!(timeout(Span::from_millis(15)), Span::from_millis(20));
+    }
+
     #[test]
     fn what_was_sent_again_is_not_timed() {
         let config = Config::new(Profile::Ns2);

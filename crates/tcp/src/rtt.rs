@@ -359,9 +359,10 @@ mod tests {
         ] {
             assert_eq!(seconds(&Config::new(profile), expected.len()), expected, "{profile:?}");
         }
-        // A limit that least timeouts after back-off do not lift; and none at all: 2^32 - 1 nanoseconds for one.
-        let late = Config { min_rto_backs_off: false, ..Config::new(Profile::Ns2) };
-        assert_eq!(seconds(&late, 8)[7], 60.0);
+        // Without `rfc2988_` ns-2 goes 64-fold at most, whatever the greatest timeout is; and no limit at all: 2^32 - 1 for one.
+        let max_rto = Span::from_millis(1_000_000);
+        let late = Config { min_rto_backs_off: false, max_rto, ..Config::new(Profile::Ns2) };
+        assert_eq!(seconds(&late, 8)[5..], [192.0; 3]);
         let (max_rto, initial_rto) = (Span::MAX, Span::from_nanos(1_000_000_000));
         let endless = Config { max_rto, initial_rto, min_rto: Span::ZERO, ..Config::new(Profile::Rfc) };
         let all = seconds(&endless, 40);
@@ -380,6 +381,25 @@ mod tests {
         };
         assert_eq!(timeout(Span::MAX), Span::from_millis(30)); // 1 and four times a half
         assert_eq!(timeout(Span::from_millis(15)), Span::from_millis(20));
+    }
+
+    /// A partial acknowledgement (ns-2 tcp-newreno.cc `partialnewack_helper`) is no sample, but ends the back-off as one does.
+    #[test]
+    fn a_partial_acknowledgement_of_what_is_timed_ends_the_back_off() {
+        let config = Config::new(Profile::Ns2);
+        let mut rtt = Rtt::new(&config, Span::ZERO);
+        let mut smoothed = 0.0;
+        sample((&mut rtt, &mut smoothed), &config, 0, 0, 100);
+        rtt.back_off(&config, smoothed);
+        rtt.on_first_transmission(5, at(1000));
+        let timeouts = [5, 6, 7].map(|next| {
+            rtt.on_partial_ack(&config, smoothed, next);
+            rtt.timeout()
+        });
+        assert_eq!(timeouts, [600, 300, 300].map(Span::from_millis)); // 100 ms and 4 * 50
+        rtt.back_off(&config, smoothed);
+        rtt.on_partial_ack(&config, smoothed, 8); // nothing is timed any more
+        assert_eq!(rtt.timeout(), Span::from_millis(600));
     }
 
     #[test]

@@ -29,3 +29,19 @@ impl ShortPackets {
         Some(self.0[at].1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_sent_again_stays_listed() {
+        let mut short = ShortPackets::NONE;
+        assert_eq!(short.list(5, 100, 0), 5);
+        assert_eq!(short.list(9, 200, 5), 5); // 5 is not acknowledged
+        assert_eq!([4, 5, 9].map(|seq| short.payload_of(seq)), [None, Some(100), Some(200)]);
+        assert_eq!(short.list(12, 300, 7), 9);
+        assert_eq!([5, 9, 12].map(|seq| short.payload_of(seq)), [None, Some(200), Some(300)]);
+        assert_eq!(short.list(15, 400, 13), 15);
+    }
+}

@@ -52,6 +52,15 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_makes_it_two_again() {
+        let mut ratio = AckRatio::new();
+        (0..100).for_each(|_| ratio.update(4));
+        assert_eq!(ratio.acknowledgements(20), 5);
+        ratio.reset();
+        assert_eq!(ratio.acknowledgements(20), 10);
+    }
+
+    #[test]
     fn it_halves_the_count_where_every_second_packet_is_acknowledged() {
         assert_eq!([0, 1, 20].map(|count| AckRatio::new().acknowledgements(count)), [1, 1, 10]);
     }

@@ -195,18 +195,9 @@ fn next_selective_packet(sender: &Sender) -> Option<u32> {
     }
 }
 
-/// What [`next_packet`] said has been sent.
-#[inline]
-pub(crate) fn on_sent(sender: &mut Sender, seq: u32, now: Instant) {
-    if !sender.rare.selective.is_blank() {
-        on_selective_sent(sender, seq, now);
-    } else {
-        sender.next += 1;
-    }
-}
-
+/// What [`next_packet`] said has been sent, where single packets have been heard of.
 #[inline(never)]
-fn on_selective_sent(sender: &mut Sender, seq: u32, now: Instant) {
+pub(crate) fn on_selective_sent(sender: &mut Sender, seq: u32, now: Instant) {
     match sender.config.variant {
         Variant::Rfc6675 | Variant::Bic | Variant::Cubic if sender.config.rack => {
             rack::on_sent(sender, seq, now);

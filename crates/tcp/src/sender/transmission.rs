@@ -87,7 +87,7 @@ impl Sender {
             && let Some(seq) = recovery::next_packet(self)
         {
             self.transmit_inlined(seq, now, out);
-            recovery::on_sent(self, seq, now);
+            recovery::on_selective_sent(self, seq, now);
             sent += 1;
         }
         if sent > 0 && self.config.has_rack() {

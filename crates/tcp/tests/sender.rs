@@ -1,0 +1,91 @@
+//! What a sender says of itself, and how it begins.
+
+use paceline_core::{Instant, Span};
+use paceline_tcp::{Config, IdleRestart, Output, Profile, Segment, Sender, Variant};
+use std::sync::Arc;
+
+#[derive(Default)]
+struct Sent(Vec<u32>);
+
+impl Output for Sent {
+    fn send(&mut self, segment: Segment) {
+        self.0.push(segment.seq);
+    }
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+fn sender(config: Config, packets: Option<u64>) -> Sender {
+    Sender::new(Arc::new(config), packets, Span::ZERO, 1)
+}
+
+/// The rate of a window of 1040 B packets over the smoothed round trip (RFC 6298 (2.2), (2.3)), where it is kept.
+#[test]
+fn the_rate_is_the_usable_window_over_the_smoothed_round_trip() {
+    let config = Config { syn: None, initial_window: 10, max_window: 12, ..Config::new(Profile::Ns2) };
+    for keeps in [false, true] {
+        let (mut sender, mut wire) = (sender(config.clone(), None), Sent::default());
+        assert_eq!(sender.limit(), u32::MAX);
+        if keeps {
+            sender.keep_round_trips();
+        }
+        sender.start(Instant::ZERO, &mut wire);
+        assert_eq!((sender.srtt_s(), sender.rate_bps()), (None, 0));
+        sender.on_ack(1, at(100), &mut wire); // a window of 11
+        if keeps {
+            assert_eq!(sender.srtt_s(), Some(0.1));
+            assert_eq!(sender.rate_bps(), 11 * 1040 * 8 * 10);
+        } else {
+            assert_eq!((sender.srtt_s(), sender.rate_bps()), (None, 0));
+        }
+        sender.on_ack(10, at(200), &mut wire);
+        sender.on_ack(12, at(300), &mut wire); // above the receiver's window of 12; the packet sent at 100 ms took 200
+        assert!(sender.cwnd() > 12.0);
+        sender.on_ack(15, at(300), &mut wire);
+        assert_eq!(
+            sender.rate_bps(),
+            if keeps { (12.0 * 8320.0 / sender.srtt_s().unwrap_or(1.0)) as u64 } else { 0 }
+        );
+    }
+}
+
+#[test]
+fn an_application_that_gives_too_much_gives_what_can_be_numbered() {
+    let mut sender = sender(Config::new(Profile::Ns2), Some(0));
+    assert_eq!((sender.limit(), sender.give(2_500)), (1, 4));
+    assert_eq!(sender.limit(), 4);
+    assert_eq!(sender.give(u64::MAX), u32::MAX - 1);
+    assert_eq!(sender.give(1), u32::MAX - 1);
+}
+
+/// To begin is no restart after silence, whenever that is.
+#[test]
+fn the_first_data_leave_with_the_initial_window_however_late() {
+    for (_, idle_restart) in IdleRestart::ALL {
+        let config = Config { idle_restart, syn: None, initial_window: 4, ..Config::new(Profile::Ns2) };
+        let (mut sender, mut wire) = (sender(config, Some(100)), Sent::default());
+        sender.start(at(100_000), &mut wire);
+        assert_eq!(wire.0, [0, 1, 2, 3], "{idle_restart:?}");
+        assert_eq!(sender.counters().window_cuts, 0);
+    }
+}
+
+/// Linux `tcp_try_undo_spurious_syn`: an echo of the first SYN says that the others were needless; of a later one, that they were not.
+#[test]
+fn an_echo_of_the_first_syn_forgives_all_others() {
+    for (echo, window) in [(5_000, 10), (6_000, 1)] {
+        let config =
+            Config { variant: Variant::Rfc6675, timer_tick: Span::ZERO, ..Config::new(Profile::Linux) };
+        let (mut sender, mut wire) = (sender(config, None), Sent::default());
+        sender.start(at(5_000), &mut wire);
+        for due in [6_000, 7_000] {
+            assert_eq!(sender.retransmission_at(), Some(at(due)));
+            sender.on_retransmission_timer(at(due), &mut wire);
+        }
+        assert_eq!(wire.0, [0, 0, 0]);
+        sender.on_ack_with(1, at(echo), &[], at(7_500), &mut wire);
+        assert_eq!(wire.0.len() - 3, window, "an echo of {echo} ms");
+    }
+}

@@ -87,3 +87,50 @@ pub(super) fn acknowledgements_a_packet(cwnd: u64, w_max: u64, knows_loss: bool,
     };
     ratio.acknowledgements(if knows_loss { packets } else { packets.min(MOST_UNKNOWN) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_core::Instant;
+
+    fn increase(bic: &mut Bic, cwnd: f64) -> f64 {
+        let (packets, open, dubious, used, weight, end, srtt, sample) =
+            (2, true, false, true, 1, 9, 0.1, None);
+        let now = Instant::ZERO;
+        let acked = Acked { now, next: 1, packets, open, dubious, used, weight, end, srtt, sample };
+        let mut window = Window { cwnd, ssthresh: 2 };
+        bic.increase(&mut window, acked);
+        1.0 / (window.cwnd - cwnd)
+    }
+
+    /// Linux `bictcp_update`: acknowledgements, of two packets each, until the window has grown by one.
+    #[test]
+    fn it_grows_by_the_distance_to_the_last_maximum() {
+        let mut bic = Bic::new();
+        assert_eq!(bic.cut(100.0, 100.0), 100.0 * BETA);
+        for (cwnd, count) in [
+            (14, 14),   // Reno's
+            (15, 1),    // 85 away: a fourth, 16 at most
+            (60, 3),    // 40 away: a tenth of the way
+            (97, 242),  // 3 away: five windows, of packets
+            (103, 257), // and 3 beyond
+            (110, 16),  // 10 beyond
+            (147, 4),   // 47
+            (200, 6),   // 16 a round trip at most
+        ] {
+            assert_eq!(increase(&mut bic, f64::from(cwnd)).round() as u32, count.max(1), "{cwnd}");
+        }
+    }
+
+    #[test]
+    fn a_second_loss_at_the_maximum_does_not_give_way_and_a_timeout_forgets_it() {
+        let mut bic = Bic::new();
+        bic.cut(100.0, 100.0);
+        bic.cut(100.0, 100.0);
+        assert_eq!(bic.w_max, 100.0);
+        bic.cut(90.0, 90.0);
+        assert_eq!(bic.w_max, 90.0 * (1.0 + BETA) / 2.0);
+        bic.on_timeout();
+        assert_eq!(increase(&mut bic, 500.0).round(), 10.0); // 20 packets at most while no loss is known
+    }
+}

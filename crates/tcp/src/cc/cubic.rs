@@ -214,3 +214,63 @@ impl Cubic {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Profile;
+
+    fn cubic(constants: Constants) -> Cubic {
+        Cubic::new(&Config { constants, hystart: false, ..Config::new(Profile::Rfc) })
+    }
+
+    /// A whole window of 100 packets is acknowledged at this time, seconds: the window after that.
+    fn after(cubic: &mut Cubic, seconds: f64, sample: f64) -> f64 {
+        let (packets, open, dubious, used, weight, end) = (100, true, false, true, 1, 999);
+        let (now, sample) = (Instant::ZERO + Span::from_seconds(seconds), Some(Span::from_seconds(sample)));
+        let acked = Acked { now, next: 1, packets, open, dubious, used, weight, end, srtt: 0.1, sample };
+        let mut window = Window { cwnd: 100.0, ssthresh: 2 };
+        cubic.increase(&mut window, acked);
+        window.cwnd
+    }
+
+    #[test]
+    fn a_round_trip_adds_half_a_window_at_most_by_the_rfc_and_a_whole_one_in_linux() {
+        for (constants, most) in [(Constants::Rfc9438, 150.0), (Constants::Linux2013, 200.0)] {
+            let mut cubic = cubic(constants);
+            cubic.cut(100.0, 100.0);
+            after(&mut cubic, 0.0, 0.1); // the curve begins
+            assert_eq!(after(&mut cubic, 60.0, 0.1), most);
+        }
+    }
+
+    /// 5 % a round trip while no loss is known (Linux `cnt` of 20 at most), and no curve is left.
+    #[test]
+    fn a_timeout_forgets_the_maximum() {
+        let mut cubic = cubic(Constants::Linux2013);
+        cubic.cut(100.0, 200.0);
+        after(&mut cubic, 0.0, 0.1);
+        cubic.on_timeout();
+        assert_eq!(after(&mut cubic, 60.0, 0.1), 105.0);
+    }
+
+    #[test]
+    fn a_second_loss_at_the_maximum_does_not_give_way() {
+        let mut cubic = cubic(Constants::Rfc9438);
+        cubic.cut(100.0, 100.0);
+        cubic.cut(100.0, 100.0);
+        assert_eq!((cubic.w_max, cubic.prior), (100.0, 100.0));
+        assert_eq!(cubic.cut(90.0, 90.0), 0.7 * 90.0);
+        assert_eq!(cubic.w_max, 90.0 * 1.7 / 2.0);
+    }
+
+    #[test]
+    fn the_least_round_trip_is_the_least() {
+        let mut cubic = cubic(Constants::Linux2013);
+        let least = [0.2, 0.3, 0.1, 0.2].map(|sample| {
+            after(&mut cubic, 0.0, sample);
+            cubic.least_rtt
+        });
+        assert_eq!(least, [0.2, 0.2, 0.1, 0.1]);
+    }
+}

@@ -121,3 +121,66 @@ impl HyStart {
         *self = HyStart { least: self.least, ..HyStart::new(self.paced) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Instant {
+        Instant::from_nanos(us * 1_000)
+    }
+
+    /// Packet `seq` left so long before its acknowledgement comes at `now`, microseconds, and all before `end` have left.
+    fn hears(hystart: &mut HyStart, (seq, end): (u32, u32), rtt: u64, now: u64) -> bool {
+        hystart.on_first_transmission(seq, at(now - rtt));
+        let (now, next) = (at(now), seq + 1);
+        let (packets, open, dubious, used, weight, srtt, sample) = (1, true, false, true, 1, 0.0, None);
+        let acked = Acked { now, next, packets, open, dubious, used, weight, end, srtt, sample };
+        hystart.ends_slow_start(LOW_WINDOW, acked)
+    }
+
+    /// A round of this least round trip, then one of acknowledgements so far apart: after how many slow start ends.
+    fn ends_after(hystart: &mut HyStart, (least, rtt): (u64, u64), apart: u64) -> Option<u32> {
+        let start = 10_000_000;
+        assert!(!hears(hystart, (0, 1), least, start));
+        (1..100).find(|seq| hears(hystart, (*seq, 1_000), rtt, start + 1_000_000 + u64::from(*seq) * apart))
+    }
+
+    /// Linux `hystart_update`, delay: an eighth of the least, 4 to 16 ms, is a queue, once eight samples of a round are seen.
+    #[test]
+    fn a_delay_beyond_an_eighth_of_the_least_ends_slow_start_at_the_ninth_sample() {
+        for (least, bound) in [(40_000, 45_000), (16_000, 20_000), (400_000, 416_000), (32_000, 36_000)] {
+            let ends = |rtt| ends_after(&mut HyStart::new(false), (least, rtt), 5_000);
+            assert_eq!([bound, bound + 1].map(ends), [None, Some(9)], "{least} us");
+        }
+    }
+
+    /// The same, acknowledgement train: those no more than 2 ms apart, for more than half the least round trip, or paced the whole.
+    #[test]
+    fn a_train_as_long_as_the_path_ends_slow_start() {
+        for (apart, paced, expected) in [
+            (1_000, false, Some(22)), // the first is at no time: 21 ms are more than 20
+            (2_000, false, Some(12)),
+            (2_001, false, None),
+            (1_000, true, Some(42)),
+        ] {
+            let found = ends_after(&mut HyStart::new(paced), (40_000, 40_000), apart);
+            assert_eq!(found, expected, "{apart} us, paced: {paced}");
+        }
+    }
+
+    #[test]
+    fn one_sign_is_enough_and_so_are_both_at_once() {
+        // The ninth sample, 16 ms on, is above 15 ms, and as late as the first above 30 and 4.
+        assert_eq!(ends_after(&mut HyStart::new(false), (30_000, 34_001), 2_000), Some(9));
+    }
+
+    #[test]
+    fn a_timeout_begins_anew_and_keeps_the_least() {
+        let mut hystart = HyStart::new(false);
+        assert_eq!(ends_after(&mut hystart, (40_000, 50_000), 5_000), Some(9));
+        assert_eq!(ends_after(&mut hystart, (60_000, 60_000), 5_000), None); // it is over
+        hystart.restart();
+        assert_eq!(ends_after(&mut hystart, (60_000, 60_000), 5_000), Some(9)); // 40 ms were seen before
+    }
+}

@@ -198,7 +198,22 @@ fn drop_front_displaces_the_oldest_that_waits() {
     }
     let large = Numbered { number: 3, bytes: 2_000 };
     assert_eq!(queue.enqueue(large.clone(), Instant::ZERO), Verdict::Refused(large));
+    // A smaller one has room by one, if all that waits and it are within the limit then: 1000 B and these.
+    let of = |bytes| Numbered { number: 4, bytes };
+    assert_eq!(queue.enqueue(of(1_001), Instant::ZERO), Verdict::Refused(of(1_001)));
+    assert_eq!(queue.enqueue(of(1_000), Instant::ZERO), Verdict::Displaced(packet(1)));
     assert!(ClosedDropTail::new(&spec, Rate::from_bits_per_second(1)).is_none());
+}
+
+#[test]
+fn a_queue_says_when_all_will_have_left_and_whether_it_is_limited() {
+    let rate = Rate::from_bits_per_second(3_000_000);
+    for limit in [None, Some(Limit::Packets(9))] {
+        let queue = ClosedDropTail::new(&QueueSpec { limit, ..QueueSpec::default() }, rate).unwrap();
+        assert_eq!(queue.keeps_what_waits(), limit.is_some());
+        // Five of 1000 B take 13,333,333.3 ns; and a nanosecond for what is owed.
+        assert_eq!(queue.latest(5, 1_000, Instant::from_nanos(7)), Instant::from_nanos(7 + 13_333_334));
+    }
 }
 
 /// What a queue has told: starts and ends of service, and for how long how much has waited.

@@ -191,6 +191,9 @@ fn long_runs_follow_the_definition_and_pop_less_than_once_an_arrival() {
 fn a_lone_packet_leaves_at_once_or_is_held_for_the_whole_delay() {
     assert_eq!(paced(&[(7, 1_000)], 1_000, Release::Start).0, [7]);
     assert_eq!(paced(&[(7, 1_000)], 1_000, Release::Finish).0, [1_007]);
+    // One without bytes is not held: all of it has been served.
+    assert_eq!(paced(&[(7, 0)], 1_000, Release::Start).0, [7]);
+    assert_eq!(paced(&[(7, 0)], 1_000, Release::Finish).0, [7]);
     // A burst of four is spread over the delay: S rises by 4 packets in 1000 ns.
     assert_eq!(paced(&[(0, 500); 4], 1_000, Release::Start).0, [0, 250, 500, 750]);
     assert_eq!(paced(&[(0, 500); 4], 1_000, Release::Finish).0, [250, 500, 750, 1_000]);
@@ -228,6 +231,10 @@ fn more_than_two_gibibytes_are_refused_but_for_one_packet_alone() {
     let mut offer = |bytes, at| pacer.enqueue(Sent { number: 0, bytes }, Instant::from_nanos(at));
     assert!(matches!(offer(u32::MAX, 0), Verdict::Queued));
     assert!(matches!(offer(1, 1), Verdict::Refused(_)));
+    let mut other = Edge::new(&Parameters { delay: Span::from_millis(10), release: Release::Start }, LINK);
+    let mut takes =
+        |bytes| matches!(other.enqueue(Sent { number: 0, bytes }, Instant::ZERO), Verdict::Queued);
+    assert_eq!([(1 << 31) - 1, 1, 1].map(&mut takes), [true, true, false]);
     assert_eq!(pacer.dequeue(Instant::ZERO).map(|sent| sent.bytes), Some(u32::MAX));
     assert!(matches!(
         pacer.enqueue(Sent { number: 1, bytes: 1 << 31 }, Instant::from_nanos(2)),

@@ -102,6 +102,14 @@ fn a_number_ends_where_its_digits_do() {
 }
 
 #[test]
+fn a_letter_behind_a_number_is_an_exponent_only_with_digits() {
+    for (text, unit) in [("5e KB", "e KB"), ("5e+ KB", "e+ KB"), ("5.KB", ".KB")] {
+        let message = parse::bytes(text).expect_err("refused").to_string();
+        assert!(message.contains(&format!("has an unknown unit {unit:?}")), "{message}");
+    }
+}
+
+#[test]
 fn errors_say_what_to_write() {
     fn message<T: std::fmt::Debug>(parsed: Result<T, QuantityError>) -> String {
         parsed.expect_err("refused").to_string()

@@ -155,6 +155,7 @@ mod tests {
         let wire = |bps| Wire::new(Rate::from_bits_per_second(bps));
         let alike =
             |wire: Wire, packets| AlikeWire::new(&wire, 1000, packets, (Instant::ZERO, Instant::ZERO));
+        assert_eq!(alike(wire(1_000_000), 1).map(|one| one.bytes()), Some(1000));
         assert!(alike(wire(7), 1).is_none());
         assert!(alike(wire(1_000_000), 10).is_some());
         assert!(alike(wire(1_000_000), usize::MAX).is_none());

@@ -324,8 +324,10 @@ mod tests {
             assert_eq!(comes(now, 5, 0), comes(now, 0, 5 << 32), "{now}");
             assert_eq!(comes(now, 5, 3 << 32), comes(now, 6, 0), "{now}");
         }
-        let differ = (1..=1_000).filter(|k| comes(k * 8_000, 1, 0) != comes(k * 8_000, 1, 9)).count();
-        assert!(differ > 950, "{differ}");
+        let at = |k: u64| (5 << 32) + k * 8_000;
+        let seeds = (0..1_000).filter(|k| comes(at(*k), 1, 0) != comes(at(*k), 1, 9)).count();
+        let flows = (0..1_000).filter(|k| comes(at(*k), 5, 0) != comes(at(*k), 4, 0)).count();
+        assert!(seeds > 950 && flows > 950, "{seeds}, {flows}");
     }
 
     /// The first numbers of SplitMix64 from 1234567, as its authors' C program prints them.
@@ -360,6 +362,16 @@ mod tests {
                 assert_eq!(admit(now).is_tied, is_tied, "{now} by {ties:?}");
             }
         }
+    }
+
+    /// What is decided for one size at a time goes on from the lag of the packets before.
+    #[test]
+    fn many_at_once_keep_the_lag_of_those_before() {
+        let ties =
+            TieBreaker { lag: 7, ..TieBreaker::new(Ties::Random, Rate::from_bits_per_second(1_000_000)) };
+        let order = Drawn::begin(ties, 1_000);
+        assert_eq!(order.meets(&Arrival::new(1, Instant::ZERO), 0).free_at, 1_007);
+        assert_eq!((order.ties(1_000).lag, order.ties(1_010).lag), (7, 0));
     }
 
     #[test]

@@ -78,7 +78,10 @@ fn simulated_faults_break_no_law() {
     let told = told.into_inner().unwrap();
     println!("{} s simulated: {told:?}", count * LENGTH_US / 1_000_000);
     // it has done something
-    assert!(told.sent > told.came / 10 && (cfg!(miri) || told.lives > count && told.passed > 0));
+    match cfg!(miri) {
+        true => assert!(told.sent > 100 && told.passed > 100),
+        false => assert!(told.sent > told.came / 10 && told.lives > count && told.passed > 0),
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / "target" / "mutants"
 #: Of each crate, a configuration (which files, which tests), and of how many mutants a sample takes one.
-CRATES = {"core": 16, "tcp": 32, "sim": 4, "dataplane": 4}
+CRATES = {"core": 20, "tcp": 48, "sim": 6, "dataplane": 6}
 ENOUGH = 0.95
 
 

@@ -9,6 +9,8 @@ mod slow;
 use super::window::{Note, Service};
 use super::*;
 use cases::{Case, KINDS, Kind};
+use paceline_core::Rate;
+use paceline_core::queue::Limit;
 use slow::Told;
 use std::fmt::Debug;
 
@@ -225,4 +227,27 @@ fn a_link_does_what_its_definition_says_step_by_step_and_in_windows() {
 #[test]
 fn a_slim_link_is_half_a_cache_line() {
     assert_eq!(size_of::<Option<Link>>(), 32);
+}
+
+/// What happens after a window's end belongs to the next one, whose packets may come before it.
+#[test]
+fn a_window_ends_before_what_comes_a_nanosecond_later() {
+    let mut case = Case::draw(Kind::Front, 1);
+    let buffer = QueueSpec { limit: Some(Limit::Packets(1)), drop_front: true, ..QueueSpec::default() };
+    case.spec.rate = Rate::from_bits_per_second(8_000_000);
+    case.spec.fitting = Fitting { buffer: buffer.into(), ..(*case.spec.fitting).clone() }.into();
+    case.record = None;
+    case.line.truncate(3);
+    // 1000 B take a millisecond: the last comes as the second is about to be served
+    let last = Instant::from_nanos(999_999);
+    for (event, at) in case.line.iter_mut().zip([Instant::ZERO, Instant::ZERO, last]) {
+        (event.at, event.bytes) = (at, 1000);
+    }
+    for cut in [None, Some(last)] {
+        case.cuts = cut.into_iter().chain([case.end]).collect();
+        let mut link = case.link();
+        let (out, notes, _) = in_windows(&case, &mut link, &Told::default());
+        assert_eq!(out.iter().map(|event| event.seq).collect::<Vec<_>>(), [0, 2], "{cut:?}");
+        assert!(matches!(notes[..], [(Event { seq: 1, .. }, Note::Dropped)]), "{cut:?}");
+    }
 }

@@ -22,7 +22,7 @@ from paceline.report.metrics import BY_KEY
 from paceline.report.recordings import raster_of
 from paceline.report.sources import FromMemory, load
 from paceline.report.svg import Drawing
-from paceline.report.topology import Topology, topology
+from paceline.report.topology import Cable, NodeGroup, Topology, topology
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
 HOSTILE = '<script>alert("x")</script> & </title><svg onload=1> {{ 7 * 7 }}'
@@ -286,6 +286,18 @@ def test_no_cable_of_a_loop_runs_through_a_node(draw: Callable[[Topology], Drawi
     assert len(set(labels)) == len(LOOP)
     for x, y in labels:
         assert min(math.dist((float(x), float(y) - 4), router) for router in routers) > 12
+
+
+@pytest.mark.parametrize("draw", [diagram.wide, diagram.tall])
+def test_no_number_beside_a_cable_is_cut(draw: Callable[[Topology], Drawing]) -> None:
+    nodes = [NodeGroup(name, False, 1) for name in ("a", "b", "c", "d", "e", "f")]
+    swept = "buffer 5 packets, 10 packets, 20 packets, 50 packets or 1000 packets"
+    cables = [Cable(f"link{k}", k, k + 1, 1, [f"link{k}", "100 Mbit/s", "1–5 ms", swept]) for k in range(5)]
+    markup = draw(Topology(nodes, cables)).markup()
+    lines = re.findall(r"<text[^>]*>([^<]*)", markup)
+    assert " ".join(lines).count(swept) == 5
+    height = float(re.findall(r'viewBox="0 0 [0-9.]+ ([0-9.]+)"', markup)[0])
+    assert max(float(y) for y in re.findall(r'<text[^>]* y="([0-9.]+)"', markup)) < height
 
 
 @pytest.mark.parametrize("draw", [diagram.wide, diagram.tall])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from paceline.intervals import interval
 from paceline.report.formatting import quantity, scale_for, short
 from paceline.report.statistics import estimate, leaders, paired
+from paceline.tables import format_interval
 
 
 def test_winner_by_paired_differences() -> None:
@@ -67,4 +69,8 @@ def test_a_width_too_small_to_show_is_not_shown_as_none() -> None:
     assert wide is not None
     scale = scale_for("number", [80.0, 90.0], [wide.half, wide.half])
     assert "± <" in scale.estimate(narrow)
-    assert scale.estimate(estimate([1.0, 1.0])).endswith("± 0")
+
+
+def test_seeds_that_agree_give_no_interval() -> None:
+    assert scale_for("number", [1.0]).estimate(estimate([1.0, 1.0])) == "1.000"
+    assert format_interval(interval([0.0, 0.0, 0.0])) == "0"

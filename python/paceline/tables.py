@@ -111,15 +111,14 @@ def summary_rows(results: Results) -> tuple[list[str], list[list[str]]]:
 
 
 def format_interval(value: Interval | None, scale: float = 1.0) -> str:
-    """``87.71 ± 0.12``, the interval to two digits and the mean to the same place; ``–`` where there is none."""
+    """``87.71 ± 0.12``, the interval to two digits and the mean to the same place; ``–`` where there is none,
+    the mean alone where one seed, or seeds of one value, allow no interval."""
     if value is None:
         return "–"
     mean = value.mean / scale
-    if value.half is None:
+    if not value.half:  # one run; or seeds that agree, which is no certainty
         return _rounded(mean, _decimals(mean, 4))
     half = value.half / scale
-    if not half:
-        return f"{_rounded(mean, _decimals(mean, 4))} ± 0"
     places = min(_decimals(half, 2), max(_decimals(mean, 6), 0)) if mean else _decimals(half, 2)
     return f"{_rounded(mean, places)} ± {_rounded(half, places)}"
 

@@ -7,12 +7,16 @@ import re
 import textwrap
 from dataclasses import dataclass
 
+from paceline.layout import kept, wrap
+
 from .columns import columns, meshed
 from .data import METHODS, method_words
 from .formatting import listed, plain, short
 from .svg import Drawing, number, polyline, text_width
 from .topology import Cable, NodeGroup, Topology
 
+#: Of the picture for a screen.
+_WIDTH = 1040.0
 #: Nodes drawn of a group, however many there are.
 _MOST_HOSTS, _MOST_ROUTERS = 6, 3
 #: How far off the straight line a cable's middle may lie, in the order tried, and how far it keeps from other nodes.
@@ -65,7 +69,7 @@ class _Picture:
             self.length = max(84.0, 38.0 + 15 * most) * self.last + 40
             width, height = 340.0, self.length + 58 + self._legend_height()
         else:
-            width = 1040.0
+            width = _WIDTH
             self.length = width - 96
             height = 40 + self.breadth + 16 * most + 26 + self._legend_height()
         said = "; ".join(", ".join(c.lines) for c in net.cables)
@@ -266,25 +270,25 @@ class _Picture:
         self.out.close()
 
     def _said(self, cables: list[Cable]) -> list[tuple[str, str]]:
-        """Class and text of the lines beside the cables between two groups, one cable's under another's."""
+        """Class and text of the lines beside the cables between two groups, one cable's under another's, uncut."""
+        room = 28 if self.upright else max(int((_WIDTH - 96) / max(self.last, 1) / 6.6), 12)
         found: list[tuple[str, str]] = []
         for cable in cables:
             count = f"{plain(cable.count, 0)} × " if cable.count > 1 else ""
-            found.append(("name", count + cable.lines[0]))
+            found.append(("name", short(count + cable.lines[0], room)))
             rest = _joined(cable.lines[1:], 26) if self.upright else cable.lines[1:]
-            found += [("tick", line) for line in rest]
+            found += [("tick", part) for line in rest for part in wrap(kept(line), room)]
         return found
 
     def _words(self, cables: list[Cable], spots: list[list[_Spot]]) -> None:
         a, b = _middle(spots[cables[0].source]), _middle(spots[cables[0].target])
         x, y = self._xy(_Spot((a.along + b.along) / 2, (a.across + b.across) / 2))
         said = self._said(cables)
-        room = max(int(self.length / max(self.last, 1) / 6.6), 12)
         for k, (kind, line) in enumerate(said):
             if self.upright:
-                self.out.text(172, y + 4 + 15 * (k - (len(said) - 1) / 2), short(line, 28), kind)
+                self.out.text(172, y + 4 + 15 * (k - (len(said) - 1) / 2), line, kind)
             else:
-                self.out.text(x, 50 + self.breadth + 16 * k, short(line, room), kind, "middle")
+                self.out.text(x, 50 + self.breadth + 16 * k, line, kind, "middle")
 
     def _legend_lines(self, text: str) -> list[str]:
         lines = textwrap.wrap(text, 46 if self.upright else 150)

@@ -65,15 +65,13 @@ class Scale:
         return plain(value / self.divisor, self.decimals if decimals is None else decimals)
 
     def estimate(self, value: Estimate | None) -> str:
-        """`92.4 ± 0.3`, or the mean alone where one seed allows no interval."""
+        """`92.4 ± 0.3`, or the mean alone where one seed, or seeds of one value, allow no interval."""
         if value is None:
             return DASH
-        if value.half is None:
+        if not value.half:
             return self.number(value.mean)
         half = self.number(value.half)
-        if value.half == 0:
-            half = "0"
-        elif not any(digit in "123456789" for digit in half):
+        if not any(digit in "123456789" for digit in half):
             half = f"<{plain(10.0**-self.decimals, self.decimals)}"
         return f"{self.number(value.mean)}\u00a0± {half}"
 
@@ -126,7 +124,7 @@ def signed_percent(value: Estimate | None) -> str:
         decimals = 2
     sign = "+" if value.mean > 0 else ""
     text = sign + plain(100 * value.mean, decimals)
-    if value.half is not None:
+    if value.half:
         text += f" ± {plain(100 * value.half, decimals)}"
     return text + "\u00a0%"
 

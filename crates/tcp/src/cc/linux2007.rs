@@ -211,6 +211,20 @@ fn cube_root(a: u64) -> u64 {
 mod tests {
     use super::*;
 
+    /// `bictcp_update`: beyond the last maximum 160 packets a second at most. 320 packets in 10 ms are 32,000 a second.
+    #[test]
+    fn beyond_the_maximum_it_grows_by_160_packets_a_second_at_most() {
+        let config =
+            Config { variant: Variant::Cubic, timestamps: true, ..Config::new(crate::config::Profile::Ns2) };
+        let mut cubic = Linux2007::new(&config);
+        cubic.cut(320.0, 320.0);
+        cubic.curve.least_rtt = 10;
+        cubic.packets_a_packet(320, 1_000);
+        assert_eq!(cubic.packets_a_packet(320, 101_000), 32_000 / 160);
+        cubic.curve.least_rtt = 0; // without a round trip nothing holds it
+        assert_eq!(cubic.packets_a_packet(320, 101_000), 0);
+    }
+
     #[test]
     fn the_cube_root_is_linux_s_within_a_hundredth_of_a_second_of_k() {
         // What Linux 2.6.22's `cubic_root` gives for W_max this far away, 1/1024 s.

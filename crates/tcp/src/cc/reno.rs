@@ -96,6 +96,13 @@ mod tests {
         }
     }
 
+    /// Linux `tcp_cong_avoid_ai`: what has come for a larger window is one packet of this, and what comes now counts for the next.
+    #[test]
+    fn what_came_for_a_larger_window_is_a_packet_and_no_more() {
+        assert_eq!(increase_whole(3.9, 2, 1), 4.25);
+        assert_eq!(increase_whole(3.9, 2, 0), 4.0);
+    }
+
     #[test]
     fn one_is_one() {
         for cwnd in [1.0, 1.5, 7.25, 8.0, 8.5, 1000.125] {

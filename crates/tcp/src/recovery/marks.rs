@@ -300,6 +300,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_held_is_what_was_reported_and_nothing_once_cleared() {
+        let mut marks = Marks::NONE;
+        marks.learn((10, 30), &[block(11, 14), block(16, 18)], 3);
+        let held: Vec<u32> = (9..20).filter(|seq| marks.holds(*seq)).collect();
+        assert_eq!(held, [11, 12, 13, 16, 17]);
+        assert_eq!((marks.ranges.len(), marks.next_lost(), marks.gone()), (4, Some(10), 6)); // 13 and below are lost: 10 is
+        marks.learn((10, 30), &[block(14, 16)], 3);
+        assert_eq!((marks.ranges.len(), marks.gone()), (2, 8)); // neighbours are one
+        marks.clear();
+        assert!(marks.is_empty() && marks.next_lost().is_none() && marks.gone() == 0 && !marks.holds(11));
+        // What the receiver reports of what it has acknowledged, or of nothing, is nothing; of the last packet before, as in Linux.
+        assert!(!marks.learn((10, 30), &[block(4, 8), block(12, 12), block(28, 31)], 3).held);
+        assert!(marks.is_empty());
+    }
+
+    #[test]
     fn four_packets_above_it_mean_a_loss_and_what_was_sent_after_a_retransmission_that_it_is_lost_too() {
         let mut marks = Marks::NONE;
         assert!(!marks.learn((10, 30), &[block(11, 14)], 3).lost);

@@ -67,10 +67,34 @@ struct Path {
     messages: Option<(u64, u64)>,
     /// The receiver answers every second packet in order, or after 40 ms.
     delays: bool,
+    /// While this lasts, from and to so many milliseconds of each two seconds, data are lost; or they come after it, with a timeout in
+    /// between that was needless.
+    outage: Option<(u64, u64, Outage)>,
     until_ms: u64,
 }
 
-const PATHS: [Path; 6] = [
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Outage {
+    Loses,
+    Holds,
+}
+
+/// Nothing is lost, overtaken or delayed, and there is always more to send.
+const CLEAN: Path = Path {
+    name: "",
+    service_us: 500,
+    round_trip_us: 40_000,
+    buffer: 60,
+    lost: 0,
+    lost_acks: 0,
+    late: (0, 0),
+    messages: None,
+    delays: false,
+    outage: None,
+    until_ms: 8_000,
+};
+
+const PATHS: [Path; 9] = [
     Path {
         name: "buffer",
         service_us: 1_000,
@@ -81,6 +105,7 @@ const PATHS: [Path; 6] = [
         late: (0, 0),
         messages: None,
         delays: false,
+        outage: None,
         until_ms: 2_500,
     },
     Path {
@@ -93,6 +118,7 @@ const PATHS: [Path; 6] = [
         late: (0, 0),
         messages: None,
         delays: true,
+        outage: None,
         until_ms: 8_000,
     },
     Path {
@@ -105,6 +131,7 @@ const PATHS: [Path; 6] = [
         late: (25, 9_000),
         messages: None,
         delays: false,
+        outage: None,
         until_ms: 4_000,
     },
     Path {
@@ -117,6 +144,7 @@ const PATHS: [Path; 6] = [
         late: (5, 20_000),
         messages: Some((23_456, 700)),
         delays: true,
+        outage: None,
         until_ms: 30_000,
     },
     Path {
@@ -129,6 +157,7 @@ const PATHS: [Path; 6] = [
         late: (0, 0),
         messages: Some((60_000, 2_500)),
         delays: false,
+        outage: None,
         until_ms: 100_000,
     },
     Path {
@@ -141,7 +170,19 @@ const PATHS: [Path; 6] = [
         late: (0, 0),
         messages: None,
         delays: false,
+        outage: None,
         until_ms: 2_500,
+    },
+    Path { name: "outages", outage: Some((900, 1_500, Outage::Loses)), until_ms: 4_500, ..CLEAN },
+    Path { name: "stalls", outage: Some((700, 1_200, Outage::Holds)), service_us: 2_000, lost: 3, ..CLEAN },
+    Path {
+        name: "tails",
+        messages: Some((9_000, 150)),
+        outage: Some((800, 1_150, Outage::Holds)),
+        lost: 60,
+        lost_acks: 60,
+        until_ms: 20_000,
+        ..CLEAN
     },
 ];
 
@@ -245,14 +286,18 @@ fn run(config: &Config, path: &Path) -> String {
                 digest.add(word);
             }
             let service = path.service_us * 1_000 * u64::from(bytes) / u64::from(config.data_bytes());
+            let cycle = now / MS % 2_000;
+            let outage = path.outage.filter(|(from, to, _)| (*from..*to).contains(&cycle));
             let is_full = free > now + path.buffer as u64 * path.service_us * 1_000;
-            if is_full || draws.below(1_000) < path.lost {
+            let is_cut = outage.is_some_and(|(.., kind)| kind == Outage::Loses);
+            if is_full || is_cut || draws.below(1_000) < path.lost {
                 continue;
             }
             free = free.max(now) + service;
+            let held_back = outage.map_or(0, |(_, to, _)| (to - cycle) * MS);
             let late = if draws.below(1_000) < path.late.0 { path.late.1 * 1_000 } else { 0 };
             number += 1;
-            events.insert((free + path.round_trip_us * 500 + late, number), Event::Data(seq, at));
+            events.insert((free + path.round_trip_us * 500 + late + held_back, number), Event::Data(seq, at));
         }
         let event = events.first_key_value().map_or(u64::MAX, |((at, _), _)| *at);
         let timer = sender.retransmission_due().as_nanos();
@@ -352,7 +397,8 @@ macro_rules! paths {
     )+};
 }
 
-paths!(a_small_buffer: 0, random_losses: 1, packets_overtaken: 2, messages: 3, a_bad_path: 4, a_long_path: 5);
+paths!(a_small_buffer: 0, random_losses: 1, packets_overtaken: 2, messages: 3, a_bad_path: 4, a_long_path: 5,
+    outages: 6, stalls: 7, tails: 8);
 
 #[test]
 fn written_where_asked_for() {

@@ -41,6 +41,11 @@ fn what_one_has_left_another_finds() {
         let other = programs::gate(bypass.state.number(), bypass.noted.number(), loopback.index);
         let other = Program::load(ProgramKind::Ingress, "another", &other).unwrap();
         other.attach_ingress(loopback.index).unwrap();
+        // nor is one that shares something else, of the same size
+        let map = Map::new(MapKind::Shared, "another", state::BYTES, 1).unwrap();
+        let gate = programs::gate(map.number(), bypass.noted.number(), loopback.index);
+        let gate = Program::load(ProgramKind::Ingress, GATE, &gate).unwrap();
+        gate.attach_ingress(loopback.index).unwrap();
         let left = only(loopback);
         assert_eq!(left.process(), u64::from(std::process::id()));
         for (taken, settled, lost) in [(10, 4, 6), (10, 10, 0), (10, 11, 0), (5, 0, 5)] {
@@ -67,8 +72,11 @@ fn an_end_takes_the_gate_away_and_a_death_leaves_it() {
         only(loopback).remove(loopback).unwrap();
         let bypass = Bypass::install(loopback, loopback, PATIENCE).unwrap();
         only(loopback);
+        assert!(!bypass.keep()); // it is there
         bypass.remove();
         assert!(Leftover::on(loopback).is_empty());
+        assert!(bypass.keep());
+        only(loopback);
     });
 }
 
@@ -80,7 +88,7 @@ fn a_pacer_lives_whose_heart_beats() {
             let (began, worked) = (clock::now(), clock::processor_time_ns());
             let alive = left.is_alive();
             let (took, worked) = (clock::now().since(began), clock::processor_time_ns() - worked);
-            assert!(worked < 10_000_000 + took.as_nanos() / 4, "it does not sleep: {worked} ns");
+            assert!(worked < 10_000_000, "it does not sleep: {worked} ns");
             (alive, took)
         };
         // it has beaten long ago, or never

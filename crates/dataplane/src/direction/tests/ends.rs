@@ -154,7 +154,8 @@ fn a_direction_that_panics_opens_its_gate() {
     setup.shared.state().closed.store(1, Relaxed);
     setup.direction.orders.panic();
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| setup.direction.run(false)));
-    assert!(ended.is_err());
+    let said = *ended.unwrap_err().downcast::<&str>().unwrap();
+    assert!(said.contains("as a test has asked for"), "{said}");
     assert!(setup.shared.is_tripped() && !setup.shared.is_closed());
 }
 

@@ -14,6 +14,8 @@ use crate::sys::kernel::{BATCH, Kernel, Read};
 
 /// What asking for the time takes, nanoseconds.
 const TICK: u64 = 100;
+/// No test takes as many.
+const MOST_LOOKS: u64 = 3_000_000;
 /// Where time begins.
 pub(super) const BEGINNING: u64 = 1_000_000_000;
 
@@ -29,6 +31,7 @@ pub(super) struct Slept {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Clock {
     ns: Rc<Cell<u64>>,
+    looks: Rc<Cell<u64>>,
     pub(super) late: Rc<Cell<u64>>,
     pub(super) slept: Rc<RefCell<Vec<Slept>>>,
 }
@@ -45,6 +48,8 @@ impl Clock {
     }
 
     pub(super) fn pass(&self, ns: u64) {
+        self.looks.set(self.looks.get() + 1);
+        assert!(self.looks.get() < MOST_LOOKS, "it does not end");
         self.ns.set(self.ns() + ns);
     }
 

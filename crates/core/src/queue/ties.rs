@@ -247,17 +247,24 @@ mod tests {
 
     /// One that was taken: whether it found others before it, when it is served by the queue's clock, and when by that of the decisions.
     struct Taken {
+        bytes: u64,
         waited: bool,
         began: u64,
         finish: u64,
         decided: [u64; 2],
     }
 
-    /// The rule in words: whom a queue of so many packets that may wait takes, each with its draw.
-    fn in_words(ties: Ties, room: usize, nanos: u64, arrivals: &[(u64, (u64, bool), u64)]) -> Vec<bool> {
+    /// The rule in words: whom a queue takes, each with its draw and size, a byte taking 8 ns. `room` says of a packet of this size
+    /// whether it fits, where these wait and this one is on the wire.
+    fn in_words(
+        ties: Ties,
+        room: impl Fn(u64, &[u64], Option<u64>) -> bool,
+        arrivals: &[(u64, (u64, bool), u64, u64)],
+    ) -> Vec<bool> {
         let mut taken: Vec<Taken> = Vec::new();
         let mut fates = Vec::new();
-        for &(now, (draw, is_drawn_first), lead) in arrivals {
+        for &(now, (draw, is_drawn_first), lead, bytes) in arrivals {
+            let nanos = 8 * bytes;
             let free_at = taken.last().map_or([0, 0], |last| [last.finish, last.decided[1]]);
             let ends_now = taken.iter().find(|one| one.finish == now && one.began < now);
             let (comes, is_first) = match ties {
@@ -268,15 +275,17 @@ mod tests {
             };
             let is_ahead = |time: u64| time > comes || is_first && time == comes;
             let is_busy = is_ahead(free_at[1]) && !taken.is_empty();
-            let waiting = taken.iter().filter(|one| one.waited && is_ahead(one.decided[0])).count();
-            let is_taken = !is_busy || waiting < room;
+            let waits = |one: &&Taken| one.waited && is_ahead(one.decided[0]);
+            let waiting: Vec<u64> = taken.iter().filter(waits).map(|one| one.bytes).collect();
+            let served = taken.iter().rfind(|one| !waits(one)).map(|one| one.bytes);
+            let is_taken = room(bytes, &waiting, served.filter(|_| is_busy));
             fates.push(is_taken);
             if is_taken {
                 let starts = [free_at[0].max(now), free_at[1].max(comes)];
                 // Who is drawn to be first, and finds the link idle at that very time, is served at once all the same.
                 let waited = if ties == Ties::Random { free_at[1] > comes } else { is_busy };
                 let (began, finish) = (starts[0], starts[0] + nanos);
-                taken.push(Taken { waited, began, finish, decided: [starts[1], starts[1] + nanos] });
+                taken.push(Taken { bytes, waited, began, finish, decided: [starts[1], starts[1] + nanos] });
             }
         }
         fates
@@ -303,10 +312,40 @@ mod tests {
                 let (flow, lead) = (flow % 3, lead * u64::from(flow % 2 == 0));
                 let arrival = Arrival { bytes: 1000, now: Instant::from_nanos(now), flow, lead: Span::from_nanos(lead) };
                 let [first, comes] = draws.drawn(&arrival);
-                arrivals.push((now, (comes - now, first < comes), lead));
+                arrivals.push((now, (comes - now, first < comes), lead, 1_000));
                 fates.push(queue.admit(arrival).departure.is_some());
             }
-            prop_assert_eq!(fates, in_words(ties, room, 8_000, &arrivals));
+            let fits = |_, waiting: &[u64], served: Option<u64>| served.is_none() || waiting.len() < room;
+            prop_assert_eq!(fates, in_words(ties, fits, &arrivals));
+        }
+
+        /// The same of packets of several sizes, where bytes count, and that on the wire too.
+        #[test]
+        fn a_queue_counts_the_bytes_on_the_wire_as_the_rule_says(
+            gaps in prop::collection::vec((0..9_u64, 0..14_u64, 1..4_u64), 1..60),
+            ties in prop::sample::select(vec![Ties::Departure, Ties::Arrival, Ties::Random]),
+            limit in 4..16_u64,
+        ) {
+            let rate = Rate::from_bits_per_second(1_000_000_000);
+            let limit = limit * 250;
+            let spec = QueueSpec { limit: Some(Limit::Bytes(limit)), counts: Counts::WaitingAndService, drop_front: false, ties };
+            let mut queue = ClosedDropTail::new(&spec, rate).unwrap().with_seed(9);
+            let mut draws = TieBreaker::new(ties, rate);
+            draws.seed(9);
+            let (mut now, mut arrivals, mut fates) = (1_u64, Vec::new(), Vec::new());
+            for (flow, (steps, off, size)) in (0..).zip(&gaps) {
+                // On a grid of what 250 B take, within a few nanoseconds.
+                now = now.max(((now + 1_000) / 2_000 + steps) * 2_000 + off).saturating_sub(7).max(now);
+                let bytes = size * 250;
+                let arrival = Arrival { bytes: bytes as u32, now: Instant::from_nanos(now), flow, lead: Span::ZERO };
+                let [first, comes] = draws.drawn(&arrival);
+                arrivals.push((now, (comes - now, first < comes), 0, bytes));
+                fates.push(queue.admit(arrival).departure.is_some());
+            }
+            let fits = |bytes, waiting: &[u64], served: Option<u64>| {
+                waiting.iter().sum::<u64>() + bytes + served.unwrap_or(0) <= limit
+            };
+            prop_assert_eq!(fates, in_words(ties, fits, &arrivals));
         }
     }
 

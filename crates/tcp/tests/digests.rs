@@ -204,6 +204,7 @@ fn settings() -> Vec<(&'static str, Config)> {
         ("rfc newreno", rfc(Variant::NewReno)),
         ("rfc 6675", rfc(Variant::Rfc6675)),
         ("rfc cubic", rfc(Variant::Cubic)),
+        ("rfc rack", Config { rack: true, ..rfc(Variant::Rfc6675) }),
         ("rfc cubic hystart", Config { hystart: true, ..rfc(Variant::Cubic) }),
         ("rfc bic halving", Config { recovery: Recovery::RateHalving, ..rfc(Variant::Bic) }),
         ("rfc ideal", Config { pacing: paced(PacingRule::Ideal, 1.2, 0.0), ..rfc(Variant::Rfc6675) }),

@@ -225,6 +225,17 @@ mod tests {
         assert_eq!(cubic.packets_a_packet(320, 101_000), 0);
     }
 
+    /// The same: where Reno would be ahead, a packet each cwnd / (that distance) packets.
+    #[test]
+    fn it_catches_up_with_reno() {
+        let mut cubic =
+            Linux2007::new(&Config { variant: Variant::Cubic, ..Config::new(crate::config::Profile::Ns2) });
+        cubic.cut(10.0, 10.0);
+        assert!(cubic.packets_a_packet(8, 1_000) > 2);
+        cubic.curve.reno = 8 + 4;
+        assert_eq!(cubic.packets_a_packet(8, 1_000), 2);
+    }
+
     #[test]
     fn the_cube_root_is_linux_s_within_a_hundredth_of_a_second_of_k() {
         // What Linux 2.6.22's `cubic_root` gives for W_max this far away, 1/1024 s.

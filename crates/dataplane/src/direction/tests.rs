@@ -290,6 +290,14 @@ fn what_the_interface_does_not_send_is_counted_and_the_rest_goes_on() {
 }
 
 #[test]
+fn what_leaves_after_one_that_came_later_is_counted() {
+    let mut setup = setup(unpaced(), frames(0, 3));
+    setup.direction.port.answers = [Answer::Reverses].into();
+    setup.run_until(MS);
+    assert_eq!((setup.meter(|meters| &meters.reordered), setup.account()), (2, (3, 0, 0)));
+}
+
+#[test]
 fn misses_of_a_bound_are_counted_and_explained_by_lateness() {
     let edge = || spec("edge", &[("delay", "2 ms"), ("release", "finish")], 100, Overload::Drop);
     let run = |late, takes| {

@@ -125,6 +125,8 @@ pub(super) enum Answer {
     Takes(usize),
     /// The first is none that it sends.
     Rejects,
+    /// The last goes first, which no port should do.
+    Reverses,
 }
 
 /// The port.
@@ -259,6 +261,13 @@ impl Port for Toy {
                 let frame = self.pending.pop_front().or_else(|| ready.pop_front());
                 frame.into_iter().for_each(|frame| self.discard(frame.handle));
                 return Sent { rejected: 1, ..sent };
+            }
+            Some(Answer::Reverses) => {
+                while let Some(frame) = ready.pop_back() {
+                    self.leave(&frame, left);
+                    sent.packets += 1;
+                }
+                return sent;
             }
             None => usize::MAX,
         };

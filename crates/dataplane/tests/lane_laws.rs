@@ -171,3 +171,20 @@ proptest! {
         prop_assert!((ready.len() as f64 - frames).abs() <= 1.0, "{} {}", ready.len(), frames);
     }
 }
+
+#[test]
+fn a_lower_limit_is_for_what_comes() {
+    let mut lane = Lane::new(spec(4, 20, Overload::Drop));
+    let mut ready = VecDeque::new();
+    let mut arrive = |lane: &mut Lane<u64>, number| {
+        matches!(lane.arrive(Frame::new(number, 1500, Instant::ZERO), &mut ready), Admission::Taken)
+    };
+    assert!((0..12).all(|number| arrive(&mut lane, number)));
+    // two of 1500 B are the burst, and leave
+    assert_eq!((lane.held_packets(), lane.held_bytes()), (10, 15_000));
+    lane.change(spec(4, 3, Overload::Drop), Instant::ZERO, &mut VecDeque::new());
+    // so they do again, since a bucket begins full; none is lost
+    assert_eq!((lane.held_packets(), lane.take_back().len()), (8, 8));
+    lane.change(spec(4, 3, Overload::Drop), Instant::ZERO, &mut VecDeque::new());
+    assert_eq!((0..9).filter(|number| arrive(&mut lane, *number)).count(), 5);
+}

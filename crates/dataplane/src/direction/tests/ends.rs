@@ -189,6 +189,16 @@ fn orders_are_heard_in_their_rank() {
 }
 
 #[test]
+fn new_parameters_that_are_taken_take_no_other_order_with_them() {
+    let setup = setup(slow(), Vec::new());
+    let orders = &setup.direction.orders;
+    orders.change(unpaced());
+    orders.stop();
+    assert!(orders.taken().is_some() && orders.taken().is_none());
+    assert_eq!(orders.word.load(Relaxed), STOP);
+}
+
+#[test]
 fn a_run_ends_when_it_is_told_to() {
     let setup = setup(slow(), frames(0, 3));
     let (meters, shared) = (Arc::clone(&setup.direction.meters), Arc::clone(&setup.shared));

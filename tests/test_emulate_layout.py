@@ -53,7 +53,7 @@ def test_a_flow_of_the_linux_profile_needs_no_warning() -> None:
     stack = layout.stacks[one.stack]
     assert stack.mtu == 1500
     assert dict(stack.parameters)["tcp_sack"] == "1"
-    assert dict(stack.metrics) == {"initcwnd": 10, "initrwnd": 20, "rto_min": 200}
+    assert dict(stack.metrics) == {"initcwnd": 10, "rto_min": 200}
     assert layout.shortest_round_trip_s() == pytest.approx(0.05)
 
 

@@ -214,6 +214,18 @@ pub struct Config {
     /// So many first packets are acknowledged at once although acknowledgements are delayed, and the last of each message, but not
     /// where the receiver's host answers (Linux `TCP_MAX_QUICKACKS`, pingpong mode); 0 delays them like all others.
     pub quick_acks: u32,
+    /// The delay of acknowledgements follows the time between packets, and its timer counts in `timer_tick` (Linux `icsk_ack.ato`).
+    pub adaptive_delay: bool,
+    /// Where acknowledgements are delayed and the sender has `rack`, those of what comes beyond a gap wait so long, from the fourth on, and go
+    /// together: no longer than a twentieth of the round trip (Linux `tcp_comp_sack_delay_ns`). `None` sends each at once.
+    pub sack_compression: Option<Span>,
+    /// Packets that the application of data without end writes at once; the last carries PSH and counts for `quick_acks`. Two thirds of a
+    /// window where that is of more than three writes (Linux `sk_stream_write_space`: a third of the send buffer is written at a time);
+    /// 0 is no end.
+    pub push: u32,
+    /// Acknowledgements for a second packet, or the last of a write, go when the application reads: a random time after the packet has come,
+    /// this at most, and a thousandth of the round trip at most (Linux `__tcp_cleanup_rbuf`). Begins with the first gap.
+    pub read_delay: Span,
     /// The SYN's acknowledgement is held back too (ns-2 without `SYN_immediate_ack_`, which came in 2010).
     pub delayed_syn_ack: bool,
     /// Most SACK blocks in an acknowledgement, at most [`MOST_BLOCKS`](crate::MOST_BLOCKS) (ns-2 `maxSackBlocks_`).
@@ -245,7 +257,7 @@ pub struct Config {
     pub overhead: Span,
     /// Granularity of the clock that times a round trip, at most [`Config::LONGEST_TICK`]; `Span::ZERO` is exact (ns-2 `tcpTick_`).
     pub tick: Span,
-    /// Where the tick stands at time zero, modulo `tick`; `None` is drawn for each flow.
+    /// Where the ticks of `tick` and `timer_tick` stand at time zero; `None` is drawn for each flow.
     pub tick_phase: Option<Span>,
     /// Least retransmission timeout.
     pub min_rto: Span,
@@ -316,6 +328,10 @@ impl Config {
             initial_ssthresh: None,
             delayed_ack: None,
             quick_acks: 0,
+            adaptive_delay: false,
+            sack_compression: None,
+            push: 0,
+            read_delay: Span::ZERO,
             delayed_syn_ack: false,
             sack_blocks: 3,
             sack_header: 0,
@@ -406,6 +422,10 @@ impl Config {
                 initial_window: 10,                                 // TCP_INIT_CWND
                 delayed_ack: Some(Span::from_millis(40)),           // TCP_DELACK_MIN
                 quick_acks: 16,                                     // TCP_MAX_QUICKACKS
+                adaptive_delay: true,                               // tcp_event_data_recv
+                sack_compression: Some(Span::from_millis(1)),       // net.ipv4.tcp_comp_sack_delay_ns
+                push: 11,                                           // measured on Linux 6.18
+                read_delay: Span::from_nanos(20_000),               // the same
                 tick: Span::ZERO,                                   // microseconds
                 min_rto: Span::from_millis(200),                    // TCP_RTO_MIN
                 min_rto_beyond_srtt: true,                          // tcp_rtt_estimator

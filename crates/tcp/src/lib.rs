@@ -13,6 +13,7 @@ mod rtt;
 mod sender;
 mod short;
 mod sparse;
+mod wheel;
 
 pub use cc::Constants;
 pub use feedback::{Block, Feedback, MOST_BLOCKS};

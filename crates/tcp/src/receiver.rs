@@ -7,12 +7,15 @@
 //! *References.* RFC 9293; RFC 5681 section 4.2; RFC 2018; RFC 7323 section 4 (which packet's time is echoed); ns-2.35
 //! tcp/tcp-sink.cc (`Acker::update`, `Acker::update_ts`, `DelAckSink::recv`).
 
+mod delay;
 mod held;
 mod history;
 mod manner;
+mod offer;
 
 use crate::config::Config;
 use crate::feedback::{Block, Feedback};
+use delay::{Arrival, Delay};
 use held::Held;
 use manner::Manner;
 use paceline_core::Instant;
@@ -44,9 +47,9 @@ impl Receiver {
         Receiver::default()
     }
 
-    /// A receiver that has received nothing, of a connection with these settings.
-    pub fn with(config: &Config) -> Self {
-        Receiver { held: Held::with(Manner::of(config)), ..Receiver::default() }
+    /// A receiver that has received nothing, of a connection with these settings; `seed` draws where its host's ticks stand.
+    pub fn with(config: &Config, seed: u64) -> Self {
+        Receiver { held: Held::with(Manner::of(config, seed)), ..Receiver::default() }
     }
 
     /// Every packet is acknowledged at once, and the number says all: [`Receiver::reply`] need not be asked.
@@ -66,22 +69,53 @@ impl Receiver {
         Some(echo)
     }
 
-    /// Packet `seq`, sent at `sent`, has arrived now and been told to [`Receiver::on_data`]: is it acknowledged?
+    /// Packet `seq`, sent at `sent`, has arrived now and been told to [`Receiver::on_data`]: is it acknowledged? Another acknowledgement
+    /// may be due later in any case: ask [`Receiver::due`].
     pub fn reply(&mut self, seq: u32, sent: Instant, now: Instant) -> Reply {
+        let (next, has_gap) = (self.next, self.next != self.end);
         let Some(manner) = self.held.manner_mut() else { return Reply::Now(Feedback::new(sent)) };
         let echo = manner.take_echo(seq, sent);
-        if let Some(delay) = &mut manner.delay {
-            // In order, and nothing is held beyond it.
-            let ordinary = seq + 1 == self.next && self.next == self.end && seq >= delay.urgent;
-            let at_once = seq >= delay.urgent && delay.quick.on_data(seq < manner.acknowledged, now);
-            if delay.due.is_none() && ordinary && !at_once {
-                delay.due = Some(now + delay.most);
-                delay.held_back = seq;
+        if !has_gap
+            && seq + 1 == next
+            && let Some(delay) = &mut manner.delay
+            && let Some(waits) = delay.holds_back_steadily(next, now)
+        {
+            if waits {
                 return Reply::Later;
             }
-            delay.due = None;
+            manner.acknowledged = next;
+            return Reply::Now(Feedback::new(echo));
         }
-        Reply::Now(self.feedback(seq, echo))
+        self.reply_with_care(seq, echo, now)
+    }
+
+    #[inline(never)]
+    fn reply_with_care(&mut self, seq: u32, echo: Instant, now: Instant) -> Reply {
+        let (next, has_gap) = (self.next, self.next != self.end);
+        let Some(manner) = self.held.manner() else { return Reply::Now(Feedback::new(echo)) };
+        let (selective, remembered) = (manner.selective, manner.remembered_blocks);
+        let mut flushed = None;
+        if selective && has_gap {
+            let latest = if seq >= next { self.held.run(seq) } else { Block { start: 0, end: next } };
+            let is_compressing = self.delay().is_some_and(|delay| delay.is_compressing());
+            // Linux `tcp_sack_new_ofo_skb`, with `TCP_SACK_BLOCKS_EXPECTED`: what waits says nothing of this packet.
+            if is_compressing && seq >= next && self.held.reported().is_pushed_back(latest) {
+                flushed = Some(self.feedback(echo));
+            }
+            self.held.reported().note(latest, seq >= next, remembered);
+        }
+        let (held, reach) = (if has_gap { self.held.count(next..self.end) } else { 0 }, self.end - next);
+        if let Some(delay) = self.delay() {
+            let before = std::mem::replace(&mut delay.reached, next);
+            if delay.holds_back(Arrival { seq, before, next, held, reach, selective, now }) {
+                return flushed.map_or(Reply::Later, Reply::Now);
+            }
+        }
+        Reply::Now(self.feedback(echo))
+    }
+
+    fn delay(&mut self) -> Option<&mut Delay> {
+        self.held.manner_mut()?.delay.as_mut()
     }
 
     /// When an acknowledgement that is held back is due.
@@ -95,16 +129,14 @@ impl Receiver {
         let Some(manner) = self.held.manner_mut() else { return Feedback::default() };
         let echo = manner.echo;
         let Some(delay) = &mut manner.delay else { return Feedback::default() };
-        delay.due = None;
-        delay.quick.on_missed();
-        let seq = delay.held_back;
-        self.feedback(seq, echo)
+        delay.on_missed();
+        self.feedback(echo)
     }
 
     /// The packet that [`Receiver::reply`] is asked about next is the last of what was written, and all is read.
     pub fn on_whole_message(&mut self) {
-        if let Some(delay) = self.held.manner_mut().and_then(|manner| manner.delay.as_mut()) {
-            delay.quick.pushed = true;
+        if let Some(delay) = self.delay() {
+            delay.on_push();
         }
     }
 
@@ -113,28 +145,23 @@ impl Receiver {
         let manner = self.held.manner_mut()?;
         let echo = manner.echo;
         let delay = manner.delay.as_mut()?;
-        delay.quick.on_sent(now, delay.most);
-        if !delay.quick.is_on() {
+        if !delay.on_sent(now) || delay.due.is_none() {
             return None;
         }
-        delay.due.take()?;
-        let seq = delay.held_back;
-        Some(self.feedback(seq, echo))
+        Some(self.feedback(echo))
     }
 
-    /// What an acknowledgement brought about by packet `seq` says.
-    fn feedback(&mut self, seq: u32, echo: Instant) -> Feedback {
+    /// What an acknowledgement says now.
+    fn feedback(&mut self, echo: Instant) -> Feedback {
         let mut feedback = Feedback::new(echo);
         let Some(manner) = self.held.manner_mut() else { return feedback };
         manner.acknowledged = self.next;
         if let Some(delay) = &mut manner.delay {
-            delay.quick.on_acknowledged();
+            delay.on_acknowledged();
         }
         let most_blocks = manner.most_blocks;
         if manner.selective && self.next != self.end {
-            let is_news = seq >= self.next;
-            let latest = if is_news { self.held.run(seq) } else { Block { start: 0, end: self.next } };
-            self.held.reported().report(latest, is_news, most_blocks, &mut feedback);
+            self.held.reported().report(most_blocks, &mut feedback);
         }
         feedback
     }

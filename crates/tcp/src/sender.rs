@@ -14,7 +14,6 @@ mod overhead;
 mod rare;
 mod trains;
 mod transmission;
-mod wheel;
 mod window;
 
 use crate::cc::Control;
@@ -24,12 +23,12 @@ use crate::pacing::{Pacing, pacing_window};
 use crate::recovery::{self, LastCut};
 use crate::rtt::Rtt;
 use crate::sparse::Sparse;
+use crate::wheel::Wheel;
 use ordinary::Ordinary;
 use overhead::Overhead;
 use paceline_core::{Instant, Span};
 use rare::{Rare, pacing};
 use std::sync::Arc;
-use wheel::Wheel;
 
 /// A packet that the sender puts on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,7 +136,7 @@ impl Sender {
             rare.pacing = config.pacing.map(|settings| Pacing::new(settings, jitter_seed));
             rare.overhead = Overhead::new(config.overhead, jitter_seed);
             rare.control = control;
-            rare.wheel = Wheel::new(config.timer_tick, jitter_seed);
+            rare.wheel = Wheel::of(&config, jitter_seed);
         }
         Sender {
             una: 0,

@@ -101,12 +101,12 @@ fn the_least_timeout_is_beyond_the_round_trip() {
 /// Packets in order, each so many ms after the one before: which are acknowledged at once. The last of each `message` is pushed;
 /// `answer` says whether the host sends data after each message, so many ms later.
 fn acknowledged(count: u32, gap: u64, message: u32, answer: Option<u64>) -> Vec<u32> {
-    let config = linux();
-    let (mut receiver, mut at_once) = (Receiver::with(&config), Vec::new());
+    let config = Config { push: 0, ..linux() };
+    let (mut receiver, mut at_once) = (Receiver::with(&config, 0), Vec::new());
     receiver.on_data(0);
     assert!(matches!(receiver.reply(0, Instant::ZERO, Instant::ZERO), Reply::Now(_)));
     for seq in 1..=count {
-        let now = Instant::ZERO + Span::from_millis(gap * u64::from(seq));
+        let now = Instant::ZERO + Span::from_millis(50 + gap * u64::from(seq - 1));
         receiver.on_data(seq);
         if seq % message == 0 {
             receiver.on_whole_message();
@@ -127,9 +127,10 @@ fn acknowledged(count: u32, gap: u64, message: u32, answer: Option<u64>) -> Vec<
 #[test]
 fn the_first_packets_are_acknowledged_at_once_then_every_second_and_the_last_of_a_message() {
     let every = |packets: std::ops::RangeInclusive<u32>| packets.collect::<Vec<_>>();
-    assert_eq!(acknowledged(16, 1, 1000, None), every(1..=16));
-    assert_eq!(acknowledged(22, 1, 1000, None)[16..], [18, 20, 22]);
-    assert_eq!(acknowledged(27, 1, 9, None)[16..], [18, 20, 22, 24, 26, 27]);
+    // Six while the offered window grows from 45 packets to 56, 16 more (tcp_grow_window, TCP_MAX_QUICKACKS).
+    assert_eq!(acknowledged(22, 1, 1000, None), every(1..=22));
+    assert_eq!(acknowledged(28, 1, 1000, None)[22..], [24, 26, 28]);
+    assert_eq!(acknowledged(32, 1, 9, None)[22..], [24, 26, 27, 29, 31]);
     assert_eq!(acknowledged(40, 300, 1000, None), every(1..=40)); // each after a silence
 }
 
@@ -139,4 +140,60 @@ fn one_that_answers_lets_acknowledgements_go_along() {
     assert_eq!(acknowledged(5, 60, 1, Some(10)), [1]);
     // An answer later than the delay is none.
     assert_eq!(acknowledged(5, 60, 1, Some(41)), [1, 2, 3, 4, 5]);
+}
+
+/// Packets from a time on, so many ms apart: how long the acknowledgement of each waits, `None` where it goes at once.
+fn waits(receiver: &mut Receiver, packets: &[u32], (first_at, gap): (u64, u64)) -> Vec<Option<u64>> {
+    let mut waits = Vec::new();
+    for (place, &seq) in packets.iter().enumerate() {
+        let now = Instant::ZERO + Span::from_millis(first_at + gap * place as u64);
+        if receiver.due().is_some_and(|due| due <= now) {
+            receiver.on_delayed_ack_timer();
+        }
+        receiver.on_data(seq);
+        let reply = receiver.reply(seq, now, now);
+        let due = receiver.due().map(|due| due.since(now).as_nanos());
+        waits.push(if matches!(reply, Reply::Now(_)) { None } else { due });
+    }
+    waits
+}
+
+#[test]
+fn once_a_packet_was_missed_acknowledgements_wait_for_the_application_to_read() {
+    let config = Config { push: 0, ..linux() };
+    let mut receiver = Receiver::with(&config, 7);
+    assert_eq!(waits(&mut receiver, &[0], (0, 1)), [None]);
+    // Ten packets a round trip: the offered window does not grow any more.
+    let before = waits(&mut receiver, &(1..=50).collect::<Vec<_>>(), (50, 5));
+    assert!(before[22..].chunks(2).all(|two| *two == [Some(40_000_000), None]), "{before:?}");
+    let gap = waits(&mut receiver, &[52, 53, 54, 55, 56, 57], (300, 1));
+    assert_eq!(gap[..3], [None; 3]);
+    // The fourth waits for 1 ms (net.ipv4.tcp_comp_sack_delay_ns) and the timer's slack, and the fifth with it.
+    assert_eq!(gap[3..5], [Some(1_100_000), Some(100_000)]);
+    assert_eq!(waits(&mut receiver, &[51], (307, 1)), [None]);
+    let after = waits(&mut receiver, &(58..=97).collect::<Vec<_>>(), (312, 5));
+    // Once the offered window grows by a little, and two go at once.
+    let read: Vec<u64> = after.iter().flatten().copied().filter(|wait| *wait != 40_000_000).collect();
+    assert_eq!(read.len(), 19);
+    assert!(read.iter().all(|wait| (1..=20_000).contains(wait)), "{read:?}");
+    assert!(read.windows(2).all(|two| two[0] != two[1]), "{read:?}");
+}
+
+#[test]
+fn the_delay_follows_the_time_between_packets() {
+    let config = Config { push: 0, timer_tick: Span::ZERO, quick_acks: 0, read_delay: Span::ZERO, ..linux() };
+    let mut receiver = Receiver::with(&config, 0);
+    waits(&mut receiver, &[0], (0, 1));
+    // A round trip of 60 ms; then a packet every 30 ms, in pairs: the delay is half of itself and the gap (tcp_event_data_recv).
+    let mut each = Vec::new();
+    for seq in 1..=12 {
+        each.extend(waits(&mut receiver, &[seq], (30 + 30 * u64::from(seq), 1)));
+    }
+    let ms = |place: usize| each[place].map(|wait| wait as f64 / 1e6);
+    assert_eq!(ms(0), Some(40.0));
+    assert!((1..12).step_by(2).all(|place| each[place].is_none()));
+    // 40, 50, 55, 57.5 ... towards 60 ms, which is the round trip.
+    for (place, wait) in [(2, 55.0), (4, 58.75), (6, 59.6875)] {
+        assert_eq!(ms(place), Some(wait), "{each:?}");
+    }
 }

@@ -159,7 +159,7 @@ fn replay(name: &str, case: &Case) {
     let config = case.config();
     let phase = Span::from_nanos(case.number("tick_phase_ns"));
     let mut links = Links::new(case);
-    let mut receiver = Receiver::with(&config);
+    let mut receiver = Receiver::with(&config, 0);
     let mut sender = Sender::new(Arc::new(config.clone()), None, phase, 1);
     let until = case.number("until_ns") - TOLERANCE;
     let mut data_rows = Rows { name, kind: "data", expected: case.data.iter(), until };

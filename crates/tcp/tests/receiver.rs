@@ -77,7 +77,7 @@ fn reports(reply: Reply) -> Feedback {
 #[test]
 fn it_delivers_and_reports_as_a_set_does() {
     for (seed, reach) in [(1, 8), (2, 40), (3, 63), (4, 150), (5, 1_500)] {
-        let (mut receiver, mut model) = (Receiver::with(&config(Variant::Sack1)), Model::default());
+        let (mut receiver, mut model) = (Receiver::with(&config(Variant::Sack1), 0), Model::default());
         let mut draws = Draws(seed);
         for step in 0..4_000 {
             // Mostly in order; else ahead, or again.
@@ -117,7 +117,7 @@ fn what_is_near_is_taken_in_without_a_guess() {
 
 #[test]
 fn a_plain_receiver_has_nothing_to_say_but_a_number() {
-    let with = |variant, timestamps| Receiver::with(&Config { timestamps, ..config(variant) });
+    let with = |variant, timestamps| Receiver::with(&Config { timestamps, ..config(variant) }, 0);
     assert!(Receiver::new().is_plain() && with(Variant::Reno, false).is_plain());
     assert!(!with(Variant::Reno, true).is_plain() && !with(Variant::Sack1, false).is_plain());
 }
@@ -126,7 +126,7 @@ fn a_plain_receiver_has_nothing_to_say_but_a_number() {
 #[test]
 fn the_echo_is_that_of_the_earliest_packet_not_acknowledged() {
     let settings = Config { timestamps: true, ..config(Variant::Sack1) };
-    let (mut short, mut long) = (Receiver::with(&settings), Receiver::with(&settings));
+    let (mut short, mut long) = (Receiver::with(&settings, 0), Receiver::with(&settings, 0));
     let at = |seq: u32| Instant::from_nanos(1_000 + u64::from(seq));
     for seq in [0, 1, 2, 5, 3, 6, 4, 7, 8] {
         short.on_data(seq);

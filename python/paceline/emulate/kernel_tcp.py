@@ -19,8 +19,6 @@ from paceline.errors import InputError
 
 #: Bytes of a segment's headers without and with timestamps (IP 20, TCP 20, timestamps 12), and of an acknowledgement.
 PLAIN_HEADER, TIMESTAMPED_HEADER = 40, 52
-#: Packets of a receiver's window at the start, at least: enough for the initial window.
-_LEAST_RECEIVE_WINDOW = 10
 #: The kernel's buffers may grow to this, bytes: no window of these networks fills it.
 _BUFFER = 64 * 1024 * 1024
 #: Ports that connections come from; listeners' are below.
@@ -127,7 +125,6 @@ def translate(
         warn(f"{place}.initial_rto: the kernel's is 1 s, not {tcp.initial_rto_s:g} s")
     metrics = {
         "initcwnd": tcp.initial_window,
-        "initrwnd": max(2 * tcp.initial_window, _LEAST_RECEIVE_WINDOW),
         "rto_min": round(tcp.min_rto_s * 1e3),
     }
     delayed = options["delayed_ack"]

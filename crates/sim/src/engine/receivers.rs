@@ -141,7 +141,13 @@ impl Engine<'_> {
     fn reply(&mut self, flow: u32, seq: u32, sent: Instant) {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
         match tcp.receiver.reply(seq, sent, self.now) {
-            Reply::Now(feedback) => self.acknowledge_with(flow, feedback),
+            Reply::Now(feedback) => {
+                let more = tcp.receiver.due().is_some();
+                self.acknowledge_with(flow, feedback);
+                if more {
+                    self.schedule_delayed_ack(flow);
+                }
+            }
             Reply::Later => self.schedule_delayed_ack(flow),
         }
     }

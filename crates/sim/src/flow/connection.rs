@@ -106,7 +106,7 @@ impl Tcp {
             rest.opening = Opening { phase, jitter_seed };
         }
         Tcp {
-            receiver: Receiver::with(&config),
+            receiver: Receiver::with(&config, !jitter_seed),
             sender: Sender::new(config, packets, phase, jitter_seed),
             late: Late::default(),
             rest,
@@ -200,7 +200,7 @@ impl Tcp {
         let Opening { phase, jitter_seed } = &mut rest.opening;
         *jitter_seed = jitter_seed.wrapping_add(1);
         self.sender = self.sender.reopened(*phase, *jitter_seed);
-        self.receiver = Receiver::with(self.sender.config());
+        self.receiver = Receiver::with(self.sender.config(), !*jitter_seed);
         self.late = Late::default();
     }
 

@@ -46,6 +46,15 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     );
     let count = |field: &Field<'_>| field.whole(0, 1000).map(|count| count as u32);
     set(&mut tcp.quick_acks, table.optional("quick_acks", count)?);
+    set(&mut tcp.adaptive_delay, table.optional("adaptive_delay", Field::flag)?);
+    set(
+        &mut tcp.sack_compression,
+        table.optional("sack_compression", |field| {
+            or_false(field, "has no length; write for example \"1 ms\"", Field::positive_span)
+        })?,
+    );
+    set(&mut tcp.push, table.optional("push", count)?);
+    set(&mut tcp.read_delay, table.optional("read_delay", Field::span)?);
     set(&mut tcp.delayed_syn_ack, table.optional("delayed_syn_ack", Field::flag)?);
     let blocks = |field: &Field<'_>| field.whole(1, MOST_BLOCKS as u64).map(|blocks| blocks as u32);
     set(&mut tcp.sack_blocks, table.optional("sack_blocks", blocks)?);

@@ -66,6 +66,12 @@ pub(crate) fn traffic(lattice: bool) -> impl Strategy<Value = Traffic> {
 /// Settings of TCP beside variant and profile: any few of them.
 const TCP: &[&str] = &[
     "delayed_ack = \"40 ms\"",
+    "quick_acks = 3",
+    "adaptive_delay = true",
+    "sack_compression = \"1 ms\"",
+    "sack_compression = \"10 us\"",
+    "push = 3",
+    "read_delay = \"100 us\"",
     "delayed_syn_ack = true",
     "timestamps = true",
     "limited_transmit = false",

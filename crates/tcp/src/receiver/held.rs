@@ -19,11 +19,12 @@ pub(super) struct Held {
 
 /// What few gaps ask for, and few receivers.
 #[derive(Debug, Clone, Default)]
+#[repr(C)]
 struct More {
+    manner: Option<Manner>,
     far: Vec<u64>,
     /// Blocks reported before.
     reported: History,
-    manner: Option<Manner>,
 }
 
 impl More {
@@ -118,6 +119,14 @@ impl Held {
     pub(super) fn has(&self, seq: u32) -> bool {
         let ring = self.ring();
         ring[word(seq, ring)] >> (seq % 64) & 1 == 1
+    }
+
+    /// How many of these are held.
+    pub(super) fn count(&self, reach: Range<u32>) -> u32 {
+        if self.is_near() {
+            return self.near[0].count_ones();
+        }
+        reach.filter(|&seq| self.has(seq)).count() as u32
     }
 
     pub(super) fn set(&mut self, seq: u32, value: bool) {

@@ -20,31 +20,34 @@ impl History {
         self.count == 0
     }
 
-    /// Puts `most` blocks at most into an acknowledgement. `latest` holds what has just arrived; where that only filled a gap, it is all
-    /// that has been acknowledged, `is_news` is false, and it is not reported.
-    pub(super) fn report(&mut self, latest: Block, is_news: bool, most: u8, feedback: &mut Feedback) {
-        let most = usize::from(most);
-        let mut count = usize::from(self.count);
-        if is_news {
-            feedback.push(latest);
-        }
-        let mut next = 0;
-        while feedback.blocks().len() < most && next < count {
-            let block = self.blocks[next];
-            if latest.start <= block.start && latest.end >= block.end {
-                self.blocks.copy_within(next + 1..count, next);
-                count -= 1;
-            } else {
-                feedback.push(block);
-                next += 1;
+    /// `latest` holds what has just arrived; where that only filled a gap, it is all that has been acknowledged, `is_news` is false, and
+    /// it is not reported. `most` are remembered.
+    pub(super) fn note(&mut self, latest: Block, is_news: bool, most: u8) {
+        let (mut kept, count) = (0, usize::from(self.count));
+        for place in 0..count {
+            let block = self.blocks[place];
+            if latest.start > block.start || latest.end < block.end {
+                self.blocks[kept] = block;
+                kept += 1;
             }
         }
         if is_news {
-            count = (count + 1).min(most);
-            self.blocks.copy_within(..count - 1, 1);
+            kept = (kept + 1).min(usize::from(most));
+            self.blocks.copy_within(..kept - 1, 1);
             self.blocks[0] = latest;
         }
-        self.count = count as u8;
+        self.count = kept as u8;
+    }
+
+    /// Whether `latest` is none of the two blocks reported first, nor touches one of them, and there are two.
+    pub(super) fn is_pushed_back(&self, latest: Block) -> bool {
+        let touches = |block: &Block| latest.start <= block.end && latest.end >= block.start;
+        self.count >= 2 && !self.blocks[..2].iter().any(touches)
+    }
+
+    /// Puts `most` blocks at most into an acknowledgement.
+    pub(super) fn report(&self, most: u8, feedback: &mut Feedback) {
+        self.blocks[..usize::from(self.count.min(most))].iter().for_each(|block| feedback.push(*block));
     }
 }
 
@@ -59,7 +62,8 @@ mod tests {
     /// What an acknowledgement reports after packets of a block have arrived.
     fn report(history: &mut History, latest: Block) -> Vec<Block> {
         let mut feedback = Feedback::default();
-        history.report(latest, true, 3, &mut feedback);
+        history.note(latest, true, 3);
+        history.report(3, &mut feedback);
         feedback.blocks().to_vec()
     }
 
@@ -82,7 +86,8 @@ mod tests {
         report(&mut history, block(2, 4));
         report(&mut history, block(6, 8));
         let mut feedback = Feedback::default();
-        history.report(block(0, 4), false, 3, &mut feedback);
+        history.note(block(0, 4), false, 3);
+        history.report(3, &mut feedback);
         assert_eq!(feedback.blocks(), [block(6, 8)]);
     }
 }

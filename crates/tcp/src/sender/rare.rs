@@ -3,12 +3,12 @@
 use super::alarm::{Alarm, Probe};
 use super::overhead::Overhead;
 use super::trains::Trains;
-use super::wheel::Wheel;
 use crate::cc::Control;
 use crate::pacing::Pacing;
 use crate::recovery::Selective;
 use crate::short::ShortPackets;
 use crate::sparse::{Blank, Sparse};
+use crate::wheel::Wheel;
 use paceline_core::{Instant, Span};
 
 /// What few connections have: it lies apart. One that sends without end and without pacing, with Reno's control, has none, unless somebody

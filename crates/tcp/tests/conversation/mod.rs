@@ -35,7 +35,7 @@ pub(crate) fn converse_over(
     mut lost: impl FnMut(usize) -> bool,
 ) -> Conversation {
     let one_way = one_way_ms * 1_000_000;
-    let mut receiver = Receiver::with(&config);
+    let mut receiver = Receiver::with(&config, 0);
     let max_window = if config.halves_rate() { u32::MAX / 2 } else { config.max_window };
     let mut sender = Sender::new(Arc::new(config), Some(packets), Span::ZERO, 1);
     let mut wire = Wire::default();

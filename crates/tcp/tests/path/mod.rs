@@ -47,7 +47,7 @@ pub(crate) fn epochs(
     let ssthresh = f64::from(config.initial_ssthresh.unwrap_or(0));
     let data_bytes = u64::from(config.data_bytes());
     let mut sender = Sender::new(Arc::new(config), None, Span::ZERO, 1);
-    let mut receiver = Receiver::with(sender.config());
+    let mut receiver = Receiver::with(sender.config(), 0);
     let mut wire = Wire::default();
     let mut data: VecDeque<(u64, u32, Instant)> = VecDeque::new();
     let (mut now, mut free, mut transmissions) = (0, 0, 0);

@@ -3,9 +3,10 @@
 //! *Idea.* Linux counts timeouts in ticks, rounded up, and never lets a timer run out early: it fires at the tick after. What is
 //! further off than 63 ticks goes on a coarser wheel, of 8 ticks, then 64, and so on, and waits for the next of these. At 250 ticks
 //! a second a timeout of 250 ms so takes 252 to 288 ms, and one of 14 ms 16 to 20 ms.
-//! *Parameters.* `timer_tick`; where a host's ticks stand is drawn for each connection.
+//! *Parameters.* `timer_tick`; `tick_phase`, or else where a host's ticks stand is drawn for each connection.
 //! *References.* Linux kernel/time/timer.c `calc_wheel_index`, `usecs_to_jiffies`.
 
+use crate::config::Config;
 use paceline_core::queue::mix;
 use paceline_core::{Instant, Span};
 
@@ -25,10 +26,16 @@ pub(crate) struct Wheel {
 }
 
 impl Wheel {
-    pub(super) const EXACT: Wheel = Wheel { tick: 0, reciprocal: 0, phase: 0 };
+    pub(crate) const EXACT: Wheel = Wheel { tick: 0, reciprocal: 0, phase: 0 };
+
+    /// A connection's host's; where its ticks stand is drawn by `seed`, unless that is said.
+    pub(crate) fn of(config: &Config, seed: u64) -> Self {
+        let wheel = Wheel::new(config.timer_tick, seed);
+        Wheel { phase: config.tick_phase.map_or(wheel.phase, Span::as_nanos), ..wheel }
+    }
 
     /// Ticks of this length, where they stand drawn by `seed`.
-    pub(super) fn new(tick: Span, seed: u64) -> Self {
+    fn new(tick: Span, seed: u64) -> Self {
         let tick = Some(tick.as_nanos()).filter(|tick| *tick > 1).unwrap_or(0); // the simulator's time has no finer
         let reciprocal = u64::MAX.checked_div(tick).map_or(0, |times| times + 1);
         Wheel { tick, reciprocal, phase: mix(seed ^ 0x7469_6d65_7221) % (tick << 9).max(1) }
@@ -41,9 +48,29 @@ impl Wheel {
         ticks - u64::from(ticks * self.tick > nanos)
     }
 
+    /// The ticks that pass from one time to another.
+    pub(crate) fn between(self, from: Instant, to: Instant) -> Span {
+        let tick = |at: Instant| self.whole(at.as_nanos() + self.phase);
+        Span::from_nanos(tick(to) - tick(from))
+    }
+
+    /// This rounded down, and up, to whole ticks.
+    pub(crate) fn floor(self, span: Span) -> Span {
+        Span::from_nanos(self.whole(span.as_nanos()))
+    }
+
+    pub(crate) fn ceil(self, span: Span) -> Span {
+        Span::from_nanos(self.whole(span.as_nanos() + self.tick.saturating_sub(1)))
+    }
+
+    /// Nanoseconds rounded down to whole ticks.
+    fn whole(self, nanos: u64) -> u64 {
+        if self.tick == 0 { nanos } else { self.ticks(nanos) * self.tick }
+    }
+
     /// When a timer runs out that is set now.
     #[inline]
-    pub(super) fn after(self, now: Instant, wait: Span) -> Instant {
+    pub(crate) fn after(self, now: Instant, wait: Span) -> Instant {
         if self.tick == 0 {
             return now + wait;
         }

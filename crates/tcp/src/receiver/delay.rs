@@ -1,0 +1,397 @@
+//! Delayed acknowledgements: which packets are acknowledged at once, and how long the others wait.
+//!
+//! *Idea.* An acknowledgement waits for a second packet, but not for longer than the delay. Linux changes that in five ways.
+//!
+//! - *Quick acknowledgements* ([`Quick`]). The first packets, those after a silence or a packet that came twice, those that come while
+//!   the offered window still grows ([`super::offer`]), and the last one of what an application has written (it carries PSH, and all
+//!   is read) are acknowledged at once, so that the sender's slow start is not slowed; unless the connection answers: then
+//!   what it owes goes along with the next answer.
+//! - *The delay adapts* (`adaptive_delay`). It is twice the time between packets where that is between half the least delay and the delay,
+//!   and doubles where it was waited for in vain, but is no longer than the round trip of the handshake.
+//! - *Ticks.* The timer runs out at a tick of the receiver's host.
+//! - *Compressed SACKs* (`sack_compression`). Beyond a gap the first three packets are acknowledged at once, so that the sender sees three
+//!   duplicates, then whatever comes within a millisecond is acknowledged together.
+//! - *Reading* (`read_delay`). An acknowledgement for a second packet, or the last of a write, goes when the application reads, some microseconds
+//!   later. Without that, packets keep step with the bottleneck's departures for seconds, and where the buffer is a few packets who is lost
+//!   hangs on it: half of the timeouts are missing. Where nothing is lost it decides nothing, so it begins with the first gap, and costs
+//!   nothing until then.
+//!
+//! *Parameters.* `delayed_ack`, `quick_acks`, `adaptive_delay`, `sack_compression`, `push`, `read_delay`, `timer_tick` of [`Config`].
+//! *Where it breaks.* The round trip is the handshake's for good; Linux smooths it for the compression, and takes the lesser.
+//! *References.* Linux 6.18 net/ipv4/tcp_input.c `tcp_event_data_recv`, `tcp_measure_rcv_mss`, `tcp_enter_quickack_mode`,
+//! `__tcp_ack_snd_check`, tcp.c `__tcp_cleanup_rbuf`, tcp_output.c `tcp_send_delayed_ack`, `tcp_event_data_sent`, `tcp_event_ack_sent`,
+//! tcp_timer.c `tcp_delack_timer_handler`.
+
+use super::offer::Offer;
+use crate::config::Config;
+use crate::wheel::Wheel;
+use paceline_core::queue::mix;
+use paceline_core::{Instant, Span};
+
+/// No acknowledgement waits longer, ms (Linux `TCP_DELACK_MAX`).
+const LONGEST_MS: u64 = 200;
+/// Packets beyond a gap that are acknowledged at once (Linux `TCP_FASTRETRANS_THRESH`).
+const DUPLICATES: u8 = 3;
+/// Acknowledgements that one may stand for (Linux `tcp_comp_sack_nr`).
+const MOST_COMPRESSED: u8 = 44;
+/// The timer of a compressed acknowledgement runs out so much later, for want of another event (Linux `tcp_comp_sack_slack_ns`).
+const SLACK: Span = Span::from_nanos(100_000);
+
+/// How a receiver delays acknowledgements. What each packet of a steady stream asks for lies first.
+#[derive(Debug, Clone)]
+#[repr(C)]
+pub(super) struct Delay {
+    /// Until then packets in order, one soon after the other, change nothing but whose turn it is to be acknowledged.
+    steady_until: Instant,
+    /// When data last came in order; `Instant::MAX` is never.
+    received_at: Instant,
+    /// A packet that comes sooner than this after another leaves the least delay as it is.
+    soon: Span,
+    /// All before had arrived, after the last packet.
+    pub(super) reached: u32,
+    /// The next packet with PSH.
+    push_at: u32,
+    /// An acknowledgement waits, until then.
+    pub(super) due: Option<Instant>,
+    /// When the timer runs out that was set last, whether an acknowledgement still waits or not.
+    timer: Instant,
+    wheel: Wheel,
+    /// The delay at first, and at least (Linux `TCP_DELACK_MIN`, `TCP_ATO_MIN`), in whole ticks; when a timer of that length runs out that
+    /// was set at the last tick.
+    least: Span,
+    least_timer: Instant,
+    /// What an acknowledgement waits now (Linux `icsk_ack.ato`).
+    wait: Span,
+    adapts: bool,
+    /// Packets below this are acknowledged at once: a SYN.
+    urgent: u32,
+    /// Packets from one with PSH to the next; 0 is none.
+    push: u32,
+    /// When the SYN came, until data have come; then the handshake's round trip.
+    syn_at: Option<Instant>,
+    round_trip: Option<Span>,
+    min_rto: Span,
+    initial_rto: Span,
+    reading: Reading,
+    quick: Quick,
+    compression: Compression,
+    offer: Offer,
+}
+
+/// When a delayed acknowledgement is not delayed.
+#[derive(Debug, Clone)]
+pub(super) struct Quick {
+    /// Packets that are acknowledged at once, to begin with; 0 does none of all this.
+    most: u32,
+    /// That are left of them (Linux `icsk_ack.quick`).
+    left: u32,
+    /// What has come is all that the other end's application wrote, and was read (Linux `ICSK_ACK_PUSHED`).
+    pushed: bool,
+    /// Data were sent soon after some were received (Linux `inet_csk_in_pingpong_mode`).
+    answers: bool,
+}
+
+/// The application's reading.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    /// It begins at most so long after a packet has come; zero is at once.
+    most: Span,
+    seed: u64,
+    /// A packet has been missed: from now on it counts when the application reads.
+    begun: bool,
+    /// What is due is due to that.
+    now: bool,
+}
+
+/// What is beyond a gap.
+#[derive(Debug, Clone, Copy)]
+struct Compression {
+    /// At most so long; zero compresses nothing.
+    most: Span,
+    /// The gap (Linux `compressed_ack_rcv_nxt`).
+    at: u32,
+    /// Acknowledgements that went at once since then (Linux `dup_ack_counter`).
+    sent: u8,
+    /// That wait (Linux `compressed_ack`).
+    waiting: u8,
+}
+
+/// A packet that has arrived, and what its receiver has then.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrival {
+    pub(super) seq: u32,
+    /// All before this had arrived, and have now.
+    pub(super) before: u32,
+    pub(super) next: u32,
+    /// So many are held beyond a gap, up to so far beyond `next`.
+    pub(super) held: u32,
+    pub(super) reach: u32,
+    /// Blocks of that are reported.
+    pub(super) selective: bool,
+    pub(super) now: Instant,
+}
+
+impl Delay {
+    pub(super) fn of(config: &Config, seed: u64) -> Option<Self> {
+        let least = config.delayed_ack?;
+        // A window of few packets has fewer (Linux `tcp_incr_quickack`).
+        let packets = config.quick_acks.min((config.max_window / 2).max(2));
+        let wheel = if config.adaptive_delay { Wheel::of(config, seed) } else { Wheel::EXACT };
+        // Who counts acknowledgements, and not what they report, needs each.
+        let most = config.sack_compression.filter(|_| config.has_rack()).unwrap_or(Span::ZERO);
+        let compression = Compression { most, at: 0, sent: 0, waiting: 0 };
+        let least = wheel.ceil(least);
+        let soon = match config.quick_acks > 0 || config.adaptive_delay {
+            true => Span::from_nanos((least.as_nanos() / 2).saturating_sub(config.timer_tick.as_nanos())),
+            false => Span::MAX,
+        };
+        Some(Delay {
+            steady_until: Instant::ZERO,
+            received_at: Instant::MAX,
+            soon,
+            reached: 0,
+            push_at: if config.push > 0 { config.push } else { u32::MAX },
+            due: None,
+            timer: Instant::ZERO,
+            wheel,
+            least,
+            least_timer: Instant::ZERO,
+            wait: least,
+            adapts: config.adaptive_delay,
+            urgent: u32::from(config.syn.is_some() && !config.delayed_syn_ack),
+            push: config.push,
+            syn_at: None,
+            round_trip: None,
+            min_rto: config.min_rto,
+            initial_rto: config.initial_rto,
+            reading: Reading { most: config.read_delay, seed, begun: false, now: false },
+            quick: Quick { most: packets, left: 0, pushed: false, answers: false },
+            compression,
+            offer: Offer::new(config.max_window),
+        })
+    }
+
+    /// All before `next` has arrived, its last packet now, and nothing is held beyond: whether its acknowledgement waits. `None` where
+    /// there is more to ask ([`Delay::holds_back`]), and nothing has happened.
+    #[inline]
+    pub(super) fn holds_back_steadily(&mut self, next: u32, now: Instant) -> Option<bool> {
+        let is_steady = now < self.steady_until && next == self.reached + 1 && next <= self.push_at;
+        if !is_steady || now.since(self.received_at) >= self.soon {
+            return None;
+        }
+        self.reached = next;
+        self.received_at = now;
+        if self.due.take().is_some() {
+            return Some(false);
+        }
+        if now + self.least >= self.least_timer {
+            self.least_timer = self.wheel.after(now, self.least); // the same until the next tick
+        }
+        self.timer = self.least_timer;
+        self.due = Some(self.timer);
+        Some(true)
+    }
+
+    /// Packets change more than whose turn it is.
+    fn watches(&self) -> bool {
+        self.quick.most > 0 || self.adapts
+    }
+
+    /// A packet has arrived: whether its acknowledgement waits.
+    pub(super) fn holds_back(&mut self, arrival: Arrival) -> bool {
+        let waits = self.judge(arrival);
+        let quick = &self.quick;
+        let is_steady = quick.left == 0 && !quick.pushed && !self.reading.begun && self.wait == self.least;
+        self.steady_until = match (is_steady, self.adapts) {
+            (true, true) => self.offer.steady_until(self.round_trip),
+            (true, false) => Instant::MAX,
+            _ => Instant::ZERO,
+        };
+        waits
+    }
+
+    fn judge(&mut self, arrival: Arrival) -> bool {
+        let Arrival { seq, next, now, .. } = arrival;
+        let has_gap = arrival.reach > 0;
+        if seq < self.urgent {
+            self.syn_at = Some(now);
+            return false;
+        }
+        if let Some(at) = self.syn_at.take() {
+            self.round_trip = Some(now.since(at));
+        }
+        if self.watches() {
+            self.adapt(arrival);
+        }
+        self.reading.begun |= has_gap && self.reading.most > Span::ZERO;
+        if self.quick.left > 0 && self.quick.is_due() {
+            return false;
+        }
+        if has_gap && self.compression.most > Span::ZERO {
+            return self.compresses(arrival);
+        }
+        if has_gap || seq + 1 != next {
+            return false; // out of order, or it fills a gap
+        }
+        if self.quick.is_due() || self.due.is_some() {
+            return self.waits_for_reading(seq, now);
+        }
+        self.timer = self.wheel.after(now, self.waits_for());
+        self.due = Some(self.timer);
+        true
+    }
+
+    /// A second packet has come, or the last of a write: the application's reading sends the acknowledgement (Linux
+    /// `__tcp_cleanup_rbuf`).
+    fn waits_for_reading(&mut self, seq: u32, now: Instant) -> bool {
+        let reading = &mut self.reading;
+        let most = reading.most.as_nanos().min(self.round_trip.unwrap_or_default().as_nanos() / 1000);
+        if !reading.begun || most == 0 {
+            return false;
+        }
+        if !reading.now {
+            reading.now = true;
+            self.due = Some(now + Span::from_nanos(1 + mix(reading.seed ^ u64::from(seq)) % most));
+        }
+        true
+    }
+
+    /// What the arrival changes: the delay, and the packets that are acknowledged at once.
+    fn adapt(&mut self, arrival: Arrival) {
+        let Arrival { seq, before, next, now, .. } = arrival;
+        if seq < before {
+            self.quick.answers = false; // Linux `tcp_send_dupack`
+            self.hurry();
+            self.wait = self.least;
+            return;
+        }
+        if next > before {
+            match std::mem::replace(&mut self.received_at, now) {
+                Instant::MAX => self.hurry(),
+                at => self.measure(self.wheel.between(at, now)),
+            }
+            self.quick.pushed |= seq == self.push_at;
+            if seq >= self.push_at {
+                // The send buffer is filled when a third of it is empty, and grows to two windows where it limits them.
+                let window = self.offer.most_read();
+                let period = if window > 3 * self.push { window * 2 / 3 } else { self.push };
+                self.push_at += period * ((seq - self.push_at) / period + 1);
+            }
+        }
+        if self.adapts && self.offer.on_packet(arrival, self.round_trip) && self.quick.most > 0 {
+            self.quick.left |= 1;
+        }
+    }
+
+    /// Packets in order came so long after each other (Linux `tcp_event_data_recv`).
+    fn measure(&mut self, gap: Span) {
+        let half = self.wheel.floor(Span::from_nanos(self.least.as_nanos() / 2));
+        let halved = self.wheel.floor(Span::from_nanos(self.wait.as_nanos() / 2));
+        if gap <= half {
+            self.wait = halved + half;
+        } else if gap < self.wait {
+            self.wait = (halved + gap).min(self.timeout());
+        } else if gap > self.timeout() {
+            self.hurry();
+        }
+    }
+
+    fn hurry(&mut self) {
+        self.quick.left = self.quick.left.max(self.quick.most);
+    }
+
+    /// The retransmission timeout of the receiving end, which has measured nothing but the handshake (Linux `tcp_rtt_estimator`).
+    fn timeout(&self) -> Span {
+        let timeout = match self.round_trip {
+            Some(rtt) => rtt + (rtt + rtt).max(self.min_rto),
+            None => self.initial_rto,
+        };
+        self.wheel.ceil(timeout)
+    }
+
+    fn waits_for(&self) -> Span {
+        if !self.adapts {
+            return self.least;
+        }
+        let most = Span::from_millis(LONGEST_MS).min(self.min_rto);
+        let bound = self.round_trip.map_or(most, |rtt| self.wheel.ceil(rtt).max(self.least));
+        if self.wait > self.least { self.wait.min(bound).min(most) } else { self.wait.min(most) }
+    }
+
+    /// Something beyond a gap has arrived.
+    fn compresses(&mut self, arrival: Arrival) -> bool {
+        let Arrival { next, selective, now, .. } = arrival;
+        let compression = &mut self.compression;
+        if !selective || compression.waiting >= MOST_COMPRESSED {
+            return false;
+        }
+        if compression.at != next {
+            (compression.at, compression.sent) = (next, 0);
+        }
+        if compression.sent < DUPLICATES {
+            compression.sent += 1;
+            return false;
+        }
+        compression.waiting += 1;
+        if self.due.is_none() {
+            let twentieth = self.round_trip.unwrap_or_default().as_nanos() / 20;
+            let due = now + compression.most.min(Span::from_nanos(twentieth)) + SLACK;
+            // A timer of a delayed acknowledgement that has gone still runs (Linux `inet_csk_clear_xmit_timer`).
+            self.due = Some(if self.timer >= now { due.min(self.timer) } else { due });
+        }
+        true
+    }
+
+    /// Acknowledgements of what is beyond a gap wait.
+    pub(super) fn is_compressing(&self) -> bool {
+        self.compression.waiting > 0
+    }
+
+    /// The packet that comes next is the last of a write.
+    pub(super) fn on_push(&mut self) {
+        self.quick.pushed = true;
+        self.steady_until = Instant::ZERO;
+    }
+
+    /// An acknowledgement goes.
+    pub(super) fn on_acknowledged(&mut self) {
+        self.due = None;
+        self.reading.now = false;
+        self.compression.waiting = 0;
+        let quick = &mut self.quick;
+        quick.pushed = false;
+        if quick.left > 0 {
+            quick.left -= 1;
+            if quick.left == 0 {
+                self.wait = self.least;
+            }
+        }
+    }
+
+    /// What an acknowledgement waited for has not come.
+    pub(super) fn on_missed(&mut self) {
+        if self.is_compressing() || self.reading.now {
+            return;
+        }
+        self.steady_until = Instant::ZERO;
+        if std::mem::take(&mut self.quick.answers) {
+            self.wait = self.least;
+        } else {
+            self.wait = (self.wait + self.wait).min(self.timeout());
+        }
+    }
+
+    /// Data are sent: whether an acknowledgement that waits goes along.
+    pub(super) fn on_sent(&mut self, now: Instant) -> bool {
+        let is_soon = self.received_at != Instant::MAX && now.since(self.received_at) < self.wait;
+        self.quick.answers |= self.quick.most > 0 && is_soon;
+        self.quick.most > 0
+    }
+}
+
+impl Quick {
+    /// A packet that has arrived is acknowledged at once.
+    fn is_due(&self) -> bool {
+        self.most > 0 && (self.left > 0 || self.pushed) && !self.answers
+    }
+}

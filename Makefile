@@ -1,5 +1,5 @@
 # make demo · make test · make lint · make gallery · make equality · make foresee · make fuzz · make deny · make clean
-# make loom · make miri · make mutants · make few-flows · make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
+# make attack · make simulate · make loom · make miri · make mutants · make few-flows · make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint gallery equality fuzz loom miri mutants deny few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
+.PHONY: help demo test lint gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -18,6 +18,10 @@ CASES := 20000
 SCENARIOS := 400
 FUZZ_S := 60
 FUZZ_JOBS := $(shell nproc)
+SIMULATED_S := 1000000
+SEED := 0
+# In full unless LENGTH is given: it is short elsewhere.
+ATTACK_LENGTH = $(if $(ATTACK_S),--seconds $(ATTACK_S),$(if $(filter command line,$(origin LENGTH)),$(LENGTH)))
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 # What cargo-fuzz gives the compiler, but for the sanitizer: stable takes it.
 COVERED := --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -88,6 +92,13 @@ miri: rust  ## Tests of unsafe code, and of parsers, interpreted: what is undefi
 
 mutants: rust  ## Small faults in four crates, a sample of them, and what share the tests notice; SHARD=0/1 is all; needs cargo-mutants
 	$(PYTHON) benches/mutants.py $(if $(SHARD),--shard $(SHARD)) $(CRATES)
+
+attack: $(VENV)/.installed  ## Every attack on what SECURITY.md promises, in one table: an hour, or LENGTH=--quick; ATTACK_S= for other lengths; as root
+	$(BIN)/python benches/attack/run.py $(ATTACK_LENGTH) --json target/attack.json
+
+simulate: rust  ## The inline pacer over a simulated kernel for SIMULATED_S= seconds of traffic, in which everything fails; SEED= for others
+	PACELINE_SIMULATED_SECONDS=$(SIMULATED_S) PACELINE_SEED=$(SEED) cargo test --profile attack --locked -p paceline-dataplane --lib \
+		simulated_faults -- --nocapture
 
 deny: rust  ## Licences, advisories and sources of what is compiled in; needs cargo-deny
 	cargo deny --workspace --all-features check

@@ -7,13 +7,13 @@
 //!
 //! - a frame leaves at most once, whole, in order, with its own tag, by the pacer or past it;
 //! - a frame that was taken has left, or is counted under its cause, and leaves no later than its method has it;
-//! - 50 ms after any failure nothing is taken any more by a pacer that is away, and what is not taken passes;
+//! - after a panic at once, and 50 ms after any other failure, nothing is taken any more by a pacer that is away, and what is not
+//!   taken passes;
 //! - no wait ends at once for ever.
 //!
 //! A script that breaks one is made smaller while it still does, and printed: put into `simulation/scripts/` it is run for ever.
 //!
-//! `PACELINE_SIMULATED_SECONDS=1000000 cargo test --release -p paceline-dataplane simulat` runs for longer
-//! (`make attack` does).
+//! `make simulate` runs for longer.
 
 mod bpf;
 mod calls;

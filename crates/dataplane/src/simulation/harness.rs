@@ -267,6 +267,7 @@ impl<P: Port<Kernel = Calls>> Life<P> {
             {
                 let mut world = self.world.borrow_mut();
                 (world.away_since, world.is_killed, world.is_at_work) = (None, false, true);
+                world.has_panicked = false;
             }
             self.direction.begin(true);
             loop {
@@ -298,7 +299,11 @@ impl<P: Port<Kernel = Calls>> Life<P> {
                 }
             }
         }));
-        self.world.borrow_mut().is_at_work = false;
+        {
+            let mut world = self.world.borrow_mut();
+            world.is_at_work = false;
+            world.has_panicked = at_work.is_err() && !world.is_killed;
+        }
         match at_work {
             Ok(end) => end,
             Err(payload) => match payload.downcast_ref::<Ended>() {

@@ -49,7 +49,7 @@ impl World {
     /// A frame comes in.
     pub(super) fn arrive(&mut self) {
         let joins = self.joins;
-        let arrival = Arrival::random(self.number, self.mtu, joins, &mut self.chance);
+        let arrival = Arrival::random(self.number, self.mtu, joins, &mut self.traffic);
         self.number += arrival.frames();
         self.came += arrival.frames();
         self.note_arrival(self.number - 1);
@@ -109,6 +109,9 @@ impl World {
     }
 
     fn is_taken(&mut self, arrival: &Arrival) {
+        if self.has_panicked {
+            self.violate(format!("frame {} is taken by a pacer that has panicked", arrival.number));
+        }
         if let Some(since) = self.away_since.filter(|since| self.now - since > OUTAGE_NS) {
             let us = (self.now - since) / 1000;
             self.violate(format!(
@@ -138,6 +141,9 @@ impl World {
             (Some(_), true) => self.violate(format!("frame {} is taken and passes", arrival.number)),
             (None, false) if !is_closed => {
                 self.violate(format!("frame {} is neither taken nor passes", arrival.number));
+            }
+            (None, false) if self.has_panicked => {
+                self.violate(format!("frame {} does not pass a pacer that has panicked", arrival.number));
             }
             (None, false) if self.away_since.is_some_and(|since| now - since > OUTAGE_NS) => {
                 self.violate(format!("frame {} does not pass a pacer that is away", arrival.number));

@@ -125,8 +125,11 @@ impl Script {
                 faults.push((at, Fault::Burst(300))); // between two batches
             }
             faults.push((at, fault));
-            if chance.one_in(4) {
-                faults.push((at + chance.below(3_000), Fault::random(&mut chance))); // two at once
+            // others at once, or soon after
+            let (mut next, within) = (at, [3_000, 100_000][chance.below(2) as usize]);
+            while chance.one_in(3) {
+                next += chance.below(within);
+                faults.push((next, Fault::random(&mut chance)));
             }
         }
         faults.sort_by_key(|(at, _)| *at);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::ingress::Programs;
 use super::packet::PacketSide;
-use super::script::{Call, Chance, Fault, Script, Side};
+use super::script::{Call, Chance, Fault, Script, Side, hash};
 use super::traffic::number_of;
 use super::xdp::XdpSide;
 use crate::bypass::Shared;
@@ -48,6 +48,8 @@ pub(super) struct World {
     pub(super) now: u64,
     pub(super) wall_offset: i64,
     pub(super) chance: Chance,
+    /// For what comes in alone: a script that has failed has the same traffic whatever else is drawn.
+    pub(super) traffic: Chance,
     faults: VecDeque<(u64, Fault)>,
     /// The first is what frames meet first.
     pub(super) programs: Vec<Programs>,
@@ -76,6 +78,8 @@ pub(super) struct World {
     pub(super) is_ended: bool,
     /// Its thread runs: it can panic, be killed or be stopped.
     pub(super) is_at_work: bool,
+    /// It has panicked: it has let traffic pass.
+    pub(super) has_panicked: bool,
     /// It was killed: nothing of it runs any more.
     pub(super) is_killed: bool,
     pub(super) last_out: Option<u64>,
@@ -97,12 +101,13 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(script: &Script) -> World {
-        let mut chance = Chance(script.seed);
-        let mean_gap_ns = [300_000, 2_000_000, 5_000_000, 20_000_000, 20_000_000][chance.below(5) as usize];
+        let mut traffic = Chance(script.seed);
+        let mean_gap_ns = [300_000, 2_000_000, 5_000_000, 20_000_000, 20_000_000][traffic.below(5) as usize];
         World {
             now: 1_000_000_000,
             wall_offset: 1_700_000_000_000_000_000,
-            chance,
+            chance: Chance(hash(script.seed)),
+            traffic,
             faults: script.faults.iter().map(|(at, fault)| (1_000_000_000 + at * 1000, *fault)).collect(),
             programs: Vec::new(),
             driver: None,
@@ -126,6 +131,7 @@ impl World {
             is_told_to_end: false,
             is_ended: false,
             is_at_work: false,
+            has_panicked: false,
             is_killed: false,
             last_out: None,
             came: 0,
@@ -189,8 +195,8 @@ impl World {
                     self.fault(fault);
                 }
             } else {
-                let gap = self.chance.below(2 * self.mean_gap_ns);
-                self.next_arrival += if self.chance.one_in(3) { gap / 10 } else { gap };
+                let gap = self.traffic.below(2 * self.mean_gap_ns);
+                self.next_arrival += if self.traffic.one_in(3) { gap / 10 } else { gap };
                 self.arrive();
             }
         }

@@ -148,6 +148,7 @@ fn a_pacer_whose_gate_opens_while_it_drains_sends_nothing_older() {
     assert!(!setup.direction.is_bypassed());
 }
 
+#[cfg(debug_assertions)] // it can be told to only there
 #[test]
 fn a_direction_that_panics_opens_its_gate() {
     let setup = setup(slow(), frames(0, 3));

@@ -75,8 +75,8 @@ fn on_ack_in_recovery(sender: &mut Sender, next: u32, told: Told<'_>, now: Insta
             sender.restart_timer(now);
             sender.rtt.end_back_off(&sender.config, sender.rare.smoothed);
         }
-    } else if learn(sender, told) && sender.duplicates > 0 {
-        sender.duplicates += 1;
+    } else {
+        learn(sender, told);
     }
     sender.send_what_the_window_allows(u32::MAX, now, out);
 }

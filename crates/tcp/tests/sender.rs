@@ -89,3 +89,27 @@ fn an_echo_of_the_first_syn_forgives_all_others() {
         assert_eq!(wire.0.len() - 3, window, "an echo of {echo} ms");
     }
 }
+
+/// The fast path of the simplest connection: the same packets, or it says no and has done nothing.
+#[test]
+fn a_bare_sender_takes_ordinary_acknowledgements_by_itself() {
+    let config = Config { max_window: 100, ..Config::new(Profile::Ns2) };
+    let mut plain = sender(config.clone(), None);
+    assert!(plain.is_bare() && !sender(config.clone(), Some(9)).is_bare());
+    assert!(!sender(Config { timestamps: true, ..config.clone() }, None).is_bare());
+    assert!(!sender(Config { variant: Variant::Sack1, ..config }, None).is_bare());
+    let (mut wire, mut other) = (Sent::default(), Sent::default());
+    plain.start(Instant::ZERO, &mut wire);
+    assert!(!plain.on_ordinary_ack_of_bare(1, at(100), &mut wire)); // the handshake is none
+    assert_eq!(wire.0, [0]);
+    plain.on_ack(1, at(100), &mut wire);
+    let mut slow = plain.clone();
+    for next in [2, 3, 3, 5] {
+        assert!(plain.on_ordinary_ack_of_bare(next, at(200), &mut wire), "{next}");
+        slow.on_ack(next, at(200), &mut other);
+    }
+    assert_eq!((&wire.0[3..], plain.cwnd()), (&other.0[..], slow.cwnd()));
+    assert!(!plain.on_ordinary_ack_of_bare(99, at(200), &mut wire)); // never sent
+    plain.keep_round_trips();
+    assert!(!plain.is_bare());
+}

@@ -48,15 +48,16 @@ impl Alike {
     /// So many more of them, the last of which arrives at `now`, have been served before the end of time.
     pub(super) fn are_over_in_time(&self, packets: usize, now: Instant) -> bool {
         let begin = self.free_at.max(now.as_nanos());
-        let all = (packets as u64).checked_mul(self.nanos).and_then(|all| begin.checked_add(all));
-        all.and_then(|all| all.checked_add(MOST_WORK)).is_some()
+        (packets as u64).checked_mul(self.nanos).and_then(|all| begin.checked_add(all)).is_some()
     }
 
-    /// Whether so few may wait, of so many that arrive, that counting them is worth it.
-    pub(super) fn are_few(&self, most: u64, packets: usize) -> bool {
+    /// Whether so few may wait, of so many that arrive up to `last`, that counting them is worth it; and time does not end before
+    /// as many have been served.
+    pub(super) fn are_few(&self, most: u64, (packets, last): (usize, Instant)) -> bool {
         // A tie lets one more in.
         let is_short = || (most + 1).checked_mul(self.nanos).is_some_and(|work| work <= MOST_WORK);
-        most < MOST && is_short() && u32::try_from(packets).is_ok()
+        let has_end = last.as_nanos() < u64::MAX - 2 * MOST_WORK;
+        most < MOST && is_short() && has_end && u32::try_from(packets).is_ok()
     }
 
     /// What waits, the oldest first.
@@ -111,7 +112,7 @@ impl Alike {
         let Some(each) = NonZeroU32::new(nanos as u32) else { return (observer, 0) };
         let most_work = most * nanos;
         let tied_to = 2 * ties.instant.cast_signed() + 1; // and a nanosecond, by which arrivals may go first
-        debug_assert!(self.are_few(most, line.len()) && nanos > ties.instant);
+        debug_assert!(most_work <= MOST_WORK && nanos > ties.instant);
         // As many as can wait, not as many as may; and one that a tie lets in.
         let can_wait = (self.waiting as usize + line.len()).min(most as usize);
         let lifts = tally.make_room(can_wait);

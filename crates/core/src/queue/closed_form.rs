@@ -195,7 +195,7 @@ impl ClosedDropTail {
                 && let Some(since) = observer.takes_times_from()
                 && let Some(mut alike) = self.alike(bytes)
                 && alike.waiting <= line.len() as u64 // each costs a look
-                && alike.are_few(most, line.len())
+                && alike.are_few(most, (line.len(), arrival(last).now))
                 && alike.are_over_in_time(line.len(), arrival(last).now)
             {
                 let taken;

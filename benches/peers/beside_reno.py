@@ -1,6 +1,6 @@
 """Ten flows of CUBIC or BIC beside ten of Reno at small buffers: Paceline beside ns-2 2.35, with the same draws.
 
-    python benches/peers/beside_reno.py            both: goodput of either kind, means of five seeds
+    python benches/peers/beside_reno.py            both: goodput of either kind, means of all seeds
     python benches/peers/beside_reno.py --write    run ns-2 only and rewrite tests/oracles/ns2-beside-reno.csv
 
 A core of 100 Mbit/s and 20 ms (or 50 Mbit/s) with room for 20 packets, access of 1 Gbit/s and 1 to 3 ms; goodput over
@@ -23,7 +23,7 @@ from setups import ROOT, Setup, draws, ns2_command, parameters, scenario
 
 RECORD = ROOT / "tests" / "oracles" / "ns2-beside-reno.csv"
 COLUMNS = ("control", "delayed_ack", "rate_mbps", "seed", "reno_mbps", "control_mbps", "timeouts", "window_cuts")
-SEEDS = range(1, 6)
+SEEDS = range(1, 16)
 CASES = [(control, delayed, rate) for control in ("cubic", "bic") for delayed in (False, True) for rate in (50, 100)]
 
 

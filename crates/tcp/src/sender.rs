@@ -249,6 +249,9 @@ impl Sender {
 
     /// The retransmission timer has run out: back to one packet (RFC 5681, equation 4; ns-2 tcp.cc `timeout`).
     pub fn on_retransmission_timer(&mut self, now: Instant, out: &mut impl Output) {
+        if self.config.timer_tick != Span::ZERO {
+            self.rare.wheel.on_timer(self.retransmission_at);
+        }
         if self.on_alarm(now, out) {
             return;
         }

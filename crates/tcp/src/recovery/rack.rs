@@ -126,10 +126,9 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
         sender.duplicates = 0;
         sender.rare.selective.rack.timeouts = 0;
     }
-    let (measured, sample) = measure(sender, &news, told.echo, advanced, now);
+    let sample = measure(sender, &news, told.echo, advanced, now);
     let head = sent_at(sender, sender.una);
-    let restart =
-        advanced || measured && news.held.is_some_and(|(first, _)| sender.una < sender.end && first < head);
+    let restart = advanced || news.held.is_some_and(|(first, _)| first < head);
     sender.answer_probe(next, !advanced && !news.beyond);
 
     // `tcp_fastretrans_alert`
@@ -226,7 +225,6 @@ fn end_recovery(sender: &mut Sender) {
 
 /// `tcp_process_loss`
 fn process_loss(sender: &mut Sender, news: &News, advanced: bool, recovered: bool) {
-    let more = sender.next < sender.limit && sender.next - sender.una < sender.config.max_window;
     let rack = &mut sender.rare.selective.rack;
     rack.asks = false;
     if rack.doubted {
@@ -234,10 +232,10 @@ fn process_loss(sender: &mut Sender, news: &News, advanced: bool, recovered: boo
             return undo(sender);
         }
         if sender.end > sender.recover {
-            rack.doubted &= !news.beyond && advanced;
+            rack.doubted = false; // step 3.a: what is acknowledged was sent again, or nothing is
         } else if advanced && !recovered {
             sender.recover = sender.end;
-            (rack.asks, rack.doubted) = (more, more);
+            rack.asks = true; // step 2.b
             return;
         }
     }
@@ -321,8 +319,7 @@ pub(crate) fn on_timeout(sender: &mut Sender, now: Instant) {
         one.lost |= one.seq == una || !is_recent(one.at);
     }
     let state = rack.state;
-    let cuts =
-        state <= State::Disorder || una >= sender.recover || state == State::Loss && rack.timeouts == 0;
+    let cuts = state <= State::Disorder || state == State::Loss && rack.timeouts == 0;
     rack.doubted = state < State::Recovery || rack.timeouts > 0;
     rack.asks = false;
     rack.state = State::Loss;
@@ -409,3 +406,6 @@ fn pipe(sender: &Sender) -> u32 {
     let again = rack.resent.iter().filter(|one| !one.lost).count() as u32;
     (sender.end - sender.una + again).saturating_sub(board.held() + lost(sender))
 }
+
+#[cfg(test)]
+mod tests;

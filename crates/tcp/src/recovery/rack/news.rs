@@ -101,20 +101,20 @@ impl Rack {
     }
 }
 
-/// `tcp_ack_update_rtt`: whether there was a round trip to measure, and the one for congestion control.
+/// `tcp_ack_update_rtt`: the round trip for congestion control, if there was one to measure.
 pub(super) fn measure(
     sender: &mut Sender,
     news: &News,
     echo: Instant,
     advanced: bool,
     now: Instant,
-) -> (bool, Option<Span>) {
+) -> Option<Span> {
     let acked = news.acked.filter(|_| !news.resent);
     let echoed = (advanced && sender.config.timestamps).then_some((echo, echo));
-    let Some((first, mut last)) = acked.or(news.held).or(echoed) else { return (false, None) };
+    let (first, mut last) = acked.or(news.held).or(echoed)?;
     if let Some((_, held)) = news.held {
         last = held;
     }
     sender.take_sample(now.since(first), now.since(last), now);
-    (true, Some(now.since(last)))
+    Some(now.since(last))
 }

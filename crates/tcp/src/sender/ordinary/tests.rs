@@ -60,6 +60,74 @@ fn pacing() -> impl Strategy<Value = HostPacing> {
     parts.prop_map(|(rule, jitter, gain)| HostPacing { rule, gain, jitter })
 }
 
+/// Who has ordinary acknowledgements: the two variants of Reno that let a packet go on a duplicate, and those that hear of single packets;
+/// nobody whose acknowledgements or departures do more than that. A pacing timer is ordinary where pacing is, and data are under way.
+#[test]
+fn the_fast_path_is_for_who_has_nothing_special() {
+    let plain = Config { variant: Variant::NewReno, ..Config::new(Profile::Ns2) };
+    let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0 });
+    let who = [
+        (plain.clone(), true),
+        (Config { variant: Variant::Reno, ..plain.clone() }, true),
+        (Config { variant: Variant::Tahoe, ..plain.clone() }, false),
+        (Config { variant: Variant::Sack1, ..plain.clone() }, true),
+        (Config { variant: Variant::Cubic, ..plain.clone() }, true),
+        (Config { limited_transmit: false, ..plain.clone() }, false),
+        (Config { variant: Variant::Sack1, limited_transmit: false, ..plain.clone() }, true),
+        (Config { timestamps: true, ..plain.clone() }, false),
+        (Config { rack: true, ..plain.clone() }, false),
+        (Config { count_packets: true, ..plain.clone() }, false),
+        (Config { overhead: Span::from_millis(1), ..plain.clone() }, false),
+        (Config { max_burst: 4, ..plain.clone() }, false),
+    ];
+    for ((config, expected), pacing) in who.iter().flat_map(|one| [(one, None), (one, pacing)]) {
+        let config = Arc::new(Config { pacing, ..config.clone() });
+        for (given, keeps) in [(None, false), (None, true), (Some(90), false)] {
+            let (mut sender, mut out) = (Sender::new(config.clone(), given, Span::ZERO, 1), Sent::default());
+            if keeps {
+                sender.keep_round_trips();
+            }
+            sender.start(Instant::ZERO, &mut out);
+            assert!(!sender.has_ordinary_timer());
+            let first = sender.end();
+            let mut now = Instant::ZERO + Span::from_millis(100);
+            assert!(!sender.on_ordinary_ack(first, now, &mut out), "the handshake, if there is one");
+            sender.on_ack(first, now, &mut out);
+            now += Span::from_millis(100);
+            while sender.pacing_due() <= now {
+                sender.on_pacing_timer(sender.pacing_due(), &mut out);
+            }
+            assert_eq!(sender.has_ordinary_timer(), *expected && pacing.is_some(), "{config:?}");
+            let una = sender.una();
+            assert_eq!(sender.on_ordinary_ack(una + 1, now, &mut out), *expected, "{config:?}");
+            assert_eq!(sender.una(), una + u32::from(*expected)); // or nothing has happened
+            // The same once more: a duplicate, which variants that hear of single packets look at more closely.
+            let takes = *expected && !config.variant.is_selective();
+            assert_eq!(sender.on_ordinary_ack(sender.una(), now, &mut out), takes, "{config:?}");
+        }
+    }
+}
+
+/// Reno leaves its recovery with the first acknowledgement of new data; NewReno looks whether all is repaired.
+#[test]
+fn the_end_of_a_recovery_is_ordinary_with_reno() {
+    for (variant, expected) in [(Variant::Reno, true), (Variant::NewReno, false)] {
+        let config = Config { variant, syn: None, initial_window: 10, ..Config::new(Profile::Ns2) };
+        let (mut sender, mut out) = (Sender::new(Arc::new(config), None, Span::ZERO, 1), Sent::default());
+        let now = Instant::ZERO + Span::from_millis(100);
+        sender.start(Instant::ZERO, &mut out);
+        assert!(!sender.on_ordinary_ack(1, now, &mut out), "the first");
+        sender.on_ack(1, now, &mut out);
+        for taken in [true, true, false, true] {
+            assert_eq!(sender.on_ordinary_ack(1, now, &mut out), taken, "the third tells of a loss");
+            if !taken {
+                sender.on_ack(1, now, &mut out);
+            }
+        }
+        assert_eq!(sender.on_ordinary_ack(5, now, &mut out), expected, "{variant:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn by_itself_or_the_long_way_it_comes_to_the_same(

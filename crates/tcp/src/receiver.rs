@@ -242,6 +242,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_held_is_counted_near_and_far() {
+        let mut receiver = Receiver::new();
+        for (seq, held) in [(2, 1), (5, 2), (3, 3), (63, 4), (64, 5), (1000, 6)] {
+            receiver.on_data(seq);
+            assert_eq!(receiver.held.count(receiver.next..receiver.end), held);
+        }
+    }
+
+    #[test]
     fn agrees_with_a_set_over_random_arrivals() {
         let mut receiver = Receiver::new();
         let mut seen = BTreeSet::new();

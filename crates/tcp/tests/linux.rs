@@ -142,6 +142,26 @@ fn one_that_answers_lets_acknowledgements_go_along() {
     assert_eq!(acknowledged(5, 60, 1, Some(41)), [1, 2, 3, 4, 5]);
 }
 
+#[test]
+fn an_answer_takes_along_what_waits_and_nothing_else() {
+    let now = Instant::ZERO + Span::from_millis(1);
+    let fixed = Config { delayed_ack: Some(Span::from_millis(40)), syn: None, ..Config::new(Profile::Ns2) };
+    // Linux's goes along; of a delay that knows no answers nothing does.
+    for (config, goes) in [(Config { quick_acks: 0, ..fixed.clone() }, false), (linux(), true)] {
+        let mut receiver = Receiver::with(&config, 0);
+        assert_eq!(receiver.on_answer(now), None, "nothing has come");
+        let mut seq = 0;
+        while receiver.due().is_none() {
+            receiver.on_data(seq);
+            receiver.reply(seq, now, now);
+            seq += 1;
+        }
+        assert_eq!(receiver.on_answer(now).is_some(), goes);
+        assert_eq!(receiver.due().is_none(), goes);
+        assert_eq!(receiver.on_answer(now), None, "twice");
+    }
+}
+
 /// Packets from a time on, so many ms apart: how long the acknowledgement of each waits, `None` where it goes at once.
 fn waits(receiver: &mut Receiver, packets: &[u32], (first_at, gap): (u64, u64)) -> Vec<Option<u64>> {
     let mut waits = Vec::new();

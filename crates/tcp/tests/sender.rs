@@ -1,7 +1,7 @@
 //! What a sender says of itself, and how it begins.
 
 use paceline_core::{Instant, Span};
-use paceline_tcp::{Config, IdleRestart, Output, Profile, Segment, Sender, Variant};
+use paceline_tcp::{Config, Halving, IdleRestart, Output, Profile, Segment, Sender, Variant};
 use std::sync::Arc;
 
 #[derive(Default)]
@@ -87,6 +87,32 @@ fn an_echo_of_the_first_syn_forgives_all_others() {
         assert_eq!(wire.0, [0, 0, 0]);
         sender.on_ack_with(1, at(echo), &[], at(7_500), &mut wire);
         assert_eq!(wire.0.len() - 3, window, "an echo of {echo} ms");
+    }
+}
+
+/// D. X. Wei's patch to ns-2 halves what is in flight and one more (`t_seqno_ - highest_ack_`), not the window.
+#[test]
+fn a_loss_halves_what_is_in_flight_and_one_more() {
+    for (halving, left) in [(Halving::InFlight, 5.5), (Halving::Window, 5.0)] {
+        let config = Config {
+            variant: Variant::NewReno,
+            halving,
+            syn: None,
+            initial_window: 11,
+            initial_ssthresh: Some(2),
+            max_window: 10,
+            limited_transmit: false,
+            grow_unused: false,
+            ..Config::new(Profile::Ns2)
+        };
+        let (mut sender, mut wire) = (sender(config, None), Sent::default());
+        sender.start(Instant::ZERO, &mut wire);
+        sender.on_ack(3, at(100), &mut wire); // 3 to 12 are in flight
+        wire.0.clear();
+        for _ in 0..3 {
+            sender.on_ack(3, at(101), &mut wire);
+        }
+        assert_eq!((&wire.0[..], sender.cwnd()), (&[3][..], left), "{halving:?}");
     }
 }
 

@@ -395,3 +395,6 @@ impl Quick {
         self.most > 0 && (self.left > 0 || self.pushed) && !self.answers
     }
 }
+
+#[cfg(test)]
+mod tests;

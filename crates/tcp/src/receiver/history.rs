@@ -80,6 +80,19 @@ mod tests {
         assert_eq!(report(&mut history, block(3, 6)), [block(3, 6), d]);
     }
 
+    /// Linux `tcp_sack_new_ofo_skb`, `TCP_SACK_BLOCKS_EXPECTED`: a block of its own, where two are reported already.
+    #[test]
+    fn a_third_block_pushes_back_the_second() {
+        let mut history = History::default();
+        report(&mut history, block(10, 20));
+        assert!(!history.is_pushed_back(block(30, 31)), "there is but one");
+        report(&mut history, block(40, 50));
+        let pushed_back =
+            [(5, 9), (9, 10), (15, 16), (20, 21), (21, 22), (30, 31), (39, 40), (50, 51), (51, 52)]
+                .map(|(start, end)| history.is_pushed_back(block(start, end)));
+        assert_eq!(pushed_back, [true, false, false, false, true, true, false, false, true]);
+    }
+
     #[test]
     fn what_filled_a_gap_is_not_reported() {
         let mut history = History::default();

@@ -95,3 +95,66 @@ impl Offer {
         self.room = self.room.max(bytes as u32);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrival(before: u32, next: u32, ms: u64) -> Arrival {
+        let now = Instant::ZERO + Span::from_millis(ms);
+        Arrival { seq: before, before, next, held: 0, reach: 0, selective: true, now }
+    }
+
+    /// `tcp_grow_window`: by two packets with each that arrives, from 45 to what 80 KiB hold beside those that wait to be read: 1440 B
+    /// each, the one that has just come in order among them.
+    #[test]
+    fn the_window_grows_by_two_packets_with_each_to_the_room_that_is_left() {
+        let mut offer = Offer::new(10_000);
+        let grown: Vec<bool> = (1..=7).map(|seq| offer.on_packet(arrival(seq, seq + 1, 0), None)).collect();
+        assert_eq!(grown, [true, true, true, true, true, true, false]);
+        assert_eq!(offer.offered, 81_920 - 1_440);
+        let held = Arrival { held: 1, ..arrival(8, 8, 0) };
+        assert!(!offer.on_packet(held, None), "it takes as much while it is held");
+        assert!(offer.on_packet(arrival(8, 8, 0), None), "one that came twice takes none");
+        assert_eq!(offer.offered, 81_920);
+    }
+
+    /// `tcp_rcvbuf_grow`: there is room for what is read in a round trip, twice, and for what is beyond a gap.
+    #[test]
+    fn what_is_beyond_a_gap_makes_room() {
+        let mut offer = Offer::new(10_000);
+        offer.on_packet(Arrival { held: 39, reach: 40, ..arrival(1, 1, 0) }, None);
+        assert_eq!(offer.room, 60 * PACKET);
+        let mut small = Offer::new(30);
+        small.on_packet(Arrival { held: 39, reach: 40, ..arrival(1, 1, 0) }, None);
+        assert_eq!((small.room, small.offered), (30 * PACKET, 30 * PACKET));
+    }
+
+    /// `tcp_rcv_space_adjust`: once in a round trip; the four packets behind the one that fills a gap are not read yet.
+    #[test]
+    fn what_is_read_in_a_round_trip_makes_room_for_twice_as_much_and_more_where_it_grows() {
+        let rtt = Some(Span::from_millis(100));
+        let mut offer = Offer::new(10_000);
+        offer.on_packet(arrival(1, 2, 0), rtt);
+        offer.on_packet(arrival(60, 61, 99), rtt);
+        assert_eq!(offer.most_read(), 10);
+        offer.on_packet(arrival(61, 66, 100), rtt);
+        assert_eq!(offer.most_read(), 57); // packets 1 to 61, less 62 to 65
+        assert_eq!(offer.room, (2 * 57 + 2 * (2 * 57 * 47 / 10)) * PACKET);
+        offer.on_packet(arrival(90, 91, 200), rtt); // 62 to 90: no more
+        assert_eq!(offer.most_read(), 57);
+    }
+
+    /// It is steady until the round trip is over, where all that there is room for is offered.
+    #[test]
+    fn it_is_steady_where_it_cannot_grow() {
+        let rtt = Span::from_millis(100);
+        let mut offer = Offer::new(10_000);
+        for seq in 1..=6 {
+            assert_eq!(offer.steady_until(Some(rtt)), Instant::ZERO);
+            offer.on_packet(arrival(seq, seq + 1, 5), Some(rtt));
+        }
+        assert_eq!(offer.steady_until(Some(rtt)), Instant::ZERO + Span::from_millis(105));
+        assert_eq!(offer.steady_until(None), Instant::MAX);
+    }
+}

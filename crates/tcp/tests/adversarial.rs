@@ -19,3 +19,16 @@ proptest! {
         adversary::torment_receiver(&story);
     }
 }
+
+/// What fuzzing has found: SACK blocks before the handshake ends, with a SYN sent again, had it sent once more after data.
+#[test]
+fn what_was_found_stays_mended() {
+    let kept = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    for (target, torment) in
+        [("sender", adversary::torment_sender as fn(&[u8])), ("receiver", adversary::torment_receiver)]
+    {
+        for file in std::fs::read_dir(kept.join(target)).unwrap() {
+            torment(&std::fs::read(file.unwrap().path()).unwrap());
+        }
+    }
+}

@@ -118,6 +118,7 @@ fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instan
     let handshake = sender.is_shaking_hands();
     if handshake && advanced {
         sender.on_new_ack(next, told, now); // an odd one: blocks with the first acknowledgement
+        sender.rare.selective.rack.resent.clear(); // it covers all that was out, the SYN
     }
     let news = take_in(sender, next, told, now);
     if advanced {

@@ -71,10 +71,10 @@ def damaged(turn: Turn) -> None:
     while turn.goes_on():
         broken = bytearray(content)
         for _ in range(chance.choice([1, 1, 1, 2, 8])):
-            at, size = chance.randrange(len(broken)), chance.choice([1, 1, 4, 100])
+            at, size = chance.randrange(len(broken) or 1), chance.choice([1, 1, 4, 100])
             part = bytes(chance.randrange(256) for _ in range(size))
             change = chance.randrange(5)
-            if change == 0:
+            if change == 0 and broken:
                 broken[at] ^= 1 << chance.randrange(8)
             elif change == 1:
                 broken[at : at + size] = part

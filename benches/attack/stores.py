@@ -151,7 +151,7 @@ def calls(turn: Turn) -> None:
     subprocess.run(build, check=True, capture_output=True)
     # a fault takes half a second or so, and a sweep makes 150 calls or so
     every = max(1, int(100 / max(turn.seconds, 1)))
-    command = [sys.executable, TESTS / "faults" / "sweeps.py", scenario, root, str(every)]
+    command = [sys.executable, TESTS / "faults" / "sweeps.py", scenario, root, str(every), "calls"]
     code, text = said(command, LD_PRELOAD=str(shim), FAULT_ROOT=str(root))
     found = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     turn.count += sum(one.get("tried", 0) for one in found)

@@ -101,7 +101,7 @@ impl Bypass {
         &self.shared
     }
 
-    /// Puts the gate back where somebody has taken it away; whether that was so.
+    /// Puts the gate back where it was taken away; whether that was so.
     pub fn keep(&self) -> bool {
         // where it is still there it cannot be put a second time
         self.gate.attach_ingress(self.interface).is_ok()

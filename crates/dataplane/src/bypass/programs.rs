@@ -98,7 +98,7 @@ pub(crate) fn gate(state: u32, noted: u32, to: u32) -> Vec<Instruction> {
     program.set(R1, 1);
     program.count(R7, TRIPS, R1);
     program.place(passes);
-    // one that nobody was asked about, as while an interface comes up: what the pacer holds is older
+    // one that no tap was shown, as while an interface comes up: what the pacer holds is older
     program.load(Size::Double, R1, R7, LATCH);
     program.jump_if(R1, If::NotEqual, 0, tripped);
     trip(&mut program);

@@ -8,7 +8,7 @@ use paceline_core::Instant;
 
 const PATIENCE: Span = Span::from_millis(150);
 
-/// Runs where there is a gate that may be put and taken away, at nobody's interface.
+/// Runs where a gate may be put and taken away, at an interface made for it.
 fn in_a_namespace(test: fn(&Interface, Bypass)) {
     let run = move || {
         // SAFETY: no pointers; this thread alone changes its namespace.

@@ -99,7 +99,7 @@ impl Lane {
         self.change(Changed::XDP);
     }
 
-    /// Puts its programs back where somebody has taken them away.
+    /// Puts its programs back where they were taken away.
     pub(super) fn keep(&self, say: &mut dyn FnMut(&str)) {
         let Some(bypass) = &self.bypass else { return };
         let is_back = bypass.keep();

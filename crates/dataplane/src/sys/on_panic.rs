@@ -1,9 +1,9 @@
 //! What is done at a panic, before anything else is.
 //!
 //! *Idea.* A panic is told before the stack unwinds: that takes a tenth of a second where a backtrace is asked for
-//! (`RUST_BACKTRACE`), and for ever where nobody reads standard error. Traffic cannot wait for it. So what lets it pass is done by
+//! (`RUST_BACKTRACE`), and for ever where standard error is not read. Traffic cannot wait for it. So what lets it pass is done by
 //! the panic hook, in the thread that panics, which goes on without its real-time priority. It is done again as the stack unwinds,
-//! in case that somebody has put another hook in this one's place.
+//! in case that another hook was put in this one's place.
 
 use std::cell::RefCell;
 use std::rc::Rc;

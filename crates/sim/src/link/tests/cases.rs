@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Bare,
     /// A meter.
     Watched,
-    /// A meter, and somebody who looks at single packets.
+    /// A meter, and a record of single packets.
     Recorded,
     /// A buffer with a limit, and a meter.
     Bounded,

@@ -79,7 +79,7 @@ def test_one_flow_fills_the_link_as_theory_says_without_a_timeout(profile: str, 
     assert run.flows.window_cuts is not None
     if (profile, variant, bdp) == ("rfc", "tahoe", 0.1):
         # Eight packets of buffer and drawn ties: some windows lose several, and Tahoe repairs one by a fast retransmit.
-        # Neither order of ties alone does that, nor ns-2 with overhead_ (docs/fidelity.md).
+        # So it is by any order of ties, once hosts are not exact (docs/fidelity.md).
         assert run.flows.timeouts < run.flows.window_cuts / 3
     else:
         assert run.flows.timeouts == 0

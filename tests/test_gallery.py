@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import gallery_samples as samples
+import paceline
 import pytest
 from conftest import Command
 from paceline.gallery import entries, pictures, words, write
@@ -81,6 +82,13 @@ def test_quick_and_out_of_date_are_said(results: Path, site: Path) -> None:
     assert "It was run by version 0.0.1-" in section(site, "zhao-fig2")
     assert "paceline reproduce edge-fig3-loss --quick\n" in section(site, "edge-fig3-loss").replace("</pre>", "\n")
     assert "4 verdicts come from a quick look" in (site / "index.html").read_text()
+
+
+def test_a_verdict_of_another_build_is_doubted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples.keep(tmp_path, "edge-fig3-goodput")
+    monkeypatch.setattr(paceline._core, "fingerprint", lambda: "0.1.0+0123456789abcdef")
+    [doubt] = standing(tmp_path, "edge-fig3-goodput").doubts
+    assert doubt.startswith("It was run by another build of version ")
 
 
 def test_a_verdict_is_doubted_when_its_claim_scenarios_or_files_change(tmp_path: Path) -> None:

@@ -81,6 +81,16 @@ def lying_about_sizes(parts: Parts) -> bytes:
     return bytes(data)
 
 
+def ending_too_soon(parts: Parts) -> bytes:
+    """The last table begins where it should and ends behind the file."""
+    data = bytearray(zipped(parts))
+    at = data.rfind(b"PK\x01\x02")
+    behind = len(data) - data.find(b"PK\x01\x02") + 50
+    (size,) = struct.unpack_from("<I", data, at + 20)
+    struct.pack_into("<II", data, at + 20, size + behind, size + behind)
+    return bytes(data)
+
+
 CRAFTED: dict[str, Callable[[Parts], bytes]] = {
     "another key": changed_json("about.json", lambda about: about | {"key": "0" * 64}),
     "another seed": changed_json("about.json", lambda about: about | {"seed": 7}),
@@ -92,6 +102,7 @@ CRAFTED: dict[str, Callable[[Parts], bytes]] = {
     ),
     "encrypted": encrypted,
     "sizes that lie": lying_about_sizes,
+    "an end that is missing": ending_too_soon,
     "repeated rows": repeated_rows,
     "twice the same name": lambda parts: zipped(parts)[:-22] + zipped(parts),
     "a list": lambda parts: zipped(parts | {"run.json": b"[1]"}),
@@ -139,6 +150,13 @@ def test_a_crafted_archive_is_run_again(tiny: Path, store: Path, name: str) -> N
     mended = zipfile.ZipFile(io.BytesIO(path.read_bytes()))
     assert mended.read("flows.parquet") == flows
     assert pl.sweep(tiny, out=store)[0].to_dict() == again.to_dict()
+
+
+def test_a_table_whose_end_is_missing_is_damaged(store: Path) -> None:
+    """Python 3.11's zipfile says EOFError."""
+    data = ending_too_soon(parts_of(archived(store)))
+    with pytest.raises(ValueError, match=r"^damaged"):
+        archive.unpack_table(data, archive.TABLES[-1])
 
 
 @pytest.mark.parametrize("kind", ["fifo", "zero", "loop", "nowhere"])

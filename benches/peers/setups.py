@@ -35,7 +35,7 @@ class Setup:
     max_window: int = 1000  # packets
     delayed_ack: bool = False
     min_rto: float = 0.2
-    overhead: float = 0.0  # seconds: ns-2's overhead_
+    overhead: float = 0.0  # seconds: a host's random time before it sends, ns-2's overhead_
     start: tuple[float, float] = (0, 10)
     duration: int = 400
     warmup: int = 100
@@ -182,6 +182,8 @@ def tcp_of(setup: Setup, variant: str) -> str:
         settings.append('delayed_ack = "100 ms"')
     if not setup.limited_transmit:
         settings.append("limited_transmit = false")
+    if setup.overhead:
+        settings.append(f'overhead = "{1e9 * setup.overhead:g} ns"')
     if setup.min_rto != 0.2:
         settings.append(f'min_rto = "{setup.min_rto:g} s"')
     return f"{{ {', '.join(settings)} }}"

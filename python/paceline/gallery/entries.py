@@ -121,6 +121,8 @@ def _entry(results: Path, claim: Claim) -> Entry:
 def _doubts(claim: Claim, place: Path, record: Record) -> Iterator[str]:
     if record.core != _core.version():
         yield f"It was run by version {record.core}; this is {_core.version()}."
+    elif record.fingerprint != _core.fingerprint():
+        yield f"It was run by another build of version {record.core}, whose numbers may differ."
     entry = json.loads((place / "verdict.json").read_text(encoding="utf-8"))
     ours = {"where": claim.where, "kind": claim.kind, "says": claim.says, "printed": claim.printed}
     if any(entry.get(name) != json.loads(json.dumps(value, default=dict)) for name, value in ours.items()):

@@ -34,6 +34,7 @@ class Record:
         length: ``full`` or ``quick``.
         seeds: how many were asked for; ``None`` for the claim's own number.
         core: version that ran.
+        fingerprint: of the core that ran, as in the store's keys; empty in verdicts of earlier versions.
         cpu_s: processor time of its runs, those that it shares included.
         core_packets: data packets that its runs delivered.
         runs: how many.
@@ -57,6 +58,7 @@ class Record:
     repeated: int = 0
     settings: int = 0
     tied: str = ""
+    fingerprint: str = ""
 
 
 def folder(out: Path, claim: Claim, length: Length) -> Path:
@@ -94,6 +96,7 @@ def save(
         sum(same_rows(rows) for rows in groups),
         len(groups),
         ties.sentence(runs) or "",
+        _core.fingerprint(),
     )
     with _as_store_error(place):
         place.mkdir(parents=True, exist_ok=True)
@@ -127,7 +130,7 @@ def read(path: Path) -> Record | None:
         evidence = [_evidence(row) for row in entry["evidence"]]
         verdict = Verdict(entry["verdict"], entry["ours"], entry["theirs"], entry["note"], evidence)
         names = [item.name for item in dataclasses.fields(Record) if item.name not in ("claim", "verdict")]
-        of_later = {"repeated": 0, "settings": 0, "tied": ""}  # earlier versions did not count them
+        of_later = {"repeated": 0, "settings": 0, "tied": "", "fingerprint": ""}  # earlier versions had none
         return Record(entry["id"], verdict, **{name: (of_later | entry)[name] for name in names})
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -33,6 +33,10 @@ const MOST_BYTES: u64 = 1_000_000_000_000;
 const MOST_MICROS: u64 = 31_536_000_000_000;
 /// Longer lines are not what they seem.
 const LONGEST_LINE: usize = 1000;
+/// A file is no larger, unpacked if it is gzip'd: a small one may hold as much as there are disks.
+const MOST_READ: u64 = 4 << 30;
+/// Connections and units together, which take 3 GB at most.
+const MOST_ITEMS: usize = 32 << 20;
 
 /// One connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,14 +90,21 @@ impl std::error::Error for CvecError {}
 
 /// Reads every connection; there is at least one.
 pub fn read(input: impl BufRead) -> Result<Vec<Vector>, CvecError> {
-    let mut reader = Reader { line: 0, vectors: Vec::new(), pause: [None; 2], alternate: false };
+    read_at_most(input, MOST_READ, MOST_ITEMS)
+}
+
+fn read_at_most(input: impl BufRead, bytes: u64, items: usize) -> Result<Vec<Vector>, CvecError> {
+    let mut reader =
+        Reader { line: 0, vectors: Vec::new(), pause: [None; 2], alternate: false, items, bytes_left: bytes };
     let mut input = input.take(u64::MAX);
     let mut line = Vec::new();
     loop {
         line.clear();
         input.set_limit(LONGEST_LINE as u64 + 1);
         reader.line += 1;
-        match input.read_until(b'\n', &mut line) {
+        let length = input.read_until(b'\n', &mut line);
+        reader.take_room(length.as_ref().map_or(0, |&length| length as u64), bytes)?;
+        match length {
             Ok(0) => break,
             Ok(length) if length > LONGEST_LINE => {
                 return Err(reader.error("is too long for a line of connection vectors"));
@@ -124,6 +135,9 @@ struct Reader {
     pause: [Option<u64>; 2],
     /// The connection is in the second way of writing.
     alternate: bool,
+    /// What may still come.
+    items: usize,
+    bytes_left: u64,
 }
 
 impl Reader {
@@ -160,6 +174,22 @@ impl Reader {
         }
     }
 
+    /// For a line of that length.
+    fn take_room(&mut self, length: u64, most: u64) -> Result<(), CvecError> {
+        self.bytes_left = self.bytes_left.checked_sub(length).ok_or_else(|| {
+            self.error(format!("the file goes on beyond {most} bytes, unpacked; expected less: split it"))
+        })?;
+        Ok(())
+    }
+
+    /// For one more connection or unit.
+    fn take_item(&mut self) -> Result<(), CvecError> {
+        self.items = self.items.checked_sub(1).ok_or_else(|| {
+            self.error("the file holds more connections and units than fit; expected fewer: split it")
+        })?;
+        Ok(())
+    }
+
     /// A connection's first line.
     fn begin(&mut self, rest: &[&str], is_concurrent: bool, alternate: bool) -> Result<(), CvecError> {
         let start = if is_concurrent {
@@ -172,6 +202,7 @@ impl Reader {
             start
         };
         let start = Span::from_nanos(start * 1000);
+        self.take_item()?;
         self.vectors.push(Vector { start, windows: None, is_concurrent, units: Vec::new() });
         (self.pause, self.alternate) = ([None; 2], alternate);
         Ok(())
@@ -232,9 +263,10 @@ impl Reader {
         if micros > MOST_MICROS {
             return Err(self.error(format!("a pause of {micros} us; expected at most {MOST_MICROS}")));
         }
-        let vector = self.last()?;
+        self.last()?;
         if bytes > 0 {
-            vector.units.push(Unit { side, wait: Span::from_nanos(micros * 1000), bytes });
+            self.take_item()?;
+            self.last()?.units.push(Unit { side, wait: Span::from_nanos(micros * 1000), bytes });
         }
         Ok(())
     }
@@ -311,97 +343,4 @@ impl Reader {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn unit(side: Side, micros: u64, bytes: u64) -> Unit {
-        Unit { side, wait: Span::from_nanos(micros * 1000), bytes }
-    }
-
-    #[test]
-    fn both_ways_of_writing_say_the_same() {
-        let original = "# comment\nSEQ 3412 1 21217 555381\nw 64800 6432\nr 1118156\nl 0.000000 0.000000\n> 253\nt 123693\n\
-                        < 510\nt 7\n< 20\nt 6308497\nCONC 1429381 2 2 26876 793318\nw 65535 5840\nr 36556\nl 0.0 0.1579\n\
-                        c> 222\nt> 62436302\nc< 726\nt< 62400173\nc> 16\nt> 725\nc< 84\nt< 130\n";
-        let alternate = "S 3412 1 21217 555381\nw 64800 6432\nr 1118156\nl 0.000000 0.000000\nI 0 0 253\nA 0 123693 510\n\
-                         A 7 0 20\nA 6308497 0 0\nC 1429381 2 2 26876 793318\nw 65535 5840\nr 36556\nl 0.0 0.1579\n\
-                         I 0 0 222\nA 0 0 726\nI 62436302 0 16\nA 62400173 0 84\nI 725 0 0\nA 130 0 0\n";
-        let vectors = read(original.as_bytes()).unwrap();
-        use Side::{Answerer, Opener};
-        assert_eq!(
-            vectors[0],
-            Vector {
-                start: Span::from_nanos(3_412_000),
-                windows: Some([64800, 6432]),
-                is_concurrent: false,
-                units: vec![unit(Opener, 0, 253), unit(Answerer, 123_693, 510), unit(Answerer, 7, 20)],
-            }
-        );
-        assert_eq!(vectors[1].bytes(), [238, 810]);
-        let by_side = |vector: &Vector, side| -> Vec<Unit> {
-            vector.units.iter().filter(|unit| unit.side == side).copied().collect()
-        };
-        for (one, other) in vectors.iter().zip(read(alternate.as_bytes()).unwrap()) {
-            for side in [Opener, Answerer] {
-                assert_eq!(by_side(one, side), by_side(&other, side));
-            }
-            assert_eq!((one.start, one.windows), (other.start, other.windows));
-        }
-    }
-
-    /// A file named by mistake, or to see what is in it.
-    #[test]
-    fn nothing_is_quoted_of_what_is_no_such_file() {
-        for text in [
-            "root:$6$salt$hash:19000::::::\n",
-            "SEQ secret 2 3 4\n",
-            "S 1 2 3 hunter2\n",
-            "C 99999999999999999999 1 1 1 1\n",
-            "# x\n\nc> secret\n",
-        ] {
-            let said = read(text.as_bytes()).unwrap_err().to_string();
-            for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 3) {
-                assert!(!said.contains(word), "{said}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_malformed_is_named_by_its_line() {
-        for (text, expected) in [
-            ("", "line 1: the file ends without a connection; expected SEQ, CONC, S or C"),
-            ("SEQ 1 2 3\n", "line 1: 3 values after SEQ; expected SEQ or S, then START_US EPOCHS ID ID"),
-            ("> 5\n", "line 1: belongs to no connection; expected SEQ, CONC, S or C first"),
-            ("SEQ 1 2 3 4\n> x\n", "line 2: \"x\" is no whole number; expected > BYTES"),
-            ("SEQ 1 2 3 4\n> -5\n", "line 2: \"-5\" is no whole number; expected > BYTES"),
-            ("SEQ 1 2 3 4\nt\n", "line 2: 0 values after t; expected t MICROSECONDS"),
-            (
-                "S 1 2 3 4\nI 0 0 10\nI 0 7 10\n",
-                "line 3: RECEIVE_WAIT_US is 7, but this side sent the unit before; expected 0",
-            ),
-            (
-                "S 1 2 3 4\n\nI 0 0 10\nA 7 0 10\n",
-                "line 4: SEND_WAIT_US is 7, but the other side sent the unit before; expected 0",
-            ),
-            (
-                "C 1 2 3 4 5\nI 0 7 10\n",
-                "line 2: RECEIVE_WAIT_US is 7, but a concurrent connection waits for nothing that it receives; expected 0",
-            ),
-            (
-                "CONC 1 1 1 4 5\n> 10\n",
-                "line 2: \">\" in a concurrent connection of the other form; expected c>, c<, t> or t<",
-            ),
-            (
-                "S 1 1 1 4\n> 10\n",
-                "line 2: \">\" in a sequential connection of the other form; expected I or A",
-            ),
-            ("SEQ 1 2 3 4\nl 0.1 2\n", "line 2: expected l RATE RATE, each from 0 to 1"),
-            (
-                "SEQ 1 2 3 4\nfoo 3\n",
-                "line 2: \"foo\" begins no line; expected SEQ, CONC, S, C, w, r, l, >, <, t, c>, c<, t>, t<, I or A",
-            ),
-        ] {
-            assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), expected, "{text}");
-        }
-    }
-}
+mod tests;

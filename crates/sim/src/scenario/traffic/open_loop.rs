@@ -26,7 +26,7 @@ pub(super) const PCAP_KEYS: [&str; 5] = ["file", "speed", "interface", "header",
 /// A cycle of on and off that is shorter on average is no burst but an accident.
 const SHORTEST_CYCLE_S: f64 = 1e-6;
 /// More packets of a capture than this do not fit in memory with everything else.
-const MOST_REPLAYED: usize = 1 << 28;
+const MOST_REPLAYED: usize = 1 << 26;
 
 /// An open-loop source before its rate is drawn.
 #[derive(Debug, Clone, PartialEq)]

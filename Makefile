@@ -1,5 +1,5 @@
 # make demo · make test · make lint · make gallery · make equality · make foresee · make fuzz · make deny · make clean
-# make attack · make simulate · make loom · make miri · make mutants · make few-flows · make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
+# make msrv · make attack · make simulate · make loom · make miri · make mutants · make few-flows · make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
+.PHONY: help demo test lint msrv gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -51,6 +51,11 @@ lint: $(VENV)/.tools | rust
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/typos
+
+msrv: rust  ## All of it compiles with the oldest compiler that Cargo.toml names
+	oldest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); rustup toolchain install $$oldest --profile minimal --no-self-update; \
+	CARGO_PROFILE_DEV_DEBUG=false cargo +$$oldest check --workspace --all-targets --locked --target-dir target/msrv
 
 gallery: $(VENV)/.installed  ## Every figure and table of the papers in short, as a site to open; LENGTH= for full length
 	$(BIN)/paceline reproduce all $(LENGTH) --gallery

@@ -1,5 +1,5 @@
 # make demo · make test · make lint · make gallery · make equality · make foresee · make fuzz · make deny · make clean
-# make msrv · make attack · make simulate · make loom · make miri · make mutants · make few-flows · make bench · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
+# make msrv · make attack · make simulate · make loom · make miri · make mutants · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint msrv gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
+.PHONY: help demo test lint msrv gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-instructions bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -64,6 +64,9 @@ bench: $(VENV)/.installed
 	cargo bench --workspace --locked
 	$(BIN)/python benches/engine.py --json results/bench.json
 	for script in features analyse; do $(BIN)/python benches/$$script.py; done
+
+bench-instructions: $(VENV)/.installed  ## Instructions a packet, row by row; 3 % more than benches/history.csv has fails; needs valgrind
+	$(BIN)/python benches/instructions.py
 
 bench-cost: $(VENV)/.installed  ## How the cost of a packet grows with flows, round trips and hops: pictures in docs/
 	$(BIN)/python benches/cost.py

@@ -38,6 +38,8 @@ class Case:
         slow_peers: laying the network out takes them minutes: they run once, and not where it should be quick.
         repeated: it runs as often as asked for, else once.
         memory: what it may take at most, bytes.
+        counted: the two lengths, simulated seconds, between which instructions are counted (instructions.py); `None`
+            where they say little: the time of very many flows is memory's.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Case:
     slow_peers: bool = False
     repeated: bool = True
     memory: float | None = None
+    counted: tuple[float, float] | None = None
 
     @property
     def start(self) -> str:
@@ -77,7 +80,20 @@ def demo(name: str, pacing: str, target: float | None) -> Case:
         Times(60, 20),
         ns2=Times(100, 40) if is_first else None,
         ns3=Times(14, 10) if is_first else None,
+        counted=(12, 24),
     )
+
+
+def of_users(name: str, file: Path, settings: Settings, full: Times, quick: Times) -> Case:
+    """What people run: no target but its ratio to the first row."""
+    settled = quick.warmup
+    return Case(name, name, file, settings, None, full, quick, counted=(settled, quick.duration))
+
+
+def demo_as(name: str, tcp: Settings, pacing: str = "none") -> Case:
+    """The demo's network at 5 KB under another TCP."""
+    settings: Settings = {"network.core.buffer": "5 KB", "pacing": pacing, "traffic.bulk.tcp": tcp}
+    return of_users(f"1000 flows, 5 KB, {name}", DEMO, settings, Times(400, 100), Times(24, 12))
 
 
 def many(name: str, per_edge: int, target: float | None, full: Times, quick: Times) -> Case:
@@ -95,7 +111,8 @@ def many(name: str, per_edge: int, target: float | None, full: Times, quick: Tim
     )
 
 
-CASES = (
+#: A thousand flows to a million.
+SCALE = (
     demo("unpaced", "none", 60),
     demo("host-paced", "host", 80),
     demo("edge-paced, 10 ms", "edge 10 ms", 110),
@@ -124,9 +141,22 @@ CASES = (
         Times(1, 0.5),
         ns2=Times(1, 0.5),
         ns3=Times(0.15, 0.1),
+        counted=(0.5, 0.7),
     ),
     many("1,000,000 flows, 10 Gbit/s", 100_000, None, Times(12, 6), Times(3, 2)),
 )
+
+#: What people run.
+USERS = (
+    demo_as("SACK", {"variant": "sack1", "profile": "ns2"}),
+    demo_as("CUBIC as Linux", {"variant": "cubic", "profile": "linux"}),
+    demo_as("CUBIC as Linux, host-paced", {"variant": "cubic", "profile": "linux"}, "host"),
+    of_users("closed loop", SCENARIOS / "closed-loop.toml", {"pacing": "none"}, Times(400, 100), Times(30, 10)),
+    of_users("RPC beside bulk", SCENARIOS / "rpc.toml", {"pacing": "none"}, Times(400, 100), Times(30, 10)),
+    of_users("parking lot", SCENARIOS / "parking-lot.toml", {"pacing": "none"}, Times(400, 100), Times(40, 20)),
+    of_users("port pacing", SCENARIOS / "port-pacing.toml", {"pacing": "port"}, Times(60, 10), Times(4, 2)),
+)
+CASES = (*SCALE, *USERS)
 
 #: What ns-3's TCP does, in the words of a scenario: the same sizes, SACK, no timestamps; its buffer counts what waits.
 LIKE_NS3: Settings = {

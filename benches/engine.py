@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
 
 import speed  # noqa: E402
-from cases import CASES, DEMO, LIKE_NS3, MANY, Case, Settings, Times  # noqa: E402
+from cases import CASES, DEMO, LIKE_NS3, MANY, SCALE, Case, Settings, Times  # noqa: E402
 from runs import ROOT, measure, scenario  # noqa: E402
 from tables import markdown, put_between, text_table  # noqa: E402
 
@@ -189,7 +189,7 @@ def row(case: Case, found: dict[str, Rows]) -> list[str]:
     memory = f"{most} of {case.memory / 1e6:,.0f}" if case.memory else most
     costs = [run["ns"] for run in runs if run["cpu_s"] > run["setup_s"] / 4]
     if not costs:
-        return [case.name, "–", "–", target, memory, "–", "–"]
+        return [case.name, "–", "–", "–", target, memory, "–", "–"]
     median = statistics.median(costs)
     spread = f"{min(costs):.0f} to {max(costs):.0f}" if len(costs) > 1 else "one run"
     ratios = []
@@ -197,10 +197,12 @@ def row(case: Case, found: dict[str, Rows]) -> list[str]:
     for peer in ("ns-2", "ns-3"):
         theirs = [run["ns"] for run in found[peer].get(case.network, [])]
         ratios.append(f"{statistics.median(theirs) / beside:,.0f}" if theirs else "–")
-    return [case.name, f"{median:.0f}", spread, target, memory, *ratios]
+    first = [run["ns"] for run in found["paceline"].get(CASES[0].name, [])]
+    of_first = f"{median / statistics.median(first):.2f}" if first else "–"
+    return [case.name, f"{median:.0f}", spread, of_first, target, memory, *ratios]
 
 
-HEAD = ["network", "ns a packet", "least to most", "target", "memory, MB", "ns-2, times", "ns-3, times"]
+HEAD = ["network", "ns a packet", "least to most", "of the first", "target", "memory, MB", "ns-2, times", "ns-3, times"]
 
 SHORT_HEAD = ["network", "ns a packet", "memory, MB", "ns-2, times", "ns-3, times"]
 
@@ -242,7 +244,8 @@ def write_docs(kept: dict[str, Any]) -> None:
     rows = [row(names[name], kept["runs"]) for name in names if name in kept["runs"]["paceline"]]
     below = "\n".join(f"- {line}" for line in notes(kept))
     put_between(ROOT / "docs" / "performance.md", "bench", f"{markdown(HEAD, rows)}\n\n{below}\n")
-    short = [[line[HEAD.index(name)] for name in SHORT_HEAD] for line in rows]
+    of_readme = {case.name for case in SCALE}
+    short = [[line[HEAD.index(name)] for name in SHORT_HEAD] for line in rows if line[0] in of_readme]
     put_between(ROOT / "README.md", "bench", f"{markdown(SHORT_HEAD, short)}\n\n{where(kept)}\n")
 
 

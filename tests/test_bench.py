@@ -14,6 +14,7 @@ sys.path[:0] = [str(ROOT / "benches"), str(ROOT / "benches" / "peers")]
 import cases  # noqa: E402
 import cost  # noqa: E402
 import engine  # noqa: E402
+import instructions  # noqa: E402
 import runs  # noqa: E402
 import speed  # noqa: E402
 import tables  # noqa: E402
@@ -66,6 +67,22 @@ def made_up(ns: float, **more: Any) -> dict[str, Any]:
     return {"ns": ns, "cpu_s": 1.0, "setup_s": 0.1, "memory": 50_000_000, **more}
 
 
+def test_a_row_that_costs_more_instructions_than_recorded_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instructions, "HISTORY", tmp_path / "history.csv")
+    instructions.record({"a": 900.0, "b": 100.0}, "old")
+    instructions.record({"a": 1000.0}, "new")
+    history = instructions.read()
+    assert history == {"a": {"old": 900.0, "new": 1000.0}, "b": {"old": 100.0}}
+    assert instructions.compare({"a": 1029.0, "b": 99.0, "c": 5.0}, history)
+    assert not instructions.compare({"a": 1031.0}, history)
+
+
+def test_every_row_with_a_count_is_in_the_history() -> None:
+    assert list(instructions.read()) == [case.name for case in cases.CASES if case.counted]
+
+
 def test_a_row_has_the_median_and_the_ratios_to_the_peers() -> None:
     case = cases.CASES[0]
     found = {
@@ -73,7 +90,7 @@ def test_a_row_has_the_median_and_the_ratios_to_the_peers() -> None:
         "ns-2": {case.network: [made_up(6000)]},
         "ns-3": {},
     }
-    assert engine.row(case, found) == [case.name, "60", "50 to 90", "60", "50", "100", "–"]
+    assert engine.row(case, found) == [case.name, "60", "50 to 90", "1.00", "60", "50", "100", "–"]
     lost = {**found, "paceline": {case.name: [made_up(-3, setup_s=9.0)]}}
     assert engine.row(case, lost)[1] == "–"
 

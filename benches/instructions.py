@@ -113,6 +113,7 @@ def draw(history: History) -> None:
 
     commits = list(dict.fromkeys(commit for row in history.values() for commit in row))
     figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    axes.set_prop_cycle(color=pyplot.colormaps["tab20"].colors)
     marks = "osD^v<>pP*XhH8d"
     for number, (row, values) in enumerate(history.items()):
         axes.plot(

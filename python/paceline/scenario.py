@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import datetime
-import hashlib
 import json
 import math
 import os
 import time
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from paceline import _core, files
-from paceline.arguments import file_name, index, is_text, quoted
+from paceline.arguments import index, quoted
+from paceline.axes import check_seed, choice, labels_of, refuse_what_is_no_setting
+from paceline.document import plain, read, value_at
 from paceline.errors import InputError
+from paceline.keys import canonical, identity, key_from
 from paceline.memory import estimate_of
-from paceline.paths import assign, full_label, join_path, label, locate, split_path
+from paceline.paths import assign, join_path, locate, split_path
 
 #: Seeds are paired between settings: seed k means the same draws under each of them.
 DEFAULT_SEED = 1
-_SEED_LIMIT = 2**63
 #: More seeds of one setting would say nothing more.
 MOST_SEEDS = 1_000_000
 #: Runs of one scenario: a sweep of more is a slip of the pen.
 MOST_RUNS = 1_000_000
-#: A larger file is no scenario.
-_MOST_BYTES = 16 << 20
-#: Tables and lists within each other; a scenario has 5 or so.
-_MOST_NESTED = 50
 #: A wrong sweep of many settings is not told in full.
 _MOST_ERRORS = 20
 
@@ -81,7 +76,7 @@ class Scenario:
         """
         if not isinstance(document, Mapping):
             raise InputError(f"{quoted(document)} is no scenario; give a dict of its tables, or Scenario.load(file)")
-        self._document: dict[str, Any] = _plain(document, ())
+        self._document: dict[str, Any] = plain(document, ())
         self._text = text
         self._origin = text  # of what it was made from: for the lines of errors
         self.source = source
@@ -89,34 +84,8 @@ class Scenario:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:
         """Reads a TOML file. Raises `InputError` where it cannot be read or is not TOML; see `check` for the rest."""
-        file = file_name(path, None, "scenarios/one-flow.toml")
+        document, text = read(path)
         source = os.fsdecode(path)
-        if "\n" in source:
-            raise InputError("this is a text, not a file's name; give its tables, as tomllib.loads(text)", "scenario")
-        try:
-            with file.open("rb") as opened:
-                content = opened.read(_MOST_BYTES + 1)
-            if len(content) > _MOST_BYTES:
-                raise InputError(f"more than {_MOST_BYTES >> 20} MiB; name a scenario file", source)
-            text = content.decode("utf-8-sig")
-        except FileNotFoundError:
-            raise InputError("no such file; see scenarios/ for ones to start from", source) from None
-        except IsADirectoryError:
-            raise InputError("a directory; name a scenario file in it", source) from None
-        except UnicodeDecodeError as error:
-            what = (
-                "UTF-16 text" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else f"not UTF-8 text (byte {error.start})"
-            )
-            raise InputError(f"{what}; save the file as UTF-8", source) from None
-        except (OSError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            why = getattr(error, "strerror", None) or str(error)
-            raise InputError(f"cannot be read: {why}", source) from None
-        try:
-            document = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:  # broken; numbers of too many digits; too deep
-            raise InputError(f"broken TOML: {error}", source) from None
         try:
             return cls(document, source=source, text=text)
         except InputError as error:
@@ -168,7 +137,7 @@ class Scenario:
         for axis, above in swept.items():
             if above != keys and keys[: len(above)] == above:
                 raise InputError(f"{path}: the scenario sweeps {axis}; narrow that first, by setting {axis}")
-        assign(document, path, _plain(value, split_path(path)))
+        assign(document, path, plain(value, split_path(path)))
         if keys in swept.values():
             sweep = {axis: values for axis, values in sweep.items() if swept[axis] != keys}
             document["sweep"] = sweep | {key: item for key, item in document["sweep"].items() if key == "seeds"}
@@ -183,10 +152,10 @@ class Scenario:
         table = self.sweep
         for path, values in asked.items():
             keys = split_path(path)
-            _refuse_what_is_no_setting(keys, "", None)
+            refuse_what_is_no_setting(keys, "", None)
             if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
                 raise InputError(f"{path}: {values!r} is not a list of values; write a list, as [{values!r}]")
-            table[join_path(keys)] = _plain(list(values), ("sweep", path))
+            table[join_path(keys)] = plain(list(values), ("sweep", path))
         seeds = document.get("sweep", {}).get("seeds")
         document["sweep"] = table if seeds is None else table | {"seeds": seeds}
         return self.replaced(document)
@@ -224,7 +193,7 @@ class Scenario:
         """The same, each built when it is asked for."""
         seed = self.seed_numbers()[0]
         for case in self._cases():
-            yield Point(case.settings, seed, case.json, _key(case.identity, seed))
+            yield Point(case.settings, seed, case.json, key_from(case.identity, seed))
 
     def counts(self) -> tuple[int, int]:
         """How many settings, and how many seeds of each. Raises `InputError` where there are too many settings."""
@@ -243,23 +212,23 @@ class Scenario:
     def labels(self) -> Callable[[int], dict[str, str]]:
         """What the setting of a number is called, 0 the first: as `settings` has it, and none is built."""
         axes = self.sweep
-        labels = {path: _labels(path, values, self.source) for path, values in axes.items()}
-        return lambda number: {path: labels[path][at] for path, at in _choice(number, axes).items()}
+        labels = {path: labels_of(path, values, self.source) for path, values in axes.items()}
+        return lambda number: {path: labels[path][at] for path, at in choice(number, axes).items()}
 
     def _under_every_seed(self, cases: Iterable[_Case]) -> list[Point]:
         seeds = self.seed_numbers()
-        return [Point(one.settings, seed, one.json, _key(one.identity, seed)) for one in cases for seed in seeds]
+        return [Point(one.settings, seed, one.json, key_from(one.identity, seed)) for one in cases for seed in seeds]
 
     def _cases(self) -> Iterator[_Case]:
         axes = self.sweep
         count, _ = self.counts()
-        labels = {path: _labels(path, values, self.source) for path, values in axes.items()}
+        labels = {path: labels_of(path, values, self.source) for path, values in axes.items()}
         order = sorted(axes, key=lambda path: len(split_path(path)))
         places = {path: self._place_of(path) for path in axes}
         digests: dict[str, str] = {}
         common = {key: value for key, value in self._document.items() if key not in ("sweep", "seed")}
         for number in range(count):
-            chosen = _choice(number, axes)
+            chosen = choice(number, axes)
             document = copy.deepcopy(common)
             for path in order:
                 try:
@@ -267,9 +236,9 @@ class Scenario:
                 except InputError as error:
                     raise InputError(f"sweep.{error.message}", self.source) from None
             files.place(document, self._folder())
-            text = _canonical(document)
-            identity = _identity(document, digests)
-            yield _Case({path: labels[path][at] for path, at in chosen.items()}, text, identity)
+            text = canonical(document)
+            known_by = identity(document, digests)
+            yield _Case({path: labels[path][at] for path, at in chosen.items()}, text, known_by)
 
     def check(self, *, here: bool = True) -> list[Point]:
         """Validates every combination, routes included, and returns the runs. Raises `InputError`.
@@ -334,7 +303,7 @@ class Scenario:
             whole = swept[0] in table
             keys = ("sweep", swept[0]) if whole else ("sweep", *split_path(swept[0]))
             return _core.line_of(self._origin, list(keys)) if isinstance(table, dict) and table else None
-        if _value_at(origin, keys) != _value_at(self._document, keys):
+        if value_at(origin, keys) != value_at(self._document, keys):
             return None
         return _core.line_of(self._origin, list(keys))
 
@@ -380,7 +349,7 @@ class Scenario:
             if not above and key == "seeds":
                 continue
             path = (*above, *split_path(key))
-            _refuse_what_is_no_setting(path, "sweep.", self.source)
+            refuse_what_is_no_setting(path, "sweep.", self.source)
             if isinstance(value, dict):
                 yield from self._axes(value, path)
             elif isinstance(value, list) and value:
@@ -410,16 +379,6 @@ class Scenario:
         return range(base, check_seed(base + seeds - 1, "seed", self.source) + 1)
 
 
-def _value_at(document: Any, keys: Sequence[str]) -> Any:
-    """What stands there; ``None`` where nothing does."""
-    for key in keys:
-        if isinstance(document, list) and key.isdecimal() and int(key) < len(document):
-            document = document[int(key)]
-        else:
-            document = document.get(key) if isinstance(document, dict) else None
-    return document
-
-
 #: What is taken for a scenario: its file, or its tables.
 Source = Scenario | str | os.PathLike[str] | Mapping[str, Any]
 
@@ -429,87 +388,3 @@ def loaded(source: Source) -> Scenario:
     if isinstance(source, Scenario):
         return source
     return Scenario(source) if isinstance(source, Mapping) else Scenario.load(source)
-
-
-def key_of(scenario_json: str, seed: int) -> str:
-    """The key of a run (see `Point`), reckoned here: by this core, from files as this process sees them."""
-    return _key(_identity(json.loads(scenario_json), {}), seed)
-
-
-def _identity(document: dict[str, Any], digests: dict[str, str]) -> str:
-    """What a scenario is known by; `document` is changed."""
-    files.digest(document, digests)
-    return _canonical({key: value for key, value in document.items() if key != "title"})
-
-
-def _key(identity: str, seed: int) -> str:
-    return hashlib.sha256(f"{_core.fingerprint()}\n{seed}\n{identity}".encode()).hexdigest()
-
-
-def _refuse_what_is_no_setting(path: tuple[str, ...], prefix: str, source: str | None) -> None:
-    """Seeds are swept apart from settings, and a title changes nothing."""
-    if path[0] in ("seed", "seeds"):
-        remedy = "use --seeds 3,4, or seeds = [3, 4] under [sweep], or seeds=[3, 4] in Python"
-        raise InputError(f"{prefix}{join_path(path)}: a seed is not a setting; {remedy}", source)
-    if path[0] in ("title", "sweep"):
-        raise InputError(f"{prefix}{join_path(path)}: not a setting, so not swept; leave it out", source)
-
-
-def _canonical(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-def check_seed(value: Any, path: str, source: str | None = None) -> int:
-    """The seed that this is. Raises `InputError`, which says `path`."""
-    number = index(value)
-    if number is not None and 0 <= number < _SEED_LIMIT:
-        return number
-    raise InputError(f"{path}: {quoted(value)} is not a seed; write a whole number from 0 to 2^63 - 1", source)
-
-
-def _choice(number: int, axes: Mapping[str, Sequence[Any]]) -> dict[str, int]:
-    """Which value of each axis the setting of this number has: the last axis changes first."""
-    chosen = {}
-    for path, values in reversed(list(axes.items())):
-        number, chosen[path] = divmod(number, len(values))
-    return dict(reversed(list(chosen.items())))
-
-
-def _labels(path: str, values: list[Any], source: str | None) -> list[str]:
-    for name in (label, full_label):
-        labels = [name(value) for value in values]
-        if len(set(labels)) == len(labels):
-            return labels
-    twice = next(one for one, count in Counter(labels).items() if count > 1)
-    raise InputError(f"sweep.{path}: {twice} is there twice; leave one out", source)
-
-
-def _plain(value: Any, path: tuple[str, ...]) -> Any:
-    """A deep copy in the types of TOML that a scenario uses; refuses the others by name."""
-    if len(path) > _MOST_NESTED:
-        raise InputError(f"{path[0]}: more than {_MOST_NESTED} tables and lists within each other; write fewer")
-    if isinstance(value, Mapping):
-        return {_text(str(key), path): _plain(item, (*path, str(key))) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item, (*path, str(number))) for number, item in enumerate(value)]
-    if isinstance(value, str):
-        return _text(value, path)
-    if isinstance(value, bool):
-        return value
-    number = index(value)
-    if number is not None and -(2**63) <= number < 2**64:
-        return number
-    if isinstance(value, float) and math.isfinite(value):
-        return float(value)
-    where = join_path(path) or "scenario"
-    if number is not None:
-        raise InputError(f"{where}: a number of more than 64 bits has no place in a scenario; write a lesser one")
-    if isinstance(value, (datetime.date, datetime.time)):
-        raise InputError(f"{where}: a date has no place in a scenario; write text in quotes")
-    raise InputError(f"{where}: {quoted(value)} has no place in a scenario; write text, a number, a list or a table")
-
-
-def _text(value: str, path: tuple[str, ...]) -> str:
-    if is_text(value):
-        return value
-    raise InputError(f"{join_path(path) or 'scenario'}: {quoted(value)} is not UTF-8; write text that is")

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from paceline import _core
 from paceline.archive import pack
 from paceline.errors import RunError
+from paceline.keys import key_of
 from paceline.memory import ROOM, remembered_estimate_of
-from paceline.scenario import key_of
 
 if TYPE_CHECKING:
     from paceline.store import Store

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paceline.scenario import Source, check_seed, loaded
+from paceline.axes import check_seed
+from paceline.scenario import Source, loaded
 
 if TYPE_CHECKING:
     from paceline.doctor.diagnosis import Diagnosis

@@ -20,11 +20,11 @@ def simulated(turn: Turn) -> None:
     length, seed = SIMULATED, turn.seed * 1_000_000
     while turn.goes_on():
         began = time.monotonic()
-        told = {"PACELINE_SIMULATED_SECONDS": str(length), "PACELINE_SEED": str(seed)}
+        told = {"PACELINE_SIMULATED_SECONDS": str(length), "PACELINE_SEED": str(seed), "RUST_BACKTRACE": "0"}
         code, text, again = cargo_tests("paceline-dataplane", "--lib", "simulated_faults", **told)
         turn.count += sum(map(int, re.findall(r"^(\d+) s simulated", text, re.MULTILINE)))
         if code:
-            turn.problems.append(f"{again}: {text[-800:]}")
+            turn.problems.append(f"{again}: {text[-1500:]}")
         seed += length
         took_s = time.monotonic() - began
         left_s = turn.seconds - (time.monotonic() - turn.began)

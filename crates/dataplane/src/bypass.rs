@@ -14,7 +14,8 @@
 //! With AF_XDP a program at the driver takes the place of the tap, and the gate sees only what that lets pass.
 //!
 //! *Where it breaks.* A pacer stopped by a signal between looking at the latch and the kernel's taking the call that sends, a few
-//! instructions, sends that batch after it goes on. The gate stays when the pacer is killed, which is its purpose; the next run on these
+//! instructions, sends that batch after it goes on; and a frame that no tap was shown may overtake the batch, 64 frames at most, that the
+//! kernel is sending at that moment. The gate stays when the pacer is killed, which is its purpose; the next run on these
 //! interfaces takes over from it, its own gate before the other's, so that no frame is without one; `--restore` takes it away.
 
 pub(crate) mod programs;

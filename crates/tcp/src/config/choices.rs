@@ -1,0 +1,179 @@
+//! What a connection is chosen from: variants, profiles, rules of pacing, and what a loss or silence does to a window.
+
+/// Loss recovery and window growth, by the names the field uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// Fast retransmit, then slow start (ns-2's Agent/TCP).
+    Tahoe,
+    /// Fast retransmit and fast recovery (RFC 5681; ns-2's Agent/TCP/Reno).
+    Reno,
+    /// Recovery stays on until all that was outstanding is acknowledged (RFC 6582; ns-2's Agent/TCP/Newreno).
+    NewReno,
+    /// Selective acknowledgements and a count of what is in the pipe, as in ns-2's Agent/TCP/Sack1.
+    Sack1,
+    /// Selective acknowledgements as in RFC 6675.
+    Rfc6675,
+    /// Forward acknowledgements: what is beyond the highest packet held is in flight (ns-2's Agent/TCP/Fack).
+    Fack,
+    /// Binary increase (Linux's tcp_bic); recovery is [`Config::recovery`].
+    Bic,
+    /// A cubic function of the time since the last loss (RFC 9438; Linux's tcp_cubic); recovery is [`Config::recovery`].
+    Cubic,
+}
+
+impl Variant {
+    /// Every variant by its name in a scenario: the one list. `"sack"` is [`Profile::sack`].
+    pub const ALL: [(&'static str, Variant); 8] = [
+        ("tahoe", Variant::Tahoe),
+        ("reno", Variant::Reno),
+        ("newreno", Variant::NewReno),
+        ("sack1", Variant::Sack1),
+        ("rfc6675", Variant::Rfc6675),
+        ("fack", Variant::Fack),
+        ("bic", Variant::Bic),
+        ("cubic", Variant::Cubic),
+    ];
+
+    /// The receiver tells what it holds beyond a gap.
+    #[inline]
+    pub fn is_selective(self) -> bool {
+        matches!(self, Variant::Sack1 | Variant::Rfc6675 | Variant::Fack | Variant::Bic | Variant::Cubic)
+    }
+}
+
+/// A bundle of constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// ns-2 2.35's defaults (tcl/lib/ns-default.tcl), as the papers ran it.
+    Ns2,
+    /// ns-2 2.28's defaults (February 2005), before those of 2006.
+    Ns2Of2005,
+    /// What ns-2's own test suite sets (tcl/test/test-suite-tcpVariants.tcl).
+    Ns2Validation,
+    /// Linux (net/ipv4/tcp*.c), with its default congestion control, CUBIC.
+    Linux,
+    /// The RFCs of today: 6298 (RTO), 6928 (initial window), 5681, 3042.
+    Rfc,
+}
+
+impl Profile {
+    /// Every profile by its name in a scenario: the one list.
+    pub const ALL: [(&'static str, Profile); 5] = [
+        ("ns2", Profile::Ns2),
+        ("ns2-2.28", Profile::Ns2Of2005),
+        ("ns2-validation", Profile::Ns2Validation),
+        ("linux", Profile::Linux),
+        ("rfc", Profile::Rfc),
+    ];
+
+    /// What a scenario gets that names none: what a host runs today (docs/adr/0001-default-tcp.md).
+    pub const DEFAULT: Profile = Profile::Linux;
+
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        Profile::ALL.iter().find(|(_, profile)| *profile == self).map_or("", |(name, _)| *name)
+    }
+
+    /// What a scenario's `variant = "sack"` means in this world.
+    pub fn sack(self) -> Variant {
+        match self {
+            Profile::Ns2 | Profile::Ns2Of2005 | Profile::Ns2Validation => Variant::Sack1,
+            Profile::Linux | Profile::Rfc => Variant::Rfc6675,
+        }
+    }
+}
+
+/// How a sender spaces its packets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HostPacing {
+    /// Which rule gives the gap.
+    pub rule: PacingRule,
+    /// The rate is this many times what the rule says.
+    pub gain: f64,
+    /// Each gap is drawn uniformly from gap (1 - jitter) to gap (1 + jitter); 0 draws nothing.
+    pub jitter: f64,
+}
+
+/// The rule that turns window and round-trip time into a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PacingRule {
+    /// D. X. Wei's ns-2 patch (2006), `pace_packet_` = 2.
+    Wei,
+    /// Linux's internal pacing: 200 % in slow start, 120 % after, the first ten packets free, quantum 1 ms.
+    Linux,
+    /// Exactly srtt / cwnd.
+    Ideal,
+}
+
+impl PacingRule {
+    /// Every rule by its name in a scenario: the one list.
+    pub const ALL: [(&'static str, PacingRule); 3] =
+        [("wei", PacingRule::Wei), ("linux", PacingRule::Linux), ("ideal", PacingRule::Ideal)];
+
+    /// The rule of the world that the profile comes from.
+    pub fn of_profile(profile: Profile) -> Self {
+        match profile {
+            Profile::Ns2 | Profile::Ns2Of2005 | Profile::Ns2Validation => PacingRule::Wei,
+            Profile::Linux => PacingRule::Linux,
+            Profile::Rfc => PacingRule::Ideal,
+        }
+    }
+}
+
+/// What a loss halves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halving {
+    /// The congestion window, as inflated (ns-2.35 tcp/tcp.cc `slowdown`).
+    Window,
+    /// What is in flight, and one more: `t_seqno_ - highest_ack_` in D. X. Wei's patch, which halves that in every flow of
+    /// the simulation, paced or not.
+    InFlight,
+    /// What is sent and not acknowledged, limited transmit left out: FlightSize of RFC 5681, equation 4.
+    FlightSize,
+}
+
+impl Halving {
+    /// Every rule by its name in a scenario: the one list.
+    pub const ALL: [(&'static str, Halving); 3] =
+        [("window", Halving::Window), ("in-flight", Halving::InFlight), ("flight-size", Halving::FlightSize)];
+}
+
+/// How BIC and CUBIC recover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// As RFC 6675 says.
+    Rfc6675,
+    /// FACK, and in flight is less by a packet for every second acknowledgement until it is half (Linux before 2012, ns-2's
+    /// TCP-Linux).
+    RateHalving,
+}
+
+impl Recovery {
+    /// Every one by its name in a scenario: the one list.
+    pub const ALL: [(&'static str, Recovery); 2] =
+        [("rfc6675", Recovery::Rfc6675), ("rate-halving", Recovery::RateHalving)];
+}
+
+/// What becomes of the window while nothing is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// It stays.
+    Keep,
+    /// One packet, once the retransmission timer has run out with nothing outstanding (ns-2 `slow_start_restart_`).
+    One,
+    /// The initial window at most, once nothing was sent for longer than the timeout (RFC 5681 section 4.1).
+    Initial,
+    /// Halved for each timeout without sending, down to the initial window; ssthresh is at least three quarters of what
+    /// it was (RFC 2861; Linux `tcp_slow_start_after_idle`).
+    Decay,
+}
+
+impl IdleRestart {
+    /// Every rule by its name in a scenario: the one list.
+    pub const ALL: [(&'static str, IdleRestart); 4] = [
+        ("keep", IdleRestart::Keep),
+        ("one", IdleRestart::One),
+        ("initial", IdleRestart::Initial),
+        ("decay", IdleRestart::Decay),
+    ];
+}

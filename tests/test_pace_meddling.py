@@ -82,7 +82,8 @@ def said(pacer: net.Pacer, what: str, within_s: float = 3.0) -> bool:
     return True
 
 
-def check(wire: net.Wire, stream: net.Stream, summary: dict[str, Any]) -> None:
+def check(wire: net.Wire, stream: net.Stream, summary: dict[str, Any], unseen: int = 0) -> None:
+    """Order and accounts; `unseen`: frames that may have been lost where no pacer sees it."""
     received, count = stream.received, len(stream.sent_ns)
     assert received.reordered() == received.duplicates() == 0
     assert received.numbers[-1] == count - 1
@@ -90,7 +91,7 @@ def check(wire: net.Wire, stream: net.Stream, summary: dict[str, Any]) -> None:
     counters = "/sys/class/net/eth0/statistics/tx_packets"
     read = ["ip", "netns", "exec", wire.left, "cat", counters]
     came = int(subprocess.run(read, capture_output=True, text=True, check=True).stdout)
-    assert came - len(received.numbers) == sum(summary["dropped"].values())
+    assert 0 <= came - len(received.numbers) - sum(summary["dropped"].values()) <= unseen
 
 
 @pytest.mark.skipif(struct.calcsize("P") != 8 or not sys.platform.startswith("linux"), reason="x86-64's call numbers")
@@ -166,7 +167,9 @@ def test_it_goes_on_and_counts(wire: net.Wire, back_end: str, meddle: Callable[[
             time.sleep(0.15)
             meddle(wire)
         time.sleep(0.2)
-    check(wire, stream, pacer.stop()["forward"])
+    summary = pacer.stop()["forward"]
+    # what bypasses while in0 is up again and out0 is not yet, the kernel loses: the gate sends it where nothing leaves
+    check(wire, stream, summary, summary["bypassed"]["packets"] if meddle is flap_both else 0)
 
 
 def test_offloads_may_be_switched_while_joined_frames_pass(wire: net.Wire) -> None:

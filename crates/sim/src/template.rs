@@ -21,8 +21,8 @@ use crate::scenario::suggest::suggestion;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// More hosts than this are a slip of the pen.
-pub(crate) const MOST_HOSTS: u64 = 10_000_000;
+/// Senders: a network of more is not laid out, and looked at, within five seconds.
+pub(crate) const MOST_HOSTS: u64 = 2_000_000;
 
 /// A network as a scenario describes it, its ranges not drawn yet.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,4 +1,4 @@
-# make demo · make test · make lint · make gallery · make equality · make foresee · make fuzz · make deny · make clean
+# make demo · make test · make lint · make docs · make gallery · make equality · make foresee · make fuzz · make deny · make clean
 # make msrv · make attack · make simulate · make loom · make miri · make mutants · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint msrv gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-instructions bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
+.PHONY: help demo test lint msrv docs gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-instructions bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -56,6 +56,9 @@ lint: $(VENV)/.tools | rust
 msrv: rust  ## All of it compiles with the oldest compiler that Cargo.toml names
 	oldest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); rustup toolchain install $$oldest --profile minimal --no-self-update; \
 	CARGO_PROFILE_DEV_DEBUG=false cargo +$$oldest check --workspace --all-targets --locked --target-dir target/msrv
+
+docs: $(VENV)/.docs $(VENV)/.installed  ## The site of docs/ as site/index.html, without a network; a warning or a broken link ends it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 gallery: $(VENV)/.installed  ## Every figure and table of the papers in short, as a site to open; LENGTH= for full length
 	$(BIN)/paceline reproduce all $(LENGTH) --gallery
@@ -127,12 +130,16 @@ bench-dataplane: $(VENV)/.installed  ## Needs root and an idle machine
 	$(BIN)/python benches/dataplane/run.py
 
 clean:
-	rm -rf $(VENV) target results dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target results dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/.tools: requirements-dev.lock
 	@[ -n "$(PYTHON)" ] || { echo "paceline: needs Python 3.11 or later; install python3 and python3-venv" >&2; exit 1; }
 	@$(PYTHON) -c '$(NEW_ENOUGH)' || { echo "paceline: $(PYTHON) is older than 3.11; say make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "paceline: Python has no venv; install python3-venv" >&2; exit 1; }
+	$(BIN)/pip install --quiet --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.docs: requirements-docs.lock $(VENV)/.tools
 	$(BIN)/pip install --quiet --require-hashes -r $<
 	@touch $@
 

@@ -17,9 +17,9 @@ DEFAULT = Path("docs/reference/cli.md")
 _HEAD = """\
 # Command line
 
-Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 a run failed or its results could not
-be written, 2 the input is wrong, 130 interrupted (finished runs are kept). `NO_COLOR`, and a pipe in the place of a terminal,
-switch colours off. `paceline COMMAND --help` prints what is here.
+Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 a run failed or its results could
+not be written, 2 the input is wrong, 130 interrupted (finished runs are kept). `NO_COLOR`, and a pipe in the place of a
+terminal, switch colours off. `paceline COMMAND --help` prints what is here.
 """
 
 _NOTICE = "\n*Written by `python -m paceline.commands.page` from the commands; change them there.*\n"
@@ -27,12 +27,21 @@ _NOTICE = "\n*Written by `python -m paceline.commands.page` from the commands; c
 
 def page() -> str:
     """The page, Markdown."""
-    return _HEAD + "".join(_entry(name, paceline.commands[name]) for name in sorted(paceline.commands)) + _NOTICE
+    return _HEAD + "".join(_entry(name, command) for name, command in _commands(paceline)) + _NOTICE
+
+
+def _commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    """By name, those of groups within by both names."""
+    for name, command in sorted(group.commands.items()):
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def _entry(name: str, command: click.Command) -> str:
     arguments = " ".join(_argument(one) for one in command.params if isinstance(one, click.Argument))
-    options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
+    options = [one for one in command.params if isinstance(one, click.Option) and not getattr(one, "is_reverse", False)]
     usage = " ".join(part for part in ("paceline", name, "[OPTIONS]" if options else "", arguments) if part)
     parts = [f"## paceline {name}", f"```\n{usage}\n```", *_paragraphs(command.help or ""), _table(options)]
     return "\n" + "\n\n".join(part for part in parts if part) + "\n"
@@ -50,7 +59,11 @@ def _paragraphs(text: str) -> Iterator[str]:
         if lines[0].strip() == "\b":
             yield "\n".join(["```", *lines[1:], "```"])
         else:
-            yield "\n".join(re.sub(r"(--[a-z][a-z-]*)", r"`\1`", line) for line in lines)
+            yield _linked("\n".join(re.sub(r"(--[a-z][a-z-]*)", r"`\1`", line) for line in lines))
+
+
+def _linked(text: str) -> str:
+    return re.sub(r"docs/([a-z-]+)\.md", r"[\1](../\1.md)", text)
 
 
 def _table(options: list[click.Option]) -> str:
@@ -58,15 +71,17 @@ def _table(options: list[click.Option]) -> str:
         return ""
     rows = ["| option | what it does |", "|---|---|"]
     for one in options:
-        takes = "" if one.is_flag else f" {one.metavar or 'TEXT'}"
+        takes = "" if one.is_flag else f" {one.metavar or 'TEXT'}".replace("|", "\\|")
         names = ", ".join(f"`{name}{takes}`" for name in (*one.opts, *one.secondary_opts))
         rows.append(f"| {names} | {_cell(one)} |")
     return "\n".join(rows)
 
 
 def _cell(option: click.Option) -> str:
-    text = " ".join((option.help or "").split()).replace("|", "\\|").replace("<", "&lt;")
-    return text + (" May be given several times." if option.multiple else "")
+    text = _linked(" ".join((option.help or "").split()).replace("|", "\\|").replace("<", "&lt;"))
+    if method := getattr(option, "method", None):
+        text = f"Of method `{method}`: {text}"
+    return f"{text} May be given several times." if option.multiple and "repeatable" not in text else text
 
 
 if __name__ == "__main__":

@@ -51,9 +51,9 @@ def fit(buffer: Amount, load: Amount) -> Fit:
     """B* by least squares of the loads.
 
     Args:
-        buffer: at least two sizes. load: of 1, at each buffer; or a row a seed. With two seeds or more the interval
-        is Student's over the seeds' own
-            fits; with one, that of the least squares.
+        buffer: at least two sizes.
+        load: of 1, at each buffer; or a row a seed. With two seeds or more the interval is Student's over the seeds'
+            own fits; with one, that of the least squares.
 
     Raises:
         InputError: the shapes do not fit, or a load is outside [0, 1].

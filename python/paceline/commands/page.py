@@ -71,14 +71,14 @@ def _table(options: list[click.Option]) -> str:
         return ""
     rows = ["| option | what it does |", "|---|---|"]
     for one in options:
-        takes = "" if one.is_flag else f" {one.metavar or 'TEXT'}".replace("|", "\\|")
-        names = ", ".join(f"`{name}{takes}`" for name in (*one.opts, *one.secondary_opts))
+        takes = "" if one.is_flag else f" {one.metavar or 'TEXT'}".replace("|", "&#124;")  # a bar would end the cell
+        names = ", ".join(f"<code>{name}{takes}</code>" for name in (*one.opts, *one.secondary_opts))
         rows.append(f"| {names} | {_cell(one)} |")
     return "\n".join(rows)
 
 
 def _cell(option: click.Option) -> str:
-    text = _linked(" ".join((option.help or "").split()).replace("|", "\\|").replace("<", "&lt;"))
+    text = _linked(" ".join((option.help or "").split()).replace("|", "&#124;").replace("<", "&lt;"))
     if method := getattr(option, "method", None):
         text = f"Of method `{method}`: {text}"
     return f"{text} May be given several times." if option.multiple and "repeatable" not in text else text

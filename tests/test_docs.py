@@ -100,6 +100,35 @@ def test_commands_on_pages_have_options_that_exist(name: str) -> None:
         assert not unknown, (verb, unknown)
 
 
+TUTORIALS = [one for one in PAGES if one.startswith("tutorial/")]
+
+
+def test_tutorials_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their scenario is sound, and their Python prints as many lines as the block after it."""
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    text = "\n".join((DOCS / one).read_text() for one in sorted(TUTORIALS, key=lambda name: "researcher" not in name))
+    scenarios = re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(scenarios) == 1
+    Path("mine.toml").write_text(scenarios[0])
+    assert pl.Scenario.load("mine.toml").check()
+    programs = re.findall(r"^```python\n(.*?)^```\n\n```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(programs) == 2
+    for program, printed in programs:
+        exec(compile(program, "tutorial", "exec"), {})
+        assert len(capsys.readouterr().out.splitlines()) == len(printed.splitlines())
+
+
+def test_both_locks_agree() -> None:
+    def pinned(name: str) -> set[tuple[str, str]]:
+        return set(re.findall(r"^([\w-]+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
+
+    development, documents = pinned("requirements-dev.lock"), pinned("requirements-docs.lock")
+    both = {name for name, _ in development} & {name for name, _ in documents}
+    assert "click" in both
+    assert {one for one in development if one[0] in both} == {one for one in documents if one[0] in both}
+
+
 def test_every_column_is_in_the_reference(tmp_path: Path) -> None:
     scenario = pl.Scenario.load(ROOT / "scenarios" / "one-flow.toml").set("duration", "1 s").set("warmup", "500 ms")
     results = pl.sweep(scenario, out=tmp_path)

@@ -181,3 +181,8 @@ def test_walks_name_functions_that_exist() -> None:
     options = {"ties", "counts", "timer_tick"}  # keys of a scenario
     assert len(functions) > 40
     assert [one for one in functions if one not in DEFINED and one not in options] == []
+    placed = re.findall(r"`(?:\w+::)?(\w+)`\s+\(`([\w/]+\.rs)`", walks)
+    assert len(placed) > 20
+    for name, file in placed:
+        source = (ROOT / "crates" / file).read_text()
+        assert re.search(rf"\b(?:fn|enum|struct) {name}\b", source), (name, file)

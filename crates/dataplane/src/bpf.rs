@@ -58,11 +58,11 @@ pub struct Program(OwnedFd);
 
 /// A program that was found attached.
 #[derive(Debug)]
-pub struct Attached {
+pub struct Attached<P = Program> {
     /// Its name.
     pub name: String,
     /// It.
-    pub program: Program,
+    pub program: P,
     /// The maps that it uses.
     pub maps: Vec<u32>,
 }

@@ -26,9 +26,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use paceline_core::Span;
 
-use crate::bpf::{Map, MapKind, Program, ProgramKind, attached_to_ingress};
-use crate::sys::clock;
+use crate::bpf::{MapKind, ProgramKind};
 use crate::sys::interface::{Changed, Interface};
+use crate::sys::kernel::Linux;
+use crate::sys::system::System;
 pub use state::{Shared, State};
 
 /// The gate's name in the kernel.
@@ -38,26 +39,28 @@ const STATE: &str = "paceline_state";
 
 /// The programs of one direction. Dropping it leaves the gate where it is.
 #[derive(Debug)]
-pub struct Bypass {
+pub struct Bypass<S: System = Linux> {
+    system: S,
     shared: Arc<Shared>,
-    state: Map,
+    state: S::Map,
     /// Whether this processor's tap has taken the frame at hand.
-    noted: Map,
-    gate: Program,
+    noted: S::Map,
+    gate: S::Program,
     interface: u32,
 }
 
 /// What an earlier run, which did not end as it should have, left on an interface.
 #[derive(Debug)]
-pub struct Leftover {
-    gate: Program,
-    shared: Shared,
+pub struct Leftover<S: System = Linux> {
+    gate: S::Program,
+    shared: Arc<Shared>,
 }
 
-impl Bypass {
+impl<S: System> Bypass<S> {
     /// Loads the gate and puts it at the ingress of `from`, open: all goes to `to` until a tap takes it. It stands before what
     /// is there, an earlier pacer's gate too.
-    pub fn install(from: &Interface, to: &Interface, patience: Span) -> Result<Bypass, String> {
+    pub fn install(from: &Interface<S>, to: &Interface<S>, patience: Span) -> Result<Bypass<S>, String> {
+        let system = from.system.clone();
         let explain = |error: std::io::Error| match error.raw_os_error() {
             Some(libc::EINVAL) => format!(
                 "{}: the kernel has no place for the program that lets traffic bypass ({error}); use Linux 6.6 or later, or \
@@ -66,34 +69,37 @@ impl Bypass {
             ),
             _ => format!("{}: the program that lets traffic bypass: {error}", from.name),
         };
-        let state = Map::new(MapKind::Shared, STATE, state::BYTES, 1).map_err(explain)?;
-        let noted = Map::new(MapKind::PerProcessor, "paceline_noted", 8, 1).map_err(explain)?;
-        let shared = Arc::new(Shared::of(&state).map_err(explain)?);
-        let program = programs::gate(state.number(), noted.number(), to.index);
-        let gate = Program::load(ProgramKind::Ingress, GATE, &program).map_err(explain)?;
+        let state = system.map(MapKind::Shared, STATE, state::BYTES, 1).map_err(explain)?;
+        let noted = system.map(MapKind::PerProcessor, "paceline_noted", 8, 1).map_err(explain)?;
+        let shared = system.share(&state).map_err(explain)?;
+        let program = programs::gate(system.number(&state), system.number(&noted), to.index);
+        let gate = system.load(ProgramKind::Ingress, GATE, &program).map_err(explain)?;
         let known = shared.state();
         known.patience_ns.store(patience.as_nanos(), Ordering::Relaxed);
-        known.process.store(u64::from(std::process::id()), Ordering::Relaxed);
+        known.process.store(u64::from(system.process()), Ordering::Relaxed);
         // What comes before the pacer is at work bypasses.
         known.latch.store(1, Ordering::Relaxed);
-        gate.attach_ingress(from.index).map_err(explain)?;
-        Ok(Bypass { shared, state, noted, gate, interface: from.index })
+        system.attach_ingress(&gate, from.index).map_err(explain)?;
+        Ok(Bypass { system, shared, state, noted, gate, interface: from.index })
     }
 
     /// The filter for the packet socket that receives.
-    pub fn tap(&self) -> Result<Program, String> {
-        let program = programs::tap(self.state.number(), self.noted.number());
-        Program::load(ProgramKind::SocketFilter, "paceline_tap", &program)
+    pub fn tap(&self) -> Result<S::Program, String> {
+        let system = &self.system;
+        let program = programs::tap(system.number(&self.state), system.number(&self.noted));
+        system
+            .load(ProgramKind::SocketFilter, "paceline_tap", &program)
             .map_err(|error| format!("the filter that takes frames: {error}"))
     }
 
     /// The program for the driver that receives, and the map for the sockets that take from it.
-    pub fn driver(&self) -> Result<(Program, Map), String> {
+    pub fn driver(&self) -> Result<(S::Program, S::Map), String> {
+        let system = &self.system;
         let explain =
             |error: std::io::Error| format!("the program that takes frames from the driver: {error}");
-        let sockets = Map::new(MapKind::Sockets, "paceline_xsk", 4, 64).map_err(explain)?;
-        let program = programs::driver(self.state.number(), sockets.number());
-        let program = Program::load(ProgramKind::Xdp, "paceline_xdp", &program).map_err(explain)?;
+        let sockets = system.map(MapKind::Sockets, "paceline_xsk", 4, 64).map_err(explain)?;
+        let program = programs::driver(system.number(&self.state), system.number(&sockets));
+        let program = system.load(ProgramKind::Xdp, "paceline_xdp", &program).map_err(explain)?;
         Ok((program, sockets))
     }
 
@@ -105,28 +111,29 @@ impl Bypass {
     /// Puts the gate back where it was taken away; whether that was so.
     pub fn keep(&self) -> bool {
         // where it is still there it cannot be put a second time
-        self.gate.attach_ingress(self.interface).is_ok()
+        self.system.attach_ingress(&self.gate, self.interface).is_ok()
     }
 
     /// Takes the gate away.
     pub fn remove(&self) {
         // If it is not there any more, nor is the interface.
-        let _ = self.gate.detach_ingress(self.interface);
+        let _ = self.system.detach_ingress(&self.gate, self.interface);
     }
 }
 
-impl Leftover {
+impl<S: System> Leftover<S> {
     /// What is on an interface's ingress from an earlier run.
-    pub fn on(interface: &Interface) -> Vec<Leftover> {
-        let attached = attached_to_ingress(interface.index).unwrap_or_default();
+    pub fn on(interface: &Interface<S>) -> Vec<Leftover<S>> {
+        let system = &interface.system;
+        let attached = system.attached_to_ingress(interface.index).unwrap_or_default();
         attached
             .into_iter()
             .filter(|program| program.name == GATE)
             .filter_map(|found| {
-                let state = found.maps.iter().filter_map(|id| Map::by_id(*id).ok()).find(|map| {
-                    map.describe().is_ok_and(|(name, bytes)| name == STATE && bytes == state::BYTES)
+                let state = found.maps.iter().filter_map(|id| system.map_by_id(*id).ok()).find(|map| {
+                    system.describe(map).is_ok_and(|(name, bytes)| name == STATE && bytes == state::BYTES)
                 })?;
-                Some(Leftover { gate: found.program, shared: Shared::of(&state).ok()? })
+                Some(Leftover { gate: found.program, shared: system.share(&state).ok()? })
             })
             .collect()
     }
@@ -163,24 +170,24 @@ impl Leftover {
     }
 
     /// Whether its heart beats. One that has just beaten is watched for as long as it has patience.
-    pub fn is_alive(&self) -> bool {
+    pub fn is_alive(&self, system: &S) -> bool {
         let seen = self.read(|state| &state.heartbeat_ns);
         let patience = self.read(|state| &state.patience_ns).min(Span::from_millis(1000).as_nanos());
-        let mut now = clock::now();
+        let mut now = system.now();
         let end = now + Span::from_nanos(patience);
         while now < end && now.as_nanos().saturating_sub(seen) < patience {
             if self.read(|state| &state.heartbeat_ns) != seen {
                 return true;
             }
-            clock::sleep_until(now + Span::from_millis(2));
-            now = clock::now();
+            system.sleep_until(now + Span::from_millis(2));
+            now = system.now();
         }
         false
     }
 
     /// Takes it away.
-    pub fn remove(&self, interface: &Interface) -> std::io::Result<()> {
-        self.gate.detach_ingress(interface.index)
+    pub fn remove(&self, interface: &Interface<S>) -> std::io::Result<()> {
+        interface.system.detach_ingress(&self.gate, interface.index)
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod checks;
 mod lane;
+pub(crate) mod life;
 mod ports;
 mod take_over;
 mod work;
@@ -13,13 +14,13 @@ use serde_json::Value;
 use crate::config::{Arguments, BackEnd, Config, ConfigError};
 use crate::metrics;
 use crate::sys::capability::{BPF, NET_ADMIN, NET_RAW};
-use crate::sys::interface::Interface;
+use crate::sys::kernel::Linux;
 use crate::sys::links::Links;
 use crate::sys::signal::Held;
 use crate::sys::thread;
 use checks::{both, interface, permitted, refuse_what_is_used};
 pub use lane::Lane;
-use take_over::{Leftovers, lock};
+use life::{Say, live};
 use work::Run;
 
 /// Below what the kernel's own threads have.
@@ -59,7 +60,7 @@ pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, Pa
     permitted(needed)?;
     let explain = |error: std::io::Error| format!("news of the interfaces: {error}");
     let links = Links::watch().map_err(explain)?; // before they are looked at
-    let interfaces = [interface("--in", &input)?, interface("--out", &output)?];
+    let interfaces = [interface(&Linux, "--in", &input)?, interface(&Linux, "--out", &output)?];
     for interface in &interfaces {
         if !interface.is_up().map_err(|error| format!("{}: {error}", interface.name))? {
             return Err(format!("{0} is down; say: ip link set {0} up", interface.name).into());
@@ -72,30 +73,40 @@ pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, Pa
     let [from, to] = &interfaces;
     let specs = [config.forward.spec(to.speed())?, config.reverse.spec(from.speed())?];
     let listener = config.metrics.map(metrics::listen).transpose()?;
-    let _locks = lock(&interfaces)?;
-    let leftovers = Leftovers::on(&interfaces)?;
-    let [inherited, inherited_back] = leftovers.changed();
-
-    let held = Held::new().map_err(|error| format!("signals: {error}"))?;
-    let [first, second] = interfaces;
-    let back = [Interface::named(&second.name)?, Interface::named(&first.name)?];
-    let forward = Lane::open("forward", [first, second], inherited, &config)?;
-    let reverse = Lane::open("reverse", back, inherited_back, &config).inspect_err(|_| forward.undo(say))?;
-    let lanes = [forward, reverse];
-    let chunk = lanes.iter().filter_map(|lane| ports::chunk_for(lane.to.mtu().ok()?)).max();
-    let run = Run { arguments, held: &held, links: &links, lanes: &lanes, leftovers: &leftovers, chunk };
-    let result = match config.back_end {
-        BackEnd::AfPacket => ports::packet_ports(&config, &lanes)
-            .and_then(|ports| run.pace(config, ports, specs, listener, say)),
-        BackEnd::AfXdp | BackEnd::AfXdpZeroCopy => ports::xdp_ports(&config, &lanes, say)
-            .and_then(|ports| run.pace(config, ports, specs, listener, say)),
-    };
-    match &result {
-        Ok(_) => lanes.iter().for_each(|lane| lane.close(say)),
-        Err(PaceError::Failed(..)) => {} // traffic passes by what is there
-        Err(_) => lanes.iter().for_each(|lane| lane.undo(say)),
+    let begin = || Held::new().map_err(|error| format!("signals: {error}"));
+    match config.back_end {
+        BackEnd::AfPacket => {
+            let ports = |lanes: &[Lane; 2], _: Say<'_>| {
+                ports::packet_ports(&config, lanes).map(|ports| (None, ports))
+            };
+            let work = |lanes: &_, held: &_, (chunk, ports), say: Say<'_>| {
+                Run { arguments, held, links: &links, lanes, chunk }.work(
+                    config.clone(),
+                    ports,
+                    specs,
+                    listener,
+                    say,
+                )
+            };
+            live(interfaces, &config, say, begin, ports, work)
+        }
+        BackEnd::AfXdp | BackEnd::AfXdpZeroCopy => {
+            let ports = |lanes: &[Lane; 2], say: Say<'_>| {
+                let chunk = lanes.iter().filter_map(|lane| ports::chunk_for(lane.to.mtu().ok()?)).max();
+                ports::xdp_ports(&config, lanes, say).map(|ports| (chunk, ports))
+            };
+            let work = |lanes: &_, held: &_, (chunk, ports), say: Say<'_>| {
+                Run { arguments, held, links: &links, lanes, chunk }.work(
+                    config.clone(),
+                    ports,
+                    specs,
+                    listener,
+                    say,
+                )
+            };
+            live(interfaces, &config, say, begin, ports, work)
+        }
     }
-    result
 }
 
 /// Takes away what a killed pacer left.
@@ -103,13 +114,5 @@ pub fn restore(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<(), P
     let config = Config::read(arguments)?;
     let (input, output) = both(&config)?;
     permitted(&[NET_RAW, NET_ADMIN, BPF])?;
-    let interfaces = [interface("--in", &input)?, interface("--out", &output)?];
-    let _locks = lock(&interfaces)?;
-    let leftovers = Leftovers::on(&interfaces)?;
-    let changed = leftovers.changed();
-    leftovers.remove(interfaces.each_ref(), say)?;
-    for (interface, changed) in interfaces.iter().zip(changed) {
-        interface.restore(changed).map_err(|error| format!("{}: {error}", interface.name))?;
-    }
-    Ok(())
+    life::restore(&Linux, [&input, &output], say)
 }

@@ -64,7 +64,7 @@ pub struct Shared(Mapping);
 
 impl Shared {
     /// That of a map in the kernel.
-    pub(super) fn of(map: &Map) -> io::Result<Shared> {
+    pub(crate) fn of(map: &Map) -> io::Result<Shared> {
         map.mapped().map(Shared)
     }
 

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "a system call")]
 
 use super::*;
+use crate::bpf::{Map, Program};
 use crate::sys::clock;
 use paceline_core::Instant;
 
@@ -86,7 +87,7 @@ fn a_pacer_lives_whose_heart_beats() {
         let left = only(loopback);
         let asked = || {
             let (began, worked) = (clock::now(), clock::processor_time_ns());
-            let alive = left.is_alive();
+            let alive = left.is_alive(&Linux);
             let (took, worked) = (clock::now().since(began), clock::processor_time_ns() - worked);
             assert!(worked < 10_000_000, "it does not sleep: {worked} ns");
             (alive, took)

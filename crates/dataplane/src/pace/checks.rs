@@ -3,10 +3,11 @@
 use crate::config::{Config, ConfigError};
 use crate::sys::capability;
 use crate::sys::interface::Interface;
+use crate::sys::system::System;
 use crate::sys::use_of::use_of;
 
-pub(super) fn interface(flag: &str, name: &str) -> Result<Interface, ConfigError> {
-    Interface::named(name).map_err(|problem| ConfigError(format!("{flag}: {problem}")))
+pub(super) fn interface<S: System>(system: &S, flag: &str, name: &str) -> Result<Interface<S>, ConfigError> {
+    Interface::of(system, name).map_err(|problem| ConfigError(format!("{flag}: {problem}")))
 }
 
 pub(super) fn both(config: &Config) -> Result<(String, String), ConfigError> {

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::bpf::Program;
 use crate::bypass::{Bypass, Shared};
 use crate::config::Config;
 use crate::direction::Orders;
@@ -13,24 +12,25 @@ use crate::metrics::Told;
 use crate::port::Largest;
 use crate::summary::Bypassed;
 use crate::sys::interface::{Changed, Interface};
-use crate::sys::netlink;
+use crate::sys::kernel::Linux;
+use crate::sys::system::System;
 
 /// IEEE 802.1Q, bytes.
 const VLAN_TAG: u32 = 4;
 
 /// A direction as others see it.
 #[derive(Debug)]
-pub struct Lane {
+pub struct Lane<S: System = Linux> {
     /// `forward` or `reverse`.
     pub name: &'static str,
     /// The interface that frames come from.
-    pub from: Interface,
+    pub from: Interface<S>,
     /// The one that they leave by.
-    pub to: Interface,
+    pub to: Interface<S>,
     /// What is measured.
     pub meters: Arc<Meters>,
     /// What lets traffic go past it.
-    pub bypass: Option<Arc<Bypass>>,
+    pub bypass: Option<Arc<Bypass<S>>>,
     /// The largest frame that can leave.
     pub(super) largest: Largest,
     pub(super) orders: Arc<Orders>,
@@ -40,17 +40,17 @@ pub struct Lane {
     changed: Cell<u64>,
     inherited: Cell<u64>,
     /// What it has put at the driver.
-    driver: RefCell<Option<Program>>,
+    driver: RefCell<Option<S::Program>>,
 }
 
-impl Lane {
+impl<S: System> Lane<S> {
     /// Puts the gate at `from`, open, before that of an earlier run, and changes its settings.
     pub(super) fn open(
         name: &'static str,
-        [from, to]: [Interface; 2],
+        [from, to]: [Interface<S>; 2],
         inherited: Changed,
         config: &Config,
-    ) -> Result<Lane, String> {
+    ) -> Result<Lane<S>, String> {
         let explain = |error: std::io::Error| format!("{}: {error}", to.name);
         let overhead = to.link_header().map_err(explain)? + VLAN_TAG;
         let largest = Largest::new(to.mtu().map_err(explain)?.saturating_add(overhead));
@@ -92,11 +92,23 @@ impl Lane {
         self.note();
     }
 
-    /// The program is at the driver.
+    /// Puts the program at the driver, in the place of what an earlier run has left there.
     #[cfg(feature = "xdp")]
-    pub(super) fn drives(&self, program: Program) {
+    pub(crate) fn drive(&self, program: S::Program) -> Result<(), String> {
+        let (system, name) = (&self.from.system, &self.from.name);
+        let attached = system.attach_xdp(self.from.index, &program, self.inherits_driver());
+        attached.map_err(|error| match error.raw_os_error() {
+            Some(libc::EBUSY) => {
+                format!("{name}: has an XDP program already; take it away: ip link set dev {name} xdp off")
+            }
+            Some(libc::EOPNOTSUPP) => {
+                format!("{name}: its driver has no XDP; write --back-end af_packet")
+            }
+            _ => format!("{name}: its driver does not take the program: {error}"),
+        })?;
         self.driver.replace(Some(program));
         self.change(Changed::XDP);
+        Ok(())
     }
 
     /// Puts its programs back where they were taken away.
@@ -104,7 +116,7 @@ impl Lane {
         let Some(bypass) = &self.bypass else { return };
         let is_back = bypass.keep();
         let driver = self.driver.borrow();
-        let put = |program: &Program| netlink::attach_xdp(self.from.index, program.fd(), false).is_ok();
+        let put = |program: &S::Program| self.from.system.attach_xdp(self.from.index, program, false).is_ok();
         if driver.as_ref().is_some_and(put) | is_back {
             say(&format!("{}: its program had been taken away, and is back", self.from.name));
         }

@@ -32,7 +32,6 @@ pub(super) fn xdp_ports(
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<crate::xdp::XdpPort>, PaceError> {
     use crate::config::{BackEnd, ConfigError};
-    use crate::sys::netlink;
     use crate::xdp::{self, XdpSpec};
     let [forward, reverse] = lanes else { return Err("two directions are needed".to_owned().into()) };
     let (Some(first), Some(second)) = (&forward.bypass, &reverse.bypass) else {
@@ -53,21 +52,7 @@ pub(super) fn xdp_ports(
     )?;
     for (lane, (program, _)) in [forward, reverse].into_iter().zip(programs) {
         let name = &lane.from.name;
-        let replaces = lane.inherits_driver();
-        netlink::attach_xdp(lane.from.index, program.fd(), replaces).map_err(|error| {
-            match error.raw_os_error() {
-                Some(libc::EBUSY) => {
-                    format!(
-                        "{name}: has an XDP program already; take it away: ip link set dev {name} xdp off"
-                    )
-                }
-                Some(libc::EOPNOTSUPP) => {
-                    format!("{name}: its driver has no XDP; write --back-end af_packet")
-                }
-                _ => format!("{name}: its driver does not take the program: {error}"),
-            }
-        })?;
-        lane.drives(program);
+        lane.drive(program)?;
         if lane.from.is_virtual() {
             say(&format!(
                 "{name} is virtual: what local senders put into it must have its checksum already (ethtool -K … tx off at their end)"

@@ -3,21 +3,22 @@
 use super::PaceError;
 use crate::bypass::Leftover;
 use crate::sys::interface::{Changed, Interface};
-use crate::sys::lock::Lock;
+use crate::sys::lock;
+use crate::sys::system::System;
 
 /// What was left on each interface.
 #[derive(Debug)]
-pub(super) struct Leftovers([Vec<Leftover>; 2]);
+pub(super) struct Leftovers<S: System>([Vec<Leftover<S>>; 2]);
 
 /// Takes the interfaces' locks, for as long as they are held: another pacer that starts at the same moment does not get them.
-pub(super) fn lock(interfaces: &[Interface; 2]) -> Result<Vec<Lock>, PaceError> {
-    let mut sorted: Vec<&Interface> = interfaces.iter().collect();
+pub(super) fn lock<S: System>(interfaces: &[Interface<S>; 2]) -> Result<Vec<S::Lock>, PaceError> {
+    let mut sorted: Vec<_> = interfaces.iter().collect();
     // in the same order by everybody: of two that start at once one gets both
     sorted.sort_unstable_by_key(|interface| interface.index);
-    sorted.into_iter().map(|interface| Lock::take(interface)?.ok_or_else(|| at_work(interface))).collect()
+    sorted.into_iter().map(|interface| lock::take(interface)?.ok_or_else(|| at_work(interface))).collect()
 }
 
-fn at_work(interface: &Interface) -> PaceError {
+fn at_work<S: System>(interface: &Interface<S>) -> PaceError {
     let process = match Leftover::on(interface).first() {
         Some(leftover) => format!(", process {}", leftover.process()),
         None => String::new(), // it has no gate
@@ -25,12 +26,12 @@ fn at_work(interface: &Interface) -> PaceError {
     format!("{}: a pacer is at work on it{process}; stop that first", interface.name).into()
 }
 
-impl Leftovers {
+impl<S: System> Leftovers<S> {
     /// Finds them. The locks are held: whoever left them has ended, unless it knew of no locks.
-    pub(super) fn on(interfaces: &[Interface; 2]) -> Result<Leftovers, PaceError> {
+    pub(super) fn on(interfaces: &[Interface<S>; 2]) -> Result<Leftovers<S>, PaceError> {
         let found = interfaces.each_ref().map(Leftover::on);
         for (interface, leftovers) in interfaces.iter().zip(&found) {
-            if leftovers.iter().any(Leftover::is_alive) {
+            if leftovers.iter().any(|leftover| leftover.is_alive(&interface.system)) {
                 return Err(at_work(interface));
             }
         }
@@ -47,7 +48,7 @@ impl Leftovers {
     /// Takes the gates away. Where a newer one stands before them no frame has come to them since.
     pub(super) fn remove(
         &self,
-        interfaces: [&Interface; 2],
+        interfaces: [&Interface<S>; 2],
         say: &mut dyn FnMut(&str),
     ) -> Result<(), PaceError> {
         for (interface, leftovers) in interfaces.into_iter().zip(&self.0) {

@@ -10,12 +10,11 @@ use paceline_core::Span;
 use serde_json::{Value, json};
 
 use super::lane::Lane;
+use super::life;
 use super::ports::chunk_for;
-use super::take_over::Leftovers;
 use super::{PRIORITY, PaceError, SHOWN};
-use crate::bypass::Shared;
 use crate::config::{Arguments, BackEnd, Config, ConfigError, DirectionConfig};
-use crate::direction::{Direction, Orders};
+use crate::direction::Direction;
 use crate::lane::LaneSpec;
 use crate::metrics::{self, Listener, Told};
 use crate::port::Port;
@@ -23,7 +22,6 @@ use crate::summary;
 use crate::sys::capability::{self, NET_ADMIN};
 use crate::sys::clock::Poll;
 use crate::sys::links::Links;
-use crate::sys::on_panic::OnPanic;
 use crate::sys::signal::{Held, Signal};
 use crate::sys::{clock, thread};
 use crate::top::Top;
@@ -34,58 +32,11 @@ pub(super) struct Run<'a> {
     pub(super) held: &'a Held,
     pub(super) links: &'a Links,
     pub(super) lanes: &'a [Lane; 2],
-    pub(super) leftovers: &'a Leftovers,
     /// The size of AF_XDP's chunks, bytes.
     pub(super) chunk: Option<u32>,
 }
 
-/// Lets all traffic pass, whatever threads are at. What they hold they count themselves, or whoever finds what they have left.
-fn abandon(lanes: &[(Arc<Orders>, Option<Arc<Shared>>)]) {
-    for (orders, bypass) in lanes {
-        orders.abandon();
-        bypass.iter().for_each(|bypass| bypass.open());
-    }
-}
-
 impl Run<'_> {
-    /// Takes over from an earlier pacer and paces until a signal says stop: the summary. Where something fails all traffic
-    /// passes, and stays so.
-    pub(super) fn pace<P: Port + Send + 'static>(
-        &self,
-        config: Config,
-        ports: Vec<P>,
-        specs: [LaneSpec; 2],
-        listener: Option<Listener>,
-        say: &mut dyn FnMut(&str),
-    ) -> Result<Value, PaceError>
-    where
-        P::Handle: Send,
-    {
-        let open = self.lanes.each_ref().map(|lane| (Arc::clone(&lane.orders), lane.shared()));
-        let gates = open.clone();
-        let _gates = OnPanic::new(move || abandon(&gates));
-        let paced =
-            self.take_over(&config, say).and_then(|()| self.work(config, ports, specs, listener, say));
-        paced.map_err(|error| match error {
-            PaceError::Config(ConfigError(problem)) | PaceError::System(problem) => {
-                abandon(&open);
-                PaceError::Failed(problem, Value::Null)
-            }
-            failed => failed,
-        })
-    }
-
-    /// This pacer's gates stand before what an earlier one has left, which can go.
-    fn take_over(&self, config: &Config, say: &mut dyn FnMut(&str)) -> Result<(), PaceError> {
-        self.leftovers.remove(self.lanes.each_ref().map(|lane| &lane.from), say)?;
-        for lane in self.lanes.iter().filter(|lane| lane.inherits_driver()) {
-            if config.back_end == BackEnd::AfPacket {
-                lane.free_driver()?;
-            }
-        }
-        Ok(())
-    }
-
     /// Says what is no trouble.
     fn note(&self, say: &mut dyn FnMut(&str), what: &str) {
         if !self.arguments.quiet {
@@ -93,7 +44,8 @@ impl Run<'_> {
         }
     }
 
-    fn work<P: Port + Send + 'static>(
+    /// Paces until a signal says stop: the summary.
+    pub(super) fn work<P: Port + Send + 'static>(
         &self,
         mut config: Config,
         ports: Vec<P>,
@@ -131,25 +83,9 @@ impl Run<'_> {
         );
 
         let ends: Vec<&PipeReader> = threads.iter().map(|(_, end)| end).collect();
-        let ended = self.wait(&mut config, &told, &mut methods, &ends, say);
-        for lane in self.lanes {
-            match ended {
-                Ok(()) => lane.orders.stop(),
-                Err(_) => lane.orders.abandon(),
-            }
-        }
-        let mut has_failed = false;
-        for (thread, _) in threads {
-            has_failed |= thread.join().is_err();
-        }
-        let problem = match ended {
-            Ok(()) if !has_failed => None,
-            Ok(()) => Some("a thread has failed; traffic goes past it".to_owned()),
-            Err(problem) => Some(problem),
-        };
-        if problem.is_some() {
-            self.lanes.iter().for_each(Lane::give_up);
-        }
+        let waited = self.wait(&mut config, &told, &mut methods, &ends, say);
+        let join = || threads.into_iter().fold(false, |failed, (thread, _)| failed | thread.join().is_err());
+        let problem = life::end(self.lanes, waited, join);
         let summary = summarise(&config, self.lanes, &methods, clock::now().since(started));
         match problem {
             None => Ok(summary),

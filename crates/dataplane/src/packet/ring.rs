@@ -135,7 +135,7 @@ impl Ring {
             .map_err(|error| explain("ring", error))?;
         let mapping = Mapping::shared(socket.as_fd(), blocks * BLOCK, 0).map_err(|e| explain("ring", e))?;
         let ring = Ring::over(Linux, mapping, socket, place, blocks * per_block);
-        bind(&ring.socket, &address(interface, libc::ETH_P_ALL as u16))
+        bind(&ring.socket, &address(interface.index, libc::ETH_P_ALL as u16))
             .map_err(|e| explain("packet socket", e))?;
         Ok(ring)
     }
@@ -337,11 +337,11 @@ pub(crate) fn place_for(largest: usize) -> usize {
 }
 
 /// Where a packet socket is bound to.
-pub(crate) fn address(interface: &Interface, protocol: u16) -> libc::sockaddr_ll {
+pub(crate) fn address(interface: u32, protocol: u16) -> libc::sockaddr_ll {
     libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,
         sll_protocol: protocol.to_be(),
-        sll_ifindex: interface.index as i32,
+        sll_ifindex: interface as i32,
         sll_hatype: 0,
         sll_pkttype: 0,
         sll_halen: 0,
@@ -352,7 +352,7 @@ pub(crate) fn address(interface: &Interface, protocol: u16) -> libc::sockaddr_ll
 /// Opens a packet socket that receives nothing.
 pub(super) fn sending_socket(interface: &Interface) -> io::Result<OwnedFd> {
     let socket = socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
-    bind(&socket, &address(interface, 0))?;
+    bind(&socket, &address(interface.index, 0))?;
     Ok(socket)
 }
 

@@ -8,7 +8,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use paceline_core::Rate;
 
-use super::{check, netlink, socket};
+use super::kernel::Linux;
+use super::system::System;
+use super::{check, socket};
 
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 
@@ -22,12 +24,14 @@ const LINK: u32 = 0x0a;
 
 /// An interface.
 #[derive(Debug)]
-pub struct Interface {
+pub struct Interface<S: System = Linux> {
     /// Its name.
     pub name: String,
     /// Its number.
     pub index: u32,
-    control: OwnedFd,
+    /// Whose it is.
+    pub(crate) system: S,
+    control: S::Control,
 }
 
 /// Settings that were changed, to be put back. They fit in a word, so that they can outlive the program.
@@ -67,18 +71,7 @@ struct EthtoolValue {
 impl Interface {
     /// Finds an interface. What is wrong is said in one line.
     pub fn named(name: &str) -> Result<Interface, String> {
-        let control =
-            socket(libc::AF_INET, libc::SOCK_DGRAM, 0).map_err(|error| format!("{name}: {error}"))?;
-        let c_name = CString::new(name).map_err(|_| format!("{name:?} is no name of an interface"))?;
-        // SAFETY: a string that ends in a zero.
-        let index = unsafe { libc::if_nametoindex(c_name.as_ptr()) };
-        if index == 0 || name.len() >= libc::IFNAMSIZ {
-            return Err(match Interface::names().as_slice() {
-                [] => format!("there is no interface {name:?}"),
-                names => format!("there is no interface {name:?}; there are {}", names.join(", ")),
-            });
-        }
-        Ok(Interface { name: name.to_owned(), index, control })
+        Interface::of(&Linux, name)
     }
 
     fn names() -> Vec<String> {
@@ -91,39 +84,7 @@ impl Interface {
 
     /// Whether it is still there, and in this network namespace.
     pub fn is_there(&self) -> bool {
-        self.present_name().is_some()
-    }
-
-    /// What it is called now: settings are put back at this interface, whatever has taken its name.
-    fn present_name(&self) -> Option<[u8; libc::IFNAMSIZ]> {
-        present_name(self.index)
-    }
-
-    /// The largest packet behind the link header, bytes.
-    pub fn mtu(&self) -> io::Result<u32> {
-        let mut request = Request::empty();
-        self.ask(libc::SIOCGIFMTU, &mut request)?;
-        // SAFETY: the kernel has filled in the number.
-        Ok(unsafe { request.value.number } as u32)
-    }
-
-    /// `ARPHRD_*`: what its frames begin with.
-    pub fn hardware(&self) -> io::Result<u16> {
-        let mut request = Request::empty();
-        self.ask(libc::SIOCGIFHWADDR, &mut request)?;
-        // SAFETY: the kernel has filled in a sockaddr, which begins with its family.
-        Ok(unsafe { request.value.family })
-    }
-
-    /// What its frames begin with before a packet, bytes.
-    pub fn link_header(&self) -> io::Result<u32> {
-        let hardware = self.hardware()?;
-        Ok(if hardware == libc::ARPHRD_ETHER || hardware == libc::ARPHRD_LOOPBACK { 14 } else { 0 })
-    }
-
-    /// Whether it is up.
-    pub fn is_up(&self) -> io::Result<bool> {
-        Ok(i32::from(self.flags()?) & libc::IFF_UP != 0)
+        present_name(self.index).is_some()
     }
 
     /// What it says of its rate; `None` where it does not know.
@@ -146,6 +107,35 @@ impl Interface {
         let queues = std::fs::read_dir(format!("/sys/class/net/{}/queues", self.name));
         let Ok(queues) = queues else { return 1 };
         queues.flatten().filter(|queue| queue.file_name().to_string_lossy().starts_with("rx-")).count().max(1)
+    }
+}
+
+impl<S: System> Interface<S> {
+    /// Finds an interface of that system. What is wrong is said in one line.
+    pub fn of(system: &S, name: &str) -> Result<Interface<S>, String> {
+        let (index, control) = system.interface(name)?;
+        Ok(Interface { name: name.to_owned(), index, system: system.clone(), control })
+    }
+
+    /// The largest packet behind the link header, bytes.
+    pub fn mtu(&self) -> io::Result<u32> {
+        self.system.mtu(&self.control, self.index)
+    }
+
+    /// `ARPHRD_*`: what its frames begin with.
+    pub fn hardware(&self) -> io::Result<u16> {
+        self.system.hardware(&self.control, self.index)
+    }
+
+    /// What its frames begin with before a packet, bytes.
+    pub fn link_header(&self) -> io::Result<u32> {
+        let hardware = self.hardware()?;
+        Ok(if hardware == libc::ARPHRD_ETHER || hardware == libc::ARPHRD_LOOPBACK { 14 } else { 0 })
+    }
+
+    /// Whether it is up.
+    pub fn is_up(&self) -> io::Result<bool> {
+        Ok(i32::from(self.flags()?) & libc::IFF_UP != 0)
     }
 
     /// Sees all frames and does not join them; what was changed for that.
@@ -174,7 +164,7 @@ impl Interface {
     /// Puts back what [`Interface::prepare`] changed.
     pub fn restore(&self, changed: Changed) -> io::Result<()> {
         if changed.0 & Changed::XDP.0 != 0 {
-            netlink::detach_xdp(self.index)?;
+            self.system.detach_xdp(self.index)?;
         }
         if changed.0 & Changed::GRO != 0 {
             for (_, _, set) in JOINING {
@@ -193,25 +183,58 @@ impl Interface {
     }
 
     fn flags(&self) -> io::Result<libc::c_short> {
-        let mut request = Request::empty();
-        self.ask(libc::SIOCGIFFLAGS, &mut request)?;
-        // SAFETY: the kernel has filled in the flags.
-        Ok(unsafe { request.value.flags })
+        self.system.flags(&self.control, self.index)
     }
 
     fn set_flags(&self, flags: libc::c_short) -> io::Result<()> {
-        let mut request = Request::empty();
-        request.value = RequestValue { flags };
-        self.ask(libc::SIOCSIFFLAGS, &mut request)
+        self.system.set_flags(&self.control, self.index, flags)
     }
 
     fn ethtool(&self, command: u32, data: u32) -> io::Result<u32> {
-        ethtool(&self.control, self.index, command, data)
+        self.system.ethtool(&self.control, self.index, command, data)
     }
+}
 
-    fn ask(&self, what: libc::c_ulong, request: &mut Request) -> io::Result<()> {
-        ask(&self.control, self.index, what, request)
+/// An interface's number, and a socket to ask it by. What is wrong is said in one line.
+pub(super) fn find(name: &str) -> Result<(u32, OwnedFd), String> {
+    let control = socket(libc::AF_INET, libc::SOCK_DGRAM, 0).map_err(|error| format!("{name}: {error}"))?;
+    let c_name = CString::new(name).map_err(|_| format!("{name:?} is no name of an interface"))?;
+    // SAFETY: a string that ends in a zero.
+    let index = unsafe { libc::if_nametoindex(c_name.as_ptr()) };
+    if index == 0 || name.len() >= libc::IFNAMSIZ {
+        return Err(match Interface::names().as_slice() {
+            [] => format!("there is no interface {name:?}"),
+            names => format!("there is no interface {name:?}; there are {}", names.join(", ")),
+        });
     }
+    Ok((index, control))
+}
+
+pub(super) fn mtu(socket: &OwnedFd, index: u32) -> io::Result<u32> {
+    let mut request = Request::empty();
+    ask(socket, index, libc::SIOCGIFMTU, &mut request)?;
+    // SAFETY: the kernel has filled in the number.
+    Ok(unsafe { request.value.number } as u32)
+}
+
+pub(super) fn hardware(socket: &OwnedFd, index: u32) -> io::Result<u16> {
+    let mut request = Request::empty();
+    ask(socket, index, libc::SIOCGIFHWADDR, &mut request)?;
+    // SAFETY: the kernel has filled in a sockaddr, which begins with its family.
+    Ok(unsafe { request.value.family })
+}
+
+pub(super) fn flags(socket: &OwnedFd, index: u32) -> io::Result<libc::c_short> {
+    let mut request = Request::empty();
+    ask(socket, index, libc::SIOCGIFFLAGS, &mut request)?;
+    // SAFETY: the kernel has filled in the flags.
+    Ok(unsafe { request.value.flags })
+}
+
+pub(super) fn set_flags(socket: &OwnedFd, index: u32, flags: libc::c_short) -> io::Result<()> {
+    let mut request = Request::empty();
+    request.value = RequestValue { flags };
+    ask(socket, index, libc::SIOCSIFFLAGS, &mut request)
 }
 
 /// Whether the interface of a number has a carrier; where it does not say, it has. By any socket.
@@ -219,6 +242,7 @@ pub(super) fn has_carrier(socket: &OwnedFd, index: u32) -> bool {
     ethtool(socket, index, LINK, 0).map_or(true, |link| link != 0)
 }
 
+/// What it is called now: settings are put back at this interface, whatever has taken its name.
 fn present_name(index: u32) -> Option<[u8; libc::IFNAMSIZ]> {
     let mut name = [0u8; libc::IFNAMSIZ];
     // SAFETY: the kernel's library writes a name that ends in a zero, IFNAMSIZ bytes at most.
@@ -226,7 +250,7 @@ fn present_name(index: u32) -> Option<[u8; libc::IFNAMSIZ]> {
     (!found.is_null()).then_some(name)
 }
 
-fn ethtool(socket: &OwnedFd, index: u32, command: u32, data: u32) -> io::Result<u32> {
+pub(super) fn ethtool(socket: &OwnedFd, index: u32, command: u32, data: u32) -> io::Result<u32> {
     let mut value = EthtoolValue { command, data };
     let mut request = Request::empty();
     request.value = RequestValue { data: (&raw mut value).cast() };

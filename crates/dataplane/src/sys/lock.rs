@@ -8,9 +8,11 @@
 //!
 //! *References.* packet(7), `PACKET_FANOUT`; Linux `fanout_add` (net/packet/af_packet.c), whose `max_num_members` is of 5.13.
 
+use std::io;
 use std::os::fd::OwnedFd;
 
 use super::interface::Interface;
+use super::system::System;
 use super::{bind, set_option, socket};
 use crate::packet::address;
 
@@ -18,10 +20,6 @@ use crate::packet::address;
 const EXPERIMENTAL: u16 = 0x88b6;
 /// linux/if_packet.h: by processor, which a group of one does not mind.
 const BY_PROCESSOR: u16 = 2;
-
-/// Held until it is dropped.
-#[derive(Debug)]
-pub struct Lock(#[allow(dead_code, reason = "what holds it")] OwnedFd);
 
 /// struct fanout_args
 #[repr(C)]
@@ -35,26 +33,28 @@ struct Group {
     most: u32,
 }
 
-impl Lock {
-    /// Takes an interface's lock: `None` where another has it. What is wrong is said in one line.
-    pub fn take(interface: &Interface) -> Result<Option<Lock>, String> {
-        let explain = |error: std::io::Error| match error.raw_os_error() {
-            Some(libc::EINVAL) => format!(
-                "{}: the lock that keeps others away: {error}; it needs Linux 5.13 or later, and no other program's fan-out \
-                 group of number {}",
-                interface.name,
-                number(interface.index)
-            ),
-            _ => format!("{}: the lock that keeps others away: {error}", interface.name),
-        };
-        let socket = socket(libc::AF_PACKET, libc::SOCK_RAW, 0).map_err(explain)?;
-        bind(&socket, &address(interface, EXPERIMENTAL)).map_err(explain)?;
-        let group = Group { number: number(interface.index), kind: BY_PROCESSOR, most: 1 };
-        match set_option(&socket, libc::SOL_PACKET, libc::PACKET_FANOUT, &group) {
-            Ok(()) => Ok(Some(Lock(socket))),
-            Err(error) if error.raw_os_error() == Some(libc::ENOSPC) => Ok(None),
-            Err(error) => Err(explain(error)),
-        }
+/// Takes an interface's lock, held until it is dropped: `None` where another has it. What is wrong is said in one line.
+pub fn take<S: System>(interface: &Interface<S>) -> Result<Option<S::Lock>, String> {
+    interface.system.lock(interface.index).map_err(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) => format!(
+            "{}: the lock that keeps others away: {error}; it needs Linux 5.13 or later, and no other program's fan-out \
+             group of number {}",
+            interface.name,
+            number(interface.index)
+        ),
+        _ => format!("{}: the lock that keeps others away: {error}", interface.name),
+    })
+}
+
+/// Makes an interface's group, or does not where another has.
+pub(super) fn join(interface: u32) -> io::Result<Option<OwnedFd>> {
+    let socket = socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+    bind(&socket, &address(interface, EXPERIMENTAL))?;
+    let group = Group { number: number(interface), kind: BY_PROCESSOR, most: 1 };
+    match set_option(&socket, libc::SOL_PACKET, libc::PACKET_FANOUT, &group) {
+        Ok(()) => Ok(Some(socket)),
+        Err(error) if error.raw_os_error() == Some(libc::ENOSPC) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

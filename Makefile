@@ -109,7 +109,7 @@ attack: $(VENV)/.installed  ## Every attack on what SECURITY.md promises, in one
 
 simulate: rust  ## The inline pacer over a simulated kernel for SIMULATED_S= seconds of traffic, in which everything fails; SEED= for others
 	PACELINE_SIMULATED_SECONDS=$(SIMULATED_S) PACELINE_SEED=$(SEED) cargo test --profile attack --locked -p paceline-dataplane --lib \
-		simulated_faults -- --nocapture
+		simulated_ -- --nocapture
 
 deny: rust  ## Licences, advisories and sources of what is compiled in; needs cargo-deny
 	cargo deny --workspace --all-features check

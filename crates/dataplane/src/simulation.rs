@@ -13,7 +13,7 @@
 //!
 //! A script that breaks one is made smaller while it still does, and printed: put into `simulation/scripts/` it is run for ever.
 //!
-//! `make simulate` runs for longer.
+//! [`setup`] has what is before and after that. `make simulate` runs both for longer.
 
 mod bpf;
 mod calls;
@@ -21,6 +21,7 @@ mod harness;
 mod ingress;
 mod packet;
 mod script;
+mod setup;
 mod traffic;
 mod world;
 mod xdp;

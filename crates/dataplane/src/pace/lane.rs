@@ -71,14 +71,21 @@ impl<S: System> Lane<S> {
             inherited: Cell::new(inherited.0),
             driver: RefCell::new(None),
         };
-        match lane.from.prepare() {
-            Ok(settings) => lane.change(settings),
-            Err(error) => {
-                lane.undo(&mut |_| {});
-                return Err(format!("{}: settings: {error}", lane.from.name));
-            }
+        if let Err(error) = lane.prepare() {
+            lane.undo(&mut |_| {});
+            return Err(format!("{}: settings: {error}", lane.from.name));
         }
         Ok(lane)
+    }
+
+    /// What is to be put back is noted before it is changed: whoever comes to it puts it back, whenever this one is killed.
+    fn prepare(&self) -> std::io::Result<()> {
+        let wanted = self.from.unprepared()?;
+        self.change(wanted);
+        let done = self.from.prepare(wanted);
+        self.changed.set(done.as_ref().map_or(0, |done| done.0));
+        self.note();
+        done.map(|_| ())
     }
 
     /// The outgoing interface now takes packets of that size.
@@ -87,7 +94,7 @@ impl<S: System> Lane<S> {
     }
 
     /// Something was changed that is to be put back, by whoever comes to it.
-    pub(super) fn change(&self, settings: Changed) {
+    fn change(&self, settings: Changed) {
         self.changed.set(self.changed.get() | settings.0);
         self.note();
     }
@@ -96,7 +103,13 @@ impl<S: System> Lane<S> {
     #[cfg(feature = "xdp")]
     pub(crate) fn drive(&self, program: S::Program) -> Result<(), String> {
         let (system, name) = (&self.from.system, &self.from.name);
+        let before = self.changed.get();
+        self.change(Changed::XDP); // noted before it is done, as above
         let attached = system.attach_xdp(self.from.index, &program, self.inherits_driver());
+        if attached.is_err() {
+            self.changed.set(before);
+            self.note();
+        }
         attached.map_err(|error| match error.raw_os_error() {
             Some(libc::EBUSY) => {
                 format!("{name}: has an XDP program already; take it away: ip link set dev {name} xdp off")
@@ -107,12 +120,11 @@ impl<S: System> Lane<S> {
             _ => format!("{name}: its driver does not take the program: {error}"),
         })?;
         self.driver.replace(Some(program));
-        self.change(Changed::XDP);
         Ok(())
     }
 
     /// Puts its programs back where they were taken away.
-    pub(super) fn keep(&self, say: &mut dyn FnMut(&str)) {
+    pub(crate) fn keep(&self, say: &mut dyn FnMut(&str)) {
         let Some(bypass) = &self.bypass else { return };
         let is_back = bypass.keep();
         let driver = self.driver.borrow();
@@ -146,22 +158,24 @@ impl<S: System> Lane<S> {
         self.put_back(Changed(self.changed.get() | self.inherited.get()), say);
     }
 
-    /// It has not begun: all is as it was, what an earlier run has left too.
+    /// It has not begun: all is as it was, what an earlier run has left too. Whose program is left at the driver does not
+    /// matter.
     pub(super) fn undo(&self, say: &mut dyn FnMut(&str)) {
-        self.put_back(Changed(self.changed.get() & !self.inherited.get()), say);
+        self.put_back(Changed(self.changed.get() & !(self.inherited.get() & Changed::XDP.0)), say);
     }
 
+    /// The gate goes last: until then it says what is to be put back.
     fn put_back(&self, changed: Changed, say: &mut dyn FnMut(&str)) {
-        if let Some(bypass) = &self.bypass {
-            bypass.remove();
-        }
         if let Err(error) = self.from.restore(changed) {
             say(&format!("{}: its settings could not be put back: {error}", self.from.name));
+        }
+        if let Some(bypass) = &self.bypass {
+            bypass.remove();
         }
     }
 
     /// What is shared with the programs that let traffic go past it.
-    pub(super) fn shared(&self) -> Option<Arc<Shared>> {
+    pub(crate) fn shared(&self) -> Option<Arc<Shared>> {
         self.bypass.as_ref().map(|bypass| Arc::clone(bypass.shared()))
     }
 

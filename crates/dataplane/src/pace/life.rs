@@ -131,10 +131,12 @@ pub(crate) fn restore<S: System>(system: &S, names: [&str; 2], say: Say<'_>) -> 
     let interfaces = [interface(system, "--in", input)?, interface(system, "--out", output)?];
     let _locks = lock(&interfaces)?;
     let leftovers = Leftovers::on(&interfaces)?;
-    let changed = leftovers.changed();
-    leftovers.remove(interfaces.each_ref(), say)?;
-    for (interface, changed) in interfaces.iter().zip(changed) {
-        interface.restore(changed).map_err(|error| format!("{}: {error}", interface.name))?;
+    let mut restored = Ok(());
+    for (interface, changed) in interfaces.iter().zip(leftovers.changed()) {
+        let put_back =
+            interface.restore(changed).map_err(|error| format!("{}: {error}", interface.name).into());
+        restored = restored.and(put_back);
     }
-    Ok(())
+    leftovers.remove(interfaces.each_ref(), say)?; // last: they say what is to be put back
+    restored
 }

@@ -138,22 +138,38 @@ impl<S: System> Interface<S> {
         Ok(i32::from(self.flags()?) & libc::IFF_UP != 0)
     }
 
-    /// Sees all frames and does not join them; what was changed for that.
-    pub fn prepare(&self) -> io::Result<Changed> {
+    /// What [`Interface::prepare`] has to change.
+    pub fn unprepared(&self) -> io::Result<Changed> {
+        let mut wanted = 0;
+        if i32::from(self.flags()?) & libc::IFF_PROMISC == 0 {
+            wanted |= Changed::PROMISCUOUS;
+        }
+        // Where an interface does not know a setting, there is nothing to change.
+        if JOINING.iter().any(|(_, get, _)| self.ethtool(*get, 0).is_ok_and(|value| value != 0)) {
+            wanted |= Changed::GRO;
+        }
+        if self.ethtool(FLAGS.0, 0).is_ok_and(|flags| flags & FLAG_LRO != 0) {
+            wanted |= Changed::LRO;
+        }
+        Ok(Changed(wanted))
+    }
+
+    /// Sees all frames and does not join them; what was changed for that, none of it if it fails.
+    pub fn prepare(&self, wanted: Changed) -> io::Result<Changed> {
         let mut changed = 0;
-        let flags = self.flags()?;
-        if i32::from(flags) & libc::IFF_PROMISC == 0 {
-            self.set_flags(flags | libc::IFF_PROMISC as libc::c_short)?;
+        if wanted.0 & Changed::PROMISCUOUS != 0 {
+            self.set_flags(self.flags()? | libc::IFF_PROMISC as libc::c_short)?;
             changed |= Changed::PROMISCUOUS;
         }
-        for (_, get, set) in JOINING {
-            // Where an interface does not know the setting, there is nothing to change.
-            if self.ethtool(get, 0).is_ok_and(|value| value != 0) && self.ethtool(set, 0).is_ok() {
-                changed |= Changed::GRO;
+        if wanted.0 & Changed::GRO != 0 {
+            for (_, _, set) in JOINING {
+                if self.ethtool(set, 0).is_ok() {
+                    changed |= Changed::GRO;
+                }
             }
         }
-        if let Ok(flags) = self.ethtool(FLAGS.0, 0)
-            && flags & FLAG_LRO != 0
+        if wanted.0 & Changed::LRO != 0
+            && let Ok(flags) = self.ethtool(FLAGS.0, 0)
             && self.ethtool(FLAGS.1, flags & !FLAG_LRO).is_ok()
         {
             changed |= Changed::LRO;

@@ -21,7 +21,7 @@ def simulated(turn: Turn) -> None:
     while turn.goes_on():
         began = time.monotonic()
         told = {"PACELINE_SIMULATED_SECONDS": str(length), "PACELINE_SEED": str(seed), "RUST_BACKTRACE": "0"}
-        code, text, again = cargo_tests("paceline-dataplane", "--lib", "simulated_faults", **told)
+        code, text, again = cargo_tests("paceline-dataplane", "--lib", "simulated_", **told)
         turn.count += sum(map(int, re.findall(r"^(\d+) s simulated", text, re.MULTILINE)))
         if code:
             turn.problems.append(f"{again}: {text[-1500:]}")

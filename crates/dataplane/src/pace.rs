@@ -12,8 +12,11 @@ use paceline_core::Span;
 use serde_json::Value;
 
 use crate::config::{Arguments, BackEnd, Config, ConfigError};
-use crate::metrics;
+use crate::lane::LaneSpec;
+use crate::metrics::{self, Listener};
+use crate::port::Port;
 use crate::sys::capability::{BPF, NET_ADMIN, NET_RAW};
+use crate::sys::interface::Interface;
 use crate::sys::kernel::Linux;
 use crate::sys::links::Links;
 use crate::sys::signal::Held;
@@ -73,39 +76,50 @@ pub fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<Value, Pa
     let [from, to] = &interfaces;
     let specs = [config.forward.spec(to.speed())?, config.reverse.spec(from.speed())?];
     let listener = config.metrics.map(metrics::listen).transpose()?;
-    let begin = || Held::new().map_err(|error| format!("signals: {error}"));
+    let pacer = Pacer { arguments, config: &config, links: &links, specs, listener };
     match config.back_end {
         BackEnd::AfPacket => {
             let ports = |lanes: &[Lane; 2], _: Say<'_>| {
                 ports::packet_ports(&config, lanes).map(|ports| (None, ports))
             };
-            let work = |lanes: &_, held: &_, (chunk, ports), say: Say<'_>| {
-                Run { arguments, held, links: &links, lanes, chunk }.work(
-                    config.clone(),
-                    ports,
-                    specs,
-                    listener,
-                    say,
-                )
-            };
-            live(interfaces, &config, say, begin, ports, work)
+            pacer.live(interfaces, ports, say)
         }
         BackEnd::AfXdp | BackEnd::AfXdpZeroCopy => {
             let ports = |lanes: &[Lane; 2], say: Say<'_>| {
                 let chunk = lanes.iter().filter_map(|lane| ports::chunk_for(lane.to.mtu().ok()?)).max();
                 ports::xdp_ports(&config, lanes, say).map(|ports| (chunk, ports))
             };
-            let work = |lanes: &_, held: &_, (chunk, ports), say: Say<'_>| {
-                Run { arguments, held, links: &links, lanes, chunk }.work(
-                    config.clone(),
-                    ports,
-                    specs,
-                    listener,
-                    say,
-                )
-            };
-            live(interfaces, &config, say, begin, ports, work)
+            pacer.live(interfaces, ports, say)
         }
+    }
+}
+
+/// What it paces by, whatever its ports are.
+struct Pacer<'a> {
+    arguments: &'a Arguments,
+    config: &'a Config,
+    links: &'a Links,
+    specs: [LaneSpec; 2],
+    listener: Option<Listener>,
+}
+
+impl Pacer<'_> {
+    /// Its life with such ports, and with chunks of that size for AF_XDP.
+    fn live<P: Port + Send + 'static>(
+        self,
+        interfaces: [Interface; 2],
+        ports: impl FnOnce(&[Lane; 2], Say<'_>) -> Result<(Option<u32>, Vec<P>), PaceError>,
+        say: Say<'_>,
+    ) -> Result<Value, PaceError>
+    where
+        P::Handle: Send,
+    {
+        let Pacer { arguments, config, links, specs, listener } = self;
+        let begin = || Held::new().map_err(|error| format!("signals: {error}"));
+        let work = |lanes: &_, held: &_, (chunk, ports), say: Say<'_>| {
+            Run { arguments, held, links, lanes, chunk }.work(config.clone(), ports, specs, listener, say)
+        };
+        live(interfaces, config, say, begin, ports, work)
     }
 }
 

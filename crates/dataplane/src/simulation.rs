@@ -26,6 +26,7 @@ mod traffic;
 mod world;
 mod xdp;
 
+use std::fmt::Display;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -36,9 +37,14 @@ use script::Script;
 const LENGTH_US: u64 = if cfg!(miri) { 30_000 } else { 20_000_000 };
 
 /// The smallest script found that still fails, and how.
-fn shrunk(mut script: Script, mut problem: String) -> String {
+fn shrunk<S: Display, T>(
+    mut script: S,
+    mut problem: String,
+    smaller: impl Fn(&S) -> Vec<S>,
+    run: impl Fn(&S) -> Result<T, String>,
+) -> String {
     'smaller: loop {
-        for candidate in script.smaller() {
+        for candidate in smaller(&script) {
             if let Err(still) = run(&candidate) {
                 (script, problem) = (candidate, still);
                 continue 'smaller;
@@ -66,7 +72,7 @@ fn simulated_faults_break_no_law() {
                 Ok(one) => told.lock().unwrap().add(&one),
                 Err(problem) => {
                     failed.store(true, Relaxed);
-                    panic!("{}", shrunk(script, problem));
+                    panic!("{}", shrunk(script, problem, Script::smaller, run));
                 }
             }
         }

@@ -18,14 +18,14 @@
 //!
 //! *What it was seen to find*, with the faults put in on purpose, and the first seed that does: gates removed where a pacer fails (1); lanes
 //! closed instead of opened on a failure (1) or a panic (8), nothing done on a panic (8); no lock, with the other's heartbeat looked at (0)
-//! or the other taken for dead, as one in another PID namespace was (0); a lock let go after set-up (0), locks in nobody's order (96); the
+//! or the other taken for dead, as one in another PID namespace was (0); a lock let go after set-up (0), locks in either order (96); the
 //! earlier gate removed before the new one is put in (1); a failure at taking over undone (1155); a restore without a lock (6). By itself
 //! it found that a pacer killed between changing a setting and noting it (50), right after it had put its program at the driver (22), or
 //! between taking its gate away and putting settings back (78; 39 for a restore), left them changed for ever; and, in an early form, that a
 //! start that failed left a setting changed that an earlier one had noted and not changed.
 //!
-//! *Where it ends.* The threads that pace are a stand-in of a few lines, which `simulation` has in full; interfaces stay, and nobody else
-//! meddles with gates.
+//! *Where it ends.* The threads that pace are a stand-in of a few lines, which `simulation` has in full; interfaces stay, and no other
+//! program changes the gates.
 
 mod calls;
 mod laws;
@@ -33,6 +33,7 @@ mod life;
 mod script;
 mod world;
 
+use super::shrunk;
 use calls::Machine;
 use script::{CALLS, Ends, Plan, Script, What};
 
@@ -60,19 +61,6 @@ fn run(script: &Script) -> Result<(u64, u64), String> {
     }
 }
 
-/// The smallest script found that still fails, and how.
-fn shrunk(mut script: Script, mut problem: String) -> String {
-    'smaller: loop {
-        for candidate in script.smaller() {
-            if let Err(still) = run(&candidate) {
-                (script, problem) = (candidate, still);
-                continue 'smaller;
-            }
-        }
-        return format!("{problem}\n\n{script}");
-    }
-}
-
 #[test]
 #[cfg_attr(miri, ignore = "hundreds of threads")]
 fn simulated_lives_break_no_law() {
@@ -84,7 +72,7 @@ fn simulated_lives_break_no_law() {
         let script = Script::random(seed);
         match run(&script) {
             Ok((by, past)) => (sent, passed) = (sent + by, passed + past),
-            Err(problem) => panic!("{}", shrunk(script, problem)),
+            Err(problem) => panic!("{}", shrunk(script, problem, Script::smaller, run)),
         }
     }
     println!("{sent} frames sent, {passed} passed");
@@ -110,7 +98,7 @@ fn simulated_lives_that_fall_in_any_of_their_calls_break_no_law() {
         for call in 1..=CALLS {
             let script = Script { seed, lives: vec![fails, takes_over, last], events: vec![(1, call, what)] };
             if let Err(problem) = run(&script) {
-                panic!("{}", shrunk(script, problem));
+                panic!("{}", shrunk(script, problem, Script::smaller, run));
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::sys::system::System;
 
 /// More calls than a script has that comes to an end.
 const MOST_STEPS: u64 = 50_000;
-/// So long nobody waits for a turn.
+/// A life that is due waits for its turn no longer than this.
 const OVERDUE_NS: u64 = 1_000_000;
 /// `ETHTOOL_*`
 const GET_GRO: u32 = 0x2b;

@@ -304,7 +304,7 @@ impl World {
     }
 }
 
-/// A page that nobody else knows, with the same in it.
+/// A page of its own, with the same in it.
 fn copy(shared: &Shared) -> Shared {
     let (from, copy) = (shared.state(), Shared::alone());
     let to = copy.state();

@@ -24,6 +24,7 @@ FIELDS = (
 FIN, SYN, ACK = 1, 2, 16
 
 PATH = """
+seed = 2
 duration = "20 s"
 [network]
 template = "path"

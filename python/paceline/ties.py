@@ -36,6 +36,5 @@ def sentence(rows: Iterable[Mapping[str, Any]]) -> str | None:
     more = f" and at {others} more link{'s' * (others > 1)}" if others else ""
     return (
         f"{said[0]}{more} fell on a tie: an arrival and a departure of one instant, whose order decided. Run "
-        'with --sweep network.ties=random,departure,arrival: what differs hangs on it; "random", the default, draws '
-        'it. No real host is so exact: by tcp = { overhead = "100 ns" } each waits for a random time before it sends'
+        'with --sweep network.ties=random,departure,arrival: what differs hangs on it; "random", the default, draws it'
     )

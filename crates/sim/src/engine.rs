@@ -73,6 +73,7 @@ use self::windows::Windows;
 use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::flow::{Flow, Snapshot, Source, Talking};
+use crate::hesitation::{self, Hesitation};
 use crate::instrument::Instruments;
 use crate::network::{Host, Network};
 use crate::output::{self, Delays, RunError, RunOutput, SeriesRow};
@@ -98,6 +99,7 @@ pub struct Engine<'a> {
     ahead: bool,
     /// Threads that the run may use; 1 where it cannot be shared out.
     threads: usize,
+    hesitation: Hesitation,
     /// Of packets that reach a link at one instant.
     precedence: Precedence<'a>,
     calendar: Calendar<'a>,
@@ -198,6 +200,9 @@ impl<'a> Engine<'a> {
                 flow.keep_round_trips();
             }
         }
+        for (flow, longest) in flows.iter_mut().zip(hesitation::longest(network)) {
+            flow.hesitates = longest;
+        }
         let is_traced = trace.is_some();
         let mut links = links_of(network, is_traced);
         let (mut windows, mut staged, mut shared) = (None, Vec::new(), SharedHosts::default());
@@ -228,6 +233,7 @@ impl<'a> Engine<'a> {
             until: Instant::ZERO,
             ahead: false,
             threads: 1,
+            hesitation: Hesitation::of(network),
             precedence,
             calendar: Calendar::new(precedence),
             windows,

@@ -3,10 +3,12 @@
 mod connection;
 mod gate;
 mod late;
+mod observed;
 
 pub(crate) use self::connection::{News, Tcp};
 pub(crate) use self::gate::Gate;
 pub(crate) use self::late::Late;
+use self::observed::Observed;
 use crate::engine::{Own, Tail};
 use crate::network::{FlowKind, FlowSpec, Part};
 use crate::packet::{Event, Packet};
@@ -33,9 +35,10 @@ pub(crate) struct Flow {
     pub(crate) stages: [u16; 2],
     /// A pacing method acts on it.
     pub(crate) paced: bool,
-    /// An instrument looks at its window; at the delays of its packets.
-    pub(crate) watched: bool,
-    pub(crate) measured: bool,
+    /// By instruments.
+    pub(crate) observed: Observed,
+    /// Its sender takes in an acknowledgement less than so many nanoseconds after it has come (hesitation.rs); 0 is at once.
+    pub(crate) hesitates: u8,
     /// Its host's port paces what it sends.
     pub(crate) has_port: bool,
     pub(crate) source: Source,
@@ -142,8 +145,8 @@ impl Flow {
         };
         Flow {
             paced: spec.paced,
-            watched: false,
-            measured: false,
+            observed: Observed::default(),
+            hesitates: 0,
             has_port: false,
             source,
             stages: [0; 2],
@@ -203,7 +206,7 @@ impl Flow {
             Source::Tcp(tcp) => tcp.rest.application.is_some(),
             Source::OpenLoop(_) => true,
         };
-        !self.gates[1].keeps_in_step() && !self.watched && !self.has_port && !has_application
+        !self.gates[1].keeps_in_step() && !self.observed.window() && !self.has_port && !has_application
     }
 
     /// When its first event is, if it starts at `start`; `None` where none ever comes, or another flow makes it send.

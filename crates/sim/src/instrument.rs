@@ -193,12 +193,12 @@ impl Instruments {
                     tcp.sender.keep_round_trips();
                     let from = from.max(network.flows[id as usize].start);
                     self.windows[id as usize].push(Window::new(&tcp.sender, from, to, *every));
-                    flows[id as usize].watched = true;
+                    flows[id as usize].observed.add_window();
                 }
                 return;
             }
             InstrumentKind::Delay { classes } => {
-                mark(flows, classes, |flow| flow.measured = true);
+                mark(flows, classes, |flow| flow.observed.add_delays());
                 self.delays.push(DelayDistribution::new(from, to, classes.clone()));
                 return;
             }

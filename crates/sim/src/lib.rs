@@ -9,6 +9,7 @@ pub mod control;
 pub mod engine;
 mod feedback;
 mod flow;
+mod hesitation;
 mod instrument;
 mod link;
 mod meter;

@@ -11,4 +11,4 @@ pub use alike_wire::AlikeWire;
 pub use closed_form::{Admission, Booking, ClosedDropTail, Departure, Observer, Waited};
 pub use drop_tail::DropTail;
 pub use rule::{Counts, Limit, QueueSpec};
-pub use ties::{Arrival, Ties, mix};
+pub use ties::{Arrival, Ties, draw, mix};

@@ -128,9 +128,9 @@ impl TieBreaker {
     #[inline(always)]
     fn comes(&self, arrival: &Arrival) -> [u64; 2] {
         let now = arrival.now.as_nanos();
-        let bits = mix(now ^ u64::from(arrival.flow) << 32 ^ self.seed);
+        let bits = draw(now ^ self.seed, arrival.flow);
         let comes = now.saturating_add(((u128::from(bits) * u128::from(self.instant)) >> 64) as u64);
-        [comes.saturating_sub(bits & 1).max(self.floor), comes.max(self.floor)]
+        [comes.saturating_sub(bits >> 32 & 1).max(self.floor), comes.max(self.floor)]
     }
 
     /// A packet is taken that came `by` then: the wire was free at `free_at`, and its service begins at `start`.
@@ -235,6 +235,14 @@ pub fn mix(bits: u64) -> u64 {
     let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ bits >> 31
+}
+
+/// A number whose upper half is drawn by flow and time, if that has been keyed, with each value as likely: in half of the instructions
+/// of [`mix`], whose constants it has.
+#[inline(always)]
+pub fn draw(time: u64, flow: u32) -> u64 {
+    let bits = time.wrapping_mul(0xbf58_476d_1ce4_e5b9 + 2 * u64::from(flow));
+    (bits ^ bits >> 32).wrapping_mul(0x94d0_49bb_1331_11eb)
 }
 
 #[cfg(test)]
@@ -358,11 +366,6 @@ mod tests {
                 .drawn(&Arrival { flow, ..Arrival::new(1, Instant::from_nanos(now)) })
                 .map(|time| time.wrapping_sub(now))
         };
-        // What makes the draw is their bits, added without carry: a bit of one is that of another.
-        for now in (0..100).map(|k| (5 << 32) + k * 8_000) {
-            assert_eq!(comes(now, 5, 0), comes(now, 0, 5 << 32), "{now}");
-            assert_eq!(comes(now, 5, 3 << 32), comes(now, 6, 0), "{now}");
-        }
         let at = |k: u64| (5 << 32) + k * 8_000;
         let seeds = (0..1_000).filter(|k| comes(at(*k), 1, 0) != comes(at(*k), 1, 9)).count();
         let flows = (0..1_000).filter(|k| comes(at(*k), 5, 0) != comes(at(*k), 4, 0)).count();
@@ -383,6 +386,23 @@ mod tests {
                 16_408_922_859_458_223_821
             ]
         );
+    }
+
+    /// Of packets that come one service time apart, of one flow and of many: each sixteenth as often, whatever the one before drew.
+    #[test]
+    fn draws_are_uniform_and_independent() {
+        for (apart, flows) in [(80_000, 1), (83_200, 1), (800, 1), (1, 1), (80_000, 100), (0, 25_600)] {
+            let mut pairs = [0_u32; 256];
+            let mut before = 0;
+            for packet in 0..25_600_u64 {
+                let bits = draw(packet * apart ^ 0x1234_5678_9abc_def1, (packet % flows) as u32);
+                let bits = bits >> 61 << 1 | bits >> 32 & 1; // the highest and the lowest
+                pairs[(before << 4 | bits) as usize] += 1;
+                before = bits;
+            }
+            let chi2: f64 = pairs.iter().map(|n| (f64::from(*n) - 100.0).powi(2) / 100.0).sum();
+            assert!((150.0..400.0).contains(&chi2), "{apart} {flows} {chi2}"); // 255 degrees of freedom: 255 +- 23
+        }
     }
 
     /// One waits, and no more may: it begins at 8000 ns, and what is no further from that than an instant, 6 ns, is tied.

@@ -170,7 +170,7 @@ impl Engine<'_> {
     pub(super) fn schedule_timers(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
         let is_free = flow.is_free();
-        if flow.watched {
+        if flow.observed.window() {
             self.instruments.looks_at(id, &flow.source, self.now);
         }
         let Source::Tcp(tcp) = &mut flow.source else { return };

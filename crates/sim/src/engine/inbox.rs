@@ -227,12 +227,14 @@ impl Engine<'_> {
         }
         let flow = &mut self.flows[event.flow as usize];
         let host = if event.is_ack() { &mut flow.at_source } else { &mut flow.at_sink };
-        let at = host.come_in(event.bytes, event.is_ack(), event.at);
-        event.at = at;
-        if at >= self.until || !flow.runs_ahead(event) {
+        event.at = host.come_in(event.bytes, event.is_ack(), event.at);
+        if event.is_ack() {
+            event.at = self.hesitation.after(event.at, event.flow, flow.hesitates);
+        }
+        if event.at >= self.until || !flow.runs_ahead(event) {
             return self.reach_host_by_event(*event);
         }
-        self.now = at;
+        self.now = event.at;
         if event.is_ack() {
             self.on_ack(event);
         } else {

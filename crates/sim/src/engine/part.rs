@@ -78,6 +78,7 @@ pub(super) fn bare<'a>(whole: &Engine<'a>, flows: Flows) -> Engine<'a> {
         until: whole.until,
         ahead: false,
         threads: 1,
+        hesitation: whole.hesitation,
         precedence: whole.precedence,
         calendar: Calendar::new(whole.precedence),
         windows: None,
@@ -120,6 +121,6 @@ impl Flow {
             Source::Tcp(tcp) => tcp.rest.application.is_none() && is_short(0) && is_short(1),
             Source::OpenLoop(_) => is_short(0),
         };
-        is_short && !self.watched && !self.measured && !self.has_port
+        is_short && !self.observed.window() && !self.observed.delays() && !self.has_port
     }
 }

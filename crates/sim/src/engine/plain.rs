@@ -22,7 +22,7 @@ impl Flow {
     pub(super) fn plain_ends(&self) -> [bool; 2] {
         let Source::Tcp(tcp) = &self.source else { return [false; 2] };
         let has_timer = tcp.sender.config().delayed_ack.is_some();
-        let receives = self.at_sink.out.is_slim() && !self.measured && !has_timer;
+        let receives = self.at_sink.out.is_slim() && !self.observed.delays() && !has_timer;
         [receives, self.is_free() && self.at_source.out.is_slim()]
     }
 
@@ -135,9 +135,10 @@ impl Engine<'_> {
     #[inline(always)]
     fn acknowledge_as<const BARE: bool>(&mut self, event: &mut Event) -> bool {
         let flow = &mut self.flows[event.flow as usize];
-        let Flow { source, stages, tails, at_source, .. } = flow;
+        let Flow { source, stages, tails, at_source, hesitates, .. } = flow;
         let Source::Tcp(tcp) = source else { return false };
         let at = at_source.come_in(event.bytes, true, event.at);
+        let at = self.hesitation.after(at, event.flow, *hesitates);
         if at >= self.until {
             self.reach_host_by_event(event.at_time(at));
             return true;

@@ -88,7 +88,7 @@ impl Engine<'_> {
             tcp.receiver.hold(seq);
         } else {
             let sums = counting.then_some((&mut flow.delays, &mut self.delays[usize::from(flow.paced)]));
-            let (measured, instruments) = (flow.measured, &mut self.instruments);
+            let (measured, instruments) = (flow.observed.delays(), &mut self.instruments);
             tcp.deliver_late((seq, packet.sent), now, sums, |delay| {
                 if measured {
                     instruments.delivers(id, delay, now);
@@ -127,7 +127,7 @@ impl Engine<'_> {
         let Source::OpenLoop(source) = &mut flow.source else { return };
         source.received += 1;
         source.received_bytes += u64::from(packet.bytes).saturating_sub(u64::from(source.header));
-        if flow.measured {
+        if flow.observed.delays() {
             self.instruments.delivers(packet.flow, delay, self.now);
         }
         if self.counting {

@@ -155,6 +155,9 @@ impl Engine<'_> {
         if let Some(link) = shared.into {
             event.at = self.links[link as usize].carry(event.bytes, event.is_ack(), event.at);
         }
+        if event.is_ack() {
+            event.at = self.hesitation.after(event.at, event.flow, flow.hesitates);
+        }
         if shared.waiting.is_empty() && event.at < self.shared.until && event.at <= shared.next_start() {
             return self.happen_at_shared(event, host);
         }

@@ -131,7 +131,11 @@ impl Engine<'_> {
 
     /// A packet will be at its host at the event's time: handles that now if nothing can come between, else then.
     #[inline(always)]
-    fn reach_host(&mut self, event: Event) {
+    fn reach_host(&mut self, mut event: Event) {
+        if event.is_ack() {
+            let longest = self.flows[event.flow as usize].hesitates;
+            event.at = self.hesitation.after(event.at, event.flow, longest);
+        }
         let may_run_ahead = !self.ahead && event.at < self.until;
         if !may_run_ahead || !self.flows[event.flow as usize].runs_ahead(&event) {
             let copy = event;

@@ -130,7 +130,7 @@ impl TieBreaker {
         let now = arrival.now.as_nanos();
         let bits = draw(now ^ self.seed, arrival.flow);
         let comes = now.saturating_add(((u128::from(bits) * u128::from(self.instant)) >> 64) as u64);
-        [comes.saturating_sub(bits >> 32 & 1).max(self.floor), comes.max(self.floor)]
+        [comes.saturating_sub((bits >> 32) & 1).max(self.floor), comes.max(self.floor)]
     }
 
     /// A packet is taken that came `by` then: the wire was free at `free_at`, and its service begins at `start`.
@@ -395,9 +395,9 @@ mod tests {
             let mut pairs = [0_u32; 256];
             let mut before = 0;
             for packet in 0..25_600_u64 {
-                let bits = draw(packet * apart ^ 0x1234_5678_9abc_def1, (packet % flows) as u32);
-                let bits = bits >> 61 << 1 | bits >> 32 & 1; // the highest and the lowest
-                pairs[(before << 4 | bits) as usize] += 1;
+                let bits = draw((packet * apart) ^ 0x1234_5678_9abc_def1, (packet % flows) as u32);
+                let bits = ((bits >> 61) << 1) | ((bits >> 32) & 1); // the highest and the lowest
+                pairs[((before << 4) | bits) as usize] += 1;
                 before = bits;
             }
             let chi2: f64 = pairs.iter().map(|n| (f64::from(*n) - 100.0).powi(2) / 100.0).sum();

@@ -3,11 +3,13 @@
 //! A [`Profile`] bundles the constants of one world; every one of them can be set on its own after that.
 
 mod choices;
+mod variants;
 
-use crate::cc::Constants;
 use paceline_core::Span;
 
-pub use choices::{Halving, HostPacing, IdleRestart, PacingRule, Profile, Recovery, Variant};
+pub use choices::{Constants, Halving, HostPacing, IdleRestart, PacingRule, Profile, Recovery};
+pub use variants::Variant;
+pub(crate) use variants::variants;
 
 /// One connection's settings. Sizes in bytes, windows in packets.
 #[derive(Debug, Clone, PartialEq)]
@@ -278,7 +280,7 @@ impl Config {
     pub fn of_variant(profile: Profile, variant: Variant) -> Self {
         let config = Config { variant, ..Config::new(profile) };
         let is_ns2 = !matches!(profile, Profile::Rfc | Profile::Linux);
-        if !is_ns2 || !matches!(variant, Variant::Bic | Variant::Cubic) {
+        if !is_ns2 || !variant.is_control() {
             return config;
         }
         Config {
@@ -295,9 +297,7 @@ impl Config {
     /// ns-2.
     #[inline]
     pub fn halves_rate(&self) -> bool {
-        matches!(self.variant, Variant::Bic | Variant::Cubic)
-            && self.recovery == Recovery::RateHalving
-            && !self.rack
+        self.variant.is_control() && self.recovery == Recovery::RateHalving && !self.rack
     }
 
     /// The initial window of RFC 6928 section 2, packets, of so many bytes: at most 10, and 14600 B or two packets.
@@ -308,7 +308,7 @@ impl Config {
     /// Losses are found and repaired as [`Config::rack`] says: not where the variant hears of no single packets.
     #[inline]
     pub(crate) fn has_rack(&self) -> bool {
-        self.rack && matches!(self.variant, Variant::Rfc6675 | Variant::Bic | Variant::Cubic)
+        self.rack && (self.variant == Variant::Rfc6675 || self.variant.is_control())
     }
 
     /// The sender must know more of an acknowledgement than its number.

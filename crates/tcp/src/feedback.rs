@@ -16,7 +16,7 @@ pub struct Block {
 
 /// What a sender is told beside the number.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Told<'a> {
+pub(crate) struct Report<'a> {
     /// When the packet was sent that this echoes.
     pub(crate) echo: Instant,
     pub(crate) blocks: &'a [Block],

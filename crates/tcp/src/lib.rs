@@ -1,6 +1,6 @@
 //! TCP as pure state machines: a sender, a receiver, the retransmission timer, congestion control, host pacing.
 //!
-//! Nothing here knows a network: a caller hands in acknowledgements and the time, and gets segments to send.
+//! Nothing here knows a network: a caller passes acknowledgements and the time, and receives segments to send.
 
 mod cc;
 pub mod config;
@@ -10,15 +10,20 @@ mod pacing;
 mod receiver;
 mod recovery;
 mod rtt;
+mod sack;
+mod segment;
 mod sender;
 mod short;
 mod sparse;
+mod state;
 mod wheel;
 
-pub use cc::Constants;
 pub use feedback::{Block, Feedback, MOST_BLOCKS};
 pub use receiver::{Receiver, Reply};
-pub use sender::{Counters, Output, Segment, Sender};
+pub use segment::{Output, Segment};
+pub use sender::{Counters, Sender};
 pub use sparse::{Blank, Sparse};
 
-pub use config::{Config, Halving, HostPacing, IdleRestart, PacingRule, Profile, Recovery, Variant};
+pub use config::{
+    Config, Constants, Halving, HostPacing, IdleRestart, PacingRule, Profile, Recovery, Variant,
+};

@@ -1,23 +1,23 @@
 //! The receiver: what has arrived in order, and what waits for a gap to fill; when it acknowledges, and what that says.
 //!
-//! *Idea.* `next` is the acknowledgement number; what has arrived beyond a gap is held apart ([`held`]), while there is
+//! *Idea.* `next` is the acknowledgement number; what has arrived beyond a gap is held apart ([`out_of_order`]), while there is
 //! anything. Every packet is acknowledged at once, unless acknowledgements are delayed: then every second one is, or what
 //! has waited for the delay, and at once what arrives out of order, fills a gap, or is the SYN.
-//! *Parameters.* `delayed_ack`, `quick_acks` ([`manner`]), `sack_blocks` of [`Config`].
+//! *Parameters.* `delayed_ack`, `quick_acks` ([`ack_policy`]), `sack_blocks` of [`Config`].
 //! *References.* RFC 9293; RFC 5681 section 4.2; RFC 2018; RFC 7323 section 4 (which packet's time is echoed); ns-2.35
 //! tcp/tcp-sink.cc (`Acker::update`, `Acker::update_ts`, `DelAckSink::recv`).
 
-mod delay;
-mod held;
-mod history;
-mod manner;
-mod offer;
+mod ack_policy;
+mod delayed_ack;
+mod out_of_order;
+mod sack_blocks;
+mod window;
 
 use crate::config::Config;
 use crate::feedback::{Block, Feedback};
-use delay::{Arrival, Delay};
-use held::Held;
-use manner::Manner;
+use ack_policy::AckPolicy;
+use delayed_ack::{Arrival, DelayedAck};
+use out_of_order::OutOfOrder;
 use paceline_core::Instant;
 
 /// One connection's receiving end.
@@ -29,7 +29,7 @@ pub struct Receiver {
     /// One more than the highest packet ever received.
     end: u32,
     /// What has arrived beyond a gap: nothing where `end` is `next`.
-    held: Held,
+    held: OutOfOrder,
 }
 
 /// What a receiver does about a packet.
@@ -49,13 +49,13 @@ impl Receiver {
 
     /// A receiver that has received nothing, of a connection with these settings; `seed` draws where its host's ticks stand.
     pub fn with(config: &Config, seed: u64) -> Self {
-        Receiver { held: Held::with(Manner::of(config, seed)), ..Receiver::default() }
+        Receiver { held: OutOfOrder::with(AckPolicy::of(config, seed)), ..Receiver::default() }
     }
 
     /// Every packet is acknowledged at once, and the number says all: [`Receiver::reply`] need not be asked.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        self.held.manner().is_none()
+        self.held.policy().is_none()
     }
 
     /// As [`Receiver::reply`], for the ordinary packet of a receiver that does not delay: nothing is held beyond a gap, and
@@ -63,9 +63,9 @@ impl Receiver {
     #[inline]
     pub fn echo(&mut self, seq: u32, sent: Instant) -> Option<Instant> {
         let next = (self.next == self.end).then_some(self.next)?;
-        let manner = self.held.manner_mut().filter(|manner| manner.delay.is_none())?;
-        let echo = manner.take_echo(seq, sent);
-        manner.acknowledged = next;
+        let policy = self.held.policy_mut().filter(|policy| policy.delay.is_none())?;
+        let echo = policy.take_echo(seq, sent);
+        policy.acknowledged = next;
         Some(echo)
     }
 
@@ -73,17 +73,17 @@ impl Receiver {
     /// may be due later in any case: ask [`Receiver::due`].
     pub fn reply(&mut self, seq: u32, sent: Instant, now: Instant) -> Reply {
         let (next, has_gap) = (self.next, self.next != self.end);
-        let Some(manner) = self.held.manner_mut() else { return Reply::Now(Feedback::new(sent)) };
-        let echo = manner.take_echo(seq, sent);
+        let Some(policy) = self.held.policy_mut() else { return Reply::Now(Feedback::new(sent)) };
+        let echo = policy.take_echo(seq, sent);
         if !has_gap
             && seq + 1 == next
-            && let Some(delay) = &mut manner.delay
+            && let Some(delay) = &mut policy.delay
             && let Some(waits) = delay.holds_back_steadily(next, now)
         {
             if waits {
                 return Reply::Later;
             }
-            manner.acknowledged = next;
+            policy.acknowledged = next;
             return Reply::Now(Feedback::new(echo));
         }
         self.reply_with_care(seq, echo, now)
@@ -92,8 +92,8 @@ impl Receiver {
     #[inline(never)]
     fn reply_with_care(&mut self, seq: u32, echo: Instant, now: Instant) -> Reply {
         let (next, has_gap) = (self.next, self.next != self.end);
-        let Some(manner) = self.held.manner() else { return Reply::Now(Feedback::new(echo)) };
-        let (selective, remembered) = (manner.selective, manner.remembered_blocks);
+        let Some(policy) = self.held.policy() else { return Reply::Now(Feedback::new(echo)) };
+        let (selective, remembered) = (policy.selective, policy.remembered_blocks);
         let mut flushed = None;
         if selective && has_gap {
             let latest = if seq >= next { self.held.run(seq) } else { Block { start: 0, end: next } };
@@ -114,21 +114,21 @@ impl Receiver {
         Reply::Now(self.feedback(echo))
     }
 
-    fn delay(&mut self) -> Option<&mut Delay> {
-        self.held.manner_mut()?.delay.as_mut()
+    fn delay(&mut self) -> Option<&mut DelayedAck> {
+        self.held.policy_mut()?.delay.as_mut()
     }
 
     /// When an acknowledgement that is held back is due.
     #[inline]
     pub fn due(&self) -> Option<Instant> {
-        self.held.manner()?.delay.as_ref()?.due
+        self.held.policy()?.delay.as_ref()?.due
     }
 
     /// [`Receiver::due`] has come: what the acknowledgement says.
     pub fn on_delayed_ack_timer(&mut self) -> Feedback {
-        let Some(manner) = self.held.manner_mut() else { return Feedback::default() };
-        let echo = manner.echo;
-        let Some(delay) = &mut manner.delay else { return Feedback::default() };
+        let Some(policy) = self.held.policy_mut() else { return Feedback::default() };
+        let echo = policy.echo;
+        let Some(delay) = &mut policy.delay else { return Feedback::default() };
         delay.on_missed();
         self.feedback(echo)
     }
@@ -142,9 +142,9 @@ impl Receiver {
 
     /// Its host sends data over the same connection: an acknowledgement that is held back goes along with them.
     pub fn on_answer(&mut self, now: Instant) -> Option<Feedback> {
-        let manner = self.held.manner_mut()?;
-        let echo = manner.echo;
-        let delay = manner.delay.as_mut()?;
+        let policy = self.held.policy_mut()?;
+        let echo = policy.echo;
+        let delay = policy.delay.as_mut()?;
         if !delay.on_sent(now) || delay.due.is_none() {
             return None;
         }
@@ -154,13 +154,13 @@ impl Receiver {
     /// What an acknowledgement says now.
     fn feedback(&mut self, echo: Instant) -> Feedback {
         let mut feedback = Feedback::new(echo);
-        let Some(manner) = self.held.manner_mut() else { return feedback };
-        manner.acknowledged = self.next;
-        if let Some(delay) = &mut manner.delay {
+        let Some(policy) = self.held.policy_mut() else { return feedback };
+        policy.acknowledged = self.next;
+        if let Some(delay) = &mut policy.delay {
             delay.on_acknowledged();
         }
-        let most_blocks = manner.most_blocks;
-        if manner.selective && self.next != self.end {
+        let most_blocks = policy.most_blocks;
+        if policy.selective && self.next != self.end {
             self.held.reported().report(most_blocks, &mut feedback);
         }
         feedback

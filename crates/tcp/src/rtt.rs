@@ -18,10 +18,10 @@ const MOST_BACKOFFS: u8 = 32;
 /// Smoothed round-trip time without ticks, seconds, where somebody asks for it; 0 before the first sample.
 pub(crate) type Smoothed<'a> = Option<&'a mut f64>;
 
-/// That of a sender: borrows nothing else of it.
+/// That of a sender's state. Borrows nothing else of it.
 macro_rules! smoothed {
-    ($sender:ident) => {
-        $sender.rare.written().map(|rare| &mut rare.smoothed)
+    ($state:ident) => {
+        $state.cold.written().map(|cold| &mut cold.smoothed)
     };
 }
 pub(crate) use smoothed;

@@ -316,10 +316,7 @@ fn run(config: &Config, path: &Path) -> String {
                     sender.start(at, &mut wire);
                 }
                 Event::Ack(next, echo, blocks) => {
-                    if !blocks.is_empty()
-                        || config.needs_echo()
-                        || !sender.on_ordinary_ack(next, at, &mut wire)
-                    {
+                    if !blocks.is_empty() || config.needs_echo() || !sender.on_ack_fast(next, at, &mut wire) {
                         sender.on_ack_with(next, echo, &blocks, at, &mut wire);
                     }
                     digest.add(sender.ssthresh().into());

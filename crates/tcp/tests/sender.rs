@@ -126,16 +126,16 @@ fn a_bare_sender_takes_ordinary_acknowledgements_by_itself() {
     assert!(!sender(Config { variant: Variant::Sack1, ..config }, None).is_bare());
     let (mut wire, mut other) = (Sent::default(), Sent::default());
     plain.start(Instant::ZERO, &mut wire);
-    assert!(!plain.on_ordinary_ack_of_bare(1, at(100), &mut wire)); // the handshake is none
+    assert!(!plain.on_ack_fast_bare(1, at(100), &mut wire)); // the handshake is none
     assert_eq!(wire.0, [0]);
     plain.on_ack(1, at(100), &mut wire);
     let mut slow = plain.clone();
     for next in [2, 3, 3, 5] {
-        assert!(plain.on_ordinary_ack_of_bare(next, at(200), &mut wire), "{next}");
+        assert!(plain.on_ack_fast_bare(next, at(200), &mut wire), "{next}");
         slow.on_ack(next, at(200), &mut other);
     }
     assert_eq!((&wire.0[3..], plain.cwnd()), (&other.0[..], slow.cwnd()));
-    assert!(!plain.on_ordinary_ack_of_bare(99, at(200), &mut wire)); // never sent
+    assert!(!plain.on_ack_fast_bare(99, at(200), &mut wire)); // never sent
     plain.keep_round_trips();
     assert!(!plain.is_bare());
 }

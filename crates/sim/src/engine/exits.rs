@@ -141,13 +141,13 @@ pub(super) struct Acknowledged(pub(super) u32);
 impl Drive for Acknowledged {
     #[inline(always)]
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
-        if !tcp.sender.on_ordinary_ack(self.0, now, &mut *out) {
+        if !tcp.sender.on_ack_fast(self.0, now, &mut *out) {
             tcp.sender.on_ack(self.0, now, out);
         }
     }
 }
 
-/// The same, after [`paceline_tcp::Sender::on_ordinary_ack`] has said no: it is not asked again.
+/// The same, after [`paceline_tcp::Sender::on_ack_fast`] has said no: it is not asked again.
 pub(super) struct AcknowledgedTheLongWay(pub(super) u32);
 
 impl Drive for AcknowledgedTheLongWay {

@@ -155,9 +155,9 @@ impl Engine<'_> {
             let sent = &mut self.census.sent;
             let out = Outlet { link, arrivals, flow: event.flow, tail, base: 0, now: at, sent };
             let is_ordinary = if BARE {
-                tcp.sender.on_ordinary_ack_of_bare(event.seq, at, out)
+                tcp.sender.on_ack_fast_bare(event.seq, at, out)
             } else {
-                tcp.sender.on_ordinary_ack(event.seq, at, out)
+                tcp.sender.on_ack_fast(event.seq, at, out)
             };
             if is_ordinary {
                 self.census.received += 1;

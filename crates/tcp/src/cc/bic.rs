@@ -14,7 +14,9 @@
 //! INFOCOM 2004; Linux net/ipv4/tcp_bic.c; ns-2.35 tcp/linux/src/tcp_bic.c.
 
 use super::ack_ratio::AckRatio;
-use super::{Acked, Window, reno};
+use super::congestion_control::{Acked, CongestionControl, Window};
+use super::reno;
+use crate::config::Config;
 
 /// Left of the window after a loss.
 const BETA: f64 = 819.0 / 1024.0;
@@ -37,12 +39,12 @@ pub(crate) struct Bic {
     ratio: AckRatio,
 }
 
-impl Bic {
-    pub(super) fn new() -> Self {
+impl CongestionControl for Bic {
+    fn new(_config: &Config) -> Self {
         Bic { w_max: 0.0, ratio: AckRatio::new() }
     }
 
-    pub(super) fn increase(&mut self, window: &mut Window, acked: Acked) {
+    fn increase(&mut self, window: &mut Window, acked: Acked) {
         if acked.open {
             self.ratio.update(acked.packets);
         }
@@ -55,13 +57,13 @@ impl Bic {
         window.cwnd += 1.0 / count as f64;
     }
 
-    pub(super) fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
+    fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         let left = if cwnd as u64 <= LOW_WINDOW { window / 2.0 } else { window * BETA };
         left.max(2.0)
     }
 
-    pub(super) fn on_timeout(&mut self) {
+    fn on_timeout(&mut self) {
         self.w_max = 0.0;
         self.ratio.reset();
     }
@@ -91,7 +93,12 @@ pub(super) fn acknowledgements_a_packet(cwnd: u64, w_max: u64, knows_loss: bool,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Profile;
     use paceline_core::Instant;
+
+    fn bic() -> Bic {
+        Bic::new(&Config::new(Profile::Rfc))
+    }
 
     fn increase(bic: &mut Bic, cwnd: f64) -> f64 {
         let (packets, open, dubious, used, weight, end, srtt, sample) =
@@ -106,7 +113,7 @@ mod tests {
     /// Linux `bictcp_update`: acknowledgements, of two packets each, until the window has grown by one.
     #[test]
     fn it_grows_by_the_distance_to_the_last_maximum() {
-        let mut bic = Bic::new();
+        let mut bic = bic();
         assert_eq!(bic.cut(100.0, 100.0), 100.0 * BETA);
         for (cwnd, count) in [
             (14, 14),   // Reno's
@@ -124,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_second_loss_at_the_maximum_does_not_give_way_and_a_timeout_forgets_it() {
-        let mut bic = Bic::new();
+        let mut bic = bic();
         bic.cut(100.0, 100.0);
         bic.cut(100.0, 100.0);
         assert_eq!(bic.w_max, 100.0);

@@ -10,53 +10,11 @@
 //! *References.* RFC 9438; S. Ha, I. Rhee, L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", SIGOPS OSR 42(5),
 //! 2008; Linux net/ipv4/tcp_cubic.c; ns-2.35 tcp/linux/src/tcp_cubic.c.
 
+use super::congestion_control::{Acked, CongestionControl, Window};
 use super::hystart::HyStart;
-use super::{Acked, Window, reno};
-use crate::config::Config;
+use super::reno;
+use crate::config::{Config, Constants};
 use paceline_core::{Instant, Span};
-
-/// Whose constants, of which years.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Constants {
-    /// RFC 9438 (2023): beta 0.7, C 0.4.
-    Rfc9438,
-    /// Linux 2.6.25 (2008) and later: beta 717/1024, C 410/1024; 5 % a round trip while W_max is unknown.
-    Linux2013,
-    /// Linux 2.6.19 to 2.6.24 and ns-2.35's TCP-Linux, in whole numbers ([`super::linux2007`]): beta 819/1024, C 410/1024; beyond
-    /// W_max 160 packets/s at most; 2 % a round trip while W_max is unknown.
-    Linux2007,
-}
-
-impl Constants {
-    /// Every set by its name in a scenario: the one list.
-    pub const ALL: [(&'static str, Constants); 3] = [
-        ("rfc9438", Constants::Rfc9438),
-        ("linux-2013", Constants::Linux2013),
-        ("linux-2007", Constants::Linux2007),
-    ];
-
-    fn values(self) -> &'static Values {
-        static RFC: Values = Values {
-            beta: 0.7,
-            alpha: alpha(0.7),
-            c: 0.4,
-            most_growth: 0.5,
-            unknown: Unknown::ByTheCurve,
-            ahead_by_least_rtt: false,
-            as_fast_as_reno_beyond_prior: true,
-        };
-        static LINUX: Values = Values {
-            beta: 717.0 / 1024.0,
-            alpha: alpha(717.0 / 1024.0),
-            c: 410.0 / 1024.0,
-            most_growth: 1.0,
-            unknown: Unknown::AtLeast(0.05),
-            ahead_by_least_rtt: true,
-            as_fast_as_reno_beyond_prior: false,
-        };
-        if self == Constants::Rfc9438 { &RFC } else { &LINUX }
-    }
-}
 
 /// A set of constants.
 #[derive(Debug, Clone, Copy)]
@@ -75,6 +33,28 @@ struct Values {
     ahead_by_least_rtt: bool,
     /// W_est grows by one packet a round trip once it is back at the window of the loss (RFC 9438 section 4.3).
     as_fast_as_reno_beyond_prior: bool,
+}
+
+fn values(constants: Constants) -> &'static Values {
+    static RFC: Values = Values {
+        beta: 0.7,
+        alpha: alpha(0.7),
+        c: 0.4,
+        most_growth: 0.5,
+        unknown: Unknown::ByTheCurve,
+        ahead_by_least_rtt: false,
+        as_fast_as_reno_beyond_prior: true,
+    };
+    static LINUX: Values = Values {
+        beta: 717.0 / 1024.0,
+        alpha: alpha(717.0 / 1024.0),
+        c: 410.0 / 1024.0,
+        most_growth: 1.0,
+        unknown: Unknown::AtLeast(0.05),
+        ahead_by_least_rtt: true,
+        as_fast_as_reno_beyond_prior: false,
+    };
+    if constants == Constants::Rfc9438 { &RFC } else { &LINUX }
 }
 
 /// Growth of W_est with this beta, packets a round trip (RFC 9438 section 4.3).
@@ -114,9 +94,9 @@ struct Curve {
     w_est: f64,
 }
 
-impl Cubic {
-    pub(super) fn new(config: &Config) -> Self {
-        let values = config.constants.values();
+impl CongestionControl for Cubic {
+    fn new(config: &Config) -> Self {
+        let values = values(config.constants);
         Cubic {
             values,
             w_max: 0.0,
@@ -127,7 +107,7 @@ impl Cubic {
         }
     }
 
-    pub(super) fn increase(&mut self, window: &mut Window, acked: Acked) {
+    fn increase(&mut self, window: &mut Window, acked: Acked) {
         if let Some(sample) = acked.sample.map(Span::as_seconds)
             && (self.least_rtt == 0.0 || sample < self.least_rtt)
         {
@@ -148,6 +128,41 @@ impl Cubic {
         self.follow_the_curve(window, acked);
     }
 
+    fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
+        let beta = self.values.beta;
+        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        self.prior = cwnd;
+        self.curve = None;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.stop();
+        }
+        (window * beta).max(2.0)
+    }
+
+    fn on_timeout(&mut self) {
+        self.w_max = 0.0;
+        self.curve = None;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.restart();
+        }
+    }
+
+    /// The time without data does not count (RFC 9438 section 5.8).
+    fn on_idle(&mut self, idle: Span) {
+        if let Some(curve) = &mut self.curve {
+            curve.start += idle;
+        }
+    }
+
+    #[inline]
+    fn on_first_transmission(&mut self, seq: u32, now: Instant) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_first_transmission(seq, now);
+        }
+    }
+}
+
+impl Cubic {
     fn follow_the_curve(&mut self, window: &mut Window, acked: Acked) {
         let values = self.values;
         let cwnd = window.cwnd;
@@ -178,39 +193,6 @@ impl Cubic {
         window.cwnd = cwnd + a_round_trip * share;
         if reno_is_ahead {
             window.cwnd = window.cwnd.max(curve.w_est);
-        }
-    }
-
-    pub(super) fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
-        let beta = self.values.beta;
-        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
-        self.prior = cwnd;
-        self.curve = None;
-        if let Some(hystart) = &mut self.hystart {
-            hystart.stop();
-        }
-        (window * beta).max(2.0)
-    }
-
-    pub(super) fn on_timeout(&mut self) {
-        self.w_max = 0.0;
-        self.curve = None;
-        if let Some(hystart) = &mut self.hystart {
-            hystart.restart();
-        }
-    }
-
-    /// The time without data does not count (RFC 9438 section 5.8).
-    pub(super) fn on_idle(&mut self, idle: Span) {
-        if let Some(curve) = &mut self.curve {
-            curve.start += idle;
-        }
-    }
-
-    #[inline]
-    pub(super) fn on_first_transmission(&mut self, seq: u32, now: Instant) {
-        if let Some(hystart) = &mut self.hystart {
-            hystart.on_first_transmission(seq, now);
         }
     }
 }

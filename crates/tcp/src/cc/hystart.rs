@@ -10,7 +10,7 @@
 //! *References.* S. Ha, I. Rhee, "Taming the elephants: new TCP slow start", Computer Networks 55(9), 2011; Linux
 //! net/ipv4/tcp_cubic.c `hystart_update` (2.6.29, as of 5.5).
 
-use super::Acked;
+use super::congestion_control::Acked;
 use paceline_core::{Instant, Span};
 use std::collections::VecDeque;
 

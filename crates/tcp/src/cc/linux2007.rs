@@ -11,7 +11,7 @@
 
 use super::ack_ratio::AckRatio;
 use super::bic::{self, acknowledgements_a_packet};
-use super::{Acked, Window};
+use super::congestion_control::{Acked, CongestionControl, Window};
 use crate::config::{Config, Variant};
 use paceline_core::{Instant, Span};
 
@@ -59,8 +59,10 @@ struct Curve {
     reno: u64,
 }
 
-impl Linux2007 {
-    pub(super) fn new(config: &Config) -> Self {
+impl CongestionControl for Linux2007 {
+    const RECEIVES_UNUSED: bool = true;
+
+    fn new(config: &Config) -> Self {
         Linux2007 {
             is_cubic: config.variant == Variant::Cubic,
             has_timestamps: config.timestamps,
@@ -75,7 +77,7 @@ impl Linux2007 {
         }
     }
 
-    pub(super) fn increase(&mut self, window: &mut Window, acked: Acked) {
+    fn increase(&mut self, window: &mut Window, acked: Acked) {
         if acked.open {
             self.ratio.update(acked.packets);
         }
@@ -99,6 +101,31 @@ impl Linux2007 {
         }
     }
 
+    fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
+        let (window, cwnd) = (window as u64, cwnd as u64);
+        self.w_max = if cwnd < self.w_max { cwnd * (1024 + BETA) / 2048 } else { cwnd };
+        self.knows_loss = true;
+        self.gathered = 0;
+        self.curve.start = 0;
+        let is_low = !self.is_cubic && cwnd <= bic::LOW_WINDOW;
+        let left = if is_low { window / 2 } else { window * BETA / 1024 };
+        left.max(2) as f64
+    }
+
+    fn on_timeout(&mut self) {
+        *self = Linux2007 {
+            ratio: AckRatio::new(),
+            count: 0,
+            counted: (0, 0),
+            w_max: 0,
+            knows_loss: false,
+            curve: Curve::default(),
+            ..*self
+        };
+    }
+}
+
+impl Linux2007 {
     /// The least round trip, not just after a loss (`measure_delay`).
     fn measure(&mut self, now: Instant, sample: Span) {
         let echo = (now.as_nanos() - sample.as_nanos() + 500_000) / 1_000_000;
@@ -167,29 +194,6 @@ impl Linux2007 {
             0 => count,
             behind => count.min(cwnd / behind),
         }
-    }
-
-    pub(super) fn cut(&mut self, window: f64, cwnd: f64) -> f64 {
-        let (window, cwnd) = (window as u64, cwnd as u64);
-        self.w_max = if cwnd < self.w_max { cwnd * (1024 + BETA) / 2048 } else { cwnd };
-        self.knows_loss = true;
-        self.gathered = 0;
-        self.curve.start = 0;
-        let is_low = !self.is_cubic && cwnd <= bic::LOW_WINDOW;
-        let left = if is_low { window / 2 } else { window * BETA / 1024 };
-        left.max(2) as f64
-    }
-
-    pub(super) fn on_timeout(&mut self) {
-        *self = Linux2007 {
-            ratio: AckRatio::new(),
-            count: 0,
-            counted: (0, 0),
-            w_max: 0,
-            knows_loss: false,
-            curve: Curve::default(),
-            ..*self
-        };
     }
 }
 

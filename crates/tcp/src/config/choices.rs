@@ -1,45 +1,6 @@
-//! What a connection is chosen from: variants, profiles, rules of pacing, and what a loss or silence does to a window.
+//! The choices that a configuration makes by name: profiles, pacing rules, and what a loss or an idle period does to a window.
 
-/// Loss recovery and window growth, by the names the field uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Variant {
-    /// Fast retransmit, then slow start (ns-2's Agent/TCP).
-    Tahoe,
-    /// Fast retransmit and fast recovery (RFC 5681; ns-2's Agent/TCP/Reno).
-    Reno,
-    /// Recovery stays on until all that was outstanding is acknowledged (RFC 6582; ns-2's Agent/TCP/Newreno).
-    NewReno,
-    /// Selective acknowledgements and a count of what is in the pipe, as in ns-2's Agent/TCP/Sack1.
-    Sack1,
-    /// Selective acknowledgements as in RFC 6675.
-    Rfc6675,
-    /// Forward acknowledgements: what is beyond the highest packet held is in flight (ns-2's Agent/TCP/Fack).
-    Fack,
-    /// Binary increase (Linux's tcp_bic); recovery is [`Config::recovery`].
-    Bic,
-    /// A cubic function of the time since the last loss (RFC 9438; Linux's tcp_cubic); recovery is [`Config::recovery`].
-    Cubic,
-}
-
-impl Variant {
-    /// Every variant by its name in a scenario: the one list. `"sack"` is [`Profile::sack`].
-    pub const ALL: [(&'static str, Variant); 8] = [
-        ("tahoe", Variant::Tahoe),
-        ("reno", Variant::Reno),
-        ("newreno", Variant::NewReno),
-        ("sack1", Variant::Sack1),
-        ("rfc6675", Variant::Rfc6675),
-        ("fack", Variant::Fack),
-        ("bic", Variant::Bic),
-        ("cubic", Variant::Cubic),
-    ];
-
-    /// The receiver tells what it holds beyond a gap.
-    #[inline]
-    pub fn is_selective(self) -> bool {
-        matches!(self, Variant::Sack1 | Variant::Rfc6675 | Variant::Fack | Variant::Bic | Variant::Cubic)
-    }
-}
+use super::variants::Variant;
 
 /// A bundle of constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +18,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// Every profile by its name in a scenario: the one list.
+    /// Every profile by its name in a scenario.
     pub const ALL: [(&'static str, Profile); 5] = [
         ("ns2", Profile::Ns2),
         ("ns2-2.28", Profile::Ns2Of2005),
@@ -106,7 +67,7 @@ pub enum PacingRule {
 }
 
 impl PacingRule {
-    /// Every rule by its name in a scenario: the one list.
+    /// Every rule by its name in a scenario.
     pub const ALL: [(&'static str, PacingRule); 3] =
         [("wei", PacingRule::Wei), ("linux", PacingRule::Linux), ("ideal", PacingRule::Ideal)];
 
@@ -133,7 +94,7 @@ pub enum Halving {
 }
 
 impl Halving {
-    /// Every rule by its name in a scenario: the one list.
+    /// Every rule by its name in a scenario.
     pub const ALL: [(&'static str, Halving); 3] =
         [("window", Halving::Window), ("in-flight", Halving::InFlight), ("flight-size", Halving::FlightSize)];
 }
@@ -149,7 +110,7 @@ pub enum Recovery {
 }
 
 impl Recovery {
-    /// Every one by its name in a scenario: the one list.
+    /// Every one by its name in a scenario.
     pub const ALL: [(&'static str, Recovery); 2] =
         [("rfc6675", Recovery::Rfc6675), ("rate-halving", Recovery::RateHalving)];
 }
@@ -169,11 +130,32 @@ pub enum IdleRestart {
 }
 
 impl IdleRestart {
-    /// Every rule by its name in a scenario: the one list.
+    /// Every rule by its name in a scenario.
     pub const ALL: [(&'static str, IdleRestart); 4] = [
         ("keep", IdleRestart::Keep),
         ("one", IdleRestart::One),
         ("initial", IdleRestart::Initial),
         ("decay", IdleRestart::Decay),
+    ];
+}
+
+/// The constants of CUBIC, by their source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Constants {
+    /// RFC 9438 (2023): beta 0.7, C 0.4.
+    Rfc9438,
+    /// Linux 2.6.25 (2008) and later: beta 717/1024, C 410/1024; 5 % a round trip while W_max is unknown.
+    Linux2013,
+    /// Linux 2.6.19 to 2.6.24 and ns-2.35's TCP-Linux, in whole numbers (`cc/linux2007.rs`): beta 819/1024, C 410/1024; beyond
+    /// W_max 160 packets/s at most; 2 % a round trip while W_max is unknown.
+    Linux2007,
+}
+
+impl Constants {
+    /// Every set by its name in a scenario.
+    pub const ALL: [(&'static str, Constants); 3] = [
+        ("rfc9438", Constants::Rfc9438),
+        ("linux-2013", Constants::Linux2013),
+        ("linux-2007", Constants::Linux2007),
     ];
 }

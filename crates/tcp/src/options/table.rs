@@ -1,14 +1,13 @@
 //! The table of options, in the order of a scenario's `tcp` table.
 
 use super::{Setting, Value};
-use crate::cc::Constants;
-use crate::config::{Halving, IdleRestart, Recovery, Variant};
+use crate::config::{Constants, Halving, IdleRestart, Recovery, Variant};
 
 /// Every option: the one list.
 pub const OPTIONS: &[Setting] = &[
     Setting {
         key: "variant",
-        meaning: "loss recovery and growth: `\"tahoe\"`, `\"reno\"`, `\"newreno\"`, `\"sack1\"` (ns-2's), `\"rfc6675\"`, `\"fack\"`, `\"bic\"`, `\"cubic\"`; `\"sack\"` is `\"sack1\"` in the ns-2 profiles, else `\"rfc6675\"`",
+        meaning: Variant::MEANING,
         value: |config| name_of(&Variant::ALL, config.variant),
         rfc: "RFC 6582, 6675, 9438",
         ns2: "Agent/TCP/…, the agent's class",

@@ -10,168 +10,172 @@
 //! (something sent after it has arrived), but stops everything until the timeout.
 //! *References.* M. Mathis, J. Mahdavi, "Forward acknowledgment" (1996); ns-2.35 tcp/tcp-fack.cc, tcp/scoreboard.cc.
 
-use super::{LastCut, Selective};
-use crate::feedback::{Block, Told};
+use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
+use crate::feedback::{Block, Report};
 use crate::rtt::smoothed;
-use crate::sender::{Output, Sender};
+use crate::sack::SackState;
+use crate::segment::Output;
+use crate::state::{LastCut, State};
 use paceline_core::Instant;
 
-#[inline]
-pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    if !sender.rare.selective.is_blank() || !told.blocks.is_empty() || next == sender.una {
-        on_ack_with_holes(sender, next, told, now, out);
-        super::settle(sender);
-        return;
-    }
-    if next > sender.una {
-        sender.on_new_ack(next, told, now);
-    }
-    sender.send_what_the_window_allows(u32::MAX, now, out);
-}
+pub(super) struct Fack;
 
-#[inline(never)]
-fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    if sender.rare.selective.is_blank() {
-        sender.rare.selective.forward = sender.una;
-    }
-    if sender.rare.selective.recovering {
-        if next >= sender.una {
-            on_ack_in_recovery(sender, next, told, now);
+impl LossRecovery for Fack {
+    #[inline(never)]
+    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
+        if !state.cold.sack.is_blank() || !report.blocks.is_empty() || next == state.una {
+            return on_ack_with_holes(state, next, report, now, out);
         }
-        sender.send_what_the_window_allows(u32::MAX, now, out);
-        return;
+        if next > state.una {
+            state.on_new_ack(next, report, now);
+        }
+        WHOLE_WINDOW
     }
-    if next > sender.una && told.blocks.is_empty() {
-        sender.on_new_ack(next, told, now);
-        let selective = &mut *sender.rare.selective;
-        selective.forward = next;
-        selective.beyond = 0;
-        selective.stalled = false;
-        forget(selective);
-    } else if next >= sender.una {
-        learn(sender, sender.una, told);
-        acknowledge(sender, next, told, now);
-        let selective = &mut *sender.rare.selective;
-        selective.beyond = i64::from(selective.forward) - i64::from(next) - 1;
-        if selective.beyond >= i64::from(sender.config.duplicate_threshold) {
-            enter_recovery(sender, now, out);
+
+    fn on_timeout(state: &mut State) {
+        if state.cold.sack.is_blank() {
+            return;
+        }
+        // Recovery, if it runs, goes on to where it was to end.
+        state.cold.sack.stalled = false;
+        state.cold.sack.forward = state.una;
+        forget(&mut state.cold.sack);
+    }
+
+    /// Holes first, in order, then new data.
+    fn next_packet(state: &State) -> Option<u32> {
+        let sack = &*state.cold.sack;
+        let in_flight = i64::from(state.next) - i64::from(sack.forward) + sack.retransmitted.len() as i64;
+        if in_flight >= i64::from(state.window()) || sack.stalled {
+            return None;
+        }
+        let hole = match sack.board.is_empty() {
+            true => None,
+            false => sack.board.hole_from(sack.retransmitted_to.max(state.una)),
+        };
+        hole.or_else(|| {
+            let room = state.next - state.una < state.config.max_window && state.next < state.limit;
+            room.then_some(state.next)
+        })
+    }
+
+    fn on_sent(state: &mut State, seq: u32, _now: Instant) {
+        if seq < state.next {
+            mark_retransmitted(state, seq);
+        } else {
+            state.next = seq + 1;
         }
     }
-    if sender.rare.selective.beyond == 0 {
-        sender.send_what_the_window_allows(u32::MAX, now, out);
+}
+
+fn on_ack_with_holes(
+    state: &mut State,
+    next: u32,
+    report: Report<'_>,
+    now: Instant,
+    out: &mut impl Output,
+) -> u32 {
+    if state.cold.sack.is_blank() {
+        state.cold.sack.forward = state.una;
     }
+    if state.cold.sack.recovering {
+        if next >= state.una {
+            on_ack_in_recovery(state, next, report, now);
+        }
+        return WHOLE_WINDOW;
+    }
+    if next > state.una && report.blocks.is_empty() {
+        state.on_new_ack(next, report, now);
+        let sack = &mut *state.cold.sack;
+        sack.forward = next;
+        sack.beyond = 0;
+        sack.stalled = false;
+        forget(sack);
+    } else if next >= state.una {
+        learn(state, state.una, report);
+        acknowledge(state, next, report, now);
+        let sack = &mut *state.cold.sack;
+        sack.beyond = i64::from(sack.forward) - i64::from(next) - 1;
+        if sack.beyond >= i64::from(state.config.duplicate_threshold) {
+            enter_recovery(state, now, out);
+        }
+    }
+    if state.cold.sack.beyond == 0 { WHOLE_WINDOW } else { NOTHING }
 }
 
-fn enter_recovery(sender: &mut Sender, now: Instant, out: &mut impl Output) {
-    sender.recover = sender.next + 1; // the packet that is sent next must be acknowledged too
-    sender.last_cut = LastCut::DuplicateAcks;
-    sender.cut_to_one();
-    sender.restart_timer_and_stop_timing(now);
-    sender.rare.selective.recovering = true;
-    mark_retransmitted(sender, sender.una);
-    sender.transmit(sender.una, now, out);
+fn enter_recovery(state: &mut State, now: Instant, out: &mut impl Output) {
+    state.recover = state.next + 1; // the packet that is sent next must be acknowledged too
+    state.last_cut = LastCut::DuplicateAcks;
+    state.cut_to_one();
+    state.restart_timer_and_stop_timing(now);
+    state.cold.sack.recovering = true;
+    mark_retransmitted(state, state.una);
+    state.transmit(state.una, now, out);
 }
 
-fn on_ack_in_recovery(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant) {
-    acknowledge(sender, next, told, now);
-    learn(sender, sender.una, told);
-    let una = sender.una;
-    let selective = &mut *sender.rare.selective;
-    for block in told.blocks {
+fn on_ack_in_recovery(state: &mut State, next: u32, report: Report<'_>, now: Instant) {
+    acknowledge(state, next, report, now);
+    learn(state, state.una, report);
+    let una = state.una;
+    let sack = &mut *state.cold.sack;
+    for block in report.blocks {
         // A hole sent again, and what was sent after it has arrived: lost again.
         let lost = |&(seq, next): &(u32, u32)| seq < block.end && next < block.end;
-        selective.stalled |= selective.retransmitted.iter().any(lost);
+        sack.stalled |= sack.retransmitted.iter().any(lost);
     }
-    sender.grow();
-    let selective = &mut *sender.rare.selective;
-    if told.blocks.is_empty() && una >= sender.recover {
-        selective.recovering = false;
-        selective.stalled = false;
-        selective.beyond = 0;
-        forget(selective);
+    state.grow();
+    let sack = &mut *state.cold.sack;
+    if report.blocks.is_empty() && una >= state.recover {
+        sack.recovering = false;
+        sack.stalled = false;
+        sack.beyond = 0;
+        forget(sack);
     }
 }
 
 /// Takes in an acknowledgement's number and time (ns-2 `oldack`), and the highest packet that it reports.
-fn acknowledge(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant) {
-    sender.una = next;
-    sender.restart_timer(now); // by the estimate before this sample, as ns-2 does
-    let sample = if sender.config.timestamps {
-        sender.rtt.on_echo(&sender.config, smoothed!(sender), next, now, told.echo)
+fn acknowledge(state: &mut State, next: u32, report: Report<'_>, now: Instant) {
+    state.una = next;
+    state.restart_timer(now); // by the estimate before this sample, as ns-2 does
+    let sample = if state.config.timestamps {
+        state.rtt.on_echo(&state.config, smoothed!(state), next, now, report.echo)
     } else {
-        sender.rtt.on_echo_in_recovery(&sender.config, smoothed!(sender), next, now, told.echo)
+        state.rtt.on_echo_in_recovery(&state.config, smoothed!(state), next, now, report.echo)
     };
-    sender.note_round_trip(Some(sample));
-    let highest = told.blocks.iter().map(|block| block.end).filter(|end| *end <= sender.end).max();
-    let forward = &mut sender.rare.selective.forward;
+    state.note_round_trip(Some(sample));
+    let highest = report.blocks.iter().map(|block| block.end).filter(|end| *end <= state.end).max();
+    let forward = &mut state.cold.sack.forward;
     *forward = (*forward).max(highest.unwrap_or(0)).max(next);
-    sender.next = sender.next.max(*forward);
-    sender.stop_timer_if_finished(now);
+    state.next = state.next.max(*forward);
+    state.stop_timer_if_finished(now);
 }
 
 /// Takes in what the receiver holds beyond `una`.
-fn learn(sender: &mut Sender, una: u32, told: Told<'_>) {
-    let end = sender.end;
-    let selective = &mut *sender.rare.selective;
-    selective.board.forget_below(una);
-    for &Block { start, end: block_end } in told.blocks {
+fn learn(state: &mut State, una: u32, report: Report<'_>) {
+    let end = state.end;
+    let sack = &mut *state.cold.sack;
+    sack.board.forget_below(una);
+    for &Block { start, end: block_end } in report.blocks {
         if block_end <= end {
-            selective.board.add(Block { start: start.max(una), end: block_end });
+            sack.board.add(Block { start: start.max(una), end: block_end });
         }
     }
-    let board = &selective.board;
-    selective.retransmitted.retain(|(seq, _)| *seq >= una && !board.holds(*seq));
+    let board = &sack.board;
+    sack.retransmitted.retain(|(seq, _)| *seq >= una && !board.holds(*seq));
 }
 
-pub(super) fn on_timeout(sender: &mut Sender) {
-    if sender.rare.selective.is_blank() {
-        return;
-    }
-    // Recovery, if it runs, goes on to where it was to end.
-    sender.rare.selective.stalled = false;
-    sender.rare.selective.forward = sender.una;
-    forget(&mut sender.rare.selective);
-}
-
-/// Holes first, in order, then new data.
-pub(super) fn next_packet(sender: &Sender) -> Option<u32> {
-    let selective = &*sender.rare.selective;
-    let in_flight =
-        i64::from(sender.next) - i64::from(selective.forward) + selective.retransmitted.len() as i64;
-    if in_flight >= i64::from(sender.window()) || selective.stalled {
-        return None;
-    }
-    let hole = match selective.board.is_empty() {
-        true => None,
-        false => selective.board.hole_from(selective.retransmitted_to.max(sender.una)),
-    };
-    hole.or_else(|| {
-        let room = sender.next - sender.una < sender.config.max_window && sender.next < sender.limit;
-        room.then_some(sender.next)
-    })
+fn mark_retransmitted(state: &mut State, seq: u32) {
+    let next = state.next;
+    let sack = &mut *state.cold.sack;
+    sack.retransmitted.push((seq, next));
+    sack.retransmitted_to = sack.retransmitted_to.max(seq + 1);
 }
 
 #[inline]
-pub(super) fn on_sent(sender: &mut Sender, seq: u32) {
-    if seq < sender.next {
-        mark_retransmitted(sender, seq);
-    } else {
-        sender.next = seq + 1;
+fn forget(sack: &mut SackState) {
+    if !sack.board.is_empty() || !sack.retransmitted.is_empty() {
+        sack.board.clear();
+        sack.retransmitted.clear();
     }
-}
-
-fn mark_retransmitted(sender: &mut Sender, seq: u32) {
-    let next = sender.next;
-    let selective = &mut *sender.rare.selective;
-    selective.retransmitted.push((seq, next));
-    selective.retransmitted_to = selective.retransmitted_to.max(seq + 1);
-}
-
-#[inline]
-fn forget(selective: &mut Selective) {
-    if !selective.board.is_empty() || !selective.retransmitted.is_empty() {
-        selective.board.clear();
-        selective.retransmitted.clear();
-    }
-    selective.retransmitted_to = 0;
+    sack.retransmitted_to = 0;
 }

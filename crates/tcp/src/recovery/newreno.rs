@@ -8,67 +8,73 @@
 //! *Where it breaks.* It repairs one loss a round trip.
 //! *References.* RFC 6582; ns-2.35 tcp/tcp-newreno.cc.
 
-use super::{LastCut, on_duplicate};
-use crate::feedback::Told;
-use crate::sender::{Output, Sender};
+use super::fast_retransmit::on_duplicate;
+use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
+use crate::feedback::Report;
+use crate::segment::Output;
+use crate::state::{LastCut, State};
 use paceline_core::Instant;
 use std::cmp::Ordering;
 
 /// New data go out at most two at a time while recovering (ns-2 tcp-newreno.cc, `recv`).
 pub(crate) const BURST_IN_RECOVERY: u32 = 2;
 
-#[inline]
-pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    match next.cmp(&sender.una) {
-        Ordering::Greater => {
-            if next >= sender.recover || sender.last_cut != LastCut::DuplicateAcks {
-                if sender.inflation > 0 {
-                    sender.inflation = 0;
-                    if sender.last_cut == LastCut::DuplicateAcks {
-                        sender.last_cut = LastCut::RecoveryLeft;
+pub(super) struct NewReno;
+
+impl LossRecovery for NewReno {
+    #[inline]
+    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
+        match next.cmp(&state.una) {
+            Ordering::Greater => {
+                if next >= state.recover || state.last_cut != LastCut::DuplicateAcks {
+                    if state.inflation > 0 {
+                        state.inflation = 0;
+                        if state.last_cut == LastCut::DuplicateAcks {
+                            state.last_cut = LastCut::RecoveryLeft;
+                        }
+                        if state.config.full_ack_deflation {
+                            state.deflate_to(state.end - next + 1);
+                        }
                     }
-                    if sender.config.full_ack_deflation {
-                        sender.deflate_to(sender.end - next + 1);
-                    }
+                    state.partial_seen = false;
+                    state.on_new_ack(next, report, now);
+                } else {
+                    on_partial_ack(state, next, now, out);
                 }
-                sender.partial_seen = false;
-                sender.on_new_ack(next, told, now);
-            } else {
-                on_partial_ack(sender, next, now, out);
             }
+            Ordering::Equal => {
+                let less_careful = state.config.less_careful && state.una == state.recover;
+                on_duplicate(state, state.recovered() || less_careful, now, out);
+            }
+            Ordering::Less => {}
         }
-        Ordering::Equal => {
-            let less_careful = sender.config.less_careful && sender.una == sender.recover;
-            on_duplicate(sender, sender.recovered() || less_careful, now, out);
+        match state.duplicates {
+            0 => WHOLE_WINDOW,
+            duplicates if duplicates >= state.config.duplicate_threshold => BURST_IN_RECOVERY,
+            _ => NOTHING,
         }
-        Ordering::Less => {}
-    }
-    if sender.duplicates == 0 {
-        sender.send_what_the_window_allows(u32::MAX, now, out);
-    } else if sender.duplicates >= sender.config.duplicate_threshold {
-        sender.send_what_the_window_allows(BURST_IN_RECOVERY, now, out);
     }
 }
 
-fn on_partial_ack(sender: &mut Sender, next: u32, now: Instant, out: &mut impl Output) {
-    let covered = next - sender.una;
-    if !sender.config.partial_deflation {
-        sender.inflation = 0;
+fn on_partial_ack(state: &mut State, next: u32, now: Instant, out: &mut impl Output) {
+    let covered = next - state.una;
+    if !state.config.partial_deflation {
+        state.inflation = 0;
     }
-    if !sender.config.impatient || !sender.partial_seen {
-        sender.partial_seen = true;
-        sender.restart_timer(now);
+    if !state.config.impatient || !state.partial_seen {
+        state.partial_seen = true;
+        state.restart_timer(now);
     }
-    if sender.config.partial_deflation {
-        if sender.inflation > covered {
-            sender.inflation -= covered - 1;
+    if state.config.partial_deflation {
+        if state.inflation > covered {
+            state.inflation -= covered - 1;
         } else {
-            sender.cwnd = (sender.cwnd - f64::from(covered - sender.inflation)).max(1.0);
-            sender.inflation = 1; // recovery is not over
+            state.cwnd = (state.cwnd - f64::from(covered - state.inflation)).max(1.0);
+            state.inflation = 1; // recovery is not over
         }
     }
-    sender.una = next;
-    sender.next = sender.next.max(next);
-    sender.rtt.on_partial_ack(&sender.config, sender.rare.smoothed, next);
-    sender.transmit(next, now, out);
+    state.una = next;
+    state.next = state.next.max(next);
+    state.rtt.on_partial_ack(&state.config, state.cold.smoothed, next);
+    state.transmit(next, now, out);
 }

@@ -12,118 +12,122 @@
 //! *References.* ns-2.35 tcp/tcp-linux.cc; M. Mathis, J. Semke, J. Mahdavi, "The rate-halving algorithm for TCP congestion
 //! control" (1999).
 
-use super::LastCut;
-use super::marks::News;
-use crate::feedback::Told;
+use super::loss_recovery::{LossRecovery, WHOLE_WINDOW};
+use crate::feedback::Report;
 use crate::rtt::smoothed;
-use crate::sender::{Output, Sender};
+use crate::sack::Changes;
+use crate::segment::Output;
+use crate::state::{LastCut, State};
 use paceline_core::Instant;
 
 /// Most packets let out at once where the window jumps (`tcp_max_burst`).
 const BURST: u32 = 3;
 
-#[inline(never)]
-pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    if told.blocks.is_empty() && next > sender.una && sender.rare.selective.is_blank() {
-        sender.on_new_ack(next, told, now);
-    } else if next >= sender.una {
-        on_dubious_ack(sender, next, told, now);
-        super::settle(sender);
+pub(super) struct RateHalving;
+
+impl LossRecovery for RateHalving {
+    #[inline(never)]
+    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, _out: &mut impl Output) -> u32 {
+        if report.blocks.is_empty() && next > state.una && state.cold.sack.is_blank() {
+            state.on_new_ack(next, report, now);
+        } else if next >= state.una {
+            on_dubious_ack(state, next, report, now);
+        }
+        WHOLE_WINDOW
     }
-    sender.send_what_the_window_allows(u32::MAX, now, out);
+
+    fn on_timeout(state: &mut State) {
+        state.recover = state.end;
+        let (una, next) = (state.una, state.next);
+        if una < next {
+            let sack = &mut *state.cold.sack;
+            (sack.recovering, sack.stalled, sack.most) = (false, true, 0);
+            if sack.marks.holds(una) {
+                sack.marks.clear(); // the receiver no longer has what it reported (RFC 2018 section 8)
+            }
+            sack.marks.lose_all(una, next);
+        }
+    }
+
+    /// Lost packets first, then new data.
+    fn next_packet(state: &State) -> Option<u32> {
+        let sack = &*state.cold.sack;
+        if in_flight(state) >= state.window().max(sack.most) {
+            return None;
+        }
+        sack.marks.next_lost().or((state.next < state.limit).then_some(state.next))
+    }
+
+    fn on_sent(state: &mut State, seq: u32, _now: Instant) {
+        if seq < state.next {
+            let next = state.next;
+            state.cold.sack.marks.send_again(next);
+        } else {
+            state.next = seq + 1;
+        }
+        let most = in_flight(state).saturating_sub(1).max(1);
+        let sack = &mut *state.cold.sack;
+        sack.most = sack.most.min(most);
+    }
 }
 
 /// Something is missing, or may be (`tcp_ack_is_dubious`).
-fn on_dubious_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant) {
-    let before = in_flight(sender);
-    let (una, end, threshold) = (sender.una, sender.end, sender.config.duplicate_threshold);
-    let handshake = sender.is_handshake(next);
+fn on_dubious_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant) {
+    let before = in_flight(state);
+    let (una, end, threshold) = (state.una, state.end, state.config.duplicate_threshold);
+    let handshake = state.is_handshake(next);
     let packets = next - una;
-    let selective = &*sender.rare.selective;
-    let is_open = !selective.recovering && !selective.stalled;
-    let learns = !told.blocks.is_empty() || !selective.marks.is_empty();
+    let sack = &*state.cold.sack;
+    let is_open = !sack.recovering && !sack.stalled;
+    let learns = !report.blocks.is_empty() || !sack.marks.is_empty();
     let mut sample = None;
     if packets > 0 {
-        sample = sender.advance(next, told, now);
+        sample = state.advance(next, report, now);
     } else {
-        if sender.config.timestamps {
-            sample = Some(sender.rtt.on_echo(&sender.config, smoothed!(sender), next, now, told.echo));
+        if state.config.timestamps {
+            sample = Some(state.rtt.on_echo(&state.config, smoothed!(state), next, now, report.echo));
         }
-        sender.restart_timer(now);
+        state.restart_timer(now);
     }
-    let news = match learns {
-        true => sender.rare.selective.marks.learn((next, end), told.blocks, threshold),
-        false => News::default(),
+    let changes = match learns {
+        true => state.cold.sack.marks.learn((next, end), report.blocks, threshold),
+        false => Changes::default(),
     };
-    let dubious = packets == 0 || news.held || !is_open;
-    if packets > 0 && !sender.rare.selective.recovering {
-        sender.grow_by_control((packets, is_open, dubious), before, sample, now);
+    let dubious = packets == 0 || changes.held || !is_open;
+    if packets > 0 && !state.cold.sack.recovering {
+        state.grow_by_control((packets, is_open, dubious), before, sample, now);
     }
-    let selective = &mut *sender.rare.selective;
-    if !is_open && next >= sender.recover {
-        (selective.recovering, selective.stalled, selective.most) = (false, false, 0);
-        selective.marks.clear();
-        let ssthresh = sender.ssthresh();
-        if (sender.cwnd as u32) < ssthresh {
-            sender.deflate_to(sender.next - next + BURST);
+    let sack = &mut *state.cold.sack;
+    if !is_open && next >= state.recover {
+        (sack.recovering, sack.stalled, sack.most) = (false, false, 0);
+        sack.marks.clear();
+        let ssthresh = state.ssthresh;
+        if (state.cwnd as u32) < ssthresh {
+            state.deflate_to(state.next - next + BURST);
         }
-        sender.last_cut = LastCut::RecoveryLeft;
-    } else if dubious && news.lost && !selective.recovering {
-        enter_recovery(sender);
+        state.last_cut = LastCut::RecoveryLeft;
+    } else if dubious && changes.lost && !sack.recovering {
+        enter_recovery(state);
     }
     if handshake {
-        sender.end_handshake(told.echo);
+        state.end_handshake(report.echo);
     }
-    let most = in_flight(sender) + 1;
-    if sender.rare.selective.most > most {
-        sender.rare.selective.most = most;
+    let most = in_flight(state) + 1;
+    if state.cold.sack.most > most {
+        state.cold.sack.most = most;
     }
 }
 
-fn enter_recovery(sender: &mut Sender) {
-    sender.recover = sender.end;
-    sender.last_cut = LastCut::DuplicateAcks;
-    sender.rare.selective.most = sender.cwnd as u32;
-    sender.cut_to_half();
-    sender.rare.selective.recovering = true;
-    sender.rare.selective.stalled = false;
+fn enter_recovery(state: &mut State) {
+    state.recover = state.end;
+    state.last_cut = LastCut::DuplicateAcks;
+    state.cold.sack.most = state.cwnd as u32;
+    state.cut_to_half();
+    state.cold.sack.recovering = true;
+    state.cold.sack.stalled = false;
 }
 
 /// What was sent and is neither held nor lost, or was sent again.
-fn in_flight(sender: &Sender) -> u32 {
-    sender.next - sender.una - sender.rare.selective.marks.gone()
-}
-
-pub(super) fn on_timeout(sender: &mut Sender) {
-    sender.recover = sender.end;
-    let (una, next) = (sender.una, sender.next);
-    if una < next {
-        let selective = &mut *sender.rare.selective;
-        (selective.recovering, selective.stalled, selective.most) = (false, true, 0);
-        if selective.marks.holds(una) {
-            selective.marks.clear(); // the receiver no longer has what it reported (RFC 2018 section 8)
-        }
-        selective.marks.lose_all(una, next);
-    }
-}
-
-/// Lost packets first, then new data.
-pub(super) fn next_packet(sender: &Sender) -> Option<u32> {
-    let selective = &*sender.rare.selective;
-    if in_flight(sender) >= sender.window().max(selective.most) {
-        return None;
-    }
-    selective.marks.next_lost().or((sender.next < sender.limit).then_some(sender.next))
-}
-
-pub(super) fn on_sent(sender: &mut Sender, seq: u32) {
-    if seq < sender.next {
-        let next = sender.next;
-        sender.rare.selective.marks.send_again(next);
-    } else {
-        sender.next = seq + 1;
-    }
-    let most = in_flight(sender).saturating_sub(1).max(1);
-    let selective = &mut *sender.rare.selective;
-    selective.most = selective.most.min(most);
+fn in_flight(state: &State) -> u32 {
+    state.next - state.una - state.cold.sack.marks.gone()
 }

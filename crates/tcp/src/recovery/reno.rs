@@ -6,31 +6,36 @@
 //! window rarely brings three more duplicates, so a timeout follows.
 //! *References.* RFC 5681 section 3.2; RFC 3042 (limited transmit); ns-2.35 tcp/tcp-reno.cc.
 
-use super::{LastCut, on_duplicate};
-use crate::feedback::Told;
-use crate::sender::{Output, Sender};
+use super::fast_retransmit::on_duplicate;
+use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
+use crate::feedback::Report;
+use crate::segment::Output;
+use crate::state::{LastCut, State};
 use paceline_core::Instant;
 use std::cmp::Ordering;
 
-#[inline]
-pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    match next.cmp(&sender.una) {
-        Ordering::Greater => {
-            if sender.last_cut == LastCut::DuplicateAcks {
-                sender.last_cut = LastCut::RecoveryLeft;
+pub(super) struct Reno;
+
+impl LossRecovery for Reno {
+    #[inline]
+    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
+        match next.cmp(&state.una) {
+            Ordering::Greater => {
+                if state.last_cut == LastCut::DuplicateAcks {
+                    state.last_cut = LastCut::RecoveryLeft;
+                }
+                state.inflation = 0;
+                state.on_new_ack(next, report, now);
             }
-            sender.inflation = 0;
-            sender.on_new_ack(next, told, now);
+            Ordering::Equal => {
+                // A second fast retransmit for one window of data is allowed only while recovery runs
+                // (ns-2 bugFix_, tcp-reno.cc `dupack_action`).
+                let may_retransmit = state.recovered() || state.last_cut == LastCut::DuplicateAcks;
+                on_duplicate(state, may_retransmit, now, out);
+            }
+            Ordering::Less => {}
         }
-        Ordering::Equal => {
-            // A second fast retransmit for one window of data is allowed only while recovery runs
-            // (ns-2 bugFix_, tcp-reno.cc `dupack_action`).
-            let may_retransmit = sender.recovered() || sender.last_cut == LastCut::DuplicateAcks;
-            on_duplicate(sender, may_retransmit, now, out);
-        }
-        Ordering::Less => {}
-    }
-    if sender.duplicates == 0 || sender.duplicates >= sender.config.duplicate_threshold {
-        sender.send_what_the_window_allows(u32::MAX, now, out);
+        let may_send = state.duplicates == 0 || state.duplicates >= state.config.duplicate_threshold;
+        if may_send { WHOLE_WINDOW } else { NOTHING }
     }
 }

@@ -10,183 +10,190 @@
 //! *References.* K. Fall, S. Floyd, "Simulation-based comparisons of Tahoe, Reno and SACK TCP" (1996); RFC 2018; ns-2.35
 //! tcp/tcp-sack1.cc, tcp/scoreboard-rq.cc.
 
-use super::{LastCut, count_duplicate};
-use crate::feedback::{Block, Told};
-use crate::sender::{Output, Sender};
+use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
+use crate::feedback::{Block, Report};
+use crate::segment::Output;
+use crate::state::{LastCut, State};
 use paceline_core::Instant;
 use std::cmp::Ordering;
 
-#[inline]
-pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    if sender.rare.selective.is_blank() && told.blocks.is_empty() {
-        if next > sender.una {
-            sender.partial_seen = false;
-            sender.on_new_ack(next, told, now);
+pub(super) struct Sack1;
+
+impl LossRecovery for Sack1 {
+    #[inline(never)]
+    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
+        if state.cold.sack.is_blank() && report.blocks.is_empty() {
+            if next > state.una {
+                state.partial_seen = false;
+                state.on_new_ack(next, report, now);
+            }
+            return burst(state);
         }
-        if sender.duplicates == 0 {
-            sender.send_what_the_window_allows(u32::MAX, now, out);
-        }
-        return;
+        on_ack_with_holes(state, next, report, now, out)
     }
-    on_ack_with_holes(sender, next, told, now, out);
-    super::settle(sender);
+
+    fn on_timeout(state: &mut State) {
+        state.duplicates = 0;
+        state.cold.sack.recovering = false;
+        state.cold.sack.stalled = true;
+        state.recover = state.end;
+        clear(state);
+    }
+
+    /// Holes first, in order, then new data.
+    fn next_packet(state: &State) -> Option<u32> {
+        let sack = &*state.cold.sack;
+        let room = if sack.recovering {
+            sack.pipe < i64::from(state.cwnd as u32)
+        } else {
+            state.next - state.una < state.window()
+        };
+        if !room {
+            return None;
+        }
+        let hole = match sack.board.is_empty() {
+            true => None,
+            false => sack.board.hole_from(sack.retransmitted_to.max(state.una)),
+        };
+        let limit = state.config.max_window;
+        match hole {
+            Some(hole) => (state.recover > 1 && hole - state.una < limit).then_some(hole),
+            None => (state.next - state.una < limit && state.next < state.limit).then_some(state.next),
+        }
+    }
+
+    fn on_sent(state: &mut State, seq: u32, _now: Instant) {
+        if seq < state.next {
+            mark_retransmitted(state, seq);
+        } else {
+            state.next = seq + 1;
+        }
+        state.cold.sack.pipe += 1;
+    }
 }
 
-#[inline(never)]
-fn on_ack_with_holes(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    if sender.rare.selective.recovering {
-        on_ack_in_recovery(sender, next, told, now, out);
-        return;
+/// Nothing is sent on a duplicate but by recovery and limited transmit.
+fn burst(state: &State) -> u32 {
+    if state.duplicates == 0 { WHOLE_WINDOW } else { NOTHING }
+}
+
+fn on_ack_with_holes(
+    state: &mut State,
+    next: u32,
+    report: Report<'_>,
+    now: Instant,
+    out: &mut impl Output,
+) -> u32 {
+    if state.cold.sack.recovering {
+        on_ack_in_recovery(state, next, report, now, out);
+        return WHOLE_WINDOW;
     }
-    match next.cmp(&sender.una) {
+    match next.cmp(&state.una) {
         Ordering::Greater => {
-            sender.partial_seen = false;
-            sender.on_new_ack(next, told, now);
-            sender.rare.selective.stalled = false;
-            clear(sender);
+            state.partial_seen = false;
+            state.on_new_ack(next, report, now);
+            state.cold.sack.stalled = false;
+            clear(state);
         }
-        Ordering::Equal if !sender.rare.selective.stalled => {
-            if learn(sender, told) {
-                on_duplicate(sender, now, out);
+        Ordering::Equal if !state.cold.sack.stalled => {
+            if learn(state, report) {
+                on_duplicate(state, now, out);
             }
         }
         Ordering::Equal | Ordering::Less => {}
     }
-    if sender.duplicates == 0 {
-        sender.send_what_the_window_allows(u32::MAX, now, out);
-    }
+    burst(state)
 }
 
-fn on_ack_in_recovery(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    sender.rare.selective.pipe -= 1;
-    if next >= sender.recover {
-        sender.recover = 1;
-        sender.rare.selective.recovering = false;
-        sender.advance(next.max(sender.una), told, now);
-        clear(sender);
-    } else if next > sender.una {
-        sender.una = next;
-        sender.next = sender.next.max(next); // which a timeout may have set back
-        learn(sender, told);
-        if sender.config.partial_ack {
-            on_partial_ack(sender, now, out);
+fn on_ack_in_recovery(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) {
+    state.cold.sack.pipe -= 1;
+    if next >= state.recover {
+        state.recover = 1;
+        state.cold.sack.recovering = false;
+        state.advance(next.max(state.una), report, now);
+        clear(state);
+    } else if next > state.una {
+        state.una = next;
+        state.next = state.next.max(next); // which a timeout may have set back
+        learn(state, report);
+        if state.config.partial_ack {
+            on_partial_ack(state, now, out);
         } else {
-            sender.rare.selective.pipe -= 1;
-            sender.restart_timer(now);
-            sender.rtt.end_back_off(&sender.config, sender.rare.smoothed);
+            state.cold.sack.pipe -= 1;
+            state.restart_timer(now);
+            state.rtt.end_back_off(&state.config, state.cold.smoothed);
         }
     } else {
-        learn(sender, told);
+        learn(state, report);
     }
-    sender.send_what_the_window_allows(u32::MAX, now, out);
 }
 
 /// A duplicate acknowledgement that reports something new.
-fn on_duplicate(sender: &mut Sender, now: Instant, out: &mut impl Output) {
-    count_duplicate(sender);
-    match sender.duplicates.cmp(&sender.config.duplicate_threshold) {
-        Ordering::Less if sender.config.limited_transmit => sender.limited_transmit(now, out),
-        Ordering::Equal if sender.recovered() => {
-            sender.recover = sender.end;
-            let left = i64::from(sender.config.duplicate_threshold);
-            sender.rare.selective.pipe = i64::from(sender.end - sender.una) - left;
-            sender.restart_timer_and_stop_timing(now);
-            sender.rare.selective.recovering = true;
-            mark_retransmitted(sender, sender.una);
-            sender.last_cut = LastCut::DuplicateAcks;
-            sender.cut_to_half();
-            sender.transmit(sender.una, now, out);
+fn on_duplicate(state: &mut State, now: Instant, out: &mut impl Output) {
+    state.count_duplicate();
+    match state.duplicates.cmp(&state.config.duplicate_threshold) {
+        Ordering::Less if state.config.limited_transmit => state.limited_transmit(now, out),
+        Ordering::Equal if state.recovered() => {
+            state.recover = state.end;
+            let left = i64::from(state.config.duplicate_threshold);
+            state.cold.sack.pipe = i64::from(state.end - state.una) - left;
+            state.restart_timer_and_stop_timing(now);
+            state.cold.sack.recovering = true;
+            mark_retransmitted(state, state.una);
+            state.last_cut = LastCut::DuplicateAcks;
+            state.cut_to_half();
+            state.transmit(state.una, now, out);
         }
         Ordering::Less | Ordering::Equal | Ordering::Greater => {}
     }
 }
 
 /// `partial_ack`: two packets at once, so as not to do worse than slow start.
-fn on_partial_ack(sender: &mut Sender, now: Instant, out: &mut impl Output) {
+fn on_partial_ack(state: &mut State, now: Instant, out: &mut impl Output) {
     for _ in 0..2 {
-        let from = sender.rare.selective.partial_from.max(sender.una);
-        let seq = sender.rare.selective.board.gap_from(from);
-        if seq >= sender.limit || seq - sender.una >= sender.config.max_window {
+        let from = state.cold.sack.partial_from.max(state.una);
+        let seq = state.cold.sack.board.gap_from(from);
+        if seq >= state.limit || seq - state.una >= state.config.max_window {
             break;
         }
-        sender.next = sender.next.max(seq);
-        sender.transmit(seq, now, out);
-        mark_retransmitted(sender, seq);
-        sender.rare.selective.partial_from = seq + 1;
+        state.next = state.next.max(seq);
+        state.transmit(seq, now, out);
+        mark_retransmitted(state, seq);
+        state.cold.sack.partial_from = seq + 1;
     }
-    sender.rare.selective.pipe += 1;
-    if !sender.partial_seen {
-        sender.partial_seen = true;
-        sender.restart_timer(now);
-        sender.rtt.end_back_off(&sender.config, sender.rare.smoothed);
-    }
-}
-
-pub(super) fn on_timeout(sender: &mut Sender) {
-    sender.duplicates = 0;
-    sender.rare.selective.recovering = false;
-    sender.rare.selective.stalled = true;
-    sender.recover = sender.end;
-    clear(sender);
-}
-
-/// Holes first, in order, then new data.
-pub(super) fn next_packet(sender: &Sender) -> Option<u32> {
-    let selective = &*sender.rare.selective;
-    let room = if selective.recovering {
-        selective.pipe < i64::from(sender.cwnd as u32)
-    } else {
-        sender.next - sender.una < sender.window()
-    };
-    if !room {
-        return None;
-    }
-    let hole = match selective.board.is_empty() {
-        true => None,
-        false => selective.board.hole_from(selective.retransmitted_to.max(sender.una)),
-    };
-    let limit = sender.config.max_window;
-    match hole {
-        Some(hole) => (sender.recover > 1 && hole - sender.una < limit).then_some(hole),
-        None => (sender.next - sender.una < limit && sender.next < sender.limit).then_some(sender.next),
+    state.cold.sack.pipe += 1;
+    if !state.partial_seen {
+        state.partial_seen = true;
+        state.restart_timer(now);
+        state.rtt.end_back_off(&state.config, state.cold.smoothed);
     }
 }
 
-#[inline]
-pub(super) fn on_sent(sender: &mut Sender, seq: u32) {
-    if seq < sender.next {
-        mark_retransmitted(sender, seq);
-    } else {
-        sender.next = seq + 1;
-    }
-    sender.rare.selective.pipe += 1;
-}
-
-fn mark_retransmitted(sender: &mut Sender, seq: u32) {
-    let to = &mut sender.rare.selective.retransmitted_to;
+fn mark_retransmitted(state: &mut State, seq: u32) {
+    let to = &mut state.cold.sack.retransmitted_to;
     *to = (*to).max(seq + 1);
 }
 
 /// Takes in what an acknowledgement reports; whether it was news.
-fn learn(sender: &mut Sender, told: Told<'_>) -> bool {
-    let board = &mut sender.rare.selective.board;
+fn learn(state: &mut State, report: Report<'_>) -> bool {
+    let board = &mut state.cold.sack.board;
     let held = board.held();
-    board.forget_below(sender.una);
+    board.forget_below(state.una);
     let mut news = held != board.held();
-    for &Block { start, end } in told.blocks {
+    for &Block { start, end } in report.blocks {
         // What was never sent is not held, and what is acknowledged needs no entry.
-        if end <= sender.end {
-            news |= board.add(Block { start: start.max(sender.una), end }) > 0;
+        if end <= state.end {
+            news |= board.add(Block { start: start.max(state.una), end }) > 0;
         }
     }
     news
 }
 
 #[inline]
-fn clear(sender: &mut Sender) {
-    let selective = &mut *sender.rare.selective;
-    if !selective.board.is_empty() {
-        selective.board.clear();
+fn clear(state: &mut State) {
+    let sack = &mut *state.cold.sack;
+    if !sack.board.is_empty() {
+        sack.board.clear();
     }
-    selective.retransmitted_to = 0;
+    sack.retransmitted_to = 0;
 }

@@ -5,33 +5,43 @@
 //! *Where it breaks.* It sends again what has arrived behind the loss, and the pipe runs empty at every loss.
 //! *References.* V. Jacobson, "Congestion avoidance and control" (1988); ns-2.35 tcp/tcp.cc `TcpAgent::dupack_action`.
 
-use super::{LastCut, count_duplicate};
-use crate::feedback::Told;
-use crate::sender::{Output, Sender};
+use super::loss_recovery::{LossRecovery, WHOLE_WINDOW};
+use crate::feedback::Report;
+use crate::segment::Output;
+use crate::state::{LastCut, State};
 use paceline_core::Instant;
 use std::cmp::Ordering;
 
-#[inline]
-pub(super) fn on_ack(sender: &mut Sender, next: u32, told: Told<'_>, now: Instant, out: &mut impl Output) {
-    match next.cmp(&sender.una) {
-        Ordering::Greater => sender.on_new_ack(next, told, now),
-        Ordering::Equal => on_duplicate(sender, now, out),
-        Ordering::Less => {}
+/// See the top of the file.
+pub(super) struct Tahoe;
+
+impl LossRecovery for Tahoe {
+    #[inline]
+    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
+        match next.cmp(&state.una) {
+            Ordering::Greater => state.on_new_ack(next, report, now),
+            Ordering::Equal => on_duplicate(state, now, out),
+            Ordering::Less => {}
+        }
+        WHOLE_WINDOW
     }
-    sender.send_what_the_window_allows(u32::MAX, now, out);
+
+    fn on_timeout(state: &mut State) {
+        state.recover = state.end; // ns-2 goes on counting duplicates
+    }
 }
 
-fn on_duplicate(sender: &mut Sender, now: Instant, out: &mut impl Output) {
-    count_duplicate(sender);
-    match sender.duplicates.cmp(&sender.config.duplicate_threshold) {
+fn on_duplicate(state: &mut State, now: Instant, out: &mut impl Output) {
+    state.count_duplicate();
+    match state.duplicates.cmp(&state.config.duplicate_threshold) {
         // The packet may be one sent before: after a timeout ns-2 counts on from where the window starts again.
-        Ordering::Less if sender.config.limited_transmit => sender.limited_transmit(now, out),
-        Ordering::Equal if sender.recovered() => {
-            sender.recover = sender.end;
-            sender.last_cut = LastCut::DuplicateAcks;
-            sender.cut_to_one();
-            sender.restart_timer_and_stop_timing(now);
-            sender.next = sender.una;
+        Ordering::Less if state.config.limited_transmit => state.limited_transmit(now, out),
+        Ordering::Equal if state.recovered() => {
+            state.recover = state.end;
+            state.last_cut = LastCut::DuplicateAcks;
+            state.cut_to_one();
+            state.restart_timer_and_stop_timing(now);
+            state.next = state.una;
         }
         Ordering::Less | Ordering::Equal | Ordering::Greater => {}
     }

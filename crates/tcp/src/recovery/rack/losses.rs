@@ -1,9 +1,8 @@
 //! What is lost: what was sent before something that has arrived, and enough before it.
 
-use super::news::News;
-use super::{State, sent_as_probe};
-use crate::recovery::Selective;
-use crate::sender::Sender;
+use super::arrivals::Arrivals;
+use crate::sack::{CaState, SackState};
+use crate::state::{State, probed_at};
 use paceline_core::{Instant, Span};
 
 /// What [`mark_lost`] found.
@@ -18,29 +17,29 @@ pub(super) struct Marked {
 }
 
 /// `tcp_rack_mark_lost`: what is lost, as far as what has arrived tells.
-pub(super) fn mark_lost(sender: &mut Sender, news: &News, now: Instant) -> Marked {
+pub(super) fn mark_lost(state: &mut State, arrivals: &Arrivals, now: Instant) -> Marked {
     let mut marked = Marked::default();
-    if news.delivered == 0 {
+    if arrivals.delivered == 0 {
         return marked;
     }
-    let waits = detect_losses(sender, now, &mut marked);
+    let waits = detect_losses(state, now, &mut marked);
     if waits > Span::ZERO {
-        sender.await_reordering(waits, now);
+        state.await_reordering(waits, now);
         marked.waits = true;
     }
     marked
 }
 
 /// `tcp_rack_detect_loss`: how long until the last of what may be lost is.
-pub(super) fn detect_losses(sender: &mut Sender, now: Instant, marked: &mut Marked) -> Span {
-    let (una, end) = (sender.una, sender.end);
-    let threshold = sender.config.duplicate_threshold;
-    let patience = Span::from_nanos(sender.rare.least().as_nanos() / 4);
-    let smoothed = Span::from_seconds(sender.rare.smoothed);
-    let rare = &mut *sender.rare;
-    let (probe, trains) = (rare.probed(), &rare.trains);
-    let Selective { board, rack, .. } = &mut *rare.selective;
-    let sure = rack.state >= State::Recovery || board.held() >= threshold;
+pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked) -> Span {
+    let (una, end) = (state.una, state.end);
+    let threshold = state.config.duplicate_threshold;
+    let patience = Span::from_nanos(state.cold.least().as_nanos() / 4);
+    let smoothed = Span::from_seconds(state.cold.smoothed);
+    let cold = &mut *state.cold;
+    let (probe, trains) = (cold.probed(), &cold.trains);
+    let SackState { board, rack, .. } = &mut *cold.sack;
+    let sure = rack.ca_state >= CaState::Recovery || board.held() >= threshold;
     let patience = if sure { Span::ZERO } else { patience.min(smoothed) };
     let mut longest = Span::ZERO;
     // Until when one waits that was sent then; `None` where nothing sent after it has arrived.
@@ -48,7 +47,7 @@ pub(super) fn detect_losses(sender: &mut Sender, now: Instant, marked: &mut Mark
     let wait = |at: Instant, end: u32| (latest > (at, end)).then(|| (at + round_trip + patience).since(now));
     let mut seq = board.gap_from(rack.lost_to.max(una));
     while seq < end {
-        let at = sent_as_probe(probe, seq).unwrap_or_else(|| trains.of(seq).at);
+        let at = probed_at(probe, seq).unwrap_or_else(|| trains.of(seq).at);
         match wait(at, seq + 1) {
             None => break,
             Some(Span::ZERO) => {

@@ -4,7 +4,8 @@
 use super::*;
 use crate::config::{Config, Halving, Profile, Variant};
 use crate::feedback::Block;
-use crate::sender::Segment;
+use crate::segment::Segment;
+use crate::sender::Sender;
 use std::sync::Arc;
 
 #[derive(Default)]
@@ -132,8 +133,8 @@ fn a_timeout_loses_what_is_older_than_a_round_trip() {
         if ms > 302 {
             assert_eq!(story.timer(302), [10]);
         }
-        on_timeout(&mut story.sender, at(ms));
-        assert_eq!(lost(&story.sender), expected, "at {ms} ms");
+        enter_loss(&mut story.sender.state, at(ms));
+        assert_eq!(lost(&story.sender.state), expected, "at {ms} ms");
         assert_eq!(story.sender.cwnd(), f64::from(10 - expected + 1));
     }
 }
@@ -144,9 +145,8 @@ fn a_timeout_loses_the_first_packet_again_but_none_sent_again_within_a_round_tri
     let mut story = Story::begin(linux(), None);
     assert_eq!(story.ack(200, 1, &[(3, 5)]), [1]);
     assert_eq!(story.ack(201, 1, &[(3, 7)]), [2]);
-    on_timeout(&mut story.sender, at(250));
-    let again: Vec<_> =
-        story.sender.rare.selective.rack.resent.iter().map(|one| (one.seq, one.lost)).collect();
+    enter_loss(&mut story.sender.state, at(250));
+    let again: Vec<_> = story.sender.state.cold.sack.rack.resent.iter().map(|one| (one.seq, one.lost)).collect();
     assert_eq!(again, [(1, true), (2, false)]);
 }
 
@@ -156,13 +156,13 @@ fn the_threshold_comes_down_once_for_each_window_of_data() {
     let mut story = Story::begin(linux(), None);
     assert_eq!(story.ack(200, 1, &[(2, 4)])[..1], [1]);
     assert_eq!(story.sender.ssthresh(), 5);
-    on_timeout(&mut story.sender, at(600));
+    enter_loss(&mut story.sender.state, at(600));
     assert_eq!((story.sender.ssthresh(), story.sender.counters().window_cuts), (5, 2));
     let mut story = Story::timed_out();
     assert_eq!(story.timer(1202), [1]); // twice the timeout of 300 ms; no progress since
     assert_eq!(story.sender.ssthresh(), 5);
     story.ack(1302, 2, &[]);
-    on_timeout(&mut story.sender, at(2600)); // after progress
+    enter_loss(&mut story.sender.state, at(2600)); // after progress
     assert_eq!(story.sender.ssthresh(), 2);
 }
 
@@ -219,6 +219,6 @@ fn an_echo_tells_which_of_the_two_transmissions_has_arrived() {
         let mut story = Story::begin(Config { timestamps: true, ..linux() }, None);
         assert_eq!(story.ack_with_echo(200, (1, 100), &[(2, 4)])[..1], [1]);
         story.ack_with_echo(300, (5, echo), &[]);
-        assert_eq!(lost(&story.sender), expected, "an echo of {echo} ms");
+        assert_eq!(lost(&story.sender.state), expected, "an echo of {echo} ms");
     }
 }

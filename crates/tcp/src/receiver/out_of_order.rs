@@ -1,55 +1,55 @@
 //! What has arrived beyond a gap: a ring of bits, and the blocks reported of it.
 //!
 //! *Idea.* The ring has one word of its own, with the receiver; only a window that does not fit asks for more, as do blocks.
-//! What they took is given back when the last gap is filled. Where they lie is what else few receivers have: the manner in which
+//! What they took is given back when the last gap is filled. Where they lie is what else few receivers have: the policy in which
 //! they answer, if that is not the plain one.
 
-use super::history::History;
-use super::manner::Manner;
+use super::ack_policy::AckPolicy;
+use super::sack_blocks::SackBlocks;
 use crate::feedback::Block;
 use std::ops::Range;
 
 /// Packets held beyond the cumulative acknowledgement.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Held {
-    /// Bit `seq mod ring length` says that `seq` has arrived: in `More::far`, or here while that is empty.
+pub(super) struct OutOfOrder {
+    /// Bit `seq mod ring length` says that `seq` has arrived: in `Extension::far`, or here while that is empty.
     near: [u64; 1],
-    more: Option<Box<More>>,
+    more: Option<Box<Extension>>,
 }
 
 /// What few gaps ask for, and few receivers.
 #[derive(Debug, Clone, Default)]
 #[repr(C)]
-struct More {
-    manner: Option<Manner>,
+struct Extension {
+    policy: Option<AckPolicy>,
     far: Vec<u64>,
     /// Blocks reported before.
-    reported: History,
+    reported: SackBlocks,
 }
 
-impl More {
+impl Extension {
     /// No gap has asked for it.
     fn is_unused(&self) -> bool {
         self.far.is_empty() && self.reported.is_empty()
     }
 }
 
-impl Held {
-    /// Nothing, with a manner of answering; `None` is the plain one.
-    pub(super) fn with(manner: Option<Manner>) -> Self {
-        let more = manner.map(|manner| Box::new(More { manner: Some(manner), ..More::default() }));
-        Held { near: [0], more }
+impl OutOfOrder {
+    /// Nothing, with a policy of answering; `None` is the plain one.
+    pub(super) fn with(policy: Option<AckPolicy>) -> Self {
+        let more = policy.map(|policy| Box::new(Extension { policy: Some(policy), ..Extension::default() }));
+        OutOfOrder { near: [0], more }
     }
 
-    /// How its receiver answers; `None` is the plain manner.
+    /// How its receiver answers; `None` is the plain policy.
     #[inline(always)]
-    pub(super) fn manner(&self) -> Option<&Manner> {
-        self.more.as_ref()?.manner.as_ref()
+    pub(super) fn policy(&self) -> Option<&AckPolicy> {
+        self.more.as_ref()?.policy.as_ref()
     }
 
     #[inline(always)]
-    pub(super) fn manner_mut(&mut self) -> Option<&mut Manner> {
-        self.more.as_mut()?.manner.as_mut()
+    pub(super) fn policy_mut(&mut self) -> Option<&mut AckPolicy> {
+        self.more.as_mut()?.policy.as_mut()
     }
 
     /// Nothing is held any more.
@@ -58,7 +58,7 @@ impl Held {
         self.near = [0];
         if let Some(more) = &mut self.more {
             (more.far, more.reported) = Default::default();
-            self.more.take_if(|more| more.manner.is_none());
+            self.more.take_if(|more| more.policy.is_none());
         }
     }
 
@@ -69,7 +69,7 @@ impl Held {
     }
 
     /// Blocks reported before.
-    pub(super) fn reported(&mut self) -> &mut History {
+    pub(super) fn reported(&mut self) -> &mut SackBlocks {
         &mut self.more.get_or_insert_default().reported
     }
 

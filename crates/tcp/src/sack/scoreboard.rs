@@ -1,4 +1,4 @@
-//! What the receiver holds beyond the cumulative acknowledgement, as its SACK blocks have told.
+//! What the receiver holds beyond the cumulative acknowledgement, as its SACK blocks have report.
 //!
 //! *Idea.* Sorted ranges that neither touch nor overlap. Between them are the holes: packets lost, or under way.
 //! *Where it breaks.* A receiver that takes back what it has reported (reneging, RFC 2018 section 8) is not provided for.

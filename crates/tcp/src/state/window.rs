@@ -2,35 +2,34 @@
 //!
 //! *References.* RFC 5681; ns-2.35 tcp/tcp.cc `recv_newack_helper`, `slowdown`.
 
-use super::{Sender, pacing};
+use super::{LastCut, State, pacing};
 use crate::cc::{self, Acked, reno};
-use crate::config::{Halving, IdleRestart};
-use crate::feedback::Told;
-use crate::recovery::{self, LastCut};
+use crate::config::{Halving, IdleRestart, Variant};
+use crate::feedback::Report;
 use crate::rtt::smoothed;
 use paceline_core::{Instant, Span};
 
-impl Sender {
+impl State {
     /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
     #[inline(always)]
-    pub(crate) fn on_new_ack(&mut self, next: u32, told: Told<'_>, now: Instant) {
-        self.on_delivered(next, next - self.una, told, now);
+    pub(crate) fn on_new_ack(&mut self, next: u32, report: Report<'_>, now: Instant) {
+        self.on_delivered(next, next - self.una, report, now);
     }
 
     /// The same of an acknowledgement by which so many packets are known to be delivered that were not before: fewer than it
     /// covers, where some of these were reported already.
-    pub(crate) fn on_delivered(&mut self, next: u32, packets: u32, told: Told<'_>, now: Instant) {
+    pub(crate) fn on_delivered(&mut self, next: u32, packets: u32, report: Report<'_>, now: Instant) {
         let handshake = self.is_handshake(next);
         let in_flight = self.next.saturating_sub(self.una);
         let open = self.una >= self.recover;
-        let sample = self.advance(next, told, now);
-        if self.rare.control.is_none() && !self.config.count_packets {
+        let sample = self.advance(next, report, now);
+        if self.cold.control.is_none() && !self.config.count_packets {
             self.grow();
         } else {
             self.grow_by_control((packets, open, false), in_flight, sample, now);
         }
         if handshake {
-            self.end_handshake(told.echo);
+            self.end_handshake(report.echo);
         }
     }
 
@@ -52,14 +51,31 @@ impl Sender {
         }
     }
 
+    /// The window after the handshake, packets, whose acknowledgement echoes a SYN sent at `echo`.
+    fn first_window(&self, echo: Instant) -> u32 {
+        if self.config.forgives_syn {
+            let needless = self.config.timestamps && echo == self.rtt.timed_sent();
+            return if self.lost_first > 1 && !needless { 1 } else { self.config.initial_window };
+        }
+        self.initial_window()
+    }
+
+    /// The least window that an idle period leaves, packets.
+    fn initial_window(&self) -> u32 {
+        // ns-2's FACK and TCP-Linux know no such rule.
+        let knows = self.config.variant != Variant::Fack && !self.config.halves_rate();
+        let fix = self.config.first_packet_fix && knows;
+        if self.lost_first > 0 && fix && !self.config.forgives_syn { 1 } else { self.config.initial_window }
+    }
+
     /// New data are acknowledged: time, restart the timer (ns-2 `newack`). Returns the round trip, if one was measured.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, next: u32, told: Told<'_>, now: Instant) -> Option<Span> {
+    pub(crate) fn advance(&mut self, next: u32, report: Report<'_>, now: Instant) -> Option<Span> {
         self.duplicates = 0;
         self.una = next;
         self.next = self.next.max(next);
         let sample = if self.config.timestamps {
-            Some(self.rtt.on_echo(&self.config, smoothed!(self), next, now, told.echo))
+            Some(self.rtt.on_echo(&self.config, smoothed!(self), next, now, report.echo))
         } else {
             self.rtt.on_ack(&self.config, smoothed!(self), next, now)
         };
@@ -70,7 +86,7 @@ impl Sender {
         }
         if self.config.has_rack() {
             self.note_round_trip(sample);
-            self.answer_probe(next, false);
+            self.process_probe_ack(next, false);
         }
         self.restart_timer(now);
         self.stop_timer_if_finished(now);
@@ -99,7 +115,7 @@ impl Sender {
         if self.is_finished() {
             self.retransmission_at = Instant::MAX;
             if self.config.idle_restart == IdleRestart::One {
-                self.rare.idle_since = now;
+                self.cold.idle_since = now;
             }
         }
     }
@@ -114,7 +130,7 @@ impl Sender {
         now: Instant,
     ) {
         let used = self.was_used_up(in_flight);
-        let srtt = self.rare.smoothed;
+        let srtt = self.cold.smoothed;
         let weight = if self.config.count_packets { packets } else { 1 };
         let acked =
             Acked { now, next: self.una, packets, open, dubious, used, weight, end: self.end, srtt, sample };
@@ -131,8 +147,8 @@ impl Sender {
     /// Whether the window was used up while so many packets were in flight. Pacing holds some back: there only the application counts.
     fn was_used_up(&self, in_flight: u32) -> bool {
         let cwnd = self.cwnd as u32;
-        let wants_flight = self.rare.control.as_ref().is_some_and(cc::Control::wants_flight);
-        if wants_flight && self.rare.pacing.is_none() {
+        let receives_unused = self.cold.control.as_ref().is_some_and(cc::Control::receives_unused);
+        if receives_unused && self.cold.pacing.is_none() {
             return in_flight >= cwnd;
         }
         let slow_start = self.cwnd < f64::from(self.ssthresh);
@@ -142,9 +158,8 @@ impl Sender {
 
     /// The application goes on after nothing was outstanding.
     #[cold]
-    pub(super) fn restart_after_idle(&mut self, now: Instant) {
-        recovery::on_restart(self);
-        let silence = now.since(self.rare.last_sent);
+    pub(crate) fn restart_after_idle(&mut self, now: Instant) {
+        let silence = now.since(self.cold.last_sent);
         if let Some(control) = self.control() {
             control.on_idle(silence);
         }
@@ -154,13 +169,13 @@ impl Sender {
 
     /// Nothing is outstanding: the window that is left of the last one, which the path may no longer bear.
     #[cold]
-    pub(super) fn shrink_idle_window(&mut self, now: Instant) {
+    pub(crate) fn shrink_idle_window(&mut self, now: Instant) {
         let timeout = self.rtt.timeout();
-        let unsent = now.since(self.rare.last_sent);
+        let unsent = now.since(self.cold.last_sent);
         let initial = f64::from(self.initial_window());
         let before = self.cwnd;
         match self.config.idle_restart {
-            IdleRestart::One if now.since(self.rare.idle_since) >= timeout => {
+            IdleRestart::One if now.since(self.cold.idle_since) >= timeout => {
                 self.cwnd = 1.0;
                 self.last_cut = LastCut::Timeout;
                 self.recover = self.end;
@@ -177,7 +192,7 @@ impl Sender {
             }
             _ => {}
         }
-        self.counters.window_cuts += u32::from(self.cwnd < before);
+        self.counts.window_cuts += u32::from(self.cwnd < before);
     }
 
     /// Everything outstanding at the last loss has been acknowledged, or nothing but the SYN ever was.
@@ -205,7 +220,7 @@ impl Sender {
 
     /// The window comes down, but not the threshold, which has already.
     pub(crate) fn count_cut(&mut self) {
-        self.counters.window_cuts += 1;
+        self.counts.window_cuts += 1;
     }
 
     /// The window to ssthresh, and no further than this.
@@ -215,7 +230,7 @@ impl Sender {
 
     /// A loss: ssthresh to what the control leaves of the window, which is returned (ns-2 `slowdown`).
     pub(crate) fn cut(&mut self) -> f64 {
-        self.counters.window_cuts += 1;
+        self.counts.window_cuts += 1;
         let left = self.window_after_loss();
         self.ssthresh = (left as u32).max(2);
         left
@@ -223,7 +238,7 @@ impl Sender {
 
     /// What the control leaves of that which counts as the window: see [`Halving`].
     fn window_after_loss(&mut self) -> f64 {
-        let halves_in_flight = self.rare.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
+        let halves_in_flight = self.cold.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
         let cwnd = (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window));
         let (window, least) = match self.config.halving {
             _ if halves_in_flight => (f64::from(self.next - self.una + 1), 0.0),

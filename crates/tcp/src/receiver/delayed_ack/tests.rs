@@ -17,8 +17,8 @@ fn linux() -> Config {
     Config { variant: Variant::Rfc6675, tick_phase: Some(Span::ZERO), ..Config::new(Profile::Linux) }
 }
 
-fn delay(config: &Config) -> Delay {
-    Delay::of(config, 7).unwrap_or_else(|| unreachable!("the settings have a delay"))
+fn delay(config: &Config) -> DelayedAck {
+    DelayedAck::of(config, 7).unwrap_or_else(|| unreachable!("the settings have a delay"))
 }
 
 /// Nothing is missing, and packet `seq` comes next.
@@ -85,7 +85,7 @@ fn the_short_way_is_for_the_next_packet_in_order_soon_after_the_last() {
 /// What packets would change: acknowledgements that go at once, the application's reading, a delay that has grown.
 #[test]
 fn nothing_is_steady_while_a_packet_in_order_changes_more_than_whose_turn_it_is() {
-    let after = |change: fn(&mut Delay)| {
+    let after = |change: fn(&mut DelayedAck)| {
         let mut delay = delay(&plain());
         change(&mut delay);
         delay.holds_back(in_order(1, 0));

@@ -9,12 +9,12 @@ use crate::feedback::{Block, Feedback, MOST_BLOCKS};
 
 /// Blocks reported before, the latest first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct History {
+pub(super) struct SackBlocks {
     blocks: [Block; MOST_BLOCKS],
     count: u8,
 }
 
-impl History {
+impl SackBlocks {
     /// None is reported.
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
@@ -60,7 +60,7 @@ mod tests {
     }
 
     /// What an acknowledgement reports after packets of a block have arrived.
-    fn report(history: &mut History, latest: Block) -> Vec<Block> {
+    fn report(history: &mut SackBlocks, latest: Block) -> Vec<Block> {
         let mut feedback = Feedback::default();
         history.note(latest, true, 3);
         history.report(3, &mut feedback);
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn the_latest_block_comes_first_then_those_reported_last() {
         // RFC 2018 section 5, case 3: every other one of eight packets is lost, 500 bytes each from 5000 on.
-        let mut history = History::default();
+        let mut history = SackBlocks::default();
         let [a, b, c, d] = [block(1, 2), block(3, 4), block(5, 6), block(7, 8)];
         assert_eq!(report(&mut history, a), [a]);
         assert_eq!(report(&mut history, b), [b, a]);
@@ -83,7 +83,7 @@ mod tests {
     /// Linux `tcp_sack_new_ofo_skb`, `TCP_SACK_BLOCKS_EXPECTED`: a block of its own, where two are reported already.
     #[test]
     fn a_third_block_pushes_back_the_second() {
-        let mut history = History::default();
+        let mut history = SackBlocks::default();
         report(&mut history, block(10, 20));
         assert!(!history.is_pushed_back(block(30, 31)), "there is but one");
         report(&mut history, block(40, 50));
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_filled_a_gap_is_not_reported() {
-        let mut history = History::default();
+        let mut history = SackBlocks::default();
         report(&mut history, block(2, 4));
         report(&mut history, block(6, 8));
         let mut feedback = Feedback::default();

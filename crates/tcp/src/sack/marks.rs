@@ -8,6 +8,7 @@
 //! *References.* ns-2.35 tcp/scoreboard1.cc; Linux 2.6.22 net/ipv4/tcp_input.c `tcp_sacktag_write_queue`.
 
 use crate::feedback::{Block, MOST_BLOCKS};
+use crate::sparse::Blank;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
@@ -39,18 +40,18 @@ impl Range {
     }
 }
 
-/// What an acknowledgement told.
+/// What an acknowledgement report.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct News {
+pub(crate) struct Changes {
     /// A packet is held that was not before.
-    pub(super) held: bool,
+    pub(crate) held: bool,
     /// One is lost that was not before.
-    pub(super) lost: bool,
+    pub(crate) lost: bool,
 }
 
 /// The packets from the first not acknowledged to the highest held; after a timeout to the last sent.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     ranges: Vec<Range>,
     /// Where the search for a lost packet begins.
     lost_from: Option<usize>,
@@ -64,9 +65,16 @@ pub(super) struct Marks {
     turns_arrived: u32,
 }
 
+impl Blank for Marks {
+    fn blank() -> &'static Self {
+        static BLANK: Marks = Marks::NONE;
+        &BLANK
+    }
+}
+
 impl Marks {
     /// None, of anything.
-    pub(super) const NONE: Marks = Marks {
+    pub(crate) const NONE: Marks = Marks {
         ranges: Vec::new(),
         lost_from: None,
         highest: 0,
@@ -76,34 +84,34 @@ impl Marks {
         turns_arrived: 0,
     };
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// Packets lost or held: they are not under way.
-    pub(super) fn gone(&self) -> u32 {
+    pub(crate) fn gone(&self) -> u32 {
         self.lost + self.held
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.ranges.clear();
         *self = Marks { ranges: std::mem::take(&mut self.ranges), ..Marks::NONE };
     }
 
     /// Whether it is held.
-    pub(super) fn holds(&self, seq: u32) -> bool {
+    pub(crate) fn holds(&self, seq: u32) -> bool {
         let range = self.ranges.iter().find(|range| range.end > seq);
         range.is_some_and(|range| range.start <= seq && range.mark == Mark::Held)
     }
 
     /// The lost packet to be sent again next.
-    pub(super) fn next_lost(&self) -> Option<u32> {
+    pub(crate) fn next_lost(&self) -> Option<u32> {
         let from = self.lost_from?;
         self.ranges[from..].iter().find(|range| range.mark == Mark::Lost).map(|range| range.start)
     }
 
     /// What [`Marks::next_lost`] said is sent again, and all before `sent` has left.
-    pub(super) fn send_again(&mut self, sent: u32) {
+    pub(crate) fn send_again(&mut self, sent: u32) {
         let Some(from) = self.lost_from else { return };
         let Some(place) = self.ranges[from..].iter().position(|range| range.mark == Mark::Lost) else {
             return;
@@ -117,7 +125,7 @@ impl Marks {
     }
 
     /// All before `una` is acknowledged, and these blocks are reported of packets before `end`.
-    pub(super) fn learn(&mut self, (una, end): (u32, u32), blocks: &[Block], threshold: u32) -> News {
+    pub(crate) fn learn(&mut self, (una, end): (u32, u32), blocks: &[Block], threshold: u32) -> Changes {
         let mut thorough = self.forget_below(una);
         if self.ranges.is_empty() {
             self.clear();
@@ -139,7 +147,7 @@ impl Marks {
             thorough = true;
         }
         if !thorough && blocks.is_empty() {
-            return News::default();
+            return Changes::default();
         }
         if self.ranges.is_empty() {
             self.ranges.push(Range { start: una, end: self.highest, mark: Mark::InFlight });
@@ -148,9 +156,9 @@ impl Marks {
     }
 
     /// One pass over the ranges: what the blocks hold, and what is lost by that.
-    fn judge(&mut self, blocks: &[Block], threshold: u32, mut thorough: bool) -> News {
+    fn judge(&mut self, blocks: &[Block], threshold: u32, mut thorough: bool) -> Changes {
         self.lost_from = None;
-        let mut news = News::default();
+        let mut changes = Changes::default();
         let mut blocks = blocks.iter().copied().peekable();
         let mut last: Option<usize> = None; // the range before, which may take this one in
         let mut place = 0;
@@ -166,11 +174,11 @@ impl Marks {
                     } else {
                         self.split(place, block.end);
                         thorough |= self.hold(place);
-                        news.held = true;
+                        changes.held = true;
                     }
                 }
                 if blocks.peek().is_none_or(|block| block.start >= self.ranges[place].end) {
-                    news.lost |= self.lose(place, threshold);
+                    changes.lost |= self.lose(place, threshold);
                 }
             }
             match last {
@@ -190,7 +198,7 @@ impl Marks {
                 self.ranges.push(Range { start: range.end, end: self.highest, mark: Mark::InFlight });
             }
         }
-        news
+        changes
     }
 
     /// The receiver has it: whether it had been sent again.
@@ -229,7 +237,7 @@ impl Marks {
     }
 
     /// After a timeout: all that is not held is lost, up to the last packet sent.
-    pub(super) fn lose_all(&mut self, una: u32, next: u32) {
+    pub(crate) fn lose_all(&mut self, una: u32, next: u32) {
         let end = self.ranges.last().map_or(una, |range| range.end);
         if end < next {
             self.ranges.push(Range { start: end, end: next, mark: Mark::InFlight });

@@ -6,7 +6,7 @@
 //! 1448 B, as an Ethernet has them.
 //! *References.* Linux 6.18 net/ipv4/tcp_input.c `tcp_grow_window`, `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`.
 
-use super::delay::Arrival;
+use super::delayed_ack::Arrival;
 use paceline_core::{Instant, Span};
 
 /// Bytes of a packet, and those of the buffer's room that it takes while it waits (2304 B of memory, of which 160 in 256 count).
@@ -20,7 +20,7 @@ const ROOM: u32 = 81_920;
 const BEGIN: u32 = 10;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Offer {
+pub(super) struct ReceiveWindow {
     /// Bytes offered, those that there is room for, and `max_window`.
     offered: u32,
     room: u32,
@@ -32,11 +32,18 @@ pub(super) struct Offer {
     since: Option<Instant>,
 }
 
-impl Offer {
+impl ReceiveWindow {
     /// What a receiver offers whose window is `most` packets.
     pub(super) fn new(most: u32) -> Self {
         let most = most.saturating_mul(PACKET);
-        Offer { offered: FIRST.min(most), room: ROOM.min(most), most, most_read: BEGIN, from: 0, since: None }
+        ReceiveWindow {
+            offered: FIRST.min(most),
+            room: ROOM.min(most),
+            most,
+            most_read: BEGIN,
+            from: 0,
+            since: None,
+        }
     }
 
     /// A packet has arrived: whether the window grows. The application reads what is in order.
@@ -109,7 +116,7 @@ mod tests {
     /// each, the one that has just come in order among them.
     #[test]
     fn the_window_grows_by_two_packets_with_each_to_the_room_that_is_left() {
-        let mut offer = Offer::new(10_000);
+        let mut offer = ReceiveWindow::new(10_000);
         let grown: Vec<bool> = (1..=7).map(|seq| offer.on_packet(arrival(seq, seq + 1, 0), None)).collect();
         assert_eq!(grown, [true, true, true, true, true, true, false]);
         assert_eq!(offer.offered, 81_920 - 1_440);
@@ -122,10 +129,10 @@ mod tests {
     /// `tcp_rcvbuf_grow`: there is room for what is read in a round trip, twice, and for what is beyond a gap.
     #[test]
     fn what_is_beyond_a_gap_makes_room() {
-        let mut offer = Offer::new(10_000);
+        let mut offer = ReceiveWindow::new(10_000);
         offer.on_packet(Arrival { held: 39, reach: 40, ..arrival(1, 1, 0) }, None);
         assert_eq!(offer.room, 60 * PACKET);
-        let mut small = Offer::new(30);
+        let mut small = ReceiveWindow::new(30);
         small.on_packet(Arrival { held: 39, reach: 40, ..arrival(1, 1, 0) }, None);
         assert_eq!((small.room, small.offered), (30 * PACKET, 30 * PACKET));
     }
@@ -134,7 +141,7 @@ mod tests {
     #[test]
     fn what_is_read_in_a_round_trip_makes_room_for_twice_as_much_and_more_where_it_grows() {
         let rtt = Some(Span::from_millis(100));
-        let mut offer = Offer::new(10_000);
+        let mut offer = ReceiveWindow::new(10_000);
         offer.on_packet(arrival(1, 2, 0), rtt);
         offer.on_packet(arrival(60, 61, 99), rtt);
         assert_eq!(offer.most_read(), 10);
@@ -149,7 +156,7 @@ mod tests {
     #[test]
     fn it_is_steady_where_it_cannot_grow() {
         let rtt = Span::from_millis(100);
-        let mut offer = Offer::new(10_000);
+        let mut offer = ReceiveWindow::new(10_000);
         for seq in 1..=6 {
             assert_eq!(offer.steady_until(Some(rtt)), Instant::ZERO);
             offer.on_packet(arrival(seq, seq + 1, 5), Some(rtt));

@@ -24,7 +24,7 @@ impl Trains {
 
     /// Packet `seq` is sent for the first time; all before `una` are acknowledged.
     #[inline]
-    pub(super) fn push(&mut self, seq: u32, now: Instant, una: u32) {
+    pub(crate) fn push(&mut self, seq: u32, now: Instant, una: u32) {
         match self.0.back_mut() {
             Some(last) if last.at == now => last.end = seq + 1,
             _ => {

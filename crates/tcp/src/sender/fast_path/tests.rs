@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::{HostPacing, PacingRule, Profile};
+use crate::config::{Config, HostPacing, PacingRule, Profile};
 use crate::feedback::Block;
 use paceline_core::Span;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ impl Output for Sent {
 /// What a sender shows after each step of a story, with what is ordinary taken by itself or not.
 fn tell(config: &Config, given: Option<u64>, story: &[u8], by_itself: bool) -> Vec<String> {
     let mut sender = Sender::new(Arc::new(config.clone()), given, Span::from_millis(3), 1);
-    let (mut out, mut now, mut told) = (Sent::default(), Instant::ZERO, Vec::new());
+    let (mut out, mut now, mut shown) = (Sent::default(), Instant::ZERO, Vec::new());
     if given.is_some() {
         sender.give(2500); // two full packets, and a short one
     }
@@ -29,7 +29,7 @@ fn tell(config: &Config, given: Option<u64>, story: &[u8], by_itself: bool) -> V
             if by_itself {
                 sender.on_pacing_timer(now, &mut out);
             } else {
-                sender.on_pacing_timer_the_long_way(now, &mut out);
+                sender.on_pacing_timer_slow(now, &mut out);
             }
         }
         now = then;
@@ -46,12 +46,12 @@ fn tell(config: &Config, given: Option<u64>, story: &[u8], by_itself: bool) -> V
                 let blocks = if block.end <= sender.end() { vec![block] } else { Vec::new() };
                 sender.on_ack_with(next, now, &blocks, now, &mut out);
             }
-            _ if by_itself && sender.on_ordinary_ack(next, now, &mut out) => {}
+            _ if by_itself && sender.on_ack_fast(next, now, &mut out) => {}
             _ => sender.on_ack(next, now, &mut out),
         }
-        told.push(format!("{:?} {sender:?}", std::mem::take(&mut out)));
+        shown.push(format!("{:?} {sender:?}", std::mem::take(&mut out)));
     }
-    told
+    shown
 }
 
 fn pacing() -> impl Strategy<Value = HostPacing> {
@@ -88,22 +88,22 @@ fn the_fast_path_is_for_who_has_nothing_special() {
                 sender.keep_round_trips();
             }
             sender.start(Instant::ZERO, &mut out);
-            assert!(!sender.has_ordinary_timer());
+            assert!(!sender.state.has_fast_pacing_timer());
             let first = sender.end();
             let mut now = Instant::ZERO + Span::from_millis(100);
-            assert!(!sender.on_ordinary_ack(first, now, &mut out), "the handshake, if there is one");
+            assert!(!sender.on_ack_fast(first, now, &mut out), "the handshake, if there is one");
             sender.on_ack(first, now, &mut out);
             now += Span::from_millis(100);
             while sender.pacing_due() <= now {
                 sender.on_pacing_timer(sender.pacing_due(), &mut out);
             }
-            assert_eq!(sender.has_ordinary_timer(), *expected && pacing.is_some(), "{config:?}");
+            assert_eq!(sender.state.has_fast_pacing_timer(), *expected && pacing.is_some(), "{config:?}");
             let una = sender.una();
-            assert_eq!(sender.on_ordinary_ack(una + 1, now, &mut out), *expected, "{config:?}");
+            assert_eq!(sender.on_ack_fast(una + 1, now, &mut out), *expected, "{config:?}");
             assert_eq!(sender.una(), una + u32::from(*expected)); // or nothing has happened
             // The same once more: a duplicate, which variants that hear of single packets look at more closely.
             let takes = *expected && !config.variant.is_selective();
-            assert_eq!(sender.on_ordinary_ack(sender.una(), now, &mut out), takes, "{config:?}");
+            assert_eq!(sender.on_ack_fast(sender.una(), now, &mut out), takes, "{config:?}");
         }
     }
 }
@@ -116,15 +116,15 @@ fn the_end_of_a_recovery_is_ordinary_with_reno() {
         let (mut sender, mut out) = (Sender::new(Arc::new(config), None, Span::ZERO, 1), Sent::default());
         let now = Instant::ZERO + Span::from_millis(100);
         sender.start(Instant::ZERO, &mut out);
-        assert!(!sender.on_ordinary_ack(1, now, &mut out), "the first");
+        assert!(!sender.on_ack_fast(1, now, &mut out), "the first");
         sender.on_ack(1, now, &mut out);
         for taken in [true, true, false, true] {
-            assert_eq!(sender.on_ordinary_ack(1, now, &mut out), taken, "the third tells of a loss");
+            assert_eq!(sender.on_ack_fast(1, now, &mut out), taken, "the third tells of a loss");
             if !taken {
                 sender.on_ack(1, now, &mut out);
             }
         }
-        assert_eq!(sender.on_ordinary_ack(5, now, &mut out), expected, "{variant:?}");
+        assert_eq!(sender.on_ack_fast(5, now, &mut out), expected, "{variant:?}");
     }
 }
 

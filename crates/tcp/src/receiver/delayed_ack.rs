@@ -3,7 +3,7 @@
 //! *Idea.* An acknowledgement waits for a second packet, but not for longer than the delay. Linux changes that in five ways.
 //!
 //! - *Quick acknowledgements* ([`Quick`]). The first packets, those after a silence or a packet that came twice, those that come while
-//!   the offered window still grows ([`super::offer`]), and the last one of what an application has written (it carries PSH, and all
+//!   the offered window still grows ([`super::window`]), and the last one of what an application has written (it carries PSH, and all
 //!   is read) are acknowledged at once, so that the sender's slow start is not slowed; unless the connection answers: then
 //!   what it owes goes along with the next answer.
 //! - *The delay adapts* (`adaptive_delay`). It is twice the time between packets where that is between half the least delay and the delay,
@@ -22,7 +22,7 @@
 //! `__tcp_ack_snd_check`, tcp.c `__tcp_cleanup_rbuf`, tcp_output.c `tcp_send_delayed_ack`, `tcp_event_data_sent`, `tcp_event_ack_sent`,
 //! tcp_timer.c `tcp_delack_timer_handler`.
 
-use super::offer::Offer;
+use super::window::ReceiveWindow;
 use crate::config::Config;
 use crate::wheel::Wheel;
 use paceline_core::queue::mix;
@@ -40,7 +40,7 @@ const SLACK: Span = Span::from_nanos(100_000);
 /// How a receiver delays acknowledgements. What each packet of a steady stream asks for lies first.
 #[derive(Debug, Clone)]
 #[repr(C)]
-pub(super) struct Delay {
+pub(super) struct DelayedAck {
     /// Until then packets in order, one soon after the other, change nothing but whose turn it is to be acknowledged.
     steady_until: Instant,
     /// When data last came in order; `Instant::MAX` is never.
@@ -75,7 +75,7 @@ pub(super) struct Delay {
     reading: Reading,
     quick: Quick,
     compression: Compression,
-    offer: Offer,
+    offer: ReceiveWindow,
 }
 
 /// When a delayed acknowledgement is not delayed.
@@ -131,7 +131,7 @@ pub(super) struct Arrival {
     pub(super) now: Instant,
 }
 
-impl Delay {
+impl DelayedAck {
     pub(super) fn of(config: &Config, seed: u64) -> Option<Self> {
         let least = config.delayed_ack?;
         // A window of few packets has fewer (Linux `tcp_incr_quickack`).
@@ -145,7 +145,7 @@ impl Delay {
             true => Span::from_nanos((least.as_nanos() / 2).saturating_sub(config.timer_tick.as_nanos())),
             false => Span::MAX,
         };
-        Some(Delay {
+        Some(DelayedAck {
             steady_until: Instant::ZERO,
             received_at: Instant::MAX,
             soon,
@@ -167,12 +167,12 @@ impl Delay {
             reading: Reading { most: config.read_delay, seed, begun: false, now: false },
             quick: Quick { most: packets, left: 0, pushed: false, answers: false },
             compression,
-            offer: Offer::new(config.max_window),
+            offer: ReceiveWindow::new(config.max_window),
         })
     }
 
     /// All before `next` has arrived, its last packet now, and nothing is held beyond: whether its acknowledgement waits. `None` where
-    /// there is more to ask ([`Delay::holds_back`]), and nothing has happened.
+    /// there is more to ask ([`DelayedAck::holds_back`]), and nothing has happened.
     #[inline]
     pub(super) fn holds_back_steadily(&mut self, next: u32, now: Instant) -> Option<bool> {
         let is_steady = now < self.steady_until && next == self.reached + 1 && next <= self.push_at;

@@ -2,7 +2,7 @@
 //!
 //! *References.* RFC 5681 section 4.2; RFC 7323 section 4.3; ns-2.35 tcp/tcp-sink.cc.
 
-use super::delay::Delay;
+use super::delayed_ack::DelayedAck;
 use crate::config::Config;
 use crate::feedback::MOST_BLOCKS;
 use paceline_core::Instant;
@@ -10,7 +10,7 @@ use paceline_core::Instant;
 /// What a receiver that says more, or waits, has to know.
 #[derive(Debug, Clone)]
 #[repr(C)]
-pub(super) struct Manner {
+pub(super) struct AckPolicy {
     /// When the packet was sent that the next acknowledgement echoes.
     pub(super) echo: Instant,
     /// The number of the last acknowledgement; ns-2 starts with one.
@@ -21,15 +21,15 @@ pub(super) struct Manner {
     pub(super) most_blocks: u8,
     pub(super) remembered_blocks: u8,
     /// `None` where every packet is acknowledged at once.
-    pub(super) delay: Option<Delay>,
+    pub(super) delay: Option<DelayedAck>,
 }
 
-impl Manner {
+impl AckPolicy {
     /// That of a connection with these settings, whose host's ticks are drawn by `seed`; `None` is the plain one.
     pub(super) fn of(config: &Config, seed: u64) -> Option<Self> {
-        let delay = Delay::of(config, seed);
+        let delay = DelayedAck::of(config, seed);
         let most_blocks = config.sack_blocks.min(MOST_BLOCKS as u32) as u8;
-        (config.needs_feedback() || delay.is_some()).then(|| Manner {
+        (config.needs_feedback() || delay.is_some()).then(|| AckPolicy {
             echo: Instant::ZERO,
             acknowledged: 1,
             selective: config.variant.is_selective(),

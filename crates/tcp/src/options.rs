@@ -2,100 +2,13 @@
 //! docs/tcp.md list. An option's value is read from a [`Config`]; its source is told for each world that a profile comes
 //! from.
 
+mod setting;
 mod table;
 
+pub use setting::{Setting, Value};
 pub use table::OPTIONS;
 
 use crate::config::{Config, Profile};
-use paceline_core::Span;
-use std::fmt;
-
-/// One option.
-#[derive(Debug, Clone, Copy)]
-pub struct Setting {
-    /// Its key in a scenario.
-    pub key: &'static str,
-    /// What it is, in a line.
-    pub meaning: &'static str,
-    value: fn(&Config) -> Value,
-    /// The section of an RFC; the variable of ns-2; the file or the name in Linux. Empty where there is none.
-    rfc: &'static str,
-    ns2: &'static str,
-    linux: &'static str,
-}
-
-/// The value of an option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value {
-    /// A size, bytes.
-    Bytes(u32),
-    /// A window, packets.
-    Packets(u32),
-    /// A length of time.
-    Time(Span),
-    /// A number of things.
-    Count(u32),
-    /// On or off.
-    Flag(bool),
-    /// One of a list of names.
-    Name(&'static str),
-    /// The default, which has no value to write: what happens instead.
-    Unset(&'static str),
-}
-
-impl Setting {
-    /// Its value in a connection with these settings.
-    pub fn value(&self, config: &Config) -> Value {
-        (self.value)(config)
-    }
-
-    /// Where it comes from in the world of a profile: a section of an RFC, a variable of ns-2, a file or name of Linux. Where
-    /// that world does not know the option, what does know it.
-    pub fn source(&self, profile: Profile) -> String {
-        let own = match profile {
-            Profile::Rfc => self.rfc,
-            Profile::Ns2 | Profile::Ns2Of2005 | Profile::Ns2Validation => self.ns2,
-            Profile::Linux => self.linux,
-        };
-        if !own.is_empty() {
-            return own.to_owned();
-        }
-        let known = [("", self.rfc), ("ns-2 ", self.ns2), ("Linux ", self.linux)];
-        known
-            .iter()
-            .find(|(_, source)| !source.is_empty())
-            .map(|(of, source)| format!("{of}{source}"))
-            .unwrap_or_default()
-    }
-}
-
-impl Value {
-    /// `B`, `packets`, `s`, or nothing.
-    pub fn unit(self) -> &'static str {
-        match self {
-            Value::Bytes(_) => "B",
-            Value::Packets(_) => "packets",
-            Value::Time(_) => "s",
-            Value::Count(_) | Value::Flag(_) | Value::Name(_) | Value::Unset(_) => "",
-        }
-    }
-}
-
-impl fmt::Display for Value {
-    /// As a scenario writes it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Bytes(bytes) => write!(f, "\"{bytes} B\""),
-            Value::Packets(packets) => write!(f, "\"{packets} packets\""),
-            Value::Time(Span::ZERO) => f.write_str("\"0 s\""),
-            Value::Time(span) => write!(f, "\"{span}\""),
-            Value::Count(count) => write!(f, "{count}"),
-            Value::Flag(flag) => write!(f, "{flag}"),
-            Value::Name(name) => write!(f, "\"{name}\""),
-            Value::Unset(instead) => f.write_str(instead),
-        }
-    }
-}
 
 /// What a profile is, in a line.
 pub fn meaning_of(profile: Profile) -> &'static str {

@@ -8,6 +8,7 @@
 //! tcp/tcp-sink.cc (`Acker::update`, `Acker::update_ts`, `DelAckSink::recv`).
 
 mod ack_policy;
+mod arrival;
 mod delayed_ack;
 mod out_of_order;
 mod sack_blocks;
@@ -16,7 +17,8 @@ mod window;
 use crate::config::Config;
 use crate::feedback::{Block, Feedback};
 use ack_policy::AckPolicy;
-use delayed_ack::{Arrival, DelayedAck};
+use arrival::Arrival;
+use delayed_ack::DelayedAck;
 use out_of_order::OutOfOrder;
 use paceline_core::Instant;
 

@@ -22,6 +22,7 @@
 //! `__tcp_ack_snd_check`, tcp.c `__tcp_cleanup_rbuf`, tcp_output.c `tcp_send_delayed_ack`, `tcp_event_data_sent`, `tcp_event_ack_sent`,
 //! tcp_timer.c `tcp_delack_timer_handler`.
 
+use super::arrival::Arrival;
 use super::window::ReceiveWindow;
 use crate::config::Config;
 use crate::wheel::Wheel;
@@ -114,21 +115,6 @@ struct Compression {
     sent: u8,
     /// That wait (Linux `compressed_ack`).
     waiting: u8,
-}
-
-/// A packet that has arrived, and what its receiver has then.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Arrival {
-    pub(super) seq: u32,
-    /// All before this had arrived, and have now.
-    pub(super) before: u32,
-    pub(super) next: u32,
-    /// So many are held beyond a gap, up to so far beyond `next`.
-    pub(super) held: u32,
-    pub(super) reach: u32,
-    /// Blocks of that are reported.
-    pub(super) selective: bool,
-    pub(super) now: Instant,
 }
 
 impl DelayedAck {

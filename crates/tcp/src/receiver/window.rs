@@ -6,7 +6,7 @@
 //! 1448 B, as an Ethernet has them.
 //! *References.* Linux 6.18 net/ipv4/tcp_input.c `tcp_grow_window`, `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`.
 
-use super::delayed_ack::Arrival;
+use super::arrival::Arrival;
 use paceline_core::{Instant, Span};
 
 /// Bytes of a packet, and those of the buffer's room that it takes while it waits (2304 B of memory, of which 160 in 256 count).

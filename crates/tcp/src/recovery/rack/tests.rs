@@ -146,7 +146,8 @@ fn a_timeout_loses_the_first_packet_again_but_none_sent_again_within_a_round_tri
     assert_eq!(story.ack(200, 1, &[(3, 5)]), [1]);
     assert_eq!(story.ack(201, 1, &[(3, 7)]), [2]);
     enter_loss(&mut story.sender.state, at(250));
-    let again: Vec<_> = story.sender.state.cold.sack.rack.resent.iter().map(|one| (one.seq, one.lost)).collect();
+    let again: Vec<_> =
+        story.sender.state.cold.sack.rack.resent.iter().map(|one| (one.seq, one.lost)).collect();
     assert_eq!(again, [(1, true), (2, false)]);
 }
 

@@ -1,6 +1,6 @@
-//! What a TCP connection is made of: the variant, the profile's constants, host pacing.
+//! The configuration of a TCP connection: the variant, the profile's constants, host pacing.
 //!
-//! A [`Profile`] bundles the constants of one world; every one of them can be set on its own after that.
+//! A [`Profile`] is a set of constants: ns-2's, Linux's or the RFCs'. Each constant can then be set on its own.
 
 mod choices;
 mod variants;
@@ -26,8 +26,8 @@ pub struct Config {
     pub syn: Option<u32>,
     /// The receiver's window, packets.
     pub max_window: u32,
-    /// Reno's congestion window goes on growing where the receiver's window limits, unused (ns-2 `opencwnd`); else it stays
-    /// at that (RFC 7661 section 4.1).
+    /// Reno's congestion window grows beyond the receiver's window (ns-2 `opencwnd`); else it grows to that at most (RFC 7661
+    /// section 4.1).
     pub grow_unused: bool,
     /// The first data leave with the SYN, which counts in the window (ns-2's TCP-Linux, `delay_growth_` off); else the window waits
     /// for its acknowledgement.
@@ -39,22 +39,25 @@ pub struct Config {
     /// How long the receiver may hold an acknowledgement back for a second packet; `None` acknowledges each at once
     /// (RFC 5681 section 4.2; ns-2's TCPSink/DelAck, `interval_`).
     pub delayed_ack: Option<Span>,
-    /// So many first packets are acknowledged at once although acknowledgements are delayed, and the last of each message, but not
-    /// where the receiver's host answers (Linux `TCP_MAX_QUICKACKS`, pingpong mode); 0 delays them like all others.
+    /// The number of first packets that are acknowledged at once although acknowledgements are delayed. The last packet of each
+    /// message is too, except where the receiver's host sends data itself (Linux `TCP_MAX_QUICKACKS`, pingpong mode). 0 delays these
+    /// like all others.
     pub quick_acks: u32,
     /// The delay of acknowledgements follows the time between packets, and its timer counts in `timer_tick` (Linux `icsk_ack.ato`).
     pub adaptive_delay: bool,
-    /// Where acknowledgements are delayed and the sender has `rack`, those of what comes beyond a gap wait so long, from the fourth on, and go
-    /// together: no longer than a twentieth of the round trip (Linux `tcp_comp_sack_delay_ns`). `None` sends each at once.
+    /// Where acknowledgements are delayed and the sender has `rack`: from the fourth packet beyond a gap on, acknowledgements wait this
+    /// long and are sent as one, but no longer than a twentieth of the round trip (Linux `tcp_comp_sack_delay_ns`). `None` sends each at
+    /// once.
     pub sack_compression: Option<Span>,
-    /// Packets that the application of data without end writes at once; the last carries PSH and counts for `quick_acks`. Two thirds of a
-    /// window where that is of more than three writes (Linux `sk_stream_write_space`: a third of the send buffer is written at a time);
-    /// 0 is no end.
+    /// Packets that an application with endless data writes at once; the last carries PSH and counts for `quick_acks`. Two thirds of a
+    /// window where a window is more than three writes (Linux `sk_stream_write_space`: a third of the send buffer is written at a
+    /// time); 0 is one endless write.
     pub push: u32,
-    /// Acknowledgements for a second packet, or the last of a write, go when the application reads: a random time after the packet has come,
-    /// this at most, and a thousandth of the round trip at most (Linux `__tcp_cleanup_rbuf`). Begins with the first gap.
+    /// The longest time from the arrival of a packet until the application reads it, at most a thousandth of the round trip; drawn for
+    /// each packet. The acknowledgement for a second packet, or for the last of a write, is sent then (Linux `__tcp_cleanup_rbuf`).
+    /// Begins with the first gap.
     pub read_delay: Span,
-    /// The SYN's acknowledgement is held back too (ns-2 without `SYN_immediate_ack_`, which came in 2010).
+    /// The SYN's acknowledgement is delayed too (ns-2 without `SYN_immediate_ack_`, which came in 2010).
     pub delayed_syn_ack: bool,
     /// Most SACK blocks in an acknowledgement, at most [`MOST_BLOCKS`](crate::MOST_BLOCKS) (ns-2 `maxSackBlocks_`).
     pub sack_blocks: u32,
@@ -71,13 +74,13 @@ pub struct Config {
     pub limited_transmit: bool,
     /// How BIC and CUBIC recover, where not with `rack`.
     pub recovery: Recovery,
-    /// RFC 6675, BIC and CUBIC: what was sent before a packet that is held is lost, if sent again too; a probe comes before a
+    /// RFC 6675, BIC and CUBIC: a packet is lost when one sent after it has arrived, and so is a retransmission; a probe precedes the
     /// timeout (RFC 8985; Linux `tcp_recovery`, `tcp_early_retrans`).
     pub rack: bool,
     /// Ticks in which timers count; `Span::ZERO` is exact (Linux `CONFIG_HZ`, here 250; kernel/time/timer.c).
     pub timer_tick: Span,
-    /// An acknowledgement adds to the window what as many as it has packets delivered would, and where Reno's window was not
-    /// in use, nothing (Linux `tcp_slow_start`, `tcp_cong_avoid_ai`, `tcp_is_cwnd_limited`); else what one is worth.
+    /// The window grows by packets delivered, and Reno's only where it was used up (Linux `tcp_slow_start`, `tcp_cong_avoid_ai`,
+    /// `tcp_is_cwnd_limited`); else by acknowledgements.
     pub count_packets: bool,
     /// Most packets sent at one event; `u32::MAX` is no limit (ns-2 `maxburst_`, where 0 is none).
     pub max_burst: u32,
@@ -85,7 +88,7 @@ pub struct Config {
     pub overhead: Span,
     /// Granularity of the clock that times a round trip, at most [`Config::LONGEST_TICK`]; `Span::ZERO` is exact (ns-2 `tcpTick_`).
     pub tick: Span,
-    /// Where the ticks of `tick` and `timer_tick` stand at time zero; `None` is drawn for each flow.
+    /// Phase of `tick` and `timer_tick` at time zero; `None` is drawn for each flow.
     pub tick_phase: Option<Span>,
     /// Least retransmission timeout.
     pub min_rto: Span,
@@ -99,10 +102,10 @@ pub struct Config {
     pub max_rto: Span,
     /// Retransmission timeout before the first sample (ns-2 `rtxcur_init_`).
     pub initial_rto: Span,
-    /// Retransmission timeout when data begin after a SYN that was sent again and gave no sample (RFC 6298 section 5.7; Linux
-    /// `TCP_TIMEOUT_FALLBACK`); `None` goes on with that of the SYN.
+    /// Retransmission timeout when data begin after a SYN that was retransmitted and gave no sample (RFC 6298 section 5.7; Linux
+    /// `TCP_TIMEOUT_FALLBACK`); `None` keeps that of the SYN.
     pub rto_after_lost_syn: Option<Span>,
-    /// So many timeouts of a SYN come before they double (Linux `tcp_syn_linear_timeouts`).
+    /// Timeouts of a SYN before they double (Linux `tcp_syn_linear_timeouts`).
     pub linear_syn_timeouts: u32,
     /// What a loss halves; Wei's pacing rule always halves what is in flight.
     pub halving: Halving,
@@ -110,19 +113,19 @@ pub struct Config {
     pub fractional_halving: bool,
     /// No second fast retransmit for what was outstanding at the last loss (RFC 6582 section 3.2; ns-2 `bugFix_`).
     pub careful: bool,
-    /// NewReno: but one for the packet at which that ended is allowed (RFC 2582 "less careful"; ns-2 `lessCareful_`).
+    /// NewReno: a second fast retransmit is allowed for the packet at which the recovery ended (RFC 2582 "less careful"; ns-2 `lessCareful_`).
     pub less_careful: bool,
     /// A lost SYN makes the initial window one packet, and the first data packet may be retransmitted fast (ns-2
     /// `bugfix_ss_`, there since June 2006).
     pub first_packet_fix: bool,
-    /// A SYN sent again once leaves the window alone, and one that was needless more often too; ssthresh is left alone always
+    /// One retransmission of the SYN leaves the initial window as it is, and so do several needless ones; ssthresh is never cut
     /// (Linux `tcp_init_transfer`, `tcp_try_undo_spurious_syn`, `tcp_init_metrics`).
     pub forgives_syn: bool,
     /// NewReno: only the first partial acknowledgement restarts the timer (RFC 6582 "impatient"; `newreno_changes1_`).
     pub impatient: bool,
     /// NewReno: a partial acknowledgement deflates the window by what it covers (RFC 6582; `partial_window_deflation_`).
     pub partial_deflation: bool,
-    /// NewReno: at the end of recovery the window is no more than what is in flight and one packet (RFC 6582 section 3.2,
+    /// NewReno: at the end of recovery the window is at most what is in flight and one packet (RFC 6582 section 3.2,
     /// step 3, option 1; `exit_recovery_fix_`).
     pub full_ack_deflation: bool,
     /// Sack1: a partial acknowledgement sends two packets, whatever the pipe holds (`partial_ack_`).
@@ -131,14 +134,14 @@ pub struct Config {
     pub pacing: Option<HostPacing>,
     /// CUBIC's constants.
     pub constants: Constants,
-    /// CUBIC: slow start ends where the queue begins.
+    /// CUBIC: slow start ends when a queue begins to build.
     pub hystart: bool,
-    /// What becomes of the window while the application has nothing to send.
+    /// The window after the application had nothing to send.
     pub idle_restart: IdleRestart,
 }
 
 impl Config {
-    /// Of the clock that times round trips.
+    /// The longest `tick`.
     pub const LONGEST_TICK: Span = Span::from_millis(4_000);
 
     /// The constants of a profile, unpaced.
@@ -275,7 +278,7 @@ impl Config {
         }
     }
 
-    /// The same with another variant: in ns-2, BIC and CUBIC are TCP-Linux's, which has defaults of its own
+    /// The constants of a profile with another variant. In ns-2, BIC and CUBIC are TCP-Linux's, which has its own defaults
     /// (tcl/lib/ns-default.tcl, tcp/tcp-linux.cc `install_congestion_control`).
     pub fn of_variant(profile: Profile, variant: Variant) -> Self {
         let config = Config { variant, ..Config::new(profile) };
@@ -293,36 +296,36 @@ impl Config {
         }
     }
 
-    /// [`Recovery::RateHalving`] is in force. While a packet is missing, only what is in flight is then held below `max_window`, as in
+    /// [`Recovery::RateHalving`] applies. While a packet is missing, only the packets in flight are then limited to `max_window`, as in
     /// ns-2.
     #[inline]
     pub fn halves_rate(&self) -> bool {
         self.variant.is_control() && self.recovery == Recovery::RateHalving && !self.rack
     }
 
-    /// The initial window of RFC 6928 section 2, packets, of so many bytes: at most 10, and 14600 B or two packets.
+    /// The initial window of RFC 6928 section 2, packets of `payload` bytes: at most 10, and 14600 B or two packets.
     pub fn window_of_rfc_6928(payload: u32) -> u32 {
         (14_600 / payload.max(1)).clamp(2, 10)
     }
 
-    /// Losses are found and repaired as [`Config::rack`] says: not where the variant hears of no single packets.
+    /// Losses are detected and repaired by RACK: [`Config::rack`], if the variant supports it.
     #[inline]
     pub(crate) fn has_rack(&self) -> bool {
         self.rack && (self.variant == Variant::Rfc6675 || self.variant.is_control())
     }
 
-    /// The sender must know more of an acknowledgement than its number.
+    /// The sender needs more of an acknowledgement than its number.
     pub fn needs_feedback(&self) -> bool {
         self.variant.is_selective() || self.timestamps
     }
 
-    /// The sender asks for the echo of acknowledgements that report blocks.
+    /// The sender needs the echo of acknowledgements that report blocks.
     #[inline]
     pub fn needs_echo(&self) -> bool {
         self.timestamps || self.variant == Variant::Fack
     }
 
-    /// An acknowledgement with so many SACK blocks on the wire, bytes.
+    /// Size of an acknowledgement with `blocks` SACK blocks on the wire, bytes.
     pub fn ack_bytes(&self, blocks: usize) -> u32 {
         if blocks == 0 { self.ack } else { self.ack + self.sack_header + 8 * blocks as u32 }
     }

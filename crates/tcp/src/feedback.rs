@@ -1,11 +1,11 @@
-//! What an acknowledgement says beside its number: blocks that are held beyond a gap, and an echoed time.
+//! What an acknowledgement carries beside its number: SACK blocks and an echoed time.
 
 use paceline_core::Instant;
 
 /// Most blocks in one acknowledgement: four fit into TCP's 40 bytes of options (RFC 2018 section 3).
 pub const MOST_BLOCKS: usize = 4;
 
-/// A block of packets that the receiver holds, none of them acknowledged yet.
+/// A block of packets that the receiver holds beyond a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Block {
     /// Its first packet.
@@ -14,7 +14,7 @@ pub struct Block {
     pub end: u32,
 }
 
-/// What a sender is told beside the number.
+/// What an acknowledgement reports to a sender beside its number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Report<'a> {
     /// When the packet was sent that this echoes.

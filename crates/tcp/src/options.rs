@@ -1,6 +1,5 @@
-//! Every option of a connection, in one table: what a scenario's `tcp` table may hold, what `paceline explain tcp` and
-//! docs/tcp.md list. An option's value is read from a [`Config`]; its source is told for each world that a profile comes
-//! from.
+//! Every option of a connection, in one table: the keys of a scenario's `tcp` table, which `paceline explain tcp` and docs/tcp.md list.
+//! The value of an option is read from a [`Config`]; its source depends on the profile.
 
 mod setting;
 mod table;

@@ -1,21 +1,22 @@
 //! Host pacing: when a sender may release its next packet.
 //!
-//! *Idea.* A window's worth of packets is spread over the round trip instead of leaving in a burst. Three rules say how
-//! long the gap is and when it binds:
+//! *Idea.* A window of packets is spread over the round trip instead of being sent in a burst. Three rules set the gap between
+//! packets and when it applies:
 //! - `wei`, D. X. Wei's patch for ns-2.28 (2006) with `pace_packet_` 2: slow start spreads 2 cwnd, at most ssthresh, over
 //!   the round trip; congestion avoidance cwnd + 1. The round trip is smoothed with weight max(4, cwnd / 3) and replaced
 //!   by the least one seen while recovering. A timer is armed only while more may be sent; an acknowledgement that finds it
-//!   running sends at once if the gap has passed and else only ever pulls it earlier; one that finds none sends at once.
+//!   running sends at once if the gap has passed, and else may only make it fire earlier; one that finds none sends at once.
 //! - `linux`: rate = packet max(cwnd, in flight) / srtt, twice that while cwnd < ssthresh / 2, else 1.2 times; the first
 //!   ten packets free; bursts of about 1 ms, at least two packets, at most 64 KB.
 //! - `ideal`: exactly srtt / cwnd after each packet.
 //!
-//! Fast retransmit and limited transmit go at once under every rule; before the first sample nothing is paced.
+//! Fast retransmit and limited transmit are not delayed under any rule; before the first sample nothing is paced.
 //!
 //! *Parameters.* `gain` (1): the rate is multiplied by it. `jitter` (0): each gap is drawn from gap (1 ± jitter).
 //! *Where it breaks.* Gaps of many flows with equal round trips line up and the flows lose together (Aggarwal, Savage and
 //! Anderson 2000); a small jitter undoes that. Under a timeout regime the window is too small for gaps to matter.
-//! All rules spread no more than the receiver's window over a round trip. Few decisions ask for a window: it is handed in as what makes it.
+//! All rules spread no more than the receiver's window over a round trip. Few decisions need the window, so a function computes it on
+//! demand.
 //!
 //! *References.* X. Wei, P. Cao, S. Low, "TCP pacing revisited" (2006); Linux net/ipv4/tcp_input.c
 //! `tcp_update_pacing_rate`, tcp_output.c `tcp_tso_autosize`; RFC 9002 section 7.7.
@@ -48,7 +49,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// The window of a sender with these settings, whose packets from `una` to `next` are under way, and which recovers up to
+    /// The window of a sender with these settings, whose packets from `una` to `next` are in flight, and which recovers up to
     /// packet `recover`.
     #[inline]
     pub(crate) fn new(
@@ -68,15 +69,15 @@ impl Window {
     }
 }
 
-/// What makes the window of a sender as pacing sees it: it reads these fields of the sender, and no others.
+/// A function that computes the [`Window`] of a sender's state. It reads these fields of the state only.
 macro_rules! pacing_window {
-    ($sender:ident) => {
+    ($state:ident) => {
         || {
             $crate::pacing::Window::new(
-                &$sender.config,
-                ($sender.cwnd, $sender.ssthresh),
-                ($sender.una, $sender.next),
-                $sender.recover,
+                &$state.config,
+                ($state.cwnd, $state.ssthresh),
+                ($state.una, $state.next),
+                $state.recover,
             )
         }
     };
@@ -88,16 +89,16 @@ pub(crate) use pacing_window;
 pub(crate) enum Permit {
     /// As many packets as the window allows.
     All,
-    /// This many packets at most, then ask for a timer.
+    /// At most this many packets, then the timer.
     Some(u32),
     /// Nothing before the timer.
     None,
 }
 
-/// The latest time of a timer that runs: [`Instant::MAX`] says that none does.
+/// The latest time of a timer that runs; [`Instant::MAX`] is a timer that does not.
 const LATEST: Instant = Instant::from_nanos(u64::MAX - 1);
 
-/// The pacing state of one connection, but for its timer: the sender keeps that where it looks for it at each packet.
+/// The pacing state of one connection, without its timer, which every packet needs and the sender keeps.
 #[derive(Debug, Clone)]
 pub(crate) struct Pacing {
     settings: HostPacing,
@@ -138,7 +139,7 @@ impl Pacing {
         self.srtt = (self.srtt * (weight - 1.0) + seconds) / weight;
     }
 
-    /// Packets leave, whatever let them.
+    /// Packets leave, for whatever reason.
     #[inline]
     pub(crate) fn on_sent(&mut self, packets: u32, now: Instant) {
         self.release.released(now);
@@ -178,7 +179,7 @@ impl Pacing {
         if self.is_free() { Permit::All } else { self.burst(window) }
     }
 
-    /// `sent` packets have just left together and `more` may leave by the window: arms the timer.
+    /// `sent` packets have just left together, and the window lets `more` out: sets the timer.
     #[inline(always)]
     pub(crate) fn after_burst(
         &mut self,
@@ -190,7 +191,7 @@ impl Pacing {
         if self.is_free() {
             return;
         }
-        // Wei's patch arms the timer only while there is more to send; the others hold the gap after the last packet too.
+        // Wei's patch sets the timer only while there is more to send; the others keep the gap after the last packet too.
         if more || (self.settings.rule != PacingRule::Wei && sent > 0) {
             *timer = (now + self.gap(&window(), sent.max(1))).min(LATEST);
         }

@@ -1,8 +1,8 @@
-//! The receiver: what has arrived in order, and what waits for a gap to fill; when it acknowledges, and what that says.
+//! The receiver: which packets have arrived, when it acknowledges them, and what the acknowledgement carries.
 //!
-//! *Idea.* `next` is the acknowledgement number; what has arrived beyond a gap is held apart ([`out_of_order`]), while there is
-//! anything. Every packet is acknowledged at once, unless acknowledgements are delayed: then every second one is, or what
-//! has waited for the delay, and at once what arrives out of order, fills a gap, or is the SYN.
+//! *Idea.* `next` is the acknowledgement number. Packets beyond a gap are held in [`out_of_order`]. Every packet is acknowledged at
+//! once, unless acknowledgements are delayed. Then every second packet is acknowledged, and a single one after the delay; a packet
+//! that is out of order or fills a gap, and the SYN, are acknowledged at once.
 //! *Parameters.* `delayed_ack`, `quick_acks` ([`ack_policy`]), `sack_blocks` of [`Config`].
 //! *References.* RFC 9293; RFC 5681 section 4.2; RFC 2018; RFC 7323 section 4 (which packet's time is echoed); ns-2.35
 //! tcp/tcp-sink.cc (`Acker::update`, `Acker::update_ts`, `DelAckSink::recv`).
@@ -30,16 +30,16 @@ pub struct Receiver {
     next: u32,
     /// One more than the highest packet ever received.
     end: u32,
-    /// What has arrived beyond a gap: nothing where `end` is `next`.
+    /// Packets beyond a gap: none where `end` is `next`.
     held: OutOfOrder,
 }
 
-/// What a receiver does about a packet.
+/// The receiver's reply to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
-    /// Acknowledges, and says this.
+    /// An acknowledgement with this feedback.
     Now(Feedback),
-    /// Holds the acknowledgement back: ask again at [`Receiver::due`].
+    /// The acknowledgement is delayed until [`Receiver::due`].
     Later,
 }
 
@@ -49,38 +49,38 @@ impl Receiver {
         Receiver::default()
     }
 
-    /// A receiver that has received nothing, of a connection with these settings; `seed` draws where its host's ticks stand.
+    /// A receiver that has received nothing, of a connection with these settings; `seed` draws the phase of its host's ticks.
     pub fn with(config: &Config, seed: u64) -> Self {
         Receiver { held: OutOfOrder::with(AckPolicy::of(config, seed)), ..Receiver::default() }
     }
 
-    /// Every packet is acknowledged at once, and the number says all: [`Receiver::reply`] need not be asked.
+    /// Every packet is acknowledged at once, by a number alone: [`Receiver::reply`] is not needed.
     #[inline]
-    pub fn is_plain(&self) -> bool {
+    pub fn is_cumulative(&self) -> bool {
         self.held.policy().is_none()
     }
 
-    /// As [`Receiver::reply`], for the ordinary packet of a receiver that does not delay: nothing is held beyond a gap, and
-    /// the echo is all that there is to say.
+    /// The fast path of [`Receiver::reply`]: without delayed acknowledgements and while no packet is held beyond a gap, an
+    /// acknowledgement carries the echo alone.
     #[inline]
     pub fn echo(&mut self, seq: u32, sent: Instant) -> Option<Instant> {
         let next = (self.next == self.end).then_some(self.next)?;
         let policy = self.held.policy_mut().filter(|policy| policy.delay.is_none())?;
-        let echo = policy.take_echo(seq, sent);
+        let echo = policy.update_echo(seq, sent);
         policy.acknowledged = next;
         Some(echo)
     }
 
-    /// Packet `seq`, sent at `sent`, has arrived now and been told to [`Receiver::on_data`]: is it acknowledged? Another acknowledgement
-    /// may be due later in any case: ask [`Receiver::due`].
+    /// The reply to packet `seq`, sent at `sent`, which has arrived now and been passed to [`Receiver::on_data`]. In any case another
+    /// acknowledgement may be due at [`Receiver::due`].
     pub fn reply(&mut self, seq: u32, sent: Instant, now: Instant) -> Reply {
         let (next, has_gap) = (self.next, self.next != self.end);
         let Some(policy) = self.held.policy_mut() else { return Reply::Now(Feedback::new(sent)) };
-        let echo = policy.take_echo(seq, sent);
+        let echo = policy.update_echo(seq, sent);
         if !has_gap
             && seq + 1 == next
             && let Some(delay) = &mut policy.delay
-            && let Some(waits) = delay.holds_back_steadily(next, now)
+            && let Some(waits) = delay.delays_steadily(next, now)
         {
             if waits {
                 return Reply::Later;
@@ -88,11 +88,11 @@ impl Receiver {
             policy.acknowledged = next;
             return Reply::Now(Feedback::new(echo));
         }
-        self.reply_with_care(seq, echo, now)
+        self.reply_slow(seq, echo, now)
     }
 
     #[inline(never)]
-    fn reply_with_care(&mut self, seq: u32, echo: Instant, now: Instant) -> Reply {
+    fn reply_slow(&mut self, seq: u32, echo: Instant, now: Instant) -> Reply {
         let (next, has_gap) = (self.next, self.next != self.end);
         let Some(policy) = self.held.policy() else { return Reply::Now(Feedback::new(echo)) };
         let (selective, remembered) = (policy.selective, policy.remembered_blocks);
@@ -100,7 +100,7 @@ impl Receiver {
         if selective && has_gap {
             let latest = if seq >= next { self.held.run(seq) } else { Block { start: 0, end: next } };
             let is_compressing = self.delay().is_some_and(|delay| delay.is_compressing());
-            // Linux `tcp_sack_new_ofo_skb`, with `TCP_SACK_BLOCKS_EXPECTED`: what waits says nothing of this packet.
+            // Linux `tcp_sack_new_ofo_skb`, with `TCP_SACK_BLOCKS_EXPECTED`: the delayed acknowledgement does not report this packet.
             if is_compressing && seq >= next && self.held.reported().is_pushed_back(latest) {
                 flushed = Some(self.feedback(echo));
             }
@@ -109,7 +109,7 @@ impl Receiver {
         let (held, reach) = (if has_gap { self.held.count(next..self.end) } else { 0 }, self.end - next);
         if let Some(delay) = self.delay() {
             let before = std::mem::replace(&mut delay.reached, next);
-            if delay.holds_back(Arrival { seq, before, next, held, reach, selective, now }) {
+            if delay.delays(Arrival { seq, before, next, held, reach, selective, now }) {
                 return flushed.map_or(Reply::Later, Reply::Now);
             }
         }
@@ -120,13 +120,13 @@ impl Receiver {
         self.held.policy_mut()?.delay.as_mut()
     }
 
-    /// When an acknowledgement that is held back is due.
+    /// When a delayed acknowledgement is due.
     #[inline]
     pub fn due(&self) -> Option<Instant> {
         self.held.policy()?.delay.as_ref()?.due
     }
 
-    /// [`Receiver::due`] has come: what the acknowledgement says.
+    /// [`Receiver::due`] has come: returns the feedback of the acknowledgement.
     pub fn on_delayed_ack_timer(&mut self) -> Feedback {
         let Some(policy) = self.held.policy_mut() else { return Feedback::default() };
         let echo = policy.echo;
@@ -135,15 +135,15 @@ impl Receiver {
         self.feedback(echo)
     }
 
-    /// The packet that [`Receiver::reply`] is asked about next is the last of what was written, and all is read.
-    pub fn on_whole_message(&mut self) {
+    /// The packet that arrives next carries PSH: it is the last of a write, and the application reads everything.
+    pub fn on_push(&mut self) {
         if let Some(delay) = self.delay() {
             delay.on_push();
         }
     }
 
-    /// Its host sends data over the same connection: an acknowledgement that is held back goes along with them.
-    pub fn on_answer(&mut self, now: Instant) -> Option<Feedback> {
+    /// Its host sends data over the same connection, which carry a delayed acknowledgement along.
+    pub fn on_data_sent(&mut self, now: Instant) -> Option<Feedback> {
         let policy = self.held.policy_mut()?;
         let echo = policy.echo;
         let delay = policy.delay.as_mut()?;
@@ -153,7 +153,7 @@ impl Receiver {
         Some(self.feedback(echo))
     }
 
-    /// What an acknowledgement says now.
+    /// The feedback of an acknowledgement that is sent now.
     fn feedback(&mut self, echo: Instant) -> Feedback {
         let mut feedback = Feedback::new(echo);
         let Some(policy) = self.held.policy_mut() else { return feedback };
@@ -168,13 +168,13 @@ impl Receiver {
         feedback
     }
 
-    /// The first packet not yet received in order: what an acknowledgement carries.
+    /// The first packet not yet received in order: the acknowledgement number.
     #[inline]
     pub fn next(&self) -> u32 {
         self.next
     }
 
-    /// Packet `seq` arrives, which is not the one that is waited for, but comes after it.
+    /// Packet `seq` arrives, which is beyond the next in order.
     #[inline]
     pub fn hold(&mut self, seq: u32) {
         debug_assert!(seq > self.next);
@@ -185,7 +185,7 @@ impl Receiver {
         }
     }
 
-    /// Packet `seq` arrives: how many packets, it among them, are now delivered in order (0 for a duplicate or a gap).
+    /// Packet `seq` arrives. Returns how many packets, it among them, are now delivered in order (0 for a duplicate or a gap).
     #[inline]
     pub fn on_data(&mut self, seq: u32) -> u32 {
         if seq == self.next && seq >= self.end {
@@ -201,8 +201,8 @@ impl Receiver {
         delivered
     }
 
-    /// The same of a packet less than 64 beyond the one that is waited for, which that one is as likely as any: nothing is guessed.
-    /// `None` where more is held than that, and nothing has happened.
+    /// [`Receiver::on_data`] of a packet less than 64 beyond the next in order, branchless, since either order is likely. `None` where
+    /// packets further beyond are held: nothing has changed then.
     #[inline(always)]
     pub fn on_near(&mut self, seq: u32) -> Option<u32> {
         debug_assert!(seq >= self.next && seq - self.next < u64::BITS);
@@ -267,7 +267,7 @@ mod tests {
             while seen.contains(&next) {
                 next += 1;
             }
-            // Now and then what is little beyond the one waited for goes its own way.
+            // Some of the packets close to the next in order take the branchless path.
             let is_near = seq >= before && seq - before < 64 && step % 3 < 2;
             let delivered = if is_near { receiver.on_near(seq) } else { None };
             let delivered = delivered.unwrap_or_else(|| receiver.on_data(seq));

@@ -2,8 +2,8 @@
 //!
 //! *Idea.* Jacobson's estimator in integer ticks: srtt kept times 8, rttvar times 4, RTO = srtt + 4 rttvar, doubled at
 //! each timeout. A tick of zero means a clock of 1 ns, which is RFC 6298 without rounding.
-//! *Where it breaks.* One segment is timed at a time (no timestamps), so a sample comes once a round trip; with a coarse
-//! tick the RTO of a steady path is srtt plus a few ticks, and the least RTO decides.
+//! *Where it breaks.* Without timestamps one segment is timed at a time, so there is one sample a round trip. With a coarse tick the
+//! RTO of a steady path is srtt plus a few ticks, and the least RTO decides.
 //! *References.* RFC 6298; ns-2.35 tcp/tcp.cc `rtt_update`, `rtt_timeout`, `rtt_backoff`.
 
 use crate::config::Config;
@@ -15,7 +15,7 @@ const UNTIMED: u32 = u32::MAX;
 /// A nanosecond is then four seconds; the last is a little less than a doubling.
 const MOST_BACKOFFS: u8 = 32;
 
-/// Smoothed round-trip time without ticks, seconds, where somebody asks for it; 0 before the first sample.
+/// Smoothed round-trip time without ticks, seconds, where it is kept; 0 before the first sample.
 pub(crate) type Smoothed<'a> = Option<&'a mut f64>;
 
 /// That of a sender's state. Borrows nothing else of it.
@@ -26,14 +26,14 @@ macro_rules! smoothed {
 }
 pub(crate) use smoothed;
 
-/// The estimator of one connection. Ticks are `Config::tick`, or 1 ns. What each packet asks for lies first. Packed: a sender has two
-/// cache lines.
+/// The estimator of one connection. Ticks are `Config::tick`, or 1 ns. The fields that every packet needs come first. Packed, since a
+/// sender has two cache lines.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, packed(4))]
 pub(crate) struct Rtt {
     /// The segment that is timed, or [`UNTIMED`], and when it was sent.
     timed: u32,
-    /// Where this host's clock stands within a tick at time zero: hosts do not tick together. Nanoseconds: a tick is no longer than
+    /// Phase of this host's clock at time zero, nanoseconds: hosts do not tick together. A tick is no longer than
     /// [`Config::LONGEST_TICK`].
     phase: u32,
     timed_sent: Instant,
@@ -43,7 +43,7 @@ pub(crate) struct Rtt {
     srtt8: i64,
     /// Mean deviation, ticks times 4; where there is no estimate, the timeout before back-off instead, nanoseconds.
     rttvar4: i64,
-    /// The timeout is doubled so often.
+    /// How often the timeout is doubled.
     backoffs: u8,
 }
 
@@ -62,7 +62,7 @@ impl Rtt {
         rtt
     }
 
-    /// A segment goes out for the first time: times it if none is timed now. What was sent before cannot be timed (Karn).
+    /// A segment is sent for the first time: times it if none is timed now. A retransmission cannot be timed (Karn).
     #[inline]
     pub(crate) fn on_first_transmission(&mut self, seq: u32, now: Instant) {
         let is_timed = self.timed == UNTIMED;
@@ -70,7 +70,7 @@ impl Rtt {
         self.timed_sent = select_unpredictable(is_timed, now, self.timed_sent);
     }
 
-    /// Gives up the measurement under way (Karn: what is sent again cannot be timed).
+    /// Abandons the measurement (Karn: a retransmission cannot be timed).
     #[inline]
     pub(crate) fn stop_timing(&mut self) {
         self.timed = UNTIMED;
@@ -90,7 +90,7 @@ impl Rtt {
         }
     }
 
-    /// The path works again.
+    /// The path works again: ends the back-off.
     #[inline]
     pub(crate) fn end_back_off(&mut self, config: &Config, smoothed: f64) {
         if self.backoffs != 0 {
@@ -121,7 +121,7 @@ impl Rtt {
         sample
     }
 
-    /// The same, without a sample: NewReno's partial acknowledgements are not measured.
+    /// [`Rtt::on_ack`] without a sample: NewReno's partial acknowledgements are not measured.
     #[inline]
     pub(crate) fn on_partial_ack(&mut self, config: &Config, smoothed: f64, next: u32) {
         if self.ack_of_timed(next) {
@@ -147,7 +147,7 @@ impl Rtt {
         sample
     }
 
-    /// The same without the timestamp option: FACK times every acknowledgement while it recovers.
+    /// [`Rtt::on_echo`] without the timestamp option: FACK times every acknowledgement while it recovers.
     pub(crate) fn on_echo_in_recovery(
         &mut self,
         config: &Config,
@@ -164,7 +164,7 @@ impl Rtt {
         sample
     }
 
-    /// Whether this covers the timed segment, whose measurement is then over.
+    /// Ends the measurement if this covers the timed segment. Returns whether it does.
     #[inline]
     fn ack_of_timed(&mut self, next: u32) -> bool {
         let is_timed = next > self.timed;
@@ -174,7 +174,7 @@ impl Rtt {
         is_timed
     }
 
-    /// A round trip as the clock that times reads it: what had passed of the first tick counts as if it were whole.
+    /// A round trip in ticks of the clock: the first tick counts as a whole one.
     fn ticks_of(&self, config: &Config, sample: Span, sent: Instant) -> u64 {
         let tick = config.tick.as_nanos();
         if tick == 0 {
@@ -254,7 +254,7 @@ impl Rtt {
         self.timeout = Span::from_nanos(limited.max(two_ticks));
     }
 
-    /// A timeout: doubles the timeout; after the third in a row the estimate itself is no longer believed.
+    /// A timeout: doubles the timeout. After the third in a row the estimate is discarded.
     pub(crate) fn back_off(&mut self, config: &Config, smoothed: f64) {
         let to_maximum = config.back_off_to_maximum && config.min_rto_backs_off;
         if self.backoffs < 6 || (to_maximum && self.timeout() < config.max_rto) {

@@ -1,6 +1,6 @@
-//! Packets that are not full: the last of each message that an application gives.
+//! Packets that are not full: the last packet of each message that an application writes.
 //!
-//! *Idea.* Every packet carries the configured payload but those listed here. A sender whose data end in full packets, or
+//! *Idea.* Every packet carries the configured payload, except for those listed here. A sender whose data end in full packets, or
 //! never, lists none and pays one comparison a packet.
 
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ impl ShortPackets {
     /// None is short.
     pub(crate) const NONE: ShortPackets = ShortPackets(VecDeque::new());
 
-    /// Packet `seq`, beyond all listed, carries `payload` bytes; packets before `una` are not asked for again. Returns
+    /// Packet `seq`, beyond all listed, carries `payload` bytes; packets before `una` are not needed any more. Returns
     /// the number of the first packet listed.
     pub(crate) fn list(&mut self, seq: u32, payload: u32, una: u32) -> u32 {
         while self.0.front().is_some_and(|(listed, _)| *listed < una) {

@@ -1,18 +1,17 @@
-//! State that few of many connections have, or have for a while: nothing but a pointer until it is written to.
+//! Cold state: state that few of many connections have, or have for a short time. Until it is written it takes one pointer.
 //!
-//! *Idea.* Reading what is not there reads a blank that all share; the first write makes a copy of one's own, and
-//! [`Sparse::clear`] gives it back. What is made last is what was given back last, so the few that are in use stay in the
-//! caches.
+//! *Idea.* A read before the first write reads a shared blank value. The first write allocates, and [`Sparse::clear`] frees. The
+//! allocator reuses what was freed last, so that the few that are in use stay in the caches.
 
 use std::ops::{Deref, DerefMut};
 
-/// What reads as this where nothing was written.
+/// A type with a shared blank value, which is read where nothing was written.
 pub trait Blank: Default + 'static {
     /// Equal to the default.
     fn blank() -> &'static Self;
 }
 
-/// A [`Blank`], or state of one's own.
+/// A [`Blank`], or allocated state.
 #[derive(Debug, Clone)]
 pub struct Sparse<T>(Option<Box<T>>);
 
@@ -32,13 +31,13 @@ impl<T> Sparse<T> {
         self.0.is_none()
     }
 
-    /// What was written, if anything was.
+    /// The allocated state, if there is one.
     #[inline(always)]
     pub fn get(&self) -> Option<&T> {
         self.0.as_deref()
     }
 
-    /// The same, to be changed.
+    /// [`Sparse::get`], mutable.
     #[inline(always)]
     pub fn written(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()

@@ -1,11 +1,11 @@
 //! The timer wheel: when a timer runs out that was set to a number of ticks.
 //!
-//! *Idea.* Linux counts timeouts in ticks, rounded up, and never lets a timer run out early: it fires at the tick after. What is
-//! further off than 63 ticks goes on a coarser wheel, of 8 ticks, then 64, and so on, and waits for the next of these. At 250 ticks
-//! a second a timeout of 250 ms so takes 252 to 288 ms, and one of 14 ms 16 to 20 ms. Where a timer has just run out the wheel is a
-//! tick ahead, and what is set by it a tick nearer: the 252 ms set when another 252 ms were over take 256 ms.
-//! *Parameters.* `timer_tick`; `tick_phase`, or else where a host's ticks stand is drawn for each connection.
-//! *Where it breaks.* All timers of a processor share a wheel: here another connection's does not put it ahead. On a processor that
+//! *Idea.* Linux counts timeouts in ticks, rounded up. A timer never runs out early: it fires at the tick after. A timer that is due in
+//! more than 63 ticks is put on a coarser wheel, of 8 ticks, then 64, and so on, and fires at a multiple of these. At 250 ticks a
+//! second a timeout of 250 ms thus takes 252 to 288 ms, and one of 14 ms takes 16 to 20 ms. While a timer runs out the wheel is a tick
+//! ahead, and timers set then fire a tick earlier: a timeout of 252 ms that is set by a timer of 252 ms takes 256 ms.
+//! *Parameters.* `timer_tick`; `tick_phase`, or else the phase of a host's ticks is drawn for each connection.
+//! *Where it breaks.* All timers of a processor share a wheel; here other connections' timers do not put it ahead. On a processor that
 //! does not count the ticks itself, half of the timers run out a tick later; here none do.
 //! *References.* Linux kernel/time/timer.c `calc_wheel_index`, `__run_timers` (`base->clk`), `run_local_timers`, `usecs_to_jiffies`.
 
@@ -13,33 +13,33 @@ use crate::config::Config;
 use paceline_core::queue::mix;
 use paceline_core::{Instant, Span};
 
-/// Ticks that the finest wheel has room for; each next is eight times as coarse.
+/// Ticks of the finest wheel; each next wheel is eight times as coarse.
 const ROOM: u64 = 63;
 const LEVELS: u32 = 8;
 
-/// A connection's host's.
+/// The timer wheel of a connection's host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wheel {
     /// Nanoseconds; 0 is exact.
     tick: u64,
-    /// 2^64 / tick, rounded up: to divide by it is to multiply by this, and every acknowledgement does.
+    /// 2^64 / tick, rounded up. A multiplication by it replaces the division by `tick` that every acknowledgement needs.
     reciprocal: u64,
-    /// Where the ticks stand at time zero, nanoseconds.
+    /// Phase of the ticks at time zero, nanoseconds.
     phase: u64,
-    /// At which tick a timer last ran out; [`Instant::MAX`] before the first.
+    /// The tick at which a timer last ran out; [`Instant::MAX`] before the first.
     ran_out: Instant,
 }
 
 impl Wheel {
     pub(crate) const EXACT: Wheel = Wheel { tick: 0, reciprocal: 0, phase: 0, ran_out: Instant::MAX };
 
-    /// A connection's host's; where its ticks stand is drawn by `seed`, unless that is said.
+    /// The wheel of a connection's host; `seed` draws its phase, unless it is configured.
     pub(crate) fn of(config: &Config, seed: u64) -> Self {
         let wheel = Wheel::new(config.timer_tick, seed);
         Wheel { phase: config.tick_phase.map_or(wheel.phase, Span::as_nanos), ..wheel }
     }
 
-    /// Ticks of this length, where they stand drawn by `seed`.
+    /// Ticks of this length; `seed` draws their phase.
     fn new(tick: Span, seed: u64) -> Self {
         let tick = Some(tick.as_nanos()).filter(|tick| *tick > 1).unwrap_or(0); // the simulator's time has no finer
         let reciprocal = u64::MAX.checked_div(tick).map_or(0, |times| times + 1);
@@ -47,7 +47,7 @@ impl Wheel {
         Wheel { tick, reciprocal, phase, ran_out: Instant::MAX }
     }
 
-    /// Whole ticks in so many nanoseconds.
+    /// Whole ticks in `nanos` nanoseconds.
     #[inline]
     fn ticks(self, nanos: u64) -> u64 {
         let ticks = ((u128::from(nanos) * u128::from(self.reciprocal)) >> 64) as u64;

@@ -80,7 +80,7 @@ fn differences(text: &str) -> (usize, Vec<String>) {
             }
             let seq: u32 = words[2].parse().unwrap();
             if words.get(4) == Some(&"P") && seq == receiver.next() {
-                receiver.on_whole_message();
+                receiver.on_push();
             }
             arrived = time;
             receiver.on_data(seq);

@@ -109,7 +109,7 @@ fn acknowledged(count: u32, gap: u64, message: u32, answer: Option<u64>) -> Vec<
         let now = Instant::ZERO + Span::from_millis(50 + gap * u64::from(seq - 1));
         receiver.on_data(seq);
         if seq % message == 0 {
-            receiver.on_whole_message();
+            receiver.on_push();
         }
         if let Reply::Now(_) = receiver.reply(seq, now, now) {
             at_once.push(seq);
@@ -117,7 +117,7 @@ fn acknowledged(count: u32, gap: u64, message: u32, answer: Option<u64>) -> Vec<
         if seq % message == 0
             && let Some(later) = answer
         {
-            receiver.on_answer(now + Span::from_millis(later));
+            receiver.on_data_sent(now + Span::from_millis(later));
             assert_eq!(receiver.due(), None);
         }
     }
@@ -149,16 +149,16 @@ fn an_answer_takes_along_what_waits_and_nothing_else() {
     // Linux's goes along; of a delay that knows no answers nothing does.
     for (config, goes) in [(Config { quick_acks: 0, ..fixed.clone() }, false), (linux(), true)] {
         let mut receiver = Receiver::with(&config, 0);
-        assert_eq!(receiver.on_answer(now), None, "nothing has come");
+        assert_eq!(receiver.on_data_sent(now), None, "nothing has come");
         let mut seq = 0;
         while receiver.due().is_none() {
             receiver.on_data(seq);
             receiver.reply(seq, now, now);
             seq += 1;
         }
-        assert_eq!(receiver.on_answer(now).is_some(), goes);
+        assert_eq!(receiver.on_data_sent(now).is_some(), goes);
         assert_eq!(receiver.due().is_none(), goes);
-        assert_eq!(receiver.on_answer(now), None, "twice");
+        assert_eq!(receiver.on_data_sent(now), None, "twice");
     }
 }
 

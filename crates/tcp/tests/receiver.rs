@@ -118,8 +118,8 @@ fn what_is_near_is_taken_in_without_a_guess() {
 #[test]
 fn a_plain_receiver_has_nothing_to_say_but_a_number() {
     let with = |variant, timestamps| Receiver::with(&Config { timestamps, ..config(variant) }, 0);
-    assert!(Receiver::new().is_plain() && with(Variant::Reno, false).is_plain());
-    assert!(!with(Variant::Reno, true).is_plain() && !with(Variant::Sack1, false).is_plain());
+    assert!(Receiver::new().is_cumulative() && with(Variant::Reno, false).is_cumulative());
+    assert!(!with(Variant::Reno, true).is_cumulative() && !with(Variant::Sack1, false).is_cumulative());
 }
 
 /// RFC 7323 section 4.3: the time of the earliest packet that is not acknowledged is echoed; in order it may be asked for alone.

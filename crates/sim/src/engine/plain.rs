@@ -103,7 +103,7 @@ impl Engine<'_> {
         if (BARE || next < deliver)
             && let Exit::Own(Link::Slim(link)) = &mut at_sink.out
             // Nobody asks for the time that a plain one echoes.
-            && let Some(echo) = if tcp.receiver.is_plain() { Some(at) } else { tcp.receiver.echo(seq, sent) }
+            && let Some(echo) = if tcp.receiver.is_cumulative() { Some(at) } else { tcp.receiver.echo(seq, sent) }
         {
             let (bytes, hop) = (tcp.ack_bytes(), self.ack_hop + 1);
             let seq = base.wrapping_add(next);

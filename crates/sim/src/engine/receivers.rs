@@ -107,10 +107,11 @@ impl Engine<'_> {
         // Noted before the acknowledgement goes, which may be back at once; told after it.
         let news = if tcp.delivers_a_mark(next) { Some(tcp.on_delivered(next)) } else { None };
         if news.is_some_and(|news| news.messages > 0) {
-            tcp.receiver.on_whole_message();
+            tcp.receiver.on_push();
         }
         // Nobody asks for the time that a plain one echoes.
-        let echo = if tcp.receiver.is_plain() { Some(self.now) } else { tcp.receiver.echo(seq, packet.sent) };
+        let echo =
+            if tcp.receiver.is_cumulative() { Some(self.now) } else { tcp.receiver.echo(seq, packet.sent) };
         match echo {
             Some(echo) => self.acknowledge_with(id, Feedback::new(echo)),
             None => self.reply(id, seq, packet.sent),
@@ -168,7 +169,7 @@ impl Engine<'_> {
     /// The host at which this flow's data end sends data over the same connection, now.
     pub(super) fn answer_with_data(&mut self, flow: u32) {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        if let Some(feedback) = tcp.receiver.on_answer(self.now) {
+        if let Some(feedback) = tcp.receiver.on_data_sent(self.now) {
             self.acknowledge_with(flow, feedback);
         }
     }

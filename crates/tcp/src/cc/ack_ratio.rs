@@ -1,13 +1,13 @@
 //! Growth by acknowledgements: that of BIC, and of CUBIC before 2013.
 //!
-//! *Idea.* An acknowledgement counts for as many packets as acknowledgements cover in the mean, so that delayed ones do not halve
-//! the growth. Linux reckons in whole numbers: it asks for a packet more each `cnt` acknowledgements.
+//! *Idea.* An acknowledgement counts for as many packets as acknowledgements cover on average, so that delayed ones do not halve the
+//! growth. Linux computes in whole numbers: the window grows by a packet every `cnt` acknowledgements.
 //! *Parameters.* None.
-//! *Where it breaks.* The mean is one of whole sixteenths, rounded down: from two it comes down to 31/16 and no further, though
-//! every packet is acknowledged by itself. Growth is then nearly twice what the control asks for, in Linux as here.
+//! *Where it breaks.* The average is in whole sixteenths, rounded down. From two it decreases to 31/16 and no further, even where every
+//! packet is acknowledged by itself. Growth is then nearly twice that of the control, in Linux as here.
 //! *References.* Linux net/ipv4/tcp_bic.c `bictcp_update`, `bictcp_acked`; tcp_cubic.c until commit 9cd981dcf174 (2015).
 
-/// What one connection remembers.
+/// The state of one connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AckRatio {
     /// Packets an acknowledgement, sixteenths.
@@ -25,12 +25,12 @@ impl AckRatio {
         self.mean = 2 << 4;
     }
 
-    /// An acknowledgement covers so many packets, while nothing is being repaired.
+    /// An acknowledgement covers `packets`, while no loss is under repair.
     pub(super) fn update(&mut self, packets: u32) {
         self.mean = self.mean.saturating_add(packets) - (self.mean >> 4);
     }
 
-    /// Each so many acknowledgements the window grows by one, where the control asks for a packet each `count` packets.
+    /// The acknowledgements for one packet of growth, where the control grows by a packet every `count` packets.
     pub(super) fn acknowledgements(self, count: u64) -> u64 {
         ((count << 4) / u64::from(self.mean)).max(1)
     }

@@ -7,9 +7,9 @@
 //! *Parameters.* None: Linux's and ns-2's constants, the same in all their versions (Linux `max_increment` 16 packets,
 //! `low_window` 14 packets, `smooth_part` 20, `BICTCP_B` 4, `beta` 819/1024, `fast_convergence` 1). The distance to W_max
 //! counts in whole packets, as there. The paper has 32 packets for 16, and 7/8 for 819/1024.
-//! It grows by acknowledgements, as `ack_ratio` says. In ns-2's whole numbers: [`super::linux2007`].
-//! *Where it breaks.* Growth goes by round trips: short ones take the link from long ones. Before the first loss, and
-//! after a timeout, the window grows by 5 % a round trip.
+//! It grows by acknowledgements ([`super::ack_ratio`]). [`super::linux2007`] has it in ns-2's whole numbers.
+//! *Where it breaks.* Growth is per round trip, so flows with short round trips take the link from those with long ones. Before the
+//! first loss, and after a timeout, the window grows by 5 % a round trip.
 //! *References.* L. Xu, K. Harfoush, I. Rhee, "Binary increase congestion control (BIC) for fast long-distance networks",
 //! INFOCOM 2004; Linux net/ipv4/tcp_bic.c; ns-2.35 tcp/linux/src/tcp_bic.c.
 
@@ -24,14 +24,14 @@ const BETA: f64 = 819.0 / 1024.0;
 pub(super) const MOST_INCREMENT: u64 = 16;
 /// Up to this window it is Reno, packets.
 pub(super) const LOW_WINDOW: u64 = 14;
-/// One part in so many of the distance to W_max, a round trip.
+/// The window grows by 1/B of the distance to W_max, a round trip.
 const B: u64 = 4;
 /// Round trips that the last `B` packets before W_max take.
 const SMOOTH_PART: u64 = 20;
-/// While W_max is unknown, a packet each so many at least.
+/// Most acknowledgements for one packet of growth while W_max is unknown.
 const MOST_UNKNOWN: u64 = 20;
 
-/// What BIC remembers.
+/// The state of BIC.
 #[derive(Debug, Clone)]
 pub(crate) struct Bic {
     /// Window at the last loss, packets; 0 is unknown.
@@ -69,7 +69,7 @@ impl CongestionControl for Bic {
     }
 }
 
-/// After how many acknowledgements the window grows by one (Linux `cnt`). As Reno, it knows nothing of delayed ones.
+/// After how many acknowledgements the window grows by one (Linux `cnt`). As Reno, it makes no allowance for delayed ones.
 pub(super) fn acknowledgements_a_packet(cwnd: u64, w_max: u64, knows_loss: bool, ratio: AckRatio) -> u64 {
     if cwnd <= LOW_WINDOW {
         return cwnd;

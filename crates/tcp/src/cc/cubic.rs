@@ -1,12 +1,12 @@
 //! CUBIC: the window is a cubic function of the time since the last loss.
 //!
 //! *Idea.* W(t) = C (t - K)³ + W_max: fast at first, flat about the window W_max at which the last loss came, which it
-//! reaches after K = ³√((W_max - cwnd) / C), then ever faster. At each acknowledgement the window makes for W a round trip
-//! ahead. It is never below what Reno would have, were that to cut by the same factor (W_est). A loss below the last
-//! W_max gives way: W_max becomes (1 + beta) / 2 of the window (fast convergence).
-//! *Parameters.* [`Constants`]: beta, C (packets/s³) and what else changed over the years. HyStart ([`super::hystart`]).
-//! *Where it breaks.* Growth does not go by round trips, so at small windows and short round trips it is Reno. After a
-//! timeout, W_max is unknown: the curve starts flat, at the window where congestion avoidance begins.
+//! reaches after K = ³√((W_max - cwnd) / C), then ever faster. At each acknowledgement the window grows towards W one round trip
+//! ahead. It is at least that of a Reno that cuts by the same factor (W_est). After a loss below the last W_max, W_max becomes
+//! (1 + beta) / 2 of the window (fast convergence).
+//! *Parameters.* [`Constants`]: beta, C (packets/s³) and other differences between versions. HyStart ([`super::hystart`]).
+//! *Where it breaks.* Growth is by time, not by round trips, so at small windows and short round trips it is Reno. After a timeout,
+//! W_max is unknown: the curve starts flat, at the window where congestion avoidance begins.
 //! *References.* RFC 9438; S. Ha, I. Rhee, L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", SIGOPS OSR 42(5),
 //! 2008; Linux net/ipv4/tcp_cubic.c; ns-2.35 tcp/linux/src/tcp_cubic.c.
 
@@ -69,7 +69,7 @@ enum Unknown {
     AtLeast(f64),
 }
 
-/// What CUBIC remembers. Windows in packets, times in seconds.
+/// The state of CUBIC. Windows in packets, times in seconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
     values: &'static Values,

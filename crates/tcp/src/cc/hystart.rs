@@ -60,7 +60,7 @@ impl HyStart {
         }
     }
 
-    /// New data are acknowledged in slow start at this window, packets: is it to end?
+    /// New data are acknowledged in slow start at this window, packets. Returns whether slow start ends.
     pub(super) fn ends_slow_start(&mut self, cwnd: f64, acked: Acked) -> bool {
         if self.done {
             return false;
@@ -116,7 +116,7 @@ impl HyStart {
         }
     }
 
-    /// Slow start begins anew, after a timeout; what is on its way now is not measured.
+    /// Slow start begins again, after a timeout. Packets in flight are not measured.
     pub(super) fn restart(&mut self) {
         *self = HyStart { least: self.least, ..HyStart::new(self.paced) };
     }
@@ -130,8 +130,8 @@ mod tests {
         Instant::from_nanos(us * 1_000)
     }
 
-    /// Packet `seq` left so long before its acknowledgement comes at `now`, microseconds, and all before `end` have left.
-    fn hears(hystart: &mut HyStart, (seq, end): (u32, u32), rtt: u64, now: u64) -> bool {
+    /// Packet `seq` left this long before its acknowledgement comes at `now`, microseconds, and all before `end` have left.
+    fn acknowledge(hystart: &mut HyStart, (seq, end): (u32, u32), rtt: u64, now: u64) -> bool {
         hystart.on_first_transmission(seq, at(now - rtt));
         let (now, next) = (at(now), seq + 1);
         let (packets, open, dubious, used, weight, srtt, sample) = (1, true, false, true, 1, 0.0, None);
@@ -139,11 +139,13 @@ mod tests {
         hystart.ends_slow_start(LOW_WINDOW, acked)
     }
 
-    /// A round of this least round trip, then one of acknowledgements so far apart: after how many slow start ends.
+    /// A round with this least round trip, then one whose acknowledgements are `apart` microseconds apart. Returns after how many slow
+    /// start ends.
     fn ends_after(hystart: &mut HyStart, (least, rtt): (u64, u64), apart: u64) -> Option<u32> {
         let start = 10_000_000;
-        assert!(!hears(hystart, (0, 1), least, start));
-        (1..100).find(|seq| hears(hystart, (*seq, 1_000), rtt, start + 1_000_000 + u64::from(*seq) * apart))
+        assert!(!acknowledge(hystart, (0, 1), least, start));
+        (1..100)
+            .find(|seq| acknowledge(hystart, (*seq, 1_000), rtt, start + 1_000_000 + u64::from(*seq) * apart))
     }
 
     /// Linux `hystart_update`, delay: an eighth of the least, 4 to 16 ms, is a queue, once eight samples of a round are seen.
@@ -155,7 +157,7 @@ mod tests {
         }
     }
 
-    /// The same, acknowledgement train: those no more than 2 ms apart, for more than half the least round trip, or paced the whole.
+    /// Acknowledgement train: those no more than 2 ms apart, for more than half the least round trip, or paced the whole.
     #[test]
     fn a_train_as_long_as_the_path_ends_slow_start() {
         for (apart, paced, expected) in [

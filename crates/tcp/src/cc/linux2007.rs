@@ -1,8 +1,8 @@
 //! BIC and CUBIC in the whole numbers of Linux 2.6.22, which ns-2's TCP-Linux runs.
 //!
-//! *Idea.* The window has whole packets and grows by one each `count` acknowledgements; `count` is reckoned anew where the window
-//! has changed, and each 31 ms. Time has milliseconds. Slow start goes on to a packet above ssthresh, the acknowledgement that
-//! made the window grow does not count for the next packet, and a window that was not used up does not grow.
+//! *Idea.* The window is in whole packets and grows by one every `count` acknowledgements. `count` is computed when the window has
+//! changed, and every 31 ms. Time is in milliseconds. Slow start continues to a packet above ssthresh. The acknowledgement that makes
+//! the window grow does not count for the next packet. A window that was not used up does not grow.
 //! *Parameters.* beta 819/1024, C 410/1024; `max_increment` 16 packets (BIC: a round trip; CUBIC: 0.1 s, beyond W_max); while
 //! W_max is unknown a packet each 20 (BIC), 50 (CUBIC). CUBIC looks a least round trip ahead, known from timestamps alone.
 //! *Where it breaks.* At windows of a few packets rounding decides, and a growth of a packet each `count` of nearly two packets an
@@ -19,14 +19,14 @@ use paceline_core::{Instant, Span};
 const BETA: u64 = 819;
 /// How long a `count` holds, ms (`HZ / 32`).
 const HOLDS: u64 = 31;
-/// CUBIC: a packet each so many while W_max is unknown.
+/// CUBIC: packets for one packet of growth while W_max is unknown.
 const UNKNOWN: u64 = 50;
 /// C is this over 1024, packets/s³ (`bic_scale` times 10).
 const C: u64 = 410;
 /// Acknowledgements for a packet of Reno's, of its window, eighths (`beta_scale`).
 const RENO: u64 = 23;
 
-/// What one connection remembers. Windows in packets, times in milliseconds.
+/// The state of one connection. Windows in packets, times in milliseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Linux2007 {
     is_cubic: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Linux2007 {
     /// Acknowledgements towards the next packet (`snd_cwnd_cnt`).
     gathered: u64,
     count: u64,
-    /// The window and the time for which `count` was reckoned.
+    /// The window and the time for which `count` was computed.
     counted: (u64, u64),
     w_max: u64,
     /// A loss has come since the last timeout.
@@ -89,7 +89,7 @@ impl CongestionControl for Linux2007 {
         }
         let cwnd = window.cwnd as u64;
         if cwnd > window.ssthresh.into() {
-            self.reckon(cwnd, milliseconds(acked.now));
+            self.update_count(cwnd, milliseconds(acked.now));
             if self.gathered < self.count {
                 self.gathered += 1;
                 return;
@@ -140,7 +140,7 @@ impl Linux2007 {
     }
 
     /// After how many acknowledgements the window grows by one.
-    fn reckon(&mut self, cwnd: u64, now: u64) {
+    fn update_count(&mut self, cwnd: u64, now: u64) {
         self.curve.acknowledgements += 1;
         if self.counted.0 == cwnd && now - self.counted.1 <= HOLDS {
             return;
@@ -201,8 +201,8 @@ fn milliseconds(time: Instant) -> u64 {
     time.as_nanos() / 1_000_000
 }
 
-/// Linux's: a first value from the leading three to six bits, and one step of Newton's with 341/1024 for a third. That is no root of
-/// its own, but where it starts 3 % above the root it comes out right: Linux's table of first values does, as this line does.
+/// Linux's cube root: a first value from the leading three to six bits, and one step of Newton's method with 341/1024 for a third. The
+/// step is exact where the first value is 3 % above the root, as in Linux's table of first values, and here.
 fn cube_root(a: u64) -> u64 {
     let bits = u64::from(u64::BITS - a.leading_zeros());
     let triple = ((bits * 84) >> 8) - 1;
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(cubic.packets_a_packet(320, 101_000), 0);
     }
 
-    /// The same: where Reno would be ahead, a packet each cwnd / (that distance) packets.
+    /// `bictcp_update`: where Reno would be ahead, a packet every cwnd / (that distance) packets.
     #[test]
     fn it_catches_up_with_reno() {
         let mut cubic =
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_cube_root_is_linux_s_within_a_hundredth_of_a_second_of_k() {
-        // What Linux 2.6.22's `cubic_root` gives for W_max this far away, 1/1024 s.
+        // Linux 2.6.22's `cubic_root` for W_max this far away, 1/1024 s.
         for (distance, k) in [
             (1, 1388),
             (2, 1750),

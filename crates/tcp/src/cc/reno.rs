@@ -2,15 +2,15 @@
 //!
 //! *Idea.* Below ssthresh the window grows by one packet an acknowledgement (slow start), above it by 1 / cwnd (one packet
 //! a round trip); a loss halves it.
-//! *Parameters.* None; `Config::fractional_halving` says whether half a packet counts, `Config::count_packets` whether an
+//! *Parameters.* None; `Config::fractional_halving` selects whether half a packet counts, `Config::count_packets` whether an
 //! acknowledgement counts for every packet that it covers.
 //! *Where it breaks.* At windows of a few packets a loss seldom brings three duplicate acknowledgements, and timeouts rule.
 //! *References.* RFC 5681; ns-2.35 tcp/tcp.cc `opencwnd`, `slowdown`.
 
 use std::hint::select_unpredictable;
 
-/// The window after new data were acknowledged as if by so many acknowledgements at once, packets. Those that bring it to
-/// ssthresh count in full, the others for 1 / cwnd.
+/// The window after new data were acknowledged as if by `acknowledgements` acknowledgements, packets. Those that bring it to ssthresh
+/// count in full, the others for 1 / cwnd.
 #[inline]
 pub(crate) fn increase(cwnd: f64, ssthresh: u32, acknowledgements: u32) -> f64 {
     let (ssthresh, all) = (f64::from(ssthresh), f64::from(acknowledgements));
@@ -22,9 +22,9 @@ pub(crate) fn increase(cwnd: f64, ssthresh: u32, acknowledgements: u32) -> f64 {
     grown + (all - in_full) / grown
 }
 
-/// The same of so many packets in Linux, whose window is whole, and grows by one for as many packets as it has: the fraction
-/// says how many of these have come (`tcp_slow_start`, `tcp_cong_avoid_ai`). 1 / cwnd of a window with its fraction would be less, at
-/// two packets by a third; and what an acknowledgement of two brings too much counts for the next packet by the window as it is then.
+/// The window after `packets` were acknowledged in Linux, whose window is whole and grows by one when as many packets as it has are
+/// acknowledged (`tcp_slow_start`, `tcp_cong_avoid_ai`). The fraction of `cwnd` is the share of these that has come. An
+/// acknowledgement may complete one packet of growth and count the rest for the next, by the window as it is then.
 pub(crate) fn increase_whole(cwnd: f64, ssthresh: u32, packets: u32) -> f64 {
     let mut window = (cwnd as u32).max(1);
     let mut count = ((cwnd - f64::from(window)).max(0.0) * f64::from(window)).round() as u32;
@@ -43,7 +43,7 @@ pub(crate) fn increase_whole(cwnd: f64, ssthresh: u32, packets: u32) -> f64 {
     f64::from(window) + f64::from(count) / f64::from(window)
 }
 
-/// The same after a single one.
+/// [`increase`] after a single acknowledgement.
 #[inline]
 pub(crate) fn increase_by_one(cwnd: f64, ssthresh: u32) -> f64 {
     let is_avoidance = cwnd >= f64::from(ssthresh);

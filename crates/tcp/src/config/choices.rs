@@ -2,7 +2,7 @@
 
 use super::variants::Variant;
 
-/// A bundle of constants.
+/// A set of constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// ns-2 2.35's defaults (tcl/lib/ns-default.tcl), as the papers ran it.
@@ -27,7 +27,7 @@ impl Profile {
         ("rfc", Profile::Rfc),
     ];
 
-    /// What a scenario gets that names none: what a host runs today (docs/adr/0001-default-tcp.md).
+    /// The profile of a scenario that names none: what a host runs today (docs/adr/0001-default-tcp.md).
     pub const DEFAULT: Profile = Profile::Linux;
 
     /// Its name in a scenario.
@@ -35,7 +35,7 @@ impl Profile {
         Profile::ALL.iter().find(|(_, profile)| *profile == self).map_or("", |(name, _)| *name)
     }
 
-    /// What a scenario's `variant = "sack"` means in this world.
+    /// What a scenario's `variant = "sack"` means with this profile.
     pub fn sack(self) -> Variant {
         match self {
             Profile::Ns2 | Profile::Ns2Of2005 | Profile::Ns2Validation => Variant::Sack1,
@@ -47,9 +47,9 @@ impl Profile {
 /// How a sender spaces its packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostPacing {
-    /// Which rule gives the gap.
+    /// The rule of the gap.
     pub rule: PacingRule,
-    /// The rate is this many times what the rule says.
+    /// The rate is this many times that of the rule.
     pub gain: f64,
     /// Each gap is drawn uniformly from gap (1 - jitter) to gap (1 + jitter); 0 draws nothing.
     pub jitter: f64,
@@ -71,7 +71,7 @@ impl PacingRule {
     pub const ALL: [(&'static str, PacingRule); 3] =
         [("wei", PacingRule::Wei), ("linux", PacingRule::Linux), ("ideal", PacingRule::Ideal)];
 
-    /// The rule of the world that the profile comes from.
+    /// The rule that belongs to a profile.
     pub fn of_profile(profile: Profile) -> Self {
         match profile {
             Profile::Ns2 | Profile::Ns2Of2005 | Profile::Ns2Validation => PacingRule::Wei,
@@ -102,9 +102,9 @@ impl Halving {
 /// How BIC and CUBIC recover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
-    /// As RFC 6675 says.
+    /// RFC 6675.
     Rfc6675,
-    /// FACK, and in flight is less by a packet for every second acknowledgement until it is half (Linux before 2012, ns-2's
+    /// FACK; the packets in flight decrease by one for every second acknowledgement down to a half (Linux before 2012, ns-2's
     /// TCP-Linux).
     RateHalving,
 }
@@ -115,14 +115,14 @@ impl Recovery {
         [("rfc6675", Recovery::Rfc6675), ("rate-halving", Recovery::RateHalving)];
 }
 
-/// What becomes of the window while nothing is sent.
+/// The window after an idle period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleRestart {
-    /// It stays.
+    /// Unchanged.
     Keep,
-    /// One packet, once the retransmission timer has run out with nothing outstanding (ns-2 `slow_start_restart_`).
+    /// One packet, if the retransmission timer has run out with nothing outstanding (ns-2 `slow_start_restart_`).
     One,
-    /// The initial window at most, once nothing was sent for longer than the timeout (RFC 5681 section 4.1).
+    /// At most the initial window, if nothing was sent for longer than the timeout (RFC 5681 section 4.1).
     Initial,
     /// Halved for each timeout without sending, down to the initial window; ssthresh is at least three quarters of what
     /// it was (RFC 2861; Linux `tcp_slow_start_after_idle`).

@@ -43,8 +43,8 @@ impl Setting {
         (self.value)(config)
     }
 
-    /// Where it comes from in the world of a profile: a section of an RFC, a variable of ns-2, a file or name of Linux. Where
-    /// that world does not know the option, what does know it.
+    /// Its source with a profile: a section of an RFC, a variable of ns-2, a file or name of Linux. Where the profile's source does not
+    /// have the option, one that does.
     pub fn source(&self, profile: Profile) -> String {
         let own = match profile {
             Profile::Rfc => self.rfc,

@@ -1,4 +1,4 @@
-//! How a receiver acknowledges, where it does not say the next number and nothing else, at once.
+//! The ACK policy of a receiver that does more than to acknowledge every packet at once by a number.
 //!
 //! *References.* RFC 5681 section 4.2; RFC 7323 section 4.3; ns-2.35 tcp/tcp-sink.cc.
 
@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::feedback::MOST_BLOCKS;
 use paceline_core::Instant;
 
-/// What a receiver that says more, or waits, has to know.
+/// The ACK policy of a receiver whose acknowledgements are delayed or carry feedback, and its state.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(super) struct AckPolicy {
@@ -17,7 +17,7 @@ pub(super) struct AckPolicy {
     pub(super) acknowledged: u32,
     /// Blocks are reported.
     pub(super) selective: bool,
-    /// So many at most, and so many are remembered.
+    /// Most blocks in an acknowledgement, and most that are remembered.
     pub(super) most_blocks: u8,
     pub(super) remembered_blocks: u8,
     /// `None` where every packet is acknowledged at once.
@@ -25,7 +25,8 @@ pub(super) struct AckPolicy {
 }
 
 impl AckPolicy {
-    /// That of a connection with these settings, whose host's ticks are drawn by `seed`; `None` is the plain one.
+    /// The policy of a connection with these settings; `seed` draws the phase of the host's ticks. `None` acknowledges every packet at
+    /// once by a number.
     pub(super) fn of(config: &Config, seed: u64) -> Option<Self> {
         let delay = DelayedAck::of(config, seed);
         let most_blocks = config.sack_blocks.min(MOST_BLOCKS as u32) as u8;
@@ -39,10 +40,10 @@ impl AckPolicy {
         })
     }
 
-    /// Takes in a packet: when the one was sent that the next acknowledgement echoes. RFC 7323 section 4.3: the earliest packet
-    /// that is not acknowledged.
+    /// A packet arrives. Returns the time that the next acknowledgement echoes: when the earliest packet was sent that is not
+    /// acknowledged (RFC 7323 section 4.3).
     #[inline]
-    pub(super) fn take_echo(&mut self, seq: u32, sent: Instant) -> Instant {
+    pub(super) fn update_echo(&mut self, seq: u32, sent: Instant) -> Instant {
         if seq <= self.acknowledged && sent >= self.echo {
             self.echo = sent;
         }

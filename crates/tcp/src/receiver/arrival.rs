@@ -2,17 +2,17 @@
 
 use paceline_core::Instant;
 
-/// A packet that has arrived, and what its receiver has then.
+/// A packet that has arrived, and what its receiver holds then.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
     pub(super) seq: u32,
-    /// All before this had arrived, and have now.
+    /// All packets before `before` had arrived earlier, and all before `next` have now.
     pub(super) before: u32,
     pub(super) next: u32,
-    /// So many are held beyond a gap, up to so far beyond `next`.
+    /// Packets held beyond a gap, and how far beyond `next` the last of them is.
     pub(super) held: u32,
     pub(super) reach: u32,
-    /// Blocks of that are reported.
+    /// Acknowledgements report them in blocks.
     pub(super) selective: bool,
     pub(super) now: Instant,
 }

@@ -1,23 +1,23 @@
 //! Delayed acknowledgements: which packets are acknowledged at once, and how long the others wait.
 //!
-//! *Idea.* An acknowledgement waits for a second packet, but not for longer than the delay. Linux changes that in five ways.
+//! *Idea.* An acknowledgement waits for a second packet, but not for longer than the delay. Linux adds five rules.
 //!
-//! - *Quick acknowledgements* ([`Quick`]). The first packets, those after a silence or a packet that came twice, those that come while
-//!   the offered window still grows ([`super::window`]), and the last one of what an application has written (it carries PSH, and all
-//!   is read) are acknowledged at once, so that the sender's slow start is not slowed; unless the connection answers: then
-//!   what it owes goes along with the next answer.
-//! - *The delay adapts* (`adaptive_delay`). It is twice the time between packets where that is between half the least delay and the delay,
-//!   and doubles where it was waited for in vain, but is no longer than the round trip of the handshake.
+//! - *Quick acknowledgements* ([`Quick`]). Some packets are acknowledged at once, so that the sender's slow start is not slowed: the
+//!   first packets, those after an idle period or a duplicate packet, those that arrive while the offered window grows
+//!   ([`super::window`]), and the last packet of a write (it carries PSH). Where the host itself sends data (pingpong mode), the next
+//!   data packet carries the acknowledgement instead.
+//! - *The delay adapts* (`adaptive_delay`). It is twice the time between packets where that is between half the least delay and the
+//!   delay. It doubles when it has passed without a second packet, up to the round trip of the handshake.
 //! - *Ticks.* The timer runs out at a tick of the receiver's host.
-//! - *Compressed SACKs* (`sack_compression`). Beyond a gap the first three packets are acknowledged at once, so that the sender sees three
-//!   duplicates, then whatever comes within a millisecond is acknowledged together.
-//! - *Reading* (`read_delay`). An acknowledgement for a second packet, or the last of a write, goes when the application reads, some microseconds
-//!   later. Without that, packets keep step with the bottleneck's departures for seconds, and where the buffer is a few packets who is lost
-//!   hangs on it: half of the timeouts are missing. Where nothing is lost it decides nothing, so it begins with the first gap, and costs
-//!   nothing until then.
+//! - *Compressed SACKs* (`sack_compression`). Beyond a gap the first three packets are acknowledged at once, so that the sender sees
+//!   three duplicates. Packets that arrive after them within a millisecond are acknowledged together.
+//! - *Reading* (`read_delay`). The acknowledgement for a second packet, or for the last of a write, is sent when the application reads,
+//!   some microseconds later. Without this delay, packets stay in phase with the bottleneck's departures for seconds. At buffers of a
+//!   few packets that phase decides which packet is dropped, and half of the timeouts are missing. Without losses the delay has no
+//!   effect, so it begins with the first gap.
 //!
 //! *Parameters.* `delayed_ack`, `quick_acks`, `adaptive_delay`, `sack_compression`, `push`, `read_delay`, `timer_tick` of [`Config`].
-//! *Where it breaks.* The round trip is the handshake's for good; Linux smooths it for the compression, and takes the lesser.
+//! *Where it breaks.* The round trip is that of the handshake throughout. Linux also smooths it for the compression, and uses the lesser.
 //! *References.* Linux 6.18 net/ipv4/tcp_input.c `tcp_event_data_recv`, `tcp_measure_rcv_mss`, `tcp_enter_quickack_mode`,
 //! `__tcp_ack_snd_check`, tcp.c `__tcp_cleanup_rbuf`, tcp_output.c `tcp_send_delayed_ack`, `tcp_event_data_sent`, `tcp_event_ack_sent`,
 //! tcp_timer.c `tcp_delack_timer_handler`.
@@ -29,39 +29,39 @@ use crate::wheel::Wheel;
 use paceline_core::queue::mix;
 use paceline_core::{Instant, Span};
 
-/// No acknowledgement waits longer, ms (Linux `TCP_DELACK_MAX`).
+/// The longest delay, ms (Linux `TCP_DELACK_MAX`).
 const LONGEST_MS: u64 = 200;
 /// Packets beyond a gap that are acknowledged at once (Linux `TCP_FASTRETRANS_THRESH`).
 const DUPLICATES: u8 = 3;
-/// Acknowledgements that one may stand for (Linux `tcp_comp_sack_nr`).
+/// Most acknowledgements that are compressed into one (Linux `tcp_comp_sack_nr`).
 const MOST_COMPRESSED: u8 = 44;
-/// The timer of a compressed acknowledgement runs out so much later, for want of another event (Linux `tcp_comp_sack_slack_ns`).
+/// Slack of the timer of a compressed acknowledgement (Linux `tcp_comp_sack_slack_ns`).
 const SLACK: Span = Span::from_nanos(100_000);
 
-/// How a receiver delays acknowledgements. What each packet of a steady stream asks for lies first.
+/// How a receiver delays acknowledgements. The fields that every packet of a steady stream needs come first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(super) struct DelayedAck {
-    /// Until then packets in order, one soon after the other, change nothing but whose turn it is to be acknowledged.
+    /// Until then every second packet in order is acknowledged, if it follows soon, and nothing else changes.
     steady_until: Instant,
     /// When data last came in order; `Instant::MAX` is never.
     received_at: Instant,
     /// A packet that comes sooner than this after another leaves the least delay as it is.
     soon: Span,
-    /// All before had arrived, after the last packet.
+    /// All packets before this had arrived, after the last packet.
     pub(super) reached: u32,
     /// The next packet with PSH.
     push_at: u32,
-    /// An acknowledgement waits, until then.
+    /// When the delayed acknowledgement is due.
     pub(super) due: Option<Instant>,
-    /// When the timer runs out that was set last, whether an acknowledgement still waits or not.
+    /// When the timer runs out that was set last, whether an acknowledgement is still delayed or not.
     timer: Instant,
     wheel: Wheel,
-    /// The delay at first, and at least (Linux `TCP_DELACK_MIN`, `TCP_ATO_MIN`), in whole ticks; when a timer of that length runs out that
-    /// was set at the last tick.
+    /// The initial and least delay (Linux `TCP_DELACK_MIN`, `TCP_ATO_MIN`), in whole ticks, and when a timer of that length runs out
+    /// that was set at the last tick.
     least: Span,
     least_timer: Instant,
-    /// What an acknowledgement waits now (Linux `icsk_ack.ato`).
+    /// The delay now (Linux `icsk_ack.ato`).
     wait: Span,
     adapts: bool,
     /// Packets below this are acknowledged at once: a SYN.
@@ -79,41 +79,41 @@ pub(super) struct DelayedAck {
     offer: ReceiveWindow,
 }
 
-/// When a delayed acknowledgement is not delayed.
+/// Quick acknowledgements.
 #[derive(Debug, Clone)]
 pub(super) struct Quick {
-    /// Packets that are acknowledged at once, to begin with; 0 does none of all this.
+    /// Packets that are acknowledged at once, at the start and after each event; 0 turns quick acknowledgements off.
     most: u32,
-    /// That are left of them (Linux `icsk_ack.quick`).
+    /// How many of them are left (Linux `icsk_ack.quick`).
     left: u32,
-    /// What has come is all that the other end's application wrote, and was read (Linux `ICSK_ACK_PUSHED`).
+    /// The last packet of a write has arrived (Linux `ICSK_ACK_PUSHED`).
     pushed: bool,
-    /// Data were sent soon after some were received (Linux `inet_csk_in_pingpong_mode`).
+    /// The host sent data soon after it received some (Linux `inet_csk_in_pingpong_mode`).
     answers: bool,
 }
 
-/// The application's reading.
+/// When the application reads.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
-    /// It begins at most so long after a packet has come; zero is at once.
+    /// The longest time from a packet's arrival to its reading; zero reads at once.
     most: Span,
     seed: u64,
-    /// A packet has been missed: from now on it counts when the application reads.
+    /// A packet has been missing: from now on the delay of reading applies.
     begun: bool,
-    /// What is due is due to that.
+    /// The acknowledgement that is due waits for the application.
     now: bool,
 }
 
-/// What is beyond a gap.
+/// Compression of acknowledgements beyond a gap.
 #[derive(Debug, Clone, Copy)]
 struct Compression {
-    /// At most so long; zero compresses nothing.
+    /// The longest delay; zero compresses nothing.
     most: Span,
-    /// The gap (Linux `compressed_ack_rcv_nxt`).
+    /// Where the gap begins (Linux `compressed_ack_rcv_nxt`).
     at: u32,
-    /// Acknowledgements that went at once since then (Linux `dup_ack_counter`).
+    /// Acknowledgements sent at once for this gap (Linux `dup_ack_counter`).
     sent: u8,
-    /// That wait (Linux `compressed_ack`).
+    /// Acknowledgements that are delayed (Linux `compressed_ack`).
     waiting: u8,
 }
 
@@ -123,7 +123,7 @@ impl DelayedAck {
         // A window of few packets has fewer (Linux `tcp_incr_quickack`).
         let packets = config.quick_acks.min((config.max_window / 2).max(2));
         let wheel = if config.adaptive_delay { Wheel::of(config, seed) } else { Wheel::EXACT };
-        // Who counts acknowledgements, and not what they report, needs each.
+        // A sender without RACK counts acknowledgements and needs every one.
         let most = config.sack_compression.filter(|_| config.has_rack()).unwrap_or(Span::ZERO);
         let compression = Compression { most, at: 0, sent: 0, waiting: 0 };
         let least = wheel.ceil(least);
@@ -157,10 +157,10 @@ impl DelayedAck {
         })
     }
 
-    /// All before `next` has arrived, its last packet now, and nothing is held beyond: whether its acknowledgement waits. `None` where
-    /// there is more to ask ([`DelayedAck::holds_back`]), and nothing has happened.
+    /// The fast path of [`DelayedAck::delays`]: all packets before `next` have arrived, the last one now, and none beyond. Returns
+    /// whether the acknowledgement is delayed; `None` where another rule applies, and nothing has changed.
     #[inline]
-    pub(super) fn holds_back_steadily(&mut self, next: u32, now: Instant) -> Option<bool> {
+    pub(super) fn delays_steadily(&mut self, next: u32, now: Instant) -> Option<bool> {
         let is_steady = now < self.steady_until && next == self.reached + 1 && next <= self.push_at;
         if !is_steady || now.since(self.received_at) >= self.soon {
             return None;
@@ -178,14 +178,14 @@ impl DelayedAck {
         Some(true)
     }
 
-    /// Packets change more than whose turn it is.
-    fn watches(&self) -> bool {
+    /// Quick acknowledgements or the adaptive delay are on.
+    fn is_adaptive(&self) -> bool {
         self.quick.most > 0 || self.adapts
     }
 
-    /// A packet has arrived: whether its acknowledgement waits.
-    pub(super) fn holds_back(&mut self, arrival: Arrival) -> bool {
-        let waits = self.judge(arrival);
+    /// A packet has arrived. Returns whether its acknowledgement is delayed.
+    pub(super) fn delays(&mut self, arrival: Arrival) -> bool {
+        let waits = self.apply_rules(arrival);
         let quick = &self.quick;
         let is_steady = quick.left == 0 && !quick.pushed && !self.reading.begun && self.wait == self.least;
         self.steady_until = match (is_steady, self.adapts) {
@@ -196,7 +196,7 @@ impl DelayedAck {
         waits
     }
 
-    fn judge(&mut self, arrival: Arrival) -> bool {
+    fn apply_rules(&mut self, arrival: Arrival) -> bool {
         let Arrival { seq, next, now, .. } = arrival;
         let has_gap = arrival.reach > 0;
         if seq < self.urgent {
@@ -206,7 +206,7 @@ impl DelayedAck {
         if let Some(at) = self.syn_at.take() {
             self.round_trip = Some(now.since(at));
         }
-        if self.watches() {
+        if self.is_adaptive() {
             self.adapt(arrival);
         }
         self.reading.begun |= has_gap && self.reading.most > Span::ZERO;
@@ -222,12 +222,12 @@ impl DelayedAck {
         if self.quick.is_due() || self.due.is_some() {
             return self.waits_for_reading(seq, now);
         }
-        self.timer = self.wheel.after(now, self.waits_for());
+        self.timer = self.wheel.after(now, self.delay());
         self.due = Some(self.timer);
         true
     }
 
-    /// A second packet has come, or the last of a write: the application's reading sends the acknowledgement (Linux
+    /// A second packet has come, or the last of a write: the acknowledgement is sent when the application reads (Linux
     /// `__tcp_cleanup_rbuf`).
     fn waits_for_reading(&mut self, seq: u32, now: Instant) -> bool {
         let reading = &mut self.reading;
@@ -242,18 +242,18 @@ impl DelayedAck {
         true
     }
 
-    /// What the arrival changes: the delay, and the packets that are acknowledged at once.
+    /// Adapts the delay, and the number of packets that are acknowledged at once, to the arrival.
     fn adapt(&mut self, arrival: Arrival) {
         let Arrival { seq, before, next, now, .. } = arrival;
         if seq < before {
             self.quick.answers = false; // Linux `tcp_send_dupack`
-            self.hurry();
+            self.enter_quick_mode();
             self.wait = self.least;
             return;
         }
         if next > before {
             match std::mem::replace(&mut self.received_at, now) {
-                Instant::MAX => self.hurry(),
+                Instant::MAX => self.enter_quick_mode(),
                 at => self.measure(self.wheel.between(at, now)),
             }
             self.quick.pushed |= seq == self.push_at;
@@ -269,7 +269,7 @@ impl DelayedAck {
         }
     }
 
-    /// Packets in order came so long after each other (Linux `tcp_event_data_recv`).
+    /// The time between two packets in order (Linux `tcp_event_data_recv`).
     fn measure(&mut self, gap: Span) {
         let half = self.wheel.floor(Span::from_nanos(self.least.as_nanos() / 2));
         let halved = self.wheel.floor(Span::from_nanos(self.wait.as_nanos() / 2));
@@ -278,15 +278,15 @@ impl DelayedAck {
         } else if gap < self.wait {
             self.wait = (halved + gap).min(self.timeout());
         } else if gap > self.timeout() {
-            self.hurry();
+            self.enter_quick_mode();
         }
     }
 
-    fn hurry(&mut self) {
+    fn enter_quick_mode(&mut self) {
         self.quick.left = self.quick.left.max(self.quick.most);
     }
 
-    /// The retransmission timeout of the receiving end, which has measured nothing but the handshake (Linux `tcp_rtt_estimator`).
+    /// The retransmission timeout of the receiving end, which has measured only the handshake (Linux `tcp_rtt_estimator`).
     fn timeout(&self) -> Span {
         let timeout = match self.round_trip {
             Some(rtt) => rtt + (rtt + rtt).max(self.min_rto),
@@ -295,7 +295,7 @@ impl DelayedAck {
         self.wheel.ceil(timeout)
     }
 
-    fn waits_for(&self) -> Span {
+    fn delay(&self) -> Span {
         if !self.adapts {
             return self.least;
         }
@@ -304,7 +304,7 @@ impl DelayedAck {
         if self.wait > self.least { self.wait.min(bound).min(most) } else { self.wait.min(most) }
     }
 
-    /// Something beyond a gap has arrived.
+    /// A packet beyond a gap has arrived. Returns whether its acknowledgement is delayed.
     fn compresses(&mut self, arrival: Arrival) -> bool {
         let Arrival { next, selective, now, .. } = arrival;
         let compression = &mut self.compression;
@@ -322,24 +322,24 @@ impl DelayedAck {
         if self.due.is_none() {
             let twentieth = self.round_trip.unwrap_or_default().as_nanos() / 20;
             let due = now + compression.most.min(Span::from_nanos(twentieth)) + SLACK;
-            // A timer of a delayed acknowledgement that has gone still runs (Linux `inet_csk_clear_xmit_timer`).
+            // The timer of a delayed acknowledgement still runs when that has been sent (Linux `inet_csk_clear_xmit_timer`).
             self.due = Some(if self.timer >= now { due.min(self.timer) } else { due });
         }
         true
     }
 
-    /// Acknowledgements of what is beyond a gap wait.
+    /// Acknowledgements of packets beyond a gap are delayed.
     pub(super) fn is_compressing(&self) -> bool {
         self.compression.waiting > 0
     }
 
-    /// The packet that comes next is the last of a write.
+    /// The packet that arrives next is the last of a write.
     pub(super) fn on_push(&mut self) {
         self.quick.pushed = true;
         self.steady_until = Instant::ZERO;
     }
 
-    /// An acknowledgement goes.
+    /// An acknowledgement is sent.
     pub(super) fn on_acknowledged(&mut self) {
         self.due = None;
         self.reading.now = false;
@@ -354,7 +354,7 @@ impl DelayedAck {
         }
     }
 
-    /// What an acknowledgement waited for has not come.
+    /// The delay has passed without a second packet.
     pub(super) fn on_missed(&mut self) {
         if self.is_compressing() || self.reading.now {
             return;
@@ -367,7 +367,7 @@ impl DelayedAck {
         }
     }
 
-    /// Data are sent: whether an acknowledgement that waits goes along.
+    /// The host sends data. Returns whether they carry a delayed acknowledgement along.
     pub(super) fn on_sent(&mut self, now: Instant) -> bool {
         let is_soon = self.received_at != Instant::MAX && now.since(self.received_at) < self.wait;
         self.quick.answers |= self.quick.most > 0 && is_soon;

@@ -1,8 +1,7 @@
-//! What has arrived beyond a gap: a ring of bits, and the blocks reported of it.
+//! Packets beyond a gap: a ring of bits, and the blocks reported of it.
 //!
-//! *Idea.* The ring has one word of its own, with the receiver; only a window that does not fit asks for more, as do blocks.
-//! What they took is given back when the last gap is filled. Where they lie is what else few receivers have: the policy in which
-//! they answer, if that is not the plain one.
+//! *Idea.* The ring has one word within the receiver. A longer ring, and reported blocks, are cold state: allocated when first needed
+//! and freed when the last gap is filled. The ACK policy, if the receiver has one, is part of the cold state.
 
 use super::ack_policy::AckPolicy;
 use super::sack_blocks::SackBlocks;
@@ -12,12 +11,12 @@ use std::ops::Range;
 /// Packets held beyond the cumulative acknowledgement.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OutOfOrder {
-    /// Bit `seq mod ring length` says that `seq` has arrived: in `Extension::far`, or here while that is empty.
+    /// Bit `seq mod ring length` is set when `seq` has arrived: in `Extension::far`, or here while that is empty.
     near: [u64; 1],
     more: Option<Box<Extension>>,
 }
 
-/// What few gaps ask for, and few receivers.
+/// Cold state: what long gaps need, and what few receivers have.
 #[derive(Debug, Clone, Default)]
 #[repr(C)]
 struct Extension {
@@ -28,20 +27,20 @@ struct Extension {
 }
 
 impl Extension {
-    /// No gap has asked for it.
+    /// No gap needs it.
     fn is_unused(&self) -> bool {
         self.far.is_empty() && self.reported.is_empty()
     }
 }
 
 impl OutOfOrder {
-    /// Nothing, with a policy of answering; `None` is the plain one.
+    /// Nothing is held.
     pub(super) fn with(policy: Option<AckPolicy>) -> Self {
         let more = policy.map(|policy| Box::new(Extension { policy: Some(policy), ..Extension::default() }));
         OutOfOrder { near: [0], more }
     }
 
-    /// How its receiver answers; `None` is the plain policy.
+    /// `None` acknowledges every packet at once by a number.
     #[inline(always)]
     pub(super) fn policy(&self) -> Option<&AckPolicy> {
         self.more.as_ref()?.policy.as_ref()
@@ -62,7 +61,7 @@ impl OutOfOrder {
         }
     }
 
-    /// The word is all that there is.
+    /// All packets held are within the word.
     #[inline(always)]
     fn is_near(&self) -> bool {
         self.more.as_ref().is_none_or(|more| more.is_unused())
@@ -73,8 +72,8 @@ impl OutOfOrder {
         &mut self.more.get_or_insert_default().reported
     }
 
-    /// Packet `seq` arrives, where `next` is waited for: how many can be delivered then. `None` where there is, or must be, more
-    /// than the word.
+    /// Packet `seq` arrives, and `next` is the next in order. Returns how many packets can be delivered then; `None` where the word
+    /// is not enough.
     #[inline]
     pub(super) fn hold_near(&mut self, next: u32, seq: u32) -> Option<u32> {
         if !self.is_near() || seq - next >= u64::BITS {
@@ -87,7 +86,7 @@ impl OutOfOrder {
         Some(0)
     }
 
-    /// The same for any packet within the word, whether it is waited for or not.
+    /// [`OutOfOrder::hold_near`] for any packet within the word, in order or not, branchless.
     #[inline(always)]
     pub(super) fn hold_and_take(&mut self, next: u32, seq: u32) -> Option<u32> {
         if !self.is_near() {
@@ -98,7 +97,7 @@ impl OutOfOrder {
         Some(held.trailing_ones())
     }
 
-    /// Makes the ring long enough to tell the packets within reach, and all up to `seq`, apart.
+    /// Makes the ring long enough for the packets within `reach` and all up to `seq`.
     #[inline]
     pub(super) fn reserve(&mut self, reach: Range<u32>, seq: u32) {
         let needed = (seq - reach.start) as usize / 64 + 1;
@@ -138,7 +137,7 @@ impl OutOfOrder {
         ring[word] = ring[word] & !(1 << (seq % 64)) | u64::from(value) << (seq % 64);
     }
 
-    /// How many packets are held from the first of these on; they are no longer.
+    /// Removes the packets held in a row from the first of these on. Returns how many.
     pub(super) fn take_run(&mut self, reach: Range<u32>) -> u32 {
         if self.ring().len() == 1 {
             let (from, most) = (reach.start % 64, reach.end - reach.start);
@@ -188,7 +187,7 @@ impl OutOfOrder {
     }
 }
 
-/// The place of a packet's bit; rings are powers of two long.
+/// The word of a packet's bit; the length of a ring is a power of two.
 fn word(seq: u32, ring: &[u64]) -> usize {
     (seq / 64) as usize & (ring.len() - 1)
 }

@@ -1,7 +1,7 @@
 //! The SACK blocks of an acknowledgement: which, and in which order.
 //!
-//! *Idea.* The first block is the one that the packet just arrived belongs to; after it come the blocks reported last, the
-//! latest first, less those that the first one has swallowed (RFC 2018 section 4).
+//! *Idea.* The first block is the one that contains the packet that has just arrived. The blocks reported before follow, the latest
+//! first, without those that the first one contains (RFC 2018 section 4).
 //! *Parameters.* How many blocks fit.
 //! *References.* RFC 2018; ns-2.35 tcp/tcp-sink.cc (`Sacker::append_ack`).
 
@@ -15,14 +15,14 @@ pub(super) struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// None is reported.
+    /// No block is reported.
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// `latest` holds what has just arrived; where that only filled a gap, it is all that has been acknowledged, `is_news` is false, and
-    /// it is not reported. `most` are remembered.
-    pub(super) fn note(&mut self, latest: Block, is_news: bool, most: u8) {
+    /// `latest` contains the packet that has just arrived. Where that has filled a gap, `latest` is what is acknowledged, `is_new` is
+    /// false, and it is not reported. At most `most` blocks are remembered.
+    pub(super) fn note(&mut self, latest: Block, is_new: bool, most: u8) {
         let (mut kept, count) = (0, usize::from(self.count));
         for place in 0..count {
             let block = self.blocks[place];
@@ -31,7 +31,7 @@ impl SackBlocks {
                 kept += 1;
             }
         }
-        if is_news {
+        if is_new {
             kept = (kept + 1).min(usize::from(most));
             self.blocks.copy_within(..kept - 1, 1);
             self.blocks[0] = latest;

@@ -1,39 +1,39 @@
-//! The window that a receiver offers: while it grows, packets are acknowledged at once.
+//! The window that a receiver offers (Linux's receive buffer auto-tuning): while it grows, packets are acknowledged at once.
 //!
-//! *Idea.* A receiver has room for what its application has read in a round trip, twice, so that the sender may double its rate, and more
-//! where that has grown. What it offers grows to that by two packets with each that arrives.
-//! *Where it breaks.* Only when it grows is modelled: what a sender may send is `max_window` from the start. Room is counted in packets of
-//! 1448 B, as an Ethernet has them.
+//! *Idea.* The receive buffer has room for twice what the application has read in a round trip, so that the sender may double its rate,
+//! and for more where that has grown. With each packet that arrives, the offered window grows by two packets up to that room.
+//! *Where it breaks.* Only the times of growth are modelled: a sender may send `max_window` from the start. Room is counted in packets
+//! of 1448 B, as on an Ethernet.
 //! *References.* Linux 6.18 net/ipv4/tcp_input.c `tcp_grow_window`, `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`.
 
 use super::arrival::Arrival;
 use paceline_core::{Instant, Span};
 
-/// Bytes of a packet, and those of the buffer's room that it takes while it waits (2304 B of memory, of which 160 in 256 count).
+/// Bytes of a packet, and the room that it takes in the buffer until it is read (2304 B of memory, of which 160 in 256 count).
 const PACKET: u32 = 1448;
 const WAITING: u32 = 1440;
 /// Bytes offered at first (Linux `tcp_select_initial_window`: 65535, in whole packets).
 const FIRST: u32 = 45 * PACKET;
 /// Bytes that a receive buffer of 128 KiB has room for (net.ipv4.tcp_rmem).
 const ROOM: u32 = 81_920;
-/// Packets that a round trip is taken to have brought before any has been measured (Linux `tcp_init_buffer_space`).
+/// Packets assumed to be read in a round trip before any has been measured (Linux `tcp_init_buffer_space`).
 const BEGIN: u32 = 10;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReceiveWindow {
-    /// Bytes offered, those that there is room for, and `max_window`.
+    /// Bytes: offered, in the buffer, and `max_window`.
     offered: u32,
     room: u32,
     most: u32,
     /// Most packets that were read in a round trip (Linux `rcvq_space`).
     most_read: u32,
-    /// What is read is counted from this packet, and time, on.
+    /// Reading is counted from this packet and this time on.
     from: u32,
     since: Option<Instant>,
 }
 
 impl ReceiveWindow {
-    /// What a receiver offers whose window is `most` packets.
+    /// The window of a receiver whose `max_window` is `most` packets.
     pub(super) fn new(most: u32) -> Self {
         let most = most.saturating_mul(PACKET);
         ReceiveWindow {
@@ -46,7 +46,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// A packet has arrived: whether the window grows. The application reads what is in order.
+    /// A packet has arrived, and the application reads what is in order. Returns whether the window grows.
     pub(super) fn on_packet(&mut self, arrival: Arrival, round_trip: Option<Span>) -> bool {
         let Arrival { before, next, held, now, .. } = arrival;
         let waiting = (held + u32::from(next > before)).saturating_mul(WAITING);
@@ -63,7 +63,7 @@ impl ReceiveWindow {
         grows
     }
 
-    /// Until then packets in order do not make the window grow.
+    /// Until when packets in order do not make the window grow.
     pub(super) fn steady_until(&self, round_trip: Option<Span>) -> Instant {
         let is_settled = self.offered >= self.room.saturating_sub(WAITING);
         match self.since.filter(|_| is_settled) {
@@ -77,7 +77,7 @@ impl ReceiveWindow {
         self.most_read
     }
 
-    /// A packet is read; those that follow it wait, and mean that the application is behind (`tcp_rcv_space_adjust`).
+    /// A packet is read. Packets behind it that arrive with it are not read yet (`tcp_rcv_space_adjust`).
     fn read(&mut self, before: u32, next: u32, now: Instant, round_trip: Span) {
         let Some(since) = self.since else {
             (self.from, self.since) = (before, Some(now));
@@ -96,7 +96,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// There is room for so many packets (`tcp_rcvbuf_grow`).
+    /// Makes room for `packets` (`tcp_rcvbuf_grow`).
     fn grow_to(&mut self, packets: u64) {
         let bytes = packets.saturating_mul(u64::from(PACKET)).min(u64::from(self.most));
         self.room = self.room.max(bytes as u32);
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(offer.most_read(), 57);
     }
 
-    /// It is steady until the round trip is over, where all that there is room for is offered.
+    /// Steady until the end of the round trip, where the whole buffer is offered.
     #[test]
     fn it_is_steady_where_it_cannot_grow() {
         let rtt = Span::from_millis(100);

@@ -1,13 +1,13 @@
-//! FACK: what lies beyond the highest packet held is in flight, and nothing else.
+//! FACK: the packets beyond the highest one held are in flight, and no others.
 //!
-//! *Idea.* `forward` is one more than the highest packet that the receiver reports. In flight are the packets sent beyond it
-//! and those sent again: `next - forward + retransmitted`. A hole of three packets' width below `forward` starts
-//! recovery, without waiting for three duplicates; then holes are filled in order, then new data sent, while that is
-//! below the window. As ns-2 has it, the window is cut to one packet and grows on each acknowledgement of the recovery,
-//! by slow start up to the half of what it was: by the time that half a window has left the network, it is back there.
+//! *Idea.* `forward` is one more than the highest packet that the receiver reports. In flight are the packets sent beyond it and the
+//! retransmissions: `next - forward + retransmitted`. A hole of three packets' width below `forward` starts recovery, without waiting
+//! for three duplicates. While the packets in flight are below the window, holes are filled in order, then new data are sent. As in
+//! ns-2, the window is cut to one packet and grows on each acknowledgement of the recovery, by slow start up to half of its earlier
+//! size, which it reaches when half a window has left the network.
 //! *Parameters.* None of its own; limited transmit does not apply. Every acknowledgement in recovery is timed by its echo.
-//! *Where it breaks.* Reordering beyond three packets is taken for a loss. A packet sent again and lost again is noticed
-//! (something sent after it has arrived), but stops everything until the timeout.
+//! *Where it breaks.* Reordering beyond three packets is taken for a loss. A lost retransmission is noticed (a packet sent after it has
+//! arrived), but stops everything until the timeout.
 //! *References.* M. Mathis, J. Mahdavi, "Forward acknowledgment" (1996); ns-2.35 tcp/tcp-fack.cc, tcp/scoreboard.cc.
 
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
@@ -36,7 +36,7 @@ impl LossRecovery for Fack {
         if state.cold.sack.is_blank() {
             return;
         }
-        // Recovery, if it runs, goes on to where it was to end.
+        // A recovery that runs continues to its recovery point.
         state.cold.sack.stalled = false;
         state.cold.sack.forward = state.una;
         forget(&mut state.cold.sack);
@@ -119,7 +119,7 @@ fn on_ack_in_recovery(state: &mut State, next: u32, report: Report<'_>, now: Ins
     let una = state.una;
     let sack = &mut *state.cold.sack;
     for block in report.blocks {
-        // A hole sent again, and what was sent after it has arrived: lost again.
+        // A retransmission is lost when a packet sent after it has arrived.
         let lost = |&(seq, next): &(u32, u32)| seq < block.end && next < block.end;
         sack.stalled |= sack.retransmitted.iter().any(lost);
     }
@@ -133,7 +133,7 @@ fn on_ack_in_recovery(state: &mut State, next: u32, report: Report<'_>, now: Ins
     }
 }
 
-/// Takes in an acknowledgement's number and time (ns-2 `oldack`), and the highest packet that it reports.
+/// Records an acknowledgement's number and time (ns-2 `oldack`), and the highest packet that it reports.
 fn acknowledge(state: &mut State, next: u32, report: Report<'_>, now: Instant) {
     state.una = next;
     state.restart_timer(now); // by the estimate before this sample, as ns-2 does
@@ -150,7 +150,7 @@ fn acknowledge(state: &mut State, next: u32, report: Report<'_>, now: Instant) {
     state.stop_timer_if_finished(now);
 }
 
-/// Takes in what the receiver holds beyond `una`.
+/// Records the packets that the receiver holds beyond `una`.
 fn learn(state: &mut State, una: u32, report: Report<'_>) {
     let end = state.end;
     let sack = &mut *state.cold.sack;

@@ -116,10 +116,13 @@ pub(crate) fn on_restart(state: &mut State) {
 }
 
 /// Drops the state of missing packets where none is missing any more.
+#[inline]
 pub(crate) fn drop_stale(state: &mut State) {
-    if !state.cold.sack.is_blank() && state.cold.sack.is_stale(state.una) {
-        state.cold.sack.clear();
-        if !state.cold.is_permanent {
+    let una = state.una;
+    let Some(cold) = state.cold.written() else { return };
+    if cold.sack.get().is_some_and(|sack| sack.is_stale(una)) {
+        cold.sack.clear();
+        if !cold.is_permanent {
             state.cold.clear();
         }
     }

@@ -1,9 +1,9 @@
-//! NewReno: fast recovery goes on until all that was outstanding at the loss is acknowledged.
+//! NewReno: fast recovery continues until everything that was outstanding at the loss is acknowledged.
 //!
-//! *Idea.* As Reno, but a partial acknowledgement (new data, not yet all of the window that had the loss) means the next
-//! packet is lost too: send it again at once and stay in recovery.
+//! *Idea.* As Reno, but a partial acknowledgement (new data, not yet all of the window that had the loss) means that
+//! the next packet is lost too: retransmit it at once and stay in recovery.
 //! *Parameters.* `impatient`: only the first partial acknowledgement restarts the timer (RFC 6582 section 4);
-//! `partial_deflation`: a partial acknowledgement takes what it covers off the window, less one (RFC 6582 step 3);
+//! `partial_deflation`: a partial acknowledgement deflates the window by what it covers, less one (RFC 6582 step 3);
 //! `full_ack_deflation`: at the end the window is at most what is in flight and one; `less_careful`.
 //! *Where it breaks.* It repairs one loss a round trip.
 //! *References.* RFC 6582; ns-2.35 tcp/tcp-newreno.cc.
@@ -16,7 +16,7 @@ use crate::state::{LastCut, State};
 use paceline_core::Instant;
 use std::cmp::Ordering;
 
-/// New data go out at most two at a time while recovering (ns-2 tcp-newreno.cc, `recv`).
+/// Most new packets that a duplicate lets out in recovery (ns-2 tcp-newreno.cc, `recv`).
 pub(crate) const BURST_IN_RECOVERY: u32 = 2;
 
 pub(super) struct NewReno;

@@ -1,16 +1,16 @@
-//! RACK: loss recovery as Linux has it, by the order in which packets were sent.
+//! RACK: Linux's loss recovery, by the order in which packets were sent.
 //!
-//! *Idea.* What was sent before something that has arrived is **lost**, sent again or not: at once in a recovery, or where
-//! `duplicate_threshold` packets are held; else once it is a quarter of the least round trip later than that, as what is late may have
-//! been overtaken. A loss begins a *recovery*: the window comes down in proportion to what arrives, and each acknowledgement sends
-//! what is lost, lowest first, then new data, while fewer packets are under way than the window has. A timeout begins a *loss*:
-//! everything that is older than a round trip is lost, and the window grows from one packet by slow start. Whether the timeout was
-//! needless is asked first: what was sent once and arrives then undoes it (F-RTO).
+//! *Idea.* A packet, or a retransmission, is **lost** when a packet sent after it has arrived. In a recovery, or where
+//! `duplicate_threshold` packets are held, it is lost at once. Else it may have been reordered, and is lost a quarter of the least round
+//! trip later. A loss begins a *recovery*: the window decreases in proportion to what arrives, and each acknowledgement sends lost
+//! packets, lowest first, then new data, while fewer packets are in flight than the window has. A timeout begins a *loss*: every packet
+//! older than a round trip is lost, and the window grows from one packet by slow start. First the sender finds out whether the timeout
+//! was needless: the arrival of a packet that was not retransmitted undoes it (F-RTO).
 //! *Parameters.* `rack`, `duplicate_threshold`.
-//! *Where it breaks.* Packets are never reordered by much here, so that Linux's answers to reordering are left out: duplicates that
-//! the receiver reports (DSACK), undone recoveries, a longer wait where reordering was seen.
-//! *References.* RFC 8985, 9937, 5682; Linux 6.18 net/ipv4/tcp_recovery.c, tcp_input.c (`tcp_ack` and what it calls, whose names stand
-//! in the code).
+//! *Where it breaks.* Packets are never reordered by much here, so that Linux's reactions to reordering are left out: DSACK, undone
+//! recoveries, a longer wait where reordering was seen.
+//! *References.* RFC 8985, 9937, 5682; Linux 6.18 net/ipv4/tcp_recovery.c, tcp_input.c (`tcp_ack` and the functions that it calls, which
+//! the code names).
 
 mod arrivals;
 mod losses;
@@ -42,14 +42,14 @@ impl LossRecovery for Rack {
         NOTHING
     }
 
-    /// Of a SYN, before which the receiver cannot hold anything, or of nothing: [`enter_loss`] has the others.
+    /// The timeout of a SYN, or with nothing outstanding. For others see [`enter_loss`].
     fn on_timeout(state: &mut State) {
         if !state.cold.sack.is_blank() {
             state.cold.sack.clear();
         }
     }
 
-    /// What may be sent next: what is lost, lowest first, then new data.
+    /// Lost packets, lowest first, then new data.
     fn next_packet(state: &State) -> Option<u32> {
         if pipe(state) >= state.cwnd as u32 {
             return None;
@@ -86,8 +86,8 @@ fn on_ack_with_holes(state: &mut State, next: u32, report: Report<'_>, now: Inst
     let in_flight = state.next.saturating_sub(state.una);
     let handshake = state.is_shaking_hands();
     if handshake && advanced {
-        state.on_new_ack(next, report, now); // an odd one: blocks with the first acknowledgement
-        state.cold.sack.rack.resent.clear(); // it covers all that was out, the SYN
+        state.on_new_ack(next, report, now); // blocks with the first acknowledgement: unusual
+        state.cold.sack.rack.resent.clear(); // it covers everything that was sent, the SYN
     }
     let arrivals = record(state, next, report, now);
     if advanced {
@@ -108,7 +108,7 @@ fn on_ack_with_holes(state: &mut State, next: u32, report: Report<'_>, now: Inst
         if !advanced && ca_state < CaState::Recovery && arrivals.beyond {
             state.count_duplicate();
         }
-        marked = judge(state, &arrivals, advanced, now);
+        marked = update_ca_state(state, &arrivals, advanced, now);
     }
     if restart && !marked.waits {
         state.restart_timer(now);
@@ -135,8 +135,8 @@ fn on_ack_with_holes(state: &mut State, next: u32, report: Report<'_>, now: Inst
     if state.config.limited_transmit || advanced || in_recovery { WHOLE_WINDOW } else { NOTHING }
 }
 
-/// After what [`Rack::on_ack`] let out: there was no new data to find out by whether the timeout was needless, so that lost packets may
-/// be sent now.
+/// After the burst of [`Rack::on_ack`]: without new data the sender cannot find out whether the timeout was needless. Returns whether
+/// that is so, and lost packets are sent now.
 pub(crate) fn resumes_retransmission(state: &mut State) -> bool {
     let resumes = state.cold.sack.rack.new_data_first && state.end <= state.recover;
     if resumes {
@@ -147,7 +147,7 @@ pub(crate) fn resumes_retransmission(state: &mut State) -> bool {
 }
 
 /// `tcp_fastretrans_alert`
-fn judge(state: &mut State, arrivals: &Arrivals, advanced: bool, now: Instant) -> Marked {
+fn update_ca_state(state: &mut State, arrivals: &Arrivals, advanced: bool, now: Instant) -> Marked {
     let ca_state = state.cold.sack.rack.ca_state;
     let recovered = state.una >= state.recover;
     match ca_state {
@@ -174,7 +174,7 @@ fn look_for_losses(state: &mut State, arrivals: &Arrivals, now: Instant) -> Mark
     marked
 }
 
-/// `tcp_time_to_recover`: begins a recovery if anything is lost; else says whether anything is missing (`tcp_try_to_open`).
+/// `tcp_time_to_recover`: begins a recovery if a packet is lost; else sets the state by whether one is missing (`tcp_try_to_open`).
 fn open_or_recover(state: &mut State) {
     if lost(state) > 0 {
         enter_recovery(state);
@@ -203,7 +203,7 @@ fn process_loss(state: &mut State, arrivals: &Arrivals, advanced: bool, recovere
             return undo(state);
         }
         if state.end > state.recover {
-            rack.frto = false; // step 3.a: what is acknowledged was sent again, or nothing is
+            rack.frto = false; // step 3.a: a retransmission is acknowledged, or nothing
         } else if advanced && !recovered {
             state.recover = state.end;
             rack.new_data_first = true; // step 2.b
@@ -227,7 +227,7 @@ fn undo(state: &mut State) {
     state.restore(cwnd, ssthresh);
 }
 
-/// `tcp_enter_recovery`; what is sent is for the acknowledgement to say.
+/// `tcp_enter_recovery`; the acknowledgement sets the window.
 fn enter_recovery(state: &mut State) {
     state.recover = state.end;
     state.last_cut = LastCut::DuplicateAcks;
@@ -241,7 +241,7 @@ fn enter_recovery(state: &mut State) {
     rack.reduction = RateReduction { prior, delivered: 0, sent: 0 };
 }
 
-/// `tcp_rack_reo_timeout`: the wait for what may have been overtaken is over.
+/// `tcp_rack_reo_timeout`: the wait for reordered packets is over. Returns how many packets may be sent.
 pub(crate) fn on_reordering(state: &mut State, now: Instant) -> u32 {
     let before = pipe(state);
     let mut marked = Marked::default();
@@ -316,7 +316,7 @@ fn next_lost(state: &State) -> Option<u32> {
     again.map_or(first, |again| Some(first.map_or(again, |first| first.min(again))))
 }
 
-/// Packets lost, those among them that were sent again too (`lost_out`).
+/// Packets lost, retransmitted or not (`lost_out`).
 fn lost(state: &State) -> u32 {
     let SackState { board, rack, .. } = &*state.cold.sack;
     rack.lost_to.saturating_sub(state.una).saturating_sub(board.held_below(rack.lost_to))

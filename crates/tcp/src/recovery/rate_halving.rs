@@ -1,14 +1,15 @@
 //! Rate halving: loss recovery of BIC and CUBIC in Linux before 2012, as ns-2's TCP-Linux has it.
 //!
-//! *Idea.* A packet is lost that lies more than three below the highest held (FACK), and one sent again is found lost by what was sent
-//! after it ([`super::marks`]). The first loss cuts the window to ssthresh, but what is in flight comes down gently: with each
-//! packet sent it may be one less, so that a packet leaves for every second acknowledgement. Lost packets go first, then new data.
-//! Recovery ends when all that was outstanding at the loss is acknowledged. After a timeout all that is not held is lost, and slow
-//! start sends it again; a loss found then cuts once more. At the end of either the window is at least ssthresh, if that lets out no
-//! more than three packets at once. Every acknowledgement restarts the timer and, with timestamps, is timed, duplicates too.
+//! *Idea.* A packet is lost when it is more than three below the highest held (FACK); the packets sent after a retransmission reveal
+//! whether it is lost (`sack/marks.rs`). The first loss cuts the window to ssthresh, but the number of packets in flight decreases
+//! gradually: with each packet sent it may be one less, so that a packet is sent for every second acknowledgement. Lost packets are
+//! sent first, then new data. Recovery ends when everything that was outstanding at the loss is acknowledged. After a timeout every
+//! packet that is not held is lost and retransmitted by slow start; a loss found then cuts the window once more. At the end of both
+//! the window is at least ssthresh, if that lets out at most three packets at once. Every acknowledgement, duplicates included,
+//! restarts the timer and, with timestamps, is timed.
 //! *Parameters.* `duplicate_threshold`; `data_with_syn`. `limited_transmit`, `careful` and `halving` of what is in flight do not apply.
-//! *Where it breaks.* As FACK: reordering is taken for a loss, and nothing is undone. While a packet is missing, what is held beyond
-//! it does not count in the receiver's window.
+//! *Where it breaks.* As FACK: reordering is taken for a loss, and no cut is undone. While a packet is missing, packets held beyond it
+//! do not count in the receiver's window.
 //! *References.* ns-2.35 tcp/tcp-linux.cc; M. Mathis, J. Semke, J. Mahdavi, "The rate-halving algorithm for TCP congestion
 //! control" (1999).
 
@@ -61,7 +62,7 @@ impl LossRecovery for RateHalving {
     fn on_sent(state: &mut State, seq: u32, _now: Instant) {
         if seq < state.next {
             let next = state.next;
-            state.cold.sack.marks.send_again(next);
+            state.cold.sack.marks.retransmit(next);
         } else {
             state.next = seq + 1;
         }
@@ -71,7 +72,7 @@ impl LossRecovery for RateHalving {
     }
 }
 
-/// Something is missing, or may be (`tcp_ack_is_dubious`).
+/// A packet is missing, or may be (`tcp_ack_is_dubious`).
 fn on_dubious_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant) {
     let before = in_flight(state);
     let (una, end, threshold) = (state.una, state.end, state.config.duplicate_threshold);
@@ -127,7 +128,7 @@ fn enter_recovery(state: &mut State) {
     state.cold.sack.stalled = false;
 }
 
-/// What was sent and is neither held nor lost, or was sent again.
+/// Packets sent that are neither held nor lost, and retransmissions.
 fn in_flight(state: &State) -> u32 {
     state.next - state.una - state.cold.sack.marks.gone()
 }

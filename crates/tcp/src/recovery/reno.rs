@@ -1,6 +1,6 @@
 //! Reno: fast retransmit, then fast recovery until the next acknowledgement of new data.
 //!
-//! *Idea.* Three duplicate acknowledgements mean one packet is lost: send it again, halve the window, and let each further
+//! *Idea.* Three duplicate acknowledgements mean one packet is lost: retransmit it, halve the window, and let each further
 //! duplicate (a packet has left the network) inflate the window by one. The first new acknowledgement ends recovery.
 //! *Where it breaks.* Several losses in one window: each partial acknowledgement ends recovery, and what is left of the
 //! window rarely brings three more duplicates, so a timeout follows.

@@ -1,13 +1,13 @@
 //! RFC 6675: conservative loss recovery from selective acknowledgements.
 //!
 //! *Idea.* A packet is lost when three packets sent after it are held. Recovery starts with the third duplicate
-//! acknowledgement or when the first packet is lost by that rule, halves the window, and sends while it is above `pipe`:
-//! what was sent and is neither held nor lost, and what was sent again. In order: lost packets, new data, other holes,
-//! and once a recovery the last packet not held (the rescue). Limited transmit is governed by `pipe` too. A timeout keeps
-//! what was reported: slow start then passes over what is held.
-//! *Parameters.* `duplicate_threshold`; `limited_transmit`. With `rack` it is [`super::rack`] that recovers.
-//! *Where it breaks.* A packet sent again and lost again is found by a timeout only.
-//! *References.* RFC 6675 (numbers of its steps stand in the code); RFC 5681; RFC 6298.
+//! acknowledgement or when the first packet is lost by that rule. It halves the window, and sends while the window is above `pipe`:
+//! the packets sent that are neither held nor lost, and the retransmissions. It sends lost packets first, then new data, then other
+//! holes, and once in a recovery the last packet not held (the rescue). `pipe` limits limited transmit too. After a timeout the
+//! reported packets stay known, and slow start skips them.
+//! *Parameters.* `duplicate_threshold`; `limited_transmit`. With `rack`, [`super::rack`] recovers instead.
+//! *Where it breaks.* A lost retransmission is found by a timeout only.
+//! *References.* RFC 6675 (the code quotes the numbers of its steps); RFC 5681; RFC 6298.
 
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
 use crate::feedback::{Block, Report};
@@ -23,7 +23,7 @@ impl LossRecovery for Rfc6675 {
     fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
         if report.blocks.is_empty() && state.cold.sack.board.is_empty() && !state.cold.sack.recovering {
             if next <= state.una {
-                return NOTHING; // a duplicate that reports nothing counts for nothing (section 2)
+                return NOTHING; // a duplicate that reports nothing is ignored (section 2)
             }
             state.on_new_ack(next, report, now);
             return WHOLE_WINDOW;
@@ -49,7 +49,7 @@ impl LossRecovery for Rfc6675 {
         let SackState { board, recovering, retransmitted_to, .. } = &*state.cold.sack;
         let window = state.window();
         if !recovering {
-            // Limited transmit, or after a timeout: on from `next`, past what is held.
+            // Limited transmit, or after a timeout: from `next` on, skipping what is held.
             let seq = board.gap_from(state.next);
             let in_flight = state.next - state.una - board.held_below(state.next);
             return (in_flight < window && fits(state, seq)).then_some(seq);
@@ -88,8 +88,8 @@ fn on_ack_with_holes(
 ) -> u32 {
     let una = state.una;
     let (held, held_below) = (state.cold.sack.board.held(), state.cold.sack.board.held_below(next));
-    let news = learn(state, next, report);
-    // What is known to have arrived that was not before.
+    let is_new = learn(state, next, report);
+    // Packets that were not known to have arrived.
     let reported = (state.cold.sack.board.held() + held_below).saturating_sub(held);
     let delivered = next.saturating_sub(una).saturating_sub(held_below) + reported;
     if next > una {
@@ -101,17 +101,17 @@ fn on_ack_with_holes(
         } else {
             state.on_new_ack(next, report, now);
         }
-    } else if news && !state.cold.sack.recovering {
+    } else if is_new && !state.cold.sack.recovering {
         state.count_duplicate();
-        if !judge(state, now, out) && !state.config.limited_transmit {
+        if !recovers(state, now, out) && !state.config.limited_transmit {
             return NOTHING;
         }
     }
     WHOLE_WINDOW
 }
 
-/// Something is held beyond what is not: whether that is a loss, and recovery has begun.
-fn judge(state: &mut State, now: Instant, out: &mut impl Output) -> bool {
+/// A packet is held beyond a gap. Enters recovery if that means a loss, and returns whether it did.
+fn recovers(state: &mut State, now: Instant, out: &mut impl Output) -> bool {
     let allowed = state.una >= state.recover || state.last_cut == LastCut::None;
     let threshold = state.config.duplicate_threshold;
     let lost = state.duplicates >= threshold || state.cold.sack.board.highest_held(threshold).is_some();
@@ -121,7 +121,7 @@ fn judge(state: &mut State, now: Instant, out: &mut impl Output) -> bool {
     allowed && lost
 }
 
-/// 4: the first packet not acknowledged is sent again at once.
+/// 4: the first packet not acknowledged is retransmitted at once.
 fn enter_recovery(state: &mut State, now: Instant, out: &mut impl Output) {
     state.recover = state.end;
     state.last_cut = LastCut::DuplicateAcks;
@@ -133,18 +133,18 @@ fn enter_recovery(state: &mut State, now: Instant, out: &mut impl Output) {
     state.cold.sack.rescue = state.una + 1;
 }
 
-/// New data: the receiver's window has room, and the application has given them.
+/// New data: the receiver's window has room, and the application has written them.
 fn fits(state: &State, seq: u32) -> bool {
     seq - state.una < state.config.max_window && seq < state.limit
 }
 
-/// (4): the last packet not held, once a recovery, after more than the first packet sent again has been acknowledged.
+/// (4): the last packet not held, once in a recovery, after more than the first retransmission has been acknowledged.
 fn rescue(state: &State) -> Option<u32> {
     let last = state.cold.sack.board.last_gap_before(state.end);
     (state.una > state.cold.sack.rescue && last >= state.una).then_some(last)
 }
 
-/// `SetPipe`: what was sent and is neither held nor lost, and what was sent again.
+/// `SetPipe`: the packets sent that are neither held nor lost, and the retransmissions.
 fn pipe(state: &State) -> u32 {
     let SackState { board, retransmitted_to, .. } = &*state.cold.sack;
     let threshold = state.config.duplicate_threshold;
@@ -153,22 +153,22 @@ fn pipe(state: &State) -> u32 {
     not_lost + (to - state.una - board.held_below(to))
 }
 
-/// `IsLost`: every packet before this that is not held has three above it that are.
+/// `IsLost`: every packet before this that is not held is lost, since three above it are held.
 fn lost_below(state: &State) -> u32 {
     state.cold.sack.board.highest_held(state.config.duplicate_threshold).unwrap_or(state.una)
 }
 
-/// `Update`: takes in what an acknowledgement reports; whether it was news.
+/// `Update`: records the blocks that an acknowledgement reports. Returns whether any packet of them was not known to be held.
 fn learn(state: &mut State, next: u32, report: Report<'_>) -> bool {
     let una = next.max(state.una);
     let end = state.end;
     let board = &mut state.cold.sack.board;
     board.forget_below(una);
-    let mut news = false;
+    let mut is_new = false;
     for &Block { start, end: block_end } in report.blocks {
         if block_end <= end {
-            news |= board.add(Block { start: start.max(una), end: block_end }) > 0;
+            is_new |= board.add(Block { start: start.max(una), end: block_end }) > 0;
         }
     }
-    news
+    is_new
 }

@@ -1,11 +1,11 @@
 //! Sack1: ns-2's selective acknowledgements, with a count of what is in the pipe.
 //!
 //! *Idea.* Three duplicate acknowledgements that report something new start fast recovery: the window is halved, and `pipe`
-//! counts the packets under way, one less for each acknowledgement (two for one that acknowledges new data in part: the
-//! lost packet and the one sent again have both left) and one more for each packet sent. While it is below the
-//! window, holes are filled in order, then new data are sent.
+//! counts the packets in flight: one less for each acknowledgement (two for a partial one, since the lost packet and its
+//! retransmission have both left) and one more for each packet sent. While it is below the window, holes are filled in order, then
+//! new data are sent.
 //! *Parameters.* `partial_ack`: a partial acknowledgement sends two packets, whatever the pipe holds.
-//! *Where it breaks.* A packet sent again and lost again is found by a timeout only; a hole counts as lost as soon as one
+//! *Where it breaks.* A lost retransmission is found by a timeout only. A hole counts as lost as soon as one
 //! packet beyond it has arrived, so reordering costs needless retransmissions once recovery runs.
 //! *References.* K. Fall, S. Floyd, "Simulation-based comparisons of Tahoe, Reno and SACK TCP" (1996); RFC 2018; ns-2.35
 //! tcp/tcp-sack1.cc, tcp/scoreboard-rq.cc.
@@ -72,7 +72,7 @@ impl LossRecovery for Sack1 {
     }
 }
 
-/// Nothing is sent on a duplicate but by recovery and limited transmit.
+/// On a duplicate only recovery and limited transmit send.
 fn burst(state: &State) -> u32 {
     if state.duplicates == 0 { WHOLE_WINDOW } else { NOTHING }
 }
@@ -148,7 +148,7 @@ fn on_duplicate(state: &mut State, now: Instant, out: &mut impl Output) {
     }
 }
 
-/// `partial_ack`: two packets at once, so as not to do worse than slow start.
+/// `partial_ack`: two packets at once, to be no slower than slow start.
 fn on_partial_ack(state: &mut State, now: Instant, out: &mut impl Output) {
     for _ in 0..2 {
         let from = state.cold.sack.partial_from.max(state.una);
@@ -174,19 +174,19 @@ fn mark_retransmitted(state: &mut State, seq: u32) {
     *to = (*to).max(seq + 1);
 }
 
-/// Takes in what an acknowledgement reports; whether it was news.
+/// Records the blocks that an acknowledgement reports. Returns whether any packet of them was not known to be held.
 fn learn(state: &mut State, report: Report<'_>) -> bool {
     let board = &mut state.cold.sack.board;
     let held = board.held();
     board.forget_below(state.una);
-    let mut news = held != board.held();
+    let mut is_new = held != board.held();
     for &Block { start, end } in report.blocks {
-        // What was never sent is not held, and what is acknowledged needs no entry.
+        // A packet that was never sent is not held, and one that is acknowledged needs no entry.
         if end <= state.end {
-            news |= board.add(Block { start: start.max(state.una), end }) > 0;
+            is_new |= board.add(Block { start: start.max(state.una), end }) > 0;
         }
     }
-    news
+    is_new
 }
 
 #[inline]

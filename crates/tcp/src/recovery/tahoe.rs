@@ -1,8 +1,8 @@
 //! Tahoe: fast retransmit, then slow start.
 //!
 //! *Idea.* Three duplicate acknowledgements mean a loss: back to the first packet not acknowledged, with a window of one.
-//! *Parameters.* Those of Reno; `careful`: what was sent before the last loss brings no second fast retransmit.
-//! *Where it breaks.* It sends again what has arrived behind the loss, and the pipe runs empty at every loss.
+//! *Parameters.* Those of Reno; `careful`: duplicates for packets sent before the last loss cause no second fast retransmit.
+//! *Where it breaks.* It retransmits packets that have arrived after the lost one, and the pipe drains at every loss.
 //! *References.* V. Jacobson, "Congestion avoidance and control" (1988); ns-2.35 tcp/tcp.cc `TcpAgent::dupack_action`.
 
 use super::loss_recovery::{LossRecovery, WHOLE_WINDOW};
@@ -12,7 +12,6 @@ use crate::state::{LastCut, State};
 use paceline_core::Instant;
 use std::cmp::Ordering;
 
-/// See the top of the file.
 pub(super) struct Tahoe;
 
 impl LossRecovery for Tahoe {
@@ -34,7 +33,7 @@ impl LossRecovery for Tahoe {
 fn on_duplicate(state: &mut State, now: Instant, out: &mut impl Output) {
     state.count_duplicate();
     match state.duplicates.cmp(&state.config.duplicate_threshold) {
-        // The packet may be one sent before: after a timeout ns-2 counts on from where the window starts again.
+        // After a timeout the packet may be a retransmission, since ns-2 goes on counting duplicates.
         Ordering::Less if state.config.limited_transmit => state.limited_transmit(now, out),
         Ordering::Equal if state.recovered() => {
             state.recover = state.end;

@@ -1,10 +1,11 @@
-//! What a sender knows of each packet under way, as Linux 2.6 kept it: in flight, held, lost, or sent again.
+//! The state of each packet as Linux 2.6 kept it: in flight, held, lost, or retransmitted.
 //!
-//! *Idea.* Neighbours with the same mark are one range; a packet sent again is alone, with what tells whether it is lost again: how
-//! far had been sent, and which retransmission it was. A packet is lost that lies more than the threshold below the highest held
-//! (FACK); one sent again is, where something sent after it is held, or a retransmission more than the threshold later has arrived.
-//! *Where it breaks.* Reordering beyond the threshold is taken for a loss. An acknowledgement is judged in one pass, and where it
-//! brings nothing new beyond its blocks, no further than these: then lost packets beyond are not sent again until the next one, as in ns-2.
+//! *Idea.* Neighbours with the same mark form a range. A retransmitted packet is a range of its own, with its place in the order of
+//! sending. A packet is lost when it is more than the threshold below the highest held (FACK). A retransmission is lost when a packet
+//! sent after it is held, or a retransmission more than the threshold later has arrived.
+//! *Where it breaks.* Reordering beyond the threshold is taken for a loss. An acknowledgement is processed in one pass, which ends with
+//! its blocks unless it acknowledges something new beyond them. Lost packets further on are then retransmitted only with the next
+//! acknowledgement, as in ns-2.
 //! *References.* ns-2.35 tcp/scoreboard1.cc; Linux 2.6.22 net/ipv4/tcp_input.c `tcp_sacktag_write_queue`.
 
 use crate::feedback::{Block, MOST_BLOCKS};
@@ -15,9 +16,9 @@ enum Mark {
     InFlight,
     Held,
     Lost,
-    /// The so-manieth retransmission of this episode; all before `sent` had left by then.
+    /// Retransmission number `number` of this episode; all packets before `sent` had been sent by then.
     Again {
-        turn: u32,
+        number: u32,
         sent: u32,
     },
 }
@@ -34,18 +35,18 @@ impl Range {
         self.end - self.start
     }
 
-    /// What follows it has the same mark, and none of a retransmission.
+    /// The next range has the same mark, which is not that of a retransmission.
     fn joins(&self, next: &Range) -> bool {
         self.mark == next.mark && !matches!(next.mark, Mark::Again { .. })
     }
 }
 
-/// What an acknowledgement report.
+/// What an acknowledgement has changed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Changes {
-    /// A packet is held that was not before.
+    /// A packet is newly held.
     pub(crate) held: bool,
-    /// One is lost that was not before.
+    /// A packet is newly lost.
     pub(crate) lost: bool,
 }
 
@@ -60,9 +61,9 @@ pub(crate) struct Marks {
     lost: u32,
     held: u32,
     /// Retransmissions of this episode.
-    turns: u32,
+    retransmissions: u32,
     /// One more than the number of the last retransmission known to have arrived.
-    turns_arrived: u32,
+    arrived: u32,
 }
 
 impl Blank for Marks {
@@ -73,22 +74,22 @@ impl Blank for Marks {
 }
 
 impl Marks {
-    /// None, of anything.
+    /// No packet is known.
     pub(crate) const NONE: Marks = Marks {
         ranges: Vec::new(),
         lost_from: None,
         highest: 0,
         lost: 0,
         held: 0,
-        turns: 0,
-        turns_arrived: 0,
+        retransmissions: 0,
+        arrived: 0,
     };
 
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Packets lost or held: they are not under way.
+    /// Packets lost or held, which are not in flight.
     pub(crate) fn gone(&self) -> u32 {
         self.lost + self.held
     }
@@ -98,20 +99,20 @@ impl Marks {
         *self = Marks { ranges: std::mem::take(&mut self.ranges), ..Marks::NONE };
     }
 
-    /// Whether it is held.
+    /// The receiver holds packet `seq`.
     pub(crate) fn holds(&self, seq: u32) -> bool {
         let range = self.ranges.iter().find(|range| range.end > seq);
         range.is_some_and(|range| range.start <= seq && range.mark == Mark::Held)
     }
 
-    /// The lost packet to be sent again next.
+    /// The lost packet to be retransmitted next.
     pub(crate) fn next_lost(&self) -> Option<u32> {
         let from = self.lost_from?;
         self.ranges[from..].iter().find(|range| range.mark == Mark::Lost).map(|range| range.start)
     }
 
-    /// What [`Marks::next_lost`] said is sent again, and all before `sent` has left.
-    pub(crate) fn send_again(&mut self, sent: u32) {
+    /// The packet of [`Marks::next_lost`] is retransmitted, and all packets before `sent` have been sent.
+    pub(crate) fn retransmit(&mut self, sent: u32) {
         let Some(from) = self.lost_from else { return };
         let Some(place) = self.ranges[from..].iter().position(|range| range.mark == Mark::Lost) else {
             return;
@@ -120,8 +121,8 @@ impl Marks {
         self.lost_from = Some(place);
         self.lost -= 1;
         self.split(place, self.ranges[place].start + 1);
-        self.ranges[place].mark = Mark::Again { turn: self.turns, sent };
-        self.turns += 1;
+        self.ranges[place].mark = Mark::Again { number: self.retransmissions, sent };
+        self.retransmissions += 1;
     }
 
     /// All before `una` is acknowledged, and these blocks are reported of packets before `end`.
@@ -152,15 +153,15 @@ impl Marks {
         if self.ranges.is_empty() {
             self.ranges.push(Range { start: una, end: self.highest, mark: Mark::InFlight });
         }
-        self.judge(blocks, threshold, thorough)
+        self.update(blocks, threshold, thorough)
     }
 
-    /// One pass over the ranges: what the blocks hold, and what is lost by that.
-    fn judge(&mut self, blocks: &[Block], threshold: u32, mut thorough: bool) -> Changes {
+    /// One pass over the ranges: marks the packets of the blocks as held, and what is lost by that.
+    fn update(&mut self, blocks: &[Block], threshold: u32, mut thorough: bool) -> Changes {
         self.lost_from = None;
         let mut changes = Changes::default();
         let mut blocks = blocks.iter().copied().peekable();
-        let mut last: Option<usize> = None; // the range before, which may take this one in
+        let mut last: Option<usize> = None; // the range before, which this one may join
         let mut place = 0;
         while place < self.ranges.len() && (thorough || blocks.peek().is_some()) {
             if self.ranges[place].mark != Mark::Held {
@@ -201,26 +202,26 @@ impl Marks {
         changes
     }
 
-    /// The receiver has it: whether it had been sent again.
+    /// The receiver has the packets of this range. Returns whether they had been retransmitted.
     fn hold(&mut self, place: usize) -> bool {
         let range = &mut self.ranges[place];
         let before = std::mem::replace(&mut range.mark, Mark::Held);
         self.held += range.packets();
         match before {
             Mark::Lost => self.lost -= range.packets(),
-            Mark::Again { turn, .. } => self.turns_arrived = turn + 1,
+            Mark::Again { number, .. } => self.arrived = number + 1,
             _ => {}
         }
         matches!(before, Mark::Again { .. })
     }
 
-    /// Marks as lost what of it is: whether anything newly is.
+    /// Marks the lost packets of this range. Returns whether any is newly lost.
     fn lose(&mut self, place: usize, threshold: u32) -> bool {
         let lost_below = self.highest.saturating_sub(threshold + 1);
         let range = self.ranges[place];
         let newly = match range.mark {
             Mark::InFlight => range.start < lost_below,
-            Mark::Again { turn, sent } => sent < self.highest || turn + threshold + 2 < self.turns_arrived,
+            Mark::Again { number, sent } => sent < self.highest || number + threshold + 2 < self.arrived,
             Mark::Held | Mark::Lost => false,
         };
         if newly {
@@ -256,7 +257,7 @@ impl Marks {
         let lost = self.ranges.iter().filter(|range| range.mark == Mark::Lost);
         self.lost = lost.map(Range::packets).sum();
         self.lost_from = self.ranges.iter().position(|range| range.mark == Mark::Lost);
-        (self.turns, self.turns_arrived) = (0, 0);
+        (self.retransmissions, self.arrived) = (0, 0);
     }
 
     /// All before `una` is acknowledged: whether a retransmission is among it later than those known to have arrived.
@@ -271,8 +272,8 @@ impl Marks {
             match range.mark {
                 Mark::Held => self.held -= packets,
                 Mark::Lost => self.lost -= packets,
-                Mark::Again { turn, .. } if turn >= self.turns_arrived => {
-                    self.turns_arrived = turn + 1;
+                Mark::Again { number, .. } if number >= self.arrived => {
+                    self.arrived = number + 1;
                     later = true;
                 }
                 _ => {}
@@ -329,7 +330,7 @@ mod tests {
         assert!(!marks.learn((10, 30), &[block(11, 14)], 3).lost);
         assert!(marks.learn((10, 30), &[block(11, 15)], 3).lost);
         assert_eq!((marks.next_lost(), marks.gone()), (Some(10), 5));
-        marks.send_again(20);
+        marks.retransmit(20);
         assert_eq!((marks.next_lost(), marks.gone()), (None, 4));
         assert!(!marks.learn((10, 30), &[block(11, 20)], 3).lost);
         assert!(marks.learn((10, 30), &[block(11, 21)], 3).lost); // 20 left after it
@@ -346,7 +347,7 @@ mod tests {
                 match what {
                     0 => next += far,
                     1 => marks.lose_all(una, next),
-                    2 if marks.next_lost().is_some() => marks.send_again(next),
+                    2 if marks.next_lost().is_some() => marks.retransmit(next),
                     3 => {
                         una = (una + far).min(next);
                         marks.learn((una, next), &[], 3);

@@ -1,4 +1,4 @@
-//! The state of RACK ([`crate::recovery::rack`]).
+//! The state of RACK (`recovery/rack.rs`).
 
 use super::rate_reduction::RateReduction;
 use paceline_core::{Instant, Span};

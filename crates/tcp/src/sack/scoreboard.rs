@@ -1,7 +1,7 @@
-//! What the receiver holds beyond the cumulative acknowledgement, as its SACK blocks have report.
+//! What the receiver holds beyond the cumulative acknowledgement, by its SACK blocks.
 //!
-//! *Idea.* Sorted ranges that neither touch nor overlap. Between them are the holes: packets lost, or under way.
-//! *Where it breaks.* A receiver that takes back what it has reported (reneging, RFC 2018 section 8) is not provided for.
+//! *Idea.* Sorted ranges that neither touch nor overlap. Between them are the holes: packets lost, or in flight.
+//! *Where it breaks.* A receiver that drops packets that it has reported (reneging, RFC 2018 section 8) is not modelled.
 //! *References.* RFC 2018; RFC 6675 section 4 (`IsLost`); ns-2.35 tcp/scoreboard-rq.cc, tcp/scoreboard.cc.
 
 use crate::feedback::Block;
@@ -52,12 +52,12 @@ impl Scoreboard {
         }
     }
 
-    /// The receiver holds this block: how many of its packets are news.
+    /// The receiver holds this block. Returns how many of its packets were not known to be held.
     pub(crate) fn add(&mut self, Block { mut start, mut end }: Block) -> u32 {
         if start >= end {
             return 0;
         }
-        // Mostly it is the highest range that grows.
+        // Usually the highest range grows.
         if let Some(last) = self.ranges.last_mut()
             && last.start <= start
             && start <= last.end
@@ -67,7 +67,7 @@ impl Scoreboard {
             self.held += news;
             return news;
         }
-        // What touches or overlaps becomes one range.
+        // Ranges that touch or overlap are merged.
         let from = self.ranges.partition_point(|range| range.end < start);
         let to = self.ranges.partition_point(|range| range.start <= end);
         let before = self.held;

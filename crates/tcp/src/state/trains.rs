@@ -1,13 +1,13 @@
 //! When each packet was first sent: packets that left at one instant are one train.
 //!
-//! *Idea.* Trains are in the order of packet numbers and of times, so one is found by halving. Those that are acknowledged are let go
-//! as new ones come.
+//! *Idea.* Trains are sorted by packet number and by time, so that a binary search finds one. Acknowledged trains are removed as new ones
+//! are added.
 //! *References.* Linux `tcp_skb_timestamp_us`.
 
 use paceline_core::Instant;
 use std::collections::VecDeque;
 
-/// Packets up to `end`, from the train before on.
+/// Packets from the end of the train before up to `end`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Train {
     /// One more than its last packet.
@@ -15,7 +15,7 @@ pub(crate) struct Train {
     pub(crate) at: Instant,
 }
 
-/// The trains of what is not acknowledged, and a few before.
+/// The trains of packets that are not acknowledged, and a few before.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trains(VecDeque<Train>);
 
@@ -28,7 +28,7 @@ impl Trains {
         match self.0.back_mut() {
             Some(last) if last.at == now => last.end = seq + 1,
             _ => {
-                // Two for one: no more are kept than there are in flight, and no acknowledgement pays for many.
+                // Two are removed for one added, so that no more are kept than are in flight, at a bounded cost for each packet.
                 for _ in 0..2 {
                     if self.0.front().is_some_and(|first| first.end <= una) {
                         self.0.pop_front();

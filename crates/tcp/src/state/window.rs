@@ -1,4 +1,4 @@
-//! The window: what acknowledgements add to it, what losses and silence take off.
+//! The congestion window: its growth by acknowledgements, and its reduction by losses and idle periods.
 //!
 //! *References.* RFC 5681; ns-2.35 tcp/tcp.cc `recv_newack_helper`, `slowdown`.
 
@@ -16,8 +16,8 @@ impl State {
         self.on_delivered(next, next - self.una, report, now);
     }
 
-    /// The same of an acknowledgement by which so many packets are known to be delivered that were not before: fewer than it
-    /// covers, where some of these were reported already.
+    /// [`State::on_new_ack`] of an acknowledgement that newly delivers `packets`: fewer than it covers, where blocks have reported
+    /// some of them before.
     pub(crate) fn on_delivered(&mut self, next: u32, packets: u32, report: Report<'_>, now: Instant) {
         let handshake = self.is_handshake(next);
         let in_flight = self.next.saturating_sub(self.una);
@@ -33,13 +33,13 @@ impl State {
         }
     }
 
-    /// An acknowledgement of all before `next` is the SYN's.
+    /// An acknowledgement of all before `next` acknowledges the SYN.
     #[inline(always)]
     pub(crate) fn is_handshake(&self, next: u32) -> bool {
         self.una == 0 && next == 1 && self.config.syn.is_some()
     }
 
-    /// The SYN is acknowledged, which echoes one sent at `echo`.
+    /// The SYN is acknowledged; the acknowledgement echoes one sent at `echo`.
     pub(crate) fn end_handshake(&mut self, echo: Instant) {
         if !self.config.data_with_syn {
             self.cwnd = f64::from(self.first_window(echo));
@@ -51,7 +51,7 @@ impl State {
         }
     }
 
-    /// The window after the handshake, packets, whose acknowledgement echoes a SYN sent at `echo`.
+    /// The window after the handshake, packets. Its acknowledgement echoes a SYN sent at `echo`.
     fn first_window(&self, echo: Instant) -> u32 {
         if self.config.forgives_syn {
             let needless = self.config.timestamps && echo == self.rtt.timed_sent();
@@ -62,9 +62,9 @@ impl State {
 
     /// The least window that an idle period leaves, packets.
     fn initial_window(&self) -> u32 {
-        // ns-2's FACK and TCP-Linux know no such rule.
-        let knows = self.config.variant != Variant::Fack && !self.config.halves_rate();
-        let fix = self.config.first_packet_fix && knows;
+        // ns-2's FACK and TCP-Linux do not have this rule.
+        let has_rule = self.config.variant != Variant::Fack && !self.config.halves_rate();
+        let fix = self.config.first_packet_fix && has_rule;
         if self.lost_first > 0 && fix && !self.config.forgives_syn { 1 } else { self.config.initial_window }
     }
 
@@ -93,7 +93,7 @@ impl State {
         sample
     }
 
-    /// A round trip was measured, and that of the packet sent last.
+    /// A round trip was measured, and `last`, that of the packet sent last.
     #[inline]
     pub(crate) fn take_sample(&mut self, sample: Span, last: Span, now: Instant) {
         let sent = now - sample;
@@ -104,7 +104,7 @@ impl State {
         self.note_round_trip(Some(last));
     }
 
-    /// The window grows by what one acknowledgement of new data is worth (ns-2 `opencwnd`).
+    /// The window grows by one acknowledgement of new data (ns-2 `opencwnd`).
     #[inline]
     pub(crate) fn grow(&mut self) {
         self.cwnd = reno::increase_by_one(self.cwnd, self.ssthresh).min(self.config.most_growth());
@@ -120,8 +120,8 @@ impl State {
         }
     }
 
-    /// The window grows as the control says, if it was used up: not where the application had too little to send (RFC 9438
-    /// section 5.8; Linux `tcp_is_cwnd_limited`), nor beyond the receiver's window.
+    /// The window grows by the congestion control, if it was used up: not where the application had too little to send (RFC 9438
+    /// section 5.8; Linux `tcp_is_cwnd_limited`), and not beyond the receiver's window.
     pub(crate) fn grow_by_control(
         &mut self,
         (packets, open, dubious): (u32, bool, bool),
@@ -144,7 +144,8 @@ impl State {
         self.ssthresh = window.ssthresh;
     }
 
-    /// Whether the window was used up while so many packets were in flight. Pacing holds some back: there only the application counts.
+    /// The window was used up with `in_flight` packets in flight. Pacing delays packets, so with pacing it counts only whether the
+    /// application had enough to send.
     fn was_used_up(&self, in_flight: u32) -> bool {
         let cwnd = self.cwnd as u32;
         let receives_unused = self.cold.control.as_ref().is_some_and(cc::Control::receives_unused);
@@ -156,18 +157,18 @@ impl State {
         self.next != self.limit || used >= cwnd
     }
 
-    /// The application goes on after nothing was outstanding.
+    /// The application sends again after nothing was outstanding.
     #[cold]
     pub(crate) fn restart_after_idle(&mut self, now: Instant) {
-        let silence = now.since(self.cold.last_sent);
+        let idle = now.since(self.cold.last_sent);
         if let Some(control) = self.control() {
-            control.on_idle(silence);
+            control.on_idle(idle);
         }
         self.shrink_idle_window(now);
         self.cwnd = self.cwnd.max(1.0); // half of one packet, rounded down, would never send again
     }
 
-    /// Nothing is outstanding: the window that is left of the last one, which the path may no longer bear.
+    /// Nothing is outstanding, and the path may no longer bear the last window: reduces it by [`IdleRestart`].
     #[cold]
     pub(crate) fn shrink_idle_window(&mut self, now: Instant) {
         let timeout = self.rtt.timeout();
@@ -195,40 +196,40 @@ impl State {
         self.counts.window_cuts += u32::from(self.cwnd < before);
     }
 
-    /// Everything outstanding at the last loss has been acknowledged, or nothing but the SYN ever was.
+    /// Everything outstanding at the last loss has been acknowledged, or only the SYN ever was.
     #[inline]
     pub(crate) fn recovered(&self) -> bool {
         self.una > self.recover || (self.una == 1 && self.config.first_packet_fix) || !self.config.careful
     }
 
-    /// A loss: ssthresh and window to what the control leaves of the window: Reno leaves half.
+    /// A loss: ssthresh and window to what the congestion control leaves of the window. Reno leaves half.
     pub(crate) fn cut_to_half(&mut self) {
         self.cwnd = self.cut();
     }
 
-    /// A loss: ssthresh to what the control leaves of the window, and the window to one packet.
+    /// A loss: ssthresh to what the congestion control leaves of the window, and the window to one packet.
     pub(crate) fn cut_to_one(&mut self) {
         self.cut();
         self.cwnd = 1.0;
     }
 
-    /// A cut was needless: window and ssthresh as they were.
+    /// A cut was needless: window and ssthresh return to their earlier values.
     pub(crate) fn restore(&mut self, cwnd: f64, ssthresh: u32) {
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = self.ssthresh.max(ssthresh);
     }
 
-    /// The window comes down, but not the threshold, which has already.
+    /// The window is cut, but not the threshold, which was cut before.
     pub(crate) fn count_cut(&mut self) {
         self.counts.window_cuts += 1;
     }
 
-    /// The window to ssthresh, and no further than this.
+    /// The window to ssthresh, and at most to `packets`.
     pub(crate) fn deflate_to(&mut self, packets: u32) {
         self.cwnd = f64::from(self.ssthresh.min(packets));
     }
 
-    /// A loss: ssthresh to what the control leaves of the window, which is returned (ns-2 `slowdown`).
+    /// A loss: ssthresh to what the congestion control leaves of the window, which is returned (ns-2 `slowdown`).
     pub(crate) fn cut(&mut self) -> f64 {
         self.counts.window_cuts += 1;
         let left = self.window_after_loss();
@@ -236,7 +237,7 @@ impl State {
         left
     }
 
-    /// What the control leaves of that which counts as the window: see [`Halving`].
+    /// What the congestion control leaves of the window as [`Halving`] counts it.
     fn window_after_loss(&mut self) -> f64 {
         let halves_in_flight = self.cold.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
         let cwnd = (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window));
@@ -245,8 +246,8 @@ impl State {
             Halving::InFlight => (f64::from(self.next - self.una + 1), 0.0),
             Halving::FlightSize => {
                 let end = if self.duplicates > 0 { self.end_before_duplicates } else { self.end };
-                // "No more than": recovery sends new data for all that has arrived beyond a hole, so that FlightSize grows far
-                // past the pipe, and half of it past what the path bears.
+                // At most the window: recovery sends new data for every packet that has arrived beyond a hole, so that FlightSize grows
+                // far beyond what is in the pipe, and half of it beyond what the path bears.
                 (f64::from(end - self.una).min(self.cwnd), 2.0)
             }
             Halving::Window => (cwnd, 0.0),

@@ -1,5 +1,5 @@
-//! One rule at a time, worked by hand against the functions of Linux 6.18 named in the code. Whole connections of a kernel:
-//! `tests/kernel_receiver.rs`.
+//! One rule at a time, worked by hand against the functions of Linux 6.18 named in the code. `tests/kernel_receiver.rs` has whole
+//! connections of a kernel.
 
 use super::*;
 use crate::config::{Profile, Variant};
@@ -8,7 +8,7 @@ fn at(us: u64) -> Instant {
     Instant::from_nanos(1_000 * us)
 }
 
-/// Acknowledgements wait 40 ms for a second packet, and nothing else is done.
+/// Acknowledgements wait 40 ms for a second packet; every other rule is off.
 fn plain() -> Config {
     Config { delayed_ack: Some(Span::from_millis(40)), ..Config::new(Profile::Ns2) }
 }
@@ -21,12 +21,12 @@ fn delay(config: &Config) -> DelayedAck {
     DelayedAck::of(config, 7).unwrap_or_else(|| unreachable!("the settings have a delay"))
 }
 
-/// Nothing is missing, and packet `seq` comes next.
+/// Packet `seq` arrives in order.
 fn in_order(seq: u32, us: u64) -> Arrival {
     Arrival { seq, before: seq, next: seq + 1, held: 0, reach: 0, selective: true, now: at(us) }
 }
 
-/// Packet `next` is missing, and `seq` comes, beyond it.
+/// Packet `seq` arrives beyond `next`, which is missing.
 fn beyond(seq: u32, next: u32, us: u64) -> Arrival {
     let reach = seq + 1 - next;
     Arrival { seq, before: next, next, held: reach - 1, reach, selective: true, now: at(us) }
@@ -60,35 +60,35 @@ fn packets_are_soon_after_one_another_where_that_changes_no_delay() {
     assert_eq!([soon(1, false), soon(0, true), soon(16, true)], [least; 3]);
 }
 
-/// Every second packet, or 40 ms; whoever takes the short way does the same, and does nothing where it may not be taken.
+/// Every second packet, or 40 ms. The fast path gives the same result, and changes nothing where it does not apply.
 #[test]
 fn the_short_way_is_for_the_next_packet_in_order_soon_after_the_last() {
     let mut steady = delay(&Config { push: 9, ..plain() });
-    assert!(!steady.holds_back(in_order(0, 0)));
-    assert!(steady.holds_back(in_order(1, 1_000)));
+    assert!(!steady.delays(in_order(0, 0)));
+    assert!(steady.delays(in_order(1, 1_000)));
     steady.reached = 2;
-    assert_eq!(steady.holds_back_steadily(4, at(2_000)), None, "two at once");
-    assert_eq!(steady.holds_back_steadily(2, at(2_000)), None, "none");
-    assert_eq!(steady.holds_back_steadily(3, at(2_000)), Some(false));
-    assert_eq!(steady.holds_back_steadily(4, at(3_000)), Some(true));
+    assert_eq!(steady.delays_steadily(4, at(2_000)), None, "two at once");
+    assert_eq!(steady.delays_steadily(2, at(2_000)), None, "none");
+    assert_eq!(steady.delays_steadily(3, at(2_000)), Some(false));
+    assert_eq!(steady.delays_steadily(4, at(3_000)), Some(true));
     assert_eq!(steady.due, Some(at(43_000)));
     for next in 5..=9 {
-        assert!(steady.holds_back_steadily(next, at(4_000)).is_some());
+        assert!(steady.delays_steadily(next, at(4_000)).is_some());
     }
-    assert_eq!(steady.holds_back_steadily(10, at(4_000)), None, "packet 9 carries PSH");
+    assert_eq!(steady.delays_steadily(10, at(4_000)), None, "packet 9 carries PSH");
     steady.push_at = u32::MAX;
     (steady.soon, steady.received_at) = (Span::from_millis(16), at(4_000));
-    assert_eq!(steady.holds_back_steadily(10, at(20_000)), None, "16 ms later");
-    assert!(steady.holds_back_steadily(10, at(19_999)).is_some());
+    assert_eq!(steady.delays_steadily(10, at(20_000)), None, "16 ms later");
+    assert!(steady.delays_steadily(10, at(19_999)).is_some());
 }
 
-/// What packets would change: acknowledgements that go at once, the application's reading, a delay that has grown.
+/// Not steady: quick acknowledgements, the application's reading, a delay that has grown.
 #[test]
 fn nothing_is_steady_while_a_packet_in_order_changes_more_than_whose_turn_it_is() {
     let after = |change: fn(&mut DelayedAck)| {
         let mut delay = delay(&plain());
         change(&mut delay);
-        delay.holds_back(in_order(1, 0));
+        delay.delays(in_order(1, 0));
         delay.steady_until
     };
     assert_eq!(after(|_| ()), Instant::MAX);
@@ -96,25 +96,25 @@ fn nothing_is_steady_while_a_packet_in_order_changes_more_than_whose_turn_it_is(
     assert_eq!(after(|delay| delay.quick.pushed = true), Instant::ZERO);
     assert_eq!(after(|delay| delay.reading.begun = true), Instant::ZERO);
     assert_eq!(after(|delay| delay.wait = Span::from_millis(80)), Instant::ZERO);
-    // A delay that does not adapt is not asked for.
+    // A delay that does not adapt stays steady.
     let mut late = delay(&plain());
-    late.holds_back(in_order(1, 0));
-    late.holds_back(in_order(2, 30_000));
+    late.delays(in_order(1, 0));
+    late.delays(in_order(2, 30_000));
     assert_eq!(late.steady_until, Instant::MAX);
-    assert!(!delay(&Config { quick_acks: 16, ..plain() }).holds_back(in_order(1, 0)), "but a quick one goes");
-    // No reading is to be waited for, whatever was missed.
+    assert!(!delay(&Config { quick_acks: 16, ..plain() }).delays(in_order(1, 0)), "but a quick one goes");
+    // Without a delay of reading a missing packet changes nothing.
     let mut gap = delay(&plain());
-    gap.holds_back(beyond(2, 1, 0));
-    assert_eq!(gap.holds_back(in_order(3, 1)).then_some(gap.steady_until), Some(Instant::MAX));
+    gap.delays(beyond(2, 1, 0));
+    assert_eq!(gap.delays(in_order(3, 1)).then_some(gap.steady_until), Some(Instant::MAX));
 }
 
 /// `tcp_rcv_space_adjust` looks once in a round trip whether more was read.
 #[test]
 fn where_the_offered_window_is_whole_it_is_steady_until_a_round_trip_is_over() {
     let mut delay = delay(&Config { quick_acks: 0, max_window: 10, timer_tick: Span::ZERO, ..linux() });
-    delay.holds_back(in_order(0, 0));
-    delay.holds_back(in_order(1, 30_000));
-    delay.holds_back(in_order(2, 31_000));
+    delay.delays(in_order(0, 0));
+    delay.delays(in_order(1, 30_000));
+    delay.delays(in_order(2, 31_000));
     assert_eq!(delay.steady_until, at(60_000));
 }
 
@@ -140,14 +140,14 @@ fn the_last_of_a_write_waits_to_be_read() {
     let mut delay = delay(&Config { adaptive_delay: false, ..linux() });
     (delay.reading.begun, delay.quick.pushed) = (true, true);
     (delay.round_trip, delay.received_at) = (Some(Span::from_millis(100)), at(0));
-    assert!(delay.judge(in_order(5, 1)), "nothing is left of the quick ones");
+    assert!(delay.apply_rules(in_order(5, 1)), "nothing is left of the quick ones");
 }
 
 /// The sender fills its buffer when a third of it is empty: PSH comes with every eleventh packet, then once in two thirds of a window
 /// that is more than three times as much.
 #[test]
 fn a_push_comes_once_in_a_write() {
-    // So many packets are read in the first round trip of 100 ms; fifty more come in the next.
+    // `read` packets are read in the first round trip of 100 ms; fifty more arrive in the next.
     let stories = [
         (20, vec![11, 22, 33, 44, 55, 66]),
         (33, vec![11, 22, 33, 44, 55, 66, 77]),
@@ -155,12 +155,12 @@ fn a_push_comes_once_in_a_write() {
     ];
     for (read, expected) in stories {
         let mut delay = delay(&Config { timer_tick: Span::ZERO, ..linux() });
-        delay.holds_back(in_order(0, 0));
+        delay.delays(in_order(0, 0));
         let mut pushes = Vec::new();
         for seq in 1..=read + 50 {
             let ms = if seq < read { 99 + seq } else { 200 + seq - read };
             let before = delay.push_at;
-            delay.holds_back(in_order(seq, 1_000 * u64::from(ms)));
+            delay.delays(in_order(seq, 1_000 * u64::from(ms)));
             if delay.push_at != before {
                 pushes.push(before);
             }
@@ -169,36 +169,36 @@ fn a_push_comes_once_in_a_write() {
     }
 }
 
-/// It was held beyond a gap, and the one that comes next in order is several writes further.
+/// The packet with PSH was held beyond a gap, and the next in order is several writes further.
 #[test]
 fn a_push_that_was_held_is_not_waited_for() {
     for (filled_to, push_at) in [(12, 22), (33, 44), (41, 44), (44, 55)] {
         let mut delay = delay(&linux());
-        delay.holds_back(in_order(9, 0));
-        delay.holds_back(Arrival { next: filled_to, ..in_order(10, 1) });
-        delay.holds_back(in_order(filled_to, 2));
+        delay.delays(in_order(9, 0));
+        delay.delays(Arrival { next: filled_to, ..in_order(10, 1) });
+        delay.delays(in_order(filled_to, 2));
         assert_eq!(delay.push_at, push_at, "{filled_to}");
     }
 }
 
-/// `__tcp_ack_snd_check`: three duplicates at once; what follows is acknowledged together, a twentieth of the round trip later or 1 ms,
-/// and the timer's slack of 0.1 ms. 44 at most; and each, where no blocks are reported.
+/// `__tcp_ack_snd_check`: three duplicates at once. Those that follow, at most 44, are acknowledged together, a twentieth of the round
+/// trip or 1 ms later, and the timer's slack of 0.1 ms. Without SACK every packet is acknowledged.
 #[test]
 fn beyond_a_gap_the_fourth_waits() {
     for (round_trip, wait) in [(10, 600), (100, 1_100)] {
         let mut delay = delay(&Config { quick_acks: 0, ..linux() });
         delay.round_trip = Some(Span::from_millis(round_trip));
-        let waits: Vec<bool> = (2..=6).map(|seq| delay.holds_back(beyond(seq, 1, 500))).collect();
+        let waits: Vec<bool> = (2..=6).map(|seq| delay.delays(beyond(seq, 1, 500))).collect();
         assert_eq!(waits, [false, false, false, true, true]);
         assert_eq!(delay.due, Some(at(500 + wait)));
-        let waits = (7..=60).take_while(|seq| delay.holds_back(beyond(*seq, 1, 0))).count();
+        let waits = (7..=60).take_while(|seq| delay.delays(beyond(*seq, 1, 0))).count();
         assert_eq!(2 + waits, 44);
     }
     let mut delay = delay(&Config { quick_acks: 0, ..linux() });
-    assert!(!(2..=9).any(|seq| delay.holds_back(Arrival { selective: false, ..beyond(seq, 1, 0) })));
+    assert!(!(2..=9).any(|seq| delay.delays(Arrival { selective: false, ..beyond(seq, 1, 0) })));
 }
 
-/// `tcp_event_data_sent`: it answers who sends data within the delay after some were received.
+/// `tcp_event_data_sent`: pingpong mode begins when the host sends data within the delay after it received some.
 #[test]
 fn an_answer_comes_within_the_delay() {
     for (us, answers) in [(39_999, true), (40_000, false)] {

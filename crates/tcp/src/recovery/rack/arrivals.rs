@@ -1,31 +1,31 @@
-//! What an acknowledgement says of packets that was not known: which have arrived, and when they were sent.
+//! The packets whose arrival an acknowledgement reveals, and when they were sent.
 
 use crate::feedback::{Block, MOST_BLOCKS, Report};
 use crate::sack::RackState;
 use crate::state::{State, probed_at};
 use paceline_core::{Instant, Span};
 
-/// What an acknowledgement brings that was not known.
+/// The packets that are newly known to have arrived.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Arrivals {
-    /// Packets that have arrived.
+    /// How many.
     pub(super) delivered: u32,
-    /// Of those in order: one was sent again, so that the round trip is not known.
+    /// One of those in order was retransmitted, so that the round trip is not known.
     resent: bool,
-    /// One that was sent once, before the loss (`FLAG_ORIG_SACK_ACKED`).
+    /// One was sent once only, before the loss (`FLAG_ORIG_SACK_ACKED`).
     pub(super) original: bool,
-    /// When the first and the last were sent of those sent once: in order, and beyond a hole.
+    /// When the first and the last of those sent once only were sent: in order (`acked`), and beyond a hole (`held`).
     acked: Option<(Instant, Instant)>,
     pub(super) held: Option<(Instant, Instant)>,
-    /// Something beyond a hole (`FLAG_DATA_SACKED`).
+    /// One is beyond a hole (`FLAG_DATA_SACKED`).
     pub(super) beyond: bool,
 }
 
-/// `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`: what has arrived, and when that was sent.
+/// `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`: records the packets that have arrived.
 pub(super) fn record(state: &mut State, next: u32, report: Report<'_>, now: Instant) -> Arrivals {
     let mut arrivals = Arrivals::default();
     let end = state.end;
-    // In the order of numbers: the one that arrived last of all is the highest.
+    // Sorted by number, since the highest packet counts as the one that arrived last.
     let mut blocks = [Block { start: 0, end: 0 }; MOST_BLOCKS];
     let blocks = &mut blocks[..report.blocks.len().min(MOST_BLOCKS)];
     blocks.copy_from_slice(&report.blocks[..blocks.len()]);
@@ -53,7 +53,7 @@ pub(super) fn record(state: &mut State, next: u32, report: Report<'_>, now: Inst
     arrivals
 }
 
-/// These packets have arrived, and none was known to have.
+/// These packets are newly known to have arrived.
 fn arrive(
     state: &mut State,
     packets: Block,
@@ -66,7 +66,7 @@ fn arrive(
     arrivals.beyond |= beyond;
     let least = state.cold.least();
     let timestamps = state.config.timestamps;
-    let mut once = Block { start: packets.end, end: packets.start }; // from the first sent once to the last
+    let mut once = Block { start: packets.end, end: packets.start }; // from the first to the last that was sent once only
     for seq in packets.start..packets.end {
         let place = state.cold.sack.rack.resent.iter().position(|one| one.seq == seq);
         let again = match place {
@@ -76,13 +76,13 @@ fn arrive(
         let Some(at) = again else {
             once = Block { start: once.start.min(seq), end: seq + 1 };
             if state.cold.sack.rack.resent.is_empty() && state.cold.probed().is_none() {
-                once.end = packets.end; // all others too
+                once.end = packets.end; // the others were sent once only too
                 break;
             }
             continue;
         };
         arrivals.resent |= !beyond;
-        // Which of the two has arrived? (`tcp_rack_advance`, `tcp_skb_spurious_retrans`)
+        // Whether the original has arrived, not the retransmission (`tcp_rack_advance`, `tcp_skb_spurious_retrans`).
         let is_first = !beyond && timestamps && echo < at;
         if now.since(at) >= least && !is_first {
             state.cold.sack.rack.advance(at, seq + 1, true, now);

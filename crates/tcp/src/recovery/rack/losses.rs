@@ -1,22 +1,22 @@
-//! What is lost: what was sent before something that has arrived, and enough before it.
+//! Which packets are lost: those sent long enough before one that has arrived.
 
 use super::arrivals::Arrivals;
 use crate::sack::{CaState, SackState};
 use crate::state::{State, probed_at};
 use paceline_core::{Instant, Span};
 
-/// What [`mark_lost`] found.
+/// The result of [`mark_lost`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Marked {
-    /// Packets lost that were not before.
+    /// Packets newly lost.
     pub(super) lost: u32,
     /// Retransmissions among them.
     pub(super) again: bool,
-    /// Something may have been overtaken: the timer runs for that.
+    /// Packets may have been reordered: the timer runs.
     pub(super) waits: bool,
 }
 
-/// `tcp_rack_mark_lost`: what is lost, as far as what has arrived tells.
+/// `tcp_rack_mark_lost`: marks the packets that are lost by the packets that have arrived.
 pub(super) fn mark_lost(state: &mut State, arrivals: &Arrivals, now: Instant) -> Marked {
     let mut marked = Marked::default();
     if arrivals.delivered == 0 {
@@ -30,7 +30,7 @@ pub(super) fn mark_lost(state: &mut State, arrivals: &Arrivals, now: Instant) ->
     marked
 }
 
-/// `tcp_rack_detect_loss`: how long until the last of what may be lost is.
+/// `tcp_rack_detect_loss`: returns how long until the last packet that may be lost counts as lost.
 pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked) -> Span {
     let (una, end) = (state.una, state.end);
     let threshold = state.config.duplicate_threshold;
@@ -42,7 +42,7 @@ pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked
     let sure = rack.ca_state >= CaState::Recovery || board.held() >= threshold;
     let patience = if sure { Span::ZERO } else { patience.min(smoothed) };
     let mut longest = Span::ZERO;
-    // Until when one waits that was sent then; `None` where nothing sent after it has arrived.
+    // How much longer a packet sent at `at` may be late; `None` where no packet sent after it has arrived.
     let (latest, round_trip) = (rack.latest, rack.round_trip);
     let wait = |at: Instant, end: u32| (latest > (at, end)).then(|| (at + round_trip + patience).since(now));
     let mut seq = board.gap_from(rack.lost_to.max(una));

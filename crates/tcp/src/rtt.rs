@@ -39,7 +39,7 @@ pub(crate) struct Rtt {
     timed_sent: Instant,
     /// The timeout in force.
     timeout: Span,
-    /// Smoothed round-trip time, ticks times 8; 0 before the first sample and after it was given up.
+    /// Smoothed round-trip time, ticks times 8; 0 before the first sample and after it was discarded.
     srtt8: i64,
     /// Mean deviation, ticks times 4; where there is no estimate, the timeout before back-off instead, nanoseconds.
     rttvar4: i64,
@@ -81,7 +81,7 @@ impl Rtt {
         self.timed_sent
     }
 
-    /// A handshake with a SYN that was sent again is over: without a sample the timeout is at least this (RFC 6298 section 5.7).
+    /// A handshake with a retransmitted SYN is over: without a sample the timeout is at least this (RFC 6298 section 5.7).
     pub(crate) fn begin_data_after_lost_syn(&mut self, config: &Config, timeout: Span) {
         if self.srtt8 == 0 {
             self.rttvar4 = timeout.max(config.initial_rto).as_nanos().min(i64::MAX as u64) as i64;

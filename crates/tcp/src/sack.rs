@@ -1,4 +1,4 @@
-//! The state of recoveries that read selective acknowledgements: what is known of single packets. Numbers are of packets.
+//! The state of recoveries that read selective acknowledgements, which know of single packets. Numbers are packet numbers.
 //!
 //! A connection has this state only while a packet is missing ([`crate::sparse`]).
 

@@ -64,7 +64,7 @@ impl Sender {
 
     /// The application writes `bytes` more, at least one: full packets, and a last one that may be shorter. Returns one more
     /// than the number of the last packet. [`Sender::start`] must follow.
-    pub fn give(&mut self, bytes: u64) -> u32 {
+    pub fn write(&mut self, bytes: u64) -> u32 {
         let state = &mut self.state;
         let payload = u64::from(state.config.payload);
         let packets = u32::try_from(bytes.div_ceil(payload)).unwrap_or(u32::MAX);

@@ -1,9 +1,8 @@
-//! What senders do over a lossy path, for every profile and what few connections have, as a digest each: a change of one packet, of
-//! one nanosecond or of the last bit of a window shows.
+//! Digests of what senders do over a lossy path, for every profile and every unusual setting: a change of one packet, of one nanosecond
+//! or of the last bit of a window shows.
 //!
-//! A digest knows no right or wrong. The oracles are beside it: ns-2's traces (`ns2_traces.rs`), what Linux 6.18 sent
-//! (`kernel_sequence.rs`), closed forms (`growth.rs`). Where a rule is changed on purpose, those say that it is right now, and
-//! `PACELINE_WRITE=1 cargo test -p paceline-tcp --test digests` writes the new digests.
+//! A digest does not show what is right. The oracles do: ns-2's traces (`ns2_traces.rs`), what Linux 6.18 sent (`kernel_sequence.rs`),
+//! closed forms (`growth.rs`). After a deliberate change `PACELINE_WRITE=1 cargo test -p paceline-tcp --test digests` writes the digests.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
@@ -12,7 +11,6 @@ use paceline_tcp::{
     Block, Config, HostPacing, IdleRestart, Output, PacingRule, Profile, Recovery, Segment, Sender, Variant,
 };
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::Arc;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/digests.txt");
@@ -58,12 +56,12 @@ struct Path {
     round_trip_us: u64,
     /// Packets that may wait for the wire.
     buffer: usize,
-    /// Of a thousand data packets, and of a thousand acknowledgements, so many are lost at random.
+    /// Random losses of a thousand data packets, and of a thousand acknowledgements.
     lost: u64,
     lost_acks: u64,
-    /// Of a thousand data packets, so many take as much longer, microseconds, and are overtaken.
+    /// Of a thousand data packets, how many are delayed and reordered, and by how many microseconds.
     late: (u64, u64),
-    /// Bytes of each message, and the silence before the next, milliseconds; none sends without end.
+    /// Bytes of each message, and the pause before the next, milliseconds; none sends without end.
     messages: Option<(u64, u64)>,
     /// The receiver answers every second packet in order, or after 40 ms.
     delays: bool,
@@ -233,7 +231,7 @@ struct Held {
 }
 
 impl Held {
-    /// A packet arrives: whether in order, with nothing held beyond.
+    /// A packet arrives. Returns whether it is in order, with nothing held beyond.
     fn arrives(&mut self, seq: u32) -> bool {
         let in_order = seq == self.next && self.blocks.is_empty();
         let mut all = Block { start: seq, end: seq + 1 };
@@ -260,7 +258,7 @@ impl Held {
     }
 }
 
-/// What comes to an end of the connection.
+/// What arrives at an end of the connection.
 enum Event {
     Data(u32, Instant),
     Ack(u32, Instant, Vec<Block>),
@@ -312,7 +310,7 @@ fn run(config: &Config, path: &Path) -> String {
         if event == now {
             match events.pop_first().unwrap().1 {
                 Event::Message => {
-                    sender.give(path.messages.unwrap().0);
+                    sender.write(path.messages.unwrap().0);
                     sender.start(at, &mut wire);
                 }
                 Event::Ack(next, echo, blocks) => {
@@ -331,8 +329,7 @@ fn run(config: &Config, path: &Path) -> String {
                         held.arrives(seq);
                     }
                     if waits {
-                        waiting = Some(sent);
-                        number += 1;
+                        (waiting, number) = (Some(sent), number + 1);
                         events.insert((now + 40 * MS, number), Event::DelayedAck(answers));
                     } else {
                         answer = Some(waiting.take().unwrap_or(sent));
@@ -364,10 +361,9 @@ fn run(config: &Config, path: &Path) -> String {
 
 /// A line for each of the settings and paths.
 fn lines(paths: &[Path]) -> Vec<String> {
-    let line =
-        |name, config: &Config, path: &Path| format!("{name:<20} {:<10} {}", path.name, run(config, path));
-    let of = |path| settings().into_iter().map(move |(name, config)| line(name, &config, path));
-    paths.iter().flat_map(of).collect()
+    let all =
+        paths.iter().flat_map(|path| settings().into_iter().map(move |(name, config)| (name, config, path)));
+    all.map(|(name, config, path)| format!("{name:<20} {:<10} {}", path.name, run(&config, path))).collect()
 }
 
 fn check(paths: &[Path]) {
@@ -375,13 +371,10 @@ fn check(paths: &[Path]) {
     let is_of_these = |line: &&str| paths.iter().any(|path| line[20..].trim_start().starts_with(path.name));
     let written: Vec<&str> = written.lines().filter(is_of_these).collect();
     let found = lines(paths);
-    let mut differences = String::new();
-    for (number, line) in found.iter().enumerate() {
-        if written.get(number) != Some(&line.as_str()) {
-            let _ = writeln!(differences, "was {}\nis  {line}", written.get(number).unwrap_or(&"missing"));
-        }
-    }
-    assert!(differences.is_empty() && written.len() == found.len(), "{differences}");
+    assert_eq!(written.len(), found.len());
+    let differ = written.iter().zip(&found).filter(|(was, is)| was != is);
+    let differences: String = differ.map(|(was, is)| format!("was {was}\nis  {is}\n")).collect();
+    assert!(differences.is_empty(), "{differences}");
 }
 
 macro_rules! paths {

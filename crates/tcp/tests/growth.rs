@@ -1,8 +1,8 @@
-//! How BIC's and CUBIC's windows grow between losses, against the closed forms of their papers, worked out here anew.
+//! How BIC's and CUBIC's windows grow between losses, against the closed forms of their papers.
 //!
-//! What goes by time (the cubic) is measured where a round trip is constant and acknowledgements come evenly over it: over
-//! a fast link, with ideal host pacing. What goes by round trips is measured by acknowledgements: a window that grows by s
-//! packets a round trip obeys dw/dn = s / w, so over n acknowledgements it goes from w to √(w² + 2 s n).
+//! Growth by time (the cubic) is measured where the round trip is constant and acknowledgements are evenly spaced: over
+//! a fast link, with ideal host pacing. Growth by round trips is measured by acknowledgements: a window that grows by s
+//! packets a round trip obeys dw/dn = s / w, so over n acknowledgements it grows from w to √(w² + 2 s n).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 #![allow(clippy::disallowed_methods, reason = "closed forms may use the platform's libm")]
@@ -24,7 +24,7 @@ fn config(variant: Variant, initial_ssthresh: u32) -> Config {
     Config { variant, halving, initial_ssthresh: Some(initial_ssthresh), ..Config::new(Profile::Rfc) }
 }
 
-/// The same, paced, so that acknowledgements come evenly.
+/// Paced, so that acknowledgements are evenly spaced.
 fn paced(constants: Constants, initial_ssthresh: u32) -> Config {
     let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0 });
     Config { constants, pacing, ..config(Variant::Cubic, initial_ssthresh) }
@@ -75,7 +75,7 @@ fn a_loss_cuts_the_flight_size_where_the_rfcs_are_followed() {
 }
 
 #[test]
-fn a_second_loss_below_the_maximum_gives_way() {
+fn a_second_loss_below_the_maximum_lowers_the_maximum() {
     let all = epochs(paced(Constants::Rfc9438, 400), FAST, &[1.0, 2.5], 16.0);
     let (first, second) = (&all[1], &all[2]);
     assert!(second.w_max < first.w_max - 20.0);
@@ -89,7 +89,7 @@ fn a_second_loss_below_the_maximum_gives_way() {
 }
 
 #[test]
-fn a_loss_at_or_above_the_maximum_does_not_give_way() {
+fn a_loss_at_or_above_the_maximum_sets_the_maximum() {
     let all = epochs(paced(Constants::Rfc9438, 100), FAST, &[1.0, 9.0], 15.0);
     let (first, second) = (&all[1], &all[2]);
     assert!(second.w_max > first.w_max);
@@ -217,7 +217,7 @@ fn windows_are_those_of_linux_s_source_in_ns2() {
 }
 
 #[test]
-fn bic_gives_way_as_linux_does_and_is_reno_below_its_low_window() {
+fn bic_lowers_its_maximum_as_linux_does_and_is_reno_below_its_low_window() {
     let all = epochs(config(Variant::Bic, 300), SLOW, &[1.0, 2.5, 20.0], 21.0);
     assert!(all[2].w_max < all[1].w_max, "{} {}", all[2].w_max, all[1].w_max);
     // W_max is now less than the window of the second loss: the search is flat about that.
@@ -258,10 +258,10 @@ fn hystart_ends_slow_start_where_the_queue_begins() {
     let ends = slow_start_ends(config.clone(), (1_000_000, 100_000_000), 1.0).unwrap();
     assert!((ends - 132.0).abs() <= 2.0, "{ends}");
     // 3 ms apart they are none: the least round trip of a round must be longer than 106 ms by an eighth of that, 13.25 ms. 40
-    // packets take 120 ms to leave, so that the round of 80 begins with a queue of 14 ms, and its ninth sample tells: at 89.
+    // packets take 120 ms to leave, so that the round of 80 begins with a queue of 14 ms, and its ninth sample ends slow start: at 89.
     let ends = slow_start_ends(config.clone(), (3_000_000, 103_000_000), 2.0).unwrap();
     assert!((ends - 89.0).abs() <= 2.0, "{ends}");
-    // A path without a queue gives no reason.
+    // Without a queue slow start does not end.
     assert_eq!(slow_start_ends(config.clone(), (1_000, 100_000_000), 0.6), None);
     // Nor is there one without HyStart.
     assert_eq!(slow_start_ends(Config { hystart: false, ..config }, (3_000_000, 103_000_000), 2.0), None);

@@ -1,4 +1,4 @@
-//! A SYN that is lost, or late: when it goes again, and what window and timeout data begin with. Linux's numbers are what
+//! A SYN that is lost, or late: when it is retransmitted, and the window and timeout that data begin with. Linux's numbers are what
 //! Linux 6.18 did over a wire that dropped the same packets; RFC 6298's are the text's.
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
@@ -49,14 +49,14 @@ fn linux_forgives_one_lost_syn_and_not_two() {
 }
 
 #[test]
-fn linux_forgives_a_late_syn_however_often_it_went() {
+fn linux_forgives_a_late_syn_however_often_it_was_sent() {
     // 1.2 s there and back: the kernel sent 10, 20, 40, 30 and was through after 6 s.
     let late = converse_over(600, linux(), 100, |_| false);
     assert_eq!(syns(&late), [0, 1000]);
     assert_eq!(flights(&late), [(1200, 10), (2400, 20), (3600, 40), (4800, 30)]);
     let seconds = late.finished_at.map(|at| at.as_nanos() / 1_000_000);
     assert_eq!(seconds, Some(6000));
-    // 2.5 s: two SYNs too many; the echo of the first says so, where there are timestamps.
+    // 2.5 s: two needless SYNs, which the echo of the first reveals, where there are timestamps.
     let later = converse_over(1250, linux(), 30, |_| false);
     assert_eq!((syns(&later).len(), flights(&later)[0]), (3, (2500, 10)));
     let unstamped = converse_over(1250, Config { timestamps: false, ..linux() }, 30, |_| false);
@@ -65,7 +65,7 @@ fn linux_forgives_a_late_syn_however_often_it_went() {
 
 #[test]
 fn data_after_a_lost_syn_begin_with_three_seconds() {
-    // RFC 6298 section 5.7. The SYN goes again at 1 s; the first data packet, at 1.1 s, is lost.
+    // RFC 6298 section 5.7. The SYN is retransmitted at 1 s; the first data packet, at 1.1 s, is lost.
     let rfc = converse(Config::new(Profile::Rfc), 5, |transmission| transmission == 0 || transmission == 2);
     assert_eq!(rfc.sent[2..4], [(1100, 1), (4100, 1)]);
     // It backs off from there, and a sample ends it.

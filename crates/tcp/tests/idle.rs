@@ -21,7 +21,7 @@ impl Output for Wire {
 const ROUND_TRIP: u64 = 100_000_000;
 const TIMEOUT: u64 = 1_000_000_000;
 
-/// Gives 1000 packets, acknowledged a round trip after each was sent; then, after this silence since the last was sent,
+/// Writes 1000 packets, acknowledged a round trip after each was sent; then, this long after the last was sent,
 /// 500 more: the window before, and how many packets leave at once.
 fn silence(config: Config, nanos: u64) -> (f64, usize, Sender) {
     let mut sender = Sender::new(Arc::new(config), Some(1000), Span::ZERO, 1);
@@ -35,7 +35,7 @@ fn silence(config: Config, nanos: u64) -> (f64, usize, Sender) {
         }
     }
     let before = sender.cwnd();
-    sender.give(500 * u64::from(sender.config().payload));
+    sender.write(500 * u64::from(sender.config().payload));
     sender.start(Instant::from_nanos(now - ROUND_TRIP + nanos), &mut wire);
     (before, wire.0.len(), sender)
 }
@@ -56,7 +56,7 @@ fn a_pause_shorter_than_the_timeout_keeps_the_window() {
 }
 
 #[test]
-fn a_longer_one_leaves_what_the_rule_says() {
+fn a_longer_one_leaves_the_window_of_the_rule() {
     // Since the last packet was sent; ns-2's timer starts with its acknowledgement, a round trip later. The receiver's window
     // is 64 packets, the initial one 4.
     type Left = fn(f64) -> f64;

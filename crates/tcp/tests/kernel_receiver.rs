@@ -3,7 +3,7 @@
 //! Each file of `kernel-receiver/` is the receiving end of one connection over `paceline-wires`: `d TIME SEQ SENT P` is a packet that
 //! arrived, P where it carried PSH, and `a TIME NEXT ECHO BLOCKS` an acknowledgement that the kernel sent. Times in us, but for SENT and
 //! ECHO, which are the sender's timestamps, in ms. Packet 0 is the SYN, put as long before the first data as the handshake's answer was before
-//! its acknowledgement, which the simulator does not send. The first line says where the host's ticks stood.
+//! its acknowledgement, which the simulator does not send. The first line has the phase of the host's ticks.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// What the kernel does at once it has done within this, us.
 const AT_ONCE: f64 = 400.0;
-/// A timer of the kernel is so much late, us, or once (a compressed SACK's) twice that: the machine had other work; or just a tick, where the
+/// How late a timer of the kernel may be, us; once (a compressed SACK's) twice that, as the machine had other work; or just a tick, where the
 /// timer's processor reads the count of ticks before another has counted on (kernel_sequence.rs, `may_run_out`).
 const LATE: f64 = 300.0;
 const TICK: f64 = 4000.0;
@@ -41,13 +41,13 @@ impl Acknowledgement {
             Block { start: start.parse().unwrap(), end: end.parse().unwrap() }
         };
         let next = words[2].parse().unwrap();
-        // A block below the number says that a packet came twice (RFC 2883): the profile has none.
+        // A block below the number reports a duplicate packet (RFC 2883), which the profile does not.
         let blocks = words[4..].iter().map(block).filter(|block| block.end > next).collect();
         let echo = at(words[3].parse::<f64>().unwrap() * 1e3);
         Acknowledgement { time: words[1].parse().unwrap(), next, echo, blocks }
     }
 
-    fn says(&self, next: u32, feedback: &Feedback) -> bool {
+    fn matches(&self, next: u32, feedback: &Feedback) -> bool {
         self.next == next && self.echo == feedback.echo && self.blocks == feedback.blocks()
     }
 }
@@ -58,13 +58,13 @@ fn differences(text: &str) -> (usize, Vec<String>) {
     let phase = Span::from_nanos(4_000_000_000 - (phase * 1e3) as u64);
     let config = Config {
         variant: Variant::Rfc6675,
-        push: 0, // as the packets say
+        push: 0, // as in the packets
         tick_phase: Some(phase),
         ..Config::new(Profile::Linux)
     };
     let mut receiver = Receiver::with(&config, 0);
     let (mut wrong, mut count, mut arrived) = (Vec::new(), 0, 0.0);
-    // What the receiver says at once, and when.
+    // What the receiver sends at once, and when.
     let mut said: Option<(f64, u32, Feedback)> = None;
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -93,7 +93,7 @@ fn differences(text: &str) -> (usize, Vec<String>) {
         let heard = Acknowledgement::read(&words);
         count += 1;
         if let Some((arrived, next, feedback)) = said.take() {
-            if !heard.says(next, &feedback) || heard.time > arrived + AT_ONCE {
+            if !heard.matches(next, &feedback) || heard.time > arrived + AT_ONCE {
                 differs(format!("here at once {next} {:?} {:?}", feedback.echo, feedback.blocks()));
             }
         } else if let Some(due) = receiver.due() {
@@ -105,7 +105,7 @@ fn differences(text: &str) -> (usize, Vec<String>) {
                 true => (-LATE..2.0 * LATE).contains(&late) || (late - TICK).abs() < LATE,
                 false => (-LATE..AT_ONCE).contains(&late),
             };
-            if !heard.says(next, &feedback) || !in_time {
+            if !heard.matches(next, &feedback) || !in_time {
                 differs(format!("here at {} {next} {:?} {:?}", us(due), feedback.echo, feedback.blocks()));
             }
         } else {

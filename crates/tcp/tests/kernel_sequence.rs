@@ -2,7 +2,7 @@
 //!
 //! Each file of `kernel/` is one connection over `paceline-wires`, where a host answers at the very time of what it answers to:
 //! `a TIME NEXT ECHO BLOCKS : SENT` is an acknowledgement of all before NEXT and the packets that the kernel sent at once,
-//! `t TIME : SENT` what it sent by a timer or as its application wrote. Times in us; packet 0 is the SYN. The first line says where the
+//! `t TIME : SENT` what it sent by a timer or as its application wrote. Times in us; packet 0 is the SYN. The first line has the phase of the
 //! host's ticks stood, of 4 ms; where a timer of more than 63 ticks ran out, in 32 ms (8 ticks), and of more than 504 in 256 ms.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]

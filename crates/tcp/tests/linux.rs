@@ -1,5 +1,5 @@
 //! The Linux profile as Linux 6.18 was seen to act (docs/emulate.md): growth by packets, probes before timeouts, lost
-//! retransmissions, windows that come down in proportion. Over a pipe of 100 ms there and back that loses what it is told to.
+//! retransmissions, windows that decrease in proportion. Over a pipe with a round trip of 100 ms that loses chosen packets.
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
@@ -78,7 +78,7 @@ fn a_lost_retransmission_is_sent_again_without_a_timeout() {
 
 #[test]
 fn the_window_comes_down_in_proportion() {
-    // Of a window of 80, one packet is lost: in the round trip that follows, about half as much goes out as arrives.
+    // Of a window of 80, one packet is lost: in the round trip that follows, about half as much is sent as arrives.
     let config = Config { max_window: 80, initial_window: 80, delayed_ack: None, ..linux() };
     let talk = converse(config, 400, |transmission| transmission == 100);
     let (lost_at, _) = *talk.sent.iter().find(|(_, seq)| *seq == 100).unwrap();
@@ -98,8 +98,8 @@ fn the_least_timeout_is_beyond_the_round_trip() {
     assert_eq!(config.min_rto, Span::from_millis(200));
 }
 
-/// Packets in order, each so many ms after the one before: which are acknowledged at once. The last of each `message` is pushed;
-/// `answer` says whether the host sends data after each message, so many ms later.
+/// Packets in order, `gap` ms apart. Returns which are acknowledged at once. The last of each `message` has PSH; with `answer` the host
+/// sends data after each message, that many ms later.
 fn acknowledged(count: u32, gap: u64, message: u32, answer: Option<u64>) -> Vec<u32> {
     let config = Config { push: 0, ..linux() };
     let (mut receiver, mut at_once) = (Receiver::with(&config, 0), Vec::new());
@@ -131,7 +131,7 @@ fn the_first_packets_are_acknowledged_at_once_then_every_second_and_the_last_of_
     assert_eq!(acknowledged(22, 1, 1000, None), every(1..=22));
     assert_eq!(acknowledged(28, 1, 1000, None)[22..], [24, 26, 28]);
     assert_eq!(acknowledged(32, 1, 9, None)[22..], [24, 26, 27, 29, 31]);
-    assert_eq!(acknowledged(40, 300, 1000, None), every(1..=40)); // each after a silence
+    assert_eq!(acknowledged(40, 300, 1000, None), every(1..=40)); // each after an idle period
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn an_answer_takes_along_what_waits_and_nothing_else() {
     }
 }
 
-/// Packets from a time on, so many ms apart: how long the acknowledgement of each waits, `None` where it goes at once.
+/// Packets from a time on, that many ms apart. Returns how long the acknowledgement of each waits, `None` where it is sent at once.
 fn waits(receiver: &mut Receiver, packets: &[u32], (first_at, gap): (u64, u64)) -> Vec<Option<u64>> {
     let mut waits = Vec::new();
     for (place, &seq) in packets.iter().enumerate() {
@@ -192,7 +192,7 @@ fn once_a_packet_was_missed_acknowledgements_wait_for_the_application_to_read() 
     assert_eq!(gap[3..5], [Some(1_100_000), Some(100_000)]);
     assert_eq!(waits(&mut receiver, &[51], (307, 1)), [None]);
     let after = waits(&mut receiver, &(58..=97).collect::<Vec<_>>(), (312, 5));
-    // Once the offered window grows by a little, and two go at once.
+    // Once the offered window grows by a little, and two are sent at once.
     let read: Vec<u64> = after.iter().flatten().copied().filter(|wait| *wait != 40_000_000).collect();
     assert_eq!(read.len(), 19);
     assert!(read.iter().all(|wait| (1..=20_000).contains(wait)), "{read:?}");

@@ -1,4 +1,4 @@
-//! A sender and a receiver over a pipe of fixed delay that loses what it is told to: whole conversations, worked by hand,
+//! A sender and a receiver over a pipe of fixed delay that loses chosen packets: whole connections, worked by hand,
 //! and arbitrary ones, which must always end.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
@@ -30,14 +30,14 @@ fn fast_retransmit_repairs_one_loss_without_a_timeout() {
     for (_, variant) in Variant::ALL {
         let talk = converse(ns2(variant), 60, |transmission| transmission == 9);
         let counters = talk.sender.counters();
-        // Tahoe sends again all that had left after the lost packet, since it starts anew from there.
+        // Tahoe retransmits everything that was sent after the lost packet, since it restarts from there.
         let retransmits = if variant == Variant::Tahoe { counters.retransmits } else { 1 };
         assert_eq!(
             (counters.retransmits, counters.timeouts, counters.window_cuts),
             (retransmits, 0, 1),
             "{variant:?}"
         );
-        // Packet 9 left at 300 ms with its window; its duplicates come a round trip later, and it goes again with the third.
+        // Packet 9 left at 300 ms with its window; its duplicates come a round trip later, and it is retransmitted with the third.
         let repeats: Vec<u64> = talk.sent.iter().filter(|(_, seq)| *seq == 9).map(|(at, _)| *at).collect();
         assert_eq!(repeats, [300, 400], "{variant:?}");
     }
@@ -69,7 +69,7 @@ fn selective_acknowledgements_repair_a_window_in_one_round_trip() {
 
 #[test]
 fn a_packet_lost_twice_needs_a_timeout() {
-    // The second transmission of packet 17 is lost too. FACK stops at once when it sees that; the others go on for a while.
+    // The second transmission of packet 17 is lost too. FACK stops at once; the others continue for a while.
     for variant in [Variant::Sack1, Variant::Rfc6675, Variant::Fack] {
         let again = converse(ns2(variant), 60, |transmission| transmission == 17);
         let second = again.sent.iter().rposition(|(_, seq)| *seq == 17).unwrap();
@@ -83,7 +83,7 @@ fn a_packet_lost_twice_needs_a_timeout() {
 fn rfc_6675_keeps_what_was_reported_through_a_timeout() {
     let config =
         Config { syn: None, initial_window: 10, min_rto: Span::from_millis(300), ..ns2(Variant::Rfc6675) };
-    // Of ten packets the first is lost, and lost again when it is sent again.
+    // Of ten packets the first is lost, and its retransmission too.
     let talk = converse(config, 12, |transmission| transmission == 0 || transmission == 12);
     let counters = talk.sender.counters();
     assert_eq!(counters.timeouts, 1);

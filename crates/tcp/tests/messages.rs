@@ -1,4 +1,4 @@
-//! A sender that is given its data bit by bit: sizes of packets, silence between messages, connections that follow.
+//! An application that writes its data message by message: sizes of packets, idle periods, connections that follow.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
@@ -19,7 +19,7 @@ fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-/// What a sender has put on the wire since it was last asked: numbers and sizes.
+/// What a sender has put on the wire since the last call: numbers and sizes.
 fn sent(wire: &mut Wire) -> Vec<(u32, u32)> {
     wire.0.drain(..).map(|segment| (segment.seq, segment.bytes)).collect()
 }
@@ -33,11 +33,11 @@ fn sender() -> Sender {
 #[test]
 fn the_last_packet_of_each_message_is_as_short_as_it_is_and_stays_so_when_sent_again() {
     let (mut sender, mut wire) = (sender(), Wire::default());
-    assert_eq!([sender.give(2001), sender.give(1000), sender.give(1)], [3, 4, 5]);
+    assert_eq!([sender.write(2001), sender.write(1000), sender.write(1)], [3, 4, 5]);
     sender.start(at(0), &mut wire);
     let first = [(0, 1040), (1, 1040), (2, 41), (3, 1040), (4, 41)];
     assert_eq!(sent(&mut wire), first);
-    // All are lost: after the timeout they go again, each in its size.
+    // All are lost: after the timeout they are retransmitted, each in its size.
     sender.on_retransmission_timer(at(1000), &mut wire);
     (1..=5).for_each(|next| sender.on_ack(next, at(1100 + u64::from(next)), &mut wire));
     assert_eq!(sent(&mut wire), first);
@@ -47,14 +47,14 @@ fn the_last_packet_of_each_message_is_as_short_as_it_is_and_stays_so_when_sent_a
 #[test]
 fn more_data_after_silence_go_out_by_the_window_as_it_stands() {
     let (mut sender, mut wire) = (sender(), Wire::default());
-    sender.give(10_000);
+    sender.write(10_000);
     sender.start(at(0), &mut wire);
     (1..=10).for_each(|next| sender.on_ack(next, at(100), &mut wire));
     assert_eq!((sent(&mut wire).len(), sender.cwnd(), sender.retransmission_at()), (10, 20.0, None));
     // Late duplicates mean nothing while nothing is outstanding.
     (0..5).for_each(|_| sender.on_ack(10, at(200), &mut wire));
     assert_eq!((sent(&mut wire).len(), sender.counters().window_cuts), (0, 0));
-    sender.give(30_000);
+    sender.write(30_000);
     sender.start(at(300), &mut wire);
     assert_eq!(sent(&mut wire).len(), 20);
     assert!(sender.retransmission_at().is_some());
@@ -63,13 +63,13 @@ fn more_data_after_silence_go_out_by_the_window_as_it_stands() {
 #[test]
 fn the_next_connection_begins_anew_and_counts_on() {
     let (mut sender, mut wire) = (sender(), Wire::default());
-    sender.give(3500);
+    sender.write(3500);
     sender.start(at(0), &mut wire);
     (1..=4).for_each(|next| sender.on_ack(next, at(100), &mut wire));
     let mut next = sender.reopened(Span::ZERO, 2);
     assert_eq!((next.una(), next.end(), next.cwnd(), next.counters().sent), (0, 0, 10.0, 4));
     wire.0.clear();
-    next.give(500);
+    next.write(500);
     next.start(at(200), &mut wire);
     assert_eq!(sent(&mut wire), [(0, 540)]);
     assert_eq!(next.counters().sent, 5);

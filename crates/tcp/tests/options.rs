@@ -1,4 +1,4 @@
-//! The table of options is whole, and docs/tcp.md is made from it: `PACELINE_WRITE=1` writes that anew.
+//! The table of options is complete, and docs/tcp.md is made from it; `PACELINE_WRITE=1` writes the page.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
@@ -70,7 +70,7 @@ fn values_have_the_unit_of_what_they_are() {
     }
 }
 
-/// The table of sources has a column for each world; what is empty there another one knows.
+/// The table of sources has a column for RFCs, ns-2 and Linux; where one is empty, another is named.
 #[test]
 fn a_source_that_a_profile_does_not_have_is_another_s_by_name() {
     let page = page();
@@ -85,9 +85,9 @@ fn a_source_that_a_profile_does_not_have_is_another_s_by_name() {
     }
 }
 
-/// Who must hear more of an acknowledgement than its number, and what a report adds to it.
+/// Which senders need more of an acknowledgement than its number, and what a report adds to its size.
 #[test]
-fn what_an_acknowledgement_says_depends_on_the_settings() {
+fn the_content_of_an_acknowledgement_depends_on_the_settings() {
     for (variant, timestamps, feedback, echo) in [
         (Variant::Reno, false, false, false),
         (Variant::Reno, true, true, true),

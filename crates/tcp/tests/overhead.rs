@@ -31,7 +31,7 @@ impl Story {
         Story { sender, wire: Wire::default(), now: 0 }
     }
 
-    /// It has sent the SYN and the first two packets, and is asked at 1 s.
+    /// It has sent the SYN and the first two packets, and the test begins at 1 s.
     fn after_two(variant: Variant) -> Self {
         let mut story = Story::of(Config { variant, ..Config::new(Profile::Ns2) }, 1);
         story.sender.start(Instant::ZERO, &mut story.wire);

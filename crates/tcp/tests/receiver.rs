@@ -122,7 +122,7 @@ fn a_plain_receiver_has_nothing_to_say_but_a_number() {
     assert!(!with(Variant::Reno, true).is_cumulative() && !with(Variant::Sack1, false).is_cumulative());
 }
 
-/// RFC 7323 section 4.3: the time of the earliest packet that is not acknowledged is echoed; in order it may be asked for alone.
+/// RFC 7323 section 4.3: the time of the earliest packet that is not acknowledged is echoed; [`Receiver::echo`] is the fast path.
 #[test]
 fn the_echo_is_that_of_the_earliest_packet_not_acknowledged() {
     let settings = Config { timestamps: true, ..config(Variant::Sack1) };
@@ -133,7 +133,7 @@ fn the_echo_is_that_of_the_earliest_packet_not_acknowledged() {
         long.on_data(seq);
         let all = reports(long.reply(seq, at(seq), Instant::ZERO));
         let alone = short.echo(seq, at(seq));
-        // 5 waits for 3 and 4: the echo stays that of 2, then 3; the reports are asked for.
+        // 5 waits for 3 and 4: the echo stays that of 2, then 3; the reports are read.
         assert_eq!(alone.is_some(), [0, 1, 2, 4, 7, 8].contains(&seq), "{seq}");
         let echo = alone.unwrap_or_else(|| reports(short.reply(seq, at(seq), Instant::ZERO)).echo);
         assert_eq!(echo, all.echo, "{seq}");

@@ -1,4 +1,4 @@
-//! What a sender says of itself, and how it begins.
+//! What a sender reports, and how it starts.
 
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Config, Halving, IdleRestart, Output, Profile, Segment, Sender, Variant};
@@ -52,15 +52,15 @@ fn the_rate_is_the_usable_window_over_the_smoothed_round_trip() {
 }
 
 #[test]
-fn an_application_that_gives_too_much_gives_what_can_be_numbered() {
+fn an_application_that_writes_too_much_writes_what_can_be_numbered() {
     let mut sender = sender(Config::new(Profile::Ns2), Some(0));
-    assert_eq!((sender.limit(), sender.give(2_500)), (1, 4));
+    assert_eq!((sender.limit(), sender.write(2_500)), (1, 4));
     assert_eq!(sender.limit(), 4);
-    assert_eq!(sender.give(u64::MAX), u32::MAX - 1);
-    assert_eq!(sender.give(1), u32::MAX - 1);
+    assert_eq!(sender.write(u64::MAX), u32::MAX - 1);
+    assert_eq!(sender.write(1), u32::MAX - 1);
 }
 
-/// To begin is no restart after silence, whenever that is.
+/// The start is no restart after an idle period, whenever it is.
 #[test]
 fn the_first_data_leave_with_the_initial_window_however_late() {
     for (_, idle_restart) in IdleRestart::ALL {
@@ -72,7 +72,7 @@ fn the_first_data_leave_with_the_initial_window_however_late() {
     }
 }
 
-/// Linux `tcp_try_undo_spurious_syn`: an echo of the first SYN says that the others were needless; of a later one, that they were not.
+/// Linux `tcp_try_undo_spurious_syn`: an echo of the first SYN means that the others were needless; one of a later SYN, that they were not.
 #[test]
 fn an_echo_of_the_first_syn_forgives_all_others() {
     for (echo, window) in [(5_000, 10), (6_000, 1)] {
@@ -116,9 +116,9 @@ fn a_loss_halves_what_is_in_flight_and_one_more() {
     }
 }
 
-/// The fast path of the simplest connection: the same packets, or it says no and has done nothing.
+/// The fast path of a bare connection: the same packets, or false and nothing has changed.
 #[test]
-fn a_bare_sender_takes_ordinary_acknowledgements_by_itself() {
+fn a_bare_sender_has_a_fast_path_of_its_own() {
     let config = Config { max_window: 100, ..Config::new(Profile::Ns2) };
     let mut plain = sender(config.clone(), None);
     assert!(plain.is_bare() && !sender(config.clone(), Some(9)).is_bare());

@@ -185,7 +185,7 @@ impl Tcp {
     /// The application gives a message; the sender has to be started.
     pub(crate) fn give(&mut self, bytes: u64, now: Instant) {
         let first = self.sender.limit();
-        let end = self.sender.give(bytes);
+        let end = self.sender.write(bytes);
         let payload = self.sender.config().payload;
         self.rest.messages.give(first..end, payload, bytes, now);
     }

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_loss_at_the_maximum_does_not_give_way_and_a_timeout_forgets_it() {
+    fn a_second_loss_at_the_maximum_keeps_the_maximum_and_a_timeout_forgets_it() {
         let mut bic = bic();
         bic.cut(100.0, 100.0);
         bic.cut(100.0, 100.0);

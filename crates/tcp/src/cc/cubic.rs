@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_loss_at_the_maximum_does_not_give_way() {
+    fn a_second_loss_at_the_maximum_keeps_the_maximum() {
         let mut cubic = cubic(Constants::Rfc9438);
         cubic.cut(100.0, 100.0);
         cubic.cut(100.0, 100.0);

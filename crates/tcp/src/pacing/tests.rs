@@ -14,7 +14,7 @@ fn gap_ms(rule: PacingRule, window: Window) -> f64 {
 }
 
 #[test]
-fn each_rule_gives_its_gap() {
+fn each_rule_has_its_gap() {
     assert_eq!(gap_ms(PacingRule::Wei, WINDOW), 30.0); // 2 cwnd over the round trip
     assert_eq!(gap_ms(PacingRule::Wei, Window { ssthresh: 6.0, ..WINDOW }), 40.0); // at most ssthresh
     assert_eq!(gap_ms(PacingRule::Wei, Window { ssthresh: 3.0, ..WINDOW }), 48.0); // cwnd + 1

@@ -2,8 +2,8 @@
 //!
 //! *Idea.* Three duplicate acknowledgements mean one packet is lost: retransmit it, halve the window, and let each further
 //! duplicate (a packet has left the network) inflate the window by one. The first new acknowledgement ends recovery.
-//! *Where it breaks.* Several losses in one window: each partial acknowledgement ends recovery, and what is left of the
-//! window rarely brings three more duplicates, so a timeout follows.
+//! *Where it breaks.* Several losses in one window: each partial acknowledgement ends recovery, and the rest of the window
+//! rarely causes three more duplicates, so that a timeout follows.
 //! *References.* RFC 5681 section 3.2; RFC 3042 (limited transmit); ns-2.35 tcp/tcp-reno.cc.
 
 use super::fast_retransmit::on_duplicate;

@@ -156,7 +156,7 @@ impl Marks {
         self.update(blocks, threshold, thorough)
     }
 
-    /// One pass over the ranges: marks the packets of the blocks as held, and what is lost by that.
+    /// One pass over the ranges: marks the packets of the blocks as held, and the packets that this reveals as lost.
     fn update(&mut self, blocks: &[Block], threshold: u32, mut thorough: bool) -> Changes {
         self.lost_from = None;
         let mut changes = Changes::default();

@@ -12,8 +12,8 @@ pub(crate) struct RateReduction {
 }
 
 impl RateReduction {
-    /// How many packets may go out on an acknowledgement of so many, while `pipe` are under way. `safe`: it moves on, and
-    /// tells of no further loss.
+    /// Packets that may be sent on an acknowledgement of `acknowledged` packets, with `pipe` packets in flight. `safe`: it
+    /// acknowledges new data and reveals no further loss.
     pub(crate) fn permits(&self, ssthresh: u32, pipe: u32, acknowledged: u32, safe: bool) -> u32 {
         let permitted = if pipe > ssthresh {
             let share = u64::from(self.delivered) * u64::from(ssthresh);

@@ -1,5 +1,4 @@
-//! A path that does to a sender, and to a receiver, whatever it is told to. What is told is bytes, so that a fuzzer and a
-//! property test say it alike.
+//! A path that treats a sender, and a receiver, as bytes determine, which a fuzzer or a property test generates.
 
 use paceline_core::{Instant, Span};
 use paceline_tcp::config::{Halving, IdleRestart, Recovery};
@@ -101,9 +100,9 @@ impl Output for Wire {
     }
 }
 
-/// A sender under whatever acknowledgements, at whatever times: it sends nothing outside the receiver's window and nothing
-/// that it was not given. Afterwards the path is clean, and the receiver holds what it was told to claim, or (reneging, as
-/// RFC 2018 allows) nothing beyond what it acknowledged: the connection ends.
+/// A sender with arbitrary acknowledgements at arbitrary times: it sends nothing outside the receiver's window and nothing that was
+/// not written. Afterwards the path is clean, and the receiver holds what it has claimed, or (reneging, as RFC 2018 allows) nothing
+/// beyond what it acknowledged: the connection ends.
 pub(crate) fn torment_sender(story: &[u8]) {
     let mut story = Story(story);
     let config = story.config();
@@ -138,7 +137,7 @@ pub(crate) fn torment_sender(story: &[u8]) {
             3 => sender.on_ack(sender.una().wrapping_sub(u32::from(story.flag())), now, &mut wire),
             4 => sender.on_retransmission_timer(now, &mut wire),
             5 => {
-                limit = sender.give(u64::from(number) * 100);
+                limit = sender.write(u64::from(number) * 100);
                 sender.start(now, &mut wire);
             }
             _ => sender.on_pacing_timer(now, &mut wire),
@@ -227,7 +226,7 @@ fn end_over_a_clean_path(mut sender: Sender, held: &BTreeSet<u32>, now: Instant,
     panic!("stuck: una {} of {limit}, cwnd {}, {:?}", sender.una(), sender.cwnd(), sender.config());
 }
 
-/// Compressed acknowledgements may be so much later (Linux `tcp_comp_sack_slack_ns`).
+/// How much later compressed acknowledgements may be (Linux `tcp_comp_sack_slack_ns`).
 const SLACK: Span = Span::from_nanos(100_000);
 
 /// A receiver under whatever arrivals: it delivers each packet once, in order, and claims only what it has.

@@ -1,4 +1,4 @@
-//! A sender and a receiver over a pipe of fixed delay that loses what it is told to.
+//! A sender and a receiver over a pipe of fixed delay that loses chosen packets.
 
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Config, Feedback, Output, Receiver, Reply, Segment, Sender};
@@ -22,12 +22,12 @@ pub(crate) struct Conversation {
     pub(crate) finished_at: Option<Instant>,
 }
 
-/// Runs a connection of `packets` over the pipe, 50 ms long; `lost` says of the n-th transmission, from 0, whether it is lost.
+/// Runs a connection of `packets` over the pipe, 50 ms long; `lost` returns whether the n-th transmission, from 0, is lost.
 pub(crate) fn converse(config: Config, packets: u64, lost: impl FnMut(usize) -> bool) -> Conversation {
     converse_over(50, config, packets, lost)
 }
 
-/// The same over a pipe of so many milliseconds one way.
+/// [`converse`] over a pipe of that many milliseconds one way.
 pub(crate) fn converse_over(
     one_way_ms: u64,
     config: Config,

@@ -5,7 +5,7 @@ use paceline_tcp::{Config, Output, Receiver, Reply, Segment, Sender};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A packet's time on the link, and what it and its acknowledgement take beside that, nanoseconds: a link with a queue
+/// A packet's time on the link, and the rest of its round trip, nanoseconds: a link with a queue
 /// that never runs empty, and one without a queue.
 pub(crate) const SLOW: (u64, u64) = (1_000_000, 20_000_000);
 pub(crate) const FAST: (u64, u64) = (1_000, 100_000_000);
@@ -37,7 +37,7 @@ impl Output for Wire {
     }
 }
 
-/// Runs until `until`, seconds; `lost` says of the n-th transmission, from 0, made at this time, seconds, whether it is lost.
+/// Runs until `until`, seconds; `lost` returns whether the n-th transmission, from 0, made at this time, seconds, is lost.
 pub(crate) fn epochs(
     config: Config,
     (service, delay): (u64, u64),

@@ -41,7 +41,7 @@ fn a_small_window_has_fewer_quick_acknowledgements() {
 }
 
 #[test]
-fn what_is_asked_for_is_there_from_the_first_packet_on() {
+fn the_settings_apply_from_the_first_packet_on() {
     assert_eq!(delay(&linux()).push_at, 11);
     assert_eq!(delay(&plain()).push_at, u32::MAX);
     assert_eq!(delay(&plain()).urgent, 1); // the SYN
@@ -62,7 +62,7 @@ fn packets_are_soon_after_one_another_where_that_changes_no_delay() {
 
 /// Every second packet, or 40 ms. The fast path gives the same result, and changes nothing where it does not apply.
 #[test]
-fn the_short_way_is_for_the_next_packet_in_order_soon_after_the_last() {
+fn the_fast_path_is_for_the_next_packet_in_order_soon_after_the_last() {
     let mut steady = delay(&Config { push: 9, ..plain() });
     assert!(!steady.delays(in_order(0, 0)));
     assert!(steady.delays(in_order(1, 1_000)));

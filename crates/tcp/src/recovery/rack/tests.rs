@@ -1,5 +1,5 @@
-//! Stories of one flight, worked by hand: what RFC 8985 (RACK, tail loss probes) and RFC 5682 (F-RTO) ask for, and the functions of
-//! Linux 6.18 named in the code.
+//! Sequences of one flight, worked by hand after RFC 8985 (RACK, tail loss probes), RFC 5682 (F-RTO), and the functions of Linux 6.18
+//! that the code names.
 
 use super::*;
 use crate::config::{Config, Halving, Profile, Variant};
@@ -32,7 +32,7 @@ struct Story {
 }
 
 impl Story {
-    /// The SYN takes 100 ms; at 100 ms the first flight leaves, ten packets where nothing forbids it: 1 to 10. The timeout is 300 ms,
+    /// The SYN takes 100 ms. At 100 ms the first flight is sent: ten packets, 1 to 10, unless the settings allow fewer. The timeout is 300 ms,
     /// the round trip and 200 ms (`tcp_rtt_estimator`); a probe is due at 302 ms, two round trips and 2 ms later.
     fn begin(config: Config, packets: Option<u64>) -> Self {
         let sender = Sender::new(Arc::new(config), packets, Span::ZERO, 1);
@@ -47,7 +47,7 @@ impl Story {
         std::mem::take(&mut self.sent.0)
     }
 
-    /// An acknowledgement of all before `next` and of these blocks, each from its first packet to its last: what is sent.
+    /// An acknowledgement of all before `next` and of these blocks, each from its first packet to its last. Returns what is sent.
     fn ack(&mut self, ms: u64, next: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
         self.ack_with_echo(ms, (next, ms), blocks)
     }
@@ -58,20 +58,20 @@ impl Story {
         self.taken()
     }
 
-    /// The timer runs out, which must be due then: what is sent.
+    /// The timer runs out, and must be due then. Returns what is sent.
     fn timer(&mut self, ms: u64) -> Vec<u32> {
         assert_eq!(self.sender.retransmission_at(), Some(at(ms)));
         self.sender.on_retransmission_timer(at(ms), &mut self.sent);
         self.taken()
     }
 
-    fn give(&mut self, packets: u64, ms: u64) -> Vec<u32> {
-        self.sender.give(packets * u64::from(self.sender.config().payload));
+    fn write(&mut self, packets: u64, ms: u64) -> Vec<u32> {
+        self.sender.write(packets * u64::from(self.sender.config().payload));
         self.sender.start(at(ms), &mut self.sent);
         self.taken()
     }
 
-    /// Nothing comes back: the probe, then the timeout, then packet 1 again.
+    /// No acknowledgement arrives: the probe, then the timeout, then packet 1 again.
     fn timed_out() -> Self {
         let mut story = Story::begin(linux(), None);
         assert_eq!(story.timer(302), [11]);
@@ -81,15 +81,15 @@ impl Story {
     }
 }
 
-/// RFC 5682 section 3.1, with SACK: (2.b) new data ask; (3.b) what was sent once arrives: the timeout was needless.
+/// RFC 5682 section 3.1, with SACK: (2.b) new data are sent; (3.b) a packet that was not retransmitted arrives: the timeout was needless.
 #[test]
 fn what_was_sent_once_and_arrives_undoes_the_timeout() {
     type Step<'a> = (u32, &'a [(u32, u32)]);
     let told_by: [&[Step<'_>]; 4] = [
         &[(1, &[(5, 5)])],           // at once, beyond a hole
-        &[(1, &[]), (1, &[(5, 5)])], // a duplicate that tells of nothing is no answer
+        &[(1, &[]), (1, &[(5, 5)])], // a duplicate that reports nothing decides nothing
         &[(7, &[])],                 // at once, in order
-        &[(2, &[]), (5, &[])],       // after the question
+        &[(2, &[]), (5, &[])],       // after the new data
     ];
     for steps in told_by {
         let mut story = Story::timed_out();
@@ -101,9 +101,9 @@ fn what_was_sent_once_and_arrives_undoes_the_timeout() {
     }
 }
 
-/// (3.a) The question is answered by a duplicate, with a block or without: the loss was real, whatever comes later.
+/// (3.a) A duplicate after the new data, with a block or without, means that the loss was real, whatever arrives later.
 #[test]
-fn a_duplicate_after_the_question_says_that_the_timeout_was_needed() {
+fn a_duplicate_after_the_new_data_means_that_the_timeout_was_needed() {
     for (blocks, again) in [(&[(12, 12)][..], vec![2]), (&[], vec![])] {
         let mut story = Story::timed_out();
         assert_eq!(story.ack(702, 2, &[]), [12, 13], "(2.b) two new packets");
@@ -113,10 +113,9 @@ fn a_duplicate_after_the_question_says_that_the_timeout_was_needed() {
     }
 }
 
-/// Where there is nothing to ask with, what is lost is sent, as after any timeout (RFC 5682, end of (2.b)); where there is room for one
-/// packet, that asks.
+/// Without new data, lost packets are sent, as after any timeout (RFC 5682, end of (2.b)); one new packet is enough.
 #[test]
-fn without_new_data_nothing_is_asked() {
+fn without_new_data_lost_packets_are_sent() {
     for (max_window, packets, sent) in [(10_000, Some(10), [2, 3].as_slice()), (10, None, &[11])] {
         let mut story = Story::begin(Config { max_window, ..linux() }, packets);
         assert_eq!(story.timer(302), [10]);
@@ -125,7 +124,7 @@ fn without_new_data_nothing_is_asked() {
     }
 }
 
-/// `tcp_timeout_mark_lost`: all is lost but what was sent within the last round trip, here the probe at 302 ms; the first packet always.
+/// `tcp_timeout_mark_lost`: packets sent within the last round trip are not lost, here the probe at 302 ms; the first packet always is.
 #[test]
 fn a_timeout_loses_what_is_older_than_a_round_trip() {
     for (ms, expected) in [(150, 1), (350, 9), (401, 9), (402, 10), (602, 10)] {
@@ -139,7 +138,7 @@ fn a_timeout_loses_what_is_older_than_a_round_trip() {
     }
 }
 
-/// The same of what was sent again.
+/// `tcp_timeout_mark_lost` of retransmissions.
 #[test]
 fn a_timeout_loses_the_first_packet_again_but_none_sent_again_within_a_round_trip() {
     let mut story = Story::begin(linux(), None);
@@ -151,7 +150,7 @@ fn a_timeout_loses_the_first_packet_again_but_none_sent_again_within_a_round_tri
     assert_eq!(again, [(1, true), (2, false)]);
 }
 
-/// `tcp_enter_loss`: a timeout in a recovery takes the window to what is under way, but the threshold has come down already.
+/// `tcp_enter_loss`: a timeout in a recovery sets the window to what is in flight, but the threshold has been cut already.
 #[test]
 fn the_threshold_comes_down_once_for_each_window_of_data() {
     let mut story = Story::begin(linux(), None);
@@ -167,15 +166,15 @@ fn the_threshold_comes_down_once_for_each_window_of_data() {
     assert_eq!(story.sender.ssthresh(), 2);
 }
 
-/// `tcp_process_tlp_ack`: packet 3 is the last that fits, and is sent again as a probe. If both arrive, all before 4 is
-/// acknowledged and once more; if only the probe does, that is a loss.
+/// `tcp_process_tlp_ack`: packet 3 is the last that fits, and is retransmitted as a probe. If both arrive, all before 4 is acknowledged
+/// twice; if only the probe does, a packet was lost.
 #[test]
 fn a_probe_that_was_needed_is_a_loss() {
     type Step<'a> = (u64, u32, &'a [(u32, u32)]);
     let stories: [(&[Step<'_>], u64); 4] = [
         (&[(450, 5, &[])], 1),
-        (&[(360, 4, &[]), (450, 5, &[])], 0), // nothing is missing, and packet 3 came twice
-        (&[(360, 4, &[(6, 6)]), (361, 7, &[])], 1), // one that tells of more is no second 3
+        (&[(360, 4, &[]), (450, 5, &[])], 0), // nothing is missing, and packet 3 arrived twice
+        (&[(360, 4, &[(6, 6)]), (361, 7, &[])], 1), // a duplicate with a block is not the second acknowledgement of 3
         (&[(360, 4, &[(6, 6)]), (361, 4, &[]), (362, 7, &[])], 0),
     ];
     for (steps, cuts) in stories {
@@ -189,10 +188,10 @@ fn a_probe_that_was_needed_is_a_loss() {
     }
 }
 
-/// FlightSize is what was outstanding when the first duplicate came (RFC 5681 (4)): one that tells of something new beyond a hole
-/// (RFC 6675 section 2), and acknowledges nothing.
+/// FlightSize is what was outstanding when the first duplicate arrived (RFC 5681 (4)): an acknowledgement that reports a new packet beyond
+/// a hole and acknowledges nothing (RFC 6675 section 2).
 #[test]
-fn the_first_duplicate_that_tells_of_something_says_how_much_was_in_flight() {
+fn flight_size_is_that_of_the_first_duplicate_with_a_new_block() {
     type Step<'a> = (u32, &'a [(u32, u32)]);
     let stories: [(&[Step<'_>], &[Step<'_>], u32); 2] = [
         (&[(1, &[(2, 2)])], &[(1, &[(2, 3)]), (1, &[(2, 4)])], 5), // packets 1 to 10, and half of that
@@ -204,7 +203,7 @@ fn the_first_duplicate_that_tells_of_something_says_how_much_was_in_flight() {
         for (next, blocks) in before {
             assert_eq!(story.ack(200, *next, blocks), []);
         }
-        assert_eq!(story.give(2, 201), [11, 12]);
+        assert_eq!(story.write(2, 201), [11, 12]);
         for (next, blocks) in after {
             story.ack(202, *next, blocks);
         }
@@ -212,10 +211,10 @@ fn the_first_duplicate_that_tells_of_something_says_how_much_was_in_flight() {
     }
 }
 
-/// RFC 8985 section 6.2, step 2: an echo of the first transmission says that the second has not arrived, and tells nothing of what
-/// was sent before that.
+/// RFC 8985 section 6.2, step 2: an echo of the first transmission means that the second has not arrived, so that packets sent before the
+/// second are not lost.
 #[test]
-fn an_echo_tells_which_of_the_two_transmissions_has_arrived() {
+fn an_echo_identifies_the_transmission_that_has_arrived() {
     for (echo, expected) in [(100, 0), (200, 6)] {
         let mut story = Story::begin(Config { timestamps: true, ..linux() }, None);
         assert_eq!(story.ack_with_echo(200, (1, 100), &[(2, 4)])[..1], [1]);

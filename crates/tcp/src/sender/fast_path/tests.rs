@@ -14,19 +14,19 @@ impl Output for Sent {
     }
 }
 
-/// What a sender shows after each step of a story, with what is ordinary taken by itself or not.
-fn tell(config: &Config, given: Option<u64>, story: &[u8], by_itself: bool) -> Vec<String> {
+/// The sender and what it has sent after each event, with the fast path or without it.
+fn run(config: &Config, given: Option<u64>, events: &[u8], has_fast_path: bool) -> Vec<String> {
     let mut sender = Sender::new(Arc::new(config.clone()), given, Span::from_millis(3), 1);
     let (mut out, mut now, mut shown) = (Sent::default(), Instant::ZERO, Vec::new());
     if given.is_some() {
-        sender.give(2500); // two full packets, and a short one
+        sender.write(2500); // two full packets, and a short one
     }
     sender.start(now, &mut out);
-    for &act in story {
+    for &act in events {
         let then = now + Span::from_millis(u64::from(act % 16) * 7 + 1);
         while sender.pacing_due() < then {
             now = sender.pacing_due();
-            if by_itself {
+            if has_fast_path {
                 sender.on_pacing_timer(now, &mut out);
             } else {
                 sender.on_pacing_timer_slow(now, &mut out);
@@ -36,7 +36,7 @@ fn tell(config: &Config, given: Option<u64>, story: &[u8], by_itself: bool) -> V
         let next = sender.una() + u32::from(act / 16 % 4);
         match act / 64 {
             0 if given.is_some() && act % 4 == 0 => {
-                sender.give(3500); // after silence, or more of them
+                sender.write(3500); // after an idle period, or during a transfer
                 sender.start(now, &mut out);
             }
             0 => sender.on_retransmission_timer(now, &mut out),
@@ -46,7 +46,7 @@ fn tell(config: &Config, given: Option<u64>, story: &[u8], by_itself: bool) -> V
                 let blocks = if block.end <= sender.end() { vec![block] } else { Vec::new() };
                 sender.on_ack_with(next, now, &blocks, now, &mut out);
             }
-            _ if by_itself && sender.on_ack_fast(next, now, &mut out) => {}
+            _ if has_fast_path && sender.on_ack_fast(next, now, &mut out) => {}
             _ => sender.on_ack(next, now, &mut out),
         }
         shown.push(format!("{:?} {sender:?}", std::mem::take(&mut out)));
@@ -60,10 +60,10 @@ fn pacing() -> impl Strategy<Value = HostPacing> {
     parts.prop_map(|(rule, jitter, gain)| HostPacing { rule, gain, jitter })
 }
 
-/// Who has ordinary acknowledgements: the two variants of Reno that let a packet go on a duplicate, and those that hear of single packets;
-/// nobody whose acknowledgements or departures do more than that. A pacing timer is ordinary where pacing is, and data are under way.
+/// Reno and NewReno with limited transmit have the fast path, and so do recoveries that read selective acknowledgements, unless a setting
+/// adds work to each acknowledgement or transmission. With pacing, the pacing timer has it while data are in flight.
 #[test]
-fn the_fast_path_is_for_who_has_nothing_special() {
+fn settings_that_add_work_exclude_the_fast_path() {
     let plain = Config { variant: Variant::NewReno, ..Config::new(Profile::Ns2) };
     let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0 });
     let who = [
@@ -101,7 +101,7 @@ fn the_fast_path_is_for_who_has_nothing_special() {
             let una = sender.una();
             assert_eq!(sender.on_ack_fast(una + 1, now, &mut out), *expected, "{config:?}");
             assert_eq!(sender.una(), una + u32::from(*expected)); // or nothing has happened
-            // The same once more: a duplicate, which variants that hear of single packets look at more closely.
+            // Once more: a duplicate, which a recovery that reads selective acknowledgements processes on the slow path.
             let takes = *expected && !config.variant.is_selective();
             assert_eq!(sender.on_ack_fast(sender.una(), now, &mut out), takes, "{config:?}");
         }
@@ -110,7 +110,7 @@ fn the_fast_path_is_for_who_has_nothing_special() {
 
 /// Reno leaves its recovery with the first acknowledgement of new data; NewReno looks whether all is repaired.
 #[test]
-fn the_end_of_a_recovery_is_ordinary_with_reno() {
+fn the_fast_path_ends_a_recovery_of_reno() {
     for (variant, expected) in [(Variant::Reno, true), (Variant::NewReno, false)] {
         let config = Config { variant, syn: None, initial_window: 10, ..Config::new(Profile::Ns2) };
         let (mut sender, mut out) = (Sender::new(Arc::new(config), None, Span::ZERO, 1), Sent::default());
@@ -119,7 +119,7 @@ fn the_end_of_a_recovery_is_ordinary_with_reno() {
         assert!(!sender.on_ack_fast(1, now, &mut out), "the first");
         sender.on_ack(1, now, &mut out);
         for taken in [true, true, false, true] {
-            assert_eq!(sender.on_ack_fast(1, now, &mut out), taken, "the third tells of a loss");
+            assert_eq!(sender.on_ack_fast(1, now, &mut out), taken, "the third means a loss");
             if !taken {
                 sender.on_ack(1, now, &mut out);
             }
@@ -130,17 +130,17 @@ fn the_end_of_a_recovery_is_ordinary_with_reno() {
 
 proptest! {
     #[test]
-    fn by_itself_or_the_long_way_it_comes_to_the_same(
+    fn the_fast_path_gives_the_result_of_the_slow_path(
         variant in prop::sample::select(Variant::ALL.iter().map(|(_, variant)| *variant).collect::<Vec<_>>()),
         pacing in prop::option::of(pacing()),
         given in prop::option::of(0..100_u64),
         profile in prop::sample::select(Profile::ALL.iter().map(|(_, profile)| *profile).collect::<Vec<_>>()),
         (careful, first_packet_fix) in (prop::bool::ANY, prop::bool::ANY),
         (duplicate_threshold, max_window) in (1..7_u32, prop_oneof![2..20_u32, Just(10_000)]),
-        story in prop::collection::vec(prop_oneof![1 => 0..=255_u8, 9 => 64..=255_u8], 0..300),
+        events in prop::collection::vec(prop_oneof![1 => 0..=255_u8, 9 => 64..=255_u8], 0..300),
     ) {
         let settings = Config { duplicate_threshold, max_window, careful, first_packet_fix, ..Config::new(profile) };
         let config = Config { variant, pacing, timestamps: false, rack: false, ..settings };
-        prop_assert_eq!(tell(&config, given, &story, true), tell(&config, given, &story, false));
+        prop_assert_eq!(run(&config, given, &events, true), run(&config, given, &events, false));
     }
 }

@@ -1,4 +1,4 @@
-//! What an acknowledgement carries beside its number: SACK blocks and an echoed time.
+//! What an acknowledgement carries: its number, SACK blocks and an echoed time.
 
 use paceline_core::Instant;
 
@@ -14,9 +14,11 @@ pub struct Block {
     pub end: u32,
 }
 
-/// What an acknowledgement reports to a sender beside its number.
+/// An acknowledgement as a sender receives it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Report<'a> {
+pub(crate) struct Ack<'a> {
+    /// It acknowledges all packets before this one.
+    pub(crate) next: u32,
     /// When the packet was sent that this echoes.
     pub(crate) echo: Instant,
     pub(crate) blocks: &'a [Block],

@@ -13,7 +13,7 @@ mod bursts;
 mod fast_path;
 
 use crate::config::Config;
-use crate::feedback::{Block, Report};
+use crate::feedback::{Ack, Block};
 use crate::pacing::pacing_window;
 use crate::recovery;
 use crate::segment::Output;
@@ -108,7 +108,7 @@ impl Sender {
         if next > self.state.end || self.state.is_finished() {
             return;
         }
-        let burst = recovery::on_ack(&mut self.state, next, Report { echo, blocks }, now, out);
+        let burst = recovery::on_ack(&mut self.state, Ack { next, echo, blocks }, now, out);
         if burst != recovery::NOTHING {
             self.send_allowed(burst, now, out);
         }

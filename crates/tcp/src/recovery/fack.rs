@@ -11,7 +11,7 @@
 //! *References.* M. Mathis, J. Mahdavi, "Forward acknowledgment" (1996); ns-2.35 tcp/tcp-fack.cc, tcp/scoreboard.cc.
 
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
-use crate::feedback::{Block, Report};
+use crate::feedback::{Ack, Block};
 use crate::rtt::smoothed;
 use crate::sack::SackState;
 use crate::segment::Output;
@@ -22,12 +22,12 @@ pub(super) struct Fack;
 
 impl LossRecovery for Fack {
     #[inline(never)]
-    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
-        if !state.cold.sack.is_blank() || !report.blocks.is_empty() || next == state.una {
-            return on_ack_with_holes(state, next, report, now, out);
+    fn on_ack(state: &mut State, ack: Ack<'_>, now: Instant, out: &mut impl Output) -> u32 {
+        if !state.cold.sack.is_blank() || !ack.blocks.is_empty() || ack.next == state.una {
+            return on_ack_with_holes(state, ack, now, out);
         }
-        if next > state.una {
-            state.on_new_ack(next, report, now);
+        if ack.next > state.una {
+            state.on_new_ack(ack, now);
         }
         WHOLE_WINDOW
     }
@@ -68,34 +68,28 @@ impl LossRecovery for Fack {
     }
 }
 
-fn on_ack_with_holes(
-    state: &mut State,
-    next: u32,
-    report: Report<'_>,
-    now: Instant,
-    out: &mut impl Output,
-) -> u32 {
+fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant, out: &mut impl Output) -> u32 {
     if state.cold.sack.is_blank() {
         state.cold.sack.forward = state.una;
     }
     if state.cold.sack.recovering {
-        if next >= state.una {
-            on_ack_in_recovery(state, next, report, now);
+        if ack.next >= state.una {
+            on_ack_in_recovery(state, ack, now);
         }
         return WHOLE_WINDOW;
     }
-    if next > state.una && report.blocks.is_empty() {
-        state.on_new_ack(next, report, now);
+    if ack.next > state.una && ack.blocks.is_empty() {
+        state.on_new_ack(ack, now);
         let sack = &mut *state.cold.sack;
-        sack.forward = next;
+        sack.forward = ack.next;
         sack.beyond = 0;
         sack.stalled = false;
         forget(sack);
-    } else if next >= state.una {
-        learn(state, state.una, report);
-        acknowledge(state, next, report, now);
+    } else if ack.next >= state.una {
+        learn(state, state.una, ack);
+        acknowledge(state, ack, now);
         let sack = &mut *state.cold.sack;
-        sack.beyond = i64::from(sack.forward) - i64::from(next) - 1;
+        sack.beyond = i64::from(sack.forward) - i64::from(ack.next) - 1;
         if sack.beyond >= i64::from(state.config.duplicate_threshold) {
             enter_recovery(state, now, out);
         }
@@ -113,19 +107,19 @@ fn enter_recovery(state: &mut State, now: Instant, out: &mut impl Output) {
     state.transmit(state.una, now, out);
 }
 
-fn on_ack_in_recovery(state: &mut State, next: u32, report: Report<'_>, now: Instant) {
-    acknowledge(state, next, report, now);
-    learn(state, state.una, report);
+fn on_ack_in_recovery(state: &mut State, ack: Ack<'_>, now: Instant) {
+    acknowledge(state, ack, now);
+    learn(state, state.una, ack);
     let una = state.una;
     let sack = &mut *state.cold.sack;
-    for block in report.blocks {
+    for block in ack.blocks {
         // A retransmission is lost when a packet sent after it has arrived.
         let lost = |&(seq, next): &(u32, u32)| seq < block.end && next < block.end;
         sack.stalled |= sack.retransmitted.iter().any(lost);
     }
     state.grow();
     let sack = &mut *state.cold.sack;
-    if report.blocks.is_empty() && una >= state.recover {
+    if ack.blocks.is_empty() && una >= state.recover {
         sack.recovering = false;
         sack.stalled = false;
         sack.beyond = 0;
@@ -134,28 +128,28 @@ fn on_ack_in_recovery(state: &mut State, next: u32, report: Report<'_>, now: Ins
 }
 
 /// Records an acknowledgement's number and time (ns-2 `oldack`), and the highest packet that it reports.
-fn acknowledge(state: &mut State, next: u32, report: Report<'_>, now: Instant) {
-    state.una = next;
+fn acknowledge(state: &mut State, ack: Ack<'_>, now: Instant) {
+    state.una = ack.next;
     state.restart_timer(now); // by the estimate before this sample, as ns-2 does
     let sample = if state.config.timestamps {
-        state.rtt.on_echo(&state.config, smoothed!(state), next, now, report.echo)
+        state.rtt.on_echo(&state.config, smoothed!(state), ack.next, now, ack.echo)
     } else {
-        state.rtt.on_echo_in_recovery(&state.config, smoothed!(state), next, now, report.echo)
+        state.rtt.on_echo_in_recovery(&state.config, smoothed!(state), ack.next, now, ack.echo)
     };
     state.note_round_trip(Some(sample));
-    let highest = report.blocks.iter().map(|block| block.end).filter(|end| *end <= state.end).max();
+    let highest = ack.blocks.iter().map(|block| block.end).filter(|end| *end <= state.end).max();
     let forward = &mut state.cold.sack.forward;
-    *forward = (*forward).max(highest.unwrap_or(0)).max(next);
+    *forward = (*forward).max(highest.unwrap_or(0)).max(ack.next);
     state.next = state.next.max(*forward);
     state.stop_timer_if_finished(now);
 }
 
 /// Records the packets that the receiver holds beyond `una`.
-fn learn(state: &mut State, una: u32, report: Report<'_>) {
+fn learn(state: &mut State, una: u32, ack: Ack<'_>) {
     let end = state.end;
     let sack = &mut *state.cold.sack;
     sack.board.forget_below(una);
-    for &Block { start, end: block_end } in report.blocks {
+    for &Block { start, end: block_end } in ack.blocks {
         if block_end <= end {
             sack.board.add(Block { start: start.max(una), end: block_end });
         }

@@ -1,6 +1,6 @@
 //! What a loss recovery implements.
 
-use crate::feedback::Report;
+use crate::feedback::Ack;
 use crate::segment::Output;
 use crate::state::State;
 use paceline_core::Instant;
@@ -15,9 +15,9 @@ pub(crate) const WHOLE_WINDOW: u32 = u32::MAX;
 /// The functions that have a default are those of a recovery that counts duplicate acknowledgements and knows nothing of single
 /// packets. While [`crate::state::Cold::sack`] is blank, nothing is missing, and the sender sends new data in order without asking.
 pub(crate) trait LossRecovery {
-    /// Processes an acknowledgement of all before `next`. May send single packets by [`State::transmit`]. Returns how many packets
+    /// Processes an acknowledgement. May send single packets by [`State::transmit`]. Returns how many packets
     /// the sender may send then at most, as far as the window and pacing allow.
-    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32;
+    fn on_ack(state: &mut State, ack: Ack<'_>, now: Instant, out: &mut impl Output) -> u32;
 
     /// The retransmission timer has run out.
     fn on_timeout(state: &mut State) {

@@ -13,7 +13,7 @@ mod sack1;
 mod tahoe;
 
 use crate::config::{Config, Variant, variants};
-use crate::feedback::Report;
+use crate::feedback::Ack;
 use crate::segment::Output;
 use crate::state::State;
 use loss_recovery::LossRecovery;
@@ -59,13 +59,12 @@ macro_rules! define_dispatch {
         #[inline]
         pub(crate) fn on_ack(
             state: &mut State,
-            next: u32,
-            report: Report<'_>,
+            ack: Ack<'_>,
             now: Instant,
             out: &mut impl Output,
         ) -> u32 {
             match Recovery::of(&state.config) {
-                $(Recovery::$Recovery => $file::$Recovery::on_ack(state, next, report, now, out),)*
+                $(Recovery::$Recovery => $file::$Recovery::on_ack(state, ack, now, out),)*
             }
         }
 

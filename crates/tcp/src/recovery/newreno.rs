@@ -10,7 +10,7 @@
 
 use super::fast_retransmit::on_duplicate;
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
-use crate::feedback::Report;
+use crate::feedback::Ack;
 use crate::segment::Output;
 use crate::state::{LastCut, State};
 use paceline_core::Instant;
@@ -23,23 +23,23 @@ pub(super) struct NewReno;
 
 impl LossRecovery for NewReno {
     #[inline]
-    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
-        match next.cmp(&state.una) {
+    fn on_ack(state: &mut State, ack: Ack<'_>, now: Instant, out: &mut impl Output) -> u32 {
+        match ack.next.cmp(&state.una) {
             Ordering::Greater => {
-                if next >= state.recover || state.last_cut != LastCut::DuplicateAcks {
+                if ack.next >= state.recover || state.last_cut != LastCut::DuplicateAcks {
                     if state.inflation > 0 {
                         state.inflation = 0;
                         if state.last_cut == LastCut::DuplicateAcks {
                             state.last_cut = LastCut::RecoveryLeft;
                         }
                         if state.config.full_ack_deflation {
-                            state.deflate_to(state.end - next + 1);
+                            state.deflate_to(state.end - ack.next + 1);
                         }
                     }
                     state.partial_seen = false;
-                    state.on_new_ack(next, report, now);
+                    state.on_new_ack(ack, now);
                 } else {
-                    on_partial_ack(state, next, now, out);
+                    on_partial_ack(state, ack.next, now, out);
                 }
             }
             Ordering::Equal => {

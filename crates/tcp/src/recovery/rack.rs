@@ -16,7 +16,7 @@ mod arrivals;
 mod losses;
 
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
-use crate::feedback::Report;
+use crate::feedback::Ack;
 use crate::sack::{CaState, RateReduction, Resent, SackState};
 use crate::segment::Output;
 use crate::state::{LastCut, State, probed_at};
@@ -28,16 +28,16 @@ pub(super) struct Rack;
 
 impl LossRecovery for Rack {
     #[inline(never)]
-    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, _out: &mut impl Output) -> u32 {
-        if !state.cold.sack.is_blank() || !report.blocks.is_empty() {
-            return if next >= state.una { on_ack_with_holes(state, next, report, now) } else { NOTHING };
+    fn on_ack(state: &mut State, ack: Ack<'_>, now: Instant, _out: &mut impl Output) -> u32 {
+        if !state.cold.sack.is_blank() || !ack.blocks.is_empty() {
+            return if ack.next >= state.una { on_ack_with_holes(state, ack, now) } else { NOTHING };
         }
-        if next > state.una {
-            state.on_new_ack(next, report, now);
+        if ack.next > state.una {
+            state.on_new_ack(ack, now);
             return WHOLE_WINDOW;
         }
-        if next == state.una {
-            state.process_probe_ack(next, true);
+        if ack.next == state.una {
+            state.process_probe_ack(ack.next, true);
         }
         NOTHING
     }
@@ -81,25 +81,25 @@ impl LossRecovery for Rack {
     }
 }
 
-fn on_ack_with_holes(state: &mut State, next: u32, report: Report<'_>, now: Instant) -> u32 {
-    let advanced = next > state.una;
+fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant) -> u32 {
+    let advanced = ack.next > state.una;
     let in_flight = state.next.saturating_sub(state.una);
     let handshake = state.is_shaking_hands();
     if handshake && advanced {
-        state.on_new_ack(next, report, now); // blocks with the first acknowledgement: unusual
+        state.on_new_ack(ack, now); // blocks with the first acknowledgement: unusual
         state.cold.sack.rack.resent.clear(); // it covers everything that was sent, the SYN
     }
-    let arrivals = record(state, next, report, now);
+    let arrivals = record(state, ack, now);
     if advanced {
-        state.una = next;
-        state.next = state.next.max(next);
+        state.una = ack.next;
+        state.next = state.next.max(ack.next);
         state.duplicates = 0;
         state.cold.sack.rack.timeouts = 0;
     }
-    let sample = measure(state, &arrivals, report.echo, advanced, now);
+    let sample = measure(state, &arrivals, ack.echo, advanced, now);
     let head = state.last_sent_at(state.una);
     let restart = advanced || arrivals.held.is_some_and(|(first, _)| first < head);
-    state.process_probe_ack(next, !advanced && !arrivals.beyond);
+    state.process_probe_ack(ack.next, !advanced && !arrivals.beyond);
 
     // `tcp_fastretrans_alert`
     let mut marked = Marked::default();

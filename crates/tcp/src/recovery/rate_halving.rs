@@ -14,7 +14,7 @@
 //! control" (1999).
 
 use super::loss_recovery::{LossRecovery, WHOLE_WINDOW};
-use crate::feedback::Report;
+use crate::feedback::Ack;
 use crate::rtt::smoothed;
 use crate::sack::Changes;
 use crate::segment::Output;
@@ -28,11 +28,11 @@ pub(super) struct RateHalving;
 
 impl LossRecovery for RateHalving {
     #[inline(never)]
-    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, _out: &mut impl Output) -> u32 {
-        if report.blocks.is_empty() && next > state.una && state.cold.sack.is_blank() {
-            state.on_new_ack(next, report, now);
-        } else if next >= state.una {
-            on_dubious_ack(state, next, report, now);
+    fn on_ack(state: &mut State, ack: Ack<'_>, now: Instant, _out: &mut impl Output) -> u32 {
+        if ack.blocks.is_empty() && ack.next > state.una && state.cold.sack.is_blank() {
+            state.on_new_ack(ack, now);
+        } else if ack.next >= state.una {
+            on_dubious_ack(state, ack, now);
         }
         WHOLE_WINDOW
     }
@@ -73,25 +73,25 @@ impl LossRecovery for RateHalving {
 }
 
 /// A packet is missing, or may be (`tcp_ack_is_dubious`).
-fn on_dubious_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant) {
+fn on_dubious_ack(state: &mut State, ack: Ack<'_>, now: Instant) {
     let before = in_flight(state);
     let (una, end, threshold) = (state.una, state.end, state.config.duplicate_threshold);
-    let handshake = state.is_handshake(next);
-    let packets = next - una;
+    let handshake = state.is_handshake(ack.next);
+    let packets = ack.next - una;
     let sack = &*state.cold.sack;
     let is_open = !sack.recovering && !sack.stalled;
-    let learns = !report.blocks.is_empty() || !sack.marks.is_empty();
+    let learns = !ack.blocks.is_empty() || !sack.marks.is_empty();
     let mut sample = None;
     if packets > 0 {
-        sample = state.advance(next, report, now);
+        sample = state.advance(ack, now);
     } else {
         if state.config.timestamps {
-            sample = Some(state.rtt.on_echo(&state.config, smoothed!(state), next, now, report.echo));
+            sample = Some(state.rtt.on_echo(&state.config, smoothed!(state), ack.next, now, ack.echo));
         }
         state.restart_timer(now);
     }
     let changes = match learns {
-        true => state.cold.sack.marks.learn((next, end), report.blocks, threshold),
+        true => state.cold.sack.marks.learn((ack.next, end), ack.blocks, threshold),
         false => Changes::default(),
     };
     let dubious = packets == 0 || changes.held || !is_open;
@@ -99,19 +99,19 @@ fn on_dubious_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant
         state.grow_by_control((packets, is_open, dubious), before, sample, now);
     }
     let sack = &mut *state.cold.sack;
-    if !is_open && next >= state.recover {
+    if !is_open && ack.next >= state.recover {
         (sack.recovering, sack.stalled, sack.most) = (false, false, 0);
         sack.marks.clear();
         let ssthresh = state.ssthresh;
         if (state.cwnd as u32) < ssthresh {
-            state.deflate_to(state.next - next + BURST);
+            state.deflate_to(state.next - ack.next + BURST);
         }
         state.last_cut = LastCut::RecoveryLeft;
     } else if dubious && changes.lost && !sack.recovering {
         enter_recovery(state);
     }
     if handshake {
-        state.end_handshake(report.echo);
+        state.end_handshake(ack.echo);
     }
     let most = in_flight(state) + 1;
     if state.cold.sack.most > most {

@@ -8,7 +8,7 @@
 
 use super::fast_retransmit::on_duplicate;
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
-use crate::feedback::Report;
+use crate::feedback::Ack;
 use crate::segment::Output;
 use crate::state::{LastCut, State};
 use paceline_core::Instant;
@@ -18,14 +18,14 @@ pub(super) struct Reno;
 
 impl LossRecovery for Reno {
     #[inline]
-    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
-        match next.cmp(&state.una) {
+    fn on_ack(state: &mut State, ack: Ack<'_>, now: Instant, out: &mut impl Output) -> u32 {
+        match ack.next.cmp(&state.una) {
             Ordering::Greater => {
                 if state.last_cut == LastCut::DuplicateAcks {
                     state.last_cut = LastCut::RecoveryLeft;
                 }
                 state.inflation = 0;
-                state.on_new_ack(next, report, now);
+                state.on_new_ack(ack, now);
             }
             Ordering::Equal => {
                 // A second fast retransmit for one window of data is allowed only while recovery runs

@@ -10,7 +10,7 @@
 //! *References.* RFC 6675 (the code quotes the numbers of its steps); RFC 5681; RFC 6298.
 
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
-use crate::feedback::{Block, Report};
+use crate::feedback::{Ack, Block};
 use crate::sack::SackState;
 use crate::segment::Output;
 use crate::state::{LastCut, State};
@@ -20,15 +20,15 @@ pub(super) struct Rfc6675;
 
 impl LossRecovery for Rfc6675 {
     #[inline(never)]
-    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
-        if report.blocks.is_empty() && state.cold.sack.board.is_empty() && !state.cold.sack.recovering {
-            if next <= state.una {
+    fn on_ack(state: &mut State, ack: Ack<'_>, now: Instant, out: &mut impl Output) -> u32 {
+        if ack.blocks.is_empty() && state.cold.sack.board.is_empty() && !state.cold.sack.recovering {
+            if ack.next <= state.una {
                 return NOTHING; // a duplicate that reports nothing is ignored (section 2)
             }
-            state.on_new_ack(next, report, now);
+            state.on_new_ack(ack, now);
             return WHOLE_WINDOW;
         }
-        on_ack_with_holes(state, next, report, now, out)
+        on_ack_with_holes(state, ack, now, out)
     }
 
     fn on_timeout(state: &mut State) {
@@ -79,27 +79,21 @@ impl LossRecovery for Rfc6675 {
 }
 
 #[inline(never)]
-fn on_ack_with_holes(
-    state: &mut State,
-    next: u32,
-    report: Report<'_>,
-    now: Instant,
-    out: &mut impl Output,
-) -> u32 {
+fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant, out: &mut impl Output) -> u32 {
     let una = state.una;
-    let (held, held_below) = (state.cold.sack.board.held(), state.cold.sack.board.held_below(next));
-    let is_new = learn(state, next, report);
+    let (held, held_below) = (state.cold.sack.board.held(), state.cold.sack.board.held_below(ack.next));
+    let is_new = learn(state, ack);
     // Packets that were not known to have arrived.
     let reported = (state.cold.sack.board.held() + held_below).saturating_sub(held);
-    let delivered = next.saturating_sub(una).saturating_sub(held_below) + reported;
-    if next > una {
+    let delivered = ack.next.saturating_sub(una).saturating_sub(held_below) + reported;
+    if ack.next > una {
         if state.cold.sack.recovering {
-            state.cold.sack.recovering = next < state.recover; // A: beyond the recovery point it is over
-            state.advance(next, report, now);
+            state.cold.sack.recovering = ack.next < state.recover; // A: beyond the recovery point it is over
+            state.advance(ack, now);
         } else if state.config.count_packets {
-            state.on_delivered(next, delivered, report, now);
+            state.on_delivered(delivered, ack, now);
         } else {
-            state.on_new_ack(next, report, now);
+            state.on_new_ack(ack, now);
         }
     } else if is_new && !state.cold.sack.recovering {
         state.count_duplicate();
@@ -159,13 +153,13 @@ fn lost_below(state: &State) -> u32 {
 }
 
 /// `Update`: records the blocks that an acknowledgement reports. Returns whether any packet of them was not known to be held.
-fn learn(state: &mut State, next: u32, report: Report<'_>) -> bool {
-    let una = next.max(state.una);
+fn learn(state: &mut State, ack: Ack<'_>) -> bool {
+    let una = ack.next.max(state.una);
     let end = state.end;
     let board = &mut state.cold.sack.board;
     board.forget_below(una);
     let mut is_new = false;
-    for &Block { start, end: block_end } in report.blocks {
+    for &Block { start, end: block_end } in ack.blocks {
         if block_end <= end {
             is_new |= board.add(Block { start: start.max(una), end: block_end }) > 0;
         }

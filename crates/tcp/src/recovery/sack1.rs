@@ -11,7 +11,7 @@
 //! tcp/tcp-sack1.cc, tcp/scoreboard-rq.cc.
 
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
-use crate::feedback::{Block, Report};
+use crate::feedback::{Ack, Block};
 use crate::segment::Output;
 use crate::state::{LastCut, State};
 use paceline_core::Instant;
@@ -21,15 +21,15 @@ pub(super) struct Sack1;
 
 impl LossRecovery for Sack1 {
     #[inline(never)]
-    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
-        if state.cold.sack.is_blank() && report.blocks.is_empty() {
-            if next > state.una {
+    fn on_ack(state: &mut State, ack: Ack<'_>, now: Instant, out: &mut impl Output) -> u32 {
+        if state.cold.sack.is_blank() && ack.blocks.is_empty() {
+            if ack.next > state.una {
                 state.partial_seen = false;
-                state.on_new_ack(next, report, now);
+                state.on_new_ack(ack, now);
             }
             return burst(state);
         }
-        on_ack_with_holes(state, next, report, now, out)
+        on_ack_with_holes(state, ack, now, out)
     }
 
     fn on_timeout(state: &mut State) {
@@ -77,26 +77,20 @@ fn burst(state: &State) -> u32 {
     if state.duplicates == 0 { WHOLE_WINDOW } else { NOTHING }
 }
 
-fn on_ack_with_holes(
-    state: &mut State,
-    next: u32,
-    report: Report<'_>,
-    now: Instant,
-    out: &mut impl Output,
-) -> u32 {
+fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant, out: &mut impl Output) -> u32 {
     if state.cold.sack.recovering {
-        on_ack_in_recovery(state, next, report, now, out);
+        on_ack_in_recovery(state, ack, now, out);
         return WHOLE_WINDOW;
     }
-    match next.cmp(&state.una) {
+    match ack.next.cmp(&state.una) {
         Ordering::Greater => {
             state.partial_seen = false;
-            state.on_new_ack(next, report, now);
+            state.on_new_ack(ack, now);
             state.cold.sack.stalled = false;
             clear(state);
         }
         Ordering::Equal if !state.cold.sack.stalled => {
-            if learn(state, report) {
+            if learn(state, ack) {
                 on_duplicate(state, now, out);
             }
         }
@@ -105,17 +99,17 @@ fn on_ack_with_holes(
     burst(state)
 }
 
-fn on_ack_in_recovery(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) {
+fn on_ack_in_recovery(state: &mut State, ack: Ack<'_>, now: Instant, out: &mut impl Output) {
     state.cold.sack.pipe -= 1;
-    if next >= state.recover {
+    if ack.next >= state.recover {
         state.recover = 1;
         state.cold.sack.recovering = false;
-        state.advance(next.max(state.una), report, now);
+        state.advance(Ack { next: ack.next.max(state.una), ..ack }, now);
         clear(state);
-    } else if next > state.una {
-        state.una = next;
-        state.next = state.next.max(next); // which a timeout may have set back
-        learn(state, report);
+    } else if ack.next > state.una {
+        state.una = ack.next;
+        state.next = state.next.max(ack.next); // which a timeout may have set back
+        learn(state, ack);
         if state.config.partial_ack {
             on_partial_ack(state, now, out);
         } else {
@@ -124,7 +118,7 @@ fn on_ack_in_recovery(state: &mut State, next: u32, report: Report<'_>, now: Ins
             state.rtt.end_back_off(&state.config, state.cold.smoothed);
         }
     } else {
-        learn(state, report);
+        learn(state, ack);
     }
 }
 
@@ -175,12 +169,12 @@ fn mark_retransmitted(state: &mut State, seq: u32) {
 }
 
 /// Records the blocks that an acknowledgement reports. Returns whether any packet of them was not known to be held.
-fn learn(state: &mut State, report: Report<'_>) -> bool {
+fn learn(state: &mut State, ack: Ack<'_>) -> bool {
     let board = &mut state.cold.sack.board;
     let held = board.held();
     board.forget_below(state.una);
     let mut is_new = held != board.held();
-    for &Block { start, end } in report.blocks {
+    for &Block { start, end } in ack.blocks {
         // A packet that was never sent is not held, and one that is acknowledged needs no entry.
         if end <= state.end {
             is_new |= board.add(Block { start: start.max(state.una), end }) > 0;

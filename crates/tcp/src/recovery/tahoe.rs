@@ -6,7 +6,7 @@
 //! *References.* V. Jacobson, "Congestion avoidance and control" (1988); ns-2.35 tcp/tcp.cc `TcpAgent::dupack_action`.
 
 use super::loss_recovery::{LossRecovery, WHOLE_WINDOW};
-use crate::feedback::Report;
+use crate::feedback::Ack;
 use crate::segment::Output;
 use crate::state::{LastCut, State};
 use paceline_core::Instant;
@@ -16,9 +16,9 @@ pub(super) struct Tahoe;
 
 impl LossRecovery for Tahoe {
     #[inline]
-    fn on_ack(state: &mut State, next: u32, report: Report<'_>, now: Instant, out: &mut impl Output) -> u32 {
-        match next.cmp(&state.una) {
-            Ordering::Greater => state.on_new_ack(next, report, now),
+    fn on_ack(state: &mut State, ack: Ack<'_>, now: Instant, out: &mut impl Output) -> u32 {
+        match ack.next.cmp(&state.una) {
+            Ordering::Greater => state.on_new_ack(ack, now),
             Ordering::Equal => on_duplicate(state, now, out),
             Ordering::Less => {}
         }

@@ -10,7 +10,7 @@
 use super::Sender;
 use crate::cc::reno;
 use crate::config::Variant;
-use crate::feedback::Report;
+use crate::feedback::Ack;
 use crate::pacing::{Permit, pacing_window};
 use crate::recovery::newreno;
 use crate::rtt::smoothed;
@@ -252,7 +252,7 @@ impl State {
     /// New data are acknowledged, with another congestion control.
     #[inline(never)]
     fn on_new_ack_of_control(&mut self, next: u32, now: Instant) {
-        self.on_new_ack(next, Report { echo: now, blocks: &[] }, now);
+        self.on_new_ack(Ack { next, echo: now, blocks: &[] }, now);
     }
 
     /// The packets from `from` to `next` are sent for the first time.

@@ -5,31 +5,31 @@
 use super::{LastCut, State, pacing};
 use crate::cc::{self, Acked, reno};
 use crate::config::{Halving, IdleRestart, Variant};
-use crate::feedback::Report;
+use crate::feedback::Ack;
 use crate::rtt::smoothed;
 use paceline_core::{Instant, Span};
 
 impl State {
     /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
     #[inline(always)]
-    pub(crate) fn on_new_ack(&mut self, next: u32, report: Report<'_>, now: Instant) {
-        self.on_delivered(next, next - self.una, report, now);
+    pub(crate) fn on_new_ack(&mut self, ack: Ack<'_>, now: Instant) {
+        self.on_delivered(ack.next - self.una, ack, now);
     }
 
     /// [`State::on_new_ack`] of an acknowledgement that newly delivers `packets`: fewer than it covers, where blocks have reported
     /// some of them before.
-    pub(crate) fn on_delivered(&mut self, next: u32, packets: u32, report: Report<'_>, now: Instant) {
-        let handshake = self.is_handshake(next);
+    pub(crate) fn on_delivered(&mut self, packets: u32, ack: Ack<'_>, now: Instant) {
+        let handshake = self.is_handshake(ack.next);
         let in_flight = self.next.saturating_sub(self.una);
         let open = self.una >= self.recover;
-        let sample = self.advance(next, report, now);
+        let sample = self.advance(ack, now);
         if self.cold.control.is_none() && !self.config.count_packets {
             self.grow();
         } else {
             self.grow_by_control((packets, open, false), in_flight, sample, now);
         }
         if handshake {
-            self.end_handshake(report.echo);
+            self.end_handshake(ack.echo);
         }
     }
 
@@ -70,14 +70,14 @@ impl State {
 
     /// New data are acknowledged: time, restart the timer (ns-2 `newack`). Returns the round trip, if one was measured.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, next: u32, report: Report<'_>, now: Instant) -> Option<Span> {
+    pub(crate) fn advance(&mut self, ack: Ack<'_>, now: Instant) -> Option<Span> {
         self.duplicates = 0;
-        self.una = next;
-        self.next = self.next.max(next);
+        self.una = ack.next;
+        self.next = self.next.max(ack.next);
         let sample = if self.config.timestamps {
-            Some(self.rtt.on_echo(&self.config, smoothed!(self), next, now, report.echo))
+            Some(self.rtt.on_echo(&self.config, smoothed!(self), ack.next, now, ack.echo))
         } else {
-            self.rtt.on_ack(&self.config, smoothed!(self), next, now)
+            self.rtt.on_ack(&self.config, smoothed!(self), ack.next, now)
         };
         if let Some(sample) = sample
             && let Some((pacing, _)) = pacing!(self)
@@ -86,7 +86,7 @@ impl State {
         }
         if self.config.has_rack() {
             self.note_round_trip(sample);
-            self.process_probe_ack(next, false);
+            self.process_probe_ack(ack.next, false);
         }
         self.restart_timer(now);
         self.stop_timer_if_finished(now);

@@ -1,6 +1,6 @@
 //! The packets whose arrival an acknowledgement reveals, and when they were sent.
 
-use crate::feedback::{Block, MOST_BLOCKS, Report};
+use crate::feedback::{Ack, Block, MOST_BLOCKS};
 use crate::sack::RackState;
 use crate::state::{State, probed_at};
 use paceline_core::{Instant, Span};
@@ -22,22 +22,22 @@ pub(super) struct Arrivals {
 }
 
 /// `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`: records the packets that have arrived.
-pub(super) fn record(state: &mut State, next: u32, report: Report<'_>, now: Instant) -> Arrivals {
+pub(super) fn record(state: &mut State, ack: Ack<'_>, now: Instant) -> Arrivals {
     let mut arrivals = Arrivals::default();
     let end = state.end;
     // Sorted by number, since the highest packet counts as the one that arrived last.
     let mut blocks = [Block { start: 0, end: 0 }; MOST_BLOCKS];
-    let blocks = &mut blocks[..report.blocks.len().min(MOST_BLOCKS)];
-    blocks.copy_from_slice(&report.blocks[..blocks.len()]);
+    let blocks = &mut blocks[..ack.blocks.len().min(MOST_BLOCKS)];
+    blocks.copy_from_slice(&ack.blocks[..blocks.len()]);
     blocks.sort_unstable_by_key(|block| block.start);
     for &Block { start, end: block_end } in &*blocks {
         if block_end > end {
             continue;
         }
-        let start = start.max(next);
+        let start = start.max(ack.next);
         let mut from = start;
         while let Some(missing) = state.cold.sack.board.first_gap(from, block_end) {
-            arrive(state, missing, true, report.echo, now, &mut arrivals);
+            arrive(state, missing, true, ack.echo, now, &mut arrivals);
             from = missing.end;
         }
         if start < block_end {
@@ -45,11 +45,11 @@ pub(super) fn record(state: &mut State, next: u32, report: Report<'_>, now: Inst
         }
     }
     let mut from = state.una;
-    while let Some(missing) = state.cold.sack.board.first_gap(from, next) {
-        arrive(state, missing, false, report.echo, now, &mut arrivals);
+    while let Some(missing) = state.cold.sack.board.first_gap(from, ack.next) {
+        arrive(state, missing, false, ack.echo, now, &mut arrivals);
         from = missing.end;
     }
-    state.cold.sack.board.forget_below(next);
+    state.cold.sack.board.forget_below(ack.next);
     arrivals
 }
 

@@ -43,13 +43,13 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "grow_unused",
-        "Reno's window goes on growing where `max_window` limits, unused, else it stays at that",
+        "Reno's window grows beyond `max_window`, else at most to it",
         |config| Value::Flag(config.grow_unused),
         ["RFC 7661 section 4.1", "tcp.cc `opencwnd`", "tcp_cong.c `tcp_is_cwnd_limited`"],
     ),
     option(
         "data_with_syn",
-        "the first data leave with the SYN, which counts in the window, else they wait for its acknowledgement",
+        "the first data are sent with the SYN, which counts in the window, else after its acknowledgement",
         |config| Value::Flag(config.data_with_syn),
         ["", "TCP-Linux, `delay_growth_` off", ""],
     ),
@@ -73,7 +73,7 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "quick_acks",
-        "so many first packets are acknowledged at once though acknowledgements are delayed, and each message's last, but not where the receiver answers; 0 is none",
+        "how many first packets are acknowledged at once although acknowledgements are delayed; the last packet of a message is too, unless the receiver's host sends data itself; 0 is none",
         |config| Value::Count(config.quick_acks),
         ["", "", "`TCP_MAX_QUICKACKS`, tcp_input.c `tcp_in_quickack_mode`, tcp.c `__tcp_cleanup_rbuf`"],
     ),
@@ -85,25 +85,25 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "sack_compression",
-        "with `rack`, delayed acknowledgements of what comes beyond a gap wait so long, from the fourth on, and go together; `false` sends each at once",
+        "with `rack` and delayed acknowledgements: from the fourth packet beyond a gap on, acknowledgements wait this long and are sent as one; `false` sends each at once",
         |config| config.sack_compression.map_or(Value::Flag(false), Value::Time),
         ["", "", "net.ipv4.tcp_comp_sack_delay_ns, tcp_input.c `__tcp_ack_snd_check`"],
     ),
     option(
         "push",
-        "every so many-th packet (two thirds of a window, where that is of three writes) is the last of a write, and acknowledged at once as a message's last is (`quick_acks`); 0 is none",
+        "packets of a write (two thirds of a window where a window is more than three writes); the last one is acknowledged at once, as that of a message (`quick_acks`); 0 is none",
         |config| Value::Count(config.push),
         ["RFC 9293 section 3.9.1", "", "`sk_stream_write_space`, tcp.c `tcp_push`"],
     ),
     option(
         "read_delay",
-        "once a packet was missed, acknowledgements for a second packet and the last of a write wait until the application reads: a random time, this and a thousandth of the round trip at most",
+        "after the first gap, acknowledgements for a second packet and for the last of a write wait until the application reads: a random time, at most this and a thousandth of the round trip",
         |config| Value::Time(config.read_delay),
         ["", "", "tcp.c `__tcp_cleanup_rbuf`"],
     ),
     option(
         "delayed_syn_ack",
-        "the SYN's acknowledgement may wait too",
+        "the SYN's acknowledgement may be delayed too",
         |config| Value::Flag(config.delayed_syn_ack),
         ["RFC 9293 section 3.10.7", "`SYN_immediate_ack_`", "tcp_input.c `tcp_rcv_state_process`"],
     ),
@@ -145,13 +145,13 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "recovery",
-        "of `bic` and `cubic` where not with `rack`: `\"rfc6675\"`; `\"rate-halving\"`, lost is what lies more than three below the highest held, if sent again too, and the window comes down by a packet for every second acknowledgement",
+        "recovery of `bic` and `cubic` without `rack`: `\"rfc6675\"`; `\"rate-halving\"`, where a packet or retransmission more than three below the highest held is lost, and the window decreases by a packet for every second acknowledgement",
         |config| name_of(&Recovery::ALL, config.recovery),
         ["RFC 6675", "tcp/tcp-linux.cc, tcp/scoreboard1.cc", "tcp_input.c `tcp_cwnd_down`, until 3.1"],
     ),
     option(
         "rack",
-        "`rfc6675`, `bic`, `cubic`: what was sent before a packet that is held is lost, if sent again too; a probe comes before a timeout, and a needless one is undone",
+        "`rfc6675`, `bic`, `cubic`: a packet or retransmission is lost when a packet sent after it has arrived; a probe precedes a timeout, and a needless timeout is undone",
         |config| Value::Flag(config.rack),
         ["RFC 8985, 9937, 5682", "", "net.ipv4.tcp_recovery, tcp_early_retrans, tcp_frto"],
     ),
@@ -163,7 +163,7 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "count_packets",
-        "growth counts packets delivered, not acknowledgements, and none of a window that was not in use",
+        "the window grows by packets delivered, not by acknowledgements, and only where it was used up",
         |config| Value::Flag(config.count_packets),
         ["RFC 5681 section 3.1", "tcp.cc `opencwnd`", "tcp_cong.c `tcp_slow_start`, `tcp_cong_avoid_ai`"],
     ),
@@ -175,7 +175,7 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "overhead",
-        "packets wait for a random time before they leave, this at most, so that no two hosts keep step; fast and limited transmit go at once",
+        "packets wait for a random time before they are sent, at most this, so that hosts do not stay in phase; fast retransmit and limited transmit do not wait",
         |config| Value::Time(config.overhead),
         ["", "`overhead_`", ""],
     ),
@@ -187,7 +187,7 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "tick_phase",
-        "where that clock, and that of `timer_tick`, stands at time zero; with one value all hosts have the same ticks, as on one machine",
+        "phase of that clock, and of `timer_tick`, at time zero; with one value all hosts have the same ticks, as on one machine",
         |config| config.tick_phase.map_or(Value::Unset("drawn for each flow"), Value::Time),
         ["", "tcp.cc `boot_time_`", ""],
     ),
@@ -211,7 +211,7 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "back_off_to_maximum",
-        "back-off goes on to `max_rto`, else 64-fold at most",
+        "back-off continues to `max_rto`, else 64-fold at most",
         |config| Value::Flag(config.back_off_to_maximum),
         ["RFC 6298 (5.5)", "tcp.cc `rtt_backoff`: since 2007, with `rfc2988_`", "`TCP_RTO_MAX`"],
     ),
@@ -229,7 +229,7 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "rto_after_lost_syn",
-        "timeout when data begin after a SYN that was sent again and gave no round trip; `false` goes on with the SYN's",
+        "timeout when data begin after a retransmitted SYN that gave no round trip; `false` keeps that of the SYN",
         |config| config.rto_after_lost_syn.map_or(Value::Flag(false), Value::Time),
         ["RFC 6298 (5.7)", "", "`TCP_TIMEOUT_FALLBACK`"],
     ),
@@ -259,7 +259,7 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "less_careful",
-        "NewReno: but one for the packet at which that ended is allowed",
+        "NewReno: allows a second fast retransmit for the packet at which recovery ended",
         |config| Value::Flag(config.less_careful),
         ["RFC 2582", "`lessCareful_`", ""],
     ),
@@ -271,7 +271,7 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "forgives_syn",
-        "a SYN sent again once leaves the initial window alone, one that timestamps tell to be needless always; ssthresh is never cut",
+        "one retransmission of the SYN leaves the initial window as it is, and so do several that timestamps show to be needless; ssthresh is never cut",
         |config| Value::Flag(config.forgives_syn),
         ["", "", "tcp_input.c `tcp_init_transfer`, `tcp_try_undo_spurious_syn`"],
     ),
@@ -307,13 +307,13 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "hystart",
-        "CUBIC: slow start ends where the queue begins",
+        "CUBIC: slow start ends when a queue begins to build",
         |config| Value::Flag(config.hystart),
         ["RFC 9438 section 4.10", "", "tcp_cubic.c `hystart`"],
     ),
     option(
         "idle_restart",
-        "the window after silence: `\"keep\"`; `\"one\"` packet after a timeout's time; `\"initial\"`, the initial window then; `\"decay\"`, half for each timeout's time",
+        "the window after an idle period: `\"keep\"`; `\"one\"` packet after one retransmission timeout; `\"initial\"`, the initial window after one; `\"decay\"`, halved for each",
         |config| name_of(&IdleRestart::ALL, config.idle_restart),
         ["RFC 5681 section 4.1", "`slow_start_restart_`", "net.ipv4.tcp_slow_start_after_idle"],
     ),

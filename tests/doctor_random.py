@@ -15,7 +15,7 @@ from typing import Any
 
 import paceline as pl
 from paceline.doctor.forecast import Forecast, forecast
-from paceline.doctor.network import Network
+from paceline.scenario.resolved_network import Network
 
 #: What a run may cost at the most, packets over its fastest traffic; and what is simulated at the most, seconds.
 PACKETS = 30_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import paceline as pl
-from paceline.paths import assign
+from paceline.scenario.paths import assign
 
 #: Nothing odd here: ten flows of nine packets each over one bottleneck with half a bandwidth-delay product of buffer.
 HEALTHY: dict[str, Any] = {

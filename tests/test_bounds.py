@@ -16,7 +16,7 @@ import paceline as pl
 import pytest
 from conftest import TINY, Command
 from paceline import _core
-from paceline.memory import Room, estimate_of
+from paceline.scenario.run_estimate import Room, estimate_of
 
 #: Within which `check` and `doctor` answer; a busy machine gets more.
 ANSWERS_S = 5.0 * max(1.0, 2 * os.getloadavg()[0] / (os.cpu_count() or 1))
@@ -174,7 +174,7 @@ def test_one_point_that_does_not_fit_fails_alone_where_it_is_run(
     over = {
         "traffic.0.tcp": [{"initial_window": f"{n} packets", "max_window": f"{n} packets"} for n in (10, 10**9, 20)]
     }
-    from paceline.execute import execute
+    from paceline.runs.execute import execute
     from paceline.store import Store
 
     points = pl.Scenario.load(tmp_path / "x.toml").over(over).check(here=False)

@@ -120,7 +120,7 @@ def test_a_client_is_an_executor_and_gives_tables_too(tiny: Path, tmp_path: Path
     script = """
 import sys, numpy, paceline as pl
 from distributed import Client
-from paceline.tables import to_json
+from paceline.results.tables import to_json
 far = {"executor": Client(sys.argv[2])} if sys.argv[2] else {}
 results = pl.sweep(sys.argv[1], {"pacing": ["none", "host"]}, seeds=3, **far)
 print(to_json(run.to_dict() | {"engine": None} for run in results))

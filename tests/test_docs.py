@@ -12,8 +12,8 @@ import paceline as pl
 import pyarrow.parquet as pq
 import pytest
 from paceline import theory
-from paceline.cli import paceline
-from paceline.commands.page import page
+from paceline.cli.main import paceline
+from paceline.cli.reference_page import page
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -70,7 +70,7 @@ def test_public_names_are_in_the_reference() -> None:
 
 
 def test_the_command_line_page_is_current() -> None:
-    """`python -m paceline.commands.page` writes it again."""
+    """`python -m paceline.cli.reference_page` writes it again."""
     assert (DOCS / "reference" / "cli.md").read_text() == page()
     assert all(f"\n## paceline {name}" in page() for name in paceline.commands)
 

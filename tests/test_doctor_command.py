@@ -13,8 +13,8 @@ from pathlib import Path
 import paceline as pl
 import pytest
 from conftest import Command
-from paceline.doctor.page import page
-from paceline.doctor.text import as_text
+from paceline.doctor.checks_page import page
+from paceline.doctor.text_report import as_text
 
 ROOT = Path(__file__).parent.parent
 SOUND = """\
@@ -42,7 +42,7 @@ def sound(tmp_path: Path) -> Path:
 
 
 def test_the_page_is_current() -> None:
-    """`python -m paceline.doctor.page` writes it again."""
+    """`python -m paceline.doctor.checks_page` writes it again."""
     assert (ROOT / "docs" / "doctor.md").read_text() == page()
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 
 import doctor_random
 import paceline as pl
-from paceline.doctor.network import Network
+from paceline.scenario.resolved_network import Network
 
 #: Scenarios, from seed 0 on.
 SCENARIOS = int(os.environ.get("PACELINE_SCENARIOS", "40"))

@@ -12,12 +12,12 @@ import pytest
 from doctor_samples import HEALTHY, changed
 from hypothesis import given
 from hypothesis import strategies as st
-from paceline.doctor import windows
+from paceline.doctor import tcp_windows
 from paceline.doctor.case import Case
 from paceline.doctor.checks.buffers import never_fills
-from paceline.doctor.network import Buffer, Network
-from paceline.doctor.shares import max_min
+from paceline.doctor.fair_shares import max_min
 from paceline.doctor.sweep import Sweep
+from paceline.scenario.resolved_network import Buffer, Network
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 
@@ -51,7 +51,7 @@ def test_the_papers_dumbbell_by_hand() -> None:
     assert setting["core"]["buffer_of_bdp"] == pytest.approx(5000 / (12.5e6 * harmonic))
     assert setting["core"]["buffer_of_bdp_over_sqrt_n"] == pytest.approx(5000 / (12.5e6 * harmonic) * math.sqrt(1000))
     assert setting["groups"][0]["fair_rate_bps"] == pytest.approx([100e3, 100e3])
-    assert setting["groups"][0]["tcp"]["regime"] == windows.TIMEOUTS
+    assert setting["groups"][0]["tcp"]["regime"] == tcp_windows.TIMEOUTS
     edge = next(one for one in pl.doctor(scenario).settings if one["settings"]["pacing"] == "edge 10 ms")["pacing"][0]
     assert edge["delay_packets_at_load"] == pytest.approx(10e6 * 0.01 / 8320)
     assert edge["delay_packets_at_link_rate"] == pytest.approx(100e6 * 0.01 / 8320)
@@ -211,11 +211,11 @@ def test_regimes_are_what_runs_show() -> None:
     """Timeouts a cut fall with the window until six packets, and not much beyond."""
     shares = {window: timeouts_a_cut(crowd(window)) for window in (2, 3, 5, 8, 12)}
     assert [regime(crowd(window)) for window in shares] == [
-        windows.TIMEOUTS,
-        windows.TIMEOUTS,
-        windows.MIXED,
-        windows.RECOVERY,
-        windows.RECOVERY,
+        tcp_windows.TIMEOUTS,
+        tcp_windows.TIMEOUTS,
+        tcp_windows.MIXED,
+        tcp_windows.RECOVERY,
+        tcp_windows.RECOVERY,
     ]
     assert shares[2] > shares[3] > shares[5] > shares[8]
     assert shares[3] > 0.35
@@ -226,7 +226,7 @@ def test_regimes_are_what_runs_show() -> None:
 def test_a_buffer_counts_for_the_window_at_overflow() -> None:
     """Two packets in flight and two in the buffer are as good as four: the regime is that of both together."""
     deep = crowd(2, "1 BDP")
-    assert regime(deep) == windows.MIXED
+    assert regime(deep) == tcp_windows.MIXED
     assert timeouts_a_cut(deep) < 0.75 * timeouts_a_cut(crowd(2))
 
 
@@ -234,7 +234,7 @@ def test_a_buffer_counts_for_the_window_at_overflow() -> None:
 def test_cuts_come_about_as_often_as_predicted(window: float) -> None:
     scenario = crowd(window, flows=50)
     case = case_of(scenario)
-    expected = case.window_s / windows.epoch_s(case, 0)
+    expected = case.window_s / tcp_windows.epoch_s(case, 0)
     cuts = pl.run(scenario).flows.window_cuts
     assert cuts is not None
     assert expected / 2.5 < cuts / 50 < expected * 2.5

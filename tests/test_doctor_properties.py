@@ -10,7 +10,7 @@ import paceline as pl
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from paceline.doctor.checks import CHECKS
-from paceline.doctor.text import as_text
+from paceline.doctor.text_report import as_text
 
 RATES = st.sampled_from(["64 kbit/s", "1 Mbit/s", "10 Mbit/s", "10 Mbit/s .. 20 Mbit/s", "100 Mbit/s", "10 Gbit/s"])
 DELAYS = st.sampled_from(["0 s", "10 us", "1 ms", "1 ms .. 5 ms", "100 ms", "10 s"])

@@ -8,11 +8,11 @@ from typing import Any
 
 import paceline as pl
 import pytest
-from paceline.doctor.network import Network
 from paceline.emulate import kernel_tcp
 from paceline.emulate.choices import Choices
-from paceline.emulate.inline import arguments
+from paceline.emulate.inline_pacers import arguments
 from paceline.emulate.layout import FIRST_PORT, Layout, lay_out, traffic_plan, wires_plan
+from paceline.scenario.resolved_network import Network
 
 LINUX = {"profile": "linux", "variant": "sack"}
 KERNEL_SCENARIOS = sorted((Path(__file__).parent.parent / "scenarios" / "kernel").glob("*.toml"))

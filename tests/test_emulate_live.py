@@ -16,7 +16,7 @@ from typing import Any
 import paceline as pl
 import pytest
 from paceline import report
-from paceline.emulate import Choices, capabilities, emulate, findings, live, programs, study
+from paceline.emulate import Choices, capabilities, emulate, kernel_results, kernel_run, kernel_sweep, programs
 
 ROOT = Path(__file__).parent.parent
 
@@ -223,19 +223,19 @@ def test_a_program_that_dies_fails_the_run_in_a_line(tmp_path: Path) -> None:
 @needs_kernel
 def test_a_machine_that_cannot_keep_up_makes_no_valid_run() -> None:
     asked = one_flow().set("duration", "1.5 s")
-    layout = study._laid_out(asked.check()[0], Choices(), None)
-    found = live.run(layout, Choices(), 1)
+    layout = kernel_sweep._laid_out(asked.check()[0], Choices(), None)
+    found = kernel_run.run(layout, Choices(), 1)
     clean = found.wires | {"lateness": {"p50_us": 5.0, "p99_us": 9.0, "max_us": 50.0}, "unwatched": {"p99_us": 5.0}}
-    good = live.Found(clean, found.traffic, {}, 0, 0.0, 1.0)
-    assert findings.doubts(layout, good) == []
-    assert findings.lateness_limit_us(layout) == pytest.approx(200.0)  # a hundredth of 20 ms
-    late = live.Found(
+    good = kernel_run.Found(clean, found.traffic, {}, 0, 0.0, 1.0)
+    assert kernel_results.doubts(layout, good) == []
+    assert kernel_results.lateness_limit_us(layout) == pytest.approx(200.0)  # a hundredth of 20 ms
+    late = kernel_run.Found(
         clean | {"lateness": {"p50_us": 5.0, "p99_us": 900.0, "max_us": 950.0}}, found.traffic, {}, 0, 0.0, 1.0
     )
-    assert findings.doubts(layout, late) == ["packets were late by 900 us (p99, of 200 us at most)"]
-    stolen = live.Found(clean, found.traffic, {}, 3, 0.25, 1.0)
-    assert len(findings.doubts(layout, stolen)) == 2
-    assert findings.run_object(layout, late, 1)["engine"]["valid"] is False
+    assert kernel_results.doubts(layout, late) == ["packets were late by 900 us (p99, of 200 us at most)"]
+    stolen = kernel_run.Found(clean, found.traffic, {}, 3, 0.25, 1.0)
+    assert len(kernel_results.doubts(layout, stolen)) == 2
+    assert kernel_results.run_object(layout, late, 1)["engine"]["valid"] is False
 
 
 def test_without_privilege_a_line_says_what_is_missing(tmp_path: Path) -> None:

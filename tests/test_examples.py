@@ -11,7 +11,7 @@ import click
 import paceline as pl
 import pytest
 from conftest import Command
-from paceline.cli import paceline
+from paceline.cli.main import paceline
 
 ROOT = Path(__file__).parent.parent
 SHORT = ("--set", "duration=1 s", "--set", "warmup=500 ms")

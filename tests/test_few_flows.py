@@ -13,7 +13,7 @@ from typing import Any
 
 import paceline as pl
 import pytest
-from paceline.doctor import windows
+from paceline.doctor import tcp_windows
 from paceline.doctor.sweep import Sweep
 from paceline.theory import buffer_rules
 
@@ -114,4 +114,4 @@ def test_the_doctor_knows_how_long_a_sawtooth_is(variant: str, bdp: float) -> No
     case = Sweep.of(scenario).cases[0]
     cuts = pl.run(scenario).flows.window_cuts
     assert cuts is not None
-    assert 0.5 < cuts / (case.window_s / windows.epoch_s(case, 0)) < 2
+    assert 0.5 < cuts / (case.window_s / tcp_windows.epoch_s(case, 0)) < 2

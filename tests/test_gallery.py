@@ -12,7 +12,7 @@ import gallery_samples as samples
 import paceline
 import pytest
 from conftest import Command
-from paceline.gallery import entries, pictures, words, write
+from paceline.gallery import entries, pictures, sentences, write
 from paceline.papers import Evidence, Length, claims, papers, verdicts
 from paceline.report import page as report_page
 
@@ -218,13 +218,13 @@ def test_numbers_have_the_digits_that_they_deserve(
     value: float | str | None, interval: tuple[float, float] | None, shown: tuple[str, str]
 ) -> None:
     row = Evidence("x", value, interval, "", None)
-    assert (words.value(row), words.interval(row)) == shown
+    assert (sentences.value(row), sentences.interval(row)) == shown
 
 
 def test_notes_are_shortened_at_sentences(results: Path) -> None:
-    assert words.short_note(standing(results, "edge-fig3-goodput")) == "The one holds."
-    assert words.short_note(standing(results, "zhao-fig2")).endswith("see why-it-is-so.")
-    assert words.met(standing(results, "zhao-fig2")) == "1 of 2 criteria met"
+    assert sentences.short_note(standing(results, "edge-fig3-goodput")) == "The one holds."
+    assert sentences.short_note(standing(results, "zhao-fig2")).endswith("see why-it-is-so.")
+    assert sentences.met(standing(results, "zhao-fig2")) == "1 of 2 criteria met"
 
 
 def test_the_command_writes_a_site(results: Path, command: Command) -> None:

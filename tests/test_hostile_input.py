@@ -147,6 +147,6 @@ def test_what_is_no_scenario(given: object) -> None:
 
 
 def test_a_file_without_an_end(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paceline.document.MOST_BYTES", 1000)
+    monkeypatch.setattr("paceline.scenario.toml_tables.MOST_BYTES", 1000)
     with pytest.raises(pl.InputError, match="more than 0 MiB"):
         pl.Scenario.load("/dev/zero")

@@ -12,13 +12,13 @@ import paceline as pl
 import pyarrow.parquet as pq
 import pytest
 from conftest import TINY, Command
-from paceline.instruments import FORMS, Curve, Mean, Place, curves_of, mean_of
-from paceline.intervals import student_t
+from paceline._intervals import student_t
 from paceline.report import write
-from paceline.report.data import Series
-from paceline.report.plane import Axis, Line, plane, thin
-from paceline.report.sources import load
-from paceline.report.succession import grids, heat_map
+from paceline.report.line_plot import Axis, Line, plane, thin
+from paceline.report.study import Series
+from paceline.report.study_sources import load
+from paceline.report.succession_heatmap import grids, heat_map
+from paceline.results.instruments import FORMS, Curve, Mean, Place, curves_of, mean_of
 from test_report import checked
 
 ROOT = Path(__file__).parent.parent

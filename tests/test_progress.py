@@ -126,7 +126,7 @@ def test_a_notebook_shows_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     screen.display = shown.display  # type: ignore[attr-defined]
     (tmp_path / "slow.toml").write_text(TINY.replace('"4 s"', '"400 s"'))
     scenario = pl.Scenario.load(tmp_path / "slow.toml")
-    monkeypatch.setattr("paceline.progress._BAR_AFTER_S", 0.01)
+    monkeypatch.setattr("paceline.terminal.progress._BAR_AFTER_S", 0.01)
     pl.sweep(scenario, seeds=2)
     assert shown.texts == [], "a script is told nothing"
     monkeypatch.setitem(sys.modules, "IPython", ipython)
@@ -143,7 +143,7 @@ def test_a_notebook_shows_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("verb", [["check", "tiny.toml"], ["run", "tiny.toml"], ["pace", "--help"], ["explain", "tcp"]])
 def test_ctrl_c_while_it_loads(tiny: Path, verb: list[str]) -> None:
     """From the first line of ours on: what the interpreter does before (10 to 20 ms) is its own."""
-    for module in ("click", "json", "dataclasses", "paceline.scenario", "paceline.console", "paceline.commands.run"):
+    for module in ("click", "json", "dataclasses", "paceline.scenario", "paceline.terminal.output", "paceline.cli.run"):
         hook = (
             "import importlib.abc, os, signal, sys\n"
             "class Hook(importlib.abc.MetaPathFinder):\n"
@@ -152,7 +152,7 @@ def test_ctrl_c_while_it_loads(tiny: Path, verb: list[str]) -> None:
             "sys.meta_path.insert(0, Hook())\n"
             f"sys.modules.pop({module!r}, None)\n"
             f"sys.argv = ['paceline', *{verb!r}]\n"
-            "from paceline.cli import main\n"
+            "from paceline.cli.main import main\n"
             "main()\n"
         )
         done = subprocess.run(

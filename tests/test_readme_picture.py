@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import report_samples as samples
-from paceline.report import readme_picture
+from paceline.cli import readme_picture
 from paceline.report.metrics import BY_KEY
-from paceline.report.sources import load
+from paceline.report.study_sources import load
 
 ROOT = Path(__file__).parent.parent
 

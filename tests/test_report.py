@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import report_samples as samples
-from paceline.report import diagram, render, write
-from paceline.report.data import Study, study
-from paceline.report.findings import headline, standing
+from paceline.report import network_diagram, render, write
+from paceline.report.conclusions import headline, standing
 from paceline.report.metrics import BY_KEY
-from paceline.report.recordings import raster_of
-from paceline.report.sources import FromMemory, load
+from paceline.report.study import Study, study
+from paceline.report.study_sources import FromMemory, load
 from paceline.report.svg import Drawing
+from paceline.report.time_charts import raster_of
 from paceline.report.topology import Cable, NodeGroup, Topology, topology
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
@@ -236,7 +236,7 @@ def test_the_legend_names_every_group_that_is_paced() -> None:
     given = '[pacing]\nmethod = "edge"\nat = ["access.through.l.*", "access.cross.*.l.*"]'
     net = topology(study([{"seed": 1}], given, cables_of(*names), FromMemory({})))
     assert net is not None
-    for drawing in (diagram.wide(net), diagram.tall(net)):
+    for drawing in (network_diagram.wide(net), network_diagram.tall(net)):
         texts = " ".join(re.findall(r"<text[^>]*>([^<]*)", drawing.markup()))
         assert "edge pacing on access.through.l and access.cross.*.l" in texts
 
@@ -268,7 +268,7 @@ def looped() -> Topology:
     return net
 
 
-@pytest.mark.parametrize("draw", [diagram.wide, diagram.tall])
+@pytest.mark.parametrize("draw", [network_diagram.wide, network_diagram.tall])
 def test_no_cable_of_a_loop_runs_through_a_node(draw: Callable[[Topology], Drawing]) -> None:
     text = draw(looped()).markup()
     routers = [
@@ -288,7 +288,7 @@ def test_no_cable_of_a_loop_runs_through_a_node(draw: Callable[[Topology], Drawi
         assert min(math.dist((float(x), float(y) - 4), router) for router in routers) > 12
 
 
-@pytest.mark.parametrize("draw", [diagram.wide, diagram.tall])
+@pytest.mark.parametrize("draw", [network_diagram.wide, network_diagram.tall])
 def test_no_number_beside_a_cable_is_cut(draw: Callable[[Topology], Drawing]) -> None:
     nodes = [NodeGroup(name, False, 1) for name in ("a", "b", "c", "d", "e", "f")]
     swept = "buffer 5 packets, 10 packets, 20 packets, 50 packets or 1000 packets"
@@ -300,7 +300,7 @@ def test_no_number_beside_a_cable_is_cut(draw: Callable[[Topology], Drawing]) ->
     assert max(float(y) for y in re.findall(r'<text[^>]* y="([0-9.]+)"', markup)) < height
 
 
-@pytest.mark.parametrize("draw", [diagram.wide, diagram.tall])
+@pytest.mark.parametrize("draw", [network_diagram.wide, network_diagram.tall])
 def test_words_of_two_access_groups_stand_apart(draw: Callable[[Topology], Drawing]) -> None:
     nodes = [{"name": n, "is_host": n != "core.l", "count": 3} for n in ("left", "core.l", "right")]
     links = [

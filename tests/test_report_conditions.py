@@ -12,14 +12,14 @@ import numpy as np
 import paceline as pl
 import pytest
 from paceline import plot
-from paceline.report import charts, render
-from paceline.report.data import Study, study
-from paceline.report.findings import headline, standing
-from paceline.report.marks import SLOTS, mark, marker
+from paceline.report import metric_charts, render
+from paceline.report.comparison_tables import group_tables, main_tables, unlike_groups
+from paceline.report.conclusions import headline, standing
+from paceline.report.line_plot import Axis, Line, plane
 from paceline.report.metrics import BY_KEY
-from paceline.report.plane import Axis, Line, plane
-from paceline.report.sources import FromMemory
-from paceline.report.tables import group_tables, main_tables, unlike_groups
+from paceline.report.series_marks import SLOTS, mark, marker
+from paceline.report.study import Study, study
+from paceline.report.study_sources import FromMemory
 
 PACING = ("none", "host", "edge 10 ms")
 #: Host pacing wins among few hosts, edge pacing among many; whoever has few hosts has more than anybody of the others.
@@ -126,7 +126,7 @@ def test_every_series_has_a_colour_and_a_mark_of_its_own() -> None:
     assert len(set(looks)) == 200
     for part in (slice(0, 1), slice(1, 3)):  # alone, too, as far as eyes go
         assert len({look[part] for look in looks[:SLOTS]}) == SLOTS
-    sheet = (Path(charts.__file__).parent / "style.css").read_text()
+    sheet = (Path(metric_charts.__file__).parent / "style.css").read_text()
     for slot in range(SLOTS):
         assert sheet.count(f"--s{slot}: #") == 3, "light, dark and print"
     values = {name: re.findall(rf"--{name}: (#\w+)", sheet) for name in (f"s{slot}" for slot in range(SLOTS))}
@@ -150,12 +150,12 @@ def test_no_axis_goes_where_the_quantity_cannot_be() -> None:
     found = made({"pacing": PACING, BUFFER: ("5 KB", "20 KB")}, **noisy)
     assert found.axis is not None
     for key in ("loss", "utilisation", "jain", "throughput", "fct_mean"):
-        drawing = charts.against(found, found.axis, BY_KEY[key])
+        drawing = metric_charts.against(found, found.axis, BY_KEY[key])
         below = max(float(y) for y in re.findall(r'y1="([\d.-]+)"', drawing.markup()) if float(y) > 0) + 0.01
         whiskers = re.findall(r'd="M[\d.-]+ ([\d.-]+)V([\d.-]+)', drawing.markup())
         assert whiskers
         assert max(float(y) for pair in whiskers for y in pair) <= below, key
-        assert min(float(y) for pair in whiskers for y in pair) >= charts.TOP - 0.01, key
+        assert min(float(y) for pair in whiskers for y in pair) >= metric_charts.TOP - 0.01, key
         ticks = [float(text) for text in re.findall(r'class="tick" text-anchor="end">([\d.−]+)<', drawing.markup())]
         assert min(ticks) >= 0, key
         if key in ("loss", "utilisation"):

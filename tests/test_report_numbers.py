@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from paceline.intervals import interval
+from paceline._intervals import interval
 from paceline.report.formatting import quantity, scale_for, short
 from paceline.report.statistics import estimate, leaders, paired
-from paceline.tables import format_interval
+from paceline.results.tables import format_interval
 
 
 def test_winner_by_paired_differences() -> None:

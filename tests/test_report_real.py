@@ -8,10 +8,10 @@ from pathlib import Path
 import paceline as pl
 import pytest
 from paceline import plot
-from paceline.cli import paceline as command
+from paceline.cli.main import paceline as command
 from paceline.report import write
-from paceline.report.recordings import raster_of
-from paceline.report.sources import load
+from paceline.report.study_sources import load
+from paceline.report.time_charts import raster_of
 from paceline.report.topology import topology
 
 DUMBBELL = """\

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from paceline.report import render
-from paceline.report.agreement import agreement, picture, sentences
-from paceline.report.data import Study, study
-from paceline.report.sources import FromMemory
+from paceline.report.kernel_agreement import agreement, picture, sentences
+from paceline.report.study import Study, study
+from paceline.report.study_sources import FromMemory
 
 
 def worlds(

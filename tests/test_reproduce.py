@@ -17,6 +17,7 @@ import paceline as pl
 import pyarrow.parquet as pq
 import pytest
 from conftest import TINY, Command, without_progress
+from paceline.cli import claim_runs as reproducing
 from paceline.papers import (
     Assumption,
     Claim,
@@ -31,7 +32,6 @@ from paceline.papers import (
     select,
     verdicts,
 )
-from paceline.papers import reproduction as reproducing
 from paceline.store import Store
 
 #: Every claim; an id is for ever.

@@ -13,8 +13,8 @@ import tomli_w
 from conftest import TINY
 from hypothesis import given
 from hypothesis import strategies as st
-from paceline.intervals import interval, student_t
-from paceline.paths import join_path, label, parse_value, split_path, split_values
+from paceline._intervals import interval, student_t
+from paceline.scenario.paths import join_path, label, parse_value, split_path, split_values
 
 WORDS = st.text("abcdefgh_-", min_size=1, max_size=6)
 KEYS = st.text("abc_-.0 [é", min_size=1, max_size=6)

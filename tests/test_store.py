@@ -18,9 +18,9 @@ import paceline as pl
 import pyarrow.parquet as pq
 import pytest
 from conftest import Command
-from paceline.leases import Leases
-from paceline.shards import Place
+from paceline.runs.shards import Place
 from paceline.store import Store
+from paceline.store.leases import Leases
 
 #: Keeps putting runs under a few keys, large ones, until it is killed; says when it begins.
 WRITER = """
@@ -102,7 +102,7 @@ def test_a_lease_has_one_holder_and_ends_with_it(tmp_path: Path) -> None:
 def test_a_fork_does_not_keep_leases(tmp_path: Path) -> None:
     script = """
 import os, sys, time
-from paceline.leases import Leases
+from paceline.store.leases import Leases
 leases = Leases(sys.argv[1])
 assert leases.take("a" * 64)
 if os.fork() == 0:

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import Command
-from paceline import archive, atomic
-from paceline.atomic import Together
-from paceline.store import Store
+from paceline.files import atomic_writes
+from paceline.files.atomic_writes import Together
+from paceline.store import Store, run_archive
 from test_store import started, taken, wait_for
 
 Parts = dict[str, bytes]
@@ -156,7 +156,7 @@ def test_a_table_whose_end_is_missing_is_damaged(store: Path) -> None:
     """Python 3.11's zipfile says EOFError."""
     data = ending_too_soon(parts_of(archived(store)))
     with pytest.raises(ValueError, match=r"^damaged"):
-        archive.unpack_table(data, archive.TABLES[-1])
+        run_archive.unpack_table(data, run_archive.TABLES[-1])
 
 
 @pytest.mark.parametrize("kind", ["fifo", "zero", "loop", "nowhere"])
@@ -183,7 +183,7 @@ def test_what_is_no_regular_file_is_not_opened(command: Command, tiny: Path, sto
 
 
 def test_a_file_that_never_ends_is_no_archive(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MOST_BYTES", 1000)
+    monkeypatch.setattr(run_archive, "MOST_BYTES", 1000)
     assert Store(store).get(archived(store).stem, 1) is None
 
 
@@ -215,10 +215,10 @@ def test_tables_of_one_sweep_take_their_places_together(tiny: Path, step: int, m
         return call
 
     with monkeypatch.context() as patched:
-        patched.setattr(atomic, "flush", counted(atomic.flush))
+        patched.setattr(atomic_writes, "flush", counted(atomic_writes.flush))
         patched.setattr(Path, "replace", counted(Path.replace))
         patched.setattr(Path, "rename", counted(Path.rename))
-        patched.setattr(atomic.shutil, "rmtree", lambda *_, **__: None)  # nor would the dead clear away
+        patched.setattr(atomic_writes.shutil, "rmtree", lambda *_, **__: None)  # nor would the dead clear away
         scenario, store = pl.Scenario.load(tiny), Store(out)
         points = scenario.seeds(1).points()
         runs = [{"settings": {}} | (store.get(points[0].key, points[0].seed) or {})] * 2

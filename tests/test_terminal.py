@@ -18,7 +18,7 @@ import pytest
 from conftest import Command
 from hypothesis import given
 from hypothesis import strategies as st
-from paceline import layout
+from paceline.terminal import text_tables
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 WIDTHS = (80, 60, 40)
@@ -158,12 +158,12 @@ def test_no_table_cuts_a_number(data: st.DataObject, names: int, others: int, ro
     body: list[Sequence[str]] = [
         [*(data.draw(NAMES) for _ in range(names)), *(data.draw(CELLS) for _ in range(others))] for _ in range(rows)
     ]
-    lines = [line.text for line in layout.table(head, body, names, width)]
-    words = [word for row in (head, *body) for cell in row for word in layout.kept(cell).split(" ")]
+    lines = [line.text for line in text_tables.table(head, body, names, width)]
+    words = [word for row in (head, *body) for cell in row for word in text_tables.kept(cell).split(" ")]
     widest = max([0, *map(len, words)], default=0)
     for row in body:
         for cell in row[names:]:
             assert any(cell.strip() in line for line in lines)
     assert max(map(len, lines), default=0) <= max(width, widest + 4)
-    whole = [line.text for line in layout.table(head, body, names, None)]
+    whole = [line.text for line in text_tables.table(head, body, names, None)]
     assert len(whole) == 1 + rows

@@ -8,7 +8,7 @@ from typing import Any
 import paceline as pl
 import pytest
 from conftest import Command
-from paceline import ties
+from paceline.results import ties
 
 
 def one_flow(rule: str, buffer: str = "1 packets") -> pl.Scenario:

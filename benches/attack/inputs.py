@@ -16,7 +16,7 @@ from pathlib import Path
 import paceline as pl
 from attack import ROOT, TESTS, Attack, Turn, pytests, said
 from paceline import _core
-from paceline.harmless import harmless
+from paceline.terminal.escapes import harmless
 
 sys.path.insert(0, str(TESTS))
 from conftest import TINY, without_progress

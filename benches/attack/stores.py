@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from attack import TESTS, Attack, Turn, pytests, said
-from paceline import archive
+from paceline.store import run_archive
 
 sys.path.insert(0, str(TESTS))
 from conftest import TINY
@@ -64,8 +64,8 @@ def damaged(turn: Turn) -> None:
     path = next((whole(turn) / "out" / "store").glob("[!.]*.zip"))
     content, key = path.read_bytes(), path.stem
     seed = json.loads(re.search(rb'\{"key".*?\}', content)[0])["seed"]  # type: ignore[index]
-    right = archive.unpack_run(content, key, seed)
-    held = {name: archive.unpack_table(content, name) for name in archive.TABLES}
+    right = run_archive.unpack_run(content, key, seed)
+    held = {name: run_archive.unpack_table(content, name) for name in run_archive.TABLES}
     if right is None:
         raise AssertionError("the archive itself is not read")
     while turn.goes_on():
@@ -86,12 +86,12 @@ def damaged(turn: Turn) -> None:
                 del broken[at + 1 :]
         turn.count += 1
         try:
-            run = archive.unpack_run(bytes(broken), key, seed)
+            run = run_archive.unpack_run(bytes(broken), key, seed)
             if run is not None and run != right:
                 turn.problems.append(f"seed {turn.seed}, archive {turn.count}: another run is taken for it")
             for name, table in held.items():
                 try:
-                    if not archive.unpack_table(bytes(broken), name).equals(table):
+                    if not run_archive.unpack_table(bytes(broken), name).equals(table):
                         turn.problems.append(f"seed {turn.seed}, archive {turn.count}: another table {name}")
                 except ValueError:
                     pass  # found damaged

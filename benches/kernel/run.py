@@ -15,15 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from paceline.console import say
 from paceline.emulate.choices import Choices
-from paceline.emulate.study import ENGINE, carry_out
+from paceline.emulate.kernel_sweep import ENGINE, carry_out
 from paceline.errors import PacelineError
-from paceline.execute import execute
-from paceline.progress import progress
 from paceline.results import Result, Results
+from paceline.runs.execute import execute
 from paceline.scenario import Point, Scenario
 from paceline.store import Store
+from paceline.terminal.output import say
+from paceline.terminal.progress import progress
 
 SCENARIOS = Path(__file__).parent.parent.parent / "scenarios" / "kernel"
 WORLDS = ("simulation", "kernel")

@@ -9,20 +9,20 @@ results = pl.sweep(scenario, over={"network.links.bottleneck.buffer": ["5 KB", "
 
 from __future__ import annotations
 
-from paceline import early as early  # isort: skip (before what takes its time to load)
+from paceline import _interrupt as _interrupt  # isort: skip (before what takes its time to load)
 
 import warnings
 
 from paceline import _core
-from paceline.analysis import analyse
-from paceline.build import dumbbell, path
-from paceline.capture_results import Analysis
+from paceline._intervals import Interval
+from paceline.capture.analyse import analyse
+from paceline.capture.analysis import Analysis
 from paceline.doctor import doctor
 from paceline.errors import InputError, Interrupted, PacelineError, RunError, StaleStoreError, StoreError
-from paceline.intervals import Interval
 from paceline.results import Engine, FlowStats, LinkStats, Result, Results
+from paceline.runs.python_api import run, sweep
 from paceline.scenario import Point, Scenario
-from paceline.sweep import run, sweep
+from paceline.scenario.templates import dumbbell, path
 
 __all__ = [
     "Analysis",

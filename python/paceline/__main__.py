@@ -1,5 +1,5 @@
 """``python -m paceline``."""
 
-from paceline.cli import main
+from paceline.cli.main import main
 
 main()

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from paceline.report import charts, recordings
-from paceline.report.data import Series, Study, study, value_words
+from paceline.report import metric_charts, time_charts
 from paceline.report.formatting import Scale, scale_for
 from paceline.report.metrics import BY_KEY, Metric
-from paceline.report.sources import FromMemory, load
 from paceline.report.statistics import Estimate
+from paceline.report.study import Series, Study, study, value_words
+from paceline.report.study_sources import FromMemory, load
 from paceline.results import Result, Results
 
 if TYPE_CHECKING:
@@ -129,16 +129,16 @@ def raster(source: Source, *, window_s: float | None = None, size: tuple[float, 
     Raises:
         ValueError: no departures were recorded.
     """
-    picture = recordings.raster_of(_study(source))
+    picture = time_charts.raster_of(_study(source))
     if picture is None:
         raise ValueError("no departures were recorded; see [probes] in the scenario")
-    length = window_s or recordings.window_s(picture)
+    length = window_s or time_charts.window_s(picture)
     figure, (ax,) = _figure(1, size or (9.0, 0.62 * len(picture.strips) + 0.7))
     draw_raster(ax, picture, length)
     return figure
 
 
-def draw_raster(ax: Axes, picture: recordings.Raster, length_s: float) -> None:
+def draw_raster(ax: Axes, picture: time_charts.Raster, length_s: float) -> None:
     """Draws the strips of a raster on axes that are there."""
     for row, strip in enumerate(picture.strips):
         shown = strip.times_s[strip.times_s < length_s] * 1e3
@@ -181,7 +181,7 @@ def _lines(data: Study, ax: Axes, metric: Metric) -> None:
         )
     ax.set_title(_with_unit(metric.title, scale), fontsize="medium", loc="left")
     ax.set_xlabel(_with_unit(axis.title, unit))
-    low, high = charts.extent(metric, everything)
+    low, high = metric_charts.extent(metric, everything)
     high = min(high + (0.04 * (high - low) or 1.0), metric.bounds[1])
     ax.set_ylim(low / scale.divisor, high / scale.divisor)
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import synthetic
-from paceline.papers import Length, Runs, reproduction, select
+from paceline.cli import claim_runs
+from paceline.papers import Length, Runs, select
 from paceline.papers.qlbp import fig9, fig15, fig16
 from paceline.store import Store
 
@@ -116,8 +117,8 @@ def test_fig16_measures_its_surrogate() -> None:
 
 def test_real_runs_of_fig9_and_fig15_reproduce(tmp_path: Path) -> None:
     length, store = Length(quick=True), Store(tmp_path)
-    plans = reproduction.plan([FIG9, FIG15], length)
-    done = reproduction.judge(plans, reproduction.run(plans, store), length, store)
+    plans = claim_runs.plan([FIG9, FIG15], length)
+    done = claim_runs.judge(plans, claim_runs.run(plans, store), length, store)
     assert not done.failures
     assert [record.verdict.verdict for record in done.records.values()] == ["reproduced", "reproduced"]
 

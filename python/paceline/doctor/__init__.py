@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paceline.axes import check_seed
 from paceline.scenario import Source, loaded
+from paceline.scenario.sweep_axes import check_seed
 
 if TYPE_CHECKING:
     from paceline.doctor.diagnosis import Diagnosis

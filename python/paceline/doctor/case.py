@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from paceline.doctor.fair_shares import Shares, Use, max_min
+from paceline.doctor.flow_groups import Group, group_flows
 from paceline.doctor.forecast import Forecast, forecast
-from paceline.doctor.groups import Group, group_flows
-from paceline.doctor.network import Flow, Link, Network, Plan
-from paceline.doctor.shares import Shares, Use, max_min
+from paceline.scenario.resolved_network import Flow, Link, Network, Plan
 
 #: Kinds of traffic that always have something to send, or send at a known mean rate. Of others, only shares are known.
 STEADY = ("bulk", "cbr", "poisson")

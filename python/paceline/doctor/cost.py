@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 
 from paceline.doctor.case import Case
-from paceline.memory import remembered_estimate_of
+from paceline.scenario.run_estimate import remembered_estimate_of
 
 PACKET_NS = 80.0
 HOP_NS = 22.0

@@ -9,7 +9,7 @@ from typing import Any
 
 from paceline.doctor.checks import CHECKS
 from paceline.doctor.finding import SEVERITIES, Finding, Problem, Severity
-from paceline.doctor.portrait import portrait
+from paceline.doctor.setting_summary import portrait
 from paceline.doctor.sweep import Sweep
 
 
@@ -56,7 +56,7 @@ class Diagnosis:
         return json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n"
 
     def __str__(self) -> str:
-        from paceline.doctor.text import as_text
+        from paceline.doctor.text_report import as_text
 
         return as_text(self)
 

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from paceline.doctor import small_buffers
-from paceline.doctor.doubt import UNSURE, doubt_of
 from paceline.doctor.model import Model
-from paceline.doctor.network import Network
-from paceline.doctor.transfers import Array, Ways
+from paceline.doctor.transfer_times import Array, Ways
+from paceline.doctor.uncertainty import UNSURE, doubt_of
+from paceline.scenario.resolved_network import Network
 
 _SWEEPS = 16
 _HALVINGS = 24

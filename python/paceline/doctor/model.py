@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from paceline.doctor.network import Network, bits
 from paceline.doctor.sources import Sources
-from paceline.doctor.transfers import Array, Course, Ways
+from paceline.doctor.transfer_times import Array, Course, Ways
+from paceline.scenario.resolved_network import Network, bits
 
 #: How full a full buffer is on average.
 _FILLED = 0.6

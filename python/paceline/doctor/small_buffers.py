@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from paceline.doctor.model import Model
-from paceline.doctor.transfers import Array
+from paceline.doctor.transfer_times import Array
 
 #: Packets that TCP's come in together; of Poisson arrivals, half a packet makes M/M/1/K lose as M/D/1/K does.
 _TCP, _SINGLE = 1.5, 0.5

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from paceline.doctor.drawn import Drawn
-from paceline.doctor.network import Flow, Network, Tcp
-from paceline.doctor.transfers import Array, Senders
+from paceline.doctor.transfer_times import Array, Senders
+from paceline.scenario.distributions import Drawn
+from paceline.scenario.resolved_network import Flow, Network, Tcp
 
 #: Variants that repair several losses of a window at once.
 _REPAIRS = ("newreno", "sack1", "rfc6675", "fack", "bic", "cubic")

@@ -10,10 +10,10 @@ from typing import Any
 
 from paceline import _core
 from paceline.doctor.case import Case
-from paceline.doctor.network import Network
 from paceline.errors import InputError
-from paceline.memory import Estimate, remembered_estimate_of
 from paceline.scenario import Scenario
+from paceline.scenario.resolved_network import Network
+from paceline.scenario.run_estimate import Estimate, remembered_estimate_of
 
 #: Kinds of traffic that draw nothing while they send; a file is the same under every seed.
 _WITHOUT_CHANCE = ("bulk", "cbr", "pcap", "cvec")

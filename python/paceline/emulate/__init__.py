@@ -6,6 +6,6 @@ two worlds agree.
 """
 
 from paceline.emulate.choices import Choices
-from paceline.emulate.study import emulate
+from paceline.emulate.kernel_sweep import emulate
 
 __all__ = ["Choices", "emulate"]

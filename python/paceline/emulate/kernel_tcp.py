@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _core
-from paceline.doctor.network import Tcp
 from paceline.emulate.choices import Choices
 from paceline.errors import InputError
+from paceline.scenario.resolved_network import Tcp
 
 #: Bytes of a segment's headers without and with timestamps (IP 20, TCP 20, timestamps 12), and of an acknowledgement.
 PLAIN_HEADER, TIMESTAMPED_HEADER = 40, 52

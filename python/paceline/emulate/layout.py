@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paceline import _core
-from paceline.doctor.network import Link, Network
 from paceline.emulate.choices import Choices
 from paceline.emulate.kernel_tcp import KernelTcp, Stack, translate
 from paceline.errors import InputError
+from paceline.scenario.resolved_network import Link, Network
 
 #: The TCP port of the first conversation's listener.
 FIRST_PORT = 20_000

@@ -36,7 +36,7 @@ def find(name: str) -> list[str]:
     if (found := shutil.which(name)) is not None:
         return [found]
     if name != "paceline-pace":
-        return [sys.executable, "-m", "paceline.emulate.program", name]
+        return [sys.executable, "-m", "paceline.emulate.run_program", name]
     raise InputError(
         f"emulate: the program {name} is not installed; build it by `cargo build --release -p paceline-dataplane` "
         f"and name its directory in {PLACE}, as {PLACE}=target/release, or say --pacers built-in"

@@ -13,11 +13,11 @@ from markupsafe import Markup
 
 import paceline.report
 from paceline import _core
+from paceline.cli.claim_runs import NS2_PACKET_S
 from paceline.errors import InputError, StoreError
-from paceline.gallery import pictures, words
+from paceline.gallery import pictures, sentences
 from paceline.gallery.entries import Entry, cost, entries
 from paceline.papers import Paper, papers
-from paceline.papers.reproduction import NS2_PACKET_S
 from paceline.report.formatting import plain
 
 _HERE = Path(__file__).parent
@@ -87,7 +87,7 @@ def _environment() -> jinja2.Environment:
     environment.globals |= {
         "style": Markup(style),  # noqa: S704 - our own style sheets, not input
         "version": _core.version(),
-        "words": words,
+        "words": sentences,
         "most_rows": MOST_ROWS,
     }
     return environment
@@ -97,11 +97,11 @@ def _overview(shown: Sequence[Entry], figures: Mapping[str, Sequence[Figure]]) -
     total = cost(shown)
     facts = [
         ("Runs", plain(total.runs, 0)),
-        ("Processor time", words.duration(total.cpu_s)),
+        ("Processor time", sentences.duration(total.cpu_s)),
         ("Packets delivered", f"{plain(total.core_packets / 1e6, 1)} million"),
         (
             "ns-2 would take about",
-            f"{words.duration(total.core_packets * NS2_PACKET_S)}, at {NS2_PACKET_S * 1e6:g} us a packet",
+            f"{sentences.duration(total.core_packets * NS2_PACKET_S)}, at {NS2_PACKET_S * 1e6:g} us a packet",
         ),
         ("Version", f"Paceline {_core.version()}"),
     ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from paceline.intervals import Interval, interval
+from paceline._intervals import Interval, interval
 from paceline.papers.claim import Evidence, Outcome
 from paceline.report.statistics import ROUNDING
 from paceline.results import Results

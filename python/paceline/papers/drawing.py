@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paceline.intervals import Interval
+from paceline._intervals import Interval
 from paceline.papers.claim import Picture
 from paceline.plot import COLOURS, MARKERS
 

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paceline import _core, ties
-from paceline.atomic import replacing
+from paceline import _core
 from paceline.errors import StoreError
+from paceline.files.atomic_writes import replacing
 from paceline.papers.claim import Claim, Evidence, Length, Picture, Verdict
-from paceline.repeats import same_rows
+from paceline.results import ties
+from paceline.results.repeated_runs import same_rows
 from paceline.scenario import Scenario
 
 

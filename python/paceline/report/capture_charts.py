@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from paceline.capture_results import Group, Histogram, Stream
-
-from .charts import BOTTOM, HEIGHT, LEFT, TOP, WIDTH
-from .formatting import plain, scale_for
-from .marks import dash, mark, marker
-from .svg import Drawing, decimals_of, number, polyline, ticks
+from paceline.capture.analysis import Group, Histogram, Stream
+from paceline.report.formatting import plain, scale_for
+from paceline.report.metric_charts import BOTTOM, HEIGHT, LEFT, TOP, WIDTH
+from paceline.report.series_marks import dash, mark, marker
+from paceline.report.svg import Drawing, decimals_of, number, polyline, ticks
 
 RIGHT = 14.0
 #: Histograms are drawn with so many ranges to a doubling.

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 
-from paceline.capture_tables import SHOWN_S, headline, quantity, summary_rows
-
-from . import capture_charts as pictures
-from .charts import WIDTH
-from .marks import mark, marker
+from paceline.capture.tables import SHOWN_S, headline, quantity, summary_rows
+from paceline.report import capture_charts as pictures
+from paceline.report.metric_charts import WIDTH
+from paceline.report.series_marks import mark, marker
 
 if TYPE_CHECKING:
-    from paceline.capture_results import Analysis, Group
+    from paceline.capture.analysis import Analysis, Group
 
 #: Groups that are drawn; the table has them all.
 MOST_DRAWN = 8

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .statistics import Estimate
+from paceline.report.statistics import Estimate
 
 DASH = "—"
 MINUS = "\u2212"

@@ -10,19 +10,25 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from paceline import ties
-
-from . import agreement, charts, diagram, instruments, recordings, words
-from .columns import meshed
-from .data import Study, path_words, value_words
-from .findings import headline, headline_metric, standing
-from .formatting import DASH, listed, plain, scale_for
-from .marks import mark, marker
-from .metrics import BY_KEY, Metric
-from .sources import load
-from .svg import COLOURS
-from .tables import group_tables, main_tables, unlike_groups
-from .topology import topology
+from paceline.report import (
+    instrument_charts,
+    kernel_agreement,
+    metric_charts,
+    network_diagram,
+    scenario_facts,
+    time_charts,
+)
+from paceline.report.comparison_tables import group_tables, main_tables, unlike_groups
+from paceline.report.conclusions import headline, headline_metric, standing
+from paceline.report.diagram_columns import meshed
+from paceline.report.formatting import DASH, listed, plain, scale_for
+from paceline.report.metrics import BY_KEY, Metric
+from paceline.report.series_marks import mark, marker
+from paceline.report.study import Study, path_words, value_words
+from paceline.report.study_sources import load
+from paceline.report.svg import COLOURS
+from paceline.report.topology import topology
+from paceline.results import ties
 
 #: What is drawn against the axis, those first that the question is about.
 _CHARTS = ("throughput", "goodput", "loss", "fct_mean")
@@ -67,22 +73,22 @@ def render(study: Study) -> str:
 
 
 def _content(study: Study) -> dict[str, Any]:
-    worlds = agreement.agreement(study)
+    worlds = kernel_agreement.agreement(study)
     answer = headline(study) if study.settings else ["There are no runs."]
     # where both worlds were run, whether they agree is the question
-    answer = agreement.sentences(worlds) or answer
+    answer = kernel_agreement.sentences(worlds) or answer
     net = topology(study)
     return {
         "study": study,
-        "title": words.title(study),
+        "title": scenario_facts.title(study),
         "answer": answer[0],
         "more": answer[1:],
         "comparison": _worlds_first(worlds) if worlds else _comparison(study),
         "worlds": _worlds(worlds),
-        "net": [diagram.wide(net).markup(), diagram.tall(net).markup()] if net else [],
+        "net": [network_diagram.wide(net).markup(), network_diagram.tall(net).markup()] if net else [],
         "links": [(c.count, c.lines) for c in net.cables] if net and meshed(net) else [],
-        "facts": words.facts(study) if study.settings else [],
-        "rules": words.rules(study),
+        "facts": scenario_facts.facts(study) if study.settings else [],
+        "rules": scenario_facts.rules(study),
         "tables": main_tables(study),
         "groups": group_tables(study),
         "unlike": unlike_groups(study),
@@ -90,7 +96,7 @@ def _content(study: Study) -> dict[str, Any]:
         "charts_left_out": max(0, len(study.parts) - MOST_PARTS),
         "raster": _raster(study.parts[0]),
         "queue": _queue(study),
-        "instruments": instruments.found(study.parts[0]),
+        "instruments": instrument_charts.found(study.parts[0]),
         "run": _run_facts(study),
         "warnings": list(_warnings(study)),
     }
@@ -108,15 +114,15 @@ def _comparison(study: Study) -> dict[str, Any] | None:
         for setting in [study.setting(s, position)]
     ]
     where = _at(study, position)
-    return {"picture": charts.bar_rows(metric, rows, metric.title + where).markup(), "where": where}
+    return {"picture": metric_charts.bar_rows(metric, rows, metric.title + where).markup(), "where": where}
 
 
-def _worlds_first(worlds: list[agreement.Compared]) -> dict[str, Any]:
+def _worlds_first(worlds: list[kernel_agreement.Compared]) -> dict[str, Any]:
     """The picture under the headline: the first metric's differences."""
-    return {"picture": agreement.picture(worlds[0]).markup(), "where": ""}
+    return {"picture": kernel_agreement.picture(worlds[0]).markup(), "where": ""}
 
 
-def _worlds(worlds: list[agreement.Compared]) -> dict[str, Any] | None:
+def _worlds(worlds: list[kernel_agreement.Compared]) -> dict[str, Any] | None:
     """The agreement of simulator and kernel: pictures of further metrics, and a table a metric."""
     if not worlds:
         return None
@@ -124,10 +130,10 @@ def _worlds(worlds: list[agreement.Compared]) -> dict[str, Any] | None:
     if len(worlds[0].pairs) == 1:
         # of one setting, a row a metric
         tables = [("", [(title, rows[0][1]) for title, rows in tables])]
-    return {"pictures": [agreement.picture(one).markup() for one in worlds[1:4]], "tables": tables}
+    return {"pictures": [kernel_agreement.picture(one).markup() for one in worlds[1:4]], "tables": tables}
 
 
-def _titled(one: agreement.Compared) -> str:
+def _titled(one: kernel_agreement.Compared) -> str:
     unit = one.scale().unit
     return f"{one.metric.title}, {unit}" if unit else one.metric.title
 
@@ -148,7 +154,7 @@ def _charts(study: Study) -> Iterator[dict[str, Any]]:
             if metric not in study.metrics or (key == "fct_mean" and "goodput" in {m.key for m in study.metrics}):
                 continue
             axis = part.axis
-            drawing = charts.against(part, axis, metric) if axis else charts.bars(part, metric)
+            drawing = metric_charts.against(part, axis, metric) if axis else metric_charts.bars(part, metric)
             found.append({"picture": drawing.markup(), "caption": _caption(part, metric)})
         given = ", ".join(f"{path_words(path)} {text}" for path, text in part.condition.items())
         yield {"title": given, "figures": found}
@@ -175,16 +181,16 @@ def _caption(study: Study, metric: Metric) -> str:
             said = "; ".join(parts)
             text += f" {said[:1].upper()}{said[1:]}."
     means = [e.mean for s in study.settings if (e := study.estimate(s, metric))]
-    if study.axis and not charts.from_zero(means):
+    if study.axis and not metric_charts.from_zero(means):
         text += " The vertical axis does not begin at zero."
     return text
 
 
 def _raster(study: Study) -> dict[str, Any] | None:
-    raster = recordings.raster_of(study)
+    raster = time_charts.raster_of(study)
     if raster is None:
         return None
-    length, part = recordings.window_s(raster), recordings.window_s(raster, 0.3)
+    length, part = time_charts.window_s(raster), time_charts.window_s(raster, 0.3)
     first, smooth = raster.strips[0], min(raster.strips, key=lambda s: s.spacing.variation)
     baseline = next((s for s in raster.strips if study.baseline and s.series.name == study.baseline.name), first)
     said = f"With {baseline.series.name} the gaps vary by {_spaced(baseline.spacing)}"
@@ -208,9 +214,9 @@ def _raster(study: Study) -> dict[str, Any] | None:
         "link": raster.link,
         "where": f",{at.removeprefix(' at')}" if (at := _at(study, raster.position)) else "",
         "seed": raster.strips[0].record.seed,
-        "wide": recordings.strips(raster, 1040.0, length).markup(),
-        "narrow": recordings.strips(raster, 340.0, part).markup(),
-        "gaps": recordings.gap_distribution(raster).markup(),
+        "wide": time_charts.strips(raster, 1040.0, length).markup(),
+        "narrow": time_charts.strips(raster, 340.0, part).markup(),
+        "gaps": time_charts.gap_distribution(raster).markup(),
         "rows": rows,
         "caption": said,
         "wire": gap.with_unit(gap.number(wire)) if wire else "",
@@ -218,14 +224,14 @@ def _raster(study: Study) -> dict[str, Any] | None:
     }
 
 
-def _spaced(spacing: recordings.Spacing) -> str:
+def _spaced(spacing: time_charts.Spacing) -> str:
     """What the eye sees in a strip, as numbers."""
     most = spacing.busiest_ms
     return f"{plain(spacing.variation, 2)} times their mean, with up to {most} packets in a millisecond"
 
 
 def _queue(study: Study) -> dict[str, Any] | None:
-    link, positions, panels = recordings.queue_panels(study.parts[0])
+    link, positions, panels = time_charts.queue_panels(study.parts[0])
     if not panels:
         return None
     seed = min(min(s.runs) for s in study.settings if s.runs)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from paceline.intervals import student_t
+from paceline._intervals import student_t
 
 #: Differences below this fraction of the values are rounding, not results.
 ROUNDING = 1e-12

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .data import Setting, Study
-from .formatting import quantity
-from .words import swept_or, table, tables
+from paceline.report.formatting import quantity
+from paceline.report.scenario_facts import swept_or, table, tables
+from paceline.report.study import Setting, Study
 
 
 @dataclass(frozen=True)

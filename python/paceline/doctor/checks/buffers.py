@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from paceline.doctor import words
+from paceline.doctor import units
 from paceline.doctor.case import Case
 from paceline.doctor.checks.windows import FULL
 from paceline.doctor.finding import Problem, check
-from paceline.doctor.groups import common_name
+from paceline.doctor.flow_groups import common_name
 
 #: ns-2's default `mean_pktsize_`, bytes.
 NS2_MEAN_PACKET = 500
@@ -31,8 +31,8 @@ def tiny_buffer(case: Case) -> Iterator[Problem]:
             needed = 2 + (buffer.counts != "waiting")
             yield Problem(
                 case.network.plans[plan].buffer_path,
-                f"{_limit(case, links[0])} by {buffer.counts} holds {words.count(places, 'packet')} of {largest} B",
-                f"{words.count(places + 2, 'packet')} that arrive together lose one, at any load",
+                f"{_limit(case, links[0])} by {buffer.counts} holds {units.count(places, 'packet')} of {largest} B",
+                f"{units.count(places + 2, 'packet')} that arrive together lose one, at any load",
                 f'buffer = "{needed} packets" for two that wait',
             )
 
@@ -56,7 +56,7 @@ def ns2_mean_packet(case: Case) -> Iterator[Problem]:
                     case.network.plans[plan].buffer_path,
                     f"{_limit(case, links[0])} is {packets} times 500 B, ns-2's default mean_pktsize_, and packets have"
                     f" {largest} B",
-                    f"{words.count(case.places(links[0]) or 0, 'packet')} can wait; by a limit of {packets} packets,"
+                    f"{units.count(case.places(links[0]) or 0, 'packet')} can wait; by a limit of {packets} packets,"
                     f" {packets - 1} could",
                     f'buffer = "{packets} packets", or bytes for the packets that are sent',
                 )
@@ -83,12 +83,12 @@ def unlimited_bottleneck(case: Case) -> Iterator[Problem]:
         name = common_name(case.network.links[one].name for one in links)
         pacer = spec.pacer and spec.capacity_bps < spec.rate_bps
         key = f"{case.network.plans[plan].path}.pacer_buffer" if pacer else case.network.plans[plan].buffer_path
-        flows = words.count(sum(case.limited_by[one] for one in links), "flow")
+        flows = units.count(sum(case.limited_by[one] for one in links), "flow")
         yield Problem(
             key,
             f"{name} limits {flows}, and nothing limits {'its pacer' if pacer else 'its queue'}",
-            f"the windows let {words.size(held)} wait there, {words.time(held * 8 / spec.capacity_bps)} at"
-            f" {words.rate(spec.capacity_bps)}: nothing is lost, and every round trip is that much longer",
+            f"the windows let {units.size(held)} wait there, {units.time(held * 8 / spec.capacity_bps)} at"
+            f" {units.rate(spec.capacity_bps)}: nothing is lost, and every round trip is that much longer",
             'pacer_buffer = "100 packets"' if pacer else f'{case.network.plans[plan].buffer_key} = "1 BDP", or a size',
         )
 
@@ -114,7 +114,7 @@ def pacer_hides_buffer(case: Case) -> Iterator[Problem]:
             held = (link.pacer.delay_s(largest) or 0.0) * link.rate_bps / 8 / largest
             if held <= places:
                 continue
-            more = f"the pacer holds up to {words.number(held)} packets, the buffer {places}"
+            more = f"the pacer holds up to {units.number(held)} packets, the buffer {places}"
         else:
             more = f"the pacer never releases faster than the link sends, so the buffer of {places} packets never fills"
         limit = "" if link.pacer.limited else ", and nothing limits the pacer's"
@@ -143,9 +143,9 @@ def buffernever_fills(case: Case) -> Iterator[Problem]:
         rate = sum(one.capacity_bps for one in feeding)
         yield Problem(
             case.network.plans[plan].buffer_path,
-            f"{link.name} sends {words.rate(link.rate_bps)} and gets {words.rate(rate)} at most, from"
+            f"{link.name} sends {units.rate(link.rate_bps)} and gets {units.rate(rate)} at most, from"
             f" {common_name(one.name for one in feeding)}",
-            f"no more than {words.count(len(feeding), 'packet')} ever wait of the {case.places(links[0])} that could:"
+            f"no more than {units.count(len(feeding), 'packet')} ever wait of the {case.places(links[0])} that could:"
             " packets wait, and are lost, on the links before",
             f"faster links before {link.name}, or the limit on them",
         )
@@ -175,7 +175,7 @@ def rates_in_step(case: Case) -> Iterator[Problem]:
             continue
         filling = [flow for one in equal for flow in case.on[one] if _can_fill(case, flow, core.rate_bps)]
         name = common_name(case.network.links[one].name for one in equal)
-        what = f"{name} and {core.name} have the same rate, {words.rate(core.rate_bps)}"
+        what = f"{name} and {core.name} have the same rate, {units.rate(core.rate_bps)}"
         if filling:
             yield Problem(
                 f"{case.plan(equal[0]).path}.rate",
@@ -207,7 +207,7 @@ def series_bottlenecks(case: Case) -> Iterator[Problem]:
         full = [link for link in way if case.load_bps[link] >= FULL * case.network.links[link].capacity_bps]
         full = [link for link in full if case.network.links[link].buffer.limited and not never_fills(case, link)]
         if len(full) > 1:
-            names = words.listed(case.network.links[link].name for link in full)
+            names = units.listed(case.network.links[link].name for link in full)
             yield Problem(
                 case.network.traffics[group.first.traffic].path,
                 f"{names} are all full, with a limited buffer each",
@@ -234,9 +234,9 @@ def pacer_buffer(case: Case) -> Iterator[Problem]:
         if holds < needs:
             yield Problem(
                 f"{case.network.plans[plan].path}.pacer_buffer",
-                f"the pacer may hold {words.count(holds, 'packet')}, and would hold about {words.number(needs)}",
-                f"at {words.rate(load)} it drops what it should delay",
-                f'pacer_buffer = "{words.round_up(2 * needs)} packets"',
+                f"the pacer may hold {units.count(holds, 'packet')}, and would hold about {units.number(needs)}",
+                f"at {units.rate(load)} it drops what it should delay",
+                f'pacer_buffer = "{units.round_up(2 * needs)} packets"',
             )
 
 
@@ -272,7 +272,7 @@ def _limited(case: Case) -> list[int]:
 
 def _limit(case: Case, link: int) -> str:
     buffer = case.network.links[link].buffer
-    return f"{buffer.packets} packets" if buffer.packets is not None else words.size(buffer.bytes or 0)
+    return f"{buffer.packets} packets" if buffer.packets is not None else units.size(buffer.bytes or 0)
 
 
 def never_fills(case: Case, link: int) -> bool:
@@ -310,4 +310,4 @@ def _can_fill(case: Case, flow: int, rate_bps: float) -> bool:
 
 
 def _around(rate_bps: float) -> str:
-    return f"{words.rate(0.8 * rate_bps)} .. {words.rate(1.2 * rate_bps)}"
+    return f"{units.rate(0.8 * rate_bps)} .. {units.rate(1.2 * rate_bps)}"

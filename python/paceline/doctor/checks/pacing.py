@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from paceline.doctor import windows, words
+from paceline.doctor import tcp_windows, units
 from paceline.doctor.case import Case
 from paceline.doctor.finding import Problem, check
-from paceline.doctor.groups import Group, common_name
-from paceline.doctor.network import Flow
+from paceline.doctor.flow_groups import Group, common_name
+from paceline.scenario.resolved_network import Flow
 
 #: Each profile's own rule of host pacing.
 RULES = {"ns2": "wei", "rfc": "ideal", "linux": "linux"}
@@ -35,7 +35,7 @@ def pacer_without_traffic(case: Case) -> Iterator[Problem]:
         whole = len(idle) == len(pacing.chosen)
         yield Problem(
             f"{pacing.path}.at",
-            f"no flow uses {names}: {len(idle)} of {words.count(len(pacing.chosen), 'paced link')}",
+            f"no flow uses {names}: {len(idle)} of {units.count(len(pacing.chosen), 'paced link')}",
             "nothing is paced" if whole else "the method acts on fewer links than it says",
             f'at = "{case.network.links[example].name}", or other links that flows pass',
             "warning" if whole else "note",
@@ -53,10 +53,10 @@ def share_rounds(case: Case) -> Iterator[Problem]:
         if 0 < pacing.share < 1 and n and chosen in (0, n):
             things = "hosts" if pacing.on_hosts else "links"
             near = max(1, min(n - 1, round(pacing.share * n)))
-            remedy = f"share = {words.number(near / n)}, for {near} of {n}" if n > 1 else "share = 1, or no pacing"
+            remedy = f"share = {units.number(near / n)}, for {near} of {n}" if n > 1 else "share = 1, or no pacing"
             yield Problem(
                 f"{pacing.path}.share",
-                f"{words.percent(pacing.share)} of {words.count(n, things[:-1])} is {'all' if chosen else 'none'}",
+                f"{units.percent(pacing.share)} of {units.count(n, things[:-1])} is {'all' if chosen else 'none'}",
                 "there are no two groups to compare",
                 remedy,
             )
@@ -77,7 +77,7 @@ def access_already_paces(case: Case) -> Iterator[Problem]:
             assert link is not None
             yield Problem(
                 _pacing_path(case, group.first),
-                f"packets of a flow come to {case.network.links[link].name} {words.number(ratio)} packet times apart"
+                f"packets of a flow come to {case.network.links[link].name} {units.number(ratio)} packet times apart"
                 " as it is, for a slower link is before it",
                 "host pacing can only spread what that link lets through in a burst: expect little of it",
                 "faster access links, to see what host pacing does by itself",
@@ -93,10 +93,10 @@ def host_pacing_small_window(case: Case) -> Iterator[Problem]:
     """
     for group in _host_paced(case):
         mean = fmean(case.overflow_window[flow] for flow in group.flows)
-        if windows.regime(mean) is windows.TIMEOUTS:
+        if tcp_windows.regime(mean) is tcp_windows.TIMEOUTS:
             yield Problem(
                 _pacing_path(case, group.first),
-                f"hosts pace windows of {words.number(mean)} packets",
+                f"hosts pace windows of {units.number(mean)} packets",
                 "a window below four packets is lost to timeouts more than to bursts: expect little of host pacing",
                 "as it is to show just that; else fewer flows, or pacing of aggregates (edge)",
             )
@@ -146,7 +146,7 @@ def linux_bursts(case: Case) -> Iterator[Problem]:
         if places is not None and waits > places:
             yield Problem(
                 f"{_pacing_path(case, flow)}.rule",
-                f"rule linux sends {words.count(burst, 'packet')} at once, of which {words.number(waits)} must wait at"
+                f"rule linux sends {units.count(burst, 'packet')} at once, of which {units.number(waits)} must wait at"
                 f" {case.network.links[link].name}, which has places for {places}",
                 "each of its bursts loses packets: that is hardly pacing",
                 'rule = "ideal"',

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from paceline.doctor import words
+from paceline.doctor import units
 from paceline.doctor.case import Case
 from paceline.doctor.checks.buffers import never_fills
 from paceline.doctor.finding import Problem, check
-from paceline.doctor.groups import common_name
-from paceline.doctor.network import Deployed, bits, seconds
+from paceline.doctor.flow_groups import common_name
+from paceline.scenario.resolved_network import Deployed, bits, seconds
 
 
 @check("pacer-after-bottleneck", "warning")
@@ -51,16 +51,16 @@ def pacer_delay(case: Case) -> Iterator[Problem]:
         if held >= rto or held >= trip / 4:
             long = held >= rto or held >= trip / 2
             beside = (
-                f"no less than the least retransmission timeout, {words.time(rto)}"
+                f"no less than the least retransmission timeout, {units.time(rto)}"
                 if held >= rto
-                else f"{words.percent(held / trip)} of the shortest round trip, {words.time(trip)}"
+                else f"{units.percent(held / trip)} of the shortest round trip, {units.time(trip)}"
             )
-            slower = f"a flow's rate at the same window is {words.number(trip / (trip + held))} of what it was"
+            slower = f"a flow's rate at the same window is {units.number(trip / (trip + held))} of what it was"
             yield Problem(
                 f"{pacing.path}.{key}",
-                f"packets are held for up to {words.time(held)}, {beside}",
+                f"packets are held for up to {units.time(held)}, {beside}",
                 f"timers fire for packets that are only held; {slower}" if held >= rto else slower,
-                f'{key} = "{words.time(trip / 10)}" or less, a tenth of the round trip',
+                f'{key} = "{units.time(trip / 10)}" or less, a tenth of the round trip',
                 "warning" if long else "note",
             )
 
@@ -86,19 +86,19 @@ def pacer_idle(case: Case) -> Iterator[Problem]:
         if pacer.method == "token-bucket" and (pacer.rate_bps or 0) >= slowest:
             yield Problem(
                 f"{pacing.path}.rate",
-                f"tokens come at {words.rate(pacer.rate_bps or 0)}, and the slowest link behind {spec.name} sends"
-                f" {words.rate(slowest)}",
+                f"tokens come at {units.rate(pacer.rate_bps or 0)}, and the slowest link behind {spec.name} sends"
+                f" {units.rate(slowest)}",
                 "what the bucket spaces still arrives faster than it leaves: it changes next to nothing",
-                f'rate above the load of {words.rate(load)} and below "{words.rate(slowest)}"',
+                f'rate above the load of {units.rate(load)} and below "{units.rate(slowest)}"',
             )
         elif pacer.method == "qlbp" and load <= bits(pacer.parameters["mu_min"]):
             least = bits(pacer.parameters["mu_min"])
             far = least > 2 * load
             yield Problem(
                 f"{pacing.path}.{'load' if 'load' in _written(case, pacing) else 'mu_min'}",
-                f"{words.rate(load)} are expected on {spec.name}, no more than mu_min, {words.rate(least)}",
+                f"{units.rate(load)} are expected on {spec.name}, no more than mu_min, {units.rate(least)}",
                 "a steady source slower than mu_min is not held at all; only bursts are spread, at mu_min and faster",
-                f"load = {words.number(load / spec.rate_bps)}, for the load that the link has"
+                f"load = {units.number(load / spec.rate_bps)}, for the load that the link has"
                 if load < spec.rate_bps
                 else "a smaller mu_min",
                 "warning" if far else "note",
@@ -110,9 +110,9 @@ def pacer_idle(case: Case) -> Iterator[Problem]:
             if delay > 0 and load > 0 and held < 1:
                 yield Problem(
                     f"{pacing.path}.delay",
-                    f"{words.number(held)} packets come to {spec.name} in {words.time(delay)}, at {words.rate(load)}",
+                    f"{units.number(held)} packets come to {spec.name} in {units.time(delay)}, at {units.rate(load)}",
                     "with less than a packet to look ahead at, a packet alone leaves at once: only bursts are spread",
-                    f'delay = "{words.time(_ten_packets_s(largest, load))}", for about ten packets',
+                    f'delay = "{units.time(_ten_packets_s(largest, load))}", for about ten packets',
                     "note",
                 )
 
@@ -140,8 +140,8 @@ def burst_over_buffer(case: Case) -> Iterator[Problem]:
                     fits = int(places / excess + 1) * largest
                     yield Problem(
                         f"{pacing.path}.burst",
-                        f"a burst is {words.number(burst)} packets at {words.rate(spec.rate_bps)}, and"
-                        f" {words.number(waits)} of them must wait at {behind.name}, which has places for {places}",
+                        f"a burst is {units.number(burst)} packets at {units.rate(spec.rate_bps)}, and"
+                        f" {units.number(waits)} of them must wait at {behind.name}, which has places for {places}",
                         "the bucket passes each such burst whole, and the buffer behind it loses the rest",
                         f'burst = "{fits} B" or less',
                     )
@@ -149,7 +149,7 @@ def burst_over_buffer(case: Case) -> Iterator[Problem]:
 
 
 def _ten_packets_s(packet_bytes: int, load_bps: float) -> float:
-    return words.round_up(1e6 * 80 * packet_bytes / load_bps) * 1e-6
+    return units.round_up(1e6 * 80 * packet_bytes / load_bps) * 1e-6
 
 
 def _working(case: Case) -> Iterator[tuple[Deployed, list[int]]]:

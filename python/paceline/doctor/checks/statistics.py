@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from paceline.doctor import windows, words
+from paceline.doctor import tcp_windows, units
 from paceline.doctor.case import Case
 from paceline.doctor.finding import Problem, check, check_sweep
 from paceline.doctor.sweep import Sweep
@@ -33,31 +33,31 @@ def warmup_short(case: Case) -> Iterator[Problem]:
         if tcp is None or group.first.packets is not None or case.table(group.first).get("kind") != "bulk":
             continue
         last = max(case.network.traffics[group.first.traffic].start_s)
-        start = max(windows.slow_start_s(case, flow) for flow in group.flows)
+        start = max(tcp_windows.slow_start_s(case, flow) for flow in group.flows)
         timers = 3 * max(tcp.min_rto_s, 2 * fmean(case.trip_s[flow] for flow in group.flows))
         ready = last + start + timers
-        loses = windows.regime_of(case, group.flows[0]) is not windows.NO_LOSS
+        loses = tcp_windows.regime_of(case, group.flows[0]) is not tcp_windows.NO_LOSS
         shared = any(
             case.limited_by[link] > 1 for link in {case.fair.limit[flow] for flow in group.flows} if link is not None
         )
-        sawteeth = 3 * fmean(windows.epoch_s(case, flow) for flow in group.flows) if loses and shared else 0.0
+        sawteeth = 3 * fmean(tcp_windows.epoch_s(case, flow) for flow in group.flows) if loses and shared else 0.0
         have = case.network.warmup_s
         if have < ready or have < last + start + sawteeth:
             early = have < ready
-            need = words.round_up(max(ready, last + start + sawteeth))
-            after = f"the last flow starts at {words.time(last)} and" if last else "a flow"
+            need = units.round_up(max(ready, last + start + sawteeth))
+            after = f"the last flow starts at {units.time(last)} and" if last else "a flow"
             yield Problem(
                 "warmup",
-                f"statistics begin at {words.time(have)}; {after} is in slow start for about {words.time(start)}"
+                f"statistics begin at {units.time(have)}; {after} is in slow start for about {units.time(start)}"
                 + (
-                    f", and three timeouts take {words.time(timers)}"
+                    f", and three timeouts take {units.time(timers)}"
                     if early
-                    else f", and three sawteeth take {words.time(sawteeth)}"
+                    else f", and three sawteeth take {units.time(sawteeth)}"
                 ),
                 "goodput and losses of the start are averaged in" if early else "shares may not have evened out yet",
                 f'warmup = "{need} s"'
                 + (
-                    f', and a longer duration than "{words.time(case.network.duration_s)}"'
+                    f', and a longer duration than "{units.time(case.network.duration_s)}"'
                     if need >= case.network.duration_s
                     else ""
                 ),
@@ -78,19 +78,23 @@ def few_cuts(case: Case) -> Iterator[Problem]:
         if tcp is None or group.first.packets is not None or case.table(group.first).get("kind") != "bulk":
             continue
         link = case.fair.limit[group.flows[0]]
-        if link is None or case.places(link) is None or windows.regime_of(case, group.flows[0]) is windows.NO_LOSS:
+        if (
+            link is None
+            or case.places(link) is None
+            or tcp_windows.regime_of(case, group.flows[0]) is tcp_windows.NO_LOSS
+        ):
             continue
-        epoch = fmean(windows.epoch_s(case, flow) for flow in group.flows)
+        epoch = fmean(tcp_windows.epoch_s(case, flow) for flow in group.flows)
         cuts = case.window_s / epoch
         if cuts < FEW_CUTS:
             need = case.network.warmup_s + FEW_CUTS * epoch
             yield Problem(
                 "duration",
-                f"a flow of {group.name} cuts its window about {words.about(cuts)} times in the"
-                f" {words.time(case.window_s)} of statistics",
-                f"a sawtooth of {words.number(windows.peak(case, group.flows[0]))} packets takes about"
-                f" {words.time(epoch)}: goodput is that of a few of them",
-                f'duration = "{words.round_up(need)} s"',
+                f"a flow of {group.name} cuts its window about {units.about(cuts)} times in the"
+                f" {units.time(case.window_s)} of statistics",
+                f"a sawtooth of {units.number(tcp_windows.peak(case, group.flows[0]))} packets takes about"
+                f" {units.time(epoch)}: goodput is that of a few of them",
+                f'duration = "{units.round_up(need)} s"',
             )
             return
 
@@ -109,8 +113,8 @@ def few_packets(case: Case) -> Iterator[Problem]:
     if packets < FEW_PACKETS:
         yield Problem(
             "duration",
-            f"about {words.count(round(packets), 'packet')} pass {case.core.name} in the"
-            f" {words.time(case.window_s)} of statistics",
+            f"about {units.count(round(packets), 'packet')} pass {case.core.name} in the"
+            f" {units.time(case.window_s)} of statistics",
             "a loss ratio of 1 % is the chance of ten packets, and a percentile over time of a few queue lengths",
             "a longer duration, or a shorter warmup",
         )
@@ -133,7 +137,7 @@ def few_seeds(sweep: Sweep) -> Iterator[Problem]:
         why = f"a 95 % interval is {width} standard deviations to either side; with five seeds {enough}"
     yield Problem(
         "sweep.seeds",
-        f"{words.count(len(sweep.cases), 'setting')} are compared under {words.count(seeds, 'seed')}",
+        f"{units.count(len(sweep.cases), 'setting')} are compared under {units.count(seeds, 'seed')}",
         why,
         "seeds = 5",
         "warning" if seeds == 1 else "note",
@@ -153,8 +157,8 @@ def seeds_without_chance(sweep: Sweep) -> Iterator[Problem]:
     some = fixed < all_of
     yield Problem(
         "sweep.seeds",
-        f"{words.count(len(sweep.seeds), 'seed')}, and nothing is drawn in "
-        + (f"{fixed} of {words.count(all_of, 'setting')}" if some else "the scenario"),
+        f"{units.count(len(sweep.seeds), 'seed')}, and nothing is drawn in "
+        + (f"{fixed} of {units.count(all_of, 'setting')}" if some else "the scenario"),
         "every seed repeats one run" + (" there" if some else "") + ": one run has no interval",
         'one seed; or a range, as delay = "4 ms .. 6 ms"',
     )

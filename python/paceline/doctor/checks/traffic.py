@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from paceline.doctor import words
+from paceline.doctor import units
 from paceline.doctor.case import Case
 from paceline.doctor.finding import Problem, check
-from paceline.doctor.network import Plan
+from paceline.scenario.resolved_network import Plan
 
 #: So many flows that keep step are no accident.
 MANY = 4
@@ -40,12 +40,12 @@ def overload(case: Case) -> Iterator[Problem]:
                 excess = (case.offered_bps[link] - spec.capacity_bps) / 8 * case.network.duration_s
                 yield Problem(
                     f"{case.network.traffics[case.network.flows[number].traffic].path}.rate",
-                    f"{words.rate(case.offered_bps[link])} are offered to {spec.name}, which sends"
-                    f" {words.rate(spec.capacity_bps)}: a load of {words.number(load)}",
-                    f"its queue has no limit and ends at {words.size(excess)}: results depend on the duration"
+                    f"{units.rate(case.offered_bps[link])} are offered to {spec.name}, which sends"
+                    f" {units.rate(spec.capacity_bps)}: a load of {units.number(load)}",
+                    f"its queue has no limit and ends at {units.size(excess)}: results depend on the duration"
                     if endless
-                    else f"{words.percent(1 - 1 / load)} of the packets are lost, however they are paced",
-                    f'less than "{words.rate(spec.capacity_bps)}" in all' + (", or a buffer" if endless else ""),
+                    else f"{units.percent(1 - 1 / load)} of the packets are lost, however they are paced",
+                    f'less than "{units.rate(spec.capacity_bps)}" in all' + (", or a buffer" if endless else ""),
                     "error" if endless else "warning",
                 )
 
@@ -72,7 +72,7 @@ def phase_locked(case: Case) -> Iterator[Problem]:
         yield Problem(
             f"{where.path}.delay",
             f"{len(most)} flows over {case.network.links[link].name} have the same round trip,"
-            f" {words.time(case.rtt_s[most[0]])}, to {words.time(packet_s / 10)}, a tenth of a packet time",
+            f" {units.time(case.rtt_s[most[0]])}, to {units.time(packet_s / 10)}, a tenth of a packet time",
             "they meet the queue in an order that repeats: each seed shows the same accident, intervals are too narrow",
             _wider(case, most, where),
         )
@@ -94,7 +94,7 @@ def fixed_ties(case: Case) -> Iterator[Problem]:
         if buffer.ties in ("departure", "arrival") and is_tcp and places is not None and places <= FEW_PLACES:
             yield Problem(
                 f"{case.plan(link).path}.ties",
-                f'{case.network.links[link].name} holds {words.count(places, "packet")}, and ties = "{buffer.ties}"',
+                f'{case.network.links[link].name} holds {units.count(places, "packet")}, and ties = "{buffer.ties}"',
                 f"of an arrival and a departure of one instant the {buffer.ties} goes first, always: that decides who"
                 " is dropped, and a real network does not keep to it",
                 'ties = "random", the default; and compare the others with it',
@@ -117,7 +117,7 @@ def _wider(case: Case, flows: list[int], plan: Plan) -> str:
     if len({case.network.flows[flow].forward for flow in flows}) == 1:
         return "a host for each flow, with a range of delays (a dumbbell's access links), or host pacing with jitter"
     low, high = (max(share * plan.delay_s[0], 1e-6 * share) for share in (0.8, 1.2))
-    return f'a range, as delay = "{words.time(low)} .. {words.time(high)}"'
+    return f'a range, as delay = "{units.time(low)} .. {units.time(high)}"'
 
 
 @check("cbr-in-step", "warning")
@@ -136,9 +136,9 @@ def cbr_in_step(case: Case) -> Iterator[Problem]:
             gap = flows[0].packet_bytes * 8 / (flows[0].rate_bps or 1)
             yield Problem(
                 f"{traffic.path}.start",
-                f"{words.count(alike, 'source')} send at the same rate and start at the same instant",
-                f"they keep step for the whole run: the same {alike} packets meet every {words.time(gap)}",
-                f'start = "0 s .. {words.time(gap)}", one gap',
+                f"{units.count(alike, 'source')} send at the same rate and start at the same instant",
+                f"they keep step for the whole run: the same {alike} packets meet every {units.time(gap)}",
+                f'start = "0 s .. {units.time(gap)}", one gap',
             )
 
 
@@ -155,11 +155,11 @@ def same_start(case: Case) -> Iterator[Problem]:
             trip = max(case.trip_s[flow] for flow in group.flows)
             yield Problem(
                 f"{traffic.path}.start",
-                f"{len(group.flows)} connections start at {words.time(traffic.start_s[0])}, all at once",
+                f"{len(group.flows)} connections start at {units.time(traffic.start_s[0])}, all at once",
                 f"their first windows, {len(group.flows) * group.first.tcp.initial_window} packets, meet at"
                 f" {_bottleneck(case, group.flows[0])} within a round trip",
-                f'a range of several round trips, as start = "{words.time(traffic.start_s[0])} .. '
-                f'{words.time(traffic.start_s[0] + words.round_up(max(1.0, 20 * trip)))}"',
+                f'a range of several round trips, as start = "{units.time(traffic.start_s[0])} .. '
+                f'{units.time(traffic.start_s[0] + units.round_up(max(1.0, 20 * trip)))}"',
             )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from paceline.doctor import windows, words
+from paceline.doctor import tcp_windows, units
 from paceline.doctor.case import Case
 from paceline.doctor.finding import Problem, check
-from paceline.doctor.groups import Group
+from paceline.doctor.flow_groups import Group
 
 #: A link that is expected to be this full is full.
 FULL = 0.98
@@ -27,22 +27,22 @@ def window_cap(case: Case) -> Iterator[Problem]:
         assert tcp is not None
         capped = [flow for flow in group.flows if tcp.max_window < case.window[flow]]
         clipped = [flow for flow in group.flows if tcp.max_window < 4 / 3 * case.window[flow]]
-        fair = words.span((case.window[flow] for flow in capped or clipped or group.flows), words.number)
+        fair = units.span((case.window[flow] for flow in capped or clipped or group.flows), units.number)
         path = f"{_path(case, group)}.tcp.max_window"
         table = case.table(group.first).get("tcp") or {}
         origin = "" if "max_window" in table else f", the default of profile {case.profile(group.first)}"
-        needed = max(max(windows.peak_uncapped(case, flow) for flow in group.flows), 1.0)
-        remedy = f'max_window = "{words.round_up(2 * needed)} packets"'
+        needed = max(max(tcp_windows.peak_uncapped(case, flow) for flow in group.flows), 1.0)
+        remedy = f'max_window = "{units.round_up(2 * needed)} packets"'
         if len(capped) > len(group.flows) // 2:
             link = case.fair.limit[capped[0]]
             name = case.network.links[link].name if link is not None else "the bottleneck"
             used = case.load_bps[link] / case.network.links[link].capacity_bps if link is not None else 1.0
             rest = (
-                f"the flows can fill {words.percent(used)} of {name}" if used < FULL else "others take what they leave"
+                f"the flows can fill {units.percent(used)} of {name}" if used < FULL else "others take what they leave"
             )
             yield Problem(
                 path,
-                f"{words.count(tcp.max_window, 'packet')}{origin}, is below the fair window of {fair} packets"
+                f"{units.count(tcp.max_window, 'packet')}{origin}, is below the fair window of {fair} packets"
                 f" of {_of(capped, group)}",
                 f"a flow has at most that in flight each round trip: {rest}, and the buffer decides nothing for them",
                 remedy,
@@ -50,7 +50,7 @@ def window_cap(case: Case) -> Iterator[Problem]:
         elif len(clipped) > len(group.flows) // 2 and group.first.packets is None:
             yield Problem(
                 path,
-                f"{words.count(tcp.max_window, 'packet')}{origin}, is below 4/3 of the fair window of {fair} packets",
+                f"{units.count(tcp.max_window, 'packet')}{origin}, is below 4/3 of the fair window of {fair} packets",
                 "the sawtooth of a flow swings to 4/3 of its mean, and is cut off there: flows lose too rarely",
                 remedy,
                 "note",
@@ -69,7 +69,7 @@ def window_below_one(case: Case) -> Iterator[Problem]:
         if mean < 1:
             yield Problem(
                 _path(case, group),
-                f"{len(group.flows)} flows have {words.number(mean)} packets each in flight and in the buffer",
+                f"{len(group.flows)} flows have {units.number(mean)} packets each in flight and in the buffer",
                 "a flow sends at least one packet a round trip; the rest wait for timeouts that double each time",
                 "fewer flows, a faster bottleneck or longer delays",
             )
@@ -89,19 +89,19 @@ def timeout_regime(case: Case) -> Iterator[Problem]:
         mean = fmean(case.overflow_window[flow] for flow in group.flows)
         tcp = group.first.tcp
         assert tcp is not None
-        found = windows.regime(mean)
+        found = tcp_windows.regime(mean)
         if (
             mean >= 1
-            and found is not windows.RECOVERY
+            and found is not tcp_windows.RECOVERY
             and tcp.max_window >= fmean(case.window[flow] for flow in group.flows)
         ):
             trip = max(1e-9, fmean(case.trip_s[flow] for flow in group.flows))
-            much = "most losses end in a timeout" if found is windows.TIMEOUTS else "many losses end in a timeout"
+            much = "most losses end in a timeout" if found is tcp_windows.TIMEOUTS else "many losses end in a timeout"
             yield Problem(
                 _path(case, group),
-                f"a flow has {words.number(mean)} packets in flight when the buffer overflows: {much}",
+                f"a flow has {units.number(mean)} packets in flight when the buffer overflows: {much}",
                 "three duplicate acknowledgements need four packets in flight; a timeout costs"
-                f" {words.time(tcp.min_rto_s)} at least, {words.about(tcp.min_rto_s / trip)} round trips",
+                f" {units.time(tcp.min_rto_s)} at least, {units.about(tcp.min_rto_s / trip)} round trips",
                 "as it is, if that is the regime to study; else fewer flows, a faster bottleneck or longer delays",
             )
 
@@ -132,7 +132,7 @@ def initial_burst(case: Case) -> Iterator[Problem]:
         if places is not None and waits > places:
             yield Problem(
                 f"{_path(case, group)}.tcp.initial_window",
-                f"of {words.count(first, 'packet')} back to back, {words.number(waits)} must wait at {core.name},"
+                f"of {units.count(first, 'packet')} back to back, {units.number(waits)} must wait at {core.name},"
                 f" which has places for {places}",
                 "each connection loses packets in its first round trip, before it has measured anything",
                 f'initial_window = "{max(1, places)} packets", or a pacer on a link before {core.name}',
@@ -144,4 +144,4 @@ def _path(case: Case, group: Group) -> str:
 
 
 def _of(some: list[int], group: Group) -> str:
-    return words.count(len(some), "flow") + (f" of {len(group.flows)}" if len(some) < len(group.flows) else "")
+    return units.count(len(some), "flow") + (f" of {len(group.flows)}" if len(some) < len(group.flows) else "")

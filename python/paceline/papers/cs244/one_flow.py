@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from paceline.instruments import Numbers
-from paceline.intervals import interval
+from paceline._intervals import interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.cs244.network import METHODS, NONE, PACED, PACER, PACING, PATH, TCP, dumbbell, with_linux
 from paceline.results import Result, Results
+from paceline.results.instruments import Numbers
 from paceline.scenario import Scenario
 
 #: When cumulative throughput is compared, s: slow start and the recovery from its end take both about 4 s.

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from paceline.instruments import Curve, Numbers, curves_of
-from paceline.intervals import Interval, interval
+from paceline._intervals import Interval, interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.datacentre.testbed import (
@@ -22,6 +21,7 @@ from paceline.papers.datacentre.testbed import (
     network,
 )
 from paceline.results import Result, Results
+from paceline.results.instruments import Curve, Numbers, curves_of
 from paceline.scenario import Scenario
 
 FLOWS = (48, 96, 384)

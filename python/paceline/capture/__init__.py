@@ -1,0 +1,1 @@
+"""Captures: how bursty their traffic is, and what pacers would make of it."""

@@ -1,0 +1,5 @@
+"""Results: what a run leaves in a record, the runs of a sweep, and their tables."""
+
+from paceline.results.results import Engine, FlowStats, LinkStats, Result, Results, number
+
+__all__ = ["Engine", "FlowStats", "LinkStats", "Result", "Results", "number"]

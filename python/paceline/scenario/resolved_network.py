@@ -1,0 +1,312 @@
+"""A scenario resolved for one seed, as the core lays it open: links, flows, pacers, with numbers in base units."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paceline import _core
+from paceline.scenario.distributions import Bursts, Replay, Speech
+
+_NS = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """What may wait before a wire; no limit where both limits are ``None``.
+
+    Attributes:
+        bytes: limit in bytes.
+        packets: limit in packets.
+        counts: what the limit counts: ``waiting``, ``waiting+service`` or ``ns2``.
+        drop_front: drops what has waited longest.
+        ties: who goes first where a packet arrives as another leaves: ``random``, ``departure``, ``arrival``, ``ns2``.
+    """
+
+    bytes: int | None
+    packets: int | None
+    counts: str
+    drop_front: bool
+    ties: str = "departure"
+
+    @property
+    def limited(self) -> bool:
+        return self.bytes is not None or self.packets is not None
+
+    def places(self, packet_bytes: int) -> int | None:
+        """How many packets of this size can wait at once, beside the one on the wire; ``None`` is no limit.
+
+        By `waiting`, k packets fit where k L is at most the limit; by `waiting+service`, (k + 1) L; ns-2 refuses what
+        makes the queue reach the limit, so k L stays below it.
+        """
+        if self.packets is not None:
+            return max(0, self.packets - (self.counts != "waiting"))
+        if self.bytes is None:
+            return None
+        if self.counts == "ns2":
+            return max(0, -(-self.bytes // packet_bytes) - 1)
+        return max(0, self.bytes // packet_bytes - (self.counts == "waiting+service"))
+
+
+@dataclass(frozen=True, slots=True)
+class Pacer:
+    """A pacer before a link's buffer.
+
+    Attributes:
+        method: its name in a scenario.
+        parameters: those in effect, by name, as text.
+        bytes: what it may hold; ``None`` is no limit.
+        packets: the same in packets.
+        rate_bps: in the long run no more leaves; ``None`` where that depends on what arrives.
+        burst_bytes: what may leave at once beside that.
+    """
+
+    method: str
+    parameters: Mapping[str, str]
+    bytes: int | None
+    packets: int | None
+    rate_bps: float | None
+    burst_bytes: int | None
+
+    @property
+    def limited(self) -> bool:
+        return self.bytes is not None or self.packets is not None
+
+    def delay_s(self, packet_bytes: int) -> float | None:
+        """The longest that it holds a packet of a steady source, seconds; ``None`` without such a bound."""
+        if self.method == "edge":
+            return seconds(self.parameters["delay"])
+        if self.method == "qlbp":
+            text = self.parameters["q_max"]
+            packets = text.endswith(("packet", "packets"))
+            held = int(text.split()[0]) * packet_bytes if packets else _core.quantity("size", text)
+            return held * 8 / bits(self.parameters["mu_max"])
+        return None
+
+    def in_words(self) -> str:
+        """As one would write it: ``edge 10 ms``."""
+        if self.method == "edge":
+            finish = self.parameters["release"] == "finish"
+            return f"edge {self.parameters['delay']}" + ", release at the finish" * finish
+        return " ".join([self.method, *(f"{key} {value}" for key, value in self.parameters.items())])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A link's table in the file, one direction of it.
+
+    Attributes:
+        name: of the kind of cable: ``access.l``.
+        path: where the table stands: ``network.access``.
+        buffer_key: the key of this direction's buffer in it.
+        buffer: as written; ``None`` is no limit.
+        rate_bps: both ends of the range.
+        delay_s: both ends of the range.
+    """
+
+    name: str
+    path: str
+    buffer_key: str
+    buffer: str | None
+    rate_bps: tuple[float, float]
+    delay_s: tuple[float, float]
+
+    @property
+    def buffer_path(self) -> str:
+        return f"{self.path}.{self.buffer_key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link in one direction: pacer, buffer, wire, propagation."""
+
+    name: str
+    plan: int
+    rate_bps: float
+    delay_s: float
+    buffer: Buffer
+    pacer: Pacer | None
+
+    @property
+    def capacity_bps(self) -> float:
+        """What it passes in the long run: its rate, or its pacer's where that is less."""
+        if self.pacer and self.pacer.rate_bps is not None:
+            return min(self.rate_bps, self.pacer.rate_bps)
+        return self.rate_bps
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A loss that is forced on a link, on one flow or all: by `probability`, or so many `packets` of each flow."""
+
+    link: int
+    flow: int | None
+    probability: float
+    packets: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tcp:
+    """Settings of a TCP connection; windows in packets, `rule` is host pacing's or ``None``."""
+
+    variant: str
+    data_bytes: int
+    payload_bytes: int
+    ack_bytes: int
+    syn_bytes: int | None
+    delayed_ack_s: float
+    max_window: int
+    initial_window: int
+    initial_ssthresh: int
+    limited_transmit: bool
+    min_rto_s: float
+    initial_rto_s: float
+    max_rto_s: float
+    hystart: bool
+    idle_restart: str
+    draws_phase: bool
+    rule: str | None
+    gain: float
+    jitter: float
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """A ``[[traffic]]`` table: where it stands, its name, the profile of its TCP, both ends of the range of starts."""
+
+    path: str
+    name: str
+    profile: str
+    start_s: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow and its links there and back. `rate_bps` is set for one without feedback, `tcp` for one with."""
+
+    name: str
+    traffic: int
+    source: int
+    sink: int
+    forward: tuple[int, ...]
+    reverse: tuple[int, ...]
+    start_s: float
+    packet_bytes: int
+    paced: bool
+    port_paced: bool
+    tcp: Tcp | None
+    packets: int | None
+    rate_bps: float | None
+    stop_s: float
+    bursts: Bursts | None
+    replay: Replay | None
+    speech: Speech | None
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """A pacing method at work: on `chosen` (hosts or links) of so many `candidates`."""
+
+    path: str
+    method: str
+    words: str
+    on_hosts: bool
+    share: float
+    candidates: int
+    chosen: tuple[int, ...]
+    acks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """All of it. Identifiers are positions in these lists."""
+
+    template: str
+    duration_s: float
+    warmup_s: float
+    core: int
+    hosts: list[str]
+    plans: list[Plan]
+    links: list[Link]
+    traffics: list[Traffic]
+    flows: list[Flow]
+    pacings: list[Deployed]
+    drops: list[Lost]
+
+    @classmethod
+    def resolve(cls, scenario_json: str, seed: int) -> Network:
+        """What one run is about. Raises `paceline._core.InputError`."""
+        seen: dict[str, Any] = json.loads(_core.inspect(scenario_json, seed))
+        buffers: dict[tuple[Any, ...], Buffer] = {}
+        pacers: dict[tuple[Any, ...], Pacer] = {}
+        tcps = [Tcp(**tcp) for tcp in seen["tcps"]]
+        return cls(
+            template=seen["template"],
+            duration_s=seen["duration_s"],
+            warmup_s=seen["warmup_s"],
+            core=seen["core"],
+            hosts=seen["hosts"],
+            plans=[_plan(plan) for plan in seen["plans"]],
+            links=[_link(link, buffers, pacers) for link in seen["links"]],
+            traffics=[
+                Traffic(one["path"], one["name"], one["profile"], (one["start_ns"][0] * _NS, one["start_ns"][1] * _NS))
+                for one in seen["traffics"]
+            ],
+            flows=[_flow(flow, tcps) for flow in seen["flows"]],
+            pacings=[Deployed(**one | {"chosen": tuple(one["chosen"])}) for one in seen["pacings"]],
+            drops=[Lost(**one) for one in seen["drops"]],
+        )
+
+
+def _plan(plan: dict[str, Any]) -> Plan:
+    low, high = plan.pop("delay_ns")
+    return Plan(**plan | {"rate_bps": tuple(plan["rate_bps"]), "delay_s": (low * _NS, high * _NS)})
+
+
+def _link(link: dict[str, Any], buffers: dict[tuple[Any, ...], Buffer], pacers: dict[tuple[Any, ...], Pacer]) -> Link:
+    buffer = tuple(link["buffer"].values())
+    if buffer not in buffers:
+        buffers[buffer] = Buffer(**link["buffer"])
+    pacer = None
+    if link["pacer"]:
+        key = tuple(link["pacer"].values())
+        if key not in pacers:
+            pairs = (part.split(" = ", 1) for part in link["pacer"]["parameters"].split(", ") if part)
+            pacers[key] = Pacer(**link["pacer"] | {"parameters": dict(pairs)})
+        pacer = pacers[key]
+    return Link(link["name"], link["plan"], link["rate_bps"], link["delay_ns"] * _NS, buffers[buffer], pacer)
+
+
+def _flow(flow: dict[str, Any], tcps: list[Tcp]) -> Flow:
+    return Flow(
+        name=flow["name"],
+        traffic=flow["traffic"],
+        source=flow["source"],
+        sink=flow["sink"],
+        forward=tuple(flow["forward"]),
+        reverse=tuple(flow["reverse"]),
+        start_s=flow["start_ns"] * _NS,
+        packet_bytes=flow["packet_bytes"],
+        paced=flow["paced"],
+        port_paced=flow["port_paced"],
+        tcp=None if flow["tcp"] is None else tcps[flow["tcp"]],
+        packets=flow["packets"],
+        rate_bps=flow["rate_bps"],
+        stop_s=math.inf if flow["stop_ns"] is None else flow["stop_ns"] * _NS,
+        bursts=Bursts.of(flow["bursts"]),
+        replay=Replay.of(flow["replay"]),
+        speech=Speech.of(flow["speech"]),
+    )
+
+
+def seconds(text: str) -> float:
+    """A time in seconds."""
+    return _core.quantity("time", text) * _NS
+
+
+def bits(text: str) -> float:
+    """A rate in bit/s."""
+    return _core.quantity("rate", text)

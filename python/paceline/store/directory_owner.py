@@ -1,0 +1,79 @@
+"""Whose results a directory holds: tables and a report there are of one scenario, the last that was run into it.
+
+``DIR/store/scenario``, written with the tables, names it: its file and its title. What is run into the directory later
+is the same scenario where it comes from that file, however changed, or has runs there already. Any other would put its
+tables and its report in the place of what somebody may still want.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paceline.errors import InputError
+from paceline.files.regular_files import check_regular, read_bounded
+
+if TYPE_CHECKING:
+    from paceline.scenario import Point, Scenario
+    from paceline.store import Store
+
+
+#: A scenario's name and title take less.
+_MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Occupant:
+    """A scenario as a directory remembers it. `file` is an absolute path; ``None`` for one made in Python."""
+
+    file: str | None
+    title: str
+
+    def in_words(self) -> str:
+        """``"Edge pacing" (scenarios/edge.toml)``."""
+        return f'"{self.title}"' + (f" ({self.file})" if self.file else "")
+
+
+def refuse_another(store: Store, scenario: Scenario, points: Sequence[Point]) -> None:
+    """Raises `InputError` where the directory holds the results of another scenario."""
+    there = occupant(store.directory)
+    if there is None:
+        return
+    here = _as_occupant(scenario)
+    own = here.file is not None and Path(here.file).parent == store.directory.resolve()
+    # a scenario without a file is known by its title; so is one whose directory does not say the file
+    same = there.file == here.file if there.file and here.file else there.title == here.title
+    if not (same or own or any(store.has(point.key) for point in points)):
+        raise InputError(f"{store.directory} holds the results of {there.in_words()}")
+
+
+def occupant_text(scenario: Scenario) -> bytes:
+    """What is written down of whose results lie there from now on."""
+    here = _as_occupant(scenario)
+    return (json.dumps({"file": here.file, "title": here.title}) + "\n").encode()
+
+
+def occupant(directory: Path) -> Occupant | None:
+    """Whose results lie there; of results of an earlier version only the title is known."""
+    try:
+        found = json.loads(read_bounded(directory / "store" / "scenario", _MOST_BYTES))
+        file = found["file"]
+        return Occupant(file if isinstance(file, str) and "\0" not in file else None, str(found["title"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        pass
+    if not (directory / "runs.parquet").is_file():
+        return None
+    from paceline.scenario import Scenario
+
+    try:
+        check_regular(directory / "scenario.toml")
+        return Occupant(None, Scenario.load(directory / "scenario.toml").title)
+    except (InputError, OSError):
+        return None
+
+
+def _as_occupant(scenario: Scenario) -> Occupant:
+    return Occupant(str(Path(scenario.source).resolve()) if scenario.source else None, scenario.title)

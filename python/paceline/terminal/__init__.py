@@ -1,0 +1,1 @@
+"""What commands print on a terminal: text without control characters, tables, progress."""

@@ -16,7 +16,8 @@ import paceline as pl
 import pytest
 from conftest import TINY, Command
 from paceline import _core
-from paceline.scenario.run_estimate import Room, estimate_of
+from paceline.runs.memory_limit import Room
+from paceline.scenario.run_estimate import estimate_of
 
 #: Within which `check` and `doctor` answer; a busy machine gets more.
 ANSWERS_S = 5.0 * max(1.0, 2 * os.getloadavg()[0] / (os.cpu_count() or 1))

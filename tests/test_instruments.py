@@ -12,7 +12,7 @@ import paceline as pl
 import pyarrow.parquet as pq
 import pytest
 from conftest import TINY, Command
-from paceline._intervals import student_t
+from paceline._statistics import student_t
 from paceline.report import write
 from paceline.report.line_plot import Axis, Line, plane, thin
 from paceline.report.study import Series

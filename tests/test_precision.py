@@ -10,7 +10,7 @@ from typing import Any
 import paceline as pl
 import pytest
 from conftest import Command
-from paceline._intervals import interval
+from paceline._statistics import interval
 
 
 def share(runs: list[dict[str, Any]], key: str = "goodput_mean_bps") -> float:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from paceline._intervals import interval
+from paceline._statistics import interval, leaders, paired
 from paceline.report.formatting import quantity, scale_for, short
-from paceline.report.statistics import estimate, leaders, paired
 from paceline.results.tables import format_interval
 
 
@@ -13,7 +12,7 @@ def test_winner_by_paired_differences() -> None:
     luck = {1: 10.0, 2: -10.0, 3: 3.0}
     ahead = {seed: 101 + value + 0.01 * seed for seed, value in luck.items()}
     behind = {seed: 100 + value for seed, value in luck.items()}
-    wide, narrow = estimate(list(ahead.values())), paired(ahead, behind)
+    wide, narrow = interval(list(ahead.values())), paired(ahead, behind)
     assert wide is not None
     assert narrow is not None
     assert wide.half is not None
@@ -32,7 +31,7 @@ def test_a_tie_is_said_as_a_tie() -> None:
 
 def test_interval_against_a_textbook_value() -> None:
     # 1..5: s = 1.5811, t(4) = 2.7764
-    found = estimate([1, 2, 3, 4, 5])
+    found = interval([1, 2, 3, 4, 5])
     assert found is not None
     assert found.mean == 3
     assert found.half == pytest.approx(2.776445 * 1.5811388 / 5**0.5, rel=1e-6)
@@ -64,7 +63,7 @@ def test_numbers_are_shown_as_the_interval_deserves() -> None:
 
 
 def test_a_width_too_small_to_show_is_not_shown_as_none() -> None:
-    narrow, wide = estimate([80.0, 80.0001, 80.0]), estimate([80.0, 90.0, 100.0])
+    narrow, wide = interval([80.0, 80.0001, 80.0]), interval([80.0, 90.0, 100.0])
     assert narrow is not None
     assert wide is not None
     scale = scale_for("number", [80.0, 90.0], [wide.half, wide.half])
@@ -72,5 +71,5 @@ def test_a_width_too_small_to_show_is_not_shown_as_none() -> None:
 
 
 def test_seeds_that_agree_give_no_interval() -> None:
-    assert scale_for("number", [1.0]).estimate(estimate([1.0, 1.0])) == "1.000"
+    assert scale_for("number", [1.0]).estimate(interval([1.0, 1.0])) == "1.000"
     assert format_interval(interval([0.0, 0.0, 0.0])) == "0"

@@ -13,7 +13,7 @@ import tomli_w
 from conftest import TINY
 from hypothesis import given
 from hypothesis import strategies as st
-from paceline._intervals import interval, student_t
+from paceline._statistics import interval, student_t
 from paceline.scenario.paths import join_path, label, parse_value, split_path, split_values
 
 WORDS = st.text("abcdefgh_-", min_size=1, max_size=6)

@@ -14,12 +14,13 @@ from paceline import _interrupt as _interrupt  # isort: skip (before what takes 
 import warnings
 
 from paceline import _core
-from paceline._intervals import Interval
+from paceline._statistics import Interval
 from paceline.capture.analyse import analyse
 from paceline.capture.analysis import Analysis
 from paceline.doctor import doctor
-from paceline.errors import InputError, Interrupted, PacelineError, RunError, StaleStoreError, StoreError
+from paceline.errors import InputError, PacelineError, RunError, StaleStoreError, StoreError
 from paceline.results import Engine, FlowStats, LinkStats, Result, Results
+from paceline.runs.interrupted import Interrupted
 from paceline.runs.python_api import run, sweep
 from paceline.scenario import Point, Scenario
 from paceline.scenario.templates import dumbbell, path

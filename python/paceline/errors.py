@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from paceline.results import Results
 
 
 class PacelineError(Exception):
@@ -51,17 +47,3 @@ class StoreError(PacelineError):
 
 class StaleStoreError(StoreError):
     """A directory holds runs of another core version; nothing has run."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a sweep. Like every ``KeyboardInterrupt`` it passes through ``except Exception``.
-
-    Attributes:
-        results: the runs that had finished.
-        total: how many runs there would have been.
-    """
-
-    def __init__(self, results: Results, total: int) -> None:
-        super().__init__(f"interrupted after {len(results)} of {total} runs")
-        self.results = results
-        self.total = total

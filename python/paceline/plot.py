@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from paceline._palette import COLOURS, MARKERS
+from paceline._statistics import Interval
 from paceline.report import metric_charts, time_charts
 from paceline.report.formatting import Scale, scale_for
 from paceline.report.metrics import BY_KEY, Metric
-from paceline.report.statistics import Estimate
 from paceline.report.study import Series, Study, study, value_words
 from paceline.report.study_sources import FromMemory, load
 from paceline.results import Result, Results
@@ -37,16 +38,6 @@ if TYPE_CHECKING:
 #: What to plot: results in memory, or the directory they were written to.
 Source = Result | Results | str | os.PathLike[str]
 
-#: One colour a slot, as in the report; told apart by eyes of every kind, with the markers.
-# fmt: off
-COLOURS = (
-    "#5b6470", "#b84a00", "#0a63bd", "#007a64", "#8a3aa3", "#806200", "#b3265e", "#466b1e",
-    "#363e49", "#672601", "#033c77", "#00483a", "#5f0276", "#4d3a01", "#720537", "#294702",
-    "#62669b", "#965d08", "#5a59ce", "#017b7f", "#af2d8b", "#6e7105", "#c52024", "#10804b",
-)
-# fmt: on
-#: Filled for the first of them, hollow for as many more.
-MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "p", "h", "<", ">")
 _QUIET = "#515c68"
 
 
@@ -186,7 +177,7 @@ def _lines(data: Study, ax: Axes, metric: Metric) -> None:
     ax.set_ylim(low / scale.divisor, high / scale.divisor)
 
 
-def _reach(metric: Metric, scale: Scale, shown: Sequence[Estimate]) -> list[list[float]]:
+def _reach(metric: Metric, scale: Scale, shown: Sequence[Interval]) -> list[list[float]]:
     """How far error bars go down and up from the means, within what the quantity can be."""
     down = [max(e.mean - metric.within(e.low), 0.0) / scale.divisor for e in shown]
     return [down, [max(metric.within(e.high) - e.mean, 0.0) / scale.divisor for e in shown]]

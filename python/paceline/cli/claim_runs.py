@@ -15,15 +15,12 @@ from paceline.papers.claim import Claim, Length, Runs
 from paceline.papers.verdicts import Record
 from paceline.results import Result, Results
 from paceline.results.tables import flatten
-from paceline.runs.execute import Execution, Watch, core_of, describe_point, execute
+from paceline.runs.execute import Execution, core_of, describe_point, execute
 from paceline.store import Store
+from paceline.terminal.progress import Watch
 
 if TYPE_CHECKING:
     from paceline.scenario import Point, Scenario
-
-#: Processor time of ns-2 2.35 for a packet delivered over the core, s: 1000 Reno flows, five hops each way, a quiet
-#: core of the machine of README's table. ``python benches/peers/run.py --only demo-5KB --peer ns2`` measures another.
-NS2_PACKET_S = 4.2e-6
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import click
 from paceline.cli import completion
 from paceline.cli.options import FILE, FORCE, QUIET, SEEDS, SET, SWEEP, asked, opened_store, refuse_another
 from paceline.cli.run import keep_and_report, print_runs, print_summary
-from paceline.errors import InputError, Interrupted
+from paceline.errors import InputError
+from paceline.runs.interrupted import Interrupted
 from paceline.terminal.output import DONE, FAILED, INTERRUPTED, say
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from paceline.cli.options import FILE, MOST_S, QUIET, SEEDS, SET, SWEEP, asked, 
 from paceline.cli.pace import pace
 from paceline.cli.reproduce import reproduce
 from paceline.cli.run import run
-from paceline.errors import InputError, Interrupted, PacelineError
+from paceline.errors import InputError, PacelineError
+from paceline.runs.interrupted import Interrupted
 from paceline.terminal.output import DONE, FAILED, INTERRUPTED, WRONG_INPUT, columns_of, print_text
 from paceline.terminal.output import forget_output as _forget_output
 from paceline.terminal.output import print_data as _print

@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 from paceline import plot
+from paceline._palette import COLOURS
 from paceline.report import time_charts
 from paceline.report.conclusions import headline_metric
 from paceline.report.formatting import DASH, scale_for
@@ -58,7 +59,7 @@ def draw(study: Study, path: Path) -> None:
         for row, (strip, value) in enumerate(zip(strips, values, strict=True)):
             if value is None:
                 continue
-            colour = plot.COLOURS[strip.series.slot % len(plot.COLOURS)]
+            colour = COLOURS[strip.series.slot % len(COLOURS)]
             error = (value.half or 0.0) / scale.divisor
             right.barh(row + 0.5, value.mean / scale.divisor, xerr=error, height=0.55, color=colour, ecolor="#14191f")
             right.text(0, row + 0.5, f"  {scale.estimate(value)}", va="center", color="white", weight="bold")

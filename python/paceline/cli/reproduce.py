@@ -13,7 +13,8 @@ import click
 from paceline import _arguments
 from paceline.cli import completion
 from paceline.cli.options import DASK, JOBS, QUIET, cluster_at, jobs_of, opened_store
-from paceline.errors import InputError, Interrupted
+from paceline.errors import InputError
+from paceline.runs.interrupted import Interrupted
 from paceline.terminal.output import DONE, FAILED, INTERRUPTED, print_data, print_table, say
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _duration(seconds: float) -> str:
 
 
 def _say_totals(outcome: Reproduction, runs: int, reused: int, out: Path) -> None:
-    from paceline.cli.claim_runs import NS2_PACKET_S
+    from paceline.papers.claim import NS2_PACKET_S
 
     counts = Counter(record.verdict.verdict for record in outcome.records.values())
     told = ", ".join(f"{counts[name]} {name}" for name in ("reproduced", "partly", "not reproduced") if counts[name])

@@ -27,7 +27,8 @@ from paceline.cli.options import (
     refuse_another,
     threads_of,
 )
-from paceline.errors import InputError, Interrupted, RunError
+from paceline.errors import InputError, RunError
+from paceline.runs.interrupted import Interrupted
 from paceline.terminal.output import DONE, FAILED, INTERRUPTED, print_data, print_table, say
 
 if TYPE_CHECKING:

@@ -14,15 +14,16 @@ from paceline import _arguments
 from paceline.emulate import capabilities, kernel_results, kernel_run, programs
 from paceline.emulate.choices import Choices
 from paceline.emulate.layout import Layout, lay_out
-from paceline.errors import InputError, Interrupted, PacelineError, RunError
+from paceline.errors import InputError, PacelineError, RunError
 from paceline.results import Results
 from paceline.runs.execute import Execution, execute
+from paceline.runs.interrupted import Interrupted
 from paceline.scenario import Point, Scenario, Source, loaded
 from paceline.scenario.resolved_network import Network
 
 if TYPE_CHECKING:
-    from paceline.runs.execute import Watch
     from paceline.store import Store
+    from paceline.terminal.progress import Watch
 
 #: The path of the setting that tells the two worlds apart where a study has both.
 ENGINE = "engine"

@@ -13,11 +13,11 @@ from markupsafe import Markup
 
 import paceline.report
 from paceline import _core
-from paceline.cli.claim_runs import NS2_PACKET_S
 from paceline.errors import InputError, StoreError
 from paceline.gallery import pictures, sentences
 from paceline.gallery.entries import Entry, cost, entries
 from paceline.papers import Paper, papers
+from paceline.papers.claim import NS2_PACKET_S
 from paceline.report.formatting import plain
 
 _HERE = Path(__file__).parent

@@ -15,8 +15,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import paceline.report
+from paceline._palette import COLOURS
 from paceline.papers.drawing import PRINTED
-from paceline.plot import COLOURS
 
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 #: Pixels of CSS in a point, Matplotlib's unit.

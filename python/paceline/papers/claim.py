@@ -9,6 +9,10 @@ from typing import Any, Literal, TypeVar
 from paceline.results import Results
 from paceline.scenario import Scenario
 
+#: Processor time of ns-2 2.35 for a packet delivered over the core, s: 1000 Reno flows, five hops each way, a quiet
+#: core of the machine of README's table. ``python benches/peers/run.py --only demo-5KB --peer ns2`` measures another.
+NS2_PACKET_S = 4.2e-6
+
 #: How a claim is judged; `criteria` has each rule.
 Kind = Literal["number", "order", "shape"]
 #: What became of a claim.

@@ -9,12 +9,10 @@ Seed k means the same draws under every setting, so differences are taken seed b
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from paceline._intervals import Interval, interval
+from paceline._statistics import Interval, interval, paired
 from paceline.papers.claim import Evidence, Outcome
-from paceline.report.statistics import ROUNDING
 from paceline.results import Results
 
 RELATIVE = 0.05
@@ -46,20 +44,11 @@ def mean(results: Results, path: str, scale: float = 1.0) -> Interval:
 
 def difference(a: Results, b: Results, path: str, scale: float = 1.0, *, relative: bool = False) -> Interval:
     """The paired difference a - b over the seeds that both have; with `relative`, a / b - 1."""
-    left, right = by_seed(a, path, scale), by_seed(b, path, scale)
-    seeds = sorted(left.keys() & right.keys())
-    if a.repeats and b.repeats:
-        seeds = seeds[:1]  # every seed is the same pair of runs again
-    found = interval(_apart(left[seed], right[seed], relative) for seed in seeds)
+    both = a.repeats and b.repeats  # then every seed is the same pair of runs again
+    found = paired(by_seed(a, path, scale), by_seed(b, path, scale), relative=relative, once=both)
     if found is None:
-        raise ValueError(f"{path}: the two have no seed in common")
+        raise ValueError(f"{path}: the two have no seed in common" + (", or the second is 0" if relative else ""))
     return found
-
-
-def _apart(a: float, b: float, relative: bool) -> float:
-    if math.isclose(a, b, rel_tol=ROUNDING, abs_tol=0.0):
-        return 0.0
-    return a / b - 1 if relative else a - b
 
 
 def within(statistic: str, ours: Interval | float, printed: float, unit: str = "") -> Evidence:
@@ -94,7 +83,7 @@ def ahead(statistic: str, a: Results, b: Results, path: str, scale: float = 1.0)
     One pair of seeds gives no interval, and is not enough.
     """
     found = difference(a, b, path, scale)
-    return _row(statistic, found, "above 0, interval included", found.half is not None and found.mean > found.half)
+    return _row(statistic, found, "above 0, interval included", found.half is not None and found.low > 0)
 
 
 def judge(evidence: Sequence[Evidence]) -> Outcome:
@@ -123,8 +112,7 @@ def _value(ours: Interval | float) -> float:
 
 
 def _ends(ours: Interval | float) -> tuple[float, float]:
-    half = (ours.half or 0.0) if isinstance(ours, Interval) else 0.0
-    return _value(ours) - half, _value(ours) + half
+    return (ours.low, ours.high) if isinstance(ours, Interval) else (ours, ours)
 
 
 def _text(value: float, unit: str) -> str:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paceline._intervals import Interval
+from paceline._palette import COLOURS, MARKERS
+from paceline._statistics import Interval
 from paceline.papers.claim import Picture
-from paceline.plot import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from paceline._statistics import Interval, paired
 from paceline.report.conclusions import against_baseline, headline_metric, standing
 from paceline.report.formatting import listed, scale_for, short, signed_percent
 from paceline.report.metrics import Metric, group_metrics
 from paceline.report.scenario_facts import table, tables
-from paceline.report.statistics import Estimate, paired
 from paceline.report.study import Series, Study, path_words
 
 _WAITING = (
@@ -28,7 +28,7 @@ _IN_GROUPS = ("goodput", "timeouts", "jain", "delay_mean", "delay_p99", "fct_mea
 
 
 #: A column's title, and the relative difference that it shows, in a part of the study, of a series at a place.
-Difference = tuple[str, Callable[[Study, Series, str], Estimate | None]]
+Difference = tuple[str, Callable[[Study, Series, str], Interval | None]]
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _against_the_others(study: Study, group: str, metric: Metric) -> Difference 
         return None
     other = next((m for m in group_metrics("unpaced") if m.key == metric.key), None)
 
-    def difference(study: Study, series: Series, position: str) -> Estimate | None:
+    def difference(study: Study, series: Series, position: str) -> Interval | None:
         setting = study.setting(series, position)
         if setting is None or other is None:
             return None

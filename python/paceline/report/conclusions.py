@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from paceline._statistics import Interval, leaders, paired
 from paceline.report.formatting import listed, percent_words, scale_for
 from paceline.report.metrics import BY_KEY, Metric
-from paceline.report.statistics import Estimate, leaders, paired
 from paceline.report.study import Series, Study, path_phrase, value_words
 
 #: The quantities that a headline may be about, the best first.
@@ -30,7 +30,7 @@ def standing(study: Study, metric: Metric, position: str) -> Standing:
     return Standing(*leaders(candidates, metric.better, repeated)) if metric.better else Standing(None, frozenset())
 
 
-def against_baseline(study: Study, series: Series, position: str, metric: Metric) -> Estimate | None:
+def against_baseline(study: Study, series: Series, position: str, metric: Metric) -> Interval | None:
     """Relative difference to the baseline over paired seeds; `None` for the baseline itself."""
     baseline = study.baseline
     if baseline is None or series.name == baseline.name:
@@ -218,7 +218,7 @@ def place(study: Study, position: str) -> str:
     return f"at {listed(said)}, " if said else ""
 
 
-def _paired(study: Study, a: tuple[Series, str], b: tuple[Series, str], metric: Metric) -> Estimate | None:
+def _paired(study: Study, a: tuple[Series, str], b: tuple[Series, str], metric: Metric) -> Interval | None:
     """Relative difference of two settings, seed by seed."""
     one, other = study.setting(*a), study.setting(*b)
     if one is None or other is None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paceline.report.statistics import Estimate
+from paceline._statistics import Interval
 
 DASH = "—"
 MINUS = "\u2212"
@@ -64,7 +64,7 @@ class Scale:
             return DASH
         return plain(value / self.divisor, self.decimals if decimals is None else decimals)
 
-    def estimate(self, value: Estimate | None) -> str:
+    def estimate(self, value: Interval | None) -> str:
         """`92.4 ± 0.3`, or the mean alone where one seed, or seeds of one value, allow no interval."""
         if value is None:
             return DASH
@@ -115,7 +115,7 @@ def quantity(text: str) -> tuple[str, float] | None:
     return unit[0], float(found[1].replace("_", "")) * unit[1]
 
 
-def signed_percent(value: Estimate | None) -> str:
+def signed_percent(value: Interval | None) -> str:
     """`+13.1 ± 0.4 %` of a relative difference."""
     if value is None:
         return DASH
@@ -129,7 +129,7 @@ def signed_percent(value: Estimate | None) -> str:
     return text + "\u00a0%"
 
 
-def percent_words(value: Estimate) -> str:
+def percent_words(value: Interval) -> str:
     """`13 % more`, `0.8 % less`: a relative difference in a sentence."""
     size = abs(value.mean) * 100
     decimals = 0 if size >= 9.95 else 1 if size >= 0.095 else 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from paceline._statistics import interval
 from paceline.report import succession_heatmap
 from paceline.report.formatting import DASH, listed, plain, scale_for
 from paceline.report.line_plot import Axis, Line, Numbers, plane
-from paceline.report.statistics import estimate
 from paceline.report.study import Series, Setting, Study, value_words
 from paceline.results.instruments import FORMS, Curve, Mean, Place, by_place, mean_of
 
@@ -262,10 +263,10 @@ def _transfers(compared: Compared) -> Block:
         for series, curves in entries:
             shown = Series(f"{series.name}, {place.flow}" if place.flow != "all" else series.name, series.slot, "")
             samples = [np.repeat(c.x, np.diff(c.count, prepend=0)) for c in curves]
-            times = [[float(f(t)) for t in samples] for f in (np.mean, _median, _p99)]
-            scale = scale_for("s", [t for one in times for t in one], [e.half for one in times if (e := estimate(one))])
+            times = [[value for t in samples if math.isfinite(value := float(f(t)))] for f in (np.mean, _median, _p99)]
+            scale = scale_for("s", [t for one in times for t in one], [e.half for one in times if (e := interval(one))])
             cells = [plain(sum(len(t) for t in samples), 0)]
-            cells += [scale.with_unit(scale.estimate(estimate(one))) for one in times]
+            cells += [scale.with_unit(scale.estimate(interval(one))) for one in times]
             rows.append((shown, cells))
     if rows:
         block.table = Table("Completion times", ["Flows", "Transfers", "Mean", "Median", "99th percentile"], rows)

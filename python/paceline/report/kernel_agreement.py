@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from paceline._statistics import Interval, interval, paired
 from paceline.report.conclusions import headline_metric
 from paceline.report.formatting import DASH, Scale, plain, scale_for, short, signed_percent
 from paceline.report.metrics import BY_KEY, Metric
-from paceline.report.statistics import Estimate, estimate, paired
 from paceline.report.study import Setting, Study, value_words
 from paceline.report.svg import Drawing, number, text_width, ticks
 
@@ -30,9 +30,9 @@ class Pair:
     """One setting in both worlds; `difference` is the simulator's value over the kernel's, less one."""
 
     name: str
-    simulated: Estimate | None
-    real: Estimate | None
-    difference: Estimate | None
+    simulated: Interval | None
+    real: Interval | None
+    difference: Interval | None
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ class Compared:
     def widest(self) -> Pair | None:
         """The setting in which the worlds differ most; of those that seeds tell apart, where there are any."""
         known = [pair for pair in self.pairs if pair.difference]
-        apart = [pair for pair in known if pair.difference and (pair.difference.excludes_zero or pair.difference.n < 2)]
+        apart = [
+            pair for pair in known if pair.difference and (pair.difference.excludes_zero or pair.difference.count < 2)
+        ]
         return max(apart or known, key=lambda pair: abs(pair.difference.mean if pair.difference else 0.0), default=None)
 
     def scale(self) -> Scale:
@@ -152,7 +154,7 @@ def _pair(study: Study, metric: Metric, rest: tuple[tuple[str, str], ...], simul
         for path, text in rest
         if path in study.swept
     )
-    return Pair(name, study.estimate(simulated, metric), estimate(list(theirs.values())), difference)
+    return Pair(name, study.estimate(simulated, metric), interval(theirs.values()), difference)
 
 
 def _valid(setting: Setting, seed: int) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from paceline._statistics import Interval
 from paceline.report.formatting import DASH, Scale, scale_for, short
 from paceline.report.metrics import Metric
 from paceline.report.series_marks import dash, mark, marker
-from paceline.report.statistics import Estimate
 from paceline.report.study import Axis, Series, Study
 from paceline.report.svg import Drawing, decimals_of, number, polyline, spread, text_width, ticks
 
@@ -22,9 +22,9 @@ LOGARITHMIC_FROM = 30.0
 
 def against(study: Study, axis: Axis, metric: Metric) -> Drawing:
     """Means with 95 % error bars over the axis, one line a series, named at its right end."""
-    lines: list[tuple[Series, list[tuple[str, Estimate]]]] = []
+    lines: list[tuple[Series, list[tuple[str, Interval]]]] = []
     for series in study.series:
-        points: list[tuple[str, Estimate]] = []
+        points: list[tuple[str, Interval]] = []
         for position in axis.texts:
             setting = study.setting(series, position)
             value = study.estimate(setting, metric) if setting else None
@@ -71,14 +71,14 @@ def against(study: Study, axis: Axis, metric: Metric) -> Drawing:
 
 def bars(study: Study, metric: Metric) -> Drawing:
     """One bar a series from zero, with its 95 % interval, for results without a numeric axis."""
-    rows: list[tuple[str, int, Estimate | None]] = []
+    rows: list[tuple[str, int, Interval | None]] = []
     for series in study.series:
         setting = study.setting(series, study.positions[0])
         rows.append((series.name, series.slot, study.estimate(setting, metric) if setting else None))
     return bar_rows(metric, rows, f"{metric.title}, {study.core if 'links.' in metric.source else 'per setting'}")
 
 
-def bar_rows(metric: Metric, rows: Sequence[tuple[str, int, Estimate | None]], title: str) -> Drawing:
+def bar_rows(metric: Metric, rows: Sequence[tuple[str, int, Interval | None]], title: str) -> Drawing:
     """Named bars under one another with their numbers at the right."""
     shown = [e for _, _, e in rows if e]
     scale = scale_for(metric.kind, [e.mean for e in shown], [e.half for e in shown])
@@ -110,7 +110,7 @@ def from_zero(values: Sequence[float]) -> bool:
     return not values or min(values) <= 0.5 * max(values)
 
 
-def extent(metric: Metric, shown: Sequence[Estimate]) -> tuple[float, float]:
+def extent(metric: Metric, shown: Sequence[Interval]) -> tuple[float, float]:
     """From where to where an axis of these reaches: their intervals, as far as the quantity can go."""
     lows, highs = [metric.within(e.low) for e in shown], [metric.within(e.high) for e in shown]
     zero = from_zero([e.mean for e in shown])
@@ -120,7 +120,7 @@ def extent(metric: Metric, shown: Sequence[Estimate]) -> tuple[float, float]:
     return metric.within(low), metric.within(high)
 
 
-def _frame(study: Study, metric: Metric, scale: Scale, shown: Sequence[Estimate]) -> Drawing:
+def _frame(study: Study, metric: Metric, scale: Scale, shown: Sequence[Interval]) -> Drawing:
     text = "No numbers." if not shown else ""
     if shown:
         low, high = min(e.mean for e in shown), max(e.mean for e in shown)
@@ -136,7 +136,7 @@ def _vertical(
     box: tuple[float, float, float, float],
     metric: Metric,
     scale: Scale,
-    shown: Sequence[Estimate],
+    shown: Sequence[Interval],
 ) -> Callable[[float], float]:
     low, high = extent(metric, shown)
     levels = ticks(low / scale.divisor, high / scale.divisor)
@@ -181,5 +181,5 @@ def _whisker(x: float, low: float, high: float) -> str:
     return f"M{number(x)} {number(low)}V{number(high)}{cap}"
 
 
-def _spoken(rows: Sequence[tuple[str, int, Estimate | None]], scale: Scale) -> str:
+def _spoken(rows: Sequence[tuple[str, int, Interval | None]], scale: Scale) -> str:
     return "; ".join(f"{name}: {scale.with_unit(scale.estimate(e))}" for name, _, e in rows[:12])

@@ -18,10 +18,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from paceline._statistics import Interval, interval
 from paceline.report.axis_roles import Roles, roles
 from paceline.report.formatting import quantity
 from paceline.report.metrics import METRICS, Metric, Row
-from paceline.report.statistics import Estimate, estimate
 from paceline.results.instruments import Curve
 from paceline.results.repeated_runs import same_rows, sentence
 
@@ -301,9 +301,9 @@ class Study:
         values = {seed: metric.value(row, self.core) for seed, row in setting.runs.items()}
         return {seed: value for seed, value in values.items() if value is not None}
 
-    def estimate(self, setting: Setting, metric: Metric) -> Estimate | None:
+    def estimate(self, setting: Setting, metric: Metric) -> Interval | None:
         values = list(self.by_seed(setting, metric).values())
-        return estimate(values[:1] if setting.repeats else values)
+        return interval(values[:1] if setting.repeats else values)
 
     @cached_property
     def repetition(self) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from paceline._intervals import student_t
+from paceline._statistics import student_t
 
 if TYPE_CHECKING:
     import pyarrow

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from paceline._intervals import Interval, interval
+from paceline._statistics import Interval, interval
 from paceline.errors import InputError
 from paceline.results import repeated_runs, ties
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from paceline._intervals import Interval
+from paceline._statistics import Interval
 
 if TYPE_CHECKING:
     import pyarrow

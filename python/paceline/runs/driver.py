@@ -18,10 +18,11 @@ from paceline.runs.shards import Answer, Task
 from paceline.store.run_archive import packed_columns, unpack_run
 
 if TYPE_CHECKING:
-    from paceline.runs.execute import Execution, Watch
+    from paceline.runs.execute import Execution
     from paceline.runs.workers import Workers
     from paceline.scenario import Point
     from paceline.store import Store
+    from paceline.terminal.progress import Watch
 
 _POLL_S = 0.1
 #: How often to look at what others run.

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paceline import _core
-from paceline.errors import InputError, Interrupted
+from paceline.errors import InputError
 from paceline.results import Result, Results
 from paceline.runs import dask_cluster
 from paceline.runs.driver import Driver
+from paceline.runs.interrupted import Interrupted
 from paceline.runs.shards import Place
 from paceline.runs.workers import Elsewhere, How, Threads, Workers, processors
 from paceline.terminal.escapes import harmless
+from paceline.terminal.progress import Watch
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -28,9 +30,6 @@ if TYPE_CHECKING:
     from paceline.store import Store
 
 _LOG = logging.getLogger("paceline")
-
-#: Called with the share that is done, 0 to 1, and the numbers of runs finished and wanted.
-Watch = Callable[[float, int, int], None]
 
 
 @dataclass(slots=True)

@@ -15,13 +15,15 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from paceline._arguments import quoted, whole
-from paceline._intervals import Interval, interval
-from paceline.errors import InputError, Interrupted
+from paceline._statistics import Interval, interval
+from paceline.errors import InputError
 from paceline.results import FlowStats, LinkStats, number
 from paceline.results.repeated_runs import same
-from paceline.runs.execute import Execution, Watch, core_of, execute
+from paceline.runs.execute import Execution, core_of, execute
+from paceline.runs.interrupted import Interrupted
 from paceline.scenario import MOST_SEEDS as MOST_COUNT
 from paceline.scenario import Point, Scenario
+from paceline.terminal.progress import Watch
 
 #: No setting has fewer.
 LEAST_SEEDS = 5

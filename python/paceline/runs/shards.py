@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from paceline import _core
 from paceline.errors import RunError
-from paceline.scenario.run_estimate import ROOM, remembered_estimate_of
+from paceline.runs.memory_limit import ROOM
+from paceline.scenario.run_estimate import remembered_estimate_of
 from paceline.scenario.run_keys import key_of
 from paceline.store.run_archive import pack
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paceline import _core
+from paceline.runs.memory_limit import ROOM
 from paceline.runs.shards import Answer, Place, Task, run_shard, tables_of
-from paceline.scenario.run_estimate import ROOM, remembered_estimate_of
+from paceline.scenario.run_estimate import remembered_estimate_of
 
 if TYPE_CHECKING:
     from paceline.runs.trace import Trace

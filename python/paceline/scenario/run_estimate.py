@@ -1,4 +1,4 @@
-"""Memory: what a run may take at most, what this machine has, and no more runs at a time than fit.
+"""What a run may take at most, and how much memory this machine has.
 
 The bound is the core's (``crates/sim/src/network/estimate.rs``), before anything runs; `run`, `check` and `doctor` say
 the same. ``PACELINE_MEMORY``, as ``64 GB``, says what may be taken where that is not what is free.
@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +21,6 @@ SHARE = 0.9
 _VARIABLE = "PACELINE_MEMORY"
 #: Processor time of an event, ns: a few hundred flows, no pacer.
 EVENT_NS = 25.0
-_POLL_S = 0.2
 _MOST_KNOWN = 256
 _known: dict[str, Estimate] = {}
 
@@ -113,30 +111,3 @@ def amount(count: float) -> str:
         if count >= size:
             return f"{count / size:.3g} {unit}"
     return f"{count:.0f} B"
-
-
-class Room:
-    """Memory for runs side by side: one waits until what others take leaves room for it, or none is running."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._taken = 0
-
-    @contextlib.contextmanager
-    def taking(self, count: int, is_cancelled: Callable[[], bool]) -> Iterator[None]:
-        """Waits for so many bytes, or until it is cancelled, and holds them."""
-        with self._changed:
-            # what others take may be part of what is not free any more, or not yet
-            while self._taken and self._taken + count > allowed_bytes() and not is_cancelled():
-                self._changed.wait(_POLL_S)
-            self._taken += count
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._taken -= count
-                self._changed.notify_all()
-
-
-#: Of this process.
-ROOM = Room()

@@ -14,13 +14,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paceline.terminal.escapes import harmless
 from paceline.terminal.output import columns_of, manner, say
 
-if TYPE_CHECKING:
-    from paceline.runs.execute import Watch
+#: Called with the share that is done, 0 to 1, and the numbers of runs finished and wanted.
+Watch = Callable[[float, int, int], None]
 
 #: So long nothing is said before a bar is drawn, or another line is written, seconds.
 _BAR_AFTER_S = 0.4

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline._intervals import interval, student_t
+from paceline._statistics import interval, student_t
 from paceline.errors import InputError
 from paceline.theory.quantities import Amount, Numbers, answer, number, size
 

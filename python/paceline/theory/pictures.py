@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from paceline.plot import COLOURS
+from paceline._palette import COLOURS
 from paceline.theory import edge_delay, finite_queues, on_off, qlbp_response
 
 

@@ -6,7 +6,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 
-from paceline._intervals import Interval, interval
+from paceline._statistics import Interval, interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.cs244.network import LINUX, LINUX_PACED, METHODS, NONE, PACED, PACER, PACING, VARIANT

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from paceline._intervals import interval
+from paceline._statistics import interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.cs244.network import METHODS, NONE, PACED, PACER, PACING, PATH, TCP, dumbbell, with_linux

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from paceline._intervals import Interval, interval
+from paceline._statistics import Interval, interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.datacentre.testbed import (

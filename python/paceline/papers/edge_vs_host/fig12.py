@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from paceline._intervals import Interval, interval
+from paceline._statistics import Interval, interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.edge_vs_host import curves

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from paceline._intervals import Interval, interval
+from paceline._palette import COLOURS
+from paceline._statistics import Interval, interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.edge_vs_host import curves
 from paceline.papers.edge_vs_host.curves import KBPS, LABELS, at
 from paceline.papers.edge_vs_host.network import ASSUMPTIONS, EDGE, HOST, METHODS, dumbbell
-from paceline.plot import COLOURS
 from paceline.results import Result, Results
 from paceline.scenario import Scenario
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from paceline._intervals import Interval
+from paceline._statistics import Interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.qlbp.dumbbell import ASSUMPTIONS, SHORTER, UTILISATION, at, method, over_buffers, sizes

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from paceline._palette import COLOURS
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.qlbp import table3
 from paceline.papers.qlbp.dumbbell import at, method, over_buffers
 from paceline.papers.qlbp.table3 import METHODS, PACKETS, WORDS
 from paceline.papers.qlbp.variation import falls, mean
-from paceline.plot import COLOURS
 from paceline.results import Result, Results
 from paceline.scenario import Scenario
 

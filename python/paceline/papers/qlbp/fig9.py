@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from paceline._intervals import Interval
+from paceline._palette import COLOURS
+from paceline._statistics import Interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.qlbp import variation
-from paceline.plot import COLOURS
 from paceline.results import Result, Results
 from paceline.scenario import Scenario
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from paceline._intervals import Interval, interval
+from paceline._statistics import Interval, interval
 from paceline.papers import criteria
 from paceline.papers.claim import Assumption
 from paceline.results import Result, Results

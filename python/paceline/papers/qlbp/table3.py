@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from paceline._intervals import Interval, interval
+from paceline._palette import COLOURS
+from paceline._statistics import Interval, interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.qlbp.dumbbell import ASSUMPTIONS, SHORTER, UTILISATION, at, method, over_buffers
-from paceline.plot import COLOURS
 from paceline.results import Results
 from paceline.scenario import Scenario
 

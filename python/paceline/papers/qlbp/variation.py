@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from paceline._intervals import Interval, interval
+from paceline._statistics import Interval, interval
 from paceline.papers.claim import Evidence
 from paceline.results import Results
 

@@ -7,7 +7,7 @@ import math
 import tomllib
 from typing import Any
 
-from paceline._intervals import Interval, interval
+from paceline._statistics import Interval, interval
 from paceline.papers import criteria
 from paceline.papers.claim import Assumption
 from paceline.results import Results

@@ -14,7 +14,7 @@ import pytest
 from conftest import TINY, Command
 from hypothesis import given
 from hypothesis import strategies as st
-from paceline.terminal.escapes import harmless
+from paceline.terminal.escapes import escape_controls
 
 #: Clears the screen, sets the window's title, turns the direction of writing, ends the line.
 EVIL = "a\x1b[2Jb\x1b]0;owned\x07c\u202ed\u2066e\u200bf\x9bg\rh"
@@ -28,8 +28,8 @@ def toml(text: str) -> str:
 
 @given(st.text())
 def test_what_is_harmless_steers_nothing_and_stays_what_it_is(text: str) -> None:
-    shown = harmless(text)
-    assert harmless(shown) == shown
+    shown = escape_controls(text)
+    assert escape_controls(shown) == shown
     assert not any(unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") for one in shown)
     assert all(
         unicodedata.bidirectional(one) not in ("LRO", "RLO", "LRE", "RLE", "PDF", "LRI", "RLI", "FSI", "PDI")
@@ -41,7 +41,7 @@ def test_what_is_harmless_steers_nothing_and_stays_what_it_is(text: str) -> None
 
 def test_no_letter_is_lost() -> None:
     for text in ("Überlast · 10 µs ≤ √n", "エッジ", "می‌خواهم", "👩‍🔬"):
-        assert harmless(text) == text
+        assert escape_controls(text) == text
 
 
 def on_a_terminal(folder: Path, *arguments: str | Path) -> str:

@@ -14,7 +14,7 @@ import pytest
 from conftest import TINY, Command
 from paceline._statistics import student_t
 from paceline.report import write
-from paceline.report.line_plot import Axis, Line, plane, thin
+from paceline.report.line_plot import Axis, Line, line_plot, thin
 from paceline.report.study import Series
 from paceline.report.study_sources import load
 from paceline.report.succession_heatmap import grids, heat_map
@@ -223,7 +223,7 @@ def test_thinning_keeps_the_extremes() -> None:
 def test_any_numbers_can_be_drawn(y: list[float], logarithmic: bool) -> None:
     line = Line("a", 0, np.array([1e-6, 1e3]), np.array(y), np.array([0.1, math.nan]))
     across, up = (Axis("x", "s", logarithmic=logarithmic), Axis("y", "number", logarithmic=logarithmic))
-    markup = plane("Title", "Said.", [line, Line("b", 1, np.array([2.0]), np.array([1.0]))], across, up).markup()
+    markup = line_plot("Title", "Said.", [line, Line("b", 1, np.array([2.0]), np.array([1.0]))], across, up).markup()
     assert not re.search(r"\bnan\b|\binf\b", markup)
 
 

@@ -15,7 +15,7 @@ from paceline import plot
 from paceline.report import metric_charts, render
 from paceline.report.comparison_tables import group_tables, main_tables, unlike_groups
 from paceline.report.conclusions import headline, standing
-from paceline.report.line_plot import Axis, Line, plane
+from paceline.report.line_plot import Axis, Line, line_plot
 from paceline.report.metrics import BY_KEY
 from paceline.report.series_marks import SLOTS, mark, marker
 from paceline.report.study import Study, study
@@ -185,10 +185,10 @@ def test_no_band_takes_a_picture_below_zero() -> None:
     x, y = np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.5, 0.9])
     line = Line("x", 0, x, y, y * 0 + 5.0)
     for kind in ("bps", "share", "number"):
-        text = plane("x", "", [line], Axis("t", "s"), Axis("", kind)).markup()
+        text = line_plot("x", "", [line], Axis("t", "s"), Axis("", kind)).markup()
         assert "\N{MINUS SIGN}" not in text
         assert kind != "share" or ">100<" in text
-    assert "\N{MINUS SIGN}" in plane("x", "", [line], Axis("t", "s"), Axis("", "bps²")).markup()
+    assert "\N{MINUS SIGN}" in line_plot("x", "", [line], Axis("t", "s"), Axis("", "bps²")).markup()
 
 
 GROUPS = {

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import Command
 from paceline.files import atomic_writes
-from paceline.files.atomic_writes import Together
+from paceline.files.atomic_writes import AtomicFiles
 from paceline.store import Store, run_archive
 from test_store import started, taken, wait_for
 
@@ -224,7 +224,7 @@ def test_tables_of_one_sweep_take_their_places_together(tiny: Path, step: int, m
         runs = [{"settings": {}} | (store.get(points[0].key, points[0].seed) or {})] * 2
         killed = False
         try:
-            with store.alone():
+            with store.exclusive():
                 store.consolidate(scenario.set("title", "second"), [points[0]] * 2, runs)
         except Killed:
             killed = True
@@ -259,7 +259,7 @@ def test_a_driver_that_waits_says_for_whom(tiny: Path) -> None:
 
 
 def test_together_is_all_or_nothing(tmp_path: Path) -> None:
-    together = Together(tmp_path / "ready", {"a": tmp_path / "a", "b": tmp_path / "b"})
+    together = AtomicFiles(tmp_path / "ready", {"a": tmp_path / "a", "b": tmp_path / "b"})
 
     def fail() -> None:
         with together.replacing() as opened:

@@ -16,7 +16,7 @@ from pathlib import Path
 import paceline as pl
 from attack import ROOT, TESTS, Attack, Turn, pytests, said
 from paceline import _core
-from paceline.terminal.escapes import harmless
+from paceline.terminal.escapes import escape_controls
 
 sys.path.insert(0, str(TESTS))
 from conftest import TINY, without_progress
@@ -103,9 +103,13 @@ def steered(turn: Turn) -> None:
         for _ in range(1000):
             turn.count += 1
             text = drawn(chance) + "".join(chance.choices(controls, k=chance.randrange(4)))
-            shown = harmless(text)
+            shown = escape_controls(text)
             wrong = any(unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") for one in shown)
-            if wrong or any(unicodedata.bidirectional(one) in obeyed for one in shown) or harmless(shown) != shown:
+            if (
+                wrong
+                or any(unicodedata.bidirectional(one) in obeyed for one in shown)
+                or escape_controls(shown) != shown
+            ):
                 turn.problems.append(f"seed {turn.seed}: {text!r} is shown as {shown!r}")
 
 
@@ -155,7 +159,7 @@ ATTACKS = [
     Attack("mutated inputs to every parser", 0.2, "inputs", fuzzed, why_no_fuzz),
     Attack("units, pacers and paths over all of Unicode", 0.03, "calls", units),
     Attack("text that would steer a terminal", 0.01, "texts", steered),
-    pytests("the same on a terminal, files that scenarios name", 0.01, "tests/test_harmless.py"),
+    pytests("the same on a terminal, files that scenarios name", 0.01, "tests/test_escapes.py"),
     Attack("scenarios that are far too large", 0.04, "scenarios", oversized),
     pytests("what takes more than there is", 0.01, "tests/test_bounds.py"),
     pytests("what is no input at all", 0.01, "tests/test_hostile_input.py"),

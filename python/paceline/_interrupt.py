@@ -14,7 +14,7 @@ from types import FrameType
 _PROGRAMS = ("paceline", "paceline-pace")
 
 
-def leave(_signal: int, _frame: FrameType | None) -> None:
+def exit_interrupted(_signal: int, _frame: FrameType | None) -> None:
     """Ends the process at once."""
     os.write(2, b"paceline: interrupted\n")
     os._exit(130)
@@ -27,4 +27,4 @@ def _is_command() -> bool:
 
 
 if sys.argv and _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, leave)
+    signal.signal(signal.SIGINT, exit_interrupted)

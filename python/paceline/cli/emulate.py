@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from paceline.cli import completion
-from paceline.cli.options import FILE, FORCE, QUIET, SEEDS, SET, SWEEP, asked, opened_store, refuse_another
+from paceline.cli.options import (
+    FILE,
+    FORCE,
+    QUIET,
+    SEEDS,
+    SET,
+    SWEEP,
+    checked_scenario,
+    opened_store,
+    refuse_other_scenario,
+)
 from paceline.cli.run import keep_and_report, print_runs, print_summary
 from paceline.errors import InputError
 from paceline.runs.interrupted import Interrupted
@@ -72,12 +82,12 @@ def emulate(
     from paceline.terminal.progress import progress
 
     choices = _choices(congestion_control, pacers, spin)
-    scenario, points = asked(file, sets, sweeps, seeds)
+    scenario, points = checked_scenario(file, sets, sweeps, seeds)
     store = None
     if out is not None or not as_json:
         store = opened_store(out, Path("results") / f"{Path(file).stem}-kernel")
         if not force:
-            refuse_another(store, scenario, points, out)
+            refuse_other_scenario(store, scenario, points, out)
     try:
         with progress(scenario.title) as watch:
             done = kernel_sweep.carry_out(

@@ -18,12 +18,12 @@ import click
 
 from paceline import _core
 from paceline._arguments import typed, whole
-from paceline._interrupt import leave
+from paceline._interrupt import exit_interrupted
 from paceline.cli.analyse import analyse
 from paceline.cli.emulate import emulate
 from paceline.cli.explain import explain
 from paceline.cli.gallery import gallery
-from paceline.cli.options import FILE, MOST_S, QUIET, SEEDS, SET, SWEEP, asked, say_what_was_left_out
+from paceline.cli.options import FILE, MOST_S, QUIET, SEEDS, SET, SWEEP, checked_scenario, say_what_is_unchecked
 from paceline.cli.pace import pace
 from paceline.cli.reproduce import reproduce
 from paceline.cli.run import run
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         with contextlib.suppress(KeyboardInterrupt):
             code = _say(str(error) if isinstance(error, Interrupted) else "interrupted", INTERRUPTED)
         code = INTERRUPTED
-    signal.signal(signal.SIGINT, leave)  # what is left to do is the interpreter's
+    signal.signal(signal.SIGINT, exit_interrupted)  # what is left to do is the interpreter's
     sys.exit(code)
 
 
@@ -113,11 +113,11 @@ def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str 
     """
     from paceline.cli.check import listing
 
-    scenario, checked = asked(file, sets, sweeps, seeds, within_s=MOST_S)
+    scenario, checked = checked_scenario(file, sets, sweeps, seeds, within_s=MOST_S)
     text = listing(scenario.title, scenario.counts()[0], scenario.labels(), scenario.seed_numbers())
     for line in text.removesuffix("\n").split("\n"):  # a title may hold other line ends
         print_text(line, "    ")
-    say_what_was_left_out(scenario, checked)
+    say_what_is_unchecked(scenario, checked)
     return DONE
 
 
@@ -144,7 +144,7 @@ def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, st
     from paceline.terminal.progress import phase
 
     drawn = None if seed is None else whole(typed(seed), "--seed", "seed", 0, 2**63 - 1)
-    scenario, _ = asked(file, sets, (), None, within_s=MOST_S / 5)
+    scenario, _ = checked_scenario(file, sets, (), None, within_s=MOST_S / 5)
     with phase("looking at it"):
         diagnosis = look_at(scenario, drawn)
     if as_json:

@@ -14,7 +14,7 @@ from paceline import _arguments
 from paceline.cli import completion
 from paceline.errors import InputError, StaleStoreError, StoreError
 from paceline.scenario.paths import join_path, split_path
-from paceline.terminal.output import manner, say
+from paceline.terminal.output import say, verbosity
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -37,7 +37,7 @@ QUIET = click.option(
     "--quiet",
     is_flag=True,
     expose_value=False,
-    callback=lambda _context, _option, is_quiet: setattr(manner, "is_quiet", is_quiet),
+    callback=lambda _context, _option, is_quiet: setattr(verbosity, "is_quiet", is_quiet),
     help="Say nothing but what went wrong; results are printed as ever.",
 )
 FORCE = click.option("--force", is_flag=True, help="Take --out even where it has another scenario's results.")
@@ -50,7 +50,7 @@ DASK = click.option(
 MOST_S = 2.5
 
 
-def asked(
+def checked_scenario(
     file: str,
     sets: Sequence[str],
     sweeps: Sequence[str],
@@ -66,10 +66,10 @@ def asked(
     from paceline.terminal.progress import phase
 
     with phase(f"reading {file}"):
-        return _asked(file, sets, sweeps, seeds, here, within_s)
+        return _checked_scenario(file, sets, sweeps, seeds, here, within_s)
 
 
-def _asked(
+def _checked_scenario(
     file: str, sets: Sequence[str], sweeps: Sequence[str], seeds: str | None, here: bool, within_s: float | None
 ) -> tuple[Scenario, list[Point]]:
     from paceline.scenario import Scenario
@@ -136,7 +136,7 @@ def _by_option(error: InputError, options: Mapping[str, str], seeds: str | None)
     return error
 
 
-def say_what_was_left_out(scenario: Scenario, checked: Sequence[Point]) -> None:
+def say_what_is_unchecked(scenario: Scenario, checked: Sequence[Point]) -> None:
     """Where not every setting was checked, or a run may take long."""
     from paceline.scenario.run_estimate import remembered_estimate_of
 
@@ -230,12 +230,12 @@ def not_written(error: StoreError | ValueError, out: str | None) -> Exception:
     return InputError(f"{error}; {remedy}", "--out" if out else None)
 
 
-def refuse_another(store: Store, scenario: Scenario, points: Sequence[Point], out: str | None) -> None:
+def refuse_other_scenario(store: Store, scenario: Scenario, points: Sequence[Point], out: str | None) -> None:
     """Another scenario's results are not put aside unasked."""
     from paceline.store import directory_owner
 
     try:
-        directory_owner.refuse_another(store, scenario, points)
+        directory_owner.refuse_other_scenario(store, scenario, points)
     except InputError as error:
         remedy = "add --force to put these in their place, or name another directory" + ("" if out else " by --out")
         raise InputError(f"{error.message}; {remedy}", "--out" if out else None) from None

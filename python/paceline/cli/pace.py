@@ -12,7 +12,7 @@ import click
 from paceline import _core
 from paceline.cli import completion
 from paceline.cli.options import QUIET
-from paceline.terminal.output import DONE, manner, print_table
+from paceline.terminal.output import DONE, print_table, verbosity
 
 #: Flags that every command has in its own way, or that the program `paceline-pace` alone has.
 _COMMON = ("quiet", "version")
@@ -70,7 +70,7 @@ def _values(flag: Mapping[str, Any]) -> completion.Complete | None:
 def _run(**values: Any) -> int:
     given = [(name.replace("_", "-"), value) for name, value in values.items() if value not in (None, False)]
     arguments = [f"--{name}" if value is True else f"--{name}={value}" for name, value in given]
-    code, summary = _core.pace("paceline", arguments + ["--quiet"] * manner.is_quiet, False)
+    code, summary = _core.pace("paceline", arguments + ["--quiet"] * verbosity.is_quiet, False)
     if summary is not None:
         _print_summary(json.loads(summary))
     return code

@@ -19,12 +19,12 @@ from paceline.cli.options import (
     SEEDS,
     SET,
     SWEEP,
-    asked,
+    checked_scenario,
     cluster_at,
     jobs_of,
     opened_store,
     precision_of,
-    refuse_another,
+    refuse_other_scenario,
     threads_of,
 )
 from paceline.errors import InputError, RunError
@@ -107,7 +107,7 @@ def run(
     how: dict[str, Any] = {"jobs": jobs_of(jobs), "engine": engine, "threads": threads_of(threads)}
     precision = precision_of(until_ci, ci_metric, max_seeds)
     _arguments.engine(engine, "--engine")
-    scenario, points = asked(file, sets, sweeps, seeds, here=address is None)
+    scenario, points = checked_scenario(file, sets, sweeps, seeds, here=address is None)
     if trace is not None:
         for option, given in (("--dask", address), ("--until-ci", until_ci)):
             if given is not None:
@@ -123,7 +123,7 @@ def run(
     if out is not None or not as_json:
         store = opened_store(out, Path("results") / Path(file).stem)
         if not force:
-            refuse_another(store, scenario, points, out)
+            refuse_other_scenario(store, scenario, points, out)
     short = None
     try:
         with cluster_at(address) as client:
@@ -224,7 +224,7 @@ def keep_and_report(
     import paceline.report
     from paceline.terminal.progress import phase
 
-    with store.alone():
+    with store.exclusive():
         with phase("writing the tables"):
             store.consolidate(scenario, points, runs)
         try:

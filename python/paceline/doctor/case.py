@@ -161,7 +161,9 @@ class Case:
         bits: dict[int, float] = {}
         slowest: dict[int, float] = {}
         sized = [
-            number for number, flow in enumerate(self.network.flows) if flow.packets is not None and flow.speech is None
+            number
+            for number, flow in enumerate(self.network.flows)
+            if flow.packets is not None and flow.dialogue is None
         ]
         for number in sized:
             flow = self.network.flows[number]
@@ -175,7 +177,7 @@ class Case:
             over = max(last - first, bits[flow.traffic] / slowest[flow.traffic])
             mean[number] = 8.0 * (flow.packets or 0) * flow.packet_bytes / over
         for number, flow in enumerate(self.network.flows):
-            if flow.speech is not None:
+            if flow.dialogue is not None:
                 sent = float(self.forecast.sent[number]) * flow.packet_bytes * 8
                 mean[number] = sent / max(1e-9, self.network.duration_s - flow.start_s)
         return mean

@@ -9,7 +9,7 @@ from typing import Any
 
 from paceline.doctor.checks import CHECKS
 from paceline.doctor.finding import SEVERITIES, Finding, Problem, Severity
-from paceline.doctor.setting_summary import portrait
+from paceline.doctor.setting_summary import summary_of
 from paceline.doctor.sweep import Sweep
 
 
@@ -67,7 +67,7 @@ def diagnose(sweep: Sweep) -> Diagnosis:
         title=sweep.scenario.title,
         seed=sweep.seed,
         seeds=len(sweep.seeds),
-        settings=[portrait(case) for case in sweep.cases],
+        settings=[summary_of(case) for case in sweep.cases],
         findings=_findings(sweep) if sweep.cases else [],
         asked_for=sweep.asked_for,
         left_out=sweep.left_out,

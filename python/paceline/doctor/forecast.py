@@ -21,7 +21,7 @@ import numpy.typing as npt
 from paceline.doctor import small_buffers
 from paceline.doctor.model import Model
 from paceline.doctor.transfer_times import Array, Ways
-from paceline.doctor.uncertainty import UNSURE, doubt_of
+from paceline.doctor.uncertainty import UNSURE, relative_variance
 from paceline.scenario.resolved_network import Network
 
 _SWEEPS = 16
@@ -255,7 +255,7 @@ class _Search:
         load = np.minimum(carried / max(window, 1e-9), model.capacity)
         on_core = (hops.link == network.core) & ~hops.back
         core = float((packets * self.thin)[on_core].sum())
-        doubt = doubt_of(model, self.flow, self.ways, self.others)
+        doubt = relative_variance(model, self.flow, self.ways, self.others)
         here = arrivals * inside[hops.flow]
         spread = np.sqrt(np.bincount(hops.link, here**2 * doubt[hops.flow], minlength=model.links))
         total = np.maximum(np.bincount(hops.link, here, minlength=model.links), 1e-9)

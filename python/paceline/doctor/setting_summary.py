@@ -22,7 +22,7 @@ RULE_WORDS = {
 }
 
 
-def portrait(case: Case) -> dict[str, Any]:
+def summary_of(case: Case) -> dict[str, Any]:
     """As nested tables of plain values; times in seconds, sizes in bytes, rates in bit/s."""
     cost = expected_cost(case)
     times = [time for time in case.rtt_s if time > 0]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paceline.doctor.transfer_times import Array, Senders
-from paceline.scenario.distributions import Drawn
+from paceline.scenario.distributions import Distribution
 from paceline.scenario.resolved_network import Flow, Network, Tcp
 
 #: Variants that repair several losses of a window at once.
@@ -76,7 +76,7 @@ class Sources:
 
 def _row(network: Network, number: int, draws: float) -> dict[str, float | bool | int]:
     flow = network.flows[number]
-    tcp, speech = flow.tcp, flow.speech
+    tcp, dialogue = flow.tcp, flow.dialogue
     row: dict[str, float | bool | int] = {
         "tcp": tcp is not None,
         "start": flow.start_s,
@@ -101,28 +101,28 @@ def _row(network: Network, number: int, draws: float) -> dict[str, float | bool 
         return row
     header = tcp.data_bytes - tcp.payload_bytes
     row |= _acks(tcp, math.inf)
-    if flow.packets is not None and speech is None:
+    if flow.packets is not None and dialogue is None:
         row["packets"] = float(flow.packets)
         row |= _acks(tcp, float(flow.packets))
-    if speech is None:
+    if dialogue is None:
         return row
-    size = _mean(speech.size, draws)
-    packets = _packets(speech.size, size, tcp.payload_bytes)
-    odd = packets % 2 if not speech.size.random else 0.5
+    size = _mean(dialogue.size, draws)
+    packets = _packets(dialogue.size, size, tcp.payload_bytes)
+    odd = packets % 2 if not dialogue.size.random else 0.5
     row |= {
         "packets": packets,
         "bytes": header + min(size / packets, tcp.payload_bytes),
-        "messages": float(speech.most if speech.most is not None else math.inf),
-        "pause": _mean(speech.pause, draws),
-        "pauses_first": speech.kind == "cvec",
-        "fresh": speech.new_connections,
+        "messages": float(dialogue.most if dialogue.most is not None else math.inf),
+        "pause": _mean(dialogue.pause, draws),
+        "pauses_first": dialogue.kind == "cvec",
+        "fresh": dialogue.new_connections,
         "rests": tcp.idle_restart != "keep",
-        "one_way": speech.kind != "closed-loop",
+        "one_way": dialogue.kind != "closed-loop",
         **_acks(tcp, packets),
-        "held": tcp.delayed_ack_s * odd if speech.kind == "closed-loop" else 0.0,
+        "held": tcp.delayed_ack_s * odd if dialogue.kind == "closed-loop" else 0.0,
     }
-    if not speech.is_concurrent and speech.kind != "closed-loop":
-        row["other"] = number + 1 if speech.opens else number - 1
+    if not dialogue.is_concurrent and dialogue.kind != "closed-loop":
+        row["other"] = number + 1 if dialogue.opens else number - 1
     return row
 
 
@@ -161,11 +161,11 @@ def _open_loop(flow: Flow) -> dict[str, float]:
     return {"rate": (flow.rate_bps or 0.0) / 8 / flow.packet_bytes}
 
 
-def _mean(drawn: Drawn, draws: float) -> float:
+def _mean(drawn: Distribution, draws: float) -> float:
     return drawn.mean(min(draws, _MANY))
 
 
-def _packets(drawn: Drawn, mean: float, payload: int) -> float:
+def _packets(drawn: Distribution, mean: float, payload: int) -> float:
     """Mean number of packets: sizes are rounded up."""
     if not drawn.random:
         return float(max(1, math.ceil(mean / payload)))

@@ -17,7 +17,7 @@ from paceline.doctor import units
 from paceline.doctor.finding import SEVERITIES, Finding
 from paceline.doctor.setting_text import Entry, entries, pacing_lines
 from paceline.terminal import text_tables
-from paceline.terminal.escapes import harmless, harmless_in
+from paceline.terminal.escapes import escape_controls, escape_controls_in
 
 if TYPE_CHECKING:
     from paceline.doctor.diagnosis import Diagnosis
@@ -38,9 +38,9 @@ def as_text(diagnosis: Diagnosis, width: int = PLAIN_WIDTH, colour: bool = False
     """The report, no line wider than `width` where words allow; ends in a newline. No text of it steers a terminal."""
     diagnosis = replace(
         diagnosis,
-        title=harmless(diagnosis.title),
-        settings=harmless_in(diagnosis.settings),
-        findings=[_harmless_finding(finding) for finding in diagnosis.findings],
+        title=escape_controls(diagnosis.title),
+        settings=escape_controls_in(diagnosis.settings),
+        findings=[_escaped_finding(finding) for finding in diagnosis.findings],
     )
     out = io.StringIO()
     system: Literal["standard"] | None = "standard" if colour else None
@@ -64,8 +64,8 @@ def as_text(diagnosis: Diagnosis, width: int = PLAIN_WIDTH, colour: bool = False
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().replace(text_tables.NO_BREAK, " ").splitlines())
 
 
-def _harmless_finding(finding: Finding) -> Finding:
-    return replace(finding, **{one.name: harmless_in(getattr(finding, one.name)) for one in fields(finding)})
+def _escaped_finding(finding: Finding) -> Finding:
+    return replace(finding, **{one.name: escape_controls_in(getattr(finding, one.name)) for one in fields(finding)})
 
 
 def _print_head(console: Console, diagnosis: Diagnosis) -> None:

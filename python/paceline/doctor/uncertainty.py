@@ -14,13 +14,13 @@ UNSURE = 0.35
 _UNFAIR = 0.01
 
 
-def doubt_of(model: Model, sent: Sent, ways: Ways, others: Array) -> Array:
+def relative_variance(model: Model, sent: Sent, ways: Ways, others: Array) -> Array:
     """Variance over the mean's square of what each flow sends while statistics are taken."""
     window = model.network.duration_s - model.network.warmup_s
     messages = sent.count * np.clip(window / np.maximum(sent.lasts, 1e-9), 0.0, 1.0)
     cycle = sent.each + model.sources.pause + others
     drawn = [variation(flow, window, *row) for flow, *row in zip(model.network.flows, messages, cycle, strict=True)]
-    return np.array(drawn) + _fortune(model, sent, ways, window)
+    return np.array(drawn) + _variance_of_contention(model, sent, ways, window)
 
 
 def variation(flow: Flow, window: float, messages: float, cycle: float) -> float:
@@ -34,15 +34,15 @@ def variation(flow: Flow, window: float, messages: float, cycle: float) -> float
         if cycles < 1 and not (on.random or off.random):
             return most * (1 - cycles)
         return min(most, (1 - share) ** 2 * (on.variation(cycles) + off.variation(cycles)) / cycles)
-    speech = flow.speech
-    if speech is None or speech.kind == "cvec":
+    dialogue = flow.dialogue
+    if dialogue is None or dialogue.kind == "cvec":
         return 0.0
-    size = speech.size.variation(messages)
-    pause = speech.pause.variation(messages) * (speech.pause.mean(max(messages, 2.0)) / max(cycle, 1e-9)) ** 2
+    size = dialogue.size.variation(messages)
+    pause = dialogue.pause.variation(messages) * (dialogue.pause.mean(max(messages, 2.0)) / max(cycle, 1e-9)) ** 2
     return (size + pause) / max(messages, 0.1)
 
 
-def _fortune(model: Model, sent: Sent, ways: Ways, window: float) -> Array:
+def _variance_of_contention(model: Model, sent: Sent, ways: Ways, window: float) -> Array:
     """The same for what does not hang on draws: who gets how much of a full link, and who waits in a timeout."""
     sources = model.sources
     lossy = ways.loss > _UNFAIR

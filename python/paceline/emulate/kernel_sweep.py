@@ -60,7 +60,7 @@ def emulate(
     if done.failures:
         raise RunError(done.failures[0][1])
     if store:
-        with store.alone():
+        with store.exclusive():
             store.consolidate(scenario, done.points, [one for one in done.runs if one is not None])
     return done.results
 

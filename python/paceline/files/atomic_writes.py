@@ -26,7 +26,7 @@ _ABANDONED_S = 24 * 3600.0
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A new file that takes the place of `path` when all went well, whole and on the disk; else it is gone."""
-    partial, file = begin(path)
+    partial, file = create_locked(path)
     try:
         with file:
             yield file
@@ -43,7 +43,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 @contextlib.contextmanager
 def marker(folder: Path) -> Iterator[Path]:
     """An empty file that nobody clears away for a while: who sees it sees this folder."""
-    path, file = begin(folder / "mark")
+    path, file = create_locked(folder / "mark")
     try:
         with file:
             yield path
@@ -52,7 +52,7 @@ def marker(folder: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def alone(path: Path, *, wait: bool = True) -> Iterator[bool]:
+def exclusive(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """One process, and one thread of it, at a time; where locks do not work, all at once.
 
     Yields whether it is so: always, unless somebody else is there and `wait` is false.
@@ -82,11 +82,11 @@ def clear_leftovers(folder: Path) -> None:
             partial.unlink(missing_ok=True)
 
 
-class Together:
+class AtomicFiles:
     """Several files that take their places at once: all of them or none, wherever the process is killed.
 
     They are written into a folder, which is renamed when all are whole: from then on they hold, and whoever comes next
-    carries them to their places, if the writer did not. One process at a time (see `alone`).
+    carries them to their places, if the writer did not. One process at a time (see `exclusive`).
     """
 
     def __init__(self, ready: Path, places: Mapping[str, Path]) -> None:
@@ -135,7 +135,7 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def begin(path: Path) -> tuple[Path, IO[bytes]]:
+def create_locked(path: Path) -> tuple[Path, IO[bytes]]:
     """A file beside `path` of no other process and thread, locked. Raises `OSError`."""
     while True:
         partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")

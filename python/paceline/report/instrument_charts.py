@@ -13,7 +13,7 @@ from markupsafe import Markup
 from paceline._statistics import interval
 from paceline.report import succession_heatmap
 from paceline.report.formatting import DASH, listed, plain, scale_for
-from paceline.report.line_plot import Axis, Line, Numbers, plane
+from paceline.report.line_plot import Axis, Line, Numbers, line_plot
 from paceline.report.study import Series, Setting, Study, value_words
 from paceline.results.instruments import FORMS, Curve, Mean, Place, by_place, mean_of
 
@@ -156,7 +156,7 @@ def _windows(compared: Compared) -> Block:
             cuts = int((np.diff(curve.y) < -0.5).sum())
             mean = plain(float(curve.y.mean()), 1)
             title = f"{place.flow}, {series.name}" if len(compared.settings) > 1 else place.flow
-            drawing = plane(
+            drawing = line_plot(
                 title,
                 f"Congestion window over time: mean {mean} packets.",
                 lines,
@@ -168,7 +168,7 @@ def _windows(compared: Compared) -> Block:
     for place, curves in compared.first("srtt").items():
         lines = [Line(series.name, series.slot, curve.x, curve.y, steps=True) for series, curve in curves]
         said = _each((s, f"{plain(float(c.y.mean()) * 1e3, 1)}\u00a0ms") for s, c in curves)
-        drawing = plane(f"{place.flow}, smoothed RTT", said, lines, Axis("Time", "s"), Axis("", "s"))
+        drawing = line_plot(f"{place.flow}, smoothed RTT", said, lines, Axis("Time", "s"), Axis("", "s"))
         block.figures.append(Figure(drawing.markup(), f"Smoothed round-trip time, mean: {said}."))
     return block
 
@@ -188,7 +188,7 @@ def _rate_variation(compared: Compared) -> Block:
             lines.append(Line("slope of a Poisson stream", 0, x, y[0] * np.sqrt(x[0] / x), quiet=True))
         scale = float(first.x[len(first.x) // 3])
         said = _each((s, plain(float(np.interp(scale, m.x, m.y)), 2)) for s, m in means)
-        drawing = plane(
+        drawing = line_plot(
             f"Rate variation, {place.link}",
             said,
             lines,
@@ -209,7 +209,7 @@ def _auto_covariance(compared: Compared) -> Block:
     for place, means in compared.means("auto_covariance").items():
         lines = [compared.line(series, mean) for series, mean in means]
         said = _each((s, _echo(m)) for s, m in means if len(m.y) > 1 and m.y[0] > 0)
-        drawing = plane(f"Auto-covariance, {place.link}", said, lines, Axis("Lag", "s"), Axis("", "bps²"))
+        drawing = line_plot(f"Auto-covariance, {place.link}", said, lines, Axis("Lag", "s"), Axis("", "bps²"))
         caption = f"{place.link}: the largest beyond lag 0, as a share of the variance: {said}."
         block.figures.append(Figure(drawing.markup(), caption))
     return block
@@ -282,7 +282,7 @@ def _fairness(compared: Compared) -> Block:
     for means in compared.means("jain").values():
         lines = [compared.line(series, mean) for series, mean in means]
         said = _each((s, plain(float(m.y.mean()), 3)) for s, m in means)
-        drawing = plane("Jain’s index", said, lines, Axis("Time", "s"), Axis("", "number", low=0.0, high=1.0))
+        drawing = line_plot("Jain’s index", said, lines, Axis("Time", "s"), Axis("", "number", low=0.0, high=1.0))
         block.figures.append(Figure(drawing.markup(), f"Mean over time: {said}."))
     return block
 
@@ -296,7 +296,7 @@ def _throughput(compared: Compared) -> Block:
     for place, means in compared.means("carried").items():
         lines = [compared.line(series, mean) for series, mean in means]
         said = _each((s, _short("bytes", float(m.y[-1]))) for s, m in means)
-        drawing = plane(f"Carried by {place.link}", said, lines, Axis("Time", "s"), Axis("", "bytes", low=0.0))
+        drawing = line_plot(f"Carried by {place.link}", said, lines, Axis("Time", "s"), Axis("", "bytes", low=0.0))
         block.figures.append(Figure(drawing.markup(), f"In the end: {said}."))
     by_series: dict[str, list[tuple[str, Mean]]] = {}
     for place, means in compared.means("delivered").items():
@@ -309,7 +309,7 @@ def _throughput(compared: Compared) -> Block:
         least, most = _short("bytes", min(ends)), _short("bytes", max(ends))
         said = f"{least} to {most}" if len(ends) > 1 else most
         title = f"Delivered, {name}" if len(by_series) > 1 else "Delivered"
-        drawing = plane(title, said, lines, Axis("Time", "s"), Axis("", "bytes", low=0.0))
+        drawing = line_plot(title, said, lines, Axis("Time", "s"), Axis("", "bytes", low=0.0))
         block.figures.append(
             Figure(drawing.markup(), f"Payload of each in the end: {said}; means over seeds, without bands.")
         )
@@ -327,7 +327,7 @@ def _distributions(compared: Compared, name: str, block: Block, across: str, kin
         medians = [(s, float(m.x[np.searchsorted(m.y, 0.5)])) for s, m in means if m.y[-1] >= 0.5]
         said = _each((s, _short(kind, median)) for s, median in medians)
         where = place.link or ("" if place.flow == "all" else place.flow)
-        drawing = plane(
+        drawing = line_plot(
             f"{across}, {where}" if where else across,
             f"Medians: {said}.",
             lines,

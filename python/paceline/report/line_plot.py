@@ -51,7 +51,7 @@ class Axis:
     high: float | None = None
 
 
-def plane(title: str, description: str, lines: Sequence[Line], across: Axis, up: Axis) -> Drawing:
+def line_plot(title: str, description: str, lines: Sequence[Line], across: Axis, up: Axis) -> Drawing:
     """Lines over a plane; those that are quiet are dashed and not counted in what fits."""
     loud = [line for line in lines if not line.quiet] or list(lines)
     named = len(lines) > 1

@@ -28,7 +28,7 @@ _AHEAD = 2
 _ADDRESS = re.compile(r"((tcp|tls|ucx|wss?)://)?(\[[0-9A-Fa-f:.]+\]|[^\s:/]+):\d{1,5}/?")
 
 
-class Dask(Workers):
+class DaskWorkers(Workers):
     """The workers that a client's scheduler has; more may come, and some may go."""
 
     shard_s = 3.0

@@ -18,8 +18,8 @@ from paceline.runs import dask_cluster
 from paceline.runs.driver import Driver
 from paceline.runs.interrupted import Interrupted
 from paceline.runs.shards import Place
-from paceline.runs.workers import Elsewhere, How, Threads, Workers, processors
-from paceline.terminal.escapes import harmless
+from paceline.runs.workers import EngineOptions, ExecutorWorkers, ThreadWorkers, Workers, processors
+from paceline.terminal.escapes import escape_controls
 from paceline.terminal.progress import Watch
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ def execute(
     """
     done = Execution(points, [None] * len(points), [None] * len(points))
     with _marked(store if executor is not None else None) as place:
-        workers = _workers(jobs, executor, place, store, keep_columns or store is None, trace, How(engine, threads))
+        workers = _workers(
+            jobs, executor, place, store, keep_columns or store is None, trace, EngineOptions(engine, threads)
+        )
         driver = Driver(done, workers, store, reuse=trace is None, keep_columns=keep_columns, tell=tell)
         try:
             driver.drive(watch)
@@ -130,7 +132,7 @@ def describe_point(point: Point) -> str:
 
 def describe_run(settings: Mapping[str, str], seeds: str) -> str:
     """Settings in words, then which seeds."""
-    return harmless(", ".join([*(f"{path} = {value}" for path, value in settings.items()), seeds]))
+    return escape_controls(", ".join([*(f"{path} = {value}" for path, value in settings.items()), seeds]))
 
 
 def _workers(
@@ -140,14 +142,14 @@ def _workers(
     store: Store | None,
     columns: bool,
     trace: Trace | None,
-    how: How,
+    how: EngineOptions,
 ) -> Workers:
     if executor is None:
-        return Threads(jobs or max(1, processors() // how.threads), store, columns, trace, how)
+        return ThreadWorkers(jobs or max(1, processors() // how.threads), store, columns, trace, how)
     if isinstance(executor, Executor):
-        return Elsewhere(executor, how.engine, place)
+        return ExecutorWorkers(executor, how.engine, place)
     if dask_cluster.is_client(executor):
-        return dask_cluster.Dask(executor, how.engine, place)
+        return dask_cluster.DaskWorkers(executor, how.engine, place)
     kinds = "a concurrent.futures.Executor or a distributed.Client"
     raise InputError(f"executor: {executor!r} is no executor; give {kinds}")
 

@@ -14,7 +14,7 @@ from paceline.results import Result, Results
 from paceline.runs.execute import describe_point, execute
 from paceline.runs.precision import MOST_SEEDS, Precision, Short, execute_until, shortfall
 from paceline.scenario import Source, loaded
-from paceline.store.directory_owner import refuse_another
+from paceline.store.directory_owner import refuse_other_scenario
 from paceline.terminal.progress import notebook
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def sweep(
         store.check_room()
         try:
             if not force:
-                refuse_another(store, scenario, points)
+                refuse_other_scenario(store, scenario, points)
         except InputError as error:
             raise InputError(f"{error.message}; name another directory, or add force=True", "out") from None
     how: dict[str, Any] = {"jobs": jobs, "executor": executor, "store": store}
@@ -152,7 +152,7 @@ def sweep(
         count = f"{len(done.failures)} of {len(done.points)} runs failed"
         raise RunError(f"{count}; the first, {describe_point(point)}: {why}")
     if store:
-        with store.alone():
+        with store.exclusive():
             store.consolidate(scenario, done.points, [one for one in done.runs if one is not None])
     if precision and short:
         warnings.warn(shortfall(precision, short, len(done.results.by_settings())), RuntimeWarning, stacklevel=2)

@@ -64,17 +64,17 @@ class Workers(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class EngineOptions:
     """How each run is made; the results are the same."""
 
     engine: str = "auto"
     threads: int = 1
 
 
-class Threads(Workers):
+class ThreadWorkers(Workers):
     """Threads of this process; they write into the store themselves."""
 
-    def __init__(self, jobs: int, store: Store | None, columns: bool, trace: Trace | None, how: How) -> None:
+    def __init__(self, jobs: int, store: Store | None, columns: bool, trace: Trace | None, how: EngineOptions) -> None:
         self._jobs = jobs
         self._pool = ThreadPoolExecutor(jobs, "paceline")
         self._store = store
@@ -128,7 +128,7 @@ class Threads(Workers):
         return Answer(task.key, summary, columns if self._columns else None)
 
 
-class Elsewhere(Workers):
+class ExecutorWorkers(Workers):
     """An executor of `concurrent.futures`: gets every run at once, each by itself; what has begun is left alone."""
 
     def __init__(self, executor: Executor, engine: str, place: Place | None) -> None:

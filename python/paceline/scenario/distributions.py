@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Distribution:
     """Sizes in bytes or times in seconds that are drawn.
 
     Attributes:
@@ -61,7 +61,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class Dialogue:
     """One side of a conversation: a pause, a message, and again.
 
     Attributes:
@@ -76,16 +76,20 @@ class Speech:
 
     kind: str
     opens: bool
-    size: Drawn
-    pause: Drawn
+    size: Distribution
+    pause: Distribution
     most: int | None
     new_connections: bool
     is_concurrent: bool
 
     @classmethod
-    def of(cls, said: dict[str, Any] | None) -> Speech | None:
+    def of(cls, said: dict[str, Any] | None) -> Dialogue | None:
         """As the core says it."""
-        return None if said is None else cls(**said | {"size": Drawn(**said["size"]), "pause": Drawn(**said["pause"])})
+        return (
+            None
+            if said is None
+            else cls(**said | {"size": Distribution(**said["size"]), "pause": Distribution(**said["pause"])})
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +97,13 @@ class Bursts:
     """A source that sends at `rate_bps` while on, and nothing while off."""
 
     rate_bps: float
-    on: Drawn
-    off: Drawn
+    on: Distribution
+    off: Distribution
 
     @classmethod
     def of(cls, said: dict[str, Any] | None) -> Bursts | None:
         """As the core says it."""
-        return None if said is None else cls(said["rate_bps"], Drawn(**said["on"]), Drawn(**said["off"]))
+        return None if said is None else cls(said["rate_bps"], Distribution(**said["on"]), Distribution(**said["off"]))
 
 
 @dataclass(frozen=True, slots=True)

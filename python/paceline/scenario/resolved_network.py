@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paceline import _core
-from paceline.scenario.distributions import Bursts, Replay, Speech
+from paceline.scenario.distributions import Bursts, Dialogue, Replay
 
 _NS = 1e-9
 
@@ -203,7 +203,7 @@ class Flow:
     stop_s: float
     bursts: Bursts | None
     replay: Replay | None
-    speech: Speech | None
+    dialogue: Dialogue | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +298,7 @@ def _flow(flow: dict[str, Any], tcps: list[Tcp]) -> Flow:
         stop_s=math.inf if flow["stop_ns"] is None else flow["stop_ns"] * _NS,
         bursts=Bursts.of(flow["bursts"]),
         replay=Replay.of(flow["replay"]),
-        speech=Speech.of(flow["speech"]),
+        dialogue=Dialogue.of(flow["speech"]),
     )
 
 

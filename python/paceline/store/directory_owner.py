@@ -26,7 +26,7 @@ _MOST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Occupant:
+class Owner:
     """A scenario as a directory remembers it. `file` is an absolute path; ``None`` for one made in Python."""
 
     file: str | None
@@ -37,12 +37,12 @@ class Occupant:
         return f'"{self.title}"' + (f" ({self.file})" if self.file else "")
 
 
-def refuse_another(store: Store, scenario: Scenario, points: Sequence[Point]) -> None:
+def refuse_other_scenario(store: Store, scenario: Scenario, points: Sequence[Point]) -> None:
     """Raises `InputError` where the directory holds the results of another scenario."""
-    there = occupant(store.directory)
+    there = owner_of(store.directory)
     if there is None:
         return
-    here = _as_occupant(scenario)
+    here = _as_owner(scenario)
     own = here.file is not None and Path(here.file).parent == store.directory.resolve()
     # a scenario without a file is known by its title; so is one whose directory does not say the file
     same = there.file == here.file if there.file and here.file else there.title == here.title
@@ -50,18 +50,18 @@ def refuse_another(store: Store, scenario: Scenario, points: Sequence[Point]) ->
         raise InputError(f"{store.directory} holds the results of {there.in_words()}")
 
 
-def occupant_text(scenario: Scenario) -> bytes:
+def owner_text(scenario: Scenario) -> bytes:
     """What is written down of whose results lie there from now on."""
-    here = _as_occupant(scenario)
+    here = _as_owner(scenario)
     return (json.dumps({"file": here.file, "title": here.title}) + "\n").encode()
 
 
-def occupant(directory: Path) -> Occupant | None:
+def owner_of(directory: Path) -> Owner | None:
     """Whose results lie there; of results of an earlier version only the title is known."""
     try:
         found = json.loads(read_bounded(directory / "store" / "scenario", _MOST_BYTES))
         file = found["file"]
-        return Occupant(file if isinstance(file, str) and "\0" not in file else None, str(found["title"]))
+        return Owner(file if isinstance(file, str) and "\0" not in file else None, str(found["title"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     if not (directory / "runs.parquet").is_file():
@@ -70,10 +70,10 @@ def occupant(directory: Path) -> Occupant | None:
 
     try:
         check_regular(directory / "scenario.toml")
-        return Occupant(None, Scenario.load(directory / "scenario.toml").title)
+        return Owner(None, Scenario.load(directory / "scenario.toml").title)
     except (InputError, OSError):
         return None
 
 
-def _as_occupant(scenario: Scenario) -> Occupant:
-    return Occupant(str(Path(scenario.source).resolve()) if scenario.source else None, scenario.title)
+def _as_owner(scenario: Scenario) -> Owner:
+    return Owner(str(Path(scenario.source).resolve()) if scenario.source else None, scenario.title)

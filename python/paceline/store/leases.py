@@ -26,7 +26,7 @@ import weakref
 from pathlib import Path
 from typing import IO
 
-from paceline.files.atomic_writes import begin
+from paceline.files.atomic_writes import create_locked
 from paceline.files.regular_files import open_regular, reading
 
 #: Linux's `struct flock` where files have 64 bits: type, whence, start, length, process.
@@ -87,7 +87,7 @@ class Leases:
             self.close()
 
     def _give_name(self) -> None:
-        path, file = begin(self._folder / "holder")
+        path, file = create_locked(self._folder / "holder")
         self._name = (path, file)
         since = time.strftime("%H:%M:%S")
         file.write(f"process {os.getpid()} on {socket.gethostname()} since {since}".encode())

@@ -16,10 +16,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from paceline import _core
 from paceline.errors import StaleStoreError, StoreError
-from paceline.files.atomic_writes import Together, alone, clear_leftovers, marker, replacing
+from paceline.files.atomic_writes import AtomicFiles, clear_leftovers, exclusive, marker, replacing
 from paceline.files.regular_files import read_bounded
 from paceline.results.tables import runs_table, with_constants
-from paceline.store.directory_owner import occupant_text
+from paceline.store.directory_owner import owner_text
 from paceline.store.leases import Leases
 from paceline.store.run_archive import TABLES, pack, packed_columns, unpack_run, unpack_table
 
@@ -51,9 +51,9 @@ class Store:
             self.leases = Leases(self._store / ".leases")
             places = {name: self.directory / name for name in ("scenario.toml", "runs.parquet")}
             places |= {f"{name}.parquet": self.directory / f"{name}.parquet" for name in TABLES}
-            self._tables = Together(self._store / "tables", places | {"scenario": self._store / "scenario"})
+            self._tables = AtomicFiles(self._store / "tables", places | {"scenario": self._store / "scenario"})
             if (self._store / "tables").exists():  # whose writer is at work still, or has died
-                with alone(self._store / ".tables", wait=False) as ours:
+                with exclusive(self._store / ".tables", wait=False) as ours:
                     if ours:
                         self._tables.finish()
 
@@ -107,9 +107,9 @@ class Store:
             pass
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """Others wait before they write tables or a report here: what lies beside the store is of one command."""
-        with _as_store_error(self._store), alone(self._store / ".tables"):
+        with _as_store_error(self._store), exclusive(self._store / ".tables"):
             yield
 
     def consolidate(self, scenario: Scenario, points: Sequence[Point], runs: Sequence[Mapping[str, Any]]) -> None:
@@ -118,7 +118,7 @@ class Store:
         Rows of `TABLES` name their run by ``run`` (the row in ``runs.parquet``), ``settings.*`` and ``seed``.
         ``scenario.toml`` is the scenario as run, changes of the command line included; paths of files are absolute. All
         take their places together, so that tables and scenario are of one sweep, even after a command that was
-        interrupted or killed. Call it `alone`.
+        interrupted or killed. Call it `exclusive`.
         """
         import pyarrow.parquet as pq
 
@@ -126,7 +126,7 @@ class Store:
             with opened("scenario.toml") as file:
                 file.write(scenario.placed().to_toml().encode())
             with opened("scenario") as file:
-                file.write(occupant_text(scenario))
+                file.write(owner_text(scenario))
             with opened("runs.parquet") as file:
                 pq.write_table(runs_table(runs), file)
             for name in TABLES:

@@ -15,21 +15,21 @@ _NEEDED = "\u00ad\u200c\u200d"
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
-def harmless(text: str, keep: str = "") -> str:
+def escape_controls(text: str, keep: str = "") -> str:
     """The text with nothing in it that steers a terminal; `keep` are control characters that stay, as line ends."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(one if one in keep or not _steers(one) else _escaped(one) for one in text)
 
 
-def harmless_in(value: Any) -> Any:
+def escape_controls_in(value: Any) -> Any:
     """Plain nested values with every text in them made harmless."""
     if isinstance(value, str):
-        return harmless(value)
+        return escape_controls(value)
     if isinstance(value, dict):
-        return {harmless_in(key): harmless_in(item) for key, item in value.items()}
+        return {escape_controls_in(key): escape_controls_in(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(harmless_in(item) for item in value)
+        return type(value)(escape_controls_in(item) for item in value)
     return value
 
 

@@ -1,6 +1,6 @@
 """What a command says and prints: data to standard output, everything else to standard error.
 
-Nothing that steers a terminal comes from a file: see `harmless`.
+Nothing that steers a terminal comes from a file: see `escape_controls`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
-from paceline.terminal.escapes import harmless
+from paceline.terminal.escapes import escape_controls
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
-class _Manner:
+class _Verbosity:
     """How the one command of this process speaks.
 
     Attributes:
@@ -29,37 +29,37 @@ class _Manner:
     spoke_at = time.monotonic()
 
 
-manner = _Manner()
+verbosity = _Verbosity()
 
 
 def say(what: str, code: int = DONE) -> int:
     """A line to standard error; returns the exit code that it explains. With --quiet only those that explain one."""
-    if code == DONE and manner.is_quiet:
+    if code == DONE and verbosity.is_quiet:
         return code
-    lines = [f"paceline: {harmless(what)}"]
+    lines = [f"paceline: {escape_controls(what)}"]
     with contextlib.suppress(OSError, ValueError):
         if (columns := columns_of(sys.stderr)) is not None:
             from paceline.terminal.text_tables import wrap
 
             lines = wrap(lines[0], columns, "  ")
         print(*lines, sep="\n", file=sys.stderr, flush=True)
-    manner.spoke_at = time.monotonic()
+    verbosity.spoke_at = time.monotonic()
     return code
 
 
 def print_data(text: str) -> None:
     """Data, to standard output. Whoever reads it may stop when they have read enough."""
-    print_styled(harmless(text, "\n\t"))
+    print_styled(escape_controls(text, "\n\t"))
 
 
 def print_styled(text: str) -> None:
-    """The same, of text that is harmless already, but for the colours that we gave it."""
+    """The same, of text whose control characters are escaped already; the colours in it are ours."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         forget_output()
-    manner.spoke_at = time.monotonic()
+    verbosity.spoke_at = time.monotonic()
 
 
 def print_text(text: str, indent: str = "") -> None:
@@ -74,8 +74,8 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], names: int, 
     from paceline.terminal.text_tables import table
 
     columns = columns_of(sys.stdout)
-    cells = [list(map(harmless, row)) for row in rows]
-    lines = table(list(map(harmless, head)), cells, names, columns, texts)
+    cells = [list(map(escape_controls, row)) for row in rows]
+    lines = table(list(map(escape_controls, head)), cells, names, columns, texts)
     bold = columns is not None and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in (None, "dumb")
     print_styled("".join(f"\x1b[1m{text}\x1b[0m\n" if bold and is_head else f"{text}\n" for text, is_head in lines))
 

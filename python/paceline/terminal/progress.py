@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from paceline.terminal.escapes import harmless
-from paceline.terminal.output import columns_of, manner, say
+from paceline.terminal.escapes import escape_controls
+from paceline.terminal.output import columns_of, say, verbosity
 
 #: Called with the share that is done, 0 to 1, and the numbers of runs finished and wanted.
 Watch = Callable[[float, int, int], None]
@@ -42,7 +42,7 @@ class _Step:
     """
 
     def __init__(self, title: str) -> None:
-        self.title = harmless(" ".join(title.split()))
+        self.title = escape_controls(" ".join(title.split()))
         self.share: float | None = None
         self.count = ""
         self._began = time.monotonic()
@@ -129,7 +129,7 @@ def _counting(step: _Step, what: str) -> Watch:
 @contextlib.contextmanager
 def _told(title: str) -> Iterator[_Step]:
     step = _Step(title)
-    if manner.is_quiet:
+    if verbosity.is_quiet:
         yield step
         return
     done = threading.Event()
@@ -153,7 +153,7 @@ def _write_lines(step: _Step, done: threading.Event) -> None:
 
 def _until(silence_s: float) -> float:
     """How long until nothing has been said for so long, seconds."""
-    return max(0.0, manner.spoke_at + silence_s - time.monotonic())
+    return max(0.0, verbosity.spoke_at + silence_s - time.monotonic())
 
 
 def _draw_bar(step: _Step, done: threading.Event) -> None:
@@ -173,7 +173,7 @@ def _draw_bar(step: _Step, done: threading.Event) -> None:
                 words += f"  {step.title}"
             bar.update(task, completed=step.share or 0.0, description=words)
             bar.refresh()
-            manner.spoke_at = time.monotonic()
+            verbosity.spoke_at = time.monotonic()
             if done.wait(_DRAWN_S):
                 return
 

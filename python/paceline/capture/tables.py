@@ -6,17 +6,14 @@ import datetime
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from paceline._units import STEPS, step_for
+
 if TYPE_CHECKING:
     from paceline.capture.analysis import Analysis, Paced, Stream
 
 #: Lengths of intervals that are shown, seconds, of 1, 2, 5, 10 us and on.
 SHOWN_S = (1e-3, 20e-3, 1.0)
 _DASH = "–"
-_STEPS = {
-    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
-    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
-    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")),
-}
 
 
 def headline(analysis: Analysis) -> str:
@@ -47,7 +44,7 @@ def quantity(value: float | None, unit: str) -> str:
     """Four digits in the unit that suits: `12.35 ms`."""
     if value is None:
         return _DASH
-    factor, name = next(((f, n) for f, n in _STEPS[unit] if abs(value) >= f), _STEPS[unit][-1])
+    factor, name = step_for(value, STEPS[unit])
     return f"{value / factor:.4g} {name}" if abs(value) / factor < 9999.5 else f"{value / factor:.0f} {name}"
 
 

@@ -1,10 +1,13 @@
-"""What `paceline check` lists: every run of a few, else a line a setting, else the first and the last settings."""
+"""`paceline check`: whether a scenario is sound, and its runs: each of a few, else a line a setting."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from paceline.runs.execute import describe_run
+import click
+
+from paceline.cli.options import FILE, MOST_S, QUIET, SEEDS, SET, SWEEP, checked_scenario, say_what_is_unchecked
+from paceline.terminal.output import DONE, print_text
 
 #: More lines than this are not read one by one.
 MOST_LINES = 60
@@ -12,8 +15,30 @@ MOST_LINES = 60
 SHOWN = 10
 
 
+@click.command(short_help="Check a scenario and list its runs.")
+@FILE
+@SET
+@SWEEP
+@SEEDS
+@QUIET
+def check(file: str, sets: tuple[str, ...], sweeps: tuple[str, ...], seeds: str | None) -> int:
+    """Check the scenario in FILE and print what it would run, without running it.
+
+    \b
+    paceline check scenarios/edge-vs-host.toml
+    """
+    scenario, checked = checked_scenario(file, sets, sweeps, seeds, within_s=MOST_S)
+    text = listing(scenario.title, scenario.counts()[0], scenario.labels(), scenario.seed_numbers())
+    for line in text.removesuffix("\n").split("\n"):  # a title may hold other line ends
+        print_text(line, "    ")
+    say_what_is_unchecked(scenario, checked)
+    return DONE
+
+
 def listing(title: str, count: int, labels: Callable[[int], Mapping[str, str]], seeds: Sequence[int]) -> str:
     """The number of runs, and which: its cost grows with what is printed, not with the number of settings or seeds."""
+    from paceline.runs.execute import describe_run
+
     runs = count * len(seeds)
     head = f"{title}: {runs} run{'s' * (runs != 1)}"
     if runs <= MOST_LINES:

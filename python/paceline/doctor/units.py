@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-_RATES = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
-_TIMES = ((60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-_SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B"))
+from paceline._units import STEPS
+
+_MINUTES = ((60.0, "min"), *STEPS["s"])
 
 
 def rate(bps: float) -> str:
     """``8.32 kbit/s``: three digits."""
-    return _scaled(bps, _RATES)
+    return _scaled(bps, STEPS["bit/s"])
 
 
 def time(seconds: float) -> str:
     """``252 ms``: three digits; minutes from two on."""
-    return _scaled(seconds, _TIMES[1:] if seconds < 120 else _TIMES)
+    return _scaled(seconds, STEPS["s"] if seconds < 120 else _MINUTES)
 
 
 def size(count: float) -> str:
     """``5 KB``: three digits."""
-    return _scaled(count, _SIZES)
+    return _scaled(count, STEPS["B"])
 
 
 def number(value: float) -> str:
@@ -82,7 +82,7 @@ def round_up(value: float) -> int:
     return int(next(step * power for step in (1, 2, 5, 10) if step * power >= value * (1 - 1e-9)))
 
 
-def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
+def _scaled(value: float, units: Sequence[tuple[float, str]]) -> str:
     if math.isinf(value):
         return "unlimited"
     scale, unit = next(((one, name) for one, name in units if abs(value) >= one * 0.9995), units[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,8 @@ from paceline import _core
 from paceline.emulate.choices import Choices
 from paceline.emulate.kernel_tcp import KernelTcp, Stack, translate
 from paceline.errors import InputError
-from paceline.scenario.resolved_network import Link, Network
+from paceline.scenario.distributions import Distribution
+from paceline.scenario.resolved_network import Flow, Link, Network
 
 #: The TCP port of the first conversation's listener.
 FIRST_PORT = 20_000
@@ -24,6 +25,7 @@ _NAMED_LINKS = 64
 _SAMPLES = 2_000
 _DEPARTURES_S = 0.3
 _MS = 1_000_000
+_NS_IN_S = 1e9
 _DRAWN = "random"
 
 
@@ -146,7 +148,7 @@ def _converse(document: Mapping[str, Any], layout: Layout, choices: Choices, see
                 tcp=tcp,
                 caller=_address(0, flow.source),
                 listener=_address(128, flow.sink),
-                application=_application(table, kind, flow.packets, tcp),
+                application=_application(flows, number, tcp),
             )
         )
         number += 1 + paired
@@ -166,37 +168,28 @@ def _address(first: int, host: int) -> str:
     return f"10.{first + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
 
 
-def _application(table: Mapping[str, Any], kind: str, packets: int | None, tcp: KernelTcp) -> dict[str, Any]:
-    if kind == "bulk":
-        return {"kind": "bulk", "bytes": None if packets is None else packets * tcp.payload_bytes}
-    think = _draw(table.get("think", "0 s"), "time")
-    if kind == "closed-loop":
-        new = table.get("connection", "new") == "new"
-        files = {
-            "size": _draw(table["size"], "size"),
-            "think": think,
-            "new_connections": new,
-            "files": table.get("files"),
-        }
+def _application(flows: Sequence[Flow], number: int, tcp: KernelTcp) -> dict[str, Any]:
+    """What the traffic program does for this flow, and for the one that answers it, if there is one."""
+    flow = flows[number]
+    dialogue = flow.dialogue
+    if dialogue is None:
+        return {"kind": "bulk", "bytes": None if flow.packets is None else flow.packets * tcp.payload_bytes}
+    size, think = _distribution(dialogue.size), _distribution(dialogue.pause, _NS_IN_S)
+    if dialogue.kind == "closed-loop":
+        files = {"size": size, "think": think, "new_connections": dialogue.new_connections, "files": dialogue.most}
         return {"kind": "files"} | files
-    calls = {"request": _draw(table["request"], "size"), "response": _draw(table["response"], "size"), "think": think}
-    return {"kind": "calls"} | calls | {"calls": table.get("calls")}
+    answer = flows[number + 1].dialogue
+    assert answer is not None
+    calls = {"request": size, "response": _distribution(answer.size), "think": think}
+    return {"kind": "calls"} | calls | {"calls": dialogue.most}
 
 
-def _draw(written: Any, unit: str) -> dict[str, Any]:
+def _distribution(drawn: Distribution, scale: float = 1.0) -> dict[str, Any]:
     """A distribution as the traffic program reads it, in bytes or ns."""
-    if isinstance(written, str):
-        return {"fixed": _core.quantity(unit, written)}
-    ((name, value),) = written.items()
-    if name == "exponential":
-        return {"exponential": _core.quantity(unit, value)}
-    if name == "uniform":
-        low, high = value.split("..")
-        return {"uniform": [_core.quantity(unit, low.strip()), _core.quantity(unit, high.strip())]}
-    shape = float(value["shape"])
-    if "min" in value:
-        return {"pareto": [_core.quantity(unit, value["min"]), shape]}
-    return {"pareto": [_core.quantity(unit, value["mean"]) * (shape - 1) / shape, shape]}
+    first = round(drawn.first * scale, 6)
+    if drawn.shape == "uniform":
+        return {"uniform": [first, round(drawn.second * scale, 6)]}
+    return {drawn.shape: [first, drawn.second] if drawn.shape == "pareto" else first}
 
 
 # What is watched

@@ -2,53 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from paceline import _core
 from paceline._statistics import Interval
+from paceline._units import STEPS, step_for
 
 DASH = "—"
 MINUS = "\u2212"
 THIN = "\u202f"
 
-_STEPS: dict[str, tuple[tuple[float, str], ...]] = {
-    "bps": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
-    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
-    "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")),
+_STEPS: dict[str, Sequence[tuple[float, str]]] = {
+    "bps": STEPS["bit/s"],
+    "s": STEPS["s"],
+    "bytes": STEPS["B"],
     "bps²": ((1e18, "(Gbit/s)²"), (1e12, "(Mbit/s)²"), (1e6, "(kbit/s)²"), (1.0, "(bit/s)²")),
     "share": ((1e-2, "%"),),
     "number": ((1.0, ""),),
     "count": ((1.0, ""),),
 }
 
-_UNITS: dict[str, tuple[str, float]] = {
-    "": ("number", 1.0),
-    "%": ("share", 1e-2),
-    "b": ("bytes", 1.0),
-    "kb": ("bytes", 1e3),
-    "mb": ("bytes", 1e6),
-    "gb": ("bytes", 1e9),
-    "kib": ("bytes", 1024.0),
-    "mib": ("bytes", 1024.0**2),
-    "gib": ("bytes", 1024.0**3),
-    "packet": ("packets", 1.0),
-    "packets": ("packets", 1.0),
-    "bdp": ("BDP", 1.0),
-    "ns": ("s", 1e-9),
-    "us": ("s", 1e-6),
-    "µs": ("s", 1e-6),
-    "ms": ("s", 1e-3),
-    "s": ("s", 1.0),
-    "min": ("s", 60.0),
-    "bit/s": ("bps", 1.0),
-    "kbit/s": ("bps", 1e3),
-    "mbit/s": ("bps", 1e6),
-    "gbit/s": ("bps", 1e9),
-}
-
-_QUANTITY = re.compile(r"^\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµ/%]*)\s*$")
+#: Dimensions of a scenario's quantities by the core's names for them, and the unit of what it returns.
+_KINDS = (("rate", "bps", 1.0), ("time", "s", 1e-9), ("size", "bytes", 1.0))
+#: What is not a quantity of the core by itself: it counts packets, or is a share of something.
+_COUNT = re.compile(r"^\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(%|packets?|BDP|)\s*$")
+_COUNTS = {"": ("number", 1.0), "%": ("share", 1e-2), "BDP": ("BDP", 1.0)}
 
 
 @dataclass(frozen=True)
@@ -91,7 +73,7 @@ def scale_for(kind: str, values: Iterable[float], halves: Iterable[float | None]
     magnitudes = [abs(v) for v in values if math.isfinite(v)]
     largest = max(magnitudes, default=0.0)
     steps = _STEPS.get(kind, ((1.0, kind),))
-    divisor, unit = next(((d, u) for d, u in steps if largest >= d), steps[-1])
+    divisor, unit = step_for(largest, steps)
     widths = sorted(h / divisor for h in halves if h)
     if kind == "count":
         decimals = 0
@@ -106,13 +88,13 @@ def scale_for(kind: str, values: Iterable[float], halves: Iterable[float | None]
 
 def quantity(text: str) -> tuple[str, float] | None:
     """Dimension and value of `5 KB`, `10 ms`, `0.3`; `None` where the text is something else."""
-    found = _QUANTITY.match(text)
-    if found is None:
-        return None
-    unit = _UNITS.get(found[2].lower())
-    if unit is None:
-        return None
-    return unit[0], float(found[1].replace("_", "")) * unit[1]
+    if found := _COUNT.match(text):
+        dimension, unit = _COUNTS.get(found[2], ("packets", 1.0))
+        return dimension, float(found[1].replace("_", "")) * unit
+    for kind, dimension, unit in _KINDS:
+        with contextlib.suppress(_core.InputError):
+            return dimension, _core.quantity(kind, text) * unit
+    return None
 
 
 def signed_percent(value: Interval | None) -> str:

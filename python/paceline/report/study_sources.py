@@ -24,9 +24,8 @@ def load(directory: Path, file_name: str = "") -> Study:
         FileNotFoundError: there is no `runs.parquet`.
     """
     rows = pq.read_table(directory / "runs.parquet").to_pylist()
-    found = study(
-        rows, _read(directory / "scenario.toml"), _description(directory), FromFile(directory / "series.parquet")
-    )
+    found = study(rows, _read(directory / "scenario.toml"), {}, FromFile(directory / "series.parquet"))
+    found.description = _description(directory, found.scenario)
     found.file_name = file_name
     if (directory / "instruments.parquet").is_file():
         found.findings = FindingsFromFile(directory / "instruments.parquet")
@@ -105,7 +104,7 @@ def _record(table: pa.Table, link: str, seed: int) -> Record | None:
     return Record(link, seed, times, sizes)
 
 
-def _description(directory: Path) -> dict[str, Any]:
+def _description(directory: Path, scenario: Mapping[str, Any]) -> dict[str, Any]:
     """The network as the core draws it: as left beside the results, else asked of the core; empty where neither is."""
     try:
         found = json.loads(_read(directory / "description.json"))
@@ -113,7 +112,7 @@ def _description(directory: Path) -> dict[str, Any]:
         try:
             from paceline.scenario import Scenario
 
-            found = Scenario.load(directory / "scenario.toml").describe()
+            found = Scenario(scenario, source=str(directory / "scenario.toml")).describe()
         except Exception:  # a picture less, whatever the reason; the results are there
             found = {}
     return found if isinstance(found, dict) else {}

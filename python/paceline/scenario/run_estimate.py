@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paceline import _core
+from paceline._units import STEPS, step_for
 from paceline.errors import InputError
 
 #: Of what is free, so much may be taken.
@@ -107,7 +108,5 @@ def _free() -> Iterator[int]:
 
 def amount(count: float) -> str:
     """Bytes as people read them: ``4.5 GB``."""
-    for size, unit in ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count:.0f} B"
+    factor, unit = step_for(count, STEPS["B"])
+    return f"{count / factor:.0f} B" if factor == 1 else f"{count / factor:.3g} {unit}"

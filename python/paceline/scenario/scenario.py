@@ -8,7 +8,6 @@ import json
 import math
 import os
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +78,7 @@ class Scenario:
             raise InputError(f"{quoted(document)} is no scenario; give a dict of its tables, or Scenario.load(file)")
         self._document: dict[str, Any] = plain(document, ())
         self._text = text
-        self._origin = text  # of what it was made from: for the lines of errors
+        self._origin: Scenario | None = None if text is None else self  # the file as read: for the lines of errors
         self.source = source
 
     @classmethod
@@ -289,24 +288,24 @@ class Scenario:
 
     def _line_of(self, path: str) -> int | None:
         """The line of the file that says this path; ``None`` where what is wrong has been put there since."""
-        if self._origin is None or path == "":
+        origin = self._origin
+        if origin is None or origin._text is None or path == "":
             return None
         try:
             keys = split_path(path)
             swept = [axis for axis in self.sweep if split_path(self._place_of(axis)) == keys[: len(split_path(axis))]]
-            origin = tomllib.loads(self._origin)
-            if swept and Scenario(origin).sweep.get(swept[0]) != self.sweep[swept[0]]:
+            if swept and origin.sweep.get(swept[0]) != self.sweep[swept[0]]:
                 return None  # swept in Python, or by an option
         except InputError:  # not a path after all
             return None
         if swept:
-            table = origin.get("sweep", {})
+            table = origin._document.get("sweep", {})
             whole = swept[0] in table
             keys = ("sweep", swept[0]) if whole else ("sweep", *split_path(swept[0]))
-            return _core.line_of(self._origin, list(keys)) if isinstance(table, dict) and table else None
-        if value_at(origin, keys) != value_at(self._document, keys):
+            return _core.line_of(origin._text, list(keys)) if isinstance(table, dict) and table else None
+        if value_at(origin._document, keys) != value_at(self._document, keys):
             return None
-        return _core.line_of(self._origin, list(keys))
+        return _core.line_of(origin._text, list(keys))
 
     def replaced(self, document: Mapping[str, Any]) -> Scenario:
         """A scenario of these tables, known by the same file: for the names and lines of errors."""

@@ -6,7 +6,7 @@ without the pacer, and the difference is taken seed by seed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paceline._statistics import Interval, interval
@@ -113,11 +113,6 @@ def queue(results: Results, rate: str, packet_bytes: float) -> Interval:
 def megabits(rate: str) -> float:
     """``"12 Mbit/s"`` → 12."""
     return float(rate.split()[0])
-
-
-def label_values(pairs: Mapping[str, Interval], digits: int) -> dict[str, float]:
-    """Means, rounded, for a verdict."""
-    return {name: round(value.mean, digits) for name, value in pairs.items()}
 
 
 def _largest(run: Result) -> float:

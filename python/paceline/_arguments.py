@@ -1,4 +1,4 @@
-"""Arguments of functions and options of commands, checked alike: an `InputError` names which, and what to write."""
+"""Validates arguments of functions and options of commands alike: an `InputError` names which, and what to write."""
 
 from __future__ import annotations
 

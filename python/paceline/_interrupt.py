@@ -1,4 +1,4 @@
-"""Ctrl-C while the command is still loading: it ends in one line.
+"""Handles Ctrl-C while the command is still loading: one line in place of a traceback.
 
 Python's own answer would be a traceback out of the midst of an import. Only where this process is the command: a
 program that imports Paceline keeps its handlers. Once loaded, `cli.main` hears of Ctrl-C itself.

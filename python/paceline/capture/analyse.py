@@ -1,4 +1,4 @@
-"""What a packet capture's traffic is like, and what pacers would make of it."""
+"""`paceline.analyse`: the burstiness of a capture, and what pacers would make of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table that people read after `paceline analyse`."""
+"""The table that `paceline analyse` prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs claims: what their sweeps share is run once, then each claim is judged, drawn and kept."""
+"""Runs claims of papers: what their sweeps share is run once, then each claim is judged, drawn and kept."""
 
 from __future__ import annotations
 

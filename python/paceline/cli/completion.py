@@ -1,4 +1,4 @@
-"""What a shell completes where a value is expected: files, directories, interfaces, words."""
+"""Shell completion of values: files, directories, interfaces, words."""
 
 from __future__ import annotations
 

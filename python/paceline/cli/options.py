@@ -1,4 +1,4 @@
-"""What a command line asks for: a scenario with what its options change, and how its runs are to be done."""
+"""Options that several commands have, and the checked scenario that they make of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flows that are alike, so that ten thousand of them are a line."""
+"""Groups of alike flows, so that ten thousand of them are one line."""
 
 from __future__ import annotations
 

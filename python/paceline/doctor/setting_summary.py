@@ -1,4 +1,4 @@
-"""One setting in numbers, as JSON has them and the text draws them: ways with every queue, windows, loads, cost."""
+"""One setting in numbers, as JSON has them: paths with every queue, windows, loads, cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of a setting in words: a line where all settings agree, a cell of a table where they do not."""
+"""The numbers of a setting as text: a line where all settings agree, a cell of a table where they do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report that people read: ways drawn a line a hop, numbers, findings. Colours only where asked for."""
+"""The doctor's report as text: a line a hop, numbers, findings. Colours only where asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far chance moves what a run comes to: where that is far, the doctor says so in the place of a number."""
+"""The variance of a forecast by chance: where it is large, the doctor gives no number."""
 
 from __future__ import annotations
 

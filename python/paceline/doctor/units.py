@@ -1,4 +1,4 @@
-"""Numbers as one would write them in a scenario or say them."""
+"""Numbers with units, as they are written in a scenario."""
 
 from __future__ import annotations
 

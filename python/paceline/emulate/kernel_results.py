@@ -1,4 +1,4 @@
-"""What a run on the kernel comes to, in the contract of `paceline run --json`, and whether it counts."""
+"""The JSON object of a run on the kernel, as `paceline run --json` has it, and whether the run is valid."""
 
 from __future__ import annotations
 

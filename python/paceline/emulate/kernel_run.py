@@ -1,4 +1,4 @@
-"""One run on the kernel: namespaces, devices, programs; all of it gone afterwards."""
+"""One run on the kernel: namespaces, devices, programs; all of it is gone afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All runs that a scenario asks for on the kernel, one after the other, and beside them the simulator's."""
+"""All runs of a scenario on the kernel, one after the other, and beside them the simulator's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, however many processes write, and wherever one of them is killed.
+"""Writes files that are there whole or not at all, however many processes write, and wherever one of them is killed.
 
 A file is written under a name of its own, flushed to the disk and renamed. As long as its writer lives it holds a
 lock on it; the system takes the lock away from the dead. So what nobody holds is left over, and is cleared away, be

@@ -1,4 +1,4 @@
-"""Regular files, and nothing else: what is read or locked in a directory that others may write to.
+"""Opens regular files and nothing else, in directories that others may write to.
 
 A FIFO keeps who opens it waiting, a device may do anything, ``/dev/zero`` never ends. So a path is looked at before it
 is opened, and again when it is open, for it may have been exchanged meanwhile.

@@ -1,8 +1,8 @@
 """Every figure and table of five papers, rerun and judged: `paceline reproduce`.
 
 One file a figure or table, in a folder a paper; it lists itself by its ``CLAIM`` or ``CLAIMS`` (see `catalogue`).
-`claim` says what a claim is, `criteria` when it counts as reproduced, `drawing` how its pictures look,
-`reproduction` runs claims and keeps their verdicts.
+`claim` says what a claim is, `criteria` when it counts as reproduced, `drawing` how its pictures look, `verdicts` keeps
+what came of it. Claims judge finished runs; `paceline.cli.claim_runs` runs them.
 """
 
 from __future__ import annotations

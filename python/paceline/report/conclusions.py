@@ -1,4 +1,4 @@
-"""What the numbers allow to be said, in sentences; nothing that an interval of paired differences does not support."""
+"""Sentences that the numbers support: nothing that an interval of paired differences does not."""
 
 from __future__ import annotations
 

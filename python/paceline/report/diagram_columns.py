@@ -1,4 +1,4 @@
-"""In which column of a picture each group of nodes of a network stands."""
+"""Which column of the network diagram each group of nodes stands in."""
 
 from __future__ import annotations
 

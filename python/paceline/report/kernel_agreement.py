@@ -1,4 +1,4 @@
-"""How far simulator and kernel agree, where a study ran in both worlds: relative differences first, then the values.
+"""Agreement of simulator and kernel, where a study has both: relative differences first, then the values.
 
 A setting's two runs of one seed have the same draws (rates, delays, starts), so they are compared seed by seed. Runs of
 the kernel that are not valid do not count.

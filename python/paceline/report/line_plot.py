@@ -1,4 +1,4 @@
-"""A coordinate plane for curves: linear or logarithmic axes, lines with bands, a legend above."""
+"""A plot of lines: linear or logarithmic axes, bands, a legend above."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was asked, in words: the facts of a scenario as a reader wants them before the numbers."""
+"""The facts of a scenario in words, as the report shows them before the numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks of series: each slot has a colour and a shape of its own, so that lines are told apart in grey, too.
+"""Marks of series: each slot has a colour and a shape of its own, so that lines differ in grey, too.
 
 There are twelve shapes, each filled and hollow, and as many colours in the style sheet (``--s0`` to ``--s23``): eight
 hues that most eyes tell apart, in two depths, and eight between them. Beyond twenty-four, colours begin anew with other

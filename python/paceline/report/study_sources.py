@@ -1,4 +1,4 @@
-"""Where a study comes from: a directory of results, or runs in memory."""
+"""Loads a study from a directory of results, or from runs in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of what was recorded over time: queue lengths, and when packets left a link."""
+"""Charts over time: queue lengths, and when packets left a link."""
 
 from __future__ import annotations
 

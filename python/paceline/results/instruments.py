@@ -1,4 +1,4 @@
-"""What instruments found: their kinds, their curves, and means of curves with intervals over seeds."""
+"""Curves of instruments, and their means with intervals over seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeds that give the same run again: one run, however often it is repeated, and no interval.
+"""Detects seeds that give the same run again: that is one run, and has no interval.
 
 A seed is a draw only where something is drawn and matters. Runs of one setting that agree in every number are the same
 run; Student's t over them would say ± 0, a certainty that one run cannot give.

@@ -1,4 +1,4 @@
-"""A Dask cluster as a place to do runs: `--dask ADDRESS`, or a `distributed.Client` as the executor of a sweep.
+"""Runs on a Dask cluster: `--dask ADDRESS`, or a `distributed.Client` as the executor of a sweep.
 
 Runs go out in shards of a few seconds, so that what a task costs Dask does not matter; how long a run takes is learnt
 from those of its setting that have finished. A shard whose worker is lost is done again by another.

@@ -1,4 +1,4 @@
-"""Runs points: those that the store does not have, shared out between all processes that work on them."""
+"""Executes points that the store does not have, shared out between all processes that work on them."""
 
 from __future__ import annotations
 

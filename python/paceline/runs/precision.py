@@ -1,4 +1,4 @@
-"""Seeds added until a mean is known as closely as asked: `--until-ci 1%`.
+"""Adds seeds until a mean is known as closely as asked: `--until-ci 1%`.
 
 Every setting begins with at least five seeds. Where the 95 % interval of the metric's mean (Student t) is wider than
 asked, on either side, more are run: as many as the spread so far calls for, since the interval narrows by their root,

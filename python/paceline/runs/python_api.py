@@ -1,4 +1,4 @@
-"""Runs and sweeps from Python."""
+"""`paceline.run` and `paceline.sweep`."""
 
 from __future__ import annotations
 

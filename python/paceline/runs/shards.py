@@ -1,8 +1,8 @@
 """Runs that go to another process or machine together, and what comes back.
 
-A shard's runs are packed there (see `archive`). Where that process sees the driver's store it puts each there as soon
-as it has finished: neither its own death nor the driver's then costs a finished run, and whoever does the shard again
-skips what is there. Else they come back as bytes, and the driver keeps them.
+A shard's runs are packed there (see `run_archive`). Where that process sees the driver's store it puts each there as
+soon as it has finished: neither its own death nor the driver's then costs a finished run, and whoever does the shard
+again skips what is there. Else they come back as bytes, and the driver keeps them.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def run_shard(tasks: Sequence[Task], core: str, engine: str = "auto", place: Pla
 
 
 def tables_of(run: _core.Run) -> dict[str, _core.Columns]:
-    """What a run of the core yields, by the names of `archive.TABLES`."""
+    """What a run of the core yields, by the names of `run_archive.TABLES`."""
     return {"flows": run.flows(), "series": run.series(), "instruments": run.instruments()}
 
 

@@ -1,4 +1,4 @@
-"""What sources draw: sizes and times, and what applications and modulated sources do with them."""
+"""Distributions that sources draw from: sizes, pauses, and the dialogues and on-off sources made of them."""
 
 from __future__ import annotations
 

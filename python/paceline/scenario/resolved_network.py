@@ -1,4 +1,4 @@
-"""A scenario resolved for one seed, as the core lays it open: links, flows, pacers, with numbers in base units."""
+"""A scenario resolved for one seed by the core: links, flows and pacers with numbers in base units."""
 
 from __future__ import annotations
 

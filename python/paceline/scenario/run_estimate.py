@@ -1,4 +1,4 @@
-"""What a run may take at most, and how much memory this machine has.
+"""Estimates the most memory and events of a run, and how much memory this machine has.
 
 The bound is the core's (``crates/sim/src/network/estimate.rs``), before anything runs; `run`, `check` and `doctor` say
 the same. ``PACELINE_MEMORY``, as ``64 GB``, says what may be taken where that is not what is free.

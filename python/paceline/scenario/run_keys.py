@@ -1,4 +1,4 @@
-"""What a run is stored under: a hash of its scenario, its seed and the very core that runs it."""
+"""Keys of runs in the store: a hash of the scenario, the seed and the build of the core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario sweeps: which value of each axis a setting has, by what labels, under which seeds."""
+"""The axes of a sweep: which value of each a setting has, its labels, and seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios built in Python: the common networks, in one call."""
+"""Builds scenarios of the common networks in one call."""
 
 from __future__ import annotations
 

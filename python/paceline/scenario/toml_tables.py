@@ -1,4 +1,4 @@
-"""A scenario's text and its nested tables, before anything is made of what they say."""
+"""Reads a scenario's text into nested tables, and checks that they hold only what TOML has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a scenario names, as connection vectors and captures: where they lie, and what they hold.
+"""Files that a scenario names, as connection vectors and captures: their paths and digests.
 
 A path is relative to the scenario's own file. What a run is known by is not where a file lies but what it holds.
 """

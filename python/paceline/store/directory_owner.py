@@ -1,4 +1,4 @@
-"""Whose results a directory holds: tables and a report there are of one scenario, the last that was run into it.
+"""The scenario that a directory of results belongs to: its tables and its report are of one scenario.
 
 ``DIR/store/scenario``, written with the tables, names it: its file and its title. What is run into the directory later
 is the same scenario where it comes from that file, however changed, or has runs there already. Any other would put its

@@ -8,8 +8,8 @@ two.
 Who holds leases says so in a file beside, ``.holder.…``, which it keeps locked as long as it lives: so that one who
 waits can be told for whom.
 
-Leases save work and keep nothing safe: results are (see `atomic`), were the same run done twice. On a file system
-without locks every lease is granted.
+Leases only save work. Were the same run done twice, results would still be whole (see `atomic_writes`). On a file
+system without locks every lease is granted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Finished runs on disk, each in one file named by what it is the result of; many processes may write at once.
 
-``DIR/store/<key>.zip`` is one run (see `archive`), there whole or not at all (see `atomic`). Who does a run leases it
-(see `leases`), so that processes on one sweep share it out; ``core-version`` says which core the runs are of. The
-tables in ``DIR`` are put together from these files, and take their places together.
+``DIR/store/<key>.zip`` is one run (see `run_archive`), there whole or not at all (see `atomic_writes`). A process that
+does a run leases it (see `leases`), so that all on one sweep share it out; ``core-version`` names the core of the runs.
+The tables in ``DIR`` are put together from these files, and take their places together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Text from files and arguments made harmless for a terminal: what would steer it is written as an escape, ``\\x1b``.
+"""Escapes control characters in text from files and arguments, so that it cannot steer a terminal: ``\\x1b``.
 
 Titles, names and labels are anybody's. Control characters move the cursor, set titles or colours; characters of
-direction (bidi) and invisible ones make a line read as another. Everything that `console` prints comes through here.
+direction (bidi) and invisible ones make a line read as another. Everything that `output` prints comes through here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a command says and prints: data to standard output, everything else to standard error.
+"""Output of a command: data to standard output, everything else to standard error.
 
 Nothing that steers a terminal comes from a file: see `escape_controls`.
 """
@@ -70,7 +70,7 @@ def print_text(text: str, indent: str = "") -> None:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], names: int, texts: int = 0) -> None:
-    """A table, its first columns names, its last so many texts, the others numbers; see `layout`."""
+    """A table, its first columns names, its last so many texts, the others numbers; see `text_tables`."""
     from paceline.terminal.text_tables import table
 
     columns = columns_of(sys.stdout)

@@ -1,4 +1,4 @@
-"""Progress: how much is done, and how long it will take. Nobody waits for more than two seconds without a word.
+"""Shows progress: how much is done, and how long it will take. No step is silent for more than two seconds.
 
 On a terminal it is a bar that goes away; where standard error is none, a line every two seconds; in a notebook, for
 runs that Python asks for, one line that changes. With --quiet there is nothing. A thread of its own tells it, so that

@@ -1,4 +1,4 @@
-"""Tables and paragraphs in so many columns of a terminal. What is a number is never cut.
+"""Lays tables and paragraphs out in the columns of a terminal. A number is never cut.
 
 A table that is too wide first wraps its heads and names, between words; then it goes on in further tables below, the
 names repeated; and where names and one column of numbers do not fit side by side, each row becomes a paragraph.

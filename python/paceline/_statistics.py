@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+_PROBABILITY = 0.95
 #: Differences below this fraction of the values are rounding, not results.
 ROUNDING = 1e-12
 
@@ -105,15 +106,15 @@ def leaders(
 
 
 @cache
-def student_t(freedom: int, probability: float = 0.95) -> float:
-    """The t that holds |T| with this probability, for `freedom` (1 or more) degrees of freedom."""
-    if freedom < 1 or not 0 < probability < 1:
-        raise ValueError("needs one degree of freedom at least, and a probability between 0 and 1")
+def student_t(freedom: int) -> float:
+    """The t that holds |T| with probability 0.95, for `freedom` (1 or more) degrees of freedom."""
+    if freedom < 1:
+        raise ValueError("needs one degree of freedom at least")
     low, high = 0.0, 1.0
-    while _within(high, freedom) < probability:
+    while _within(high, freedom) < _PROBABILITY:
         high *= 2
     while (middle := (low + high) / 2) not in (low, high):
-        low, high = (middle, high) if _within(middle, freedom) < probability else (low, middle)
+        low, high = (middle, high) if _within(middle, freedom) < _PROBABILITY else (low, middle)
     return high
 
 

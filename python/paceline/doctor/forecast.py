@@ -92,14 +92,14 @@ class _Search:
             self._sweep()
         return self._result()
 
-    def _parts(self, price: Array, link: npt.NDArray[np.int64] | slice = slice(None)) -> tuple[Array, Array]:
+    def _parts(self, price: Array) -> tuple[Array, Array]:
         """A price as queueing delay and loss ratio."""
-        full, places = self.model.full_wait[link], self.model.places[link]
+        full, places = self.model.full_wait, self.model.places
         limited = np.isfinite(places)
         wait = np.where(limited, full * np.minimum(price / _QUEUES, 1.0), 1e-6 * (full / 1e-6) ** price - 1e-6)
         over = np.clip((price - _QUEUES) / (1 - _QUEUES), 0.0, 1.0)
         loss = np.where(limited & (price > _QUEUES), _LEAST_LOSS * (_MOST_LOSS / _LEAST_LOSS) ** over, 0.0)
-        return wait, np.maximum(loss, self.mixed[link])
+        return wait, np.maximum(loss, self.mixed)
 
     def _sweep(self) -> None:
         model, hops = self.model, self.model.hops

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,12 +15,8 @@ from paceline.scenario import Scenario
 from paceline.scenario.resolved_network import Network
 from paceline.scenario.run_estimate import Estimate, remembered_estimate_of
 
-#: Kinds of traffic that draw nothing while they send; a file is the same under every seed.
-_WITHOUT_CHANCE = ("bulk", "cbr", "pcap", "cvec")
-#: Kinds that draw only what is written as a distribution, and where.
-_DISTRIBUTIONS = {"closed-loop": ("size", "think"), "rpc": ("request", "response", "think")}
-
-
+#: Kinds of traffic that draw nothing while they send, sizes and pauses of dialogues aside; a file has no seed.
+_WITHOUT_CHANCE = ("bulk", "cbr", "pcap", "cvec", "closed-loop", "rpc")
 #: Flows that are looked at, over all settings, and what a setting costs beside them: some four seconds.
 MOST_FLOWS = 15_000
 _SETTING = 50
@@ -94,7 +90,9 @@ def _left_out(number: int, settings: int, estimate: Estimate) -> str:
 def _draws(case: Case, seed: int) -> bool:
     document: dict[str, Any] = dict(case.document)
     network = case.network
-    if any(_traffic_draws(table) for table in document["traffic"]):
+    if any(table.get("kind") not in _WITHOUT_CHANCE for table in document["traffic"]):
+        return True
+    if any(one.size.random or one.pause.random for flow in network.flows if (one := flow.dialogue)):
         return True
     drops = document.get("drop", [])
     if any("probability" in drop for drop in ([drops] if isinstance(drops, dict) else drops)):
@@ -108,11 +106,3 @@ def _draws(case: Case, seed: int) -> bool:
     except _core.InputError:  # as a buffer in BDP that is too small as that seed draws
         return True
     return other.links != network.links or other.flows != network.flows or other.pacings != network.pacings
-
-
-def _traffic_draws(table: Mapping[str, Any]) -> bool:
-    kind = str(table.get("kind"))
-    if kind in _DISTRIBUTIONS:
-        given = [table[key] for key in _DISTRIBUTIONS[kind] if key in table]
-        return any(isinstance(one, dict) and list(one) != ["fixed"] for one in given)
-    return kind not in _WITHOUT_CHANCE

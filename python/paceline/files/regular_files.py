@@ -30,14 +30,14 @@ def check_regular(path: str | os.PathLike[str]) -> os.stat_result:
     return _regular(found, path)
 
 
-def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
+def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
     """A descriptor of a regular file. Raises `OSError`; never waits for another process."""
     try:
         check_regular(path)
     except FileNotFoundError:
         if not flags & os.O_CREAT:
             raise
-    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, mode)
+    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
     try:
         _regular(os.fstat(descriptor), path)
     except OSError:

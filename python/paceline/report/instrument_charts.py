@@ -98,9 +98,9 @@ class Compared:
             if runs:
                 yield series, runs
 
-    def line(self, series: Series, mean: Mean, *, steps: bool = False) -> Line:
+    def line(self, series: Series, mean: Mean) -> Line:
         half = mean.half if np.isfinite(mean.half).any() else None
-        return Line(series.name, series.slot, mean.x, mean.y, half, steps)
+        return Line(series.name, series.slot, mean.x, mean.y, half)
 
 
 def found(study: Study) -> dict[str, Any] | None:

@@ -45,8 +45,8 @@ def _regular(corners: int, turned: float = 0.0, radius: float = 1.0) -> list[Poi
     return [(radius * math.sin(a), -radius * math.cos(a)) for a in angles]
 
 
-def _star(corners: int, inner: float, turned: float = 0.0) -> list[Point]:
-    tips, notches = _regular(corners, turned), _regular(corners, turned + 0.5 / corners, inner)
+def _star(corners: int, inner: float) -> list[Point]:
+    tips, notches = _regular(corners), _regular(corners, 0.5 / corners, inner)
     return [point for pair in zip(tips, notches, strict=True) for point in pair]
 
 

@@ -47,8 +47,8 @@ def runs_table(runs: Iterable[Mapping[str, Any]]) -> pyarrow.Table:
     return pa.table(columns)
 
 
-def columns_table(columns: Columns, constants: Mapping[str, Any] | None = None) -> pyarrow.Table:
-    """Columns of the core as a table; text is dictionary-encoded. `constants` become columns in front."""
+def columns_table(columns: Columns) -> pyarrow.Table:
+    """Columns of the core as a table; text is dictionary-encoded."""
     import pyarrow as pa
 
     encoded = {
@@ -57,7 +57,7 @@ def columns_table(columns: Columns, constants: Mapping[str, Any] | None = None) 
         else pa.array(column, from_pandas=True)  # not a number is no number
         for name, column in columns.items()
     }
-    return with_constants(pa.table(encoded), constants or {})
+    return pa.table(encoded)
 
 
 def with_constants(table: pyarrow.Table, constants: Mapping[str, Any]) -> pyarrow.Table:

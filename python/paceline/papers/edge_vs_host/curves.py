@@ -51,11 +51,8 @@ def labels(results: Results) -> list[str]:
     return list(dict.fromkeys(run.settings[PACING] for run in results))
 
 
-def leads(
-    results: Results, one: str, other: str, buffers: Sequence[int], *, what: str = "", goodput: bool = True
-) -> list[Evidence]:
+def leads(results: Results, one: str, other: str, buffers: Sequence[int], *, what: str = "") -> list[Evidence]:
     """Points of an order: `one` above `other` at each buffer, in throughput and in goodput."""
-    asked = [("throughput", THROUGHPUT, MBPS, "Mbit/s")] + [("goodput", GOODPUT, KBPS, "kbit/s")] * goodput
     return [
         criteria.ahead(
             f"{what}{name}: {one} − {other} at {size} KB, {unit}",
@@ -64,7 +61,10 @@ def leads(
             path,
             scale,
         )
-        for name, path, scale, unit in asked
+        for name, path, scale, unit in (
+            ("throughput", THROUGHPUT, MBPS, "Mbit/s"),
+            ("goodput", GOODPUT, KBPS, "kbit/s"),
+        )
         for size in buffers
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 import shutil
@@ -34,6 +35,14 @@ def test_every_licence_is_one_that_is_allowed() -> None:
     for name, choices in re.findall(r"-{80}\n(\S+) \S+: (.*)", TEXTS.read_text(encoding="utf-8")):
         for part in choices.replace("(", "").replace(")", "").split(" AND "):
             assert set(re.split(r" OR |/", part)) & allowed, name
+
+
+def test_programs_lead_to_functions() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    assert set(scripts) == {"paceline", "paceline-pace"}
+    for target in scripts.values():
+        module, _, function = target.partition(":")
+        assert callable(getattr(importlib.import_module(module), function)), target
 
 
 def test_the_wheel_has_them() -> None:

@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use paceline_core::pacer::{Backlog, Method};
 use paceline_core::{Instant, Span};
 
 use crate::bypass::Shared;
@@ -48,8 +47,6 @@ pub struct Direction<P: Port> {
     orders: Arc<Orders>,
     /// How long before a departure the thread is awake.
     spin: Span,
-    /// The bound on delay that the method promises whatever is held.
-    bound: Option<Span>,
     rest: Rest,
     asked: Instant,
     came: Second,
@@ -71,7 +68,6 @@ impl<P: Port> Direction<P> {
         spin: Span,
     ) -> Self {
         let now = port.kernel().now();
-        let bound = bound(&spec);
         Direction {
             port,
             lane: Lane::new(spec),
@@ -80,7 +76,6 @@ impl<P: Port> Direction<P> {
             meters,
             orders,
             spin,
-            bound,
             rest: Rest::new(now, false),
             asked: now,
             came: Second::new(now),
@@ -204,7 +199,7 @@ impl<P: Port> Direction<P> {
     }
 
     fn send_batch(&mut self) {
-        let Direction { port, ready, meters, went, last_sent, bound, bypass, drains, .. } = self;
+        let Direction { port, ready, meters, went, last_sent, bypass, drains, .. } = self;
         // Between this look and the kernel's beginning lie a few instructions: see `bypass`.
         let may = || !is_bypassed(bypass.as_deref(), *drains);
         let mut left = |frame: &Frame<P::Handle>, at: Instant| {
@@ -213,9 +208,9 @@ impl<P: Port> Direction<P> {
             let delay = at.since(frame.arrived);
             meters.delay.record(delay.as_nanos());
             meters.lateness.record(lateness.as_nanos());
-            if let Some(bound) = bound.filter(|bound| delay > *bound) {
+            if delay > frame.bound {
                 bump(&meters.deadline_misses, 1);
-                if delay > bound + lateness {
+                if delay > frame.bound + lateness {
                     bump(&meters.unexplained_misses, 1);
                 }
             }
@@ -292,7 +287,6 @@ impl<P: Port> Direction<P> {
     #[cold]
     fn change(&mut self) {
         let Some(spec) = self.orders.taken() else { return };
-        self.bound = bound(&spec);
         let now = self.now();
         self.lane.change(spec, now, &mut self.ready);
     }
@@ -337,16 +331,6 @@ fn cause(refusal: Refusal) -> Cause {
     match refusal {
         Refusal::TooLarge => Cause::TooLarge,
         Refusal::Lost => Cause::Ring,
-    }
-}
-
-/// The bound on delay that does not depend on what is held.
-fn bound(spec: &LaneSpec) -> Option<Span> {
-    match spec.pacer.method {
-        Method::Edge(_) => {
-            spec.pacer.method.delay_bound(spec.line_rate, Backlog { packets: 1, bytes: 1, largest: 1 })
-        }
-        _ => None,
     }
 }
 

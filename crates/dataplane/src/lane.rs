@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use paceline_core::pacer::{Pacer, PacerSpec};
+use paceline_core::pacer::{Backlog, Method, Pacer, PacerSpec};
 use paceline_core::{Instant, Packet, Rate, Span, Stage, Verdict};
 
 /// Lateness of a caller that is made up for. It is well above what a busy machine's timer costs, and what leaves on top of
@@ -46,6 +46,17 @@ pub struct LaneSpec {
     pub overload: Overload,
 }
 
+impl LaneSpec {
+    /// The bound on delay that the method promises whatever is held; [`Span::MAX`] where it promises none.
+    fn bound(&self) -> Span {
+        let one = Backlog { packets: 1, bytes: 1, largest: 1 };
+        match &self.pacer.method {
+            method @ Method::Edge(_) => method.delay_bound(self.line_rate, one).unwrap_or(Span::MAX),
+            _ => Span::MAX,
+        }
+    }
+}
+
 /// What a stage holds for a frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Token {
@@ -68,6 +79,8 @@ pub struct Frame<H> {
     pub admitted: Instant,
     /// When it should leave.
     pub due: Instant,
+    /// What the method that let it go promises of its delay: the lane's may be another by the time that it has left.
+    pub bound: Span,
     /// Its size, as the stage counts it.
     pub bytes: u32,
     /// Counts up from 1 in the order of admission.
@@ -79,7 +92,7 @@ pub struct Frame<H> {
 impl<H> Frame<H> {
     /// One that has arrived.
     pub fn new(handle: H, bytes: u32, arrived: Instant) -> Self {
-        Frame { arrived, admitted: arrived, due: arrived, bytes, number: 0, handle }
+        Frame { arrived, admitted: arrived, due: arrived, bound: Span::MAX, bytes, number: 0, handle }
     }
 
     /// How late it is if it leaves at `now`: what the stage did not ask for.
@@ -103,6 +116,7 @@ pub enum Admission<H> {
 #[derive(Debug)]
 pub struct Lane<H> {
     spec: LaneSpec,
+    bound: Span,
     stage: Pacer<Token>,
     held: VecDeque<Frame<H>>,
     /// The latest time that the stage has been told.
@@ -115,7 +129,16 @@ impl<H> Lane<H> {
     /// An empty one.
     pub fn new(spec: LaneSpec) -> Self {
         let stage = Pacer::new(&spec.pacer, spec.line_rate);
-        Lane { spec, stage, held: VecDeque::new(), at: Instant::ZERO, admitted: 0, forgiven: Span::ZERO }
+        let bound = spec.bound();
+        Lane {
+            spec,
+            bound,
+            stage,
+            held: VecDeque::new(),
+            at: Instant::ZERO,
+            admitted: 0,
+            forgiven: Span::ZERO,
+        }
     }
 
     /// What it is.
@@ -157,7 +180,7 @@ impl<H> Lane<H> {
         let at = frame.arrived.max(self.at);
         self.until(at, ready);
         self.at = at;
-        (frame.admitted, frame.due) = (at, at);
+        (frame.admitted, frame.due, frame.bound) = (at, at, self.bound);
         frame.number = self.admitted + 1;
         if let Verdict::Refused(_) | Verdict::Displaced(_) =
             self.stage.enqueue(Token { bytes: frame.bytes }, at)
@@ -219,12 +242,13 @@ impl<H> Lane<H> {
         let unlimited = PacerSpec { limit: None, ..spec.pacer.clone() };
         self.stage = Pacer::new(&unlimited, spec.line_rate);
         let limit = spec.pacer.limit;
-        self.spec = spec;
+        (self.bound, self.spec) = (spec.bound(), spec);
         self.at = Instant::ZERO;
-        for frame in std::mem::take(&mut self.held) {
+        for mut frame in std::mem::take(&mut self.held) {
             self.until(frame.admitted, ready);
             self.at = frame.admitted;
             let _ = self.stage.enqueue(Token { bytes: frame.bytes }, frame.admitted); // it has no limit
+            frame.bound = self.bound;
             self.held.push_back(frame);
         }
         self.stage.set_limit(limit);

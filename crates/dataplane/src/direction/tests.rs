@@ -344,10 +344,33 @@ fn new_parameters_hold_from_the_next_round_on() {
     setup.direction.orders.change(unpaced());
     assert!(setup.direction.step());
     assert_eq!(setup.account(), (5, 0, 0));
-    assert_eq!(setup.direction.bound, None);
-    setup.direction.orders.change(spec("edge", &[("delay", "2 ms")], 100, Overload::Drop));
+    let edge = spec("edge", &[("delay", "2 ms"), ("release", "finish")], 100, Overload::Drop);
+    setup.direction.orders.change(edge);
     assert!(setup.direction.step());
-    assert_eq!(setup.direction.bound, Some(Span::from_millis(2)));
+    setup.direction.port.coming.push_back((BEGINNING + 20 * MS, Coming::Frames(1, 1250)));
+    setup.run_until(30 * MS);
+    assert!(setup.left().last().is_some_and(|(_, at)| (22 * MS..22 * MS + 2 * US).contains(at)));
     // it is told once
     assert!(setup.direction.orders.taken().is_none());
+}
+
+#[test]
+fn what_waits_for_a_full_interface_is_judged_by_the_bound_that_it_was_let_go_by() {
+    let edge = |delay| spec("edge", &[("delay", delay), ("release", "finish")], 100, Overload::Drop);
+    // due every 2 ms until 10; the interface is full until all but the last are due, or all, and the bound is 2 ms by then
+    for (full, keeps_pending, missed) in
+        [(9 * MS, false, 1), (9 * MS, true, 1), (14 * MS, false, 5), (14 * MS, true, 5)]
+    {
+        let mut setup = setup(edge("10 ms"), frames(0, 5));
+        setup.direction.port.keeps_pending = keeps_pending;
+        setup.direction.port.answers = [Answer::Takes(0)].repeat(1000).into();
+        setup.run_until(full);
+        assert_eq!(setup.account().0, 0);
+        setup.direction.orders.change(edge("2 ms"));
+        setup.direction.port.answers.clear();
+        assert!(setup.direction.step());
+        assert_eq!(setup.account(), (5, 0, 0));
+        let misses = setup.meter(|meters| &meters.deadline_misses);
+        assert_eq!((misses, setup.meter(|meters| &meters.unexplained_misses)), (missed, 0));
+    }
 }

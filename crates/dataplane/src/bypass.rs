@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use paceline_core::Span;
 
-use crate::bpf::{MapKind, ProgramKind};
+use crate::bpf::{Attached, MapKind, ProgramKind};
 use crate::sys::interface::{Changed, Interface};
 use crate::sys::kernel::Linux;
 use crate::sys::system::System;
@@ -34,7 +34,9 @@ pub use state::{Shared, State};
 
 /// The gate's name in the kernel.
 const GATE: &str = "paceline_gate";
-/// The name of what it shares with the pacer.
+/// That of the program at the driver.
+const DRIVER: &str = "paceline_xdp";
+/// The name of what they share with the pacer.
 const STATE: &str = "paceline_state";
 
 /// The programs of one direction. Dropping it leaves the gate where it is.
@@ -99,7 +101,7 @@ impl<S: System> Bypass<S> {
             |error: std::io::Error| format!("the program that takes frames from the driver: {error}");
         let sockets = system.map(MapKind::Sockets, "paceline_xsk", 4, 64).map_err(explain)?;
         let program = programs::driver(system.number(&self.state), system.number(&sockets));
-        let program = system.load(ProgramKind::Xdp, "paceline_xdp", &program).map_err(explain)?;
+        let program = system.load(ProgramKind::Xdp, DRIVER, &program).map_err(explain)?;
         Ok((program, sockets))
     }
 
@@ -121,6 +123,23 @@ impl<S: System> Bypass<S> {
     }
 }
 
+/// What a program shares with the pacer whose it is; `None` if it is no pacer's.
+fn state_of<S: System>(system: &S, program: &Attached<S::Program>) -> Option<S::Map> {
+    program
+        .maps
+        .iter()
+        .filter_map(|id| system.map_by_id(*id).ok())
+        .find(|map| system.describe(map).is_ok_and(|(name, bytes)| name == STATE && bytes == state::BYTES))
+}
+
+/// The program at an interface's driver, if it is a pacer's: as there is one pacer an interface, an earlier one's. Another program's
+/// XDP is none of a pacer's business.
+pub fn left_at_driver<S: System>(interface: &Interface<S>) -> Option<S::Program> {
+    let system = &interface.system;
+    let found = system.attached_xdp(interface.index).ok()??;
+    (found.name == DRIVER && state_of(system, &found).is_some()).then_some(found.program)
+}
+
 impl<S: System> Leftover<S> {
     /// What is on an interface's ingress from an earlier run.
     pub fn on(interface: &Interface<S>) -> Vec<Leftover<S>> {
@@ -130,9 +149,7 @@ impl<S: System> Leftover<S> {
             .into_iter()
             .filter(|program| program.name == GATE)
             .filter_map(|found| {
-                let state = found.maps.iter().filter_map(|id| system.map_by_id(*id).ok()).find(|map| {
-                    system.describe(map).is_ok_and(|(name, bytes)| name == STATE && bytes == state::BYTES)
-                })?;
+                let state = state_of(system, &found)?;
                 Some(Leftover { gate: found.program, shared: system.share(&state).ok()? })
             })
             .collect()

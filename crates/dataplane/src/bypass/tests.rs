@@ -56,8 +56,8 @@ fn what_one_has_left_another_finds() {
         }
         state.bypassed.store(21, Ordering::Relaxed);
         state.dropped.store(22, Ordering::Relaxed);
-        bypass.shared().note_changed(Changed::XDP);
-        assert_eq!((left.bypassed(), left.dropped(), left.changed()), (21, 22, Changed::XDP));
+        bypass.shared().note_changed(Changed(5));
+        assert_eq!((left.bypassed(), left.dropped(), left.changed()), (21, 22, Changed(5)));
         // the kernel takes what stands at a socket and at a driver
         assert!(bypass.tap().is_ok() && bypass.driver().is_ok());
         left.remove(loopback).unwrap();
@@ -114,5 +114,47 @@ fn a_pacer_lives_whose_heart_beats() {
         let (alive, took) = asked();
         assert!(alive && took < PATIENCE, "{took}");
         heart.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_at_a_driver_is_replaced_and_taken_away_by_whose_it_is() {
+    in_a_namespace(|_, bypass| {
+        let veth = ["link", "add", "one", "type", "veth", "peer", "name", "other"];
+        if !std::process::Command::new("ip").args(veth).status().is_ok_and(|status| status.success()) {
+            return eprintln!("no veth pair");
+        }
+        let one = Interface::named("one").unwrap();
+        let refused = |done: std::io::Result<()>| done.unwrap_err().raw_os_error().unwrap();
+        let attach =
+            |program: &Program, replaces: Option<&Program>| Linux.attach_xdp(one.index, program, replaces);
+        let detach = |program: &Program| Linux.detach_xdp(one.index, program);
+        let is_there = || Linux.attached_xdp(one.index).unwrap().map(|found| found.name);
+        assert!(is_there().is_none() && left_at_driver(&one).is_none());
+
+        let (ours, _) = bypass.driver().unwrap();
+        let (next, _) = bypass.driver().unwrap();
+        // another's has the same code, and neither the name nor, under that name, the state
+        let alien = Map::new(MapKind::Shared, "another", state::BYTES, 1).unwrap();
+        let sockets = Map::new(MapKind::Sockets, "another", 4, 64).unwrap();
+        for (name, state) in [("another", &bypass.state), (DRIVER, &alien)] {
+            let code = programs::driver(state.number(), sockets.number());
+            let other = Program::load(ProgramKind::Xdp, name, &code).unwrap();
+            attach(&other, None).unwrap();
+            assert_eq!(is_there().as_deref(), Some(name));
+            assert!(left_at_driver(&one).is_none());
+            assert_eq!(refused(attach(&ours, None)), libc::EBUSY);
+            assert_eq!(refused(attach(&ours, Some(&next))), libc::EEXIST);
+            assert_eq!(refused(detach(&ours)), libc::EEXIST);
+            detach(&other).unwrap();
+        }
+
+        attach(&ours, None).unwrap();
+        let left = left_at_driver(&one).unwrap();
+        attach(&next, Some(&left)).unwrap();
+        assert_eq!(refused(detach(&left)), libc::EEXIST);
+        detach(&next).unwrap();
+        assert!(is_there().is_none() && left_at_driver(&one).is_none());
+        assert_eq!(refused(detach(&next)), libc::EEXIST);
     });
 }

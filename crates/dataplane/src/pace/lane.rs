@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::bypass::{Bypass, Shared};
+use crate::bypass::{Bypass, Shared, left_at_driver};
 use crate::config::Config;
 use crate::direction::Orders;
 use crate::meters::{Cause, Meters};
@@ -17,6 +17,28 @@ use crate::sys::system::System;
 
 /// IEEE 802.1Q, bytes.
 const VLAN_TAG: u32 = 4;
+
+/// Where another program's XDP has come into the place of one that is to go, that is not there any more.
+pub(super) fn if_there(taken: std::io::Result<()>) -> std::io::Result<()> {
+    match taken {
+        Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(()),
+        taken => taken,
+    }
+}
+
+/// Takes away what an earlier run has left at an interface's driver.
+pub(super) fn free_driver<S: System>(interface: &Interface<S>) -> Result<(), String> {
+    let Some(left) = left_at_driver(interface) else { return Ok(()) };
+    if_there(interface.system.detach_xdp(interface.index, &left))
+        .map_err(|error| format!("{}: {error}", interface.name))
+}
+
+/// A program at a driver, and that of an earlier run in whose place it is.
+#[derive(Debug)]
+struct AtDriver<P> {
+    program: P,
+    left: Option<P>,
+}
 
 /// A direction as others see it.
 #[derive(Debug)]
@@ -40,7 +62,7 @@ pub struct Lane<S: System = Linux> {
     changed: Cell<u64>,
     inherited: Cell<u64>,
     /// What it has put at the driver.
-    driver: RefCell<Option<S::Program>>,
+    driver: RefCell<Option<AtDriver<S::Program>>>,
 }
 
 impl<S: System> Lane<S> {
@@ -103,15 +125,10 @@ impl<S: System> Lane<S> {
     #[cfg(feature = "xdp")]
     pub(crate) fn drive(&self, program: S::Program) -> Result<(), String> {
         let (system, name) = (&self.from.system, &self.from.name);
-        let before = self.changed.get();
-        self.change(Changed::XDP); // noted before it is done, as above
-        let attached = system.attach_xdp(self.from.index, &program, self.inherits_driver());
-        if attached.is_err() {
-            self.changed.set(before);
-            self.note();
-        }
+        let left = left_at_driver(&self.from);
+        let attached = system.attach_xdp(self.from.index, &program, left.as_ref());
         attached.map_err(|error| match error.raw_os_error() {
-            Some(libc::EBUSY) => {
+            Some(libc::EBUSY | libc::EEXIST) => {
                 format!("{name}: has an XDP program already; take it away: ip link set dev {name} xdp off")
             }
             Some(libc::EOPNOTSUPP) => {
@@ -119,7 +136,7 @@ impl<S: System> Lane<S> {
             }
             _ => format!("{name}: its driver does not take the program: {error}"),
         })?;
-        self.driver.replace(Some(program));
+        self.driver.replace(Some(AtDriver { program, left }));
         Ok(())
     }
 
@@ -128,23 +145,10 @@ impl<S: System> Lane<S> {
         let Some(bypass) = &self.bypass else { return };
         let is_back = bypass.keep();
         let driver = self.driver.borrow();
-        let put = |program: &S::Program| self.from.system.attach_xdp(self.from.index, program, false).is_ok();
-        if driver.as_ref().is_some_and(put) | is_back {
+        let put = |program: &S::Program| self.from.system.attach_xdp(self.from.index, program, None).is_ok();
+        if driver.as_ref().is_some_and(|driver| put(&driver.program)) | is_back {
             say(&format!("{}: its program had been taken away, and is back", self.from.name));
         }
-    }
-
-    /// Whether an earlier run has left a program at the driver.
-    pub(super) fn inherits_driver(&self) -> bool {
-        self.inherited.get() & Changed::XDP.0 != 0
-    }
-
-    /// Takes away what an earlier run has left at the driver.
-    pub(super) fn free_driver(&self) -> Result<(), String> {
-        self.from.restore(Changed::XDP).map_err(|error| format!("{}: {error}", self.from.name))?;
-        self.inherited.set(self.inherited.get() & !Changed::XDP.0);
-        self.note();
-        Ok(())
     }
 
     fn note(&self) {
@@ -155,18 +159,23 @@ impl<S: System> Lane<S> {
 
     /// It has come to its end: all is as it was before the pacer, or before the earlier one.
     pub(super) fn close(&self, say: &mut dyn FnMut(&str)) {
-        self.put_back(Changed(self.changed.get() | self.inherited.get()), say);
+        let driver = self.driver.take().map(|driver| AtDriver { left: None, ..driver });
+        self.put_back(driver, Changed(self.changed.get() | self.inherited.get()), say);
     }
 
-    /// It has not begun: all is as it was, what an earlier run has left too. Whose program is left at the driver does not
-    /// matter.
+    /// It has not begun: all is as it was, what an earlier run has left too.
     pub(super) fn undo(&self, say: &mut dyn FnMut(&str)) {
-        self.put_back(Changed(self.changed.get() & !(self.inherited.get() & Changed::XDP.0)), say);
+        self.put_back(self.driver.take(), Changed(self.changed.get()), say);
     }
 
     /// The gate goes last: until then it says what is to be put back.
-    fn put_back(&self, changed: Changed, say: &mut dyn FnMut(&str)) {
-        if let Err(error) = self.from.restore(changed) {
+    fn put_back(&self, driver: Option<AtDriver<S::Program>>, changed: Changed, say: &mut dyn FnMut(&str)) {
+        let (system, index) = (&self.from.system, self.from.index);
+        let driver = driver.map_or(Ok(()), |AtDriver { program, left }| match left {
+            Some(left) => system.attach_xdp(index, &left, Some(&program)),
+            None => system.detach_xdp(index, &program),
+        });
+        if let Err(error) = if_there(driver).and(self.from.restore(changed)) {
             say(&format!("{}: its settings could not be put back: {error}", self.from.name));
         }
         if let Some(bypass) = &self.bypass {

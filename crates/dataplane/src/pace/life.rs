@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::PaceError;
 use super::checks::interface;
-use super::lane::Lane;
+use super::lane::{Lane, free_driver};
 use super::take_over::{Leftovers, lock};
 use crate::bypass::Shared;
 use crate::config::{BackEnd, Config, ConfigError};
@@ -92,10 +92,8 @@ fn take_over<S: System>(
     say: Say<'_>,
 ) -> Result<(), PaceError> {
     leftovers.remove(lanes.each_ref().map(|lane| &lane.from), say)?;
-    for lane in lanes.iter().filter(|lane| lane.inherits_driver()) {
-        if config.back_end == BackEnd::AfPacket {
-            lane.free_driver()?;
-        }
+    if config.back_end == BackEnd::AfPacket {
+        lanes.iter().try_for_each(|lane| free_driver(&lane.from))?;
     }
     Ok(())
 }
@@ -133,10 +131,9 @@ pub(crate) fn restore<S: System>(system: &S, names: [&str; 2], say: Say<'_>) -> 
     let leftovers = Leftovers::on(&interfaces)?;
     let mut restored = Ok(());
     for (interface, changed) in interfaces.iter().zip(leftovers.changed()) {
-        let put_back =
-            interface.restore(changed).map_err(|error| format!("{}: {error}", interface.name).into());
-        restored = restored.and(put_back);
+        let put_back = interface.restore(changed).map_err(|error| format!("{}: {error}", interface.name));
+        restored = restored.and(free_driver(interface)).and(put_back);
     }
     leftovers.remove(interfaces.each_ref(), say)?; // last: they say what is to be put back
-    restored
+    restored.map_err(PaceError::from)
 }

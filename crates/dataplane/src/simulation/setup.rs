@@ -11,7 +11,8 @@
 //! - once a pacer has worked or has died there it is never without a gate, until one has come to its good end, or restores;
 //! - at once where a pacer fails or panics, and 50 ms after it is killed or stopped, nothing is taken by it and nothing is dropped;
 //! - a pacer that is refused changes nothing, one that cannot start leaves what it found; of two that start at once one works;
-//! - who ends well leaves no gate, no driver's program, and the settings that were there before the first.
+//! - who ends well leaves no gate, no driver's program, and the settings that were there before the first;
+//! - another program's XDP, whenever it comes to the driver, is never taken away.
 //!
 //! Scripts are random, and beside these one for each call of a pacer that takes over, and for each way to fall in it.
 //! A script that breaks a law is made smaller while it still does, and printed with the calls that were made.
@@ -22,7 +23,8 @@
 //! earlier gate removed before the new one is put in (1); a failure at taking over undone (1155); a restore without a lock (6). By itself
 //! it found that a pacer killed between changing a setting and noting it (50), right after it had put its program at the driver (22), or
 //! between taking its gate away and putting settings back (78; 39 for a restore), left them changed for ever; and, in an early form, that a
-//! start that failed left a setting changed that an earlier one had noted and not changed.
+//! start that failed left a setting changed that an earlier one had noted and not changed. Since other programs' XDP comes to drivers it
+//! found that a note of one's own program there, killed before it was put there or replaced since, had that taken away (28).
 //!
 //! *Where it ends.* The threads that pace are a stand-in of a few lines, which `simulation` has in full; interfaces stay, and no other
 //! program changes the gates.
@@ -99,6 +101,14 @@ fn simulated_lives_that_fall_in_any_of_their_calls_break_no_law() {
             let script = Script { seed, lives: vec![fails, takes_over, last], events: vec![(1, call, what)] };
             if let Err(problem) = run(&script) {
                 panic!("{}", shrunk(script, problem, Script::smaller, run));
+            }
+            // where another program's XDP was before the first, or comes just before it falls
+            for other in [1, call] {
+                let events = vec![(0, other, What::Other(0)), (0, call, what)];
+                let script = Script { seed, lives: vec![fails, last], events };
+                if let Err(problem) = run(&script) {
+                    panic!("{}", shrunk(script, problem, Script::smaller, run));
+                }
             }
         }
     }

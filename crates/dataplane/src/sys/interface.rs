@@ -42,8 +42,6 @@ impl Changed {
     const PROMISCUOUS: u64 = 1;
     const GRO: u64 = 2;
     const LRO: u64 = 4;
-    /// A program has been put at the driver.
-    pub const XDP: Changed = Changed(8);
 }
 
 /// `struct ifreq`: the name, and a union of which this is the part for flags, an index, an MTU or a pointer.
@@ -179,9 +177,6 @@ impl<S: System> Interface<S> {
 
     /// Puts back what [`Interface::prepare`] changed.
     pub fn restore(&self, changed: Changed) -> io::Result<()> {
-        if changed.0 & Changed::XDP.0 != 0 {
-            self.system.detach_xdp(self.index)?;
-        }
         if changed.0 & Changed::GRO != 0 {
             for (_, _, set) in JOINING {
                 self.ethtool(set, 1)?;

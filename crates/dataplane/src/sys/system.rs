@@ -66,9 +66,16 @@ pub trait System: Clone + std::fmt::Debug {
     /// Programs attached to an interface's ingress, first to last.
     fn attached_to_ingress(&self, interface: u32) -> io::Result<Vec<Attached<Self::Program>>>;
     /// See [`netlink::attach_xdp`].
-    fn attach_xdp(&self, interface: u32, program: &Self::Program, replaces: bool) -> io::Result<()>;
+    fn attach_xdp(
+        &self,
+        interface: u32,
+        program: &Self::Program,
+        replaces: Option<&Self::Program>,
+    ) -> io::Result<()>;
     /// See [`netlink::detach_xdp`].
-    fn detach_xdp(&self, interface: u32) -> io::Result<()>;
+    fn detach_xdp(&self, interface: u32, program: &Self::Program) -> io::Result<()>;
+    /// The program attached to an interface's driver.
+    fn attached_xdp(&self, interface: u32) -> io::Result<Option<Attached<Self::Program>>>;
 }
 
 impl System for Linux {
@@ -153,11 +160,15 @@ impl System for Linux {
         bpf::attached_to_ingress(interface)
     }
 
-    fn attach_xdp(&self, interface: u32, program: &Program, replaces: bool) -> io::Result<()> {
-        netlink::attach_xdp(interface, program.fd(), replaces)
+    fn attach_xdp(&self, interface: u32, program: &Program, replaces: Option<&Program>) -> io::Result<()> {
+        netlink::attach_xdp(interface, program.fd(), replaces.map(Program::fd))
     }
 
-    fn detach_xdp(&self, interface: u32) -> io::Result<()> {
-        netlink::detach_xdp(interface)
+    fn detach_xdp(&self, interface: u32, program: &Program) -> io::Result<()> {
+        netlink::detach_xdp(interface, program.fd())
+    }
+
+    fn attached_xdp(&self, interface: u32) -> io::Result<Option<Attached>> {
+        netlink::attached_xdp(interface)?.map(bpf::program_by_id).transpose()
     }
 }

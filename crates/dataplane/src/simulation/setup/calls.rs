@@ -164,9 +164,10 @@ impl Process {
         let happens: Vec<What> = events.map(|(.., what)| *what).collect();
         let mut fails = None;
         for what in happens {
-            world.lives[life].is_disturbed |= what != What::Yield;
+            world.lives[life].is_disturbed |= !matches!(what, What::Yield | What::Other(_));
             match what {
                 What::KillAfter => {}
+                What::Other(link) => world.other(link),
                 What::Fail(error) => fails = Some(error),
                 What::Kill => {
                     world.kill(life);
@@ -365,27 +366,32 @@ impl System for Process {
 
     fn attached_to_ingress(&self, interface: u32) -> io::Result<Vec<Attached<usize>>> {
         let world = self.call("attached_to_ingress")?;
-        let attached = world.links[interface as usize - 1].ingress.iter().map(|program| {
-            let known = &world.programs[*program];
-            let maps = known.maps.map(|map| map as u32).to_vec();
-            Attached { name: known.name.clone(), program: *program, maps }
-        });
-        Ok(attached.collect())
+        let ingress = &world.links[interface as usize - 1].ingress;
+        Ok(ingress.iter().map(|program| world.attached(*program)).collect())
     }
 
-    fn attach_xdp(&self, interface: u32, program: &usize, replaces: bool) -> io::Result<()> {
+    fn attach_xdp(&self, interface: u32, program: &usize, replaces: Option<&usize>) -> io::Result<()> {
         let mut world = self.call("attach_xdp")?;
-        if world.links[interface as usize - 1].settings.driver.is_some() && !replaces {
-            return error(libc::EBUSY);
+        if world.links[interface as usize - 1].settings.driver.as_ref() != replaces {
+            return error(if replaces.is_some() { libc::EEXIST } else { libc::EBUSY });
         }
         world.changes(self.life);
-        world.links[interface as usize - 1].settings.driver = Some(*program);
+        world.drive(self.life, interface as usize - 1, Some(*program));
         self.changed(world)
     }
 
-    fn detach_xdp(&self, interface: u32) -> io::Result<()> {
-        let mut world = self.change("detach_xdp")?;
-        world.links[interface as usize - 1].settings.driver = None;
+    fn attached_xdp(&self, interface: u32) -> io::Result<Option<Attached<usize>>> {
+        let world = self.call("attached_xdp")?;
+        Ok(world.links[interface as usize - 1].settings.driver.map(|program| world.attached(program)))
+    }
+
+    fn detach_xdp(&self, interface: u32, program: &usize) -> io::Result<()> {
+        let mut world = self.call("detach_xdp")?;
+        if world.links[interface as usize - 1].settings.driver != Some(*program) {
+            return error(libc::EEXIST);
+        }
+        world.changes(self.life);
+        world.drive(self.life, interface as usize - 1, None);
         self.changed(world)
     }
 }

@@ -77,12 +77,21 @@ impl World {
         }
     }
 
+    /// That life has something else at the driver.
+    pub(super) fn drive(&mut self, life: usize, link: usize, program: Option<usize>) {
+        if let Some(other) = self.links[link].before.driver {
+            self.violate(format!("life {life} takes away the XDP of another program, {other}, at {link}"));
+        }
+        self.links[link].settings.driver = program;
+    }
+
     /// Of those that start at once one gets the interfaces, unless something happens to it.
     pub(super) fn check_refusals(&mut self) {
         let lives = || self.lives.iter().zip(&self.script.lives).filter(|(_, plan)| plan.start_us.is_some());
         let excuses = |life: &Life| life.has_begun || life.is_disturbed;
         if lives().any(|(life, _)| life.is_refused)
             && !lives().any(|(life, plan)| plan.restores || excuses(life))
+            && !self.has_other()
         {
             self.violate("each is refused because of another".to_owned());
         }

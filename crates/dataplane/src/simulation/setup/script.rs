@@ -47,6 +47,8 @@ pub(super) enum What {
     Stop(u64),
     /// Another process has its turn.
     Yield,
+    /// Another program's XDP comes to the driver of an interface, whatever is there.
+    Other(usize),
 }
 
 /// Lives, and what happens to which in which of its calls.
@@ -108,6 +110,12 @@ impl Script {
                 };
                 events.push((life, chance.below(CALLS), what));
             }
+        }
+        // drawn apart: seeds that are known to find something stay what they are
+        let mut apart = Chance(hash(seed ^ 0xd21e));
+        if apart.one_in(4) {
+            let (life, call) = (apart.below(count as u64) as usize, 1 + apart.either(3, CALLS));
+            events.push((life, call, What::Other(apart.below(2) as usize)));
         }
         let mut last = lives[0];
         (last.start_us, last.works_us, last.ends) = (None, 20_000, Ends::Stop);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::script::Script;
-use crate::bpf::ProgramKind;
 use crate::bpf::assembler::Instruction;
+use crate::bpf::{Attached, ProgramKind};
 use crate::bypass::Shared;
 use crate::simulation::bpf::{Machine, NOTED, SOCKETS, STATE};
 use crate::simulation::script::{Chance, hash};
@@ -19,6 +19,8 @@ const START: u64 = 1_000_000_000;
 const SHOWN: usize = 40;
 /// XDP_REDIRECT
 const TO_SOCKET: u64 = 4;
+/// Whose a program is that is no pacer's.
+const OTHER: usize = usize::MAX;
 
 /// A BPF map.
 pub(super) struct Map {
@@ -197,6 +199,12 @@ impl World {
         self.programs.len() - 1
     }
 
+    /// A program as it is found attached.
+    pub(super) fn attached(&self, program: usize) -> Attached<usize> {
+        let Program { name, maps, .. } = &self.programs[program];
+        Attached { name: name.clone(), program, maps: maps.map(|map| map as u32).to_vec() }
+    }
+
     /// The process does not do anything from now on, and may not notice; or it has failed, and knows.
     pub(super) fn is_away(&mut self, life: usize, knows: bool) {
         let now = self.now;
@@ -211,10 +219,25 @@ impl World {
         self.lives[life].found.get_or_insert(found);
     }
 
-    /// Which of several programs is at the driver does not matter: each that is left lets frames pass.
+    /// Another program's XDP comes to the driver. It is none of a pacer's business.
+    pub(super) fn other(&mut self, link: usize) {
+        let other = Some(self.new_program(OTHER, ProgramKind::Xdp, "other", &[]));
+        (self.links[link].settings.driver, self.links[link].before.driver) = (other, other);
+        let now = self.as_it_is()[link].0.driver;
+        for found in self.lives.iter_mut().filter_map(|life| life.found.as_mut()) {
+            found[link].0.driver = now;
+        }
+    }
+
+    /// Whether another program's XDP is there.
+    pub(super) fn has_other(&self) -> bool {
+        self.links.iter().any(|link| link.before.driver.is_some())
+    }
+
+    /// Which of several pacers' programs is at the driver does not matter: each that is left lets frames pass.
     pub(super) fn as_it_is(&self) -> [(Settings, Vec<usize>); 2] {
         self.links.each_ref().map(|link| {
-            let driver = link.settings.driver.map(|_| 0);
+            let driver = link.settings.driver.map(|of| if self.programs[of].owner == OTHER { of } else { 0 });
             (Settings { driver, ..link.settings }, link.ingress.clone())
         })
     }
@@ -281,7 +304,8 @@ impl World {
         self.frame += 1;
         let number = self.frame;
         let mut takers = Vec::new();
-        if let Some(driver) = self.links[link].settings.driver {
+        let driver = self.links[link].settings.driver;
+        if let Some(driver) = driver.filter(|driver| self.programs[*driver].owner != OTHER) {
             assert_eq!(self.programs[driver].kind, ProgramKind::Xdp);
             let map = Some(self.programs[driver].maps[1]);
             let owner = self.sockets.iter().find(|socket| socket.map == map).map(|socket| socket.owner);

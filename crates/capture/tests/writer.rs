@@ -60,6 +60,7 @@ fn a_name_says_the_form() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "zstd is in C, which Miri does not interpret")]
 fn what_is_compressed_and_cut_off_or_corrupt_gives_what_came_before() {
     let packets: Vec<Packet> = (0..200_000)
         .map(|n: u64| (n, 60, 0, n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes().to_vec()))
@@ -88,6 +89,9 @@ proptest! {
     ) {
         for suffix in Form::suffixes() {
             let form = Form::of_name(Path::new(&format!("x{suffix}"))).unwrap();
+            if cfg!(miri) && form.compression == Compression::Zstd {
+                continue; // in C, which Miri does not interpret
+            }
             let (format, read, end) = read(written(form, &packets));
             prop_assert_eq!((format, end), (form.format, None));
             prop_assert_eq!(read.len(), packets.len());

@@ -128,12 +128,5 @@ pub(crate) fn restore<S: System>(system: &S, names: [&str; 2], say: Say<'_>) -> 
     let [input, output] = names;
     let interfaces = [interface(system, "--in", input)?, interface(system, "--out", output)?];
     let _locks = lock(&interfaces)?;
-    let leftovers = Leftovers::on(&interfaces)?;
-    let mut restored = Ok(());
-    for (interface, changed) in interfaces.iter().zip(leftovers.changed()) {
-        let put_back = interface.restore(changed).map_err(|error| format!("{}: {error}", interface.name));
-        restored = restored.and(free_driver(interface)).and(put_back);
-    }
-    leftovers.remove(interfaces.each_ref(), say)?; // last: they say what is to be put back
-    restored.map_err(PaceError::from)
+    Leftovers::on(&interfaces)?.restore(interfaces.each_ref(), say)
 }

@@ -1,6 +1,7 @@
 //! One pacer an interface, and what an earlier one has left there.
 
 use super::PaceError;
+use super::lane::free_driver;
 use crate::bypass::Leftover;
 use crate::sys::interface::{Changed, Interface};
 use crate::sys::lock;
@@ -51,18 +52,40 @@ impl<S: System> Leftovers<S> {
         interfaces: [&Interface<S>; 2],
         say: &mut dyn FnMut(&str),
     ) -> Result<(), PaceError> {
-        for (interface, leftovers) in interfaces.into_iter().zip(&self.0) {
-            for leftover in leftovers {
-                say(&format!(
-                    "{}: an earlier pacer did not end as it should: {} packets were lost in its queue, {} before that; {} have gone past it since",
-                    interface.name,
-                    leftover.lost(),
-                    leftover.dropped(),
-                    leftover.bypassed()
-                ));
-                leftover.remove(interface).map_err(|error| format!("{}: {error}", interface.name))?;
-            }
-        }
-        Ok(())
+        interfaces.into_iter().zip(&self.0).try_for_each(|(interface, left)| remove(left, interface, say))
     }
+
+    /// Puts the settings of each interface back, and then takes its gates away: where that fails they stay, since they say what is
+    /// to be put back.
+    pub(super) fn restore(
+        &self,
+        interfaces: [&Interface<S>; 2],
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), PaceError> {
+        let mut restored = Ok(());
+        for ((interface, changed), left) in interfaces.into_iter().zip(self.changed()).zip(&self.0) {
+            let put_back = interface.restore(changed).map_err(|error| format!("{}: {error}", interface.name));
+            let put_back = free_driver(interface).and(put_back).map_err(PaceError::from);
+            restored = restored.and(put_back.and_then(|()| remove(left, interface, say)));
+        }
+        restored
+    }
+}
+
+fn remove<S: System>(
+    leftovers: &[Leftover<S>],
+    interface: &Interface<S>,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), PaceError> {
+    for leftover in leftovers {
+        say(&format!(
+            "{}: an earlier pacer did not end as it should: {} packets were lost in its queue, {} before that; {} have gone past it since",
+            interface.name,
+            leftover.lost(),
+            leftover.dropped(),
+            leftover.bypassed()
+        ));
+        leftover.remove(interface).map_err(|error| format!("{}: {error}", interface.name))?;
+    }
+    Ok(())
 }

@@ -24,7 +24,8 @@
 //! it found that a pacer killed between changing a setting and noting it (50), right after it had put its program at the driver (22), or
 //! between taking its gate away and putting settings back (78; 39 for a restore), left them changed for ever; and, in an early form, that a
 //! start that failed left a setting changed that an earlier one had noted and not changed. Since other programs' XDP comes to drivers it
-//! found that a note of one's own program there, killed before it was put there or replaced since, had that taken away (28).
+//! found that a note of one's own program there, killed before it was put there or replaced since, had that taken away (28); and later that a restore that could not put a setting
+//! back took the gate away that says so (65569).
 //!
 //! *Where it ends.* The threads that pace are a stand-in of a few lines, which `simulation` has in full; interfaces stay, and no other
 //! program changes the gates.

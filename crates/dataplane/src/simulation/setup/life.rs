@@ -31,8 +31,7 @@ pub(super) fn run(process: &Process, plan: Plan) {
     }));
     let mut world = process.world();
     let me = world.lives[process.life].clone();
-    let is_told = is_said || (plan.restores && matches!(whole, Ok(Err(_))));
-    world.links.iter_mut().for_each(|link| link.excused |= is_told);
+    world.links.iter_mut().for_each(|link| link.excused |= is_said);
     // what keeps it from starting, and one that comes as it puts things back
     let troubles = me.failures + u64::from(world.has_other());
     if let Ok(Err(PaceError::System(problem))) = &whole

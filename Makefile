@@ -1,5 +1,5 @@
 # make demo · make test · make lint · make docs · make gallery · make equality · make foresee · make fuzz · make deny · make clean
-# make msrv · make attack · make simulate · make loom · make miri · make mutants · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-fetch · make bench-peers · make bench-dataplane · make bench-kernel
+# make msrv · make attack · make simulate · make loom · make miri · make mutants · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-ablation · make bench-peers · make bench-dataplane · make bench-kernel
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint msrv docs gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-instructions bench-cost bench-fetch bench-peers bench-dataplane bench-kernel clean rust
+.PHONY: help demo test lint msrv docs gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-dataplane bench-kernel clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -74,8 +74,8 @@ bench-instructions: $(VENV)/.installed  ## Instructions a packet, row by row; 3 
 bench-cost: $(VENV)/.installed  ## How the cost of a packet grows with flows, round trips and hops: pictures in docs/
 	$(BIN)/python benches/cost.py
 
-bench-fetch: rust $(VENV)/.tools  ## What asking for memory ahead buys with 100,000 flows
-	$(BIN)/python benches/fetch.py
+bench-ablation: $(VENV)/.installed  ## What each fast path buys on every row of the bench: time, and instructions; an hour; needs valgrind
+	$(BIN)/python benches/ablation.py
 
 equality: rust  ## Both engines on thousands of random scenarios; a failing one is left as a small TOML file
 	PACELINE_CASES=$(CASES) cargo test --release --locked -p paceline-sim --test equality -- --nocapture

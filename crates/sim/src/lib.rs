@@ -2,6 +2,7 @@
 //!
 //! Deterministic to the byte: integer time, one total order of events, one random stream per named entity, no clock.
 
+pub mod ablation;
 pub mod analysis;
 mod calendar;
 pub mod chance;

@@ -3,7 +3,7 @@
 //!
 //! `PACELINE_CASES=N` says how many scenarios (`make equality`: thousands; in `make test` a few hundred). One that fails
 //! is shrunk and written to a TOML file, whose path is in the message. It belongs into `tests/equality/` once it is
-//! mended: what is there is run every time.
+//! mended: what is there is run every time. With the feature `ablation`, `PACELINE_WITHOUT=lone` leaves out a fast path.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
@@ -108,6 +108,11 @@ fn equal_on_family(family: Family) -> Ran {
 
 /// The same on a share of the cases.
 fn equal_on(name: &str, scenarios: BoxedStrategy<String>) -> Ran {
+    #[cfg(feature = "ablation")]
+    if let Ok(without) = std::env::var("PACELINE_WITHOUT") {
+        let mut all = paceline_sim::ablation::FastPath::ALL.into_iter();
+        all.find(|(known, _)| *known == without).unwrap().1.leave_out();
+    }
     let all = std::env::var("PACELINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
     let cases = all.div_ceil(Family::ALL.len() as u32);
     let config = Config {

@@ -68,7 +68,7 @@ impl Behind {
         (slots, first_flow): (&mut [u32], usize),
     ) -> bool {
         let (Some(first), Some(last)) = (packets.first().copied(), packets.last()) else { return true };
-        let are_many = packets.len() >= MANY;
+        let are_many = crate::ablation::FastPath::Behind.is_on() && packets.len() >= MANY;
         if !are_many
             || !Event::all_are_like(&first, &*packets)
             || !self.begin(&first, last.at, links, network)

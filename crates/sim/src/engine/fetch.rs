@@ -2,7 +2,7 @@
 //!
 //! *Idea.* The flows of a large network lie outside of the caches, and a window brings each of them a packet or two: most of a
 //! packet's time would be waiting for memory, one line after another. Which flows come next is known, so their lines are
-//! asked for while those before them are served. `make bench-fetch` says what that buys.
+//! asked for while those before them are served. `make bench-ablation` says what that buys.
 
 #![allow(unsafe_code, reason = "asking for memory counts as unsafe in the language, whatever the address")]
 
@@ -18,7 +18,7 @@ const LINE: usize = 64;
 impl Engine<'_> {
     /// Whether flows have to be asked for.
     pub(super) fn has_far_flows(&self) -> bool {
-        !cfg!(feature = "no-fetch") && self.network.flows.len() * size_of::<Flow>() > NEAR
+        crate::ablation::FastPath::Fetch.is_on() && self.network.flows.len() * size_of::<Flow>() > NEAR
     }
 
     /// Asks for the flow whose turn comes after so many others ([`FLOWS_AHEAD`]), if there is one.

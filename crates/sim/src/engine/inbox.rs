@@ -145,7 +145,9 @@ impl Engine<'_> {
         if let Some(post) = &mut self.post {
             return post.deal(&mut self.inbox.arrivals);
         }
-        if self.inbox.arrivals.len() >= FULL.max(self.flows.list.len() / 4) {
+        if crate::ablation::FastPath::Full.is_on()
+            && self.inbox.arrivals.len() >= FULL.max(self.flows.list.len() / 4)
+        {
             self.open_inbox(&[]);
         }
     }
@@ -159,7 +161,10 @@ impl Engine<'_> {
         let Inbox { mut arrivals, mut dealt, mut slots } = std::mem::take(&mut self.inbox);
         let lists = [&[&arrivals[..]], brought].concat();
         let flows = self.flows.list.len();
-        if let Some((hosts_of, hosts)) = self.shared.hosts_of() {
+        if !crate::ablation::FastPath::Deal.is_on() {
+            dealt.clear();
+            lists.iter().for_each(|list| dealt.extend_from_slice(list));
+        } else if let Some((hosts_of, hosts)) = self.shared.hosts_of() {
             let host_of = |event: &Event| hosts_of[event.flow as usize][usize::from(event.is_ack())] as usize;
             deal(&lists, false, (host_of, hosts), &mut slots, &mut dealt);
         } else {
@@ -169,7 +174,11 @@ impl Engine<'_> {
         }
         // Lists that are brought are not counted as they come, nor what is dealt out by host.
         slots.clear();
-        if self.links.len() > 0 && self.shared.are_none() && dealt.len() >= flows {
+        if crate::ablation::FastPath::Counted.is_on()
+            && self.links.len() > 0
+            && self.shared.are_none()
+            && dealt.len() >= flows
+        {
             slots.resize(flows + 1, 0);
         }
         self.take_all(&mut dealt);
@@ -227,7 +236,7 @@ impl Engine<'_> {
         }
         let flow = &mut self.flows[event.flow as usize];
         let host = if event.is_ack() { &mut flow.at_source } else { &mut flow.at_sink };
-        event.at = host.come_in(event.bytes, event.is_ack(), event.at);
+        event.at = host.come_in(&mut self.links, event.bytes, event.is_ack(), event.at);
         if event.is_ack() {
             event.at = self.hesitation.after(event.at, event.flow, flow.hesitates);
         }

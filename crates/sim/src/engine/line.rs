@@ -51,7 +51,7 @@ impl Sorter {
     /// Lines up the packets of these lists before `end`, in this order, equal ones as they came. None lies before `from`.
     pub(super) fn line_up(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant), order: impl Order) {
         self.make_room(lists.iter().map(|list| list.len()).sum());
-        if self.packets > FEW {
+        if self.packets > FEW && crate::ablation::FastPath::Slots.is_on() {
             return self.deal(lists, (from, end), order);
         }
         let all = || lists.iter().copied().flatten();
@@ -59,6 +59,10 @@ impl Sorter {
         let later = all().filter(|event| event.at >= end);
         self.due = due.clone().count();
         self.places.iter_mut().zip(due.chain(later)).for_each(|(place, event)| *place = *event);
+        if !crate::ablation::FastPath::Slots.is_on() {
+            let line = self.due_mut();
+            return line.sort_by(|one, other| one.at.cmp(&other.at).then_with(|| order.of_equal(one, other)));
+        }
         insert(self.due_mut(), order);
     }
 

@@ -14,7 +14,7 @@ use paceline_core::Instant;
 #[derive(Debug, Default)]
 pub(crate) struct Own {
     /// The last before the host.
-    pub(super) into: Option<Link>,
+    pub(super) into: Exit,
     /// The first behind it.
     pub(super) out: Exit,
 }
@@ -22,16 +22,16 @@ pub(crate) struct Own {
 impl Own {
     /// When a packet is at the host that has come so far.
     #[inline(always)]
-    pub(super) fn come_in(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
+    pub(super) fn come_in(&mut self, links: &mut Links, bytes: u16, is_ack: bool, at: Instant) -> Instant {
         match &mut self.into {
-            Some(Link::Slim(link)) => link.carry(bytes, is_ack, at),
-            _ => self.come_in_otherwise(bytes, is_ack, at),
+            Exit::Own(Link::Slim(link)) => link.carry(bytes, is_ack, at),
+            _ => self.come_in_otherwise(links, bytes, is_ack, at),
         }
     }
 
     #[inline(never)]
-    fn come_in_otherwise(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
-        self.into.as_mut().map_or(at, |link| link.carry(bytes, is_ack, at))
+    fn come_in_otherwise(&mut self, links: &mut Links, bytes: u16, is_ack: bool, at: Instant) -> Instant {
+        self.into.way_out(links).map_or(at, |link| link.carry(bytes, is_ack, at))
     }
 }
 
@@ -40,7 +40,12 @@ impl Flow {
     pub(super) fn take_own_links(&mut self, links: &mut Links, ways_in: [WayIn; 2], passes: &[u32]) {
         let is_own = |number: u32| passes.get(number as usize) == Some(&1);
         for (own, way_in) in [&mut self.at_sink, &mut self.at_source].into_iter().zip(ways_in) {
-            own.into = way_in.own.and_then(|number| links.take(number as usize));
+            if !crate::ablation::FastPath::Own.is_on() {
+                own.into = way_in.own.map_or(Exit::Long, Exit::Shared);
+                continue;
+            }
+            own.into =
+                way_in.own.and_then(|number| links.take(number as usize)).map_or(Exit::Long, Exit::Own);
             if let Exit::Shared(number) = own.out
                 && is_own(number)
                 && links[number as usize].is_unwatched()
@@ -60,7 +65,11 @@ impl Flow {
             Exit::Own(link) => (Some(link), number),
             _ => (None, number),
         });
-        let into = [(sink.into.take(), forward.last()), (source.into.take(), reverse.last())];
+        let taken = |exit: &mut Exit| match std::mem::take(exit) {
+            Exit::Own(link) => Some(link),
+            _ => None,
+        };
+        let into = [(taken(&mut sink.into), forward.last()), (taken(&mut source.into), reverse.last())];
         for (link, number) in outs.into_iter().chain(into) {
             if let (Some(link), Some(&number)) = (link, number) {
                 links.put_back(number as usize, link);

@@ -32,7 +32,7 @@ impl<'a> Pieces<'a> {
     ) -> Self {
         let mut rests: Vec<&[Event]> = others.collect();
         let packets = first.len() + rests.iter().map(|list| list.len()).sum::<usize>();
-        let all = if in_order { packets / PIECE + 1 } else { 1 };
+        let all = if in_order && crate::ablation::FastPath::Pieces.is_on() { packets / PIECE + 1 } else { 1 };
         if all > 1 {
             first.sort_by_key(|event| event.at);
         }

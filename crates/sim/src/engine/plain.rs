@@ -22,14 +22,18 @@ impl Flow {
     pub(super) fn plain_ends(&self) -> [bool; 2] {
         let Source::Tcp(tcp) = &self.source else { return [false; 2] };
         let has_timer = tcp.sender.config().delayed_ack.is_some();
-        let receives = self.at_sink.out.is_slim() && !self.observed.delays() && !has_timer;
-        [receives, self.is_free() && self.at_source.out.is_slim()]
+        if !crate::ablation::FastPath::Plain.is_on() {
+            return [false; 2];
+        }
+        let is_own = |out: &Exit| out.is_slim() || !crate::ablation::FastPath::Own.is_on();
+        let receives = is_own(&self.at_sink.out) && !self.observed.delays() && !has_timer;
+        [receives, self.is_free() && is_own(&self.at_source.out)]
     }
 
     /// Whether there is nothing to ask for at its receiver, and its sender, that few connections have.
     pub(super) fn bare_ends(&self) -> [bool; 2] {
         let Source::Tcp(tcp) = &self.source else { return [false; 2] };
-        let receives = tcp.never_has_messages();
+        let receives = crate::ablation::FastPath::Bare.is_on() && tcp.never_has_messages();
         [receives, receives && tcp.sender.is_bare()]
     }
 
@@ -67,7 +71,7 @@ impl Engine<'_> {
         let flow = &mut self.flows[event.flow as usize];
         let Flow { source, stages, tails, at_sink, delays, paced, .. } = flow;
         let Source::Tcp(tcp) = source else { return false };
-        let at = at_sink.come_in(event.bytes, false, event.at);
+        let at = at_sink.come_in(&mut self.links, event.bytes, false, event.at);
         if at >= self.until {
             self.reach_host_by_event(event.at_time(at));
             return true;
@@ -137,7 +141,7 @@ impl Engine<'_> {
         let flow = &mut self.flows[event.flow as usize];
         let Flow { source, stages, tails, at_source, hesitates, .. } = flow;
         let Source::Tcp(tcp) = source else { return false };
-        let at = at_source.come_in(event.bytes, true, event.at);
+        let at = at_source.come_in(&mut self.links, event.bytes, true, event.at);
         let at = self.hesitation.after(at, event.flow, *hesitates);
         if at >= self.until {
             self.reach_host_by_event(event.at_time(at));

@@ -151,7 +151,7 @@ impl Engine<'_> {
         let Some(shared) = &mut self.shared.hosts[host] else { return };
         let flow = &mut self.flows[event.flow as usize];
         let own = if event.is_ack() { &mut flow.at_source } else { &mut flow.at_sink };
-        event.at = own.come_in(event.bytes, event.is_ack(), event.at); // the way out alone may be no flow's own
+        event.at = own.come_in(&mut self.links, event.bytes, event.is_ack(), event.at); // the way out alone may be no flow's own
         if let Some(link) = shared.into {
             event.at = self.links[link as usize].carry(event.bytes, event.is_ack(), event.at);
         }

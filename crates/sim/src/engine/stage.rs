@@ -129,7 +129,9 @@ impl Stage {
             }
             for source in stages[position].sources.clone() {
                 let stage = &mut stages[source as usize];
-                let is_simple = stage.service == Service::All && !fed_by_stages.contains(&stage.link);
+                let is_simple = crate::ablation::FastPath::Fan.is_on()
+                    && stage.service == Service::All
+                    && !fed_by_stages.contains(&stage.link);
                 stage.may_join_next = is_simple && !may_be_late && lets_go_one_by_one(stage.link);
                 stages[position].may_be_joined |= stages[source as usize].may_join_next;
             }
@@ -162,7 +164,7 @@ pub(super) fn lay_stages(
     let service = |link: u32| match &links[link as usize] {
         at_work if at_work.holds() => Service::Between,
         _ if is_quiet(link) => Service::All,
-        at_work if at_work.is_bounded() => Service::Bounded,
+        at_work if crate::ablation::FastPath::Ledger.is_on() && at_work.is_bounded() => Service::Bounded,
         _ => Service::Each,
     };
     let mut stages = Stage::all(network, needs_order, service)?;
@@ -191,7 +193,8 @@ pub(super) fn lay_stages(
     };
     stages.iter_mut().zip(ends).for_each(|(stage, ends)| stage.ends = ends);
     for position in 0..stages.len() {
-        stages[position].finds_lone = stages[position].may_find_lone(&stages, network);
+        stages[position].finds_lone =
+            crate::ablation::FastPath::Lone.is_on() && stages[position].may_find_lone(&stages, network);
     }
     for (flow, ways) in flows.iter_mut().zip(&ways) {
         flow.tails = ways.map(|way| way.tail);

@@ -98,7 +98,10 @@ impl Engine<'_> {
             Source::Tcp(tcp) => tcp.sender.config().delayed_ack.is_none(),
             Source::OpenLoop(_) => true,
         };
-        if self.flows_stand_alone() && self.flows.all().iter().all(answers_at_once) {
+        if crate::ablation::FastPath::Turn.is_on()
+            && self.flows_stand_alone()
+            && self.flows.all().iter().all(answers_at_once)
+        {
             self.windows.iter_mut().for_each(Windows::may_turn);
         }
     }

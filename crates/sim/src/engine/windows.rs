@@ -261,7 +261,7 @@ impl Engine<'_> {
         let lists = sources.iter().map(|source| &sent[*source as usize][..]);
         let Desk { sorter, room, due, later, notes } = &mut desk;
         due.clear();
-        if stage.is_ahead {
+        if stage.is_ahead && crate::ablation::FastPath::Ahead.is_on() {
             due.extend(arrivals.extract_if(.., |event| event.at < window.1));
         } else {
             std::mem::swap(due, &mut arrivals);

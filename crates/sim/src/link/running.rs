@@ -51,6 +51,9 @@ impl Link {
     /// and others not, or it is a slim one.
     pub(crate) fn run(&self, packets: usize, (first, last): (Instant, Instant)) -> Option<Running> {
         let Link::Wide(wide) = self else { return None };
+        if !crate::ablation::FastPath::Running.is_on() {
+            return None;
+        }
         let Wide { wire, delay, fitted, .. } = &**wide;
         let latest = || wire.latest(packets, u32::from(u16::MAX), last);
         let count_alike = |fitted: &Fitted| fitted.counters.count_alike(first, latest());
@@ -67,6 +70,9 @@ impl Link {
         (first, last): (Instant, Instant),
     ) -> Option<RunningAlike> {
         let Link::Wide(wide) = self else { return None };
+        if !crate::ablation::FastPath::FanAlike.is_on() {
+            return None;
+        }
         let Wide { wire, delay, fitted, alike } = &mut **wide;
         let bytes = u32::from(one.bytes);
         if wire.free_at() > first && *alike != (bytes, wire.free_at()) {

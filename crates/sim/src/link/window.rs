@@ -189,7 +189,8 @@ impl Fitted {
         out: &mut Vec<Event>,
         notes: &mut Notes,
     ) {
-        if let Buffer::Closed(_) = self.buffer
+        if crate::ablation::FastPath::Driven.is_on()
+            && let Buffer::Closed(_) = self.buffer
             && let Some(mut pacer) = self.pacer.take()
         {
             pacer.driven_by(Pacing { link: self, last, line, delay, out, notes });

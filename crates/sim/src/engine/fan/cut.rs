@@ -24,7 +24,10 @@ impl Cut {
     /// So many packets, up to this end.
     pub(super) fn of(self, packets: usize, end: Instant) -> Self {
         let nanos = end.since(self.from).as_nanos();
-        let (whole, halvings) = (u64::BITS - nanos.leading_zeros(), (2 * packets / PIECE).max(1).ilog2());
+        let (whole, halvings) = (
+            u64::BITS - nanos.leading_zeros(),
+            if crate::ablation::FastPath::Pieces.is_on() { (2 * packets / PIECE).max(1).ilog2() } else { 0 },
+        );
         let length = whole.saturating_sub(halvings).min(LONGEST);
         Cut { end, length, pieces: (nanos >> length) as usize + 1, ..self }
     }

@@ -1,12 +1,13 @@
-"""What each fast path buys: every row of `make bench` without it, in turn with runs that have all (crates/sim/src/ablation.rs).
+"""What each fast path buys: every row of `make bench` without it, and with all (crates/sim/src/ablation.rs), in turn.
 
     python benches/ablation.py                       time and instructions, every fast path on every row
     python benches/ablation.py --path lone --row 100,000 --turns 9
     python benches/ablation.py --only time
 
-Printed is how much more a run takes without it. Time is user CPU time without set-up, the median of the ratios of turns, which
-are short and many: other work on the machine meets both sides alike. Instructions are counted by valgrind, set-up taken off; they
-say nothing where time is memory's, so rows of very many flows have none. Results must be the same bytes, or it ends.
+Printed is how much more a run takes without it. Time is user CPU time without set-up, the median of the ratios of
+turns, which are short and many: other work on the machine meets both sides alike. Instructions are counted by valgrind,
+set-up taken off; they say nothing where time is memory's, so rows of very many flows have none. Results must be the same
+bytes, or it ends.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def paths() -> list[str]:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: its files, of a run that is timed, of a shorter one that is counted, if that says anything, and of set-up alone."""
+    """Files of a run that is timed, of a shorter one that is counted, if that says anything, and of set-up alone."""
 
     name: str
     file: Path
@@ -114,7 +115,9 @@ def main() -> None:
     if wanted.engine is None:
         subprocess.run([*build, "--features", "ablation", "--target-dir", TARGET], cwd=ROOT, check=True)
     engine = wanted.engine or ENGINE
-    cases = [case for case in CASES if case.repeated and (not wanted.row or any(text in case.name for text in wanted.row))]
+    cases = [
+        case for case in CASES if case.repeated and (not wanted.row or any(text in case.name for text in wanted.row))
+    ]
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         for case in cases:

@@ -6,8 +6,8 @@
 
 Printed is how much more a run takes without it. Time is user CPU time without set-up, the median of the ratios of
 turns, which are short and many: other work on the machine meets both sides alike. Instructions are counted by valgrind,
-set-up taken off; they say nothing where time is memory's, so rows of very many flows have none. Results must be the same
-bytes, or it ends.
+set-up taken off; they say nothing where time is memory's, so rows of very many flows have none. Results must be the
+same bytes, or it ends.
 """
 
 from __future__ import annotations

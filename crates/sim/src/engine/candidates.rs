@@ -42,10 +42,10 @@ impl Candidates {
                 times == passes[link as usize] && matches!(hosts, Only::One(_))
             })
         };
-        let nobody_looks = crate::ablation::FastPath::Shared.is_on()
+        let is_unobserved = crate::ablation::FastPath::Shared.is_on()
             && network.instruments.iter().all(|one| one.what.link().is_some());
         let has_one_way_in = |last: &Only<Option<u32>>| matches!(last, Only::One(_));
-        let mut hosts: Vec<bool> = last.iter().map(|last| nobody_looks && has_one_way_in(last)).collect();
+        let mut hosts: Vec<bool> = last.iter().map(|last| is_unobserved && has_one_way_in(last)).collect();
         for (spec, flow) in network.flows.iter().zip(flows) {
             let is_bulk = matches!(spec.kind, FlowKind::Bulk { .. });
             for (end, (host, come_in, leave)) in ends(spec).into_iter().enumerate() {

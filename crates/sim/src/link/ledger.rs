@@ -131,8 +131,8 @@ impl Fitted {
         }
         let count_alike = is_worth_it && counters.count_alike(first.at, latest);
         let is_in_time = latest.as_nanos().checked_add(delay.as_nanos()).is_some();
-        let nobody_looks = record.is_none_or(|(from, to)| latest < from || to <= first.at);
-        let is_plain = count_alike && nobody_looks && is_in_time;
+        let is_unobserved = record.is_none_or(|(from, to)| latest < from || to <= first.at);
+        let is_plain = count_alike && is_unobserved && is_in_time;
         let before = out.len();
         let ledger = Ledger {
             times: (first.at, latest),

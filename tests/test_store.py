@@ -18,6 +18,7 @@ import paceline as pl
 import pyarrow.parquet as pq
 import pytest
 from conftest import Command
+from paceline.files.atomic_writes import clear_leftovers, replacing
 from paceline.runs.shards import Place
 from paceline.store import Store
 from paceline.store.leases import Leases
@@ -234,3 +235,28 @@ def test_processes_are_an_executor(tiny: Path) -> None:
         far = pl.sweep(scenario, {"pacing": ["none", "host"]}, seeds=2, executor=executor, out=tiny.parent / "out")
     near = pl.sweep(scenario, {"pacing": ["none", "host"]}, seeds=2)
     assert [run.to_dict() | {"engine": 0} for run in far] == [run.to_dict() | {"engine": 0} for run in near]
+
+
+def test_what_is_being_begun_is_no_leftover(tmp_path: Path) -> None:
+    """A folder is cleared while files are begun in it: each is written all the same.
+
+    Between the making of a file and its lock another may hold the lock, and is about to remove it.
+    """
+    done = threading.Event()
+
+    def clear() -> None:
+        while not done.is_set():
+            clear_leftovers(tmp_path)
+
+    clearing = [threading.Thread(target=clear) for _ in range(3)]
+    for thread in clearing:
+        thread.start()
+    try:
+        for number in range(600):  # of which some 20 failed
+            with replacing(tmp_path / "file") as file:
+                file.write(str(number).encode())
+            assert (tmp_path / "file").read_text() == str(number)
+    finally:
+        done.set()
+        for thread in clearing:
+            thread.join()

@@ -140,8 +140,14 @@ def create_locked(path: Path) -> tuple[Path, IO[bytes]]:
     while True:
         partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
         file = partial.open("xb")
-        with contextlib.suppress(OSError):  # no locks here
+        taken = False
+        try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(file.fileno()).st_nlink:
+        except BlockingIOError:  # `clear_leftovers` holds it, and is about to remove it
+            taken = True
+        except OSError:  # no locks here
+            pass
+        if not taken and os.fstat(file.fileno()).st_nlink:
             return partial, file
         file.close()  # taken for a leftover before it was locked
+        partial.unlink(missing_ok=True)

@@ -34,6 +34,9 @@ impl Hesitation {
     /// When the sender of this flow, which hesitates for less than `most` nanoseconds, takes in what has come to its host now.
     #[inline(always)]
     pub(crate) fn after(self, now: Instant, flow: u32, most: u8) -> Instant {
+        if most == 0 {
+            return now; // with ns-2's ties, say, no flow hesitates: a branch that is always predicted
+        }
         let bits = draw(now.as_nanos() ^ self.0, flow);
         now + Span::from_nanos(((bits >> 32) * u64::from(most)) >> 32)
     }

@@ -7,9 +7,8 @@ use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
 use paceline_capture::Capture;
-use paceline_sim::Control;
-use paceline_sim::analysis::shaper::Shaper;
-use paceline_sim::analysis::{Options, analyse};
+use paceline_analysis::shaper::Shaper;
+use paceline_analysis::{Options, analyse};
 
 /// Each pacer once, behind every kind of link.
 const SHAPERS: [&str; 4] = [
@@ -30,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     let capture =
         Capture::read_from(Box::new(Cursor::new(bytes.to_vec()))).map_err(|error| error.to_string());
     let outcome = capture.and_then(|capture| {
-        analyse(capture, &options, None, 0, &Control::default()).map_err(|error| error.to_string())
+        analyse(capture, &options, None, |_| true).map_err(|error| error.to_string())
     });
     match outcome {
         Err(error) => assert_eq!(error.lines().count(), 1),

@@ -2,10 +2,10 @@
 
 use crate::guard::guard;
 use crate::{PyControl, RunError, input_error};
+use paceline_analysis::shaper::Shaper;
+use paceline_analysis::{AnalysisError, Options, analyse as analyse_capture};
 use paceline_capture::write::{Form, Writer};
 use paceline_capture::{Capture, CaptureError, Format, open};
-use paceline_sim::analysis::shaper::Shaper;
-use paceline_sim::analysis::{AnalysisError, Options, analyse as analyse_capture};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -58,7 +58,10 @@ pub(crate) fn analyse(
             let (capture, bytes) = opened(path).map_err(AnalysisError::Capture)?;
             let form = write_as.as_deref().and_then(Form::of_name).unwrap_or(Form::plain(Format::Pcap));
             let writer = write.map(|path| Writer::create(&path, form)).transpose();
-            analyse_capture(capture, &options, writer.map_err(AnalysisError::Write)?, bytes, &control)
+            analyse_capture(capture, &options, writer.map_err(AnalysisError::Write)?, |read| {
+                control.report(read, bytes);
+                !control.is_cancelled()
+            })
         };
         let analysis = py.detach(work).map_err(|error| match error {
             AnalysisError::Capture(error) => input_error(error),

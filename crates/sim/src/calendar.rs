@@ -13,8 +13,8 @@
 mod late;
 
 use self::late::Late;
-use crate::packet::{Event, Kind};
-use crate::precedence::Precedence;
+use crate::kernel::packet::{Event, Kind};
+use crate::kernel::precedence::Precedence;
 use paceline_core::{Instant, Span};
 use std::collections::{BTreeMap, BinaryHeap};
 

@@ -29,7 +29,8 @@ impl Control {
         if duration == 0 { 0.0 } else { self.simulated.load(Ordering::Relaxed) as f64 / duration as f64 }
     }
 
-    pub(crate) fn report(&self, simulated: u64, duration: u64) {
+    /// So much is done of so much.
+    pub fn report(&self, simulated: u64, duration: u64) {
         self.duration.store(duration, Ordering::Relaxed);
         self.simulated.store(simulated, Ordering::Relaxed);
     }

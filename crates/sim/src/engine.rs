@@ -72,15 +72,15 @@ use self::stage::lay_stages;
 use self::windows::Windows;
 use crate::calendar::Calendar;
 use crate::control::Control;
-use crate::flow::{Flow, Snapshot, Source, Talking};
-use crate::hesitation::{self, Hesitation};
-use crate::instrument::Instruments;
+use crate::kernel::packet::{Event, Kind};
+use crate::kernel::precedence::Precedence;
+use crate::model::flow::{Flow, Snapshot, Source, Talking};
+use crate::model::hesitation::{self, Hesitation};
+use crate::model::port::Port;
 use crate::network::{Host, Network};
-use crate::output::{self, Delays, RunError, RunOutput, SeriesRow};
-use crate::packet::{Event, Kind};
-use crate::port::Port;
-use crate::precedence::Precedence;
-use crate::trace::{TraceSink, Tracer};
+use crate::observe::instrument::Instruments;
+use crate::observe::output::{self, Delays, RunError, RunOutput, SeriesRow};
+use crate::observe::trace::{TraceSink, Tracer};
 use crate::workload::Act;
 use paceline_core::Instant;
 use paceline_tcp::{Output, Segment};
@@ -226,7 +226,7 @@ impl<'a> Engine<'a> {
             }
         }
         let instruments = Instruments::new(network, &mut links, &mut flows);
-        let precedence = Precedence::of(network, ack_hop as u8);
+        let precedence = network.precedence(ack_hop as u8);
         let mut engine = Engine {
             network,
             now: Instant::ZERO,

@@ -3,33 +3,23 @@
 //! Deterministic to the byte: integer time, one total order of events, one random stream per named entity, no clock.
 
 pub mod ablation;
-pub mod analysis;
 mod calendar;
-pub mod chance;
+mod compile;
 pub mod control;
 pub mod engine;
-mod feedback;
-mod flow;
-mod hesitation;
-mod instrument;
-mod link;
-mod meter;
+mod kernel;
+mod model;
 pub mod network;
-pub mod output;
-mod packet;
-mod port;
-mod precedence;
-pub mod scenario;
-mod template;
-pub mod trace;
+mod observe;
 pub mod workload;
 
+pub use compile::scenario::{self, Scenario};
 pub use control::Control;
 pub use engine::{Engine, Method};
-pub use instrument::{Curve, Point};
 pub use network::Network;
-pub use output::{RunError, RunOutput};
-pub use scenario::Scenario;
+pub use observe::instrument::{Curve, Point};
+pub use observe::output::{self, RunError, RunOutput};
+pub use observe::trace;
 
 /// What results are known by beside the scenario and the seed: a hash of all sources that they come from (`build.rs`).
 pub const FINGERPRINT: &str = env!("PACELINE_FINGERPRINT");

@@ -1,13 +1,13 @@
 //! Events that come while their slot is being emptied, in the order of a heap: the first on top, equal ones as they came.
 
-use crate::packet::Event;
+use crate::kernel::packet::Event;
 use paceline_core::Span;
 use std::cmp::Ordering;
 
 #[derive(Debug)]
 pub(super) struct Late {
     pub(super) event: Event,
-    /// [`crate::precedence::Precedence::lead`] of an arrival.
+    /// [`crate::kernel::precedence::Precedence::lead`] of an arrival.
     pub(super) lead: Span,
     pub(super) number: u64,
 }

@@ -10,7 +10,7 @@ use super::Engine;
 use super::exits::{PacingTimer, RetransmissionTimer};
 use super::fetch::FLOWS_AHEAD;
 use super::routes::STAGED;
-use crate::flow::{Source, Tcp};
+use crate::model::flow::{Source, Tcp};
 use paceline_core::Instant;
 use std::hint::select_unpredictable;
 

@@ -8,8 +8,8 @@
 use super::Links;
 use super::inbox::count;
 use super::stage::Stage;
+use crate::kernel::packet::Event;
 use crate::network::Network;
-use crate::packet::Event;
 use paceline_core::{Instant, Span};
 
 /// Packets looked at together: they stay in the closest cache.
@@ -119,8 +119,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
     use super::*;
-    use crate::link::Link;
-    use crate::packet::Packet;
+    use crate::kernel::packet::Packet;
+    use crate::model::link::Link;
     use crate::{Engine, Method, Scenario};
 
     /// Packets of these sizes leave the core as soon as one is over, for one of two links behind it in turn. How many of the lists

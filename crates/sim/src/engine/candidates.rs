@@ -6,7 +6,7 @@
 
 use super::inbox::WayIn;
 use super::routes::Only;
-use crate::flow::Flow;
+use crate::model::flow::Flow;
 use crate::network::{FlowKind, FlowSpec, Network};
 
 /// Hosts that may be shared, by what is known of them before anything has been laid.

@@ -6,7 +6,7 @@ use super::inbox::Inbox;
 use super::shared::SharedHosts;
 use super::shelf::Shelf;
 use crate::calendar::Calendar;
-use crate::link::Link;
+use crate::model::link::Link;
 
 /// Where every packet is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

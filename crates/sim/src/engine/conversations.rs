@@ -6,8 +6,8 @@
 //! answer each other never run ahead, nor do receivers where one connection follows another.
 
 use super::Engine;
-use crate::flow::{Gate, News, Source};
-use crate::packet::{Event, Kind};
+use crate::kernel::packet::{Event, Kind};
+use crate::model::flow::{Gate, News, Source};
 use crate::workload::{Act, Heard, Side, Transfer};
 
 impl Engine<'_> {

@@ -6,9 +6,9 @@
 //! the long way ([`super::transit`]), step by step the same.
 
 use super::{Engine, Links};
-use crate::flow::{Flow, Source, Tcp};
-use crate::link::{Carry, Link};
-use crate::packet::{Event, Packet};
+use crate::kernel::packet::{Event, Packet};
+use crate::model::flow::{Flow, Source, Tcp};
+use crate::model::link::{Carry, Link};
 use paceline_core::Instant;
 use paceline_tcp::{Feedback, Output, Segment};
 

@@ -13,10 +13,10 @@ use super::Engine;
 use super::line::{AtFeeds, AtLink, Feed, Sorter};
 use super::stage::Stage;
 use super::windows::{Onward, Windows};
-use crate::link::{Running, RunningAlike};
+use crate::kernel::packet::Event;
+use crate::kernel::precedence::Precedence;
+use crate::model::link::{Running, RunningAlike};
 use crate::network::LinkSpec;
-use crate::packet::Event;
-use crate::precedence::Precedence;
 use paceline_core::{Instant, Span};
 
 /// For so many windows, where one has shown that it is not worth it.

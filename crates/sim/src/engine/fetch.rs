@@ -7,7 +7,7 @@
 #![allow(unsafe_code, reason = "asking for memory counts as unsafe in the language, whatever the address")]
 
 use super::Engine;
-use crate::flow::Flow;
+use crate::model::flow::Flow;
 
 /// Flows of fewer bytes together are close enough, in a core's own caches; in tests none are.
 const NEAR: usize = if cfg!(debug_assertions) { 0 } else { 1 << 20 };

@@ -1,6 +1,6 @@
 //! Flows by their numbers: all of a network's, or the share of them that one thread sees to.
 
-use crate::flow::Flow;
+use crate::model::flow::Flow;
 use std::ops::{Index, IndexMut};
 
 /// Flows with consecutive numbers.

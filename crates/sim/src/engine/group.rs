@@ -7,8 +7,8 @@ use super::behind::Behind;
 use super::part::bare;
 use super::windows::Windows;
 use super::{Engine, Flows, Links};
-use crate::link::window::{Note, Notes};
-use crate::packet::Event;
+use crate::kernel::packet::Event;
+use crate::model::link::window::{Note, Notes};
 use paceline_core::Instant;
 use std::collections::BTreeMap;
 

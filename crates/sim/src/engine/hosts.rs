@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::exits::{Acknowledged, AcknowledgedTheLongWay, AcknowledgedWith, Drive, PacingTimer};
-use crate::flow::Source;
-use crate::packet::{Event, Kind, Packet};
+use crate::kernel::packet::{Event, Kind, Packet};
+use crate::model::flow::Source;
 use paceline_core::Instant;
 
 impl Engine<'_> {

@@ -7,8 +7,8 @@ use super::Engine;
 use super::shelf::Shelf;
 use super::stage::Stage;
 use super::windows::Windows;
-use crate::link::Link;
-use crate::packet::Event;
+use crate::kernel::packet::Event;
+use crate::model::link::Link;
 use paceline_core::Instant;
 
 impl Engine<'_> {

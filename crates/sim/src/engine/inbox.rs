@@ -10,7 +10,7 @@ use super::Engine;
 use super::behind::{MANY, TOGETHER};
 use super::fetch::FLOWS_AHEAD;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
-use crate::packet::Event;
+use crate::kernel::packet::Event;
 use std::collections::BTreeSet;
 
 /// So many are dealt out before the window is over, unless the flows are very many: then few have something yet. In tests a few.

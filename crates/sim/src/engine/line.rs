@@ -6,8 +6,8 @@
 //! *Where it breaks.* All packets of a window in one slot: insertion is then quadratic, so such a line is sorted by merging.
 //! *References.* D. Knuth, "The art of computer programming" 3, 5.2.1 (distribution) and 5.2.5.
 
-use crate::packet::{Event, Kind};
-use crate::precedence::Precedence;
+use crate::kernel::packet::{Event, Kind};
+use crate::kernel::precedence::Precedence;
 use paceline_core::{Instant, Span};
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;

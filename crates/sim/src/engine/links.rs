@@ -3,7 +3,7 @@
 //! *Idea.* In a large network nearly all are away: they lie with the flows that alone use them ([`super::own`]). So links lie in
 //! pages, and a page of which none is here takes no memory.
 
-use crate::link::Link;
+use crate::model::link::Link;
 use std::array::from_fn;
 use std::ops::{Index, IndexMut};
 

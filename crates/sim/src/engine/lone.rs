@@ -18,9 +18,9 @@ use super::fan::Served;
 use super::slots::Slots;
 use super::stage::Stage;
 use super::windows::Onward;
-use crate::link::window::Service;
+use crate::kernel::packet::Event;
+use crate::model::link::window::Service;
 use crate::network::Network;
-use crate::packet::Event;
 use paceline_core::{Instant, Span};
 
 /// Fewer packets are not worth it. In tests a few are.

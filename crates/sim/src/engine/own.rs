@@ -5,8 +5,8 @@
 
 use super::inbox::WayIn;
 use super::{Engine, Exit, Links, Tail};
-use crate::flow::Flow;
-use crate::link::{Carry, Link};
+use crate::model::flow::Flow;
+use crate::model::link::{Carry, Link};
 use crate::network::FlowSpec;
 use paceline_core::Instant;
 

@@ -6,9 +6,9 @@ use super::inbox::Inbox;
 use super::pool::Pool;
 use super::shared::SharedHosts;
 use super::{Calendar, Census, Engine, Flows, Links, Segments};
-use crate::flow::{Flow, Source};
-use crate::instrument::Instruments;
-use crate::output::Delays;
+use crate::model::flow::{Flow, Source};
+use crate::observe::instrument::Instruments;
+use crate::observe::output::Delays;
 use paceline_core::Instant;
 
 /// Hosts of some flows: an engine that has no links but those that lie with these.

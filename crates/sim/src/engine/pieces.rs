@@ -5,7 +5,7 @@
 //! *Where it breaks.* What hosts send comes flow by flow: all of it has to be there before the first packet is known.
 
 use super::line::{Order, Sorter};
-use crate::packet::Event;
+use crate::kernel::packet::Event;
 use paceline_core::{Instant, Span};
 
 /// Packets in a piece. In tests there are pieces everywhere.

@@ -5,15 +5,15 @@
 //! passes another of its links and waits for the next window. All that is done here; whatever else may happen goes the long
 //! ways ([`super::receivers`], [`super::hosts`]), and comes to the same.
 //!
-//! Most connections of such a network are alike in one more thing: they have nothing that few have ([`crate::flow::Gate::is_bare`]). For these
+//! Most connections of such a network are alike in one more thing: they have nothing that few have ([`crate::model::flow::Gate::is_bare`]). For these
 //! there is a copy of the code, `BARE`, in which nobody asks for it.
 
 use super::Engine;
 use super::exits::{Exit, Outlet};
-use crate::feedback::FeedbackUnderWay;
-use crate::flow::{Flow, Source, Tcp};
-use crate::link::{Carry, Link};
-use crate::packet::{Event, Packet};
+use crate::kernel::packet::{Event, Packet};
+use crate::model::feedback::FeedbackUnderWay;
+use crate::model::flow::{Flow, Source, Tcp};
+use crate::model::link::{Carry, Link};
 use std::hint::select_unpredictable;
 
 impl Flow {

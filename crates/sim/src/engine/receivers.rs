@@ -1,11 +1,11 @@
 //! Receivers at work: data at their destination, and what is sent back.
 
 use super::Engine;
-use crate::feedback::FeedbackUnderWay;
-use crate::flow::{DelaySums, Flow, Source, Tcp};
-use crate::link::Carry;
-use crate::output::Delays;
-use crate::packet::{Event, Kind, Packet};
+use crate::kernel::packet::{Event, Kind, Packet};
+use crate::model::feedback::FeedbackUnderWay;
+use crate::model::flow::{DelaySums, Flow, Source, Tcp};
+use crate::model::link::Carry;
+use crate::observe::output::Delays;
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Feedback, Reply};
 use std::hint::select_unpredictable;

@@ -2,8 +2,8 @@
 
 use super::stage::Stage;
 use super::{Exit, Links};
-use crate::flow::Flow;
-use crate::link::{Decided, Link};
+use crate::model::flow::Flow;
+use crate::model::link::{Decided, Link};
 use crate::network::{Network, Probe};
 use paceline_core::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};

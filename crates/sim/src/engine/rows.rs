@@ -1,9 +1,9 @@
 //! Rows of a trace at hosts: what leaves them and what reaches them.
 
 use super::Engine;
-use crate::flow::Source;
-use crate::packet::Event;
-use crate::trace::{Detail, TraceEvent};
+use crate::kernel::packet::Event;
+use crate::model::flow::Source;
+use crate::observe::trace::{Detail, TraceEvent};
 use paceline_tcp::{Block, Feedback};
 
 impl Engine<'_> {

@@ -1,9 +1,9 @@
 //! Queues that are sampled: how much waits at a link, at regular times.
 
 use super::Engine;
-use crate::link::Fitted;
+use crate::model::link::Fitted;
 use crate::network::{Network, ProbeKind};
-use crate::output::{SeriesKind, SeriesRow};
+use crate::observe::output::{SeriesKind, SeriesRow};
 use paceline_core::{Instant, Span};
 
 /// A queue that is sampled.

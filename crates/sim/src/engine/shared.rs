@@ -12,10 +12,10 @@ use super::Engine;
 use super::agenda::Agenda;
 use super::candidates::{Candidates, ends};
 use super::inbox::WayIn;
-use crate::flow::{Flow, Source};
-use crate::link::Carry;
+use crate::kernel::packet::Event;
+use crate::model::flow::{Flow, Source};
+use crate::model::link::Carry;
 use crate::network::{FlowSpec, Network};
-use crate::packet::Event;
 use paceline_core::{Instant, Span};
 use std::collections::VecDeque;
 

@@ -5,7 +5,7 @@
 //! shelf, in the order of time, and comes back when it is near.
 
 use super::Engine;
-use crate::packet::Event;
+use crate::kernel::packet::Event;
 use paceline_core::{Instant, Span};
 use std::collections::BTreeMap;
 

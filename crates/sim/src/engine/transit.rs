@@ -3,9 +3,9 @@
 use super::Engine;
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED, routes_after};
 use super::stage::Stage;
-use crate::link::{Carry, Fate, Passage};
-use crate::packet::{Event, Kind};
-use crate::trace::TraceEvent;
+use crate::kernel::packet::{Event, Kind};
+use crate::model::link::{Carry, Fate, Passage};
+use crate::observe::trace::TraceEvent;
 use paceline_core::Instant;
 
 impl Engine<'_> {

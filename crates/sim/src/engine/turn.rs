@@ -11,7 +11,7 @@
 use super::Engine;
 use super::stage::Stage;
 use super::windows::Windows;
-use crate::flow::{Flow, Source};
+use crate::model::flow::{Flow, Source};
 use paceline_core::{Instant, Span};
 
 /// Which links are served one after another, before hosts take what that brings.

@@ -29,7 +29,7 @@
 //! the way between is long (`stage.rs`). They may be later than hosts; before windows end, they catch up.
 //!
 //! *Traces.* What links have to say of each packet is noted as for a probe, and nothing takes a short way on which nobody
-//! looks; the trace puts the rows of all in order up to the time that is over everywhere ([`crate::trace`]).
+//! looks; the trace puts the rows of all in order up to the time that is over everywhere ([`crate::observe::trace`]).
 //!
 //! *Where it breaks.* A ring in which no time passes has no windows: such networks are left to the reference engine.
 //! Windows that hold too few packets do not pay ([`super::trial`]): the engine then goes on as the reference engine, from where
@@ -48,10 +48,10 @@ use super::stage::Stage;
 use super::trial::Trial;
 use super::turn::{Leg, least_way};
 use crate::control::Control;
-use crate::link::Fitted;
-use crate::link::window::{Note, Notes, Service};
-use crate::output::RunError;
-use crate::packet::{Event, Kind};
+use crate::kernel::packet::{Event, Kind};
+use crate::model::link::Fitted;
+use crate::model::link::window::{Note, Notes, Service};
+use crate::observe::output::RunError;
 use paceline_core::{Instant, Span};
 
 /// The links that run in windows, and how far time has come.

@@ -10,7 +10,7 @@
 //! control" (SIGCOMM 1999); M. Crovella and A. Bestavros (1997).
 
 use super::{Act, Distribution, Heard, Side};
-use crate::chance::Stream;
+use crate::kernel::chance::Stream;
 use paceline_core::Instant;
 
 /// A user's habits.

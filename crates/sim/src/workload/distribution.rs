@@ -6,7 +6,7 @@
 //! falls as n^(1/shape - 1)), and below 1 there is no mean at all, which is why a shape of 1 or less is refused.
 //! *References.* M. Crovella and A. Bestavros, "Self-similarity in World Wide Web traffic" (1997).
 
-use crate::chance::Stream;
+use crate::kernel::chance::Stream;
 use paceline_core::Span;
 
 /// How sizes (bytes) or times (seconds) are drawn.

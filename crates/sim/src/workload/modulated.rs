@@ -7,7 +7,7 @@
 
 use super::on_off::{OnOff, Periods};
 use super::self_similar::{SelfSimilar, Slots};
-use crate::chance::Stream;
+use crate::kernel::chance::Stream;
 use paceline_core::{Instant, Span};
 
 /// 1 bit, in bit/s times nanoseconds.

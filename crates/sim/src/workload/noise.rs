@@ -10,7 +10,7 @@
 //! platform, and the same seed must give the same bytes everywhere.
 //! *References.* R. B. Davies and D. S. Harte, "Tests for Hurst effect" (Biometrika 1987); J. Cooley and J. Tukey (1965).
 
-use crate::chance::Stream;
+use crate::kernel::chance::Stream;
 use core::f64::consts::PI;
 
 /// `count` values of mean 0 and variance 1.

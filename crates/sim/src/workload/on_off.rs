@@ -10,7 +10,7 @@
 //! (SIGCOMM 1995); ns-2 Application/Traffic/Exponential and /Pareto.
 
 use super::Distribution;
-use crate::chance::Stream;
+use crate::kernel::chance::Stream;
 use paceline_core::{Rate, Span};
 
 /// What a source's periods are like.

@@ -6,7 +6,7 @@
 use super::modulated::Modulated;
 use super::on_off::OnOff;
 use super::self_similar::SelfSimilar;
-use crate::chance::Stream;
+use crate::kernel::chance::Stream;
 use paceline_core::{Instant, Rate, Span, Wire};
 use std::sync::Arc;
 

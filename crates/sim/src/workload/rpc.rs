@@ -10,7 +10,7 @@
 //! (SIGCOMM 2009).
 
 use super::{Act, Distribution, Heard, Side};
-use crate::chance::Stream;
+use crate::kernel::chance::Stream;
 use paceline_core::Instant;
 
 /// What calls are like.

@@ -11,7 +11,7 @@
 //! *References.* W. Leland et al., "On the self-similar nature of Ethernet traffic" (1994); I. Norros (1995).
 
 use super::noise::fractional_gaussian_noise;
-use crate::chance::Stream;
+use crate::kernel::chance::Stream;
 use paceline_core::{Rate, Span};
 
 /// The longest sample of noise that is made at once.

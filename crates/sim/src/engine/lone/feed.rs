@@ -2,7 +2,7 @@
 
 use super::super::slots::Slots;
 use super::Plan;
-use crate::packet::{Event, Kind};
+use crate::kernel::packet::{Event, Kind};
 use paceline_core::{Instant, Span};
 
 /// Where packets wait: first those before the common link itself.

@@ -1,0 +1,9 @@
+//! From a text to a [`Network`](crate::network::Network): `input` reads values and words errors, `template` lays out hosts and links,
+//! `scenario` puts flows, pacers and probes on them.
+
+pub(crate) mod draw;
+pub(crate) mod input;
+pub(crate) mod layout;
+pub(crate) mod link_plan;
+pub mod scenario;
+mod template;

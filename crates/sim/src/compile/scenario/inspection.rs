@@ -1,0 +1,311 @@
+//! A scenario resolved for one seed and laid open, for whoever reasons about it without running it (`paceline doctor`).
+//!
+//! Unlike a [`super::Description`], which groups for a drawing, this names every link and every flow, with numbers in base
+//! units. Identifiers are positions in the vectors.
+
+mod said;
+
+pub use said::Inspection;
+use said::{Buffer, Bursts, Deployed, Drawn, Flow, Link, Lost, Pacer, Plan, Replay, Sent, Speech, Tcp};
+
+use paceline_core::Span;
+use paceline_core::queue::Limit;
+use paceline_tcp::Config;
+use paceline_tcp::config::{IdleRestart, PacingRule, Variant};
+
+use super::deploy::{Ground, deploy};
+use super::names::Names;
+use super::pacing::{Method, Pacing};
+use super::{Result, Scenario, flows};
+use crate::compile::draw::Draw;
+use crate::compile::input::quantity::BufferSize;
+use crate::compile::layout::{Back, Layout};
+use crate::compile::link_plan::LinkPlan;
+use crate::network::{DropRule, FlowKind, FlowSpec, ForcedDrop, LinkSpec, Network, Part};
+use crate::workload::open_loop::Timing;
+use crate::workload::{Distribution, Side, Talk};
+
+impl Scenario {
+    /// What it comes to under this seed. Refuses what [`Scenario::network`] refuses.
+    pub fn inspect(&self, seed: u64) -> Result<Inspection> {
+        let network = self.network(seed)?;
+        let layout = self.template.layout(Draw::Seeded(seed));
+        let names = Names::new(&layout);
+        let (mut flows, profiles) = flows::flows(&self.traffic, &layout, &names, Draw::Seeded(seed))?;
+        let ground = Ground { layout: &layout, names: &names, profiles: &profiles, seed };
+        let sites = deploy(&self.pacing, &ground, &mut flows)?.sites;
+        let deployed = self.pacing.iter().zip(sites).map(|(pacing, site)| Deployed {
+            path: pacing.path.clone(),
+            method: pacing.name().to_owned(),
+            words: pacing.in_words(),
+            on_hosts: matches!(pacing.method, Method::Host { .. } | Method::Port { .. }),
+            share: pacing.share,
+            candidates: site.candidates as u64,
+            chosen: site.chosen,
+            acks: matches!(&pacing.method, Method::Link(link) if link.acks),
+        });
+        let pacings = deployed.collect();
+        let mut tcps: Vec<&Config> = Vec::new();
+        let traffic_of = |flow: &FlowSpec| {
+            self.traffic.iter().position(|traffic| traffic.name == flow.traffic()).unwrap_or(0) as u32
+        };
+        let mut talk: Option<&Talk> = None;
+        let mut flows = Vec::new();
+        for flow in &network.flows {
+            let side = match &flow.kind {
+                FlowKind::Conversation { part: Part::Opens(opened), .. } => {
+                    talk = Some(opened);
+                    Side::Opener
+                }
+                _ => Side::Answerer,
+            };
+            let is_talk = matches!(flow.kind, FlowKind::Conversation { .. });
+            let speech = talk.filter(|_| is_talk).map(|talk| speech_of(talk, side));
+            let spoken = talk.map_or(0.0, |talk| talk.mean_bytes(side));
+            flows.push(Flow { speech, ..flow_of(flow, spoken, traffic_of(flow), &network, &mut tcps) });
+        }
+        let traffics = self.traffic.iter().map(|traffic| Sent {
+            path: traffic.path.clone(),
+            name: traffic.name.clone(),
+            profile: traffic.kind.profile().name(),
+            start_ns: [traffic.start.low, traffic.start.high].map(|start| start.as_nanos()),
+        });
+        let largest = largest_data(&network);
+        let links = layout.links.iter().zip(&network.links).zip(largest).map(|((laid, spec), largest)| {
+            let plan = 2 * laid.stage + u32::from(laid.reversed);
+            link_of(spec, plan, largest)
+        });
+        Ok(Inspection {
+            template: self.template.name(),
+            duration_s: self.duration.as_seconds(),
+            warmup_s: self.warmup.as_seconds(),
+            core: network.core,
+            hosts: network.hosts.iter().map(|host| host.name.to_string()).collect(),
+            plans: plans(&layout),
+            links: links.collect(),
+            traffics: traffics.collect(),
+            tcps: tcps.into_iter().map(tcp_of).collect(),
+            flows,
+            pacings,
+            drops: network.drops.iter().map(lost_of).collect(),
+        })
+    }
+}
+
+impl Pacing {
+    fn name(&self) -> &str {
+        match &self.method {
+            Method::None => "none",
+            Method::Host { .. } => "host",
+            Method::Port { .. } => "port",
+            Method::Link(link) => &link.name,
+        }
+    }
+}
+
+fn plans(layout: &Layout) -> Vec<Plan> {
+    let plan = |plan: &LinkPlan, name: String, buffer_key, buffer: Option<BufferSize>| Plan {
+        name,
+        path: plan.path.clone(),
+        buffer_key,
+        buffer: buffer.map(|size| size.to_string()),
+        rate_bps: [plan.rate.low, plan.rate.high].map(|rate| rate.bits_per_second()),
+        delay_ns: [plan.delay.low, plan.delay.high].map(|delay| delay.as_nanos()),
+    };
+    let both = layout.stages.iter().flat_map(|stage| {
+        let back = format!("{}.reverse", stage.name);
+        [
+            plan(&stage.plan, stage.name.clone(), "buffer", stage.plan.buffer),
+            match &stage.back {
+                Back::Own(own) => plan(own, back, "buffer", own.buffer),
+                Back::Alike | Back::None => {
+                    plan(&stage.plan, back, "reverse_buffer", stage.plan.reverse_buffer)
+                }
+            },
+        ]
+    });
+    both.collect()
+}
+
+fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
+    let (bytes, packets) = both_units(spec.fitting.buffer.limit);
+    let pacer = spec.fitting.pacer.as_ref().map(|pacer| {
+        let envelope = pacer.method.envelope(spec.rate, largest);
+        let (bytes, packets) = both_units(pacer.limit);
+        let (method, words) = (pacer.method.name(), pacer.method.to_string());
+        Pacer {
+            method,
+            parameters: words.strip_prefix(method).unwrap_or(&words).trim().to_owned(),
+            bytes,
+            packets,
+            rate_bps: envelope.map(|envelope| envelope.rate.bits_per_second()),
+            burst_bytes: envelope.map(|envelope| envelope.burst),
+        }
+    });
+    Link {
+        name: spec.name.to_string(),
+        plan,
+        rate_bps: spec.rate.bits_per_second(),
+        delay_ns: spec.delay.as_nanos(),
+        buffer: Buffer {
+            bytes,
+            packets,
+            counts: spec.fitting.buffer.counts.name(),
+            drop_front: spec.fitting.buffer.drop_front,
+            ties: spec.fitting.buffer.ties.name(),
+        },
+        pacer,
+    }
+}
+
+fn both_units(limit: Option<Limit>) -> (Option<u64>, Option<u64>) {
+    match limit {
+        None => (None, None),
+        Some(Limit::Bytes(bytes)) => (Some(bytes), None),
+        Some(Limit::Packets(packets)) => (None, Some(packets)),
+    }
+}
+
+/// A flow; `spoken` is the mean size of its messages, bytes, if it belongs to a conversation.
+fn flow_of<'n>(
+    flow: &'n FlowSpec,
+    spoken: f64,
+    traffic: u32,
+    network: &Network,
+    tcps: &mut Vec<&'n Config>,
+) -> Flow {
+    let mut seen = Flow {
+        name: flow.name.to_string(),
+        traffic,
+        source: flow.source,
+        sink: flow.sink,
+        forward: flow.forward.to_vec(),
+        reverse: flow.reverse.to_vec(),
+        start_ns: flow.start.as_nanos(),
+        packet_bytes: flow.packet_bytes(),
+        paced: flow.paced,
+        port_paced: false,
+        tcp: None,
+        packets: None,
+        rate_bps: None,
+        stop_ns: None,
+        bursts: None,
+        replay: None,
+        speech: None,
+    };
+    match &flow.kind {
+        FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => {
+            let known = tcps.iter().rposition(|other| *other == &**tcp);
+            let position = known.unwrap_or_else(|| {
+                tcps.push(tcp);
+                tcps.len() - 1
+            });
+            seen.tcp = Some(position as u32);
+            seen.port_paced = network.hosts[flow.source as usize].port_pacing;
+            seen.packets = match &flow.kind {
+                FlowKind::Bulk { packets, .. } => *packets,
+                _ => Some((spoken / f64::from(tcp.payload)).ceil().max(1.0) as u64),
+            };
+        }
+        FlowKind::OpenLoop { timing, stop, .. } => {
+            seen.rate_bps = Some(timing.mean_bps());
+            seen.stop_ns = stop.map(|stop| stop.as_nanos());
+            match &**timing {
+                Timing::OnOff(periods) => {
+                    let (on, off) = (drawn(periods.on), drawn(periods.off));
+                    seen.bursts = Some(Bursts { rate_bps: periods.rate.bits_per_second(), on, off });
+                }
+                Timing::Replay(schedule) => {
+                    seen.replay = Some(Replay {
+                        packets: schedule.packets.len() as u64,
+                        bytes: schedule.packets.iter().map(|(_, bytes)| u64::from(*bytes)).sum(),
+                        lasts_ns: schedule.packets.last().map_or(0, |(after, _)| *after),
+                    });
+                }
+                Timing::Constant(_) | Timing::Poisson(_) | Timing::SelfSimilar(_) => {}
+            }
+        }
+    }
+    seen
+}
+
+/// What `side` says in a conversation. Of a connection vector the means, its pauses shared out among this side's messages.
+fn speech_of(talk: &Talk, side: Side) -> Speech {
+    let opens = side == Side::Opener;
+    let (kind, size, pause, most, new_connections, is_concurrent) = match talk {
+        Talk::ClosedLoop(habits) => {
+            ("closed-loop", habits.size, habits.think, habits.files, habits.new_connections, false)
+        }
+        Talk::Rpc(spec) => {
+            let size = if opens { spec.request } else { spec.response };
+            let pause = if opens { spec.think } else { Distribution::Fixed(0.0) };
+            ("rpc", size, pause, spec.calls, false, false)
+        }
+        Talk::Vector(vector) => {
+            let own = vector.units.iter().filter(|unit| unit.side == side);
+            let units = own.clone().count() as u64;
+            let pauses: f64 = own.map(|unit| unit.wait.as_seconds()).sum();
+            let pause = Distribution::Fixed(pauses / units.max(1) as f64);
+            let size = Distribution::Fixed(talk.mean_bytes(side));
+            ("cvec", size, pause, Some(units), false, vector.is_concurrent)
+        }
+    };
+    Speech { kind, opens, size: drawn(size), pause: drawn(pause), most, new_connections, is_concurrent }
+}
+
+fn drawn(values: Distribution) -> Drawn {
+    let (shape, first, second) = match values {
+        Distribution::Fixed(value) => ("fixed", value, 0.0),
+        Distribution::Uniform { low, high } => ("uniform", low, high),
+        Distribution::Exponential { mean } => ("exponential", mean, 0.0),
+        Distribution::Pareto { minimum, shape } => ("pareto", minimum, shape),
+    };
+    Drawn { shape, first, second }
+}
+
+fn lost_of(drop: &ForcedDrop) -> Lost {
+    let (probability, packets) = match &drop.rule {
+        DropRule::Probability(probability) => (*probability, 0),
+        DropRule::Arrivals(arrivals) => (0.0, arrivals.len() as u64),
+    };
+    Lost { link: drop.link, flow: drop.flow, probability, packets }
+}
+
+fn tcp_of(tcp: &Config) -> Tcp {
+    let idle = IdleRestart::ALL.iter().find(|(_, other)| *other == tcp.idle_restart);
+    let variant = Variant::ALL.iter().find(|(_, other)| *other == tcp.variant);
+    let rule = |rule: PacingRule| PacingRule::ALL.iter().find(|(_, other)| *other == rule);
+    Tcp {
+        variant: variant.map_or("", |(name, _)| name),
+        data_bytes: tcp.data_bytes(),
+        payload_bytes: tcp.payload,
+        ack_bytes: tcp.ack,
+        syn_bytes: tcp.syn,
+        delayed_ack_s: tcp.delayed_ack.map_or(0.0, Span::as_seconds),
+        max_window: tcp.max_window,
+        initial_window: tcp.initial_window,
+        initial_ssthresh: tcp.initial_ssthresh.unwrap_or(tcp.max_window),
+        limited_transmit: tcp.limited_transmit,
+        min_rto_s: tcp.min_rto.as_seconds(),
+        initial_rto_s: tcp.initial_rto.as_seconds(),
+        max_rto_s: tcp.max_rto.as_seconds(),
+        hystart: tcp.hystart,
+        idle_restart: idle.map_or("", |(name, _)| *name),
+        draws_phase: tcp.tick_phase.is_none() && tcp.tick.as_nanos() > 0,
+        rule: tcp.pacing.and_then(|pacing| rule(pacing.rule)).map(|(name, _)| *name),
+        gain: tcp.pacing.map_or(1.0, |pacing| pacing.gain),
+        jitter: tcp.pacing.map_or(0.0, |pacing| pacing.jitter),
+    }
+}
+
+/// The largest data packet on each link, bytes; 0 where none passes.
+fn largest_data(network: &Network) -> Vec<u32> {
+    let mut largest = vec![0; network.links.len()];
+    for flow in &network.flows {
+        for link in &flow.forward {
+            let known: &mut u32 = &mut largest[*link as usize];
+            *known = flow.packet_bytes().max(*known);
+        }
+    }
+    largest
+}

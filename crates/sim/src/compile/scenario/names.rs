@@ -1,0 +1,192 @@
+//! Finding links and hosts by name, by group or by wildcard: a star stands for any characters but dots.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use super::traffic::HostNames;
+use crate::compile::input::error::{ScenarioError, shortened};
+use crate::compile::input::suggest::suggestion;
+use crate::compile::layout::{Laid, Layout};
+use crate::network::{HostId, LinkId, Name};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// Positions by name. They are listed when the first one is asked for: most large networks name nothing.
+#[derive(Debug)]
+pub(crate) struct Names<'a> {
+    layout: &'a Layout,
+    links: OnceCell<HashMap<&'a str, LinkId>>,
+    hosts: OnceCell<HashMap<&'a str, HostId>>,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn new(layout: &'a Layout) -> Self {
+        Names { layout, links: OnceCell::new(), hosts: OnceCell::new() }
+    }
+
+    fn all_links(&self) -> &HashMap<&'a str, LinkId> {
+        let all = || self.layout.links.iter().zip(0..).map(|(link, i)| (link.name.as_str(), i)).collect();
+        self.links.get_or_init(all)
+    }
+
+    fn all_hosts(&self) -> &HashMap<&'a str, HostId> {
+        self.hosts
+            .get_or_init(|| self.layout.hosts.iter().zip(0..).map(|(host, i)| (host.as_str(), i)).collect())
+    }
+
+    /// One link.
+    pub(crate) fn link(&self, path: &str, name: &str) -> Result<LinkId> {
+        self.all_links().get(name).copied().ok_or_else(|| {
+            let known = self.layout.links.iter().map(|link| link.name.as_str());
+            let meant = suggestion(name, known, || self.some_links());
+            unknown(path, name, "link", &meant)
+        })
+    }
+
+    /// A link of each kind, for errors.
+    fn some_links(&self) -> String {
+        let mut seen = vec![false; self.layout.stages.len()];
+        let first = |link: &&Laid| !std::mem::replace(&mut seen[link.stage as usize], true);
+        some(self.layout.links.iter().filter(first).map(|link| link.name.as_str()))
+    }
+
+    /// Groups and a few hosts, for errors.
+    fn some_hosts(&self) -> String {
+        let groups = self.layout.groups.iter().map(|(group, _)| group.as_str());
+        some(groups.chain(self.layout.hosts.iter().map(Name::as_str)))
+    }
+
+    /// Links by name or wildcard, each once, in the order in which they are named.
+    pub(crate) fn links(&self, named: &LinkNames) -> Result<Vec<LinkId>> {
+        let mut found = Vec::new();
+        for name in &named.names {
+            if name.contains('*') {
+                let all = self.layout.links.iter().enumerate();
+                let matching = all.filter(|(_, link)| matches(name, &link.name)).map(|(i, _)| i as LinkId);
+                let before = found.len();
+                found.extend(matching);
+                if found.len() == before {
+                    return Err(unmatched(&named.path, name, "link", &self.some_links()));
+                }
+            } else {
+                found.push(self.link(&named.path, name)?);
+            }
+        }
+        Ok(each_once(found, self.layout.links.len()))
+    }
+
+    /// Hosts by name, group or wildcard, each once, in the order in which they are named.
+    pub(crate) fn hosts(&self, named: &HostNames) -> Result<Vec<HostId>> {
+        let mut found: Vec<HostId> = Vec::new();
+        for name in &named.names {
+            if let Some((_, group)) = self.layout.groups.iter().find(|(group, _)| group == name) {
+                found.extend(group.clone());
+            } else if let Some(host) = self.all_hosts().get(name.as_str()) {
+                found.push(*host);
+            } else if name.contains('*') {
+                let all = self.layout.hosts.iter().enumerate();
+                let before = found.len();
+                found.extend(all.filter(|(_, host)| matches(name, host)).map(|(i, _)| i as HostId));
+                if found.len() == before {
+                    return Err(unmatched(&named.path, name, "host", &self.some_hosts()));
+                }
+            } else {
+                let groups = self.layout.groups.iter().map(|(group, _)| group.as_str());
+                let known = groups.chain(self.layout.hosts.iter().map(Name::as_str));
+                let meant = suggestion(name, known, || self.some_hosts());
+                return Err(unknown(&named.path, name, "host or group", &meant));
+            }
+        }
+        Ok(each_once(found, self.layout.hosts.len()))
+    }
+}
+
+/// Links by name or wildcard.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LinkNames {
+    /// Where they are written.
+    pub(crate) path: String,
+    /// As they are written.
+    pub(crate) names: Vec<String>,
+}
+
+impl LinkNames {
+    /// A name, or a list of names.
+    pub(crate) fn read(field: &crate::compile::input::reader::Field<'_>) -> Result<LinkNames> {
+        let HostNames { path, names } = HostNames::read(field)?;
+        Ok(LinkNames { path, names })
+    }
+}
+
+fn some<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.take(5).collect();
+    format!("there are for example {}", names.join(", "))
+}
+
+fn unknown(path: &str, name: &str, what: &str, meant: &str) -> ScenarioError {
+    ScenarioError::at(path, format!("\"{}\" is no {what} here; {meant}", shortened(name)))
+}
+
+fn unmatched(path: &str, name: &str, what: &str, some: &str) -> ScenarioError {
+    let name = shortened(name);
+    let problem = format!("\"{name}\" matches no {what} (a star stands for any characters but dots); {some}");
+    ScenarioError::at(path, problem)
+}
+
+fn each_once(found: Vec<u32>, of: usize) -> Vec<u32> {
+    let mut seen = vec![false; of];
+    found.into_iter().filter(|&id| !std::mem::replace(&mut seen[id as usize], true)).collect()
+}
+
+/// Whether `name` matches `pattern`, whose stars stand for any characters but dots.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let mut patterns = pattern.split('.');
+    let mut names = name.split('.');
+    loop {
+        match (patterns.next(), names.next()) {
+            (None, None) => return true,
+            (Some(pattern), Some(name)) if part_matches(pattern, name) => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Greedy: the first piece begins the name, the last ends it, the others follow in order.
+fn part_matches(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let Some(mut name) = name.strip_prefix(first).and_then(|name| name.strip_suffix(last)) else {
+        return false;
+    };
+    for piece in middle.split('*') {
+        match name.find(piece) {
+            Some(at) => name = &name[at + piece.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything_but_dots() {
+        for (pattern, name, expected) in [
+            ("edge.l.*", "edge.l.3", true),
+            ("edge.l.*", "edge.l.3.reverse", false),
+            ("edge.*.*", "edge.r.12", true),
+            ("*", "core", true),
+            ("*", "core.reverse", false),
+            ("c*e", "core", true),
+            ("c*re*e", "core", false),
+            ("a*b*c", "aXbYc", true),
+            ("aa*aa", "aaa", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! `[pacing]`: which method, with which parameters, where.
+
+use paceline_core::Rate;
+use paceline_core::pacer::parameters::{ParameterError, Value as Parameter};
+use paceline_core::pacer::{METHODS, PacerSpec, parameters_of, parse};
+use paceline_tcp::config::PacingRule;
+use serde_json::{Map, Value};
+
+use super::names::LinkNames;
+use super::traffic::HostNames;
+use crate::compile::input::error::ScenarioError;
+use crate::compile::input::reader::{Field, Table, any_of};
+use crate::compile::input::suggest::suggestion;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// A method at work in a network.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Pacing {
+    /// Where it is written: `pacing` or `pacing[0]`.
+    pub(crate) path: String,
+    /// What it does.
+    pub(crate) method: Method,
+    /// Deployed on this share of the hosts or links.
+    pub(crate) share: f64,
+}
+
+/// A pacing method.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Method {
+    /// Packets leave as they come.
+    None,
+    /// TCP senders space their packets.
+    Host {
+        /// `None` is the rule of the flow's profile.
+        rule: Option<PacingRule>,
+        /// Times the rate that the rule says.
+        gain: f64,
+        /// A fraction of the gap, to either side.
+        jitter: f64,
+        /// On these hosts; `None` is all that send TCP.
+        at: Option<HostNames>,
+    },
+    /// One gap for all flows of a host.
+    Port {
+        /// Each flow is host-paced too.
+        per_flow: bool,
+        /// Times the sum of the flows' rates.
+        gain: f64,
+        /// On these hosts; `None` is all that send TCP.
+        at: Option<HostNames>,
+    },
+    /// A pacer before a link.
+    Link(LinkMethod),
+}
+
+/// A method that acts on links.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LinkMethod {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its parameters as they are written.
+    pub(super) parameters: Vec<(String, Parameter)>,
+    /// On these links; `None` leaves it to the template.
+    pub(crate) at: Option<LinkNames>,
+    /// And on those that do the same for traffic the other way.
+    pub(crate) acks: bool,
+}
+
+/// The methods that are not stages, and their parameters, the one that shorthand gives first.
+const HOST_KEYS: [&str; 3] = ["rule", "gain", "jitter"];
+const PORT_KEYS: [&str; 2] = ["gain", "per_flow"];
+/// A gain beyond this is a slip of the pen.
+const MOST_GAIN: f64 = 1000.0;
+
+impl Pacing {
+    /// Reads `[pacing]`, `[[pacing]]` or `pacing = "edge 10 ms"`.
+    pub(crate) fn read_all(field: &Field<'_>) -> Result<Vec<Pacing>> {
+        field.all_of(&field.one_or_many(), Pacing::read)
+    }
+
+    fn read(field: &Field<'_>) -> Result<Pacing> {
+        if let Value::String(text) = field.value() {
+            let spelt_out = spell_out(field, text, &Map::new())?;
+            return Pacing::read(&field.standing_for(&spelt_out));
+        }
+        let table = field.open()?;
+        if let (Some(method), Value::Object(beside)) = (table.get("method"), field.value())
+            && let Some(text) = method.value().as_str()
+            && text.trim().contains(char::is_whitespace)
+        {
+            let spelt_out = spell_out(&method, text, beside)?;
+            return Pacing::read(&field.standing_for(&spelt_out));
+        }
+        let method = table.required("method", "\"edge\"")?;
+        let name = known_method(&method)?;
+        let share = |table: &Table<'_>| {
+            let share = table.optional("share", |field| field.number("a fraction", 0.0, 1.0))?;
+            Ok(share.unwrap_or(1.0))
+        };
+        let at_hosts = |table: &Table<'_>| table.optional("at", HostNames::read);
+        let gain = |table: &Table<'_>| -> Result<f64> {
+            let gain = table.optional("gain", |field| field.number("a factor", 0.001, MOST_GAIN))?;
+            Ok(gain.unwrap_or(1.0))
+        };
+        let method = match name {
+            "none" => {
+                table.only(&any_methods_keys())?;
+                Method::None
+            }
+            "host" => {
+                table.only(&[&["method", "at", "share"], HOST_KEYS.as_slice()].concat())?;
+                Method::Host {
+                    rule: table.optional("rule", |field| field.choice(&PacingRule::ALL))?,
+                    gain: gain(&table)?,
+                    jitter: table
+                        .optional("jitter", |field| field.number("a fraction", 0.0, 1.0))?
+                        .unwrap_or(0.0),
+                    at: at_hosts(&table)?,
+                }
+            }
+            "port" => {
+                table.only(&[&["method", "at", "share"], PORT_KEYS.as_slice()].concat())?;
+                Method::Port {
+                    per_flow: table.optional("per_flow", Field::flag)?.unwrap_or(true),
+                    gain: gain(&table)?,
+                    at: at_hosts(&table)?,
+                }
+            }
+            name => Method::Link(LinkMethod::read(name, &table)?),
+        };
+        Ok(Pacing { path: field.path().to_owned(), method, share: share(&table)? })
+    }
+}
+
+impl LinkMethod {
+    fn read(name: &str, table: &Table<'_>) -> Result<LinkMethod> {
+        let own = own_keys(name);
+        table.only(&[&["method", "at", "acks", "share"], own.as_slice()].concat())?;
+        let mut parameters = Vec::new();
+        for key in own {
+            if let Some(field) = table.get(key) {
+                let value = match field.value() {
+                    Value::String(text) => Parameter::Text(text.clone()),
+                    Value::Number(number) => Parameter::Number(number.as_f64().unwrap_or(f64::NAN)),
+                    _ => {
+                        return Err(field.refused("is neither text nor a number; write a quantity in quotes"));
+                    }
+                };
+                parameters.push((key.to_owned(), value));
+            }
+        }
+        let method = LinkMethod { name: name.to_owned(), parameters, at: None, acks: false };
+        // What is wrong whatever the link is told with all the rest; what depends on its rate, when that is known.
+        table.noting(
+            method.pacer_of(table.path(), Rate::from_bits_per_second(1_000_000_000)).map_or_else(
+                |error| match *error {
+                    (ParameterError::Quantity { .. }, error) => Err(error),
+                    (ParameterError::Missing { parameter, .. }, error) => {
+                        Err(table.slip_of(parameter).unwrap_or(error))
+                    }
+                    _ => Ok(()),
+                },
+                |_| Ok(()),
+            ),
+        )?;
+        Ok(LinkMethod {
+            at: table.optional("at", LinkNames::read)?,
+            acks: table.optional("acks", Field::flag)?.unwrap_or(false),
+            ..method
+        })
+    }
+
+    /// The pacer for a link of this rate; `path` is where the method is written.
+    pub(crate) fn pacer(&self, path: &str, link_rate: Rate) -> Result<PacerSpec> {
+        self.pacer_of(path, link_rate).map_err(|error| error.1)
+    }
+
+    fn pacer_of(
+        &self,
+        path: &str,
+        link_rate: Rate,
+    ) -> std::result::Result<PacerSpec, Box<(ParameterError, ScenarioError)>> {
+        let mut value_of =
+            |key: &str| self.parameters.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+        parse(&self.name, &mut value_of, link_rate).map_err(|error| {
+            let path = match error.parameter() {
+                Some(parameter) => format!("{path}.{parameter}"),
+                None => path.to_owned(),
+            };
+            let problem = match &error {
+                ParameterError::Missing { parameter, example, .. } => {
+                    format!("missing; write for example {parameter} = {example}")
+                }
+                ParameterError::Quantity { parameter, error, .. } => match value_of(parameter) {
+                    Some(Parameter::Number(number)) => {
+                        error.to_string().replacen(&format!("\"{number}\""), &number.to_string(), 1)
+                    }
+                    _ => error.to_string(),
+                },
+                ParameterError::Impossible { problem, .. } => problem.clone(),
+                other => other.to_string(),
+            };
+            let said = ScenarioError::at(&path, problem);
+            Box::new((error, said))
+        })
+    }
+}
+
+/// `edge 10 ms` as a table: a method and its first parameter, or `qlbp load = 0.9, max_delay = 10 ms`; with the keys
+/// that the table has beside it.
+fn spell_out(field: &Field<'_>, text: &str, beside: &Map<String, Value>) -> Result<Value> {
+    let (method, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+    let rest = rest.trim();
+    let mut map = beside.clone();
+    map.insert("method".to_owned(), Value::from(method));
+    let mut add = |key: &str, value: &str| match map.insert(key.to_owned(), plain_value(value)) {
+        Some(_) => Err(field.refused(format!("gives {key} a second time; write it once"))),
+        None => Ok(()),
+    };
+    if rest.contains('=') {
+        for setting in rest.split(',') {
+            let Some((key, value)) = setting.split_once('=') else {
+                return Err(
+                    field.refused("has a setting without a value; write \"method key = value, key = value\"")
+                );
+            };
+            add(key.trim(), value.trim())?;
+        }
+    } else if !rest.is_empty() {
+        let Some(first) = own_keys(method).first().copied() else {
+            let what = format!("says more than a method; \"{method}\" has no parameter to give this way");
+            return Err(field.refused(what));
+        };
+        add(first, rest)?;
+    }
+    Ok(Value::Object(map))
+}
+
+/// A number or a truth value where the text is one.
+fn plain_value(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
+        _ => Value::from(text),
+    }
+}
+
+fn known_method(field: &Field<'_>) -> Result<&'static str> {
+    let name = field.text()?;
+    let all = || METHODS.iter().map(|row| row.name).chain(["host", "port"]);
+    all().find(|known| *known == name).ok_or_else(|| {
+        let what = suggestion(name, all(), || format!("write {}", any_of(all())));
+        field.refused(format!("is no pacing method; {what}"))
+    })
+}
+
+/// The parameters of a method, the one that shorthand gives first.
+fn own_keys(method: &str) -> Vec<&'static str> {
+    match method {
+        "host" => HOST_KEYS.to_vec(),
+        "port" => PORT_KEYS.to_vec(),
+        link => parameters_of(link).unwrap_or_default().iter().map(|parameter| parameter.name).collect(),
+    }
+}
+
+/// What a table may hold whose method is `none`: what any method takes, so that a sweep may change the method alone.
+fn any_methods_keys() -> Vec<&'static str> {
+    let own = METHODS.iter().map(|row| row.name).chain(["host", "port"]).flat_map(own_keys);
+    let mut keys: Vec<&str> = Vec::new();
+    for key in ["method", "at", "acks", "share"].into_iter().chain(own) {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
+}

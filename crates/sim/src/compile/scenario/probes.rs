@@ -1,0 +1,248 @@
+//! `[probes]` and `[[drop]]`: what to record over time, and which losses to force.
+
+mod flows;
+mod instruments;
+
+use paceline_core::{Instant, Span};
+use serde_json::Value;
+
+use self::instruments::{ChosenInstrument, Ground, INSTRUMENTS};
+use super::names::{LinkNames, Names};
+use crate::compile::input::error::ScenarioError;
+use crate::compile::input::reader::{Field, Table};
+use crate::network::{DropRule, FlowId, FlowSpec, ForcedDrop, Instrument, LinkId, Probe, ProbeKind};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// A series of more samples than this would fill a disk, not a plot.
+const MOST_SAMPLES: u64 = 10_000_000;
+/// How much of the end of a run the default probes watch departures.
+const DEPARTURES: Span = Span::from_millis(300);
+
+/// What to record over time.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Probes {
+    /// The core's queue, and what leaves the core and the first link that a pacer could stand on.
+    Default,
+    /// What the scenario says, and nothing else.
+    Chosen(Vec<ChosenProbe>, Vec<ChosenInstrument>),
+}
+
+/// A series of a table in `[probes]`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ChosenProbe {
+    /// `None` is the core.
+    links: Option<LinkNames>,
+    from: Instant,
+    to: Instant,
+    what: ProbeKind,
+}
+
+impl Probes {
+    /// Reads `[probes]`.
+    pub(crate) fn read(field: &Field<'_>, warmup: Span, duration: Span) -> Result<Probes> {
+        let keys: Vec<&str> = ["queue", "departures"].into_iter().chain(INSTRUMENTS).collect();
+        let table = field.table(&keys)?;
+        let queues = field.all_of(&each(&table, "queue"), |queue| {
+            let own = queue.table(&["links", "every", "from", "to"])?;
+            let links = own.optional("links", LinkNames::read)?;
+            let (from, to) = interval(&own, Span::ZERO, duration)?;
+            let every = every(&own, from, to)?;
+            Ok(ChosenProbe { links, from, to, what: ProbeKind::Queue { every } })
+        });
+        let departures = field.all_of(&each(&table, "departures"), |departures| {
+            let own = departures.table(&["links", "from", "to"])?;
+            let links = own.optional("links", LinkNames::read)?;
+            let (from, to) = interval(&own, Span::ZERO, duration)?;
+            Ok(ChosenProbe { links, from, to, what: ProbeKind::Departures })
+        });
+        let instruments: Vec<Result<Vec<ChosenInstrument>>> = INSTRUMENTS
+            .iter()
+            .map(|kind| {
+                let read = |own: &Field<'_>| ChosenInstrument::read(kind, own, warmup, duration);
+                field.all_of(&each(&table, kind), read)
+            })
+            .collect();
+        let instruments = instruments.into_iter().collect::<Result<Vec<_>>>()?.concat();
+        Ok(Probes::Chosen([queues?, departures?].concat(), instruments))
+    }
+
+    /// Every instrument at its links or flows.
+    pub(crate) fn instruments(
+        &self,
+        names: &Names<'_>,
+        core: LinkId,
+        flows: &[FlowSpec],
+        delays: &[Span],
+    ) -> Result<Vec<Instrument>> {
+        let Probes::Chosen(_, chosen) = self else { return Ok(Vec::new()) };
+        let ground = Ground { names, core, flows, delays };
+        let placed = chosen.iter().map(|instrument| instrument.place(&ground)).collect::<Result<Vec<_>>>()?;
+        Ok(placed.into_iter().flatten().collect())
+    }
+
+    /// Every probe on its link.
+    pub(crate) fn place(
+        &self,
+        names: &Names<'_>,
+        core: LinkId,
+        first_pacable: Option<LinkId>,
+        duration: Span,
+    ) -> Result<Vec<Probe>> {
+        let end = Instant::ZERO + duration;
+        let mut placed = Vec::new();
+        match self {
+            Probes::Default => {
+                let every = sampling(duration);
+                let what = ProbeKind::Queue { every };
+                placed.push(Probe { what, link: core, from: Instant::ZERO, to: end });
+                let from = end - DEPARTURES;
+                for link in [Some(core), first_pacable.filter(|link| *link != core)].into_iter().flatten() {
+                    placed.push(Probe { what: ProbeKind::Departures, link, from, to: end });
+                }
+            }
+            Probes::Chosen(chosen, _) => {
+                for probe in chosen {
+                    let links = match &probe.links {
+                        Some(named) => names.links(named)?,
+                        None => vec![core],
+                    };
+                    let on = |link| Probe { what: probe.what, link, from: probe.from, to: probe.to };
+                    placed.extend(links.into_iter().map(on));
+                }
+            }
+        }
+        Ok(placed)
+    }
+}
+
+/// Two thousand samples, but none closer than a millisecond.
+fn sampling(over: Span) -> Span {
+    Span::from_nanos(over.as_nanos() / 2000).max(Span::from_millis(1))
+}
+
+/// The tables under a key: one, a list, or none.
+fn each<'a>(table: &Table<'a>, key: &str) -> Vec<Field<'a>> {
+    table.get(key).map(|field| field.one_or_many()).unwrap_or_default()
+}
+
+/// `every`: how often to sample.
+fn every(table: &Table<'_>, from: Instant, to: Instant) -> Result<Span> {
+    let Some(field) = table.get("every") else { return Ok(sampling(to.since(from))) };
+    let every = field.positive_span()?;
+    let samples = to.since(from).as_nanos() / every.as_nanos();
+    if samples > MOST_SAMPLES {
+        return Err(field.refused(format!("makes {samples} samples; write a longer interval")));
+    }
+    Ok(every)
+}
+
+/// `from` and `to`: from `start` to the end unless they say otherwise.
+fn interval(table: &Table<'_>, start: Span, duration: Span) -> Result<(Instant, Instant)> {
+    let from = table.optional("from", Field::span)?.unwrap_or(start);
+    let to = table.optional("to", |field| match field.span()? {
+        to if to > duration => {
+            Err(field.refused(format!("is after the end; write the duration, \"{duration}\", at most")))
+        }
+        to if to <= from => Err(field.refused(format!("is not after from; write more than \"{from}\""))),
+        to => Ok(to),
+    })?;
+    if to.is_none() && from >= duration {
+        let problem = format!("{from} is not before the end; write less than the duration, \"{duration}\"");
+        return Err(ScenarioError::at(&table.path_of("from"), problem));
+    }
+    Ok((Instant::ZERO + from, Instant::ZERO + to.unwrap_or(duration)))
+}
+
+/// A loss to force.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Loss {
+    /// Where it is written: `drop[0]`.
+    path: String,
+    link: String,
+    flow: Option<FlowName>,
+    rule: Rule,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum FlowName {
+    Number(u64),
+    Name(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Rule {
+    Arrivals(Vec<u64>),
+    Probability(f64),
+}
+
+impl Loss {
+    /// Reads every `[[drop]]`.
+    pub(crate) fn read_all(field: &Field<'_>) -> Result<Vec<Loss>> {
+        field.each(Loss::read)
+    }
+
+    fn read(field: &Field<'_>) -> Result<Loss> {
+        let table = field.table(&["link", "flow", "arrivals", "probability"])?;
+        let link = table.needs("link", "\"core\"", |field| field.text().map(str::to_owned));
+        let flow = table.optional("flow", |field| match field.value() {
+            Value::String(name) => Ok(FlowName::Name(name.clone())),
+            _ => field.whole(0, u64::from(FlowId::MAX)).map(FlowName::Number),
+        })?;
+        let rule = match (table.get("arrivals"), table.get("probability")) {
+            (Some(arrivals), None) => {
+                let numbers = arrivals.list()?;
+                let mut numbers: Vec<u64> =
+                    numbers.iter().map(|number| number.whole(0, u64::MAX)).collect::<Result<_>>()?;
+                if numbers.is_empty() {
+                    return Err(arrivals.wrong("an empty list; write for example [14]"));
+                }
+                numbers.sort_unstable();
+                numbers.dedup();
+                Rule::Arrivals(numbers)
+            }
+            (None, Some(probability)) => Rule::Probability(probability.number("a fraction", 0.0, 1.0)?),
+            (Some(_), Some(_)) => return Err(field.wrong("both arrivals and probability; write one of them")),
+            (None, None) => {
+                return Err(field.wrong("loses nothing; write arrivals = [14] or probability = 0.01"));
+            }
+        };
+        Ok(Loss { path: field.path().to_owned(), link: link?, flow, rule })
+    }
+
+    /// The loss on its link.
+    pub(crate) fn place(&self, names: &Names<'_>, flows: &[FlowSpec]) -> Result<ForcedDrop> {
+        let path = format!("{}.flow", self.path);
+        let link = names.link(&format!("{}.link", self.path), &self.link)?;
+        let flow = match &self.flow {
+            None => None,
+            Some(FlowName::Number(number)) if *number < flows.len() as u64 => Some(*number as FlowId),
+            Some(FlowName::Number(number)) => {
+                let last = flows.len() - 1;
+                return Err(ScenarioError::at(&path, format!("{number} is no flow; write 0 to {last}")));
+            }
+            Some(FlowName::Name(name)) => match flows.iter().position(|flow| flow.name == *name) {
+                Some(at) => Some(at as FlowId),
+                None => {
+                    let known = flows.iter().map(|flow| flow.name.as_str());
+                    let some = || format!("the first flow is \"{}\"", flows[0].name);
+                    let meant = crate::compile::input::suggest::suggestion(name, known, some);
+                    let name = crate::compile::input::error::shortened(name);
+                    return Err(ScenarioError::at(&path, format!("\"{name}\" is no flow; {meant}")));
+                }
+            },
+        };
+        if let Some(flow) = flow {
+            let spec = &flows[flow as usize];
+            if !spec.forward.contains(&link) && !spec.reverse.contains(&link) {
+                let problem = format!("{} never passes {}; write a flow that does", spec.name, self.link);
+                return Err(ScenarioError::at(&path, problem));
+            }
+        }
+        let rule = match &self.rule {
+            Rule::Arrivals(numbers) => DropRule::Arrivals(numbers.clone()),
+            Rule::Probability(probability) => DropRule::Probability(*probability),
+        };
+        Ok(ForcedDrop { link, flow, rule })
+    }
+}

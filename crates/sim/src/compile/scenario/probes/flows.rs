@@ -1,0 +1,141 @@
+//! Which flows an instrument is about, and how they are put into classes.
+
+use serde_json::Value;
+
+use super::super::names::matches;
+use super::Result;
+use crate::compile::input::error::{ScenarioError, shortened};
+use crate::compile::input::reader::{Field, Table};
+use crate::compile::input::suggest::suggestion;
+use crate::network::{Classes, FlowId, FlowSpec};
+
+/// A larger matrix is no picture, and more classes of delays no memory.
+const MOST_CLASSES: usize = 64;
+
+/// Flows, and how they are put into classes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct By {
+    /// All of them unless named.
+    flows: Option<FlowNames>,
+    rule: Rule,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Rule {
+    All,
+    Flow,
+    Traffic,
+    Pacing,
+}
+
+/// Flows by number, name, wildcard, or their traffic's name.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FlowNames {
+    pub(super) path: String,
+    names: Vec<FlowName>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum FlowName {
+    Number(u64),
+    Name(String),
+}
+
+impl By {
+    pub(super) fn read(own: &Table<'_>, default: Rule) -> Result<By> {
+        let rules =
+            [("all", Rule::All), ("flow", Rule::Flow), ("traffic", Rule::Traffic), ("pacing", Rule::Pacing)];
+        Ok(By {
+            flows: own.optional("flows", FlowNames::read)?,
+            rule: own.optional("by", |field| field.choice(&rules))?.unwrap_or(default),
+        })
+    }
+
+    pub(super) fn classes(&self, flows: &[FlowSpec], path: &str) -> Result<Classes> {
+        let mut classes = Classes {
+            of: vec![Classes::NONE; flows.len()],
+            names: Vec::new(),
+            are_flows: self.rule == Rule::Flow,
+        };
+        for flow in chosen(self.flows.as_ref(), flows)? {
+            let spec = &flows[flow as usize];
+            let name = match self.rule {
+                Rule::All => "all",
+                Rule::Flow => spec.name.as_str(),
+                Rule::Traffic => spec.traffic(),
+                Rule::Pacing if spec.paced => "paced",
+                Rule::Pacing => "unpaced",
+            };
+            let known = match self.rule {
+                Rule::Flow => None,
+                _ => classes.names.iter().position(|known| known == name),
+            };
+            let class = known.unwrap_or(classes.names.len());
+            if class == classes.names.len() {
+                if class == MOST_CLASSES {
+                    let problem = format!(
+                        "more than {MOST_CLASSES} classes; name fewer in flows, or write by = \"traffic\""
+                    );
+                    return Err(ScenarioError::at(path, problem));
+                }
+                classes.names.push(name.to_owned());
+            }
+            classes.of[flow as usize] = class as u32;
+        }
+        Ok(classes)
+    }
+}
+
+pub(super) fn chosen(named: Option<&FlowNames>, flows: &[FlowSpec]) -> Result<Vec<FlowId>> {
+    match named {
+        Some(named) => named.find(flows),
+        None => Ok((0..flows.len() as FlowId).collect()),
+    }
+}
+
+impl FlowNames {
+    pub(super) fn read(field: &Field<'_>) -> Result<FlowNames> {
+        let names = field.one_or_many().into_iter().map(|one| match one.value() {
+            Value::String(name) => Ok(FlowName::Name(name.clone())),
+            _ => one.whole(0, u64::from(FlowId::MAX)).map(FlowName::Number),
+        });
+        let names = names.collect::<Result<Vec<_>>>()?;
+        if names.is_empty() {
+            return Err(field.wrong("an empty list; write for example [\"bulk.0\"]"));
+        }
+        Ok(FlowNames { path: field.path().to_owned(), names })
+    }
+
+    /// Each once, in the order of their numbers.
+    pub(super) fn find(&self, flows: &[FlowSpec]) -> Result<Vec<FlowId>> {
+        let mut found = vec![false; flows.len()];
+        for name in &self.names {
+            let mut any = false;
+            for (id, flow) in flows.iter().enumerate() {
+                let named = match name {
+                    FlowName::Number(number) => *number == id as u64,
+                    FlowName::Name(name) if name.contains('*') => matches(name, &flow.name),
+                    FlowName::Name(name) => flow.name == *name || flow.traffic() == name,
+                };
+                found[id] |= named;
+                any |= named;
+            }
+            if !any {
+                return Err(self.unknown(name, flows));
+            }
+        }
+        Ok((0..flows.len() as FlowId).filter(|flow| found[*flow as usize]).collect())
+    }
+
+    fn unknown(&self, name: &FlowName, flows: &[FlowSpec]) -> ScenarioError {
+        let problem = match name {
+            FlowName::Number(number) => format!("{number} is no flow; write 0 to {}", flows.len() - 1),
+            FlowName::Name(name) => {
+                let known = flows.iter().flat_map(|flow| [flow.name.as_str(), flow.traffic()]);
+                let meant = suggestion(name, known, || format!("the first flow is \"{}\"", flows[0].name));
+                format!("\"{}\" is no flow here; {meant}", shortened(name))
+            }
+        };
+        ScenarioError::at(&self.path, problem)
+    }
+}

@@ -1,0 +1,192 @@
+//! `[[traffic]]`: what hosts send to each other.
+
+mod conversation;
+mod distribution;
+mod file;
+mod open_loop;
+
+use std::sync::Arc;
+
+use paceline_core::Span;
+use paceline_tcp::config::{Config, Profile};
+
+use crate::compile::input::error::ScenarioError;
+use crate::compile::input::quantity::Range;
+use crate::compile::input::reader::{Field, Table};
+
+pub(crate) use self::conversation::{About, Conversation};
+pub(crate) use self::open_loop::OpenLoop;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// More flows than this are a slip of the pen.
+pub(crate) const MOST_FLOWS: u64 = 10_000_000;
+
+/// Keys of every kind.
+const KEYS: [&str; 6] = ["name", "kind", "count", "from", "to", "start"];
+const BULK_KEYS: [&str; 2] = ["tcp", "size"];
+
+/// Flows that are alike.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Traffic {
+    /// Where it is written: `traffic[0]`.
+    pub(crate) path: String,
+    /// Its flows are `name.0`, `name.1`, …
+    pub(crate) name: String,
+    /// Flows per pair of hosts.
+    pub(crate) count: u64,
+    /// Names of sending hosts or groups; `None` leaves it to the template.
+    pub(crate) from: Option<HostNames>,
+    /// Names of receiving hosts or groups; `None` is the partner of each sender.
+    pub(crate) to: Option<HostNames>,
+    /// When each flow starts, drawn once for each.
+    pub(crate) start: Range<Span>,
+    /// What it sends.
+    pub(crate) kind: Kind,
+}
+
+/// Hosts by name, group or wildcard.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct HostNames {
+    /// Where they are written.
+    pub(crate) path: String,
+    /// As they are written.
+    pub(crate) names: Vec<String>,
+}
+
+/// What a flow sends.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "a scenario has few of them")]
+pub(crate) enum Kind {
+    /// TCP, for ever or for so many packets.
+    Bulk {
+        /// Unpaced.
+        tcp: Arc<Config>,
+        /// The profile that the settings came from.
+        profile: Profile,
+        /// Packets to send.
+        packets: Option<u64>,
+    },
+    /// Packets without feedback.
+    OpenLoop(OpenLoop),
+    /// TCP, as applications ask for it.
+    Conversation(Conversation),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum KindName {
+    Bulk,
+    Cbr,
+    Poisson,
+    OnOff,
+    SelfSimilar,
+    Pcap,
+    ClosedLoop,
+    Rpc,
+    Cvec,
+}
+
+const KINDS: [(&str, KindName); 9] = [
+    ("bulk", KindName::Bulk),
+    ("cbr", KindName::Cbr),
+    ("poisson", KindName::Poisson),
+    ("on-off", KindName::OnOff),
+    ("self-similar", KindName::SelfSimilar),
+    ("pcap", KindName::Pcap),
+    ("closed-loop", KindName::ClosedLoop),
+    ("rpc", KindName::Rpc),
+    ("cvec", KindName::Cvec),
+];
+
+impl Traffic {
+    /// Reads every `[[traffic]]`; names that are not given are the kind's, numbered from the second on.
+    pub(crate) fn read_all(field: &Field<'_>, duration: Span) -> Result<Vec<Traffic>> {
+        let mut all: Vec<Traffic> = Vec::new();
+        let read = field.each(|field| {
+            let traffic = Traffic::read(field, duration, &all)?;
+            all.push(traffic);
+            Ok(())
+        })?;
+        if read.is_empty() {
+            return Err(field.wrong("no traffic; write at least one [[traffic]] table"));
+        }
+        Ok(all)
+    }
+
+    fn read(field: &Field<'_>, duration: Span, before: &[Traffic]) -> Result<Traffic> {
+        let table = field.open()?;
+        let kind_field = table.required("kind", "\"bulk\"")?;
+        let kind_text = kind_field.text()?;
+        let kind = kind_field.choice(&KINDS)?;
+        let own: &[&str] = match kind {
+            KindName::Bulk => &BULK_KEYS,
+            KindName::Cbr | KindName::Poisson => &open_loop::STEADY_KEYS,
+            KindName::OnOff => &open_loop::ON_OFF_KEYS,
+            KindName::SelfSimilar => &open_loop::SELF_SIMILAR_KEYS,
+            KindName::Pcap => &open_loop::PCAP_KEYS,
+            KindName::ClosedLoop => &conversation::CLOSED_LOOP_KEYS,
+            KindName::Rpc => &conversation::RPC_KEYS,
+            KindName::Cvec => &conversation::CVEC_KEYS,
+        };
+        // The connections of a file are as many as it says.
+        let common = KEYS.into_iter().filter(|key| *key != "count" || !matches!(kind, KindName::Cvec));
+        table.only(&common.chain(own.iter().copied()).collect::<Vec<_>>())?;
+        let taken = |name: &str| before.iter().any(|other| other.name == name);
+        let name = match table.get("name") {
+            Some(name) if taken(name.text()?) => {
+                return Err(name.refused("names an earlier traffic; write another name"));
+            }
+            Some(name) => name.name()?,
+            None if !taken(kind_text) => kind_text.to_owned(),
+            None => (2..).map(|n| format!("{kind_text}-{n}")).find(|name| !taken(name)).unwrap_or_default(),
+        };
+        let start =
+            table.optional("start", Field::spans)?.unwrap_or(Range { low: Span::ZERO, high: Span::ZERO });
+        if start.low >= duration {
+            let field = table.required("start", "\"0 s\"")?;
+            return Err(
+                field.refused(format!("is not before the end; write less than the duration, \"{duration}\""))
+            );
+        }
+        Ok(Traffic {
+            path: field.path().to_owned(),
+            name,
+            count: table.optional("count", |field| field.whole(1, MOST_FLOWS))?.unwrap_or(1),
+            from: table.optional("from", HostNames::read)?,
+            to: table.optional("to", HostNames::read)?,
+            start,
+            kind: match kind {
+                KindName::Bulk => Kind::bulk(&table)?,
+                KindName::Cbr => OpenLoop::steady(&table, start, false)?,
+                KindName::Poisson => OpenLoop::steady(&table, start, true)?,
+                KindName::OnOff => OpenLoop::on_off(&table, start)?,
+                KindName::SelfSimilar => OpenLoop::self_similar(&table, start, duration)?,
+                KindName::Pcap => OpenLoop::pcap(&table, start, duration)?,
+                KindName::ClosedLoop => Conversation::closed_loop(&table)?,
+                KindName::Rpc => Conversation::rpc(&table)?,
+                KindName::Cvec => Conversation::cvec(&table, duration)?,
+            },
+        })
+    }
+}
+
+impl HostNames {
+    /// A name, or a list of names.
+    pub(crate) fn read(field: &Field<'_>) -> Result<HostNames> {
+        let names = field.one_or_many();
+        let names: Vec<String> =
+            names.iter().map(|name| name.text().map(str::to_owned)).collect::<Result<_>>()?;
+        if names.is_empty() {
+            return Err(field.wrong("an empty list; write at least one name"));
+        }
+        Ok(HostNames { path: field.path().to_owned(), names })
+    }
+}
+
+impl Kind {
+    fn bulk(table: &Table<'_>) -> Result<Kind> {
+        let (tcp, profile) = conversation::settings(table)?;
+        let packets = table.optional("size", |field| field.packets(tcp.payload, true, u64::MAX))?;
+        Ok(Kind::Bulk { tcp: Arc::new(tcp), profile, packets })
+    }
+}

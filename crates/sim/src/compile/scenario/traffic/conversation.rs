@@ -1,0 +1,140 @@
+//! `closed-loop`, `rpc` and `cvec`: TCP connections that carry what applications say.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::sync::Arc;
+
+use flate2::bufread::MultiGzDecoder;
+use paceline_core::Span;
+use paceline_tcp::config::{Config, IdleRestart, Profile};
+
+use super::{Kind, Result, file};
+use crate::compile::input::reader::{Field, Table};
+use crate::compile::scenario::tcp;
+use crate::workload::closed_loop::ClosedLoop;
+use crate::workload::cvec::{self, Vector};
+use crate::workload::rpc::Rpc;
+use crate::workload::{Distribution, Side, Talk};
+
+pub(super) const CLOSED_LOOP_KEYS: [&str; 5] = ["size", "think", "connection", "files", "tcp"];
+pub(super) const RPC_KEYS: [&str; 5] = ["request", "response", "think", "calls", "tcp"];
+pub(super) const CVEC_KEYS: [&str; 4] = ["file", "speed", "windows", "tcp"];
+
+/// Conversations that are alike, or those of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Conversation {
+    pub(crate) tcp: Config,
+    pub(crate) profile: Profile,
+    pub(crate) about: About,
+}
+
+/// What is said.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum About {
+    /// The same kind of thing on every connection.
+    Same(Talk),
+    /// What a file says, connection by connection.
+    Vectors {
+        vectors: Vec<Arc<Vector>>,
+        /// Windows are what the file says, if that is less.
+        windows: bool,
+    },
+}
+
+impl Conversation {
+    pub(super) fn closed_loop(table: &Table<'_>) -> Result<Kind> {
+        let connection = [("new", true), ("kept", false)];
+        let size = table.needs("size", "{ pareto = { mean = \"100 KB\", shape = 1.2 } }", Field::sizes);
+        let tcp = settings(table);
+        let talk = Talk::ClosedLoop(ClosedLoop {
+            think: think(table)?,
+            new_connections: table.optional("connection", |field| field.choice(&connection))?.unwrap_or(true),
+            files: table.optional("files", |field| field.whole(1, u64::MAX))?,
+            size: size?,
+        });
+        let (tcp, profile) = tcp?;
+        Ok(Kind::Conversation(Conversation { tcp, profile, about: About::Same(talk) }))
+    }
+
+    pub(super) fn rpc(table: &Table<'_>) -> Result<Kind> {
+        let request = table.needs("request", "\"200 B\"", Field::sizes);
+        let response = table.needs("response", "\"20 KB\"", Field::sizes);
+        let settings = settings(table);
+        let talk = Talk::Rpc(Rpc {
+            think: think(table)?,
+            calls: table.optional("calls", |field| field.whole(1, u64::MAX))?,
+            request: request?,
+            response: response?,
+        });
+        let (mut tcp, profile) = settings?;
+        let tcp_table = table.get("tcp").map(|field| field.open()).transpose()?;
+        if tcp_table.is_none_or(|table| table.get("idle_restart").is_none()) {
+            tcp.idle_restart = IdleRestart::Keep; // calls find the window that the last one left
+        }
+        Ok(Kind::Conversation(Conversation { tcp, profile, about: About::Same(talk) }))
+    }
+
+    pub(super) fn cvec(table: &Table<'_>, duration: Span) -> Result<Kind> {
+        let (tcp, profile) = settings(table)?;
+        let field = table.required("file", "\"connections.cvec\"")?;
+        let windows = table.optional("windows", Field::flag)?.unwrap_or(true);
+        let speed = file::speed(table)?;
+        let path = file::path(&field)?;
+        let vectors = read_vectors(path).map_err(|problem| file::wrong(&field, path, problem))?;
+        // Only starts are pulled together: what an application does within a connection takes the time it takes.
+        let vectors = vectors.into_iter().filter_map(|mut vector| {
+            vector.start = Span::from_nanos((vector.start.as_nanos() as f64 / speed) as u64);
+            (vector.start < duration && !vector.units.is_empty()).then(|| Arc::new(vector))
+        });
+        let vectors: Vec<Arc<Vector>> = vectors.collect();
+        if vectors.is_empty() {
+            let problem =
+                format!("no connection starts before the end, \"{duration}\"; write a longer duration");
+            return Err(file::wrong(&field, path, problem));
+        }
+        let about = About::Vectors { vectors, windows };
+        Ok(Kind::Conversation(Conversation { tcp, profile, about }))
+    }
+
+    /// The settings of one side's flow. The opener's SYN opens the connection both ways.
+    pub(crate) fn tcp_of(&self, side: Side, talk: &Talk) -> Config {
+        let mut tcp = self.tcp.clone();
+        if side == Side::Answerer {
+            tcp.syn = None;
+        }
+        if let (Talk::Vector(vector), About::Vectors { windows: true, .. }) = (talk, &self.about)
+            && let Some(windows) = vector.windows
+        {
+            let receivers = windows[side.other().index() as usize];
+            let packets = (receivers / u64::from(tcp.payload)).clamp(1, u64::from(tcp.max_window));
+            tcp.max_window = packets as u32;
+        }
+        tcp
+    }
+}
+
+/// `think`: none unless given.
+fn think(table: &Table<'_>) -> Result<Distribution> {
+    Ok(table.optional("think", Field::times)?.unwrap_or(Distribution::Fixed(0.0)))
+}
+
+/// `tcp`, or the default profile.
+pub(super) fn settings(table: &Table<'_>) -> Result<(Config, Profile)> {
+    match table.get("tcp") {
+        Some(field) => field.noting(tcp::read(&field)),
+        None => Ok((Config::new(Profile::DEFAULT), Profile::DEFAULT)),
+    }
+}
+
+/// A file of connection vectors, plain or gzip'd.
+fn read_vectors(path: &str) -> std::result::Result<Vec<Vector>, String> {
+    let open = || File::open(path).map(BufReader::new).map_err(|error| format!("cannot be read: {error}"));
+    let mut magic = [0; 2];
+    let is_packed = std::io::Read::read_exact(&mut open()?, &mut magic).is_ok() && magic == [0x1f, 0x8b];
+    let vectors = if is_packed {
+        cvec::read(BufReader::new(MultiGzDecoder::new(open()?)))
+    } else {
+        cvec::read(open()?)
+    };
+    vectors.map_err(|error| error.to_string())
+}

@@ -1,0 +1,146 @@
+//! Sizes and times that are drawn, as a scenario writes them: `"10 KB"`, `{ pareto = { mean = "100 KB", shape = 1.2 } }`,
+//! `{ exponential = "100 ms" }`, `{ uniform = "1 KB .. 3 KB" }`.
+
+use paceline_core::units::parse::{Quantity, Range};
+use paceline_core::{Bytes, Span};
+use serde_json::Value;
+
+use super::Result;
+use crate::compile::input::reader::{Field, Table};
+use crate::workload::Distribution;
+use crate::workload::distribution::MOST_BYTES;
+
+/// A Pareto shape beyond this is no tail any more.
+const STEEPEST: f64 = 1000.0;
+
+/// What is drawn.
+struct What {
+    /// `size` or `time`, for errors.
+    noun: &'static str,
+    /// What one would write.
+    example: &'static str,
+    /// Zero may be.
+    may_be_zero: bool,
+    /// Something is computed from the mean: there must be one.
+    needs_mean: bool,
+}
+
+impl Field<'_> {
+    /// Sizes in bytes, at least one.
+    pub(crate) fn sizes(&self) -> Result<Distribution> {
+        let what = What { noun: "size", example: "10 KB", may_be_zero: false, needs_mean: false };
+        let sizes = distribution(self, &what, |bytes: Bytes| bytes.count() as f64)?;
+        let least = match sizes {
+            Distribution::Fixed(size) | Distribution::Uniform { high: size, .. } => size,
+            Distribution::Exponential { mean } => mean,
+            Distribution::Pareto { minimum, .. } => minimum,
+        };
+        if least > MOST_BYTES {
+            return Err(self.refused("is more than 1000 GB; write less"));
+        }
+        Ok(sizes)
+    }
+
+    /// Times in seconds; zero may be.
+    pub(crate) fn times(&self) -> Result<Distribution> {
+        let what = What { noun: "time", example: "100 ms", may_be_zero: true, needs_mean: false };
+        distribution(self, &what, Span::as_seconds)
+    }
+
+    /// Times in seconds that have a mean; zero may be if `may_be_zero`.
+    pub(crate) fn times_with_mean(&self, may_be_zero: bool) -> Result<Distribution> {
+        let what = What { noun: "time", example: "100 ms", may_be_zero, needs_mean: true };
+        distribution(self, &what, Span::as_seconds)
+    }
+}
+
+fn distribution<T: Quantity>(field: &Field<'_>, what: &What, number: fn(T) -> f64) -> Result<Distribution> {
+    let example = what.example;
+    match field.value() {
+        Value::Object(_) => {}
+        Value::String(text) if text.contains("..") => {
+            return Err(field.refused(format!(
+                "would be drawn once; write {{ uniform = {text:?} }} to draw each time, or one {}",
+                what.noun
+            )));
+        }
+        _ => return quantity(field, what, number).map(Distribution::Fixed),
+    }
+    let table = field.table(&["fixed", "uniform", "exponential", "pareto"])?;
+    let mut given =
+        ["fixed", "uniform", "exponential", "pareto"].into_iter().filter_map(|key| table.get(key));
+    let Some(inner) = given.next() else {
+        let kinds = ["fixed", "uniform", "exponential", "pareto"];
+        if let Some(slip) = kinds.iter().find_map(|key| table.slip_of(key)) {
+            return Err(slip);
+        }
+        return Err(
+            field.wrong(format!("an empty table; write for example {{ exponential = \"{example}\" }}"))
+        );
+    };
+    if given.next().is_some() {
+        return Err(field.wrong("more than one distribution; write one of them"));
+    }
+    if let Some(fixed) = table.get("fixed") {
+        return quantity(&fixed, what, number).map(Distribution::Fixed);
+    }
+    if let Some(uniform) = table.get("uniform") {
+        let Range { low, high } = uniform.range_of::<T>()?;
+        let (low, high) = (number(low), number(high));
+        if high == 0.0 || (low == 0.0 && !what.may_be_zero) {
+            return Err(uniform.refused(format!("begins with no {} at all; write more", what.noun)));
+        }
+        return Ok(Distribution::Uniform { low, high });
+    }
+    if let Some(exponential) = table.get("exponential") {
+        let positive = What { may_be_zero: false, ..*what };
+        let mean = match exponential.value() {
+            Value::Object(_) => {
+                let inner = exponential.table(&["mean"])?;
+                quantity(&inner.required("mean", &format!("\"{example}\""))?, &positive, number)?
+            }
+            _ => quantity(&exponential, &positive, number)?,
+        };
+        return Ok(Distribution::Exponential { mean });
+    }
+    pareto(&inner, what, number)
+}
+
+/// `{ mean, shape }` or `{ min, shape }`.
+fn pareto<T: Quantity>(field: &Field<'_>, what: &What, number: fn(T) -> f64) -> Result<Distribution> {
+    let table: Table<'_> = field.table(&["mean", "min", "shape"])?;
+    let positive = What { may_be_zero: false, ..*what };
+    let shape_field = table.required("shape", "1.2")?;
+    let shape = shape_field.number("a shape", 0.0, STEEPEST)?;
+    let (mean, minimum) = (table.get("mean"), table.get("min"));
+    if shape == 0.0 {
+        return Err(shape_field.refused("is no tail at all; write more, for example 1.2"));
+    }
+    if shape <= 1.0 && (mean.is_some() || what.needs_mean) {
+        return Err(shape_field
+            .refused("has an infinite mean, and one is needed; write more than 1, for example 1.2"));
+    }
+    match (mean, minimum) {
+        (Some(mean), None) => Ok(Distribution::pareto(quantity(&mean, &positive, number)?, shape)),
+        (None, Some(minimum)) => {
+            Ok(Distribution::Pareto { minimum: quantity(&minimum, &positive, number)?, shape })
+        }
+        (Some(_), Some(_)) => {
+            Err(field.wrong("both mean and min, of which one gives the other; write one of them"))
+        }
+        (None, None) => {
+            Err(field
+                .wrong(format!("no mean; write for example {{ mean = \"{}\", shape = 1.2 }}", what.example)))
+        }
+    }
+}
+
+fn quantity<T: Quantity>(field: &Field<'_>, what: &What, number: fn(T) -> f64) -> Result<f64> {
+    let value = number(field.one_of::<T>()?);
+    if value == 0.0 && !what.may_be_zero {
+        return Err(
+            field.refused(format!("is no {} at all; write for example \"{}\"", what.noun, what.example))
+        );
+    }
+    Ok(value)
+}

@@ -1,0 +1,68 @@
+//! A row of routers with sending hosts at one end and receiving hosts at the other.
+//!
+//! ```text
+//! left.i ─ access.l.i ─ router.0 ─ hop.0 ─ router.1 ─ hop.1 ─ … ─ router.n ─ access.r.i ─ right.i
+//! ```
+
+use super::chain::{Access, Chain};
+use super::{CoreChoice, Result};
+use crate::compile::draw::Draw;
+use crate::compile::input::reader::Table;
+use crate::compile::layout::{Back, Layer, Layout};
+use crate::compile::link_plan::Defaults;
+
+/// Keys of `[network]` beside those of every template and of the row.
+pub(super) const KEYS: [&str; 1] = ["access"];
+
+/// A tandem as a scenario describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tandem {
+    chain: Chain,
+    access: Access,
+    core: CoreChoice,
+}
+
+impl Tandem {
+    pub(super) fn read(network: &Table<'_>, defaults: &Defaults) -> Result<Self> {
+        let example = r#"{ hosts = 10, rate = "100 Mbit/s", delay = "1 ms" }"#;
+        let access = network.needs("access", example, |field| Access::read(field, 1, defaults));
+        let chain = Chain::read(network, defaults)?;
+        let core = CoreChoice::read(network, chain.names())?;
+        Ok(Tandem { access: access?, chain, core })
+    }
+
+    pub(super) fn hosts(&self) -> u64 {
+        2 * u64::from(self.access.hosts)
+    }
+
+    pub(super) fn layout(&self, draw: Draw) -> Layout {
+        let count = self.access.hosts;
+        let mut layer = Layer::new(draw);
+        let left = layer.hosts((0..count).map(|i| format!("left.{i}")));
+        let right = layer.hosts((0..count).map(|i| format!("right.{i}")));
+        layer.layout.groups = vec![("left".to_owned(), left.clone()), ("right".to_owned(), right.clone())];
+        layer.layout.senders = left.clone();
+        layer.layout.partner = right.clone().chain(left.clone()).map(Some).collect();
+
+        let first_router = right.end;
+        let last_router = first_router + self.chain.hops.len() as u32;
+        let drawn_left = layer.drawn("left", true, count);
+        let routers = self.chain.draw_routers(&mut layer);
+        let drawn_right = layer.drawn("right", true, count);
+
+        let stage = layer.stage("access.l", drawn_left, routers[0], &self.access.plan, Back::Alike);
+        for i in 0..count {
+            layer.cable(stage, format!("access.l.{i}"), left.start + i, first_router);
+        }
+        self.chain.lay(&mut layer, first_router, &routers);
+        let stage =
+            layer.stage("access.r", routers[routers.len() - 1], drawn_right, &self.access.plan, Back::Alike);
+        for i in 0..count {
+            let cable = layer.cable(stage, format!("access.r.{i}"), last_router, right.start + i);
+            layer.mirrored(i as usize, cable);
+        }
+        let mut layout = layer.finish();
+        layout.core = self.core.find(&layout, Layout::slowest_inner);
+        layout
+    }
+}

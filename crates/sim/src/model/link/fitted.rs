@@ -1,0 +1,283 @@
+//! What a link may have besides a wire and a delay: a buffer, a pacer, forced losses, counters, a meter, probes.
+
+use super::leads::Leads;
+use super::losses::Loss;
+use super::{Fate, LinkCounters, Passage};
+use crate::kernel::packet::Event;
+use crate::model::link::meter::Meter;
+use crate::network::FlowId;
+use paceline_core::pacer::Pacer;
+use paceline_core::queue::{Arrival, ClosedDropTail, Departure, DropTail};
+use paceline_core::{Instant, Span, Stage, Verdict};
+
+/// A link that has a limited buffer, a pacer, forced losses, a meter, a probe, or a trace.
+#[derive(Debug)]
+pub(crate) struct Fitted {
+    pub(super) buffer: Buffer,
+    /// A plain link but for its counters, meter and probes: the wire outside of the box serves it.
+    pub(super) only_watched: bool,
+    pub(super) pacer: Option<Pacer<Event>>,
+    pub(super) losses: Vec<Loss>,
+    pub(crate) counters: LinkCounters,
+    pub(crate) meter: Option<Meter>,
+    /// How long before ns-2 would have known of arrivals, where that decides ties packet by packet.
+    pub(super) leads: Option<Box<Leads>>,
+    /// The wake-up event that counts; events of other times are stale.
+    pub(crate) wakeup_at: Option<Instant>,
+    /// Departures are recorded from, until: where a probe or an instrument looks; always, with a trace.
+    pub(crate) record: Option<(Instant, Instant)>,
+}
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are closed, and lie in a box already")]
+pub(super) enum Buffer {
+    /// Departures known at the arrival.
+    Closed(ClosedDropTail),
+    /// Drop-front: they are not.
+    Stepwise(Box<DropTail<Event>>),
+}
+
+impl Fitted {
+    /// A packet passes a link that is only watched; whether a probe wants to know.
+    #[inline(always)]
+    pub(super) fn watch(
+        &mut self,
+        bytes: u16,
+        is_ack: bool,
+        at: Instant,
+        start: Instant,
+        finish: Instant,
+    ) -> bool {
+        if start > at {
+            self.wait(bytes, at, start);
+        }
+        self.counters.passes(bytes, is_ack, at, start, finish);
+        is_recorded(self.record, start)
+    }
+
+    /// A packet waits from its arrival to the start of its service.
+    #[inline(never)]
+    pub(super) fn wait(&mut self, bytes: u16, at: Instant, start: Instant) {
+        if let Some(meter) = &mut self.meter {
+            meter.waits(u32::from(bytes), at, start);
+        }
+    }
+
+    pub(super) fn offer(&mut self, event: &Event, delay: Span) -> Fate {
+        if self.pacer.is_none() && matches!(self.buffer, Buffer::Closed(_)) {
+            return self.admit(event, delay).map_or(Fate::Refused, Fate::Leaves);
+        }
+        self.counters.arrives(event.at);
+        if self.is_lost(event.flow) {
+            self.counters.drops(event.at);
+            return Fate::Refused;
+        }
+        self.hold(event)
+    }
+
+    /// A packet reaches a link whose departures are known at the arrival: its passage, if it is not dropped.
+    #[inline(always)]
+    pub(super) fn admit(&mut self, event: &Event, delay: Span) -> Option<Passage> {
+        let now = event.at;
+        if !self.is_lost(event.flow)
+            && let Some(Departure { start, finish }) = self.take(event)
+        {
+            self.counters.passes(event.bytes, event.is_ack(), now, start, finish);
+            let recorded = is_recorded(self.record, start);
+            return Some(Passage { start, arrival: finish + delay, recorded });
+        }
+        self.counters.refuses(now);
+        None
+    }
+
+    /// A packet comes to a queue that no pacer feeds, and the meter hears of it: the queue keeps what waits for both, if it keeps it.
+    #[inline(always)]
+    fn take(&mut self, event: &Event) -> Option<Departure> {
+        let arrival = self.arrival(event);
+        let Buffer::Closed(queue) = &mut self.buffer else { return None };
+        let (bytes, now) = (arrival.bytes, arrival.now);
+        let meter = &mut self.meter;
+        let admission = queue.admit_and_tell(arrival, |waited| {
+            if let Some(meter) = meter {
+                meter.starts(waited.bytes, waited.start);
+            }
+        });
+        if admission.is_tied {
+            self.counters.were_tied(now, 1, admission.departure.is_none().into());
+        }
+        let departure = admission.departure?;
+        if let Some(meter) = &mut self.meter {
+            if admission.is_booked {
+                meter.waits_elsewhere(bytes, now);
+            } else if departure.start > now {
+                meter.waits(bytes, now, departure.start);
+            }
+        }
+        Some(departure)
+    }
+
+    #[inline(always)]
+    fn arrival(&self, event: &Event) -> Arrival {
+        let lead = self.leads.as_ref().map_or(Span::ZERO, |leads| leads.of(event));
+        Arrival { lead, ..event.arrival() }
+    }
+
+    /// The meter, which knows of all that has happened by `now`.
+    pub(crate) fn meter_at(&mut self, now: Instant) -> Option<&mut Meter> {
+        let meter = self.meter.as_mut()?;
+        if let Buffer::Closed(queue) = &mut self.buffer
+            && self.pacer.is_none()
+        {
+            queue.tell_started(now, |waited| meter.starts(waited.bytes, waited.start));
+        }
+        Some(meter)
+    }
+
+    /// Whether a rule forces the loss of this packet; every rule counts it.
+    #[inline(always)]
+    pub(super) fn is_lost(&mut self, flow: FlowId) -> bool {
+        !self.losses.is_empty() && self.is_lost_by_rule(flow)
+    }
+
+    #[inline(never)]
+    fn is_lost_by_rule(&mut self, flow: FlowId) -> bool {
+        let mut lost = false;
+        for loss in &mut self.losses {
+            lost |= loss.takes(flow);
+        }
+        lost
+    }
+
+    pub(super) fn hold(&mut self, event: &Event) -> Fate {
+        let now = event.at;
+        let verdict = match (&mut self.pacer, &mut self.buffer) {
+            (Some(pacer), _) => pacer.enqueue(*event, now),
+            (None, Buffer::Stepwise(queue)) => queue.enqueue(*event, now),
+            (None, Buffer::Closed(_)) => Verdict::Refused(*event),
+        };
+        self.is_held(event, verdict)
+    }
+
+    /// What a pacer or a step-by-step queue has said to a packet that has arrived.
+    #[inline(always)]
+    pub(super) fn is_held(&mut self, event: &Event, verdict: Verdict<Event>) -> Fate {
+        let now = event.at;
+        if matches!(verdict, Verdict::Refused(_)) {
+            self.counters.drops(now);
+            return Fate::Refused;
+        }
+        if let Some(meter) = &mut self.meter {
+            meter.enter(u32::from(event.bytes), now);
+        }
+        if let Verdict::Displaced(older) = verdict {
+            self.drop_waiting(&older, now);
+            return Fate::Displaced(older.at_time(now));
+        }
+        Fate::Held
+    }
+
+    pub(super) fn pump(&mut self, delay: Span, now: Instant) -> Option<(Event, Option<Passage>)> {
+        loop {
+            if let Buffer::Stepwise(queue) = &mut self.buffer
+                && let Some(event) = queue.dequeue(now)
+            {
+                let finish = queue.wire().free_at();
+                let passage = self.leaves(&event, now, Departure { start: now, finish }, delay);
+                return Some((event.at_time(now), Some(passage)));
+            }
+            let event = self.pacer.as_mut()?.dequeue(now)?;
+            let dropped = match &mut self.buffer {
+                Buffer::Closed(_) => {
+                    let passage = self.is_released(&event, now, delay);
+                    return Some((event.at_time(now), passage));
+                }
+                Buffer::Stepwise(queue) => match queue.enqueue(event, now) {
+                    Verdict::Queued => continue,
+                    Verdict::Refused(event) | Verdict::Displaced(event) => event,
+                },
+            };
+            self.drop_waiting(&dropped, now);
+            return Some((dropped.at_time(now), None));
+        }
+    }
+
+    /// A pacer lets go a packet: how it passes the plain FIFO behind, if that does not drop it.
+    #[inline(always)]
+    pub(super) fn is_released(&mut self, event: &Event, now: Instant, delay: Span) -> Option<Passage> {
+        let arrival = Arrival { now, ..event.arrival() };
+        let Buffer::Closed(queue) = &mut self.buffer else { return None };
+        let admission = queue.admit(arrival);
+        if admission.is_tied {
+            self.counters.were_tied(now, 1, admission.departure.is_none().into());
+        }
+        match admission.departure {
+            Some(departure) => Some(self.leaves(event, now, departure, delay)),
+            None => {
+                self.drop_waiting(event, now);
+                None
+            }
+        }
+    }
+
+    /// When to wake it up now, if that is sooner than it will be; `None` where no event need be made.
+    pub(crate) fn set_wakeup(&mut self, now: Instant) -> Option<Instant> {
+        let at = self.next_wakeup()?.max(now);
+        if self.wakeup_at.is_some_and(|known| known <= at) {
+            return None;
+        }
+        self.wakeup_at = Some(at);
+        Some(at)
+    }
+
+    /// When [`Link::pump`] may next let something go.
+    pub(super) fn next_wakeup(&self) -> Option<Instant> {
+        let pacer = self.pacer.as_ref().and_then(Stage::<Event>::next_wakeup);
+        let queue = match &self.buffer {
+            Buffer::Closed(_) => None,
+            Buffer::Stepwise(queue) => queue.next_wakeup(),
+        };
+        match (pacer, queue) {
+            (Some(pacer), Some(queue)) => Some(pacer.min(queue)),
+            (pacer, queue) => pacer.or(queue),
+        }
+    }
+
+    pub(super) fn held_packets(&self) -> u64 {
+        let queued = match &self.buffer {
+            Buffer::Closed(_) => 0,
+            Buffer::Stepwise(queue) => queue.held_packets(),
+        };
+        self.pacer.as_ref().map_or(0, Pacer::held_packets) + queued
+    }
+
+    /// A packet that was held is given to the wire at `now`.
+    #[inline(always)]
+    fn leaves(&mut self, event: &Event, now: Instant, departure: Departure, delay: Span) -> Passage {
+        let Departure { start, finish } = departure;
+        if let Some(meter) = &mut self.meter {
+            meter.leaves(u32::from(event.bytes), now, start);
+        }
+        self.counters.leaves(event.bytes, event.is_ack(), start, finish);
+        let recorded = is_recorded(self.record, start);
+        Passage { start, arrival: finish + delay, recorded }
+    }
+
+    #[inline(never)]
+    fn drop_waiting(&mut self, event: &Event, now: Instant) {
+        self.counters.drops(now);
+        if let Some(meter) = &mut self.meter {
+            meter.drop_now(u32::from(event.bytes), now);
+        }
+    }
+}
+
+/// Whether a departure that starts then is to be recorded: on few links any is.
+#[inline(always)]
+pub(super) fn is_recorded(record: Option<(Instant, Instant)>, start: Instant) -> bool {
+    record.is_some_and(|window| is_within(window, start))
+}
+
+#[cold]
+fn is_within((from, to): (Instant, Instant), start: Instant) -> bool {
+    from <= start && start < to
+}

@@ -1,0 +1,169 @@
+//! A link that refuses nothing, while packets pass of which all count alike.
+//!
+//! *Idea.* Its wire is at hand then, and what it counts is added once for all of them.
+
+use super::{Fitted, Link, Wide};
+use crate::kernel::packet::Event;
+use paceline_core::queue::AlikeWire;
+use paceline_core::{Instant, Span, Wire};
+
+/// So many that wait are always worth it.
+const FEW: usize = 64;
+
+/// A link at work on packets that all have one size, and all go there, or back.
+#[derive(Debug)]
+pub(crate) struct RunningAlike {
+    wire: AlikeWire,
+    delay: Span,
+    is_ack: bool,
+}
+
+impl RunningAlike {
+    /// A packet passes that arrives now: when it is at the far end.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, now: Instant) -> Instant {
+        self.wire.send(now).later_by(self.delay)
+    }
+}
+
+/// A link's wire at work, and what has passed.
+#[derive(Debug)]
+pub(crate) struct Running {
+    wire: Wire,
+    delay: Span,
+    bytes: u64,
+    data: u32,
+}
+
+impl Running {
+    /// A packet passes that arrives now: when its service begins, and when it is at the far end.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, event: &Event, now: Instant) -> (Instant, Instant) {
+        let (start, finish) = self.wire.send(u32::from(event.bytes), now);
+        self.bytes += u64::from(event.bytes);
+        self.data += u32::from(!event.is_ack());
+        (start, finish + self.delay)
+    }
+}
+
+impl Link {
+    /// It sets to work on so many packets, which all come from the first of these times to the last; `None` where some may count
+    /// and others not, or it is a slim one.
+    pub(crate) fn run(&self, packets: usize, (first, last): (Instant, Instant)) -> Option<Running> {
+        let Link::Wide(wide) = self else { return None };
+        if !crate::ablation::FastPath::Running.is_on() {
+            return None;
+        }
+        let Wide { wire, delay, fitted, .. } = &**wide;
+        let latest = || wire.latest(packets, u32::from(u16::MAX), last);
+        let count_alike = |fitted: &Fitted| fitted.counters.count_alike(first, latest());
+        let may_run = fitted.as_ref().is_none_or(count_alike);
+        may_run.then_some(Running { wire: *wire, delay: *delay, bytes: 0, data: 0 })
+    }
+
+    /// The same of packets that are all like this one: `None` also where some that are there already are of other sizes, or so many
+    /// wait that it is not worth it.
+    pub(crate) fn run_alike(
+        &mut self,
+        packets: usize,
+        one: &Event,
+        (first, last): (Instant, Instant),
+    ) -> Option<RunningAlike> {
+        let Link::Wide(wide) = self else { return None };
+        if !crate::ablation::FastPath::FanAlike.is_on() {
+            return None;
+        }
+        let Wide { wire, delay, fitted, alike } = &mut **wide;
+        let bytes = u32::from(one.bytes);
+        if wire.free_at() > first && *alike != (bytes, wire.free_at()) {
+            return None;
+        }
+        let latest = wire.latest(packets, bytes, last);
+        let wire = AlikeWire::new(wire, bytes, packets, (first, last))?;
+        if wire.waiting() > packets.max(FEW) || latest + *delay == Instant::MAX {
+            return None;
+        }
+        if let Some(fitted) = fitted {
+            if !fitted.counters.count_alike(first, latest) {
+                return None;
+            }
+            if let Some(meter) = &mut fitted.meter {
+                meter.counts_together((first, latest))?;
+                let waiting = meter.waiting(first);
+                debug_assert_eq!(waiting, wire.waiting());
+            }
+        }
+        Some(RunningAlike { wire, delay: *delay, is_ack: one.is_ack() })
+    }
+
+    /// That work is done, on so many.
+    pub(crate) fn has_run_alike(
+        &mut self,
+        running: &mut RunningAlike,
+        (first, last): (Instant, Instant),
+        packets: u64,
+    ) {
+        let Link::Wide(wide) = self else { return };
+        if packets == 0 {
+            return;
+        }
+        let RunningAlike { wire, is_ack, .. } = running;
+        wire.have_left(&mut wide.wire);
+        wide.alike = (wire.bytes(), wide.wire.free_at());
+        let Some(fitted) = &mut wide.fitted else { return };
+        let data = if *is_ack { 0 } else { packets };
+        fitted.counters.passes_all(first, (packets, packets * u64::from(wire.bytes()), data));
+        if let Some(meter) = &mut fitted.meter
+            && let Some(since) = meter.counts_together((first, last))
+        {
+            let (waited, bookings) = wire.waited(since);
+            meter.have_waited(&waited);
+            meter.wait_on(bookings);
+        }
+    }
+
+    /// That work is done, on so many packets, the first of which came then.
+    pub(crate) fn has_run(&mut self, running: &Running, first: Instant, packets: u64) {
+        let Link::Wide(wide) = self else { return };
+        wide.wire = running.wire;
+        if let Some(fitted) = &mut wide.fitted {
+            fitted.counters.passes_all(first, (packets, running.bytes, u64::from(running.data)));
+        }
+    }
+
+    /// Whether all counts alike that arrives from `first` on and has left by `latest`.
+    pub(crate) fn count_alike(&self, first: Instant, latest: Instant) -> bool {
+        self.fitted().is_none_or(|fitted| fitted.counters.count_alike(first, latest))
+    }
+
+    /// So many packets, so many bytes and so many of them data, that count alike have passed, the first after this time.
+    pub(crate) fn count(&mut self, first: Instant, passed: (u64, u64, u64)) {
+        if let Some(fitted) = self.fitted_mut() {
+            fitted.counters.passes_all(first, passed);
+        }
+    }
+
+    /// When its wire is idle, if nothing more comes, where it refuses and holds nothing.
+    pub(crate) fn free_at(&self) -> Instant {
+        match self {
+            Link::Slim(slim) => slim.free_at(),
+            Link::Wide(wide) => wide.wire.free_at(),
+        }
+    }
+
+    /// Whether a fraction of a nanosecond is left to serve then.
+    pub(crate) fn owes(&self) -> bool {
+        match self {
+            Link::Slim(slim) => slim.owes(),
+            Link::Wide(wide) => wide.wire.owes(),
+        }
+    }
+
+    /// A packet has to wait for its service, meanwhile.
+    #[inline(never)]
+    pub(crate) fn makes_wait(&mut self, event: &Event, now: Instant, start: Instant) {
+        if let Some(fitted) = self.fitted_mut() {
+            fitted.wait(event.bytes, now, start);
+        }
+    }
+}

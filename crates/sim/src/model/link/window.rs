@@ -1,0 +1,293 @@
+//! What reaches a link within a window of time, served in one loop.
+//!
+//! *Idea.* The packets stand in line, in the order of arrival. The events of those that leave are moved on to the far end and
+//! to the list of what comes next; what somebody may want to know of the others, and of those that are recorded, is noted.
+
+use super::{Buffer, Fate, Fitted, Link, Passage, Wide};
+use crate::kernel::packet::Event;
+use paceline_core::pacer::Driver;
+use paceline_core::{Instant, Span, Stage};
+
+/// What a link asks for, besides that its packets come in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Service {
+    /// Nothing: it refuses nothing, and nobody looks on.
+    All,
+    /// Each packet may be refused, by a full buffer alone; a meter runs.
+    Bounded,
+    /// Each packet may be refused, or its departure recorded; but that is known at the arrival.
+    Each,
+    /// It holds packets: wake-ups come between arrivals.
+    Between,
+}
+
+/// Something to be said of a packet at a link, at the event's time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Note {
+    /// It arrives and is refused.
+    Refused,
+    /// It had waited, and is dropped.
+    Dropped,
+    /// It arrives, and will wait.
+    Arrives,
+    /// It arrives, and will leave so.
+    Passes(Passage),
+    /// It had waited, and leaves so.
+    Leaves(Passage),
+}
+
+/// What is noted of a window, in the order in which it happens.
+pub(crate) type Notes = Vec<(Event, Note)>;
+
+impl Link {
+    /// Serves a window's packets, up to `end`: what leaves goes to `out`. `look` takes the queue's samples before a time, and says
+    /// when the next is due.
+    pub(crate) fn serve(
+        &mut self,
+        service: Service,
+        line: &[Event],
+        end: Instant,
+        out: &mut Vec<Event>,
+        notes: &mut Notes,
+        look: impl FnMut(&mut Fitted, Instant) -> Instant,
+    ) {
+        match service {
+            Service::All => self.pass_all(line, out),
+            Service::Bounded => self.fill(line, out, end, notes, look),
+            Service::Each => self.admit_all(line, out, end, notes, look),
+            Service::Between => self.hold_all(line, out, end, notes, look),
+        }
+    }
+
+    /// A link that refuses nothing and is not recorded.
+    fn pass_all(&mut self, line: &[Event], out: &mut Vec<Event>) {
+        let (Some(first), Some(last)) = (line.first(), line.last()) else { return };
+        let times = (first.at, last.at);
+        if let Link::Slim(slim) = self {
+            let mut working = *slim;
+            for event in appended(out, line) {
+                event.move_on(working.pass(event.bytes, event.at).1);
+            }
+            *slim = working;
+        } else if let Some(mut running) = self.run(line.len(), times) {
+            for event in appended(out, line) {
+                let (start, arrival) = running.pass(event, event.at);
+                if start > event.at {
+                    self.makes_wait(event, event.at, start);
+                }
+                event.move_on(arrival);
+            }
+            self.has_run(&running, times.0, line.len() as u64);
+        } else {
+            for event in appended(out, line) {
+                event.move_on(self.pass(event.bytes, event.is_ack(), event.at).arrival);
+            }
+        }
+    }
+
+    /// A link with a limited buffer and a meter, and nothing else: what leaves goes to `out`.
+    fn fill(
+        &mut self,
+        mut line: &[Event],
+        out: &mut Vec<Event>,
+        end: Instant,
+        notes: &mut Notes,
+        mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
+    ) {
+        let Link::Wide(wide) = self else { return };
+        let Wide { delay, fitted: Some(fitted), .. } = &mut **wide else { return };
+        let mut next_look = look(fitted, Instant::ZERO);
+        while let Some(first) = line.first() {
+            if first.at > next_look {
+                next_look = look(fitted, first.at);
+            }
+            let before = line.partition_point(|event| event.at <= next_look).max(1);
+            fitted.fill(&line[..before], *delay, out, notes);
+            line = &line[before..];
+        }
+        look(fitted, end);
+    }
+
+    /// A link that may refuse packets, but holds none.
+    fn admit_all(
+        &mut self,
+        line: &[Event],
+        out: &mut Vec<Event>,
+        end: Instant,
+        notes: &mut Notes,
+        mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
+    ) {
+        let Link::Wide(wide) = self else { return };
+        let Wide { wire, delay, fitted: Some(fitted), .. } = &mut **wide else { return };
+        let mut next_look = look(fitted, Instant::ZERO);
+        for event in line {
+            if event.at > next_look {
+                next_look = look(fitted, event.at);
+            }
+            let passage = if fitted.only_watched {
+                let (start, finish) = wire.send(u32::from(event.bytes), event.at);
+                let recorded = fitted.watch(event.bytes, event.is_ack(), event.at, start, finish);
+                Some(Passage { start, arrival: finish + *delay, recorded })
+            } else {
+                fitted.admit(event, *delay)
+            };
+            let Some(passage) = passage else {
+                notes.push((*event, Note::Refused));
+                continue;
+            };
+            if passage.recorded {
+                notes.push((*event, Note::Passes(passage)));
+            }
+            event.goes_on(passage.arrival, out);
+        }
+        look(fitted, end);
+    }
+
+    /// A link with a pacer or a step-by-step queue: what leaves goes to `out`.
+    fn hold_all(
+        &mut self,
+        mut line: &[Event],
+        out: &mut Vec<Event>,
+        end: Instant,
+        notes: &mut Notes,
+        mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
+    ) {
+        let Link::Wide(wide) = self else { return };
+        let Wide { delay, fitted: Some(fitted), .. } = &mut **wide else { return };
+        let last = end - Span::from_nanos(1);
+        let mut next_look = look(fitted, Instant::ZERO);
+        loop {
+            let wakeup = fitted.wakeup_at.filter(|at| *at <= last);
+            let Some(next) = line.first().map(|event| event.at).into_iter().chain(wakeup).min() else {
+                break;
+            };
+            if next > next_look {
+                next_look = look(fitted, next);
+            }
+            let (before, behind) = line.split_at(line.partition_point(|event| event.at <= next_look));
+            fitted.hold_until(last.min(next_look), before, *delay, out, notes);
+            line = behind;
+        }
+        look(fitted, end);
+    }
+}
+
+/// Copies all of a line to the end of `out`, where that then is.
+pub(super) fn appended<'a>(out: &'a mut Vec<Event>, line: &[Event]) -> &'a mut [Event] {
+    let before = out.len();
+    out.extend_from_slice(line);
+    &mut out[before..]
+}
+
+impl Fitted {
+    /// A line's packets arrive and, at the wake-ups in between and on to `last`, what may leave does.
+    fn hold_until(
+        &mut self,
+        last: Instant,
+        line: &[Event],
+        delay: Span,
+        out: &mut Vec<Event>,
+        notes: &mut Notes,
+    ) {
+        if crate::ablation::FastPath::Driven.is_on()
+            && let Buffer::Closed(_) = self.buffer
+            && let Some(mut pacer) = self.pacer.take()
+        {
+            pacer.driven_by(Pacing { link: self, last, line, delay, out, notes });
+            self.pacer = Some(pacer);
+            return;
+        }
+        let mut line = line.iter();
+        loop {
+            let next = line.as_slice().first();
+            let until = next.map_or(last, |event| event.at);
+            while let Some(now) = self.wakeup_at.filter(|at| *at <= until) {
+                if let Some((event, passage)) = self.pump(delay, now) {
+                    event.is_let_go(passage, out, notes);
+                }
+                self.wakeup_at = self.next_wakeup().map(|at| at.max(now));
+            }
+            let Some(event) = line.next() else { break };
+            let fate = self.offer(event, delay);
+            self.takes_in(event, fate, out, notes);
+            self.wakeup_at = self.next_wakeup().map(|at| at.max(event.at));
+        }
+    }
+
+    /// What has become of a packet that has arrived.
+    #[inline(always)]
+    fn takes_in(&self, event: &Event, fate: Fate, out: &mut Vec<Event>, notes: &mut Notes) {
+        match fate {
+            Fate::Leaves(passage) => return event.leaves(passage, Note::Passes, out, notes),
+            Fate::Refused => return notes.push((*event, Note::Refused)),
+            Fate::Displaced(older) => notes.push((older, Note::Dropped)),
+            Fate::Held => {}
+        }
+        if self.record.is_some() {
+            notes.push((*event, Note::Arrives));
+        }
+    }
+}
+
+/// [`Fitted::hold_until`] of a link whose pacer is driven: it feeds a plain FIFO.
+struct Pacing<'a> {
+    link: &'a mut Fitted,
+    last: Instant,
+    line: &'a [Event],
+    delay: Span,
+    out: &'a mut Vec<Event>,
+    notes: &'a mut Notes,
+}
+
+impl Driver<Event> for Pacing<'_> {
+    type Outcome = ();
+
+    #[inline(never)]
+    fn drive<S: Stage<Event>>(self, pacer: &mut S) {
+        let Pacing { link, last, line, delay, out, notes } = self;
+        link.counters.all_arrive(line);
+        let mut wakeup = link.wakeup_at.unwrap_or(Instant::MAX);
+        let mut line = line.iter();
+        loop {
+            let next = line.as_slice().first();
+            let until = next.map_or(last, |event| event.at);
+            while wakeup <= until {
+                if let Some(event) = pacer.dequeue(wakeup) {
+                    let passage = link.is_released(&event, wakeup, delay);
+                    event.at_time(wakeup).is_let_go(passage, out, notes);
+                }
+                wakeup = pacer.next_wakeup().map_or(Instant::MAX, |at| at.max(wakeup));
+            }
+            let Some(event) = line.next() else { break };
+            let fate = if link.is_lost(event.flow) {
+                link.counters.drops(event.at);
+                Fate::Refused
+            } else {
+                link.is_held(event, pacer.enqueue(*event, event.at))
+            };
+            link.takes_in(event, fate, out, notes);
+            wakeup = pacer.next_wakeup().map_or(Instant::MAX, |at| at.max(event.at));
+        }
+        link.wakeup_at = (wakeup < Instant::MAX).then_some(wakeup);
+    }
+}
+
+impl Event {
+    /// A packet that was held is let go: it has been given to the wire, or dropped.
+    #[inline(always)]
+    fn is_let_go(self, passage: Option<Passage>, out: &mut Vec<Event>, notes: &mut Notes) {
+        match passage {
+            Some(passage) => self.leaves(passage, Note::Leaves, out, notes),
+            None => notes.push((self, Note::Dropped)),
+        }
+    }
+
+    /// The packet has been given to the wire.
+    #[inline(always)]
+    fn leaves(self, passage: Passage, note: fn(Passage) -> Note, out: &mut Vec<Event>, notes: &mut Notes) {
+        if passage.recorded {
+            notes.push((self, note(passage)));
+        }
+        self.goes_on(passage.arrival, out);
+    }
+}

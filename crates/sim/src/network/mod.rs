@@ -1,0 +1,269 @@
+//! A network as it is simulated: every range drawn, every default filled in, every route found.
+//!
+//! A [`crate::compile::scenario::Scenario`] becomes a `Network` for one seed; an engine runs a `Network` and knows no scenario.
+//! Identifiers are positions in the vectors below.
+
+mod estimate;
+mod precedence;
+mod watch;
+
+pub use self::estimate::Estimate;
+pub use self::watch::{Classes, Instrument, InstrumentKind, Passing, Probe, ProbeKind};
+use crate::workload::Talk;
+use crate::workload::open_loop::Timing;
+use paceline_core::pacer::PacerSpec;
+use paceline_core::queue::QueueSpec;
+use paceline_core::units::NANOS_PER_SECOND;
+use paceline_core::{Instant, Rate, Span};
+use paceline_tcp::Config;
+use std::sync::Arc;
+
+/// A name. One of up to 23 bytes, as nearly all of a large network are, takes no memory of its own.
+pub use smol_str::SmolStr as Name;
+
+/// Position in [`Network::links`].
+pub type LinkId = u32;
+/// Position in [`Network::hosts`].
+pub type HostId = u32;
+/// Position in [`Network::flows`].
+pub type FlowId = u32;
+
+/// The most links on a flow's way there and back together.
+pub const MOST_ROUND_TRIP: usize = 126;
+
+/// All that an engine needs to run one seed of a scenario.
+#[derive(Debug, Clone)]
+pub struct Network {
+    /// Where packets start and end.
+    pub hosts: Vec<Host>,
+    /// Every link in one direction.
+    pub links: Vec<LinkSpec>,
+    /// Every flow, numbered in the order of the file.
+    pub flows: Vec<FlowSpec>,
+    /// Losses forced on top of what buffers refuse.
+    pub drops: Vec<ForcedDrop>,
+    /// Series to record beyond the statistics: queues and departures.
+    pub probes: Vec<Probe>,
+    /// What to measure beyond the statistics, as curves.
+    pub instruments: Vec<Instrument>,
+    /// End of the simulated time.
+    pub duration: Span,
+    /// Statistics start here.
+    pub warmup: Span,
+    /// The seed that the draws above came from; engines draw from streams of their own under it.
+    pub seed: u64,
+    /// The link whose delivered packets are the unit of cost (`engine.core_packets`).
+    pub core: LinkId,
+}
+
+/// An end host.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// `left.17`, or the name that a graph gives it.
+    pub name: Name,
+    /// Set where one gap spaces all that leaves this host (port pacing).
+    pub port_pacing: bool,
+    /// Port pacing: its rate is this many times the sum of the flows' rates.
+    pub port_gain: f64,
+}
+
+/// A link in one direction: pacer, then buffer, then wire, then propagation.
+#[derive(Debug, Clone)]
+pub struct LinkSpec {
+    /// `core`, `edge.l.3`, `access.r.17.reverse`, …
+    pub name: Name,
+    /// Serialisation rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// What else it has; links that have the same share it.
+    pub fitting: Arc<Fitting>,
+}
+
+/// What a link has before its wire, and whether anybody is to hear of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitting {
+    /// The buffer before the wire.
+    pub buffer: Arc<QueueSpec>,
+    /// The pacer before the buffer; `None` is no pacer at all.
+    pub pacer: Option<Box<PacerSpec>>,
+    /// Whether the results name this link (large networks leave their access links out).
+    pub reported: bool,
+}
+
+impl LinkSpec {
+    /// Packets of so many bytes or more take at least a nanosecond: no two of them arrive at once.
+    pub(crate) fn lets_go_one_by_one(&self, bytes: u32) -> bool {
+        self.rate.bits_per_second() <= (8 * NANOS_PER_SECOND).saturating_mul(u64::from(bytes))
+    }
+
+    /// What a packet takes on its wire, if that is idle; fractions of a nanosecond are left out.
+    pub(crate) fn takes(&self, bytes: u16) -> Span {
+        Span::from_nanos(8 * u64::from(bytes) * NANOS_PER_SECOND / self.rate.bits_per_second())
+    }
+
+    /// Whether there are none.
+    pub(crate) fn takes_whole_nanoseconds(&self, bytes: u16) -> bool {
+        (8 * u64::from(bytes) * NANOS_PER_SECOND).is_multiple_of(self.rate.bits_per_second())
+    }
+
+    /// What it takes to the far end then.
+    pub(crate) fn latency(&self, bytes: u16) -> Span {
+        self.takes(bytes) + self.delay
+    }
+}
+
+/// A flow from one host to another, with its route there and back.
+#[derive(Debug, Clone)]
+pub struct FlowSpec {
+    /// `bulk.17`: the traffic's name and the number within it.
+    pub name: Name,
+    /// Sending host.
+    pub source: HostId,
+    /// Receiving host.
+    pub sink: HostId,
+    /// Links of the data packets, in order; never empty.
+    pub forward: Box<[LinkId]>,
+    /// Links of the acknowledgements, in order; empty where there are none.
+    pub reverse: Box<[LinkId]>,
+    /// When the application starts.
+    pub start: Instant,
+    /// Whether a pacing method acts on it (at its host, or on a link of its route); groups the results.
+    pub paced: bool,
+    /// What it sends.
+    pub kind: FlowKind,
+}
+
+impl FlowSpec {
+    /// The name of its `[[traffic]]`; a flow back belongs to that of the flow there.
+    pub fn traffic(&self) -> &str {
+        let there = match &self.kind {
+            FlowKind::Conversation { part: Part::Answers, .. } => self.name.trim_end_matches(Part::BACK),
+            _ => &self.name,
+        };
+        there.rsplit_once('.').map_or(there, |(traffic, _)| traffic)
+    }
+
+    /// Its data packets on the wire, bytes.
+    pub fn packet_bytes(&self) -> u32 {
+        match &self.kind {
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => tcp.data_bytes(),
+            FlowKind::OpenLoop { bytes, .. } => *bytes,
+        }
+    }
+}
+
+/// What a flow sends.
+#[derive(Debug, Clone)]
+pub enum FlowKind {
+    /// A TCP connection with unlimited data, or `packets` of it (a SYN not counted).
+    Bulk {
+        /// The connection's settings, host pacing included; flows with equal ones share them.
+        tcp: Arc<Config>,
+        /// Stop after this many data packets.
+        packets: Option<u64>,
+    },
+    /// A TCP connection, or one direction of it, that carries what an application says.
+    Conversation {
+        /// The connection's settings, host pacing included; flows with equal ones share them.
+        tcp: Arc<Config>,
+        /// What this flow does in the conversation.
+        part: Part,
+    },
+    /// Packets without feedback.
+    OpenLoop {
+        /// The largest on the wire, bytes; all are as large unless they are replayed.
+        bytes: u32,
+        /// Of these, bytes that goodput does not count.
+        header: u32,
+        /// When packets leave.
+        timing: Box<Timing>,
+        /// When it stops; `None` goes on to the end.
+        stop: Option<Instant>,
+    },
+}
+
+impl FlowKind {
+    /// The settings of a TCP connection.
+    pub fn tcp(&self) -> Option<&Config> {
+        self.shared_tcp().map(AsRef::as_ref)
+    }
+
+    /// The same, as flows share them.
+    pub(crate) fn shared_tcp(&self) -> Option<&Arc<Config>> {
+        match self {
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => Some(tcp),
+            FlowKind::OpenLoop { .. } => None,
+        }
+    }
+
+    /// No packet of the flow is smaller, on the wire, bytes: data, acknowledgements, a SYN.
+    pub(crate) fn smallest_packet(&self) -> u32 {
+        match self {
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => {
+                tcp.ack.min(tcp.header + 1).min(tcp.syn.unwrap_or(u32::MAX))
+            }
+            FlowKind::OpenLoop { timing, .. } if matches!(**timing, Timing::Replay(_)) => 1,
+            FlowKind::OpenLoop { bytes, .. } => *bytes,
+        }
+    }
+
+    /// A connection's settings, to change them.
+    pub(crate) fn tcp_mut(&mut self) -> Option<&mut Arc<Config>> {
+        match self {
+            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => Some(tcp),
+            FlowKind::OpenLoop { .. } => None,
+        }
+    }
+
+    /// One connection follows another.
+    pub(crate) fn replaces_connections(&self) -> bool {
+        match self {
+            FlowKind::Conversation { part: Part::Opens(talk), .. } => talk.replaces_connections(),
+            _ => false,
+        }
+    }
+
+    /// Part of a conversation of two flows: what reaches one end may make the other flow send.
+    pub(crate) fn is_two_way(&self) -> bool {
+        match self {
+            FlowKind::Conversation { part: Part::Opens(talk), .. } => talk.has_flow_back(),
+            FlowKind::Conversation { part: Part::Answers, .. } => true,
+            FlowKind::Bulk { .. } | FlowKind::OpenLoop { .. } => false,
+        }
+    }
+}
+
+/// What a flow does in a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// It carries what the opener says.
+    Opens(Box<Talk>),
+    /// It carries what the other side answers to the flow before it in the list.
+    Answers,
+}
+
+impl Part {
+    /// What the name of a flow back ends in.
+    pub(crate) const BACK: &'static str = ".back";
+}
+
+/// A loss forced on a link, before its pacer and buffer see the packet.
+#[derive(Debug, Clone)]
+pub struct ForcedDrop {
+    /// Where.
+    pub link: LinkId,
+    /// Of which flow; `None` is every flow.
+    pub flow: Option<FlowId>,
+    /// Which packets.
+    pub rule: DropRule,
+}
+
+/// Which packets a forced loss takes.
+#[derive(Debug, Clone)]
+pub enum DropRule {
+    /// The n-th packets of each flow named to reach the link, from 0, ascending.
+    Arrivals(Vec<u64>),
+    /// Each packet with this probability.
+    Probability(f64),
+}

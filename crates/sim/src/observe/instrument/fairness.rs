@@ -1,0 +1,83 @@
+//! Jain's fairness index over a sliding window.
+//!
+//! *Idea.* At regular times read what each flow has delivered in order; with what it had delivered a window ago, that is what
+//! it got: x. The index is (Σx)² / (n Σx²): 1 where all got the same, 1/n where one got everything.
+//! *Parameters.* `window` and the step between values (`every`), of which a window is a whole number; which flows.
+//! *Where it breaks.* A flow that has not started, or has nothing to send, got nothing and counts. A window of few round trips
+//! shows TCP's sawtooth, not its fairness. Where nothing was delivered at all there is no index and no point. Memory is a
+//! number for each flow and step of a window.
+//! *References.* R. Jain, D. Chiu and W. Hawe 1984, DEC-TR-301; S. Shenker and R. Wilson, RFC 5166, section 2.3.
+
+use super::{Curve, Point};
+use crate::model::flow::Flow;
+use crate::network::FlowId;
+use paceline_core::Instant;
+use std::collections::VecDeque;
+
+/// The index of chosen flows over time.
+#[derive(Debug)]
+pub(crate) struct Fairness {
+    flows: Vec<FlowId>,
+    /// Steps in a window.
+    steps: usize,
+    /// Payload delivered by each flow, bytes, at the last `steps` times.
+    before: VecDeque<Vec<u64>>,
+    points: Vec<Point>,
+}
+
+impl Fairness {
+    pub(crate) fn new(flows: Vec<FlowId>, steps: u32) -> Self {
+        Fairness { flows, steps: steps as usize, before: VecDeque::new(), points: Vec::new() }
+    }
+
+    pub(crate) fn sample(&mut self, at: Instant, flows: &[Flow]) {
+        let delivered: Vec<u64> =
+            self.flows.iter().map(|flow| flows[*flow as usize].snapshot().delivered_bytes).collect();
+        self.take(at, delivered);
+    }
+
+    fn take(&mut self, at: Instant, delivered: Vec<u64>) {
+        if self.before.len() == self.steps
+            && let Some(before) = self.before.pop_front()
+        {
+            let got = delivered.iter().zip(&before).map(|(now, then)| now - then);
+            if let Some(y) = jain(got) {
+                self.points.push(Point { x: at.as_seconds(), y, count: 1 });
+            }
+        }
+        self.before.push_back(delivered);
+    }
+
+    pub(crate) fn curve(self) -> Curve {
+        Curve::of_flow("jain", "", ("s", "1"), self.points)
+    }
+}
+
+/// Jain's index; `None` where all got nothing.
+fn jain(amounts: impl Iterator<Item = u64>) -> Option<f64> {
+    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for amount in amounts {
+        let amount = amount as f64;
+        count += 1.0;
+        sum += amount;
+        squares += amount * amount;
+    }
+    (squares > 0.0).then(|| sum * sum / (count * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agrees_with_a_hand_computation() {
+        let mut fairness = Fairness::new(vec![0, 1, 2], 2);
+        let delivered = [[0, 0, 0], [1, 2, 3], [4, 4, 4], [4, 4, 4], [4, 4, 4], [14, 4, 4]];
+        for (second, bytes) in delivered.iter().enumerate() {
+            fairness.take(Instant::from_nanos(second as u64 * 1_000_000_000), bytes.to_vec());
+        }
+        let found: Vec<(f64, f64)> = fairness.curve().points.iter().map(|p| (p.x, p.y)).collect();
+        // 4 4 4: 1; 3 2 1: 36 / (3 · 14); nothing; 10 0 0: a third.
+        assert_eq!(found, [(2.0, 1.0), (3.0, 36.0 / 42.0), (5.0, 1.0 / 3.0)]);
+    }
+}

@@ -57,6 +57,13 @@ def test_a_flow_of_the_linux_profile_needs_no_warning() -> None:
     assert layout.shortest_round_trip_s() == pytest.approx(0.05)
 
 
+def test_reno_of_the_linux_profile_is_the_kernel_s_without_sack() -> None:
+    layout = laid_out(scenario({"tcp": LINUX | {"variant": "reno"}}))
+    assert layout.warnings == []
+    assert layout.conversations[0].tcp.congestion_control == "reno"
+    assert dict(layout.stacks[0].parameters)["tcp_sack"] == "0"
+
+
 def test_what_the_kernel_does_not_do_is_warned_of() -> None:
     tcp = {"profile": "ns2", "variant": "newreno", "tick": "10 ms"}
     warnings = laid_out(scenario({"tcp": tcp})).warnings

@@ -279,8 +279,13 @@ impl Config {
     }
 
     /// The constants of a profile with another variant. In ns-2, BIC and CUBIC are TCP-Linux's, which has its own defaults
-    /// (tcl/lib/ns-default.tcl, tcp/tcp-linux.cc `install_congestion_control`).
+    /// (tcl/lib/ns-default.tcl, tcp/tcp-linux.cc `install_congestion_control`). Linux has no Reno that ends recovery with the first new
+    /// acknowledgement: without SACK it repairs as NewReno does (tcp_input.c `tcp_newreno_mark_lost`).
     pub fn of_variant(profile: Profile, variant: Variant) -> Self {
+        let variant = match (profile, variant) {
+            (Profile::Linux, Variant::Reno) => Variant::NewReno,
+            _ => variant,
+        };
         let config = Config { variant, ..Config::new(profile) };
         let is_ns2 = !matches!(profile, Profile::Rfc | Profile::Linux);
         if !is_ns2 || !variant.is_control() {

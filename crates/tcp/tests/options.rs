@@ -105,6 +105,15 @@ fn the_content_of_an_acknowledgement_depends_on_the_settings() {
     assert_eq!(Config::new(Profile::Linux).data_bytes(), 1_500);
 }
 
+/// Linux repairs as NewReno does where it has no SACK, whatever grows the window.
+#[test]
+fn linux_has_no_reno_that_ends_recovery_early() {
+    for (_, profile) in Profile::ALL {
+        let expected = if profile == Profile::Linux { Variant::NewReno } else { Variant::Reno };
+        assert_eq!(Config::of_variant(profile, Variant::Reno).variant, expected, "{profile:?}");
+    }
+}
+
 #[test]
 fn every_name_that_may_be_written_is_explained() {
     fn names<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {

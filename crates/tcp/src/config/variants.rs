@@ -58,7 +58,7 @@ macro_rules! define_variant {
             pub(crate) const MEANING: &'static str = concat!(
                 "loss recovery and growth: ",
                 $("`\"", $duplicates_name, "\"`, ",)* $("`\"", $sack_name, "\"`, ",)* $("`\"", $control_name, "\"`, ",)*
-                "or `\"sack\"`, which is `\"sack1\"` in the ns-2 profiles, else `\"rfc6675\"`"
+                "or `\"sack\"`, which is `\"sack1\"` in the ns-2 profiles, else `\"rfc6675\"`; in `linux`, `\"reno\"` is `\"newreno\"`"
             );
 
             /// The receiver reports the packets that it holds beyond a gap.

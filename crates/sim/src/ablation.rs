@@ -31,12 +31,8 @@ pub enum FastPath {
     Behind,
     /// engine/pieces.rs
     Pieces,
-    /// engine/inbox.rs: a full inbox is opened before the window is over.
-    Full,
     /// engine/inbox.rs: packets are dealt out by flow.
     Deal,
-    /// engine/inbox.rs: packets are counted by flow as they come.
-    Counted,
     /// engine/fetch.rs
     Fetch,
     /// engine/own.rs
@@ -51,8 +47,6 @@ pub enum FastPath {
     Driven,
     /// engine/line.rs: packets are put in order by slots.
     Slots,
-    /// engine/windows.rs: what is for later is not put in order.
-    Ahead,
     /// calendar.rs: a wheel, where else is a heap.
     Wheel,
     /// engine/trial.rs
@@ -61,7 +55,7 @@ pub enum FastPath {
 
 impl FastPath {
     /// All, by name.
-    pub const ALL: [(&'static str, FastPath); 24] = [
+    pub const ALL: [(&'static str, FastPath); 21] = [
         ("turn", FastPath::Turn),
         ("plain", FastPath::Plain),
         ("bare", FastPath::Bare),
@@ -73,9 +67,7 @@ impl FastPath {
         ("shelf", FastPath::Shelf),
         ("behind", FastPath::Behind),
         ("pieces", FastPath::Pieces),
-        ("full", FastPath::Full),
         ("deal", FastPath::Deal),
-        ("counted", FastPath::Counted),
         ("fetch", FastPath::Fetch),
         ("own", FastPath::Own),
         ("idle", FastPath::Idle),
@@ -83,7 +75,6 @@ impl FastPath {
         ("ledger", FastPath::Ledger),
         ("driven", FastPath::Driven),
         ("slots", FastPath::Slots),
-        ("ahead", FastPath::Ahead),
         ("wheel", FastPath::Wheel),
         ("trial", FastPath::Trial),
     ];

@@ -4,9 +4,9 @@
 //! alone feeds, and that is no slower, packets of one size find the wire idle: each is on its way for a fixed time.
 //! *Where it breaks.* Sizes that are no whole number of nanoseconds on the wire owe each other fractions: their links are asked packet
 //! by packet, as are those that one of another size may still occupy.
+//! *What it buys.* Without it short round trips take 7 % more instructions (`make bench-ablation`).
 
 use super::Links;
-use super::inbox::count;
 use super::stage::Stage;
 use crate::kernel::packet::Event;
 use crate::network::Network;
@@ -57,16 +57,9 @@ impl Behind {
         self.link == link
     }
 
-    /// Packets that have left the stage pass these links, if it is known that none waits, and are counted by flow ([`count`]). Else
-    /// says no, and none has passed.
+    /// Packets that have left the stage pass these links, if it is known that none waits. Else says no, and none has passed.
     #[inline(never)]
-    pub(super) fn pass(
-        &mut self,
-        packets: &mut [Event],
-        links: &mut Links,
-        network: &Network,
-        (slots, first_flow): (&mut [u32], usize),
-    ) -> bool {
+    pub(super) fn pass(&mut self, packets: &mut [Event], links: &mut Links, network: &Network) -> bool {
         let (Some(first), Some(last)) = (packets.first().copied(), packets.last()) else { return true };
         let are_many = crate::ablation::FastPath::Behind.is_on() && packets.len() >= MANY;
         if !are_many
@@ -76,7 +69,6 @@ impl Behind {
             return false;
         }
         for event in packets {
-            count(event, slots, first_flow);
             if let Some(passed) = self.passed.get_mut(event.place.wrapping_sub(self.first) as usize) {
                 event.at = event.at.later_by(passed.latency);
                 passed.packets += 1;
@@ -153,7 +145,7 @@ mod tests {
             for event in &*list {
                 asked.push(others[event.place as usize].pass(event.bytes, false, event.at).arrival);
             }
-            if behind.pass(list, &mut engine.links, &network, (&mut [], 0)) {
+            if behind.pass(list, &mut engine.links, &network) {
                 known += 1;
                 assert_eq!(list.iter().map(|event| event.at).collect::<Vec<_>>(), asked);
             } else {

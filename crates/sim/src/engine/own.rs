@@ -2,6 +2,7 @@
 //!
 //! *Idea.* What happens to a packet at a host then needs the flow alone, and what it sends. In a large network that is one place in
 //! memory, not three.
+//! *What it buys.* Without it 100,000 flows take twice the time, a thousand 85 % more (`make bench-ablation`).
 
 use super::inbox::WayIn;
 use super::{Engine, Exit, Links, Tail};

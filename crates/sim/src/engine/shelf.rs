@@ -3,6 +3,8 @@
 //! *Idea.* A host may have given its own link more than that sends in a long time, and all of it has passed that link already, to wait
 //! for the next one: a backlog, through which every window would look for what is due. So now and then what is far from due is put on the
 //! shelf, in the order of time, and comes back when it is near.
+//! *What it buys.* Without it no row of the bench takes more, but two seconds of such a backlog 50 times as many instructions
+//! (`make bench-ablation`): its time grows with the square.
 
 use super::Engine;
 use crate::kernel::packet::Event;

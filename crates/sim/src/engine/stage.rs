@@ -47,8 +47,6 @@ pub(super) struct Stage {
     /// Packets may be found alone here ([`super::lone`]); for so many windows nobody asks.
     pub(super) finds_lone: bool,
     pub(super) usual_for: u32,
-    /// Of what had reached it, more was for later windows than for its last one.
-    pub(super) is_ahead: bool,
     /// Others feed it too, or hosts.
     pub(super) is_mixed: bool,
     /// Where the tail of every packet's way begins behind it ([`super::inbox`]): the links of several flows in them.
@@ -101,7 +99,6 @@ impl Stage {
                 alone_for: 0,
                 finds_lone: false,
                 usual_for: 0,
-                is_ahead: false,
                 is_mixed,
                 ends: None,
                 served_until: Instant::ZERO,

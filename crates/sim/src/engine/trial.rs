@@ -2,6 +2,8 @@
 //!
 //! *Idea.* Packets are counted that links serve before a fixed time, whatever windows end there: a run with a trace, whose
 //! windows are others, decides alike. What has been enough before that time is enough.
+//! *What it buys.* Without it no row of the bench takes more, but few packets over one link (`scenarios/mdk1.toml`) take twice
+//! as long (`make bench-ablation`).
 
 use paceline_core::{Instant, Span};
 

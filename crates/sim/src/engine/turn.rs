@@ -7,6 +7,8 @@
 //!
 //! *Where it breaks.* Where receivers do more than to answer at once: applications, delayed acknowledgements; where somebody
 //! looks at flows; and while data from before the run paused wait in the calendar. Windows are then as long as one way.
+//! *What it buys.* Without it short round trips take 17 % more instructions, 100,000 flows 6 % more time (`make
+//! bench-ablation`).
 
 use super::Engine;
 use super::stage::Stage;

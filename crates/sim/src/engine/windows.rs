@@ -261,11 +261,7 @@ impl Engine<'_> {
         let lists = sources.iter().map(|source| &sent[*source as usize][..]);
         let Desk { sorter, room, due, later, notes } = &mut desk;
         due.clear();
-        if stage.is_ahead && crate::ablation::FastPath::Ahead.is_on() {
-            due.extend(arrivals.extract_if(.., |event| event.at < window.1));
-        } else {
-            std::mem::swap(due, &mut arrivals);
-        }
+        std::mem::swap(due, &mut arrivals);
         let mut pieces = Pieces::of(due, lists, window, in_order);
         let mut served = 0;
         let order = AtLink { link: service.0, precedence: self.precedence };
@@ -274,14 +270,13 @@ impl Engine<'_> {
         }
         pieces.keep(sorter, later);
         arrivals.append(later);
-        let is_ahead = arrivals.len() as u64 > served;
         sources.iter().for_each(|source| sent[*source as usize].clear());
         arrivals.append(&mut self.staged[position]);
         self.staged[position] = arrivals;
         self.hand_back(next, position, &mut out);
         sent[position] = out;
         if let Some(windows) = &mut self.windows {
-            (windows.stages[position].sources, windows.stages[position].is_ahead) = (sources, is_ahead);
+            windows.stages[position].sources = sources;
             (windows.desk, windows.sent) = (desk, sent);
         }
         served
@@ -319,7 +314,9 @@ impl Engine<'_> {
             Onward::Stage => {}
             Onward::Inbox => {
                 self.descend(before, link);
-                self.open_full_inbox();
+                if let Some(post) = &mut self.post {
+                    post.deal(&mut self.inbox.arrivals); // hosts are elsewhere
+                }
             }
             Onward::Anywhere => room.drain(..).for_each(|event| self.go_on(event)),
         }

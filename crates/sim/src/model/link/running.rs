@@ -1,6 +1,8 @@
 //! A link that refuses nothing, while packets pass of which all count alike.
 //!
 //! *Idea.* Its wire is at hand then, and what it counts is added once for all of them.
+//! *What it buys.* Without it SACK takes 3.5 % more instructions; without the copy for packets of one size a thousand flows take
+//! 2.6 % more, and 5 % more time, three turns (`make bench-ablation`).
 
 use super::{Fitted, Link, Wide};
 use crate::kernel::packet::Event;

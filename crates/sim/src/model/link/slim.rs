@@ -106,16 +106,6 @@ impl Slim {
         (start, self.leave(start, u64::from(self.last_whole) + u64::from(is_whole)))
     }
 
-    /// The same where it is idle nearly always: when its last bit is at the far end.
-    #[inline(always)]
-    fn pass_idle(&mut self, bytes: u16, at: Instant) -> Instant {
-        if at <= self.free_at || bytes != self.last_bytes {
-            return self.pass_busy(bytes, at);
-        }
-        self.remainder = self.last_remainder;
-        self.leave(at, self.last_whole.into())
-    }
-
     /// It is busy with a packet from `start` on, for so many nanoseconds: when that is at the far end. Time ends after 584 years; it is
     /// looked once, at the end, whether it has: what is added is less than it takes to come round.
     #[inline(always)]
@@ -136,12 +126,6 @@ impl Slim {
         Instant::MAX
     }
 
-    #[cold]
-    #[inline(never)]
-    fn pass_busy(&mut self, bytes: u16, at: Instant) -> Instant {
-        self.pass(bytes, at).1
-    }
-
     /// Divides once for a new size.
     #[cold]
     fn measure(&mut self, bytes: u16) {
@@ -153,10 +137,9 @@ impl Slim {
 }
 
 impl Carry for Slim {
-    /// Acknowledgements are small: they hardly ever wait for each other.
     #[inline(always)]
-    fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
-        if is_ack { self.pass_idle(bytes, at) } else { self.pass(bytes, at).1 }
+    fn carry(&mut self, bytes: u16, _: bool, at: Instant) -> Instant {
+        self.pass(bytes, at).1
     }
 }
 
@@ -201,8 +184,8 @@ mod tests {
     fn time_ends() {
         let mut slim = Slim::new(Rate::from_bits_per_second(8_000_000), Span::from_nanos(5_000)).unwrap();
         let micros_before_the_end = |micros: u64| Instant::from_nanos(u64::MAX - 1000 * micros);
-        assert_eq!(slim.pass_idle(1, micros_before_the_end(7)), micros_before_the_end(1));
-        assert_eq!(slim.pass_idle(1, micros_before_the_end(3)), Instant::MAX);
+        assert_eq!(slim.pass(1, micros_before_the_end(7)).1, micros_before_the_end(1));
+        assert_eq!(slim.pass(1, micros_before_the_end(3)).1, Instant::MAX);
         assert_eq!(slim.free_at(), micros_before_the_end(2));
         assert_eq!(slim.pass(4, micros_before_the_end(3)), (micros_before_the_end(2), Instant::MAX));
         assert_eq!(slim.free_at(), Instant::MAX);

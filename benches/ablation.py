@@ -1,7 +1,7 @@
 """What each fast path buys: every row of `make bench` without it, and with all (crates/sim/src/ablation.rs), in turn.
 
     python benches/ablation.py                       time and instructions, every fast path on every row
-    python benches/ablation.py --path lone --row 100,000 --turns 9
+    python benches/ablation.py --path isolated-packets --row 100,000 --turns 9
     python benches/ablation.py --only time
 
 Printed is how much more a run takes without it. Time is user CPU time without set-up, the median of the ratios of

@@ -9,74 +9,74 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A fast path that can be left out.
 #[derive(Debug, Clone, Copy)]
 pub enum FastPath {
-    /// engine/turn.rs
-    Turn,
-    /// engine/plain.rs
-    Plain,
-    /// engine/plain.rs: the copies of its code for bare connections.
-    Bare,
-    /// engine/shared.rs
-    Shared,
-    /// engine/fan.rs
-    Fan,
-    /// link/running.rs: packets of one size at the links of a fan.
-    FanAlike,
+    /// engine/fastpath/round_trip_epoch.rs
+    RoundTripEpochs,
+    /// engine/fastpath/bulk_tcp.rs
+    BulkTcp,
+    /// engine/fastpath/bulk_tcp.rs: the copies of its code for bare connections.
+    BareCopies,
+    /// engine/batched/shared_hosts.rs
+    SharedHosts,
+    /// engine/fastpath/fan_in_merge.rs
+    FanInMerge,
+    /// link/running.rs: packets of one size at the links of a fan-in merge.
+    FanInOneSize,
     /// link/running.rs: packets that count alike.
-    Running,
-    /// engine/lone.rs
-    Lone,
-    /// engine/shelf.rs
-    Shelf,
-    /// engine/behind.rs
-    Behind,
-    /// engine/pieces.rs
-    Pieces,
-    /// engine/inbox.rs: packets are dealt out by flow.
+    BatchService,
+    /// engine/fastpath/isolated_packets.rs
+    IsolatedPackets,
+    /// engine/batched/backlog.rs
+    Backlog,
+    /// engine/fastpath/uncongested_downstream.rs
+    UncongestedDownstream,
+    /// engine/fastpath/cache_blocking.rs
+    CacheBlocking,
+    /// engine/batched/delivery.rs: packets are dealt out by flow.
     Deal,
-    /// engine/fetch.rs
-    Fetch,
-    /// engine/own.rs
-    Own,
-    /// engine/idle.rs
-    Idle,
+    /// engine/fastpath/prefetch.rs
+    Prefetch,
+    /// engine/fastpath/private_links.rs
+    PrivateLinks,
+    /// engine/batched/idle_skip.rs
+    IdleSkip,
     /// link/ledger.rs: packets of one size at a queue.
-    QueueAlike,
+    OneSize,
     /// link/ledger.rs
-    Ledger,
+    QueueAccounting,
     /// link/window.rs: a pacer is driven by its own type.
-    Driven,
-    /// engine/line.rs: packets are put in order by slots.
+    DrivenPacer,
+    /// engine/batched/merge_buffer.rs: packets are sorted by slots.
     Slots,
     /// calendar.rs: a wheel, where else is a heap.
-    Wheel,
-    /// engine/trial.rs
-    Trial,
+    TimingWheel,
+    /// engine/batched/fallback.rs
+    AdaptiveFallback,
 }
 
 impl FastPath {
     /// All, by name.
     pub const ALL: [(&'static str, FastPath); 21] = [
-        ("turn", FastPath::Turn),
-        ("plain", FastPath::Plain),
-        ("bare", FastPath::Bare),
-        ("shared", FastPath::Shared),
-        ("fan", FastPath::Fan),
-        ("fan-alike", FastPath::FanAlike),
-        ("running", FastPath::Running),
-        ("lone", FastPath::Lone),
-        ("shelf", FastPath::Shelf),
-        ("behind", FastPath::Behind),
-        ("pieces", FastPath::Pieces),
+        ("round-trip-epochs", FastPath::RoundTripEpochs),
+        ("bulk-tcp", FastPath::BulkTcp),
+        ("bare-copies", FastPath::BareCopies),
+        ("shared-hosts", FastPath::SharedHosts),
+        ("fan-in-merge", FastPath::FanInMerge),
+        ("fan-in-one-size", FastPath::FanInOneSize),
+        ("batch-service", FastPath::BatchService),
+        ("isolated-packets", FastPath::IsolatedPackets),
+        ("backlog", FastPath::Backlog),
+        ("uncongested-downstream", FastPath::UncongestedDownstream),
+        ("cache-blocking", FastPath::CacheBlocking),
         ("deal", FastPath::Deal),
-        ("fetch", FastPath::Fetch),
-        ("own", FastPath::Own),
-        ("idle", FastPath::Idle),
-        ("queue-alike", FastPath::QueueAlike),
-        ("ledger", FastPath::Ledger),
-        ("driven", FastPath::Driven),
+        ("prefetch", FastPath::Prefetch),
+        ("private-links", FastPath::PrivateLinks),
+        ("idle-skip", FastPath::IdleSkip),
+        ("one-size", FastPath::OneSize),
+        ("queue-accounting", FastPath::QueueAccounting),
+        ("driven-pacer", FastPath::DrivenPacer),
         ("slots", FastPath::Slots),
-        ("wheel", FastPath::Wheel),
-        ("trial", FastPath::Trial),
+        ("timing-wheel", FastPath::TimingWheel),
+        ("adaptive-fallback", FastPath::AdaptiveFallback),
     ];
 
     /// It may be used.

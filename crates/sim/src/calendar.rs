@@ -65,7 +65,7 @@ impl<'a> Calendar<'a> {
     pub(crate) fn new(precedence: Precedence<'a>) -> Self {
         Calendar {
             precedence,
-            shift: if crate::ablation::FastPath::Wheel.is_on() { 13 } else { 63 },
+            shift: if crate::ablation::FastPath::TimingWheel.is_on() { 13 } else { 63 },
             slot: 0,
             current: Vec::new(),
             taken: 0,
@@ -281,7 +281,7 @@ impl<'a> Calendar<'a> {
     /// Fits the slot width to how many slots the last pops have passed.
     #[cold]
     fn retune(&mut self) {
-        if !crate::ablation::FastPath::Wheel.is_on() {
+        if !crate::ablation::FastPath::TimingWheel.is_on() {
             return;
         }
         let now = self.slot << self.shift;

@@ -1,4 +1,4 @@
-//! The engines. The reference engine: one event a hop on a calendar, any network. The windowed engine ([`windows`]) runs
+//! The engines. The reference engine: one event a hop on a calendar, any network. The batched engine (`batched/epoch.rs`) runs
 //! the same code link by link.
 //!
 //! *Idea.* Pop the next event, hand it to the link, the flow or the host that it concerns, push what follows. A packet's
@@ -6,7 +6,7 @@
 //! (`receive`) → acknowledgement over the reverse links → sender. What happens at the instant of an event because
 //! of it happens within it: a sent packet reaches its first link at once.
 //!
-//! Nothing waits for its event that nothing can come between. A link that refuses nothing and that only one other link
+//! Nothing waits for its event that nothing can come between. A link that is lossless and that only one other link
 //! feeds sees packets in the order in which that one lets them go: a packet passes it at once, at its future time
 //! (`AT_ONCE`). So with a host that alone feeds its link: what reaches it is handled at once, one step ahead, unless
 //! something of the same flow waits to happen before ([`Flow::runs_ahead`]). Every hop is exact all the same; on the
@@ -16,60 +16,34 @@
 //! Timers are lazy: an acknowledgement that moves a retransmission timer later touches no event; the event that fires
 //! early finds that out and goes on to the new time.
 
-mod agenda;
-mod behind;
-mod candidates;
+mod batched;
 mod census;
-mod conversations;
-mod exits;
-mod fan;
-mod fetch;
-mod flows;
-mod group;
-mod hosts;
-mod idle;
-mod inbox;
-mod line;
-mod links;
-mod lone;
+mod fastpath;
+mod forwarding;
+mod host;
+mod link_table;
 mod method;
-mod order;
-mod own;
-mod part;
-mod pieces;
-mod plain;
-mod pool;
-mod receivers;
-mod routes;
-mod rows;
-mod samples;
-mod shared;
-mod shelf;
-mod slots;
-mod stage;
-mod threads;
-mod transit;
-mod trial;
-mod turn;
-mod windows;
+mod parallel;
+mod plan;
+mod queue_sampler;
 
-use self::agenda::Agenda;
-use self::behind::Behind;
+use self::batched::backlog::Backlog;
+use self::batched::deadline_index::DeadlineIndex;
+use self::batched::delivery::Delivery;
+pub(crate) use self::batched::delivery::PathSuffix;
+use self::batched::epoch::Epochs;
+use self::batched::shared_hosts::SharedHosts;
 pub use self::census::Census;
-pub(crate) use self::exits::Exit;
-use self::flows::Flows;
-use self::group::Post;
-use self::inbox::Inbox;
-pub(crate) use self::inbox::Tail;
-pub(crate) use self::links::Links;
+pub(crate) use self::fastpath::private_links::PrivateLinks;
+use self::fastpath::uncongested_downstream::Downstream;
+pub(crate) use self::host::egress::Egress;
+use self::host::flow_table::FlowTable;
+pub(crate) use self::link_table::LinkTable;
 pub use self::method::Method;
-pub(crate) use self::own::Own;
-use self::routes::{links_of, mark_at_once, routes_of};
-use self::samples::Sample;
-use self::shared::SharedHosts;
-use self::shelf::Shelf;
-use self::stage::lay_stages;
-use self::windows::Windows;
+use self::parallel::link_partition::Exchange;
+use self::plan::ordered_links::lay_ordered_links;
+use self::plan::routes::{links_of, mark_at_once, routes_of};
+use self::queue_sampler::Sample;
 use crate::calendar::Calendar;
 use crate::control::Control;
 use crate::kernel::packet::{Event, Kind};
@@ -86,13 +60,13 @@ use paceline_core::Instant;
 use paceline_tcp::{Output, Segment};
 
 /// Events between two looks at the [`Control`].
-const EVENTS_A_LOOK: u32 = 1 << 14;
+const EVENTS_A_CHECK: u32 = 1 << 14;
 
 /// A network at work.
 pub struct Engine<'a> {
     pub(crate) network: &'a Network,
     now: Instant,
-    /// How far it runs now: what `run_until` was given, or the end of the trial ([`trial`]) if that is sooner. Nothing at or after it
+    /// How far it runs now: what `run_until` was given, or the end of the fallback (`batched/fallback.rs`) if that is sooner. Nothing at or after it
     /// has happened at a host.
     until: Instant,
     /// A host is being handled ahead of time.
@@ -103,18 +77,18 @@ pub struct Engine<'a> {
     /// Of packets that reach a link at one instant.
     precedence: Precedence<'a>,
     calendar: Calendar<'a>,
-    /// Links run in windows; `None` is the reference engine.
-    windows: Option<Windows>,
-    /// What will reach the links that run in windows, by stage.
+    /// Links run in epochs; `None` is the reference engine.
+    epochs: Option<Epochs>,
+    /// What will reach the links that run in epochs, by ordered link.
     staged: Vec<Vec<Event>>,
-    shelves: Vec<Shelf>,
+    backlogs: Vec<Backlog>,
     /// What goes to hosts that are elsewhere, and comes from there; `None` where they are here.
-    post: Option<Box<Post>>,
-    /// Links behind stages.
-    behind: Vec<Behind>,
-    pub(crate) links: Links,
-    pub(crate) flows: Flows,
-    /// Packets that the window has dropped, and whose flows have not heard of it.
+    exchange: Option<Box<Exchange>>,
+    /// Links downstream of ordered links.
+    downstream: Vec<Downstream>,
+    pub(crate) links: LinkTable,
+    pub(crate) flows: FlowTable,
+    /// Packets that the epoch has dropped, and whose flows have not heard of it.
     losses: Vec<Event>,
     /// By host, `None` where packets leave as flows send them; empty where all do.
     ports: Vec<Option<Box<Port>>>,
@@ -136,9 +110,9 @@ pub struct Engine<'a> {
     tracer: Option<Tracer<'a>>,
     /// After this time there are samples to take.
     next_look: Instant,
-    /// What the window has brought to hosts so far.
-    inbox: Inbox,
-    agenda: Agenda,
+    /// What the epoch has brought to hosts so far.
+    delivery: Delivery,
+    deadlines: DeadlineIndex,
     shared: SharedHosts,
     /// Room for the flows whose timers run out.
     due: Vec<u32>,
@@ -194,7 +168,7 @@ impl<'a> Engine<'a> {
         let hosts_from = network.links.len() as u32;
         let (mut routes, stride, ack_hop) = routes_of(network);
         for (flow, spec) in flows.iter_mut().zip(&network.flows) {
-            // What does not go by windows asks for no rate: it neither counts nor waits at a port.
+            // What does not go by epochs asks for no rate: it neither counts nor waits at a port.
             if network.hosts[spec.source as usize].port_pacing && matches!(flow.source, Source::Tcp(_)) {
                 flow.has_port = true;
                 flow.keep_round_trips();
@@ -205,8 +179,8 @@ impl<'a> Engine<'a> {
         }
         let is_traced = trace.is_some();
         let mut links = links_of(network, is_traced);
-        let (mut windows, mut staged, mut shared) = (None, Vec::new(), SharedHosts::default());
-        let mut behind = Vec::new();
+        let (mut epochs, mut staged, mut shared) = (None, Vec::new(), SharedHosts::default());
+        let mut downstream = Vec::new();
         if !is_traced || method != Method::Reference {
             let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
             let is_looked_at = |link: u32| {
@@ -217,12 +191,12 @@ impl<'a> Engine<'a> {
             let ways = (&mut routes[..], (stride, ack_hop));
             if method != Method::Reference
                 && let Some((stages, hosts)) =
-                    lay_stages(network, &mut links, &mut flows, ways, &needs_order, &is_looked_at)
+                    lay_ordered_links(network, &mut links, &mut flows, ways, &needs_order, &is_looked_at)
             {
                 shared = hosts;
-                behind = Behind::all(&stages, network);
+                downstream = Downstream::all(&stages, network);
                 staged.resize_with(stages.len(), Vec::new);
-                windows = Some(Windows::new(stages, method == Method::Windowed));
+                epochs = Some(Epochs::new(stages, method == Method::Windowed));
             }
         }
         let instruments = Instruments::new(network, &mut links, &mut flows);
@@ -236,13 +210,13 @@ impl<'a> Engine<'a> {
             hesitation: Hesitation::of(network),
             precedence,
             calendar: Calendar::new(precedence),
-            windows,
-            shelves: staged.iter().map(|_| Shelf::default()).collect(),
+            epochs,
+            backlogs: staged.iter().map(|_| Backlog::default()).collect(),
             staged,
-            post: None,
-            behind,
+            exchange: None,
+            downstream,
             links,
-            flows: Flows { first: 0, list: flows },
+            flows: FlowTable { first: 0, list: flows },
             losses: Vec::new(),
             ports: ports_of(network),
             routes,
@@ -256,8 +230,8 @@ impl<'a> Engine<'a> {
             instruments,
             next_look: Instant::ZERO,
             tracer: trace.map(Tracer::new),
-            inbox: Inbox::default(),
-            agenda: Agenda::default(),
+            delivery: Delivery::default(),
+            deadlines: DeadlineIndex::default(),
             shared,
             due: Vec::new(),
             segments: Segments::default(),
@@ -270,12 +244,12 @@ impl<'a> Engine<'a> {
             let event = Event::of_flow(at, hosts_from + spec.source, Kind::Application, flow as u32);
             engine.calendar.push(event);
         }
-        if let (Some(windows), Some(first)) = (&mut engine.windows, engine.calendar.next_at()) {
-            windows.trial.begin(first);
+        if let (Some(epochs), Some(first)) = (&mut engine.epochs, engine.calendar.next_at()) {
+            epochs.fallback.begin(first);
         }
-        engine.let_windows_turn();
-        // A sender that runs by itself takes ways on which nobody looks.
-        let has_windows = engine.windows.is_some();
+        engine.allow_round_trips();
+        // A sender that runs by itself takes ways on which nothing observes.
+        let has_windows = engine.epochs.is_some();
         engine.set_free(has_windows && !is_traced);
         if engine.flows_stand_alone() {
             engine.routes = Vec::new(); // nobody takes a way hop by hop
@@ -304,7 +278,7 @@ impl<'a> Engine<'a> {
         if threads > 1 && engine.can_be_shared_out() {
             engine.threads = threads;
         }
-        if method == Method::Windowed && engine.windows.is_none() {
+        if method == Method::Windowed && engine.epochs.is_none() {
             return Err(RunError::NoWindows);
         }
         if engine.threads > 1 {
@@ -319,7 +293,7 @@ impl<'a> Engine<'a> {
 
     /// How time advances.
     pub(crate) fn method(&self) -> Method {
-        if self.windows.is_some() { Method::Windowed } else { Method::Reference }
+        if self.epochs.is_some() { Method::Windowed } else { Method::Reference }
     }
 
     /// Threads that the run uses.
@@ -329,11 +303,7 @@ impl<'a> Engine<'a> {
 
     /// Handles every event before `until`.
     pub fn run_until(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
-        if self.windows.is_some() {
-            self.run_windows(until, control)
-        } else {
-            self.run_events(until, control)
-        }
+        if self.epochs.is_some() { self.run_epochs(until, control) } else { self.run_events(until, control) }
     }
 
     /// Handles every event before `until`, one by one.
@@ -341,7 +311,7 @@ impl<'a> Engine<'a> {
         self.until = until;
         loop {
             self.report(self.now, control)?;
-            for _ in 0..EVENTS_A_LOOK {
+            for _ in 0..EVENTS_A_CHECK {
                 let Some(event) = self.calendar.pop_before(until) else {
                     return self.come_to(until);
                 };

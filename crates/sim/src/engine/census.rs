@@ -1,11 +1,11 @@
 //! Where every packet is: nothing gets lost.
 
-use super::Engine;
-use super::agenda::Agenda;
-use super::inbox::Inbox;
-use super::shared::SharedHosts;
-use super::shelf::Shelf;
 use crate::calendar::Calendar;
+use crate::engine::Engine;
+use crate::engine::batched::backlog::Backlog;
+use crate::engine::batched::deadline_index::DeadlineIndex;
+use crate::engine::batched::delivery::Delivery;
+use crate::engine::batched::shared_hosts::SharedHosts;
 use crate::model::link::Link;
 
 /// Where every packet is.
@@ -25,15 +25,15 @@ impl Engine<'_> {
     /// The run is over: what only packets on their way need makes room for the results.
     pub(crate) fn let_go_of_packets(&mut self) {
         self.calendar = Calendar::new(self.precedence);
-        self.windows = None;
-        (self.staged, self.shelves, self.routes) = (Vec::new(), Vec::new(), Vec::new());
-        (self.inbox, self.agenda, self.shared) =
-            (Inbox::default(), Agenda::default(), SharedHosts::default());
+        self.epochs = None;
+        (self.staged, self.backlogs, self.routes) = (Vec::new(), Vec::new(), Vec::new());
+        (self.delivery, self.deadlines, self.shared) =
+            (Delivery::default(), DeadlineIndex::default(), SharedHosts::default());
     }
 
     /// Where every packet is, now.
     pub fn census(&self) -> Census {
-        let staged = self.staged.iter().flatten().chain(self.shelves.iter().flat_map(Shelf::events));
+        let staged = self.staged.iter().flatten().chain(self.backlogs.iter().flat_map(Backlog::events));
         let travelling = self
             .calendar
             .iter()

@@ -7,7 +7,7 @@ pub enum Method {
     Auto,
     /// One event a packet and hop.
     Reference,
-    /// Link by link, over a window of time each.
+    /// Link by link, over an epoch of time each.
     Windowed,
 }
 

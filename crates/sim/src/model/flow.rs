@@ -9,7 +9,7 @@ pub(crate) use self::connection::{News, Tcp};
 pub(crate) use self::gate::Gate;
 pub(crate) use self::late::Late;
 use self::observed::Observed;
-use crate::engine::{Own, Tail};
+use crate::engine::{PathSuffix, PrivateLinks};
 use crate::kernel::packet::{Event, Packet};
 use crate::network::{FlowKind, FlowSpec, Part};
 use crate::workload::open_loop::OpenLoop;
@@ -24,11 +24,11 @@ use std::sync::Arc;
 #[repr(C, align(64))]
 pub(crate) struct Flow {
     /// The links that are its own at its receiver.
-    pub(crate) at_sink: Own,
+    pub(crate) at_sink: PrivateLinks,
     /// Delays of what is delivered, since the warm-up's end.
     pub(crate) delays: DelaySums,
     /// How data reach its receiver, and acknowledgements its sender.
-    pub(crate) tails: [Tail; 2],
+    pub(crate) suffixes: [PathSuffix; 2],
     /// Whether data that reach its receiver, and acknowledgements that reach its sender, may be handled ahead of their time.
     pub(crate) gates: [Gate; 2],
     /// Where its data wait that have left their host a short way, and its acknowledgements: positions among the stages.
@@ -43,7 +43,7 @@ pub(crate) struct Flow {
     pub(crate) has_port: bool,
     pub(crate) source: Source,
     /// The links that are its own at its sender.
-    pub(crate) at_source: Own,
+    pub(crate) at_source: PrivateLinks,
 }
 
 /// Where a flow's packets come from, and what takes them.
@@ -150,9 +150,9 @@ impl Flow {
             has_port: false,
             source,
             stages: [0; 2],
-            tails: [Tail::LONG; 2],
-            at_source: Own::default(),
-            at_sink: Own::default(),
+            suffixes: [PathSuffix::LONG; 2],
+            at_source: PrivateLinks::default(),
+            at_sink: PrivateLinks::default(),
             gates: Gate::SHUT,
             delays: DelaySums::default(),
         }
@@ -188,7 +188,7 @@ impl Flow {
         }
     }
 
-    /// Its sender's timers are in the agenda, not in the calendar (engine/agenda.rs).
+    /// Its sender's timers are in the agenda, not in the calendar (engine/batched/deadline_index.rs).
     #[inline(always)]
     pub(crate) fn is_free(&self) -> bool {
         self.gates[1].is_free()
@@ -279,8 +279,8 @@ mod tests {
     /// row. Nothing else but nine in the agenda, its start until then, and what a loss takes until it is repaired.
     #[test]
     fn a_flow_takes_little() {
-        assert!(size_of::<Flow>() - 2 * size_of::<Own>() <= 256);
-        assert!(size_of::<Own>() <= 64);
+        assert!(size_of::<Flow>() - 2 * size_of::<PrivateLinks>() <= 256);
+        assert!(size_of::<PrivateLinks>() <= 64);
         assert!(size_of::<LinkSpec>() <= 48);
         assert!(size_of::<Host>() <= 40);
         assert!(size_of::<FlowSpec>() <= 112);

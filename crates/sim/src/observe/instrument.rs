@@ -30,7 +30,7 @@ use self::fairness::Fairness;
 use self::rate_variation::RateVariation;
 use self::succession::Succession;
 use self::window::Window;
-use crate::engine::Links;
+use crate::engine::LinkTable;
 use crate::kernel::packet::Packet;
 use crate::model::flow::{Flow, Source};
 use crate::network::{Classes, Instrument, InstrumentKind, LinkId, Network, Passing, ProbeKind};
@@ -141,7 +141,7 @@ enum Sampled {
 
 impl Instruments {
     /// The instruments that a network asks for; tells links and flows that somebody looks.
-    pub(crate) fn new(network: &Network, links: &mut Links, flows: &mut [Flow]) -> Self {
+    pub(crate) fn new(network: &Network, links: &mut LinkTable, flows: &mut [Flow]) -> Self {
         let mut all = Instruments::default();
         for probe in &network.probes {
             if probe.what == ProbeKind::Departures {
@@ -161,7 +161,7 @@ impl Instruments {
         Instruments { next_sample: Instant::MAX, ..Instruments::default() }
     }
 
-    fn add(&mut self, instrument: &Instrument, network: &Network, links: &mut Links, flows: &mut [Flow]) {
+    fn add(&mut self, instrument: &Instrument, network: &Network, links: &mut LinkTable, flows: &mut [Flow]) {
         let Instrument { what, from, to } = instrument;
         let (from, to) = (*from, *to);
         let (link, what) = match what {
@@ -231,7 +231,7 @@ impl Instruments {
         self.put_on(link, OnLink { from, to, what }, seen, links);
     }
 
-    fn put_on(&mut self, link: LinkId, watched: OnLink, seen: (Instant, Instant), links: &mut Links) {
+    fn put_on(&mut self, link: LinkId, watched: OnLink, seen: (Instant, Instant), links: &mut LinkTable) {
         self.links.entry(link).or_default().push(watched);
         if let Some(fitted) = links[link as usize].fitted_mut() {
             let (from, to) = fitted.record.unwrap_or(seen);

@@ -36,11 +36,7 @@ struct Ledger<'a> {
 
 impl Observer<Event> for Ledger<'_> {
     fn takes_times_from(&self) -> Option<Instant> {
-        if crate::ablation::FastPath::QueueAlike.is_on() {
-            self.meter.counts_together(self.times)
-        } else {
-            None
-        }
+        if crate::ablation::FastPath::OneSize.is_on() { self.meter.counts_together(self.times) } else { None }
     }
 
     fn have_waited(&mut self, waited: &Waited<'_>) {

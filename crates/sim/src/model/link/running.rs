@@ -53,7 +53,7 @@ impl Link {
     /// and others not, or it is a slim one.
     pub(crate) fn run(&self, packets: usize, (first, last): (Instant, Instant)) -> Option<Running> {
         let Link::Wide(wide) = self else { return None };
-        if !crate::ablation::FastPath::Running.is_on() {
+        if !crate::ablation::FastPath::BatchService.is_on() {
             return None;
         }
         let Wide { wire, delay, fitted, .. } = &**wide;
@@ -72,7 +72,7 @@ impl Link {
         (first, last): (Instant, Instant),
     ) -> Option<RunningAlike> {
         let Link::Wide(wide) = self else { return None };
-        if !crate::ablation::FastPath::FanAlike.is_on() {
+        if !crate::ablation::FastPath::FanInOneSize.is_on() {
             return None;
         }
         let Wide { wire, delay, fitted, alike } = &mut **wide;

@@ -176,7 +176,7 @@ impl Fitted {
         out: &mut Vec<Event>,
         notes: &mut Notes,
     ) {
-        if crate::ablation::FastPath::Driven.is_on()
+        if crate::ablation::FastPath::DrivenPacer.is_on()
             && let Buffer::Closed(_) = self.buffer
             && let Some(mut pacer) = self.pacer.take()
         {

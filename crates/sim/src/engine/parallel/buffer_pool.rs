@@ -1,0 +1,19 @@
+//! Room that threads work in, and share.
+
+use std::sync::Mutex;
+
+/// Room that no thread is using. Who needs some takes what was used last: that is still in the caches.
+#[derive(Default)]
+pub(crate) struct BufferPool<T>(Mutex<Vec<T>>);
+
+impl<T: Default> BufferPool<T> {
+    pub(crate) fn take(&self) -> T {
+        self.0.lock().ok().and_then(|mut free| free.pop()).unwrap_or_default()
+    }
+
+    pub(crate) fn give_back(&self, room: T) {
+        if let Ok(mut free) = self.0.lock() {
+            free.push(room);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The links that run in epochs: in which order, how far each may go, and what comes after it.
+//!
+//! *Rings.* Links may feed each other in a ring: some of its ways then lead back in the order, and what comes on them in
+//! this round of epochs is served in the next. How far a link at their ends may go is for those that feed it to say, by how
+//! far they have come and how long the way is ([`OrderedLink::feeders`]); so for the links downstream of it. An epoch is then at most as
+//! long as once round the ring, or a part of that if several of its ways lead back. So each ring is cut at its longest way.
+
+use crate::engine::batched::delivery::ingress_of;
+use crate::engine::batched::merge_buffer::Feed;
+use crate::engine::batched::shared_hosts::SharedHosts;
+use crate::engine::plan::eligible_hosts::EligibleHosts;
+use crate::engine::plan::lookahead::{HOST, Lookahead, offsets, order, takes_no_time};
+use crate::engine::plan::routes::{egress_of, mark_staged, smallest_packet};
+use crate::engine::{Egress, LinkTable};
+use crate::model::flow::Flow;
+use crate::model::link::window::Service;
+use crate::network::{FlowSpec, Network};
+use paceline_core::{Instant, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A byte takes at least a nanosecond at this rate, bit/s.
+const A_BYTE_TAKES_TIME: u64 = 8_000_000_000;
+
+/// A link that runs in epochs.
+#[derive(Debug)]
+pub(crate) struct OrderedLink {
+    pub(crate) link: u32,
+    /// The least time from any host to this link.
+    pub(crate) offset: Span,
+    /// The least time from this link's arrivals to any host, if packets go to one without another ordered link between.
+    pub(crate) to_hosts: Option<Span>,
+    pub(crate) carries_data: bool,
+    pub(crate) carries_acks: bool,
+    pub(crate) service: Service,
+    /// Those that feed it and may be late, because a way leads back in the order to them, or from them to it: their
+    /// positions, and the least time from each. None where no ring is before it: hosts alone say how far it may go.
+    pub(crate) feeders: Vec<(u32, Span)>,
+    /// The ordered link that all its packets reach next, with no link between.
+    pub(crate) next: Option<u32>,
+    /// Those before it of which this is the next, their positions.
+    pub(crate) sources: Vec<u32>,
+    /// It may be served with the next one, or some of its sources with it (`fastpath/fan_in_merge.rs`).
+    pub(crate) may_join_next: bool,
+    pub(crate) may_be_joined: bool,
+    /// For so many epochs each of them is served by itself.
+    pub(crate) alone_for: u32,
+    /// Packets may be found isolated here (`fastpath/isolated_packets.rs`); for so many epochs nobody asks.
+    pub(crate) finds_isolated: bool,
+    pub(crate) skipped_for: u32,
+    /// Others feed it too, or hosts.
+    pub(crate) is_mixed: bool,
+    /// Where the suffix of every packet's way begins downstream of it (`batched/delivery.rs`): the links of several flows in them.
+    pub(crate) ends: Option<BTreeSet<u32>>,
+    /// All that arrived before has been served.
+    pub(crate) served_until: Instant,
+}
+
+impl OrderedLink {
+    /// Ordered links over the links that `is_staged` marks, each after those that feed it but for what leads back in a ring; `None`
+    /// where there are none, or where no time passes: at a link, or on the way from a place back to it.
+    fn all(
+        network: &Network,
+        is_staged: &[bool],
+        service: impl Fn(u32) -> Service,
+    ) -> Option<Vec<OrderedLink>> {
+        let ways = ways(network, is_staged)?;
+        if takes_no_time(&ways) {
+            return None;
+        }
+        let (order, offsets) = (order(&ways), offsets(&ways));
+        let positions: BTreeMap<u32, u32> = order.iter().copied().zip(0..).collect();
+        let followers = only_followers(network);
+        let next = |link: u32| followers[link as usize].and_then(|next| positions.get(&next).copied());
+        let mut ways_into: BTreeMap<u32, Vec<(u32, Span)>> = BTreeMap::new();
+        let mut is_mixed = vec![false; order.len()];
+        for ((from, to), way) in &ways {
+            let position = positions.get(from);
+            ways_into.entry(*to).or_default().extend(position.map(|from| (*from, *way)));
+            if let Some(&to) = positions.get(to) {
+                is_mixed[to as usize] |= position.is_none_or(|at| *at >= to || next(*from) != Some(to));
+            }
+        }
+        let data = passed_by(network, |flow| &flow.forward);
+        let acks = passed_by(network, |flow| &flow.reverse);
+        let mut stages: Vec<OrderedLink> = Vec::new();
+        for (&link, is_mixed) in order.iter().zip(is_mixed) {
+            let mut feeders = ways_into.remove(&link)?;
+            // Those that come later, and those that ask theirs.
+            feeders
+                .retain(|(from, _)| stages.get(*from as usize).is_none_or(|stage| !stage.feeders.is_empty()));
+            stages.push(OrderedLink {
+                link,
+                offset: *offsets.get(&link)?,
+                to_hosts: ways.get(&(link, HOST)).copied(),
+                carries_data: data[link as usize],
+                carries_acks: acks[link as usize],
+                service: service(link),
+                feeders,
+                next: next(link),
+                sources: Vec::new(),
+                may_join_next: false,
+                may_be_joined: false,
+                alone_for: 0,
+                finds_isolated: false,
+                skipped_for: 0,
+                is_mixed,
+                ends: None,
+                served_until: Instant::ZERO,
+            });
+        }
+        for position in 0..stages.len() {
+            if let Some(next) = stages[position].next.filter(|next| *next as usize > position) {
+                stages[next as usize].sources.push(position as u32);
+            }
+        }
+        let smallest = smallest_packet(network);
+        OrderedLink::gather(&mut stages, &ways, |link| {
+            network.links[link as usize].lets_go_one_by_one(smallest)
+        });
+        (!stages.is_empty()).then_some(stages)
+    }
+
+    /// Those that are lossless and that no other ordered link feeds are served with the next one, where no ring is before it. What they let
+    /// go is sorted by its times, so no two may leave one in the same nanosecond.
+    fn gather(stages: &mut [OrderedLink], ways: &Lookahead, lets_go_one_by_one: impl Fn(u32) -> bool) {
+        let fed_by_stages: BTreeSet<u32> =
+            ways.keys().filter(|(from, _)| *from != HOST).map(|(_, to)| *to).collect();
+        for position in 0..stages.len() {
+            let may_be_late = !stages[position].feeders.is_empty();
+            if stages[position].sources.len() >= Feed::MOST {
+                continue;
+            }
+            for source in stages[position].sources.clone() {
+                let stage = &mut stages[source as usize];
+                let is_simple = crate::ablation::FastPath::FanInMerge.is_on()
+                    && stage.service == Service::All
+                    && !fed_by_stages.contains(&stage.link);
+                stage.may_join_next = is_simple && !may_be_late && lets_go_one_by_one(stage.link);
+                stages[position].may_be_joined |= stages[source as usize].may_join_next;
+            }
+        }
+    }
+
+    /// Its link, and those downstream of it that it alone feeds.
+    pub(crate) fn links(&self) -> impl Iterator<Item = usize> + use<> {
+        let ends: Vec<u32> = self.ends.iter().flatten().copied().collect();
+        [self.link].into_iter().chain(ends).map(|link| link as usize)
+    }
+
+    /// On to the next epoch, which begins and ends then.
+    pub(crate) fn advance(&mut self, (hosts_until, until): (Instant, Instant)) -> (Instant, Instant) {
+        let end = (hosts_until + self.offset).min(until).max(self.served_until);
+        (std::mem::replace(&mut self.served_until, end), end)
+    }
+}
+
+/// Lays the ordered links over a network, and marks in routes and flows what reaches them.
+pub(crate) fn lay_ordered_links(
+    network: &Network,
+    links: &mut LinkTable,
+    flows: &mut [Flow],
+    (routes, (stride, ack_hop)): (&mut [u32], (usize, usize)),
+    needs_order: &[bool],
+    is_looked_at: &impl Fn(u32) -> bool,
+) -> Option<(Vec<OrderedLink>, SharedHosts)> {
+    let is_quiet = |link: u32| links[link as usize].refuses_nothing() && !is_looked_at(link);
+    let service = |link: u32| match &links[link as usize] {
+        at_work if at_work.holds() => Service::Between,
+        _ if is_quiet(link) => Service::All,
+        at_work if crate::ablation::FastPath::QueueAccounting.is_on() && at_work.is_bounded() => {
+            Service::Bounded
+        }
+        _ => Service::Each,
+    };
+    let mut stages = OrderedLink::all(network, needs_order, service)?;
+    let position: BTreeMap<u32, u32> = (0..).zip(&stages).map(|(place, stage)| (stage.link, place)).collect();
+    mark_staged(routes, |link| position.get(&link).copied());
+    for (flow, route) in flows.iter_mut().zip(routes.chunks(stride)) {
+        let [(from_source, data), (from_sink, acks)] = egress_of(route, ack_hop, is_quiet);
+        flow.stages = [data, acks];
+        flow.at_source.out = if flow.has_port { Egress::Long } else { from_source };
+        flow.at_sink.out = from_sink;
+    }
+    let mut passes = vec![0_u32; links.len()];
+    for flow in &network.flows {
+        flow.forward.iter().chain(&flow.reverse).for_each(|&link| passes[link as usize] += 1);
+    }
+    let mut eligible = EligibleHosts::of(network, flows, &passes);
+    let (ways, ends) = loop {
+        let ends_at = |flow: usize, end: usize| {
+            let FlowSpec { sink, source, .. } = network.flows[flow];
+            eligible.has([sink, source][end])
+        };
+        let found = ingress_of(routes, (stride, ack_hop), stages.len(), &passes, is_looked_at, ends_at);
+        if !eligible.exclude(network, &found.0) {
+            break found;
+        }
+    };
+    stages.iter_mut().zip(ends).for_each(|(stage, ends)| stage.ends = ends);
+    for position in 0..stages.len() {
+        stages[position].finds_isolated = crate::ablation::FastPath::IsolatedPackets.is_on()
+            && stages[position].may_find_isolated(&stages, network);
+    }
+    for (flow, ways) in flows.iter_mut().zip(&ways) {
+        flow.suffixes = ways.map(|way| way.tail);
+        flow.take_private_links(links, *ways, &passes);
+    }
+    let shared = SharedHosts::new(network, flows, &eligible, &ways);
+    Some((stages, shared))
+}
+
+/// From one link that runs in epochs to the next (or a host), the least time between; `None` where none need pass.
+fn ways(network: &Network, is_staged: &[bool]) -> Option<Lookahead> {
+    let mut ways: Lookahead = BTreeMap::new();
+    for route in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
+        let (mut from, mut way) = (HOST, Span::ZERO);
+        for &link in route {
+            if is_staged[link as usize] {
+                let least = ways.entry((from, link)).or_insert(way);
+                *least = way.min(*least);
+                (from, way) = (link, Span::ZERO);
+            }
+            let spec = &network.links[link as usize];
+            way = way + spec.delay;
+            if spec.delay == Span::ZERO && spec.rate.bits_per_second() > A_BYTE_TAKES_TIME {
+                return None;
+            }
+        }
+        let least = ways.entry((from, HOST)).or_insert(way);
+        *least = way.min(*least);
+    }
+    Some(ways)
+}
+
+/// By link: whether one of these ways leads over it.
+fn passed_by(network: &Network, way: fn(&FlowSpec) -> &[u32]) -> Vec<bool> {
+    let mut is_passed = vec![false; network.links.len()];
+    network.flows.iter().flat_map(way).for_each(|&link| is_passed[link as usize] = true);
+    is_passed
+}
+
+/// By link: the one that all its packets reach next, if there is one.
+fn only_followers(network: &Network) -> Vec<Option<u32>> {
+    let mut followers: Vec<Option<Option<u32>>> = vec![None; network.links.len()];
+    for route in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
+        for (hop, &link) in route.iter().enumerate() {
+            let (next, known) = (route.get(hop + 1).copied(), &mut followers[link as usize]);
+            *known = Some(if known.is_none_or(|known| known == next) { next } else { None });
+        }
+    }
+    followers.into_iter().map(Option::flatten).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+
+    use super::*;
+    use crate::Scenario;
+
+    /// Routers in a ring of one-way links of 1, 20 and 30 ms; `flows` from the first router to the third, and so on.
+    fn ring(flows: usize) -> Vec<OrderedLink> {
+        let mut text = "duration = \"1 s\"\n[network]\ntemplate = \"graph\"\n".to_owned();
+        for (k, delay) in [1, 20, 30].into_iter().enumerate() {
+            let next = (k + 1) % 3;
+            text += &format!(
+                "[[node]]\nname = \"r{k}\"\nkind = \"router\"\n[[node]]\nname = \"h{k}\"\nkind = \"host\"\n"
+            );
+            text += &format!(
+                "[[link]]\nname = \"hop{k}\"\nfrom = \"r{k}\"\nto = \"r{next}\"\nrate = \"10 Mbit/s\"\ndelay = \"{delay} ms\"\nreverse = false\n"
+            );
+            text += &format!(
+                "[[link]]\nname = \"to{k}\"\nfrom = \"h{k}\"\nto = \"r{k}\"\nrate = \"10 Mbit/s\"\ndelay = \"2 ms\"\n"
+            );
+        }
+        for k in 0..flows {
+            let to = (k + 2) % 3;
+            text += &format!(
+                "[[traffic]]\nkind = \"cbr\"\npacket = \"500 B\"\nrate = \"1 Mbit/s\"\nfrom = \"h{k}\"\nto = \"h{to}\"\n"
+            );
+        }
+        let network = Scenario::from_toml(&text).unwrap().network(1).unwrap();
+        let is_hop: Vec<bool> = network.links.iter().map(|link| link.name.starts_with("hop")).collect();
+        OrderedLink::all(&network, &is_hop, |_| Service::Each).unwrap()
+    }
+
+    #[test]
+    fn only_behind_a_way_back_the_feeders_are_asked() {
+        let feeders =
+            |flows| ring(flows).into_iter().map(|stage| (stage.link, stage.feeders)).collect::<Vec<_>>();
+        let none = Vec::new;
+        // Two flows, over links 0 and 2 (of 1 and 20 ms), and 2 and 4: no ring.
+        assert_eq!(feeders(2), [(0, none()), (2, none()), (4, none())]);
+        // The third closes it. From 4 back to 0 it is furthest, and what is downstream 0 may be late with it.
+        let ms = Span::from_millis;
+        assert_eq!(feeders(3), [(0, vec![(2, ms(30))]), (2, vec![(0, ms(1))]), (4, vec![(1, ms(20))])]);
+    }
+}

@@ -9,33 +9,33 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A fast path that can be left out.
 #[derive(Debug, Clone, Copy)]
 pub enum FastPath {
-    /// engine/fastpath/round_trip_epoch.rs
+    /// engine/batched/round_trip_epoch.rs
     RoundTripEpochs,
-    /// engine/fastpath/bulk_tcp.rs
+    /// engine/hosts/fastpath/bulk_tcp.rs
     BulkTcp,
-    /// engine/fastpath/bulk_tcp.rs: the copies of its code for bare connections.
+    /// engine/hosts/fastpath/bulk_tcp.rs: the copies of its code for bare connections.
     BareCopies,
-    /// engine/batched/shared_hosts.rs
+    /// engine/hosts/fastpath/shared_hosts.rs
     SharedHosts,
-    /// engine/fastpath/fan_in_merge.rs
+    /// engine/links/fastpath/fan_in_merge.rs
     FanInMerge,
     /// link/running.rs: packets of one size at the links of a fan-in merge.
     FanInOneSize,
     /// link/running.rs: packets that count alike.
     BatchService,
-    /// engine/fastpath/isolated_packets.rs
+    /// engine/links/fastpath/isolated_packets.rs
     IsolatedPackets,
-    /// engine/batched/backlog.rs
+    /// engine/links/backlog.rs
     Backlog,
-    /// engine/fastpath/uncongested_downstream.rs
+    /// engine/links/fastpath/uncongested_downstream.rs
     UncongestedDownstream,
-    /// engine/fastpath/cache_blocking.rs
+    /// engine/links/fastpath/cache_blocking.rs
     CacheBlocking,
-    /// engine/batched/delivery.rs: packets are dealt out by flow.
+    /// engine/hosts/delivery.rs: packets are dealt out by flow.
     Deal,
-    /// engine/fastpath/prefetch.rs
+    /// engine/hosts/fastpath/prefetch.rs
     Prefetch,
-    /// engine/fastpath/private_links.rs
+    /// engine/hosts/fastpath/private_links.rs
     PrivateLinks,
     /// engine/batched/idle_skip.rs
     IdleSkip,
@@ -45,7 +45,7 @@ pub enum FastPath {
     QueueAccounting,
     /// link/window.rs: a pacer is driven by its own type.
     DrivenPacer,
-    /// engine/batched/merge_buffer.rs: packets are sorted by slots.
+    /// engine/links/merge_buffer.rs: packets are sorted by slots.
     Slots,
     /// calendar.rs: a wheel, where else is a heap.
     TimingWheel,

@@ -84,6 +84,11 @@ impl<'a> Calendar<'a> {
         }
     }
 
+    /// By which it orders arrivals.
+    pub(crate) fn precedence(&self) -> Precedence<'a> {
+        self.precedence
+    }
+
     /// Adds an event. It must not lie before the last one popped.
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {

@@ -1,145 +1,76 @@
-//! The engines. The reference engine: one event a hop on a calendar, any network. The batched engine (`batched/epoch.rs`) runs
-//! the same code link by link.
+//! The engines: a facade that builds the two halves, [`hosts`] and [`links`], and lets a driver run them.
 //!
-//! *Idea.* Pop the next event, hand it to the link, the flow or the host that it concerns, push what follows. A packet's
-//! walk: the sender sends (`send`) → link (`offer`: pacer, buffer, wire, propagation) → … → receiver
-//! (`receive`) → acknowledgement over the reverse links → sender. What happens at the instant of an event because
-//! of it happens within it: a sent packet reaches its first link at once.
+//! *Idea.* The halves see each other through a [`mailbox`] only. The reference engine ([`sequential`]) pops the next event, hands it to
+//! the half that it concerns, and carries on what follows. The batched engine ([`batched`]) runs hosts and then links, an epoch at a
+//! time; [`parallel`] does the same on several threads, with several of each. The [`plan`], made once from the network, says which fast
+//! paths apply. All give the same bytes.
 //!
-//! Nothing waits for its event that nothing can come between. A link that is lossless and that only one other link
-//! feeds sees packets in the order in which that one lets them go: a packet passes it at once, at its future time
-//! (`AT_ONCE`). So with a host that alone feeds its link: what reaches it is handled at once, one step ahead, unless
-//! something of the same flow waits to happen before ([`Flow::runs_ahead`]). Every hop is exact all the same; on the
-//! dumbbell four events are left of ten. Asked for by name, with a trace, the reference engine has an event for every
-//! hop, and the results are the same bytes.
+//! A packet's walk: the sender sends (`send`) → link (`offer`: pacer, buffer, wire, propagation) → … → receiver (`receive`) →
+//! acknowledgement over the reverse links → sender. What happens at the instant of an event because of it happens within it: a sent
+//! packet reaches its first link at once.
 //!
-//! Timers are lazy: an acknowledgement that moves a retransmission timer later touches no event; the event that fires
-//! early finds that out and goes on to the new time.
+//! Nothing waits for its event that nothing can come between. A link that is lossless and that only one other link feeds sees packets in
+//! the order in which that one lets them go: a packet passes it at once, at its future time (`AT_ONCE`). So with a host that alone feeds
+//! its link: what reaches it is handled at once, one step ahead, unless something of the same flow waits to happen before
+//! (`Flow::runs_ahead`). Every hop is exact all the same; on the dumbbell four events are left of ten. Asked for by name, with a trace,
+//! the reference engine has an event for every hop, and the results are the same bytes.
+//!
+//! Timers are lazy: an acknowledgement that moves a retransmission timer later touches no event; the event that fires early finds that
+//! out and goes on to the new time.
 
 mod batched;
-mod census;
-mod fastpath;
-mod forwarding;
-mod host;
-mod link_table;
-mod method;
+mod hosts;
+mod links;
+mod mailbox;
 mod parallel;
 mod plan;
-mod queue_sampler;
+mod sequential;
 
-use self::batched::backlog::Backlog;
-use self::batched::deadline_index::DeadlineIndex;
-use self::batched::delivery::Delivery;
-pub(crate) use self::batched::delivery::PathSuffix;
-use self::batched::epoch::Epochs;
-use self::batched::shared_hosts::SharedHosts;
-pub use self::census::Census;
-pub(crate) use self::fastpath::private_links::PrivateLinks;
-use self::fastpath::uncongested_downstream::Downstream;
-pub(crate) use self::host::egress::Egress;
-use self::host::flow_table::FlowTable;
-pub(crate) use self::link_table::LinkTable;
-pub use self::method::Method;
-use self::parallel::link_partition::Exchange;
-use self::plan::ordered_links::lay_ordered_links;
-use self::plan::routes::{links_of, mark_at_once, routes_of};
-use self::queue_sampler::Sample;
-use crate::calendar::Calendar;
+use self::batched::Epochs;
+use self::hosts::Hosts;
+use self::links::Links;
+use self::mailbox::Mailbox;
+use self::plan::routes::links_of;
+use self::plan::{Layout, Plan};
 use crate::control::Control;
-use crate::kernel::packet::{Event, Kind};
-use crate::kernel::precedence::Precedence;
-use crate::model::flow::{Flow, Snapshot, Source, Talking};
-use crate::model::hesitation::{self, Hesitation};
-use crate::model::port::Port;
-use crate::network::{Host, Network};
+pub use crate::control::Method;
+use crate::model::flow::{Flow, Source};
+use crate::model::hesitation;
+use crate::network::Network;
 use crate::observe::instrument::Instruments;
-use crate::observe::output::{self, Delays, RunError, RunOutput, SeriesRow};
+use crate::observe::output::{self, RunError, RunOutput, RunRecord};
 use crate::observe::trace::{TraceSink, Tracer};
-use crate::workload::Act;
 use paceline_core::Instant;
-use paceline_tcp::{Output, Segment};
-
-/// Events between two looks at the [`Control`].
-const EVENTS_A_CHECK: u32 = 1 << 14;
 
 /// A network at work.
 pub struct Engine<'a> {
-    pub(crate) network: &'a Network,
+    network: &'a Network,
+    plan: Plan,
     now: Instant,
-    /// How far it runs now: what `run_until` was given, or the end of the fallback (`batched/fallback.rs`) if that is sooner. Nothing at or after it
-    /// has happened at a host.
+    /// How far it runs now: what `run_until` was given, or the end of the fallback's trial if that is sooner.
     until: Instant,
-    /// A host is being handled ahead of time.
-    ahead: bool,
+    /// After this time there are samples to take.
+    next_sample: Instant,
+    hosts: Hosts<'a>,
+    links: Links<'a>,
+    /// `None` is the reference engine.
+    epochs: Option<Epochs>,
     /// Threads that the run may use; 1 where it cannot be shared out.
     threads: usize,
-    hesitation: Hesitation,
-    /// Of packets that reach a link at one instant.
-    precedence: Precedence<'a>,
-    calendar: Calendar<'a>,
-    /// Links run in epochs; `None` is the reference engine.
-    epochs: Option<Epochs>,
-    /// What will reach the links that run in epochs, by ordered link.
-    staged: Vec<Vec<Event>>,
-    backlogs: Vec<Backlog>,
-    /// What goes to hosts that are elsewhere, and comes from there; `None` where they are here.
-    exchange: Option<Box<Exchange>>,
-    /// Links downstream of ordered links.
-    downstream: Vec<Downstream>,
-    pub(crate) links: LinkTable,
-    pub(crate) flows: FlowTable,
-    /// Packets that the epoch has dropped, and whose flows have not heard of it.
-    losses: Vec<Event>,
-    /// By host, `None` where packets leave as flows send them; empty where all do.
-    ports: Vec<Option<Box<Port>>>,
-    /// Places that packets of each flow pass: data, destination, acknowledgements, sender; `stride` to a flow. Empty where all ways
-    /// are short.
-    routes: Vec<u32>,
-    stride: usize,
-    /// Where in a flow's stride the acknowledgements' route begins.
-    ack_hop: u8,
-    /// Statistics count: the warm-up is over.
-    counting: bool,
-    /// What stood of each flow when statistics started.
-    pub(crate) at_warmup: Vec<Snapshot>,
-    /// Delays of flows that are not paced, and of those that are.
-    pub(crate) delays: [Delays; 2],
-    pub(crate) series: Vec<SeriesRow>,
-    samples: Vec<Sample>,
-    pub(crate) instruments: Instruments,
     tracer: Option<Tracer<'a>>,
-    /// After this time there are samples to take.
-    next_look: Instant,
-    /// What the epoch has brought to hosts so far.
-    delivery: Delivery,
-    deadlines: DeadlineIndex,
-    shared: SharedHosts,
-    /// Room for the flows whose timers run out.
-    due: Vec<u32>,
-    segments: Segments,
-    talks: Vec<Talking>,
-    /// Room for what an application says.
-    acts: Vec<Act>,
-    census: Census,
 }
 
-/// What a sender has just sent.
-#[derive(Debug, Default)]
-struct Segments(Vec<Segment>);
-
-impl Output for Segments {
-    #[inline]
-    fn send(&mut self, segment: Segment) {
-        self.0.push(segment);
-    }
-}
-
-fn ports_of(network: &Network) -> Vec<Option<Box<Port>>> {
-    let port = |host: &Host| host.port_pacing.then(|| Box::new(Port::new(host.port_gain)));
-    if network.hosts.iter().all(|host| !host.port_pacing) {
-        return Vec::new();
-    }
-    network.hosts.iter().map(port).collect()
+/// Where every packet is: nothing gets lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Packets that entered the network, acknowledgements among them.
+    pub sent: u64,
+    /// Packets that reached their destination.
+    pub received: u64,
+    /// Packets dropped by a link.
+    pub dropped: u64,
+    /// Packets under way or held by a pacer, a queue or a port: counted one by one, not derived.
+    pub in_flight: u64,
 }
 
 impl<'a> Engine<'a> {
@@ -161,14 +92,12 @@ impl<'a> Engine<'a> {
         control: &Control,
     ) -> Self {
         let mut talks = Vec::new();
-        let specs = (0..).zip(&network.flows);
         let end = || if control.is_cancelled() { Instant::ZERO } else { Instant::ZERO + network.duration };
+        let specs = (0..).zip(&network.flows);
         let mut flows: Vec<Flow> =
             specs.map(|(id, spec)| Flow::new(id, spec, &mut talks, network.seed, end())).collect();
-        let hosts_from = network.links.len() as u32;
-        let (mut routes, stride, ack_hop) = routes_of(network);
         for (flow, spec) in flows.iter_mut().zip(&network.flows) {
-            // What does not go by epochs asks for no rate: it neither counts nor waits at a port.
+            // What does not go by windows asks for no rate: it neither counts nor waits at a port.
             if network.hosts[spec.source as usize].port_pacing && matches!(flow.source, Source::Tcp(_)) {
                 flow.has_port = true;
                 flow.keep_round_trips();
@@ -178,83 +107,42 @@ impl<'a> Engine<'a> {
             flow.hesitates = longest;
         }
         let is_traced = trace.is_some();
-        let mut links = links_of(network, is_traced);
-        let (mut epochs, mut staged, mut shared) = (None, Vec::new(), SharedHosts::default());
-        let mut downstream = Vec::new();
-        if !is_traced || method != Method::Reference {
-            let needs_order = mark_at_once(&mut routes, network, &links, &mut flows);
-            let is_looked_at = |link: u32| {
-                is_traced
-                    || network.probes.iter().any(|probe| probe.link == link)
-                    || network.instruments.iter().any(|one| one.what.link() == Some(link))
-            };
-            let ways = (&mut routes[..], (stride, ack_hop));
-            if method != Method::Reference
-                && let Some((stages, hosts)) =
-                    lay_ordered_links(network, &mut links, &mut flows, ways, &needs_order, &is_looked_at)
-            {
-                shared = hosts;
-                downstream = Downstream::all(&stages, network);
-                staged.resize_with(stages.len(), Vec::new);
-                epochs = Some(Epochs::new(stages, method == Method::Windowed));
-            }
+        let mut table = links_of(network, is_traced);
+        let Layout { mut forwarding, ack_hop, passes_ordered, epochs } =
+            Layout::of(network, (method, is_traced), &table, &mut flows);
+        let has_epochs = epochs.is_some();
+        let (mut ordered, access, shared) =
+            epochs.map(|layout| layout.divide(network, &mut table, &mut flows)).unwrap_or_default();
+        let mut instruments = Instruments::new(network, &mut table, &mut flows);
+        let on_links = instruments.split_off_links();
+        let known = (!shared.are_none(), instruments.next_sample < Instant::MAX);
+        let plan = Plan::of(has_epochs.then_some(&ordered[..]), &flows, is_traced, known);
+        if plan.flows_are_independent {
+            forwarding = plan::Forwarding::default(); // no packet takes the slow path
         }
-        let instruments = Instruments::new(network, &mut links, &mut flows);
-        let precedence = network.precedence(ack_hop as u8);
-        let mut engine = Engine {
+        let precedence = network.precedence(ack_hop);
+        let mail = Mailbox::new(precedence, ordered.len());
+        let parts = hosts::Parts { flows, talks, access, shared, instruments, is_traced };
+        let mut hosts = Hosts::new(network, parts, ack_hop, mail);
+        hosts.use_fast_paths(plan.uses_fast_paths, |position| passes_ordered[position]);
+        let epochs = has_epochs.then(|| {
+            let first = hosts.mail.calendar.next_at();
+            Epochs::new(plan, ordered.len(), first, method == Method::Windowed)
+        });
+        let ordered = std::mem::take(&mut ordered);
+        let links = Links::new(network, precedence, (table, forwarding), ordered, (on_links, is_traced));
+        Engine {
             network,
+            plan,
             now: Instant::ZERO,
             until: Instant::ZERO,
-            ahead: false,
-            threads: 1,
-            hesitation: Hesitation::of(network),
-            precedence,
-            calendar: Calendar::new(precedence),
-            epochs,
-            backlogs: staged.iter().map(|_| Backlog::default()).collect(),
-            staged,
-            exchange: None,
-            downstream,
+            next_sample: Instant::ZERO,
+            hosts,
             links,
-            flows: FlowTable { first: 0, list: flows },
-            losses: Vec::new(),
-            ports: ports_of(network),
-            routes,
-            stride,
-            ack_hop: ack_hop as u8,
-            counting: false,
-            at_warmup: Vec::new(),
-            delays: [Delays::new(), Delays::new()],
-            series: Vec::new(),
-            samples: Sample::all(network),
-            instruments,
-            next_look: Instant::ZERO,
+            epochs,
+            threads: 1,
             tracer: trace.map(Tracer::new),
-            delivery: Delivery::default(),
-            deadlines: DeadlineIndex::default(),
-            shared,
-            due: Vec::new(),
-            segments: Segments::default(),
-            talks,
-            acts: Vec::new(),
-            census: Census::default(),
-        };
-        for (flow, spec) in network.flows.iter().enumerate() {
-            let Some(at) = engine.flows[flow].first_event(spec.start) else { continue };
-            let event = Event::of_flow(at, hosts_from + spec.source, Kind::Application, flow as u32);
-            engine.calendar.push(event);
         }
-        if let (Some(epochs), Some(first)) = (&mut engine.epochs, engine.calendar.next_at()) {
-            epochs.fallback.begin(first);
-        }
-        engine.allow_round_trips();
-        // A sender that runs by itself takes ways on which nothing observes.
-        let has_windows = engine.epochs.is_some();
-        engine.set_free(has_windows && !is_traced);
-        if engine.flows_stand_alone() {
-            engine.routes = Vec::new(); // nobody takes a way hop by hop
-        }
-        engine
     }
 
     /// Runs a network from start to end, under the engine that suits it.
@@ -275,7 +163,7 @@ impl<'a> Engine<'a> {
         trace: Option<&'a mut dyn TraceSink>,
     ) -> Result<RunOutput, RunError> {
         let mut engine = Engine::under(network, method, trace, control);
-        if threads > 1 && engine.can_be_shared_out() {
+        if threads > 1 && engine.plan.can_run_on_threads {
             engine.threads = threads;
         }
         if method == Method::Windowed && engine.epochs.is_none() {
@@ -285,43 +173,15 @@ impl<'a> Engine<'a> {
             engine.run_on_threads(control)?;
         } else {
             engine.run_until(Instant::ZERO + network.warmup, control)?;
-            engine.start_statistics();
+            engine.hosts.start_statistics();
             engine.run_until(Instant::ZERO + network.duration, control)?;
         }
-        Ok(output::collect(engine))
-    }
-
-    /// How time advances.
-    pub(crate) fn method(&self) -> Method {
-        if self.epochs.is_some() { Method::Windowed } else { Method::Reference }
-    }
-
-    /// Threads that the run uses.
-    pub(crate) fn threads(&self) -> usize {
-        self.threads
+        Ok(output::collect(engine.into_record()))
     }
 
     /// Handles every event before `until`.
     pub fn run_until(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
         if self.epochs.is_some() { self.run_epochs(until, control) } else { self.run_events(until, control) }
-    }
-
-    /// Handles every event before `until`, one by one.
-    fn run_events(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
-        self.until = until;
-        loop {
-            self.report(self.now, control)?;
-            for _ in 0..EVENTS_A_CHECK {
-                let Some(event) = self.calendar.pop_before(until) else {
-                    return self.come_to(until);
-                };
-                if event.at > self.next_look {
-                    self.look_before(event.at);
-                }
-                self.now = event.at;
-                self.handle(event);
-            }
-        }
     }
 
     /// Everything before this time has happened: says so, and writes the trace up to there. An error ends the run.
@@ -330,55 +190,51 @@ impl<'a> Engine<'a> {
         if control.is_cancelled() {
             return Err(RunError::Cancelled);
         }
-        self.tracer.as_mut().map_or(Ok(()), |tracer| tracer.advance(over))
+        self.tracer().map_or(Ok(()), |tracer| tracer.advance(over))
     }
 
     /// Everything before `until`, where the run pauses or ends, has happened.
     fn come_to(&mut self, until: Instant) -> Result<(), RunError> {
-        self.look_before(until);
+        self.sample_before(until);
         self.now = until;
-        self.tracer.as_mut().map_or(Ok(()), |tracer| tracer.write_before(until))
+        self.tracer().map_or(Ok(()), |tracer| tracer.write_before(until))
+    }
+
+    /// The tracer, with the rows that hosts and links have made.
+    fn tracer(&mut self) -> Option<&mut Tracer<'a>> {
+        let tracer = self.tracer.as_mut()?;
+        [self.hosts.trace(), self.links.trace()].into_iter().flatten().for_each(|rows| tracer.take(rows));
+        Some(tracer)
     }
 
     /// Takes the samples of the time up to `time`, before anything happens then.
     #[cold]
-    fn look_before(&mut self, time: Instant) {
-        self.sample_before(time);
-        self.instruments.sample_before(time, self.flows.all());
-        let next = self.samples.iter().filter_map(Sample::next);
-        self.next_look = next.chain([self.instruments.next_sample]).min().unwrap_or(Instant::MAX);
+    fn sample_before(&mut self, time: Instant) {
+        self.links.sample_before(time);
+        self.hosts.sample_before(time);
+        let of_queues = self.links.next_sample().unwrap_or(Instant::MAX);
+        self.next_sample = self.hosts.next_sample().min(of_queues);
     }
 
-    /// From now on everything counts.
-    pub(crate) fn start_statistics(&mut self) {
-        self.counting = true;
-        self.at_warmup = self.flows.all().iter().map(Flow::snapshot).collect();
+    /// Where every packet is, now.
+    pub fn census(&self) -> Census {
+        let mail = &self.hosts.mail;
+        let waiting = mail.calendar.iter().chain(mail.to_links.iter().flatten());
+        let under_way = waiting.filter(|event| event.carries_packet()).count() as u64;
+        let (sent, received, at_hosts) = self.hosts.census();
+        let (dropped, at_links) = self.links.census();
+        Census { sent, received, dropped, in_flight: under_way + at_hosts + at_links }
     }
 
-    #[inline]
-    fn handle(&mut self, event: Event) {
-        match event.kind {
-            Kind::Arrival if (event.place as usize) < self.links.len() => self.travel(event),
-            Kind::Arrival => {
-                self.flows[event.flow as usize].gates[0].pass();
-                self.receive(&event);
-            }
-            Kind::Acknowledgement => {
-                self.flows[event.flow as usize].gates[1].pass();
-                self.on_ack(&event);
-            }
-            Kind::LinkWakeup => self.on_wakeup(event.place, event.at),
-            Kind::RetransmissionTimer => self.on_retransmission_timer(event.flow, event.at),
-            Kind::PacingTimer => self.on_pacing_timer(event.flow, event.at),
-            Kind::DelayedAckTimer => self.on_delayed_ack_timer(event.flow, event.at),
-            Kind::PortTimer => self.on_port_timer(event.place),
-            Kind::Application => {
-                let shared = self.come_to_start(&event);
-                self.on_application(event.flow);
-                if let Some(host) = shared {
-                    self.note_at_shared(event.flow, host);
-                }
-            }
-        }
+    /// The run is over: what only packets on their way need makes room for the results.
+    fn into_record(self) -> RunRecord<'a> {
+        let method = if self.epochs.is_some() { Method::Windowed } else { Method::Reference };
+        let (mut links, series, on_links) = self.links.into_record();
+        let hosts::Record { flows, mut access, at_warmup, delays, mut instruments } =
+            self.hosts.into_record();
+        (0..access.len()).for_each(|number| access.give(number, &mut links));
+        instruments.join(on_links);
+        let (network, threads) = (self.network, self.threads);
+        RunRecord { network, method, threads, links, flows, at_warmup, delays, series, instruments }
     }
 }

@@ -4,12 +4,13 @@ mod connection;
 mod gate;
 mod late;
 mod observed;
+mod paths;
 
 pub(crate) use self::connection::{News, Tcp};
 pub(crate) use self::gate::Gate;
 pub(crate) use self::late::Late;
 use self::observed::Observed;
-use crate::engine::{PathSuffix, PrivateLinks};
+pub(crate) use self::paths::{AccessLink, AccessLinks, PathSuffix};
 use crate::kernel::packet::{Event, Packet};
 use crate::network::{FlowKind, FlowSpec, Part};
 use crate::workload::open_loop::OpenLoop;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 #[repr(C, align(64))]
 pub(crate) struct Flow {
     /// The links that are its own at its receiver.
-    pub(crate) at_sink: PrivateLinks,
+    pub(crate) at_sink: AccessLinks,
     /// Delays of what is delivered, since the warm-up's end.
     pub(crate) delays: DelaySums,
     /// How data reach its receiver, and acknowledgements its sender.
@@ -43,7 +44,7 @@ pub(crate) struct Flow {
     pub(crate) has_port: bool,
     pub(crate) source: Source,
     /// The links that are its own at its sender.
-    pub(crate) at_source: PrivateLinks,
+    pub(crate) at_source: AccessLinks,
 }
 
 /// Where a flow's packets come from, and what takes them.
@@ -150,9 +151,9 @@ impl Flow {
             has_port: false,
             source,
             stages: [0; 2],
-            suffixes: [PathSuffix::LONG; 2],
-            at_source: PrivateLinks::default(),
-            at_sink: PrivateLinks::default(),
+            suffixes: [PathSuffix::SLOW; 2],
+            at_source: AccessLinks::default(),
+            at_sink: AccessLinks::default(),
             gates: Gate::SHUT,
             delays: DelaySums::default(),
         }
@@ -188,7 +189,7 @@ impl Flow {
         }
     }
 
-    /// Its sender's timers are in the agenda, not in the calendar (engine/batched/deadline_index.rs).
+    /// Its sender's timers are in the deadline index, not in the calendar (engine/hosts/deadline_index.rs).
     #[inline(always)]
     pub(crate) fn is_free(&self) -> bool {
         self.gates[1].is_free()
@@ -279,8 +280,8 @@ mod tests {
     /// row. Nothing else but nine in the agenda, its start until then, and what a loss takes until it is repaired.
     #[test]
     fn a_flow_takes_little() {
-        assert!(size_of::<Flow>() - 2 * size_of::<PrivateLinks>() <= 256);
-        assert!(size_of::<PrivateLinks>() <= 64);
+        assert!(size_of::<Flow>() - 2 * size_of::<AccessLinks>() <= 256);
+        assert!(size_of::<AccessLinks>() <= 64);
         assert!(size_of::<LinkSpec>() <= 48);
         assert!(size_of::<Host>() <= 40);
         assert!(size_of::<FlowSpec>() <= 112);

@@ -14,6 +14,7 @@ mod losses;
 mod meter;
 mod running;
 mod slim;
+mod table;
 pub(crate) mod window;
 
 use self::meter::Meter;
@@ -30,6 +31,7 @@ use paceline_core::queue::{ClosedDropTail, DropTail, QueueSpec, Ties};
 use paceline_core::{Instant, Span, Wire};
 pub(crate) use running::{Running, RunningAlike};
 use slim::Slim;
+pub(crate) use table::LinkTable;
 
 /// One link in one direction, at work.
 #[derive(Debug)]

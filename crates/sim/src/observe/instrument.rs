@@ -30,9 +30,9 @@ use self::fairness::Fairness;
 use self::rate_variation::RateVariation;
 use self::succession::Succession;
 use self::window::Window;
-use crate::engine::LinkTable;
 use crate::kernel::packet::Packet;
 use crate::model::flow::{Flow, Source};
+use crate::model::link::LinkTable;
 use crate::network::{Classes, Instrument, InstrumentKind, LinkId, Network, Passing, ProbeKind};
 use crate::observe::output::{FlowRow, SeriesKind, SeriesRow};
 use paceline_core::{Instant, Span};
@@ -157,8 +157,19 @@ impl Instruments {
     }
 
     /// None at all.
-    pub(crate) fn for_no_flow() -> Self {
+    pub(crate) fn none() -> Self {
         Instruments { next_sample: Instant::MAX, ..Instruments::default() }
+    }
+
+    /// Those on links, apart from those that look at flows.
+    pub(crate) fn split_off_links(&mut self) -> Self {
+        let (links, drops) = (std::mem::take(&mut self.links), std::mem::take(&mut self.drops));
+        Instruments { links, drops, see_arrivals: self.see_arrivals, ..Instruments::none() }
+    }
+
+    /// Both together again.
+    pub(crate) fn join(&mut self, on_links: Instruments) {
+        (self.links, self.drops) = (on_links.links, on_links.drops);
     }
 
     fn add(&mut self, instrument: &Instrument, network: &Network, links: &mut LinkTable, flows: &mut [Flow]) {

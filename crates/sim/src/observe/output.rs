@@ -1,9 +1,11 @@
 //! What a run yields: statistics over the window from warm-up to end, and what probes recorded.
 
 mod delays;
+mod record;
 
 pub(crate) use self::delays::Delays;
-use crate::engine::{Engine, Method};
+pub(crate) use self::record::RunRecord;
+use crate::control::Method;
 use crate::model::flow::Source;
 use crate::model::link::Link;
 use crate::observe::instrument::Curve;
@@ -185,32 +187,30 @@ pub enum SeriesKind {
     Departure,
 }
 
-/// The statistics of an engine that has reached its end.
-pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
-    let network = engine.network;
-    let (method, threads) = (engine.method(), engine.threads());
-    engine.let_go_of_packets();
+/// The statistics of a run that has reached its end.
+pub(crate) fn collect(mut record: RunRecord<'_>) -> RunOutput {
+    let RunRecord { network, method, threads, .. } = record;
     let from = Instant::ZERO + network.warmup;
     let end = Instant::ZERO + network.duration;
     let seconds = end.since(from).as_seconds();
-    let core = engine.links.get(network.core as usize).and_then(Link::fitted);
+    let core = record.links.get(network.core as usize).and_then(Link::fitted);
     let core_packets = core.map_or(0, |link| link.counters.data_ever);
     let links = (0..network.links.len()).filter(|&id| network.links[id].fitting.reported);
     let links = links
-        .map(|id| (network.links[id].name.to_string(), link_statistics(&mut engine, id, seconds)))
+        .map(|id| (network.links[id].name.to_string(), link_statistics(&mut record, id, seconds)))
         .collect();
     let rows: Vec<FlowRow> =
-        (0..network.flows.len()).map(|id| flow_row(&engine, id, from, seconds)).collect();
+        (0..network.flows.len()).map(|id| flow_row(&record, id, from, seconds)).collect();
     let every: Vec<&FlowRow> = rows.iter().collect();
     let (paced, unpaced): (Vec<&FlowRow>, Vec<&FlowRow>) = rows.iter().partition(|row| row.paced);
-    let [delays_unpaced, delays_paced] = &engine.delays;
+    let [delays_unpaced, delays_paced] = &record.delays;
     let flows = flow_statistics(&every, &[delays_unpaced, delays_paced]);
     let mut groups = Vec::new();
     if !paced.is_empty() && !unpaced.is_empty() {
         groups.push(("paced".to_owned(), flow_statistics(&paced, &[delays_paced])));
         groups.push(("unpaced".to_owned(), flow_statistics(&unpaced, &[delays_unpaced])));
     }
-    let mut series = std::mem::take(&mut engine.series);
+    let mut series = std::mem::take(&mut record.series);
     series.sort_by_key(|row| (row.kind as u8, row.link, row.time_ns)); // packets may pass links ahead of time
     RunOutput {
         seed: network.seed,
@@ -222,21 +222,21 @@ pub(crate) fn collect(mut engine: Engine<'_>) -> RunOutput {
         method,
         threads,
         series,
-        curves: std::mem::take(&mut engine.instruments).curves(network, engine.flows.all(), &rows),
+        curves: std::mem::take(&mut record.instruments).curves(network, &record.flows, &rows),
         flow_rows: rows,
     }
 }
 
-fn link_statistics(engine: &mut Engine<'_>, id: usize, seconds: f64) -> LinkStatistics {
-    let counters = engine.links[id].fitted().map(|link| link.counters).unwrap_or_default();
+fn link_statistics(record: &mut RunRecord<'_>, id: usize, seconds: f64) -> LinkStatistics {
+    let counters = record.links[id].fitted().map(|link| link.counters).unwrap_or_default();
     let (arrived, dropped) = (counters.arrived, counters.dropped);
     let throughput_bps = counters.left_bytes() * 8.0 / seconds;
-    let end = Instant::ZERO + engine.network.duration;
-    let meter = engine.links[id].fitted_mut().and_then(|link| link.meter_at(end));
+    let end = Instant::ZERO + record.network.duration;
+    let meter = record.links[id].fitted_mut().and_then(|link| link.meter_at(end));
     let queue = meter.map(|meter| meter.finish());
     LinkStatistics {
         throughput_bps,
-        utilisation: throughput_bps / engine.network.links[id].rate.bits_per_second() as f64,
+        utilisation: throughput_bps / record.network.links[id].rate.bits_per_second() as f64,
         arrived_packets: arrived,
         dropped_packets: dropped,
         loss_ratio: (arrived > 0).then(|| dropped as f64 / arrived as f64),
@@ -247,9 +247,9 @@ fn link_statistics(engine: &mut Engine<'_>, id: usize, seconds: f64) -> LinkStat
     }
 }
 
-fn flow_row(engine: &Engine<'_>, id: usize, from: Instant, seconds: f64) -> FlowRow {
-    let flow = &engine.flows[id];
-    let (before, now) = (engine.at_warmup.get(id).copied().unwrap_or_default(), flow.snapshot());
+fn flow_row(record: &RunRecord<'_>, id: usize, from: Instant, seconds: f64) -> FlowRow {
+    let flow = &record.flows[id];
+    let (before, now) = (record.at_warmup.get(id).copied().unwrap_or_default(), flow.snapshot());
     let bytes = now.delivered_bytes - before.delivered_bytes;
     let transfers = match &flow.source {
         Source::Tcp(tcp) => tcp
@@ -264,7 +264,7 @@ fn flow_row(engine: &Engine<'_>, id: usize, from: Instant, seconds: f64) -> Flow
     };
     FlowRow {
         goodput_bps: bytes as f64 * 8.0 / seconds,
-        paced: engine.network.flows[id].paced,
+        paced: record.network.flows[id].paced,
         is_tcp: matches!(flow.source, Source::Tcp(_)),
         sent_packets: now.counters.sent - before.counters.sent,
         retransmits: now.counters.retransmits - before.counters.retransmits,

@@ -115,19 +115,11 @@ impl TraceSink for Vec<TraceRow> {
 /// Rows fewer than this are not worth putting in order. In tests nearly any are.
 const FEW: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 12 };
 
-/// Rows that are not written yet.
-pub(crate) struct Tracer<'a> {
-    sink: &'a mut dyn TraceSink,
-    rows: Vec<TraceRow>,
-    /// So many are worth putting in order.
-    enough: usize,
-}
+/// Rows of hosts, or of links, as they are made.
+#[derive(Debug, Default)]
+pub(crate) struct TraceRows(Vec<TraceRow>);
 
-impl<'a> Tracer<'a> {
-    pub(crate) fn new(sink: &'a mut dyn TraceSink) -> Self {
-        Tracer { sink, rows: Vec::new(), enough: FEW }
-    }
-
+impl TraceRows {
     /// Something happens to a packet on its way.
     pub(crate) fn add(&mut self, event: TraceEvent, at: Instant, place: u32, packet: &Packet) {
         self.add_at_host(event, at, place, packet, f64::NAN, Detail::default());
@@ -143,7 +135,7 @@ impl<'a> Tracer<'a> {
         cwnd: f64,
         detail: Detail,
     ) {
-        self.rows.push(TraceRow {
+        self.0.push(TraceRow {
             time_ns: at.as_nanos(),
             event,
             place,
@@ -154,6 +146,25 @@ impl<'a> Tracer<'a> {
             cwnd,
             detail,
         });
+    }
+}
+
+/// Rows that are not written yet.
+pub(crate) struct Tracer<'a> {
+    sink: &'a mut dyn TraceSink,
+    rows: Vec<TraceRow>,
+    /// So many are worth putting in order.
+    enough: usize,
+}
+
+impl<'a> Tracer<'a> {
+    pub(crate) fn new(sink: &'a mut dyn TraceSink) -> Self {
+        Tracer { sink, rows: Vec::new(), enough: FEW }
+    }
+
+    /// These have been made since: those of hosts and of links have no order among each other but by time and event.
+    pub(crate) fn take(&mut self, made: &mut TraceRows) {
+        self.rows.append(&mut made.0);
     }
 
     /// No row of a time before `until` will come any more: writes those that have, if they are many.
@@ -185,7 +196,9 @@ mod tests {
     fn add(tracer: &mut Tracer<'_>, event: TraceEvent, at: u64, place: u32, flow: u32, seq: u32) {
         let sent = Instant::ZERO;
         let packet = Packet { sent, flow, seq, bytes: 1000, hop: 0, is_ack: false };
-        tracer.add(event, Instant::from_nanos(at), place, &packet);
+        let mut made = TraceRows::default();
+        made.add(event, Instant::from_nanos(at), place, &packet);
+        tracer.take(&mut made);
     }
 
     #[test]

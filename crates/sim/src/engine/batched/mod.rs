@@ -1,10 +1,184 @@
-//! The batched engine: ordered links are served an epoch at a time ([`epoch`]); results are those of the reference engine.
+//! The batched engine: links run over an epoch of time each, as batches, instead of by one event a packet and hop.
+//!
+//! *Idea.* What a host sends now reaches no host before the propagation delays between them have passed. So time advances by
+//! epochs. Links that must see their packets in the order of time are *ordered* (`plan/ordered_links.rs`); all others are passed at
+//! once, as in the reference engine. An epoch ([`Engine::run_epochs`]):
+//! 1. `next_hosts_until`: the earliest time at which anything not yet served could reach a host.
+//! 2. `run_hosts`: what happens at hosts before it, by the calendar, and timers that are no events (`hosts/deadline_index.rs`). What
+//!    hosts send waits in the mailbox, by ordered link.
+//! 3. `serve_links`: each ordered link, after those that feed it, sorts what waits for it (`links/merge_buffer.rs`) and serves that up
+//!    to `hosts_until` + its `offset`, the least time in which a packet gets there from any host: whatever can arrive by
+//!    then is there. What leaves it waits for the next ordered link, or for hosts.
+//! 4. `deliver`: hosts take what has come, flow by flow (`hosts/delivery.rs`), at once: it arrives at `hosts_until` or later, so
+//!    no answer reaches an ordered link within this epoch.
+//!
+//! If nothing happens in an epoch, `skip_idle_time` (`batched/idle_skip.rs`) goes on to the first in which something will. Links, flows and the way of
+//! a packet are the reference engine's own code; what differs is only how time advances, and results are the same bytes.
+//!
+//! *Fast paths*, to the same result: `links/fastpath/fan_in_merge.rs` (an ordered link together with those before it), `links/fastpath/isolated_packets.rs` (packets that meet
+//! no other), `hosts/fastpath/bulk_tcp.rs` (a packet through its host), `hosts/fastpath/shared_hosts.rs` (hosts of several flows).
+//!
+//! On the papers' network that makes epochs of about 115 ms, and of a round trip, 230 ms, where nothing ties flows together
+//! (`batched/round_trip_epoch.rs`): hundreds of packets for each link at a time, which cost a pass over a list instead of a trip through
+//! the calendar, with the code and the data of one link in the caches.
+//!
+//! *Simultaneous arrivals* at a link are served in the total order of `packet.rs`: what other links send, by precedence, flow and hop;
+//! then what hosts send at that instant, in the order in which they send it.
+//!
+//! *Rings.* Links that feed each other in a ring, and those downstream of it, go only as far as those that feed them have come, and
+//! the way between is long (`stage.rs`). They may be later than hosts; before epochs end, they catch up.
+//!
+//! *Traces.* What links have to say of each packet is noted as for a probe, and nothing takes a fast path on which nobody
+//! looks; the trace puts the rows of all in order up to the time that is over everywhere ([`crate::observe::trace`]).
+//!
+//! *Where it breaks.* A ring in which no time passes has no epochs: such networks are left to the reference engine.
+//! Epochs that hold too few packets do not pay (`batched/fallback.rs`): the engine then goes on as the reference engine, from where
+//! it stands.
+//!
+//! *References.* The lookahead of K. Chandy and J. Misra, "Distributed simulation" (IEEE TSE 1979).
 
-pub(crate) mod backlog;
-pub(crate) mod deadline_index;
-pub(crate) mod delivery;
-pub(crate) mod epoch;
-pub(crate) mod fallback;
-pub(crate) mod idle_skip;
-pub(crate) mod merge_buffer;
-pub(crate) mod shared_hosts;
+mod fallback;
+mod idle_skip;
+mod round_trip_epoch;
+
+use self::fallback::Fallback;
+use self::round_trip_epoch::Leg;
+use super::Engine;
+use super::links::Epoch;
+use super::plan::Plan;
+use super::plan::ordered_links::OrderedLink;
+use crate::control::Control;
+use crate::observe::output::RunError;
+use paceline_core::Instant;
+
+/// How far time has come, epoch by epoch.
+#[derive(Debug)]
+pub(crate) struct Epochs {
+    plan: Plan,
+    /// Hosts have run up to here.
+    pub(crate) hosts_until: Instant,
+    /// Epochs are as long as round trips, now.
+    pub(crate) are_round_trips: bool,
+    pub(crate) fallback: Fallback,
+}
+
+impl Epochs {
+    /// Of so many ordered links, the first event being then; whether they were asked for by name.
+    pub(crate) fn new(plan: Plan, ordered_links: usize, first: Option<Instant>, by_name: bool) -> Self {
+        let mut fallback = Fallback::new(plan.one_way.as_nanos(), ordered_links, by_name);
+        first.into_iter().for_each(|first| fallback.begin(first));
+        Epochs { plan, hosts_until: Instant::ZERO, are_round_trips: false, fallback }
+    }
+
+    /// How far hosts may run: nothing that a link has still to serve reaches one before that ends an epoch.
+    pub(crate) fn next_hosts_until(&self, ordered: &[OrderedLink]) -> Instant {
+        let last = if self.are_round_trips { Leg::Back } else { Leg::All };
+        let back = |link: &OrderedLink| link.to_hosts.map(|way| link.served_until + way);
+        ordered.iter().filter(|link| last.has(link)).filter_map(back).min().unwrap_or(Instant::MAX)
+    }
+
+    /// How far hosts have run, if some link has not come as far.
+    fn late_until(&self, ordered: &[OrderedLink]) -> Option<Instant> {
+        let is_late = |link: &OrderedLink| link.served_until < self.hosts_until;
+        ordered.iter().any(is_late).then_some(self.hosts_until)
+    }
+
+    /// Nothing happens before this time any more, at any host or link.
+    fn over_until(&self, ordered: &[OrderedLink]) -> Instant {
+        ordered.iter().map(|link| link.served_until).fold(self.hosts_until, Instant::min)
+    }
+}
+
+impl Engine<'_> {
+    /// Handles every event before `until`, epoch by epoch.
+    pub(crate) fn run_epochs(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
+        self.epochs.iter_mut().for_each(|epochs| epochs.are_round_trips = false);
+        while let Some(epochs) = &mut self.epochs {
+            self.until = epochs.fallback.limit(until);
+            self.hosts.run_until(self.until);
+            if epochs.hosts_until >= self.until {
+                self.catch_up_with_hosts();
+                if self.until == until {
+                    return self.come_to(until);
+                }
+                self.leave_epochs_that_do_not_pay();
+                continue;
+            }
+            let over = epochs.over_until(self.links.ordered());
+            let hosts_until = epochs.next_hosts_until(self.links.ordered()).min(self.until);
+            epochs.hosts_until = hosts_until;
+            epochs.try_round_trips(self.hosts.flows().iter());
+            self.hosts.begin_epoch(hosts_until, self.plan.epoch.as_nanos());
+            self.report(over, control)?;
+            let is_idle = self.run_hosts(hosts_until);
+            self.hosts.sample_before(hosts_until);
+            let served = self.serve_links(hosts_until);
+            if is_idle && served == 0 {
+                self.skip_idle_time();
+            }
+        }
+        self.run_events(until, control)
+    }
+
+    /// Handles what happens at hosts before this time: whether nothing does.
+    fn run_hosts(&mut self, hosts_until: Instant) -> bool {
+        let mut is_idle = true;
+        while let Some(event) = self.hosts.mail.calendar.pop_before(hosts_until) {
+            is_idle = false;
+            if event.at > self.hosts.next_sample() {
+                self.hosts.sample_before(event.at);
+            }
+            self.handle(event);
+        }
+        // After what waited in the calendar: an acknowledgement there comes before the timers after it.
+        is_idle &= self.hosts.run_due_timers(hosts_until);
+        self.settle(true);
+        is_idle
+    }
+
+    /// Serves every link up to the end of its epoch, and lets hosts take what that brings: how many packets.
+    fn serve_links(&mut self, hosts_until: Instant) -> u64 {
+        let Some(epochs) = &self.epochs else { return 0 };
+        let (legs, mut served) = (epochs.legs(hosts_until), 0);
+        for (leg, hosts_until) in legs {
+            let epoch = Epoch { hosts_until, until: self.until, length: self.plan.epoch };
+            for position in 0..self.links.ordered().len() {
+                if leg.has(&self.links.ordered()[position]) {
+                    served += self.links.serve(position, epoch, &mut self.hosts.mail);
+                    let have_taken = self.hosts.take_lists();
+                    self.settle(!have_taken);
+                }
+            }
+            self.hosts.deliver();
+            self.settle(false);
+        }
+        self.epochs.iter_mut().for_each(|epochs| epochs.fallback.count(served));
+        served
+    }
+
+    /// In a ring and downstream of it, links may be later than hosts: serves them until none is.
+    fn catch_up_with_hosts(&mut self) {
+        while let Some(hosts_until) =
+            self.epochs.as_ref().and_then(|epochs| epochs.late_until(self.links.ordered()))
+        {
+            self.serve_links(hosts_until);
+        }
+    }
+
+    /// Gives epochs up if they do not pay.
+    fn leave_epochs_that_do_not_pay(&mut self) {
+        if self.epochs.as_ref().is_some_and(|epochs| !epochs.fallback.is_passed()) {
+            self.leave_epochs();
+        }
+    }
+
+    /// Epochs do not pay: all that waits goes to the calendar.
+    #[cold]
+    pub(crate) fn leave_epochs(&mut self) {
+        self.catch_up_with_hosts();
+        let Some(epochs) = self.epochs.take() else { return };
+        self.now = epochs.hosts_until;
+        self.hosts.leave_fast_paths(self.links.table_mut());
+        self.links.leave_epochs(&mut self.hosts.mail);
+    }
+}

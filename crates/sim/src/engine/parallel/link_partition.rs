@@ -1,221 +1,117 @@
-//! Links that feed each other, at work on any thread: an engine without flows.
+//! Links that feed each other, at work on any thread.
 //!
 //! *Idea.* Links serve their epochs as they do on one thread, by the same code. What differs is who brings packets and takes them: they
-//! come in lists, as hosts of one host partition (`parallel/host_partition.rs`) have sent them, and go into that part's parcel.
+//! come in lists, as host partitions have sent them, and go into those partitions' parcels.
 
-use crate::engine::batched::epoch::Epochs;
-use crate::engine::fastpath::uncongested_downstream::Downstream;
-use crate::engine::parallel::host_partition::bare;
-use crate::engine::{Engine, FlowTable, LinkTable};
-use crate::kernel::packet::Event;
-use crate::model::link::window::{Note, Notes};
+use crate::engine::links::{Epoch, Links};
+use crate::engine::mailbox::{Mailbox, Parcel, Partitions};
+use crate::engine::plan::ordered_links::OrderedLink;
 use paceline_core::Instant;
 use std::collections::BTreeMap;
 
-/// Groups to a thread, at most. In tests few.
-const LINK_PARTITIONS_A_THREAD: usize = if cfg!(debug_assertions) { 1 } else { 4 };
+/// Partitions to a thread, at most. In tests few.
+const PARTITIONS_A_THREAD: usize = if cfg!(debug_assertions) { 1 } else { 4 };
 
 /// Ordered links between which packets go, and their links; or several such.
-pub(crate) struct LinkPartition<'a> {
-    engine: Engine<'a>,
+pub(super) struct LinkPartition<'a> {
+    pub(super) links: Links<'a>,
+    mail: Mailbox<'a>,
     /// Of each ordered link: its position among all the network's.
     positions: Vec<usize>,
     /// Packets in the last epoch.
-    pub(crate) served: u64,
-}
-
-/// What comes from hosts that are elsewhere, and goes there.
-pub(crate) struct Exchange {
-    /// log2 of the flows in a host partition.
-    shift: u32,
-    /// By ordered link: lists, each with the host partition whose hosts have sent it.
-    pub(crate) lists: Vec<Vec<(usize, Vec<Event>)>>,
-    /// By part.
-    pub(crate) parcels: Vec<Parcel>,
-    /// What has been noted of packets at links.
-    pub(crate) notes: Vec<(u32, Notes)>,
-    /// Lists in which nothing is.
-    empty: Vec<Vec<Event>>,
-}
-
-/// What an epoch brings to the hosts of a host partition.
-#[derive(Default)]
-pub(crate) struct Parcel {
-    /// What has been dropped: known before what else has come.
-    pub(crate) losses: Vec<Event>,
-    /// In the order in which links have let it go.
-    pub(crate) packets: Vec<Event>,
-    /// Downstream of these: flow by flow, as it had been sent (`fastpath/isolated_packets.rs`).
-    pub(crate) lists: Vec<Vec<Event>>,
-    /// Lists that have been taken.
-    pub(crate) empty: Vec<Vec<Event>>,
-}
-
-impl Exchange {
-    /// Hosts of a host partition have sent these to an ordered link; an empty list takes their place.
-    pub(crate) fn take(&mut self, stage: usize, part: usize, list: &mut Vec<Event>) {
-        let empty = self.parcels[part].empty.pop().or_else(|| self.empty.pop()).unwrap_or_default();
-        self.lists[stage].push((part, std::mem::replace(list, empty)));
-    }
-
-    /// Some packets have left the last links that flows share.
-    pub(crate) fn deal(&mut self, packets: &mut Vec<Event>) {
-        for event in packets.drain(..) {
-            self.parcels[(event.flow >> self.shift) as usize].packets.push(event);
-        }
-    }
-
-    /// Something has been noted of packets at a link.
-    pub(crate) fn note(&mut self, link: u32, notes: &mut Notes) {
-        for (event, note) in &*notes {
-            if let Note::Refused | Note::Dropped = note {
-                self.parcels[(event.flow >> self.shift) as usize].losses.push(*event);
-            }
-        }
-        if !notes.is_empty() {
-            self.notes.push((link, std::mem::take(notes)));
-        }
-    }
-
-    /// All that has come to this ordered link is put together.
-    pub(crate) fn gather(&mut self, stage: usize, packets: &mut Vec<Event>) {
-        for (_, mut list) in self.lists[stage].drain(..) {
-            packets.append(&mut list);
-            self.empty.push(list);
-        }
-    }
-
-    /// This list has been emptied.
-    pub(crate) fn take_empty(&mut self, list: Vec<Event>) {
-        self.empty.push(list);
-    }
-
-    /// The packets of this list have passed in place: it goes back to where it came from, and an empty one takes its place.
-    pub(crate) fn give_back(&mut self, part: usize, list: &mut Vec<Event>) {
-        let empty = self.empty.pop().unwrap_or_default();
-        self.parcels[part].lists.push(std::mem::replace(list, empty));
-    }
+    pub(super) served: u64,
 }
 
 impl<'a> LinkPartition<'a> {
-    /// The ordered links of a network with their links, those together that feed each other. For so many host partitions of 2^`shift` flows.
-    pub(crate) fn share(
-        whole: &mut Engine<'a>,
-        epochs: &mut Epochs,
-        host_partitions: usize,
-        shift: u32,
+    /// The ordered links of a network with their links, those together that feed each other; for so many threads, and so many host
+    /// partitions of 2^`shift` flows.
+    pub(super) fn split(
+        whole: &mut Links<'a>,
+        mail: &mut Mailbox<'a>,
+        threads: usize,
+        (host_partitions, shift): (usize, u32),
     ) -> Vec<Self> {
-        let stages = std::mem::take(&mut epochs.stages);
+        let ordered = std::mem::take(whole.ordered_mut());
         let last = |mut position: usize| {
-            while let Some(next) = stages[position].next {
+            while let Some(next) = ordered[position].next {
                 position = next as usize;
             }
             position
         };
-        let ends: Vec<usize> = (0..stages.len()).map(last).collect();
-        // Where there are many such, several make a group: each takes room for the network's links.
-        let most = whole.threads.saturating_mul(LINK_PARTITIONS_A_THREAD);
-        let (mut numbers, mut link_partitions) = (BTreeMap::new(), Vec::<(Vec<usize>, Vec<_>)>::new());
-        for ((position, stage), end) in stages.into_iter().enumerate().zip(ends) {
+        let ends: Vec<usize> = (0..ordered.len()).map(last).collect();
+        // Where there are many such, several make a partition: each takes room for the network's links.
+        let most = threads.saturating_mul(PARTITIONS_A_THREAD);
+        let (mut numbers, mut groups) = (BTreeMap::new(), Vec::<(Vec<usize>, Vec<OrderedLink>)>::new());
+        for ((position, link), end) in ordered.into_iter().enumerate().zip(ends) {
             let next = numbers.len();
             let group = *numbers.entry(end).or_insert(next) % most;
-            if group == link_partitions.len() {
-                link_partitions.push((Vec::new(), Vec::new()));
+            if group == groups.len() {
+                groups.push((Vec::new(), Vec::new()));
             }
-            link_partitions[group].0.push(position);
-            link_partitions[group].1.push(stage);
+            groups[group].0.push(position);
+            groups[group].1.push(link);
         }
-        let link_partitions = link_partitions.into_iter().map(|(positions, mut stages)| {
+        let partitions = groups.into_iter().map(|(positions, mut ordered)| {
             let place = |position: &mut u32| {
                 *position = positions.partition_point(|known| *known < *position as usize) as u32;
             };
-            for stage in &mut stages {
-                debug_assert!(stage.feeders.is_empty(), "no ring is shared out");
-                stage.next.iter_mut().chain(&mut stage.sources).for_each(place);
+            for link in &mut ordered {
+                debug_assert!(link.feeders.is_empty(), "no ring is shared out");
+                link.next.iter_mut().chain(&mut link.sources).for_each(place);
             }
-            let mut engine = bare(whole, FlowTable::default());
-            engine.links = LinkTable::away(whole.links.len());
-            for stage in &stages {
-                for link in stage.links() {
-                    whole.links.give(link, &mut engine.links);
-                    engine.samples.extend(whole.samples.extract_if(.., |one| one.link() as usize == link));
-                }
-            }
-            engine.staged = positions.iter().map(|at| std::mem::take(&mut whole.staged[*at])).collect();
-            engine.exchange = Some(Box::new(Exchange {
+            let mut own = Mailbox::new(mail.calendar.precedence(), 0);
+            own.to_links = positions.iter().map(|at| std::mem::take(&mut mail.to_links[*at])).collect();
+            own.partitions = Some(Box::new(Partitions {
                 shift,
                 lists: positions.iter().map(|_| Vec::new()).collect(),
                 parcels: (0..host_partitions).map(|_| Parcel::default()).collect(),
                 notes: Vec::new(),
                 empty: Vec::new(),
             }));
-            engine.downstream = Downstream::all(&stages, engine.network);
-            engine.epochs = Some(Epochs::new(stages, true));
-            LinkPartition { engine, positions, served: 0 }
+            LinkPartition { links: whole.split_off(ordered), mail: own, positions, served: 0 }
         });
-        link_partitions.collect()
+        partitions.collect()
     }
 
-    /// By position among all the network's ordered links: which group has it, and where.
-    pub(crate) fn places(link_partitions: &[Self]) -> Vec<(usize, usize)> {
-        let stages =
-            link_partitions.iter().enumerate().flat_map(|(group, LinkPartition { positions, .. })| {
-                positions.iter().enumerate().map(move |(place, position)| (*position, (group, place)))
-            });
-        let mut stages: Vec<_> = stages.collect();
-        stages.sort_unstable();
-        stages.into_iter().map(|(_, place)| place).collect()
+    /// By position among all the network's ordered links: which partition has it, and where.
+    pub(super) fn places(partitions: &[Self]) -> Vec<(usize, usize)> {
+        let places = partitions.iter().enumerate().flat_map(|(number, LinkPartition { positions, .. })| {
+            positions.iter().enumerate().map(move |(place, position)| (*position, (number, place)))
+        });
+        let mut places: Vec<_> = places.collect();
+        places.sort_unstable();
+        places.into_iter().map(|(_, place)| place).collect()
     }
 
     /// What comes and goes.
-    pub(crate) fn exchange(&mut self) -> Option<&mut Exchange> {
-        self.engine.exchange.as_deref_mut()
-    }
-
-    /// How far hosts may run: nothing that is still to be served here reaches one before.
-    pub(crate) fn next_hosts_until(&self) -> Instant {
-        self.engine.epochs.as_ref().map_or(Instant::MAX, Epochs::next_hosts_until)
+    pub(super) fn mail(&mut self) -> Option<&mut Partitions> {
+        self.mail.partitions.as_deref_mut()
     }
 
     /// Serves the links up to the end of their epochs.
-    pub(crate) fn run(&mut self, hosts_until: Instant, until: Instant) {
-        self.engine.until = until;
-        self.served = self.engine.serve_links(hosts_until);
+    pub(super) fn run(&mut self, epoch: Epoch) {
+        let LinkPartition { links, mail, served, .. } = self;
+        *served = (0..links.ordered().len()).map(|position| links.serve(position, epoch, mail)).sum();
     }
 
-    /// Where the hosts stand when something next happens here.
-    pub(crate) fn next_epoch(&self) -> Option<Instant> {
-        self.engine.next_epoch()
+    /// Where the hosts stand when something next happens here, in a run up to `until`.
+    pub(super) fn next_epoch(&self, until: Instant) -> Option<Instant> {
+        self.links.next_epoch(until, &self.mail)
     }
 
-    /// Hosts are idle up to this time, and so are links.
-    pub(crate) fn skip_to(&mut self, hosts_until: Instant) {
-        let Engine { epochs, until, .. } = &mut self.engine;
-        epochs.iter_mut().for_each(|epochs| epochs.skip_to(hosts_until, *until));
-    }
-
-    /// All that link partitions have becomes the network's again.
-    pub(crate) fn give_back(link_partitions: Vec<Self>, whole: &mut Engine<'a>, epochs: &mut Epochs) {
+    /// All that partitions have becomes the network's again.
+    pub(super) fn join(partitions: Vec<Self>, whole: &mut Links<'a>, mail: &mut Mailbox<'a>) {
         let mut all = Vec::new();
-        for LinkPartition { mut engine, positions, .. } in link_partitions {
-            let stages = engine.epochs.take().map_or(Vec::new(), |epochs| epochs.stages);
-            for (place, mut stage) in stages.into_iter().enumerate() {
-                for link in stage.links() {
-                    engine.links.give(link, &mut whole.links);
-                }
+        for LinkPartition { links, mail: mut own, positions, .. } in partitions {
+            for (place, mut link) in whole.join(links).into_iter().enumerate() {
                 let position = |place: &mut u32| *place = positions[*place as usize] as u32;
-                stage.next.iter_mut().chain(&mut stage.sources).for_each(position);
-                let staged = &mut whole.staged[positions[place]];
-                staged.append(&mut engine.staged[place]);
-                if let Some(exchange) = &mut engine.exchange {
-                    exchange.gather(place, staged);
-                }
-                all.push((positions[place], stage));
+                link.next.iter_mut().chain(&mut link.sources).for_each(position);
+                own.gather(place);
+                mail.to_links[positions[place]].append(&mut own.to_links[place]);
+                all.push((positions[place], link));
             }
-            whole.samples.append(&mut engine.samples);
-            whole.series.append(&mut engine.series);
         }
         all.sort_by_key(|(position, _)| *position);
-        epochs.stages.extend(all.into_iter().map(|(_, stage)| stage));
+        whole.ordered_mut().extend(all.into_iter().map(|(_, link)| link));
     }
 }

@@ -1,6 +1,6 @@
-//! One run on several threads.
+//! One run on several threads: a coordinator over several partitions of each half of the engine.
 
-pub(crate) mod buffer_pool;
-pub(crate) mod coordinator;
-pub(crate) mod host_partition;
-pub(crate) mod link_partition;
+mod buffer_pool;
+mod coordinator;
+mod host_partition;
+mod link_partition;

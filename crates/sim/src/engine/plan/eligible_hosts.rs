@@ -1,11 +1,11 @@
-//! Which hosts may be handled ahead of their time though their links are not one flow's own (`batched/shared_hosts.rs`).
+//! Which hosts may be handled ahead of their time though their links are not one flow's own (`hosts/fastpath/shared_hosts.rs`).
 //!
 //! *Idea.* Everything comes to such a host over one link, and leaves it over links that it alone feeds, by fast paths; and it has
 //! nothing but TCP connections whose applications do nothing but send. No two packets come in the same nanosecond: of those the
 //! total order would say which is first, not the link.
 
-use crate::engine::batched::delivery::Ingress;
-use crate::engine::plan::routes::Only;
+use super::ingress::Ingress;
+use super::routes::Only;
 use crate::model::flow::Flow;
 use crate::network::{FlowKind, FlowSpec, Network};
 
@@ -52,7 +52,7 @@ impl EligibleHosts {
                 let last = last_link.map(|link| &network.links[link as usize]);
                 let takes_time =
                     last.is_some_and(|link| link.lets_go_one_by_one(spec.kind.smallest_packet()));
-                let leaves_soon = [&flow.at_sink, &flow.at_source][end].out.is_short();
+                let leaves_soon = [&flow.at_sink, &flow.at_source][end].out.is_fast();
                 let is_simple = leaves_soon && !network.hosts[host as usize].port_pacing;
                 hosts[host as usize] &= is_simple
                     && is_bulk
@@ -73,7 +73,7 @@ impl EligibleHosts {
         let mut has_news = false;
         for (spec, ways) in network.flows.iter().zip(ways) {
             for ((host, ..), way) in ends(spec).into_iter().zip(ways) {
-                if way.tail.is_long() {
+                if way.suffix.is_slow() {
                     has_news |= std::mem::take(&mut self.0[host as usize]);
                 }
             }

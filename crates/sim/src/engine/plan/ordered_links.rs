@@ -5,14 +5,13 @@
 //! far they have come and how long the way is ([`OrderedLink::feeders`]); so for the links downstream of it. An epoch is then at most as
 //! long as once round the ring, or a part of that if several of its ways lead back. So each ring is cut at its longest way.
 
-use crate::engine::batched::delivery::ingress_of;
-use crate::engine::batched::merge_buffer::Feed;
-use crate::engine::batched::shared_hosts::SharedHosts;
-use crate::engine::plan::eligible_hosts::EligibleHosts;
-use crate::engine::plan::lookahead::{HOST, Lookahead, offsets, order, takes_no_time};
-use crate::engine::plan::routes::{egress_of, mark_staged, smallest_packet};
-use crate::engine::{Egress, LinkTable};
-use crate::model::flow::Flow;
+use super::EpochLayout;
+use super::eligible_hosts::EligibleHosts;
+use super::ingress::ingress_of;
+use super::lookahead::{HOST, Lookahead, offsets, order, takes_no_time};
+use super::routes::{egress_of, mark_staged, smallest_packet};
+use crate::model::flow::{AccessLink, Flow};
+use crate::model::link::LinkTable;
 use crate::model::link::window::Service;
 use crate::network::{FlowSpec, Network};
 use paceline_core::{Instant, Span};
@@ -20,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A byte takes at least a nanosecond at this rate, bit/s.
 const A_BYTE_TAKES_TIME: u64 = 8_000_000_000;
+
+/// So many links that feed one have numbers in the keys that they are merged by.
+pub(crate) const MOST_FEEDS: usize = 1 << 16;
 
 /// A link that runs in epochs.
 #[derive(Debug)]
@@ -39,17 +41,17 @@ pub(crate) struct OrderedLink {
     pub(crate) next: Option<u32>,
     /// Those before it of which this is the next, their positions.
     pub(crate) sources: Vec<u32>,
-    /// It may be served with the next one, or some of its sources with it (`fastpath/fan_in_merge.rs`).
+    /// It may be served with the next one, or some of its sources with it (`links/fastpath/fan_in_merge.rs`).
     pub(crate) may_join_next: bool,
     pub(crate) may_be_joined: bool,
     /// For so many epochs each of them is served by itself.
     pub(crate) alone_for: u32,
-    /// Packets may be found isolated here (`fastpath/isolated_packets.rs`); for so many epochs nobody asks.
+    /// Packets may be found isolated here (`links/fastpath/isolated_packets.rs`); for so many epochs nobody asks.
     pub(crate) finds_isolated: bool,
     pub(crate) skipped_for: u32,
     /// Others feed it too, or hosts.
     pub(crate) is_mixed: bool,
-    /// Where the suffix of every packet's way begins downstream of it (`batched/delivery.rs`): the links of several flows in them.
+    /// Where the suffix of every packet's way begins downstream of it (`hosts/delivery.rs`): the links of several flows in them.
     pub(crate) ends: Option<BTreeSet<u32>>,
     /// All that arrived before has been served.
     pub(crate) served_until: Instant,
@@ -127,7 +129,7 @@ impl OrderedLink {
             ways.keys().filter(|(from, _)| *from != HOST).map(|(_, to)| *to).collect();
         for position in 0..stages.len() {
             let may_be_late = !stages[position].feeders.is_empty();
-            if stages[position].sources.len() >= Feed::MOST {
+            if stages[position].sources.len() >= MOST_FEEDS {
                 continue;
             }
             for source in stages[position].sources.clone() {
@@ -139,6 +141,17 @@ impl OrderedLink {
                 stages[position].may_be_joined |= stages[source as usize].may_join_next;
             }
         }
+    }
+
+    /// Whether packets may be found isolated here: nothing is dropped here or before, all go to hosts by suffixes, and no link next to this is
+    /// slower.
+    pub(crate) fn may_find_isolated(&self, stages: &[OrderedLink], network: &Network) -> bool {
+        let rate = |link: u32| network.links[link as usize].rate;
+        let sources = || self.sources.iter().map(|source| &stages[*source as usize]);
+        let Some(ends) = &self.ends else { return false };
+        let mut others = sources().map(|source| source.link).chain(ends.iter().copied());
+        let is_fan = self.service == Service::All && sources().all(|source| source.may_join_next);
+        is_fan && self.feeders.is_empty() && others.all(|link| rate(link) >= rate(self.link))
     }
 
     /// Its link, and those downstream of it that it alone feeds.
@@ -154,16 +167,21 @@ impl OrderedLink {
     }
 }
 
+/// The least time from a host over these links to a host.
+pub(crate) fn minimum_path_delay<'a>(links: impl IntoIterator<Item = &'a OrderedLink>) -> Option<Span> {
+    links.into_iter().filter_map(|link| Some(link.offset + link.to_hosts?)).min()
+}
+
 /// Lays the ordered links over a network, and marks in routes and flows what reaches them.
 pub(crate) fn lay_ordered_links(
     network: &Network,
-    links: &mut LinkTable,
+    links: &LinkTable,
     flows: &mut [Flow],
     (routes, (stride, ack_hop)): (&mut [u32], (usize, usize)),
     needs_order: &[bool],
-    is_looked_at: &impl Fn(u32) -> bool,
-) -> Option<(Vec<OrderedLink>, SharedHosts)> {
-    let is_quiet = |link: u32| links[link as usize].refuses_nothing() && !is_looked_at(link);
+    is_observed: &impl Fn(u32) -> bool,
+) -> Option<EpochLayout> {
+    let is_quiet = |link: u32| links[link as usize].refuses_nothing() && !is_observed(link);
     let service = |link: u32| match &links[link as usize] {
         at_work if at_work.holds() => Service::Between,
         _ if is_quiet(link) => Service::All,
@@ -172,41 +190,65 @@ pub(crate) fn lay_ordered_links(
         }
         _ => Service::Each,
     };
-    let mut stages = OrderedLink::all(network, needs_order, service)?;
-    let position: BTreeMap<u32, u32> = (0..).zip(&stages).map(|(place, stage)| (stage.link, place)).collect();
+    let mut ordered = OrderedLink::all(network, needs_order, service)?;
+    let position: BTreeMap<u32, u32> = (0..).zip(&ordered).map(|(place, one)| (one.link, place)).collect();
     mark_staged(routes, |link| position.get(&link).copied());
-    for (flow, route) in flows.iter_mut().zip(routes.chunks(stride)) {
-        let [(from_source, data), (from_sink, acks)] = egress_of(route, ack_hop, is_quiet);
-        flow.stages = [data, acks];
-        flow.at_source.out = if flow.has_port { Egress::Long } else { from_source };
-        flow.at_sink.out = from_sink;
-    }
     let mut passes = vec![0_u32; links.len()];
     for flow in &network.flows {
         flow.forward.iter().chain(&flow.reverse).for_each(|&link| passes[link as usize] += 1);
     }
+    lay_fast_ways_out(flows, routes.chunks(stride), ack_hop, is_quiet, &passes);
     let mut eligible = EligibleHosts::of(network, flows, &passes);
-    let (ways, ends) = loop {
+    let (ingress, ends) = loop {
         let ends_at = |flow: usize, end: usize| {
             let FlowSpec { sink, source, .. } = network.flows[flow];
             eligible.has([sink, source][end])
         };
-        let found = ingress_of(routes, (stride, ack_hop), stages.len(), &passes, is_looked_at, ends_at);
+        let found = ingress_of(routes, (stride, ack_hop), ordered.len(), &passes, is_observed, ends_at);
         if !eligible.exclude(network, &found.0) {
             break found;
         }
     };
-    stages.iter_mut().zip(ends).for_each(|(stage, ends)| stage.ends = ends);
-    for position in 0..stages.len() {
-        stages[position].finds_isolated = crate::ablation::FastPath::IsolatedPackets.is_on()
-            && stages[position].may_find_isolated(&stages, network);
+    ordered.iter_mut().zip(ends).for_each(|(link, ends)| link.ends = ends);
+    for position in 0..ordered.len() {
+        ordered[position].finds_isolated = crate::ablation::FastPath::IsolatedPackets.is_on()
+            && ordered[position].may_find_isolated(&ordered, network);
     }
-    for (flow, ways) in flows.iter_mut().zip(&ways) {
-        flow.suffixes = ways.map(|way| way.tail);
-        flow.take_private_links(links, *ways, &passes);
+    for (flow, ingress) in flows.iter_mut().zip(&ingress) {
+        flow.suffixes = ingress.map(|one| one.suffix);
     }
-    let shared = SharedHosts::new(network, flows, &eligible, &ways);
-    Some((stages, shared))
+    Some(EpochLayout { ordered, eligible, ingress, passes })
+}
+
+/// Flows are told their fast paths out of hosts. A link that several pass is on one only if no packet comes to it otherwise.
+fn lay_fast_ways_out<'a>(
+    flows: &mut [Flow],
+    routes: impl Iterator<Item = &'a [u32]>,
+    ack_hop: usize,
+    is_quiet: impl Fn(u32) -> bool,
+    passes: &[u32],
+) {
+    let mut fast_passes = vec![0_u32; passes.len()];
+    for (flow, route) in flows.iter_mut().zip(routes) {
+        let [(from_source, data), (from_sink, acks)] = egress_of(route, ack_hop, &is_quiet);
+        flow.stages = [data, acks];
+        flow.at_source.out = if flow.has_port { AccessLink::None } else { from_source };
+        flow.at_sink.out = from_sink;
+        for end in [&flow.at_source.out, &flow.at_sink.out] {
+            if let AccessLink::Shared(link) = end {
+                fast_passes[*link as usize] += 1;
+            }
+        }
+    }
+    for flow in flows {
+        for end in [&mut flow.at_source.out, &mut flow.at_sink.out] {
+            if let AccessLink::Shared(link) = end
+                && fast_passes[*link as usize] != passes[*link as usize]
+            {
+                *end = AccessLink::None;
+            }
+        }
+    }
 }
 
 /// From one link that runs in epochs to the next (or a host), the least time between; `None` where none need pass.

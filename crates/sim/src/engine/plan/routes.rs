@@ -1,16 +1,14 @@
 //! The ways of flows through the network, and what holds for each place of them: laid down before anything runs.
 
-use crate::engine::plan::ordered_links::OrderedLink;
-use crate::engine::{Egress, LinkTable};
-use crate::model::flow::Flow;
-use crate::model::link::{Decided, Link};
+use crate::model::flow::{AccessLink, Flow};
+use crate::model::link::{Decided, Link, LinkTable};
 use crate::network::{Network, Probe};
 use paceline_core::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bit of a place in a flow's route: packets pass this link as soon as the one before has let them go.
 pub(crate) const AT_ONCE: u32 = 1 << 31;
-/// The link runs in epochs (`batched/epoch.rs`); the place is its ordered link's.
+/// The link runs in epochs (`links/service.rs`); the place is its ordered link's.
 pub(crate) const STAGED: u32 = 1 << 30;
 /// The place is a link.
 pub(crate) const IS_LINK: u32 = 1 << 29;
@@ -164,13 +162,13 @@ fn mark_links(routes: &mut [u32], links: &LinkTable, at_once: &[bool]) {
     }
 }
 
-/// Routes once these links do not run in epochs any more. None of them is passed at once: some wait for it.
-pub(crate) fn routes_after(stages: &[OrderedLink], network: &Network, links: &LinkTable) -> Vec<u32> {
-    let (mut routes, ..) = routes_of(network);
+/// Routes, `stride` to a flow, once these links do not run in epochs any more. None of them is passed at once: some wait for it.
+pub(crate) fn routes_after(ordered: &[u32], network: &Network, links: &LinkTable) -> (Vec<u32>, usize) {
+    let (mut routes, stride, _) = routes_of(network);
     let mut at_once = are_at_once(network, links, &feeders_of(network));
-    stages.iter().for_each(|stage| at_once[stage.link as usize] = false);
+    ordered.iter().for_each(|link| at_once[*link as usize] = false);
     mark_links(&mut routes, links, &at_once);
-    routes
+    (routes, stride)
 }
 
 /// A packet of the smallest size, bytes, may come to a link at the very instant at which it has come to the one before. What else
@@ -183,7 +181,7 @@ fn are_in_step(network: &Network, smallest: u32) -> bool {
 }
 
 /// Hosts that several flows share are handled ahead of their time where their packets pass a link that runs in epochs
-/// (`batched/shared_hosts.rs`). On a way from such a host without one, the second link becomes one, if epochs need not be shorter for it.
+/// (`hosts/fastpath/shared_hosts.rs`). On a way from such a host without one, the second link becomes one, if epochs need not be shorter for it.
 fn stage_ways_of_shared_hosts(network: &Network, feeders: &[Only<Feeder>], is_staged: &mut [bool]) {
     let ways = || network.flows.iter().flat_map(|flow| [&flow.forward[..], &flow.reverse[..]]);
     let takes =
@@ -218,17 +216,21 @@ pub(crate) fn mark_staged(routes: &mut [u32], stage_of: impl Fn(u32) -> Option<u
 
 /// The fast paths out of a flow's hosts, and the ordered links to which they lead, of numbers below 65,536. `is_quiet`: a link that drops
 /// nothing and whose single packets nothing observes.
-pub(crate) fn egress_of(route: &[u32], ack_hop: usize, is_quiet: impl Fn(u32) -> bool) -> [(Egress, u16); 2] {
+pub(crate) fn egress_of(
+    route: &[u32],
+    ack_hop: usize,
+    is_quiet: impl Fn(u32) -> bool,
+) -> [(AccessLink, u16); 2] {
     [0, ack_hop].map(|hop| match (route[hop], route.get(hop + 1)) {
         (first, Some(&next))
             if first & (IS_LINK | STAGED) == IS_LINK && is_quiet(first & PLACE) && next & STAGED != 0 =>
         {
             match u16::try_from(next & PLACE) {
-                Ok(stage) => (Egress::Shared(first & PLACE), stage),
-                Err(_) => (Egress::Long, 0),
+                Ok(stage) => (AccessLink::Shared(first & PLACE), stage),
+                Err(_) => (AccessLink::None, 0),
             }
         }
-        _ => (Egress::Long, 0),
+        _ => (AccessLink::None, 0),
     })
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct Gate(u32);
 const BOUND: u32 = 1 << 28;
 /// Nothing may be handled ahead of its time.
 const IN_STEP: u32 = 1 << 31;
-/// The shortest way (engine/fastpath/bulk_tcp.rs) is not for it.
+/// The shortest way (engine/hosts/fastpath/bulk_tcp.rs) is not for it.
 const LONG: u32 = 1 << 30;
 /// Another connection may begin before a packet comes that is late.
 const REPLACES: u32 = 1 << 29;

@@ -1,0 +1,114 @@
+//! Application dialogues: applications hear what has become of their messages, and act.
+//!
+//! Nothing here is on the path of a bulk flow's packet: a message begins or ends, or a timer fires.
+//!
+//! A timer that waits keeps its flow's ends from running ahead of time: what it sets off may come between. Two flows that
+//! answer each other never run ahead, nor do receivers where one connection follows another.
+
+use crate::engine::hosts::Hosts;
+use crate::kernel::packet::{Event, Kind};
+use crate::model::flow::{Gate, News, Source};
+use crate::workload::{Act, Heard, Side, Transfer};
+
+impl Hosts<'_> {
+    /// Tells a flow's application what has been delivered.
+    #[cold]
+    pub(crate) fn on_news(&mut self, flow: u32, news: News) {
+        if news.opened {
+            self.hear(flow, Heard::Opened);
+        }
+        for _ in 0..news.messages {
+            self.hear(flow, Heard::Delivered(news.side));
+        }
+    }
+
+    /// A message's last byte has been acknowledged.
+    #[cold]
+    pub(crate) fn on_message_acknowledged(&mut self, flow: u32) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        let talk = tcp.rest.application.map(|(talk, _)| &self.talks[talk as usize]);
+        let counted = talk.is_none_or(|talk| talk.messages_are_transfers);
+        let complete = tcp.rest.messages.on_acknowledged(tcp.sender.una(), self.now, counted);
+        let side = tcp.side();
+        for _ in 0..complete {
+            self.hear(flow, Heard::Acknowledged(side));
+        }
+    }
+
+    /// A dialogue starts, or one of its timers fires.
+    pub(crate) fn on_conversation(&mut self, flow: u32) {
+        let Source::Tcp(tcp) = &self.flows[flow as usize].source else { return };
+        let Some((talk, side)) = tcp.rest.application else { return };
+        let heard = if self.talks[talk as usize].started {
+            self.flows[flow as usize].gates.iter_mut().for_each(Gate::pass);
+            Heard::Timer(side)
+        } else {
+            self.talks[talk as usize].started = true;
+            Heard::Start
+        };
+        self.hear(flow, heard);
+    }
+
+    /// Tells the application of a flow, if it has one, and does what it says.
+    pub(crate) fn hear(&mut self, flow: u32, heard: Heard) {
+        let Source::Tcp(tcp) = &self.flows[flow as usize].source else { return };
+        let Some((talk, _)) = tcp.rest.application else { return };
+        let talk = &mut self.talks[talk as usize];
+        let mut acts = std::mem::take(&mut self.acts);
+        talk.application.hear(heard, self.now, &mut acts);
+        let opener = talk.opener;
+        for act in acts.drain(..) {
+            self.act(opener, act);
+        }
+        self.acts = acts;
+    }
+
+    fn act(&mut self, opener: u32, act: Act) {
+        let flow_of = |side: Side| opener + side.index();
+        match act {
+            Act::Open => {
+                let Source::Tcp(tcp) = &mut self.flows[opener as usize].source else { return };
+                let syn = tcp.syn();
+                tcp.rest.messages.open(syn);
+                let has_syn = syn > 0;
+                tcp.sender.start(self.now, &mut self.segments);
+                self.send(opener);
+                if !has_syn {
+                    self.hear(opener, Heard::Opened);
+                }
+            }
+            Act::Give(side, bytes) => {
+                let flow = flow_of(side);
+                let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+                tcp.give(bytes, self.now);
+                let (end, other) = (tcp.sender.end(), tcp.rest.answers);
+                tcp.sender.start(self.now, &mut self.segments);
+                let sends = tcp.sender.end() > end;
+                self.send(flow);
+                if let Some(other) = other.filter(|_| sends) {
+                    self.answer_with_data(other);
+                }
+            }
+            Act::Wait(side, until) => {
+                let flow = flow_of(side);
+                self.flows[flow as usize].gates.iter_mut().for_each(Gate::wait);
+                let place = self.network.links.len() as u32 + self.network.flows[flow as usize].source;
+                self.mail.calendar.push(Event::of_flow(until, place, Kind::Application, flow));
+            }
+            Act::Reopen(side) => {
+                let flow = flow_of(side);
+                let host = self.network.flows[flow as usize].source;
+                let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+                tcp.reopen();
+                if let Some(Some(port)) = self.ports.get_mut(host as usize) {
+                    port.change_rate(std::mem::take(&mut tcp.rest.port_rate), 0);
+                }
+            }
+            Act::Complete { started, data_from, bytes } => {
+                let Source::Tcp(tcp) = &mut self.flows[opener as usize].source else { return };
+                let took = self.now.since(started);
+                tcp.rest.messages.transfers.push(Transfer { started, data_from, took, bytes });
+            }
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! When to look at the senders that run by themselves next.
+//!
+//! *Idea.* A sender whose ways are its own (`Flow::is_free`) needs no other flow's order: what its timers and its
+//! acknowledgements do depends on their own times alone, and what it sends waits for a link that runs in epochs. So its
+//! timers are not events in the calendar: the deadline index knows when the next timer of each such flow runs out, and the flow
+//! catches up with them epoch by epoch. An acknowledgement that puts a timer off changes a number, no more. Whose
+//! timers run out is found by groups: each has a time before which none of its flows' does, and so has each group of groups.
+
+use crate::engine::hosts::Hosts;
+use crate::engine::hosts::egress::{PacingTimer, RetransmissionTimer};
+use crate::engine::hosts::fastpath::prefetch::FLOWS_AHEAD;
+use crate::model::flow::{Source, Tcp};
+use paceline_core::Instant;
+use std::hint::select_unpredictable;
+
+/// Flows, or groups, in a group.
+const GROUP: usize = 16;
+
+/// Groups that are looked through rather than at what is known of them: they know of other flows too.
+const FEW_GROUPS: usize = if cfg!(debug_assertions) { 1 } else { 8 };
+
+/// What waits for its time, by flow.
+#[derive(Debug, Default)]
+pub(crate) struct DeadlineIndex {
+    /// The number of the first flow.
+    first: usize,
+    /// By flow: when the first of its timers runs out. Then by group of flows, by group of those, and so on up to a single one:
+    /// none of its own runs out before.
+    due: Vec<Instant>,
+    /// Where the groups begin.
+    groups: usize,
+    /// Where each level begins, the flows' first.
+    levels: Vec<usize>,
+}
+
+impl DeadlineIndex {
+    /// It is about no flow at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.due.is_empty()
+    }
+
+    /// Nothing yet, for so many flows from this number on.
+    pub(crate) fn of(first: usize, flows: usize) -> Self {
+        let (mut levels, mut members, mut end) = (vec![0], flows, flows);
+        while members > 1 || levels.len() == 1 {
+            levels.push(end);
+            members = members.div_ceil(GROUP).max(1);
+            end += members;
+        }
+        DeadlineIndex { first, due: vec![Instant::MAX; end], groups: flows, levels }
+    }
+
+    /// The next timer of this flow runs out then.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, flow: u32, tcp: &Tcp) {
+        self.note_at(flow, tcp.next_timer());
+    }
+
+    /// The same, by the time.
+    #[inline(always)]
+    pub(crate) fn note_at(&mut self, flow: u32, due: Instant) {
+        self.put(flow as usize - self.first, due);
+    }
+
+    #[inline(always)]
+    pub(crate) fn put(&mut self, position: usize, due: Instant) {
+        let group = self.groups + position / GROUP;
+        if due < self.due[group] {
+            self.hasten(position, due);
+        }
+        self.due[position] = due;
+    }
+
+    /// The groups of this flow have a timer that runs out sooner.
+    #[inline(never)]
+    fn hasten(&mut self, position: usize, due: Instant) {
+        let mut member = position;
+        for level in &self.levels[1..] {
+            member /= GROUP;
+            let group = &mut self.due[level + member];
+            *group = due.min(*group);
+        }
+    }
+
+    /// Takes out the flows whose timers run out before `end`, in order: each is to be noted anew.
+    fn take_before(&mut self, end: Instant, due: &mut Vec<u32>) {
+        if let Some(top) = self.levels.len().checked_sub(1) {
+            self.take_group((top, 0), end, due);
+        }
+    }
+
+    /// The same of a group, by its level and its place there.
+    fn take_group(&mut self, (level, place): (usize, usize), end: Instant, due: &mut Vec<u32>) {
+        let group = self.levels[level] + place;
+        if self.due[group] >= end {
+            return;
+        }
+        let members = place * GROUP..((place + 1) * GROUP).min(self.levels[level] - self.levels[level - 1]);
+        let start = self.levels[level - 1];
+        let mut least = Instant::MAX;
+        if level > 1 {
+            for place in members {
+                self.take_group((level - 1, place), end, due);
+                least = least.min(self.due[start + place]);
+            }
+        } else {
+            let flow = (self.first + members.start) as u32;
+            let mut are_due = 0_u64;
+            for (place, &at) in self.due[members].iter().enumerate() {
+                are_due |= u64::from(at < end) << place;
+                least = least.min(select_unpredictable(at < end, Instant::MAX, at));
+            }
+            while are_due != 0 {
+                due.push(flow + are_due.trailing_zeros());
+                are_due &= are_due - 1;
+            }
+        }
+        self.due[group] = least;
+    }
+
+    /// The group of this flow, all of which are here.
+    pub(crate) fn group_of(flow: u32) -> u32 {
+        flow / GROUP as u32
+    }
+
+    /// Of some flows in these groups the one whose timer runs out first, and when, if that is before `end`; else a time before which
+    /// none does. Of several at once it is the first, and one that `is_last` comes after others.
+    pub(crate) fn first_of(
+        &mut self,
+        groups: &[u32],
+        end: Instant,
+        is_one: impl Fn(u32) -> bool,
+        is_last: impl Fn(u32, Instant) -> bool,
+    ) -> (Instant, Option<u32>) {
+        let (mut first, mut none_before) = (None, Instant::MAX);
+        for &group in groups {
+            let place = self.groups + group as usize;
+            if self.due[place] >= end && groups.len() > FEW_GROUPS {
+                none_before = none_before.min(self.due[place]);
+                continue;
+            }
+            let start = group as usize * GROUP;
+            let members = &self.due[start..(start + GROUP).min(self.groups)];
+            let mut least = Instant::MAX;
+            for (flow, &due) in ((self.first + start) as u32..).zip(members) {
+                least = least.min(due);
+                let due = select_unpredictable(is_one(flow), due, Instant::MAX);
+                none_before = none_before.min(due);
+                if due < end {
+                    let rank = (due, is_last(flow, due), flow);
+                    first = Some(first.map_or(rank, |first| rank.min(first)));
+                }
+            }
+            self.due[place] = least;
+        }
+        first.map_or((none_before, None), |(due, _, flow)| (due, Some(flow)))
+    }
+
+    /// Nothing is due before this time.
+    fn next_at(&self) -> Option<Instant> {
+        self.due.last().copied().filter(|next| *next < Instant::MAX)
+    }
+}
+
+impl Tcp {
+    /// When the first of its sender's timers runs out; [`Instant::MAX`] is never.
+    #[inline(always)]
+    pub(crate) fn next_timer(&self) -> Instant {
+        let retransmission = self.sender.retransmission_due();
+        retransmission.min(self.sender.pacing_due())
+    }
+}
+
+impl Hosts<'_> {
+    /// When something next happens at a host, or may.
+    pub(crate) fn next_at(&mut self) -> Option<Instant> {
+        let waits = self.shared.waiting().map(|event| event.at);
+        let timers = [self.deadlines.next_at(), self.shared.next_timer()].into_iter().flatten();
+        self.mail.calendar.next_at().into_iter().chain(timers).chain(waits).min()
+    }
+
+    /// Senders that run by themselves catch up with their timers before `end`: whether none had any.
+    pub(crate) fn run_due_timers(&mut self, end: Instant) -> bool {
+        let mut is_idle = self.keep_shared_hosts(end);
+        let mut due = std::mem::take(&mut self.due);
+        self.deadlines.take_before(end, &mut due);
+        is_idle &= due.is_empty();
+        let has_far_flows = self.has_far_flows();
+        for (place, id) in due.iter().enumerate() {
+            if has_far_flows {
+                self.prefetch(due.get(place + FLOWS_AHEAD).copied());
+            }
+            self.run_timers_out(*id, end);
+            self.note_deadline(*id);
+        }
+        due.clear();
+        self.due = due;
+        is_idle
+    }
+
+    /// A flow that runs by itself: its timers before `end` run out, in their order.
+    #[inline(never)]
+    pub(crate) fn run_timers_out(&mut self, id: u32, end: Instant) {
+        let now = self.now;
+        while let Source::Tcp(tcp) = &self.flows[id as usize].source {
+            let (due, retransmission) = (tcp.next_timer(), tcp.sender.retransmission_due());
+            if due >= end {
+                break;
+            }
+            self.now = due;
+            self.run_first_timer_out(id, due == retransmission);
+        }
+        self.now = now;
+    }
+
+    /// The first of its timers runs out now.
+    pub(crate) fn run_timer_out(&mut self, id: u32) {
+        let Source::Tcp(tcp) = &self.flows[id as usize].source else { return };
+        self.run_first_timer_out(id, tcp.sender.retransmission_due() == self.now);
+    }
+
+    /// The same, where it is known which it is.
+    #[inline(always)]
+    fn run_first_timer_out(&mut self, id: u32, is_retransmission: bool) {
+        if is_retransmission {
+            self.run_retransmission_timer_out(id);
+        } else {
+            self.drive(id, PacingTimer);
+        }
+    }
+
+    #[inline(never)]
+    fn run_retransmission_timer_out(&mut self, id: u32) {
+        self.drive(id, RetransmissionTimer);
+    }
+
+    /// See [`DeadlineIndex::note`].
+    #[inline(always)]
+    pub(crate) fn note_deadline(&mut self, id: u32) {
+        if let Source::Tcp(tcp) = &self.flows[id as usize].source {
+            self.deadlines.note(id, tcp);
+        }
+    }
+
+    /// Whether flows that may run by themselves do, from now on: those, by position, of which what they send reaches no host within the
+    /// epoch in which it is sent.
+    pub(crate) fn use_fast_paths(&mut self, may_be: bool, passes_an_ordered_link: impl Fn(usize) -> bool) {
+        let flows = self.flows.all().len();
+        self.deadlines =
+            if may_be { DeadlineIndex::of(self.flows.first, flows) } else { DeadlineIndex::default() };
+        self.shared.forget_timers();
+        for position in 0..flows {
+            let is_free = may_be && passes_an_ordered_link(position);
+            let flow = &mut self.flows.list[position];
+            let is_free = is_free && flow.may_be_free();
+            let id = (self.flows.first + position) as u32;
+            let has_changes = flow.is_free() || is_free;
+            if let Source::Tcp(tcp) = &mut flow.source
+                && has_changes
+            {
+                flow.gates[1].set_free(is_free);
+                tcp.forget_timer_events();
+                self.schedule_timers(id);
+            }
+            let flow = &mut self.flows.list[position];
+            let mut is_fast = if may_be { flow.fast_ends() } else { [false; 2] };
+            (0..2).for_each(|end| is_fast[end] &= self.shared.at(id, end).is_none());
+            let is_bare = flow.bare_ends();
+            for (end, gate) in flow.gates.iter_mut().enumerate() {
+                gate.take_long_way(!is_fast[end]);
+                gate.ask_for_more(!is_bare[end]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_finds_what_is_due(flows in 0..700_usize, acts in prop::collection::vec((0..700_usize, 0..200_u64), 0..300)) {
+            let (mut deadlines, mut known) = (DeadlineIndex::of(3, flows), vec![Instant::MAX; flows]);
+            for (flow, time) in acts {
+                let time = Instant::from_nanos(time);
+                if flow < flows {
+                    deadlines.put(flow, time);
+                    known[flow] = time;
+                    continue;
+                }
+                let mut due = Vec::new();
+                let first = known.iter().copied().filter(|at| *at < Instant::MAX).min();
+                prop_assert!(deadlines.next_at() <= first || first.is_none());
+                deadlines.take_before(time, &mut due);
+                let expected: Vec<u32> = (3..).zip(&known).filter(|(_, at)| **at < time).map(|(flow, _)| flow).collect();
+                prop_assert_eq!(&due, &expected);
+                for flow in due {
+                    let later = time + paceline_core::Span::from_nanos(u64::from(flow) % 7);
+                    deadlines.put(flow as usize - 3, later);
+                    known[flow as usize - 3] = later;
+                }
+            }
+        }
+
+        #[test]
+        fn it_finds_the_first_of_some(
+            times in prop::collection::vec(0..40_u64, 1..100),
+            changes in prop::collection::vec((0..100_usize, 0..40_u64, 2..5_u32, 0..40_u64), 0..60),
+        ) {
+            let mut deadlines = DeadlineIndex::of(0, times.len());
+            let mut known: Vec<Instant> = times.iter().map(|time| Instant::from_nanos(*time)).collect();
+            known.iter().enumerate().for_each(|(flow, time)| deadlines.put(flow, *time));
+            for (flow, time, every, end) in changes {
+                let (flow, end) = (flow % known.len(), Instant::from_nanos(end));
+                known[flow] = Instant::from_nanos(time);
+                deadlines.put(flow, known[flow]);
+                let is_one = |flow: u32| flow.is_multiple_of(every);
+                let is_last = |flow: u32, _| flow.is_multiple_of(7);
+                let some = (0..).zip(&known).filter(|(flow, _)| is_one(*flow));
+                let first = some.map(|(flow, due)| (*due, is_last(flow, end), flow)).min().filter(|first| first.0 < end);
+                let groups: Vec<u32> = (0..known.len().div_ceil(GROUP) as u32).collect();
+                let (due, found) = deadlines.first_of(&groups, end, is_one, is_last);
+                prop_assert_eq!(found, first.map(|(.., flow)| flow));
+                match first {
+                    Some(first) => prop_assert_eq!(due, first.0),
+                    None => prop_assert!((0..).zip(&known).all(|(flow, at)| !is_one(flow) || *at >= due) && due >= end),
+                }
+            }
+        }
+    }
+}

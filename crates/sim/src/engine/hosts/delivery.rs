@@ -1,0 +1,198 @@
+//! The fast path into a host: downstream of the last link that runs in epochs, at most one link of several flows, then at most
+//! one of the flow's own, or of a host that flows share (`hosts/fastpath/shared_hosts.rs`).
+//!
+//! *Idea.* Packets that leave the last link are gathered, then dealt out flow by flow (or host by host): the state of a flow comes
+//! into the caches once, not once a packet. Nothing that a host does about them can come into this epoch any more (`links/service.rs`); and for
+//! each flow they keep their order.
+//! *What it buys.* Without dealing out edge pacing takes 13 % more time (`make bench-ablation`).
+
+use crate::engine::hosts::Hosts;
+use crate::engine::hosts::fastpath::prefetch::FLOWS_AHEAD;
+use crate::engine::mailbox::Parcel;
+use crate::kernel::packet::{Event, Kind};
+
+/// Room to deal packets out.
+#[derive(Debug, Default)]
+pub(crate) struct Dealing {
+    dealt: Vec<Event>,
+    /// By flow, or by group of flows: how many packets, then where the next of them goes.
+    slots: Vec<u32>,
+}
+
+impl Hosts<'_> {
+    /// Hosts take what links have brought them.
+    pub(crate) fn deliver(&mut self) {
+        let mut parcel = std::mem::take(&mut self.mail.parcel);
+        self.take_parcel(&mut parcel);
+        self.mail.parcel = parcel;
+    }
+
+    /// The same of a parcel; what is in it has been taken then.
+    pub(crate) fn take_parcel(&mut self, parcel: &mut Parcel) {
+        self.take_losses(&mut parcel.losses);
+        if !parcel.packets.is_empty() {
+            let Dealing { mut dealt, mut slots } = std::mem::take(&mut self.dealing);
+            let (packets, flows) = (&parcel.packets, self.flows.list.len());
+            if !crate::ablation::FastPath::Deal.is_on() {
+                dealt.clone_from(packets);
+            } else if let Some((hosts_of, hosts)) = self.shared.hosts_of() {
+                let host_of =
+                    |event: &Event| hosts_of[event.flow as usize][usize::from(event.is_ack())] as usize;
+                deal(packets, (host_of, hosts), &mut slots, &mut dealt);
+            } else {
+                let first = self.flows.first;
+                let flow_of = |event: &Event| (event.flow as usize).wrapping_sub(first);
+                deal(packets, (flow_of, flows), &mut slots, &mut dealt);
+            }
+            self.take_all(&mut dealt);
+            parcel.packets.clear();
+            self.dealing = Dealing { dealt, slots };
+        }
+        self.take_lists_of(parcel);
+    }
+
+    /// Hosts take what has passed links in place, as it was sent: whether there is any.
+    pub(crate) fn take_lists(&mut self) -> bool {
+        if self.mail.parcel.lists.is_empty() {
+            return false;
+        }
+        let mut parcel = std::mem::take(&mut self.mail.parcel);
+        self.take_losses(&mut parcel.losses);
+        self.take_lists_of(&mut parcel);
+        self.mail.parcel = parcel;
+        true
+    }
+
+    fn take_lists_of(&mut self, parcel: &mut Parcel) {
+        for mut list in parcel.lists.drain(..) {
+            self.take_all(&mut list);
+            list.clear();
+            parcel.empty.push(list);
+        }
+    }
+
+    /// Flows are told what links have dropped by now.
+    pub(crate) fn take_losses_of_links(&mut self) {
+        let mut losses = std::mem::take(&mut self.mail.parcel.losses);
+        self.take_losses(&mut losses);
+        self.mail.parcel.losses = losses;
+    }
+
+    /// Packets are dealt out in that room from now on; the room that was used before takes its place.
+    pub(crate) fn deal_in(&mut self, room: &mut Dealing) {
+        std::mem::swap(&mut self.dealing, room);
+    }
+
+    /// Flows are told of the packets that links have dropped. None is delivered before it was sent again: so they may be told ahead of what
+    /// came meanwhile.
+    pub(crate) fn take_losses(&mut self, losses: &mut Vec<Event>) {
+        let has_far_flows = self.has_far_flows();
+        for (place, event) in losses.iter().enumerate() {
+            if has_far_flows {
+                self.prefetch(losses.get(place + FLOWS_AHEAD).map(|event| event.flow));
+            }
+            self.flows[event.flow as usize].on_drop(&event.packet());
+        }
+        losses.clear();
+    }
+
+    #[inline(never)]
+    fn take_all(&mut self, dealt: &mut [Event]) {
+        let now = self.now;
+        if self.has_far_flows() {
+            for place in 0..dealt.len() {
+                self.prefetch(dealt.get(place + FLOWS_AHEAD).map(|event| event.flow));
+                self.take(&mut dealt[place]);
+            }
+        } else {
+            for event in dealt {
+                self.take(event);
+            }
+        }
+        self.now = now;
+    }
+
+    /// A packet has come so far that its flow's own links are next.
+    #[inline(always)]
+    fn take(&mut self, event: &mut Event) {
+        if !self.take_fast(event) {
+            self.take_in(event);
+        }
+    }
+
+    /// A packet passes the link that is its flow's own, and is at its host then.
+    #[inline(always)]
+    fn take_in(&mut self, event: &mut Event) {
+        if let Some(host) = self.shared.at(event.flow, event.is_ack().into()) {
+            return self.take_at_shared(event, host);
+        }
+        let flow = &mut self.flows[event.flow as usize];
+        let ends = if event.is_ack() { &mut flow.at_source } else { &mut flow.at_sink };
+        event.at = ends.pass_into(&mut self.access, (event.bytes, event.is_ack()), event.at);
+        self.reach(event, true);
+    }
+
+    /// A packet is at its host at the event's time: handles that now if it may run ahead and nothing can come between, else then.
+    #[inline(always)]
+    pub(crate) fn reach(&mut self, event: &mut Event, may_run_ahead: bool) {
+        let flow = &self.flows[event.flow as usize];
+        if event.is_ack() {
+            event.at = self.hesitation.after(event.at, event.flow, flow.hesitates);
+        }
+        if !may_run_ahead || event.at >= self.until || !flow.runs_ahead(event) {
+            return self.reach_by_event(*event);
+        }
+        self.now = event.at;
+        if event.is_ack() {
+            self.on_ack(event);
+        } else {
+            self.receive(event);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn reach_by_event(&mut self, mut event: Event) {
+        self.flows[event.flow as usize].gates[usize::from(event.is_ack())].wait();
+        let flow = &self.network.flows[event.flow as usize];
+        let host = if event.is_ack() { flow.source } else { flow.sink };
+        event.place = self.network.links.len() as u32 + host;
+        if event.is_ack() {
+            event.kind = Kind::Acknowledgement;
+        }
+        self.mail.calendar.push(event);
+    }
+}
+
+/// Puts packets of flows (or to hosts) that lie close together next to each other; those of one stay in order.
+#[inline(never)]
+fn deal(
+    packets: &[Event],
+    (of, flows): (impl Fn(&Event) -> usize, usize),
+    slots: &mut Vec<u32>,
+    dealt: &mut Vec<Event>,
+) {
+    let Some(&first) = packets.first() else { return };
+    let shift = (flows / packets.len()).max(1).ilog2();
+    slots.clear();
+    slots.resize((flows >> shift) + 1, 0);
+    dealt.resize(packets.len(), first);
+    match shift {
+        0 => distribute(packets, of, slots, dealt),
+        _ => distribute(packets, |event| of(event) >> shift, slots, dealt),
+    }
+}
+
+/// The same, each packet to its slot.
+#[inline(always)]
+fn distribute(packets: &[Event], slot_of: impl Fn(&Event) -> usize, slots: &mut [u32], dealt: &mut [Event]) {
+    packets.iter().for_each(|event| slots[slot_of(event)] += 1);
+    let mut before = 0;
+    for count in slots.iter_mut() {
+        before += std::mem::replace(count, before);
+    }
+    for event in packets {
+        let place = &mut slots[slot_of(event)];
+        dealt[*place as usize] = *event;
+        *place += 1;
+    }
+}

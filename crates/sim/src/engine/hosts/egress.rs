@@ -1,0 +1,185 @@
+//! The fast path out of a host, on which nothing observes single packets: one link, the flow's own or one that others pass too,
+//! then a link that runs in epochs.
+//!
+//! *Idea.* Nearly all flows of a large network leave their host so, data and acknowledgements alike. What a sender sends is
+//! then put straight through that link and into the arrivals of the next, from within the sender; results are those of
+//! the slow path (`links/forwarding.rs`), step by step the same.
+
+use crate::engine::hosts::Hosts;
+use crate::kernel::packet::{Event, Packet};
+use crate::model::flow::{Flow, Source, Tcp};
+use crate::model::link::Carry;
+use paceline_core::Instant;
+use paceline_tcp::{Feedback, Output, Segment};
+
+/// What a sender sends goes straight to the ordered link.
+pub(crate) struct EgressOutput<'a, L> {
+    pub(crate) link: &'a mut L,
+    pub(crate) arrivals: &'a mut Vec<Event>,
+    pub(crate) flow: u32,
+    /// [`crate::engine::PathSuffix::shared`] of the way.
+    pub(crate) tail: u32,
+    /// Number on the wire of the connection's first packet.
+    pub(crate) base: u32,
+    pub(crate) now: Instant,
+    /// [`crate::engine::Census::sent`].
+    pub(crate) sent: &'a mut u64,
+}
+
+impl<L: Carry> Output for EgressOutput<'_, L> {
+    #[inline(always)]
+    fn send(&mut self, segment: Segment) {
+        let (bytes, seq) = (segment.bytes as u16, self.base.wrapping_add(segment.seq));
+        let packet = Packet { sent: self.now, flow: self.flow, seq, bytes, hop: 1, is_ack: false };
+        pass_out(self.link, packet, self.now, (self.tail, self.arrivals));
+        *self.sent += 1;
+    }
+}
+
+/// The one fast path out of a host: a packet is serialised on the link beside it, now, and waits for the ordered link behind that, with
+/// the suffix of its path.
+#[inline(always)]
+pub(super) fn pass_out<L: Carry>(
+    link: &mut L,
+    packet: Packet,
+    now: Instant,
+    (suffix, waiting): (u32, &mut Vec<Event>),
+) {
+    let at = link.carry(packet.bytes, packet.is_ack, now);
+    waiting.push(Event::of_packet(at, suffix, packet));
+}
+
+impl Hosts<'_> {
+    /// A packet leaves its host, now: by the fast path, or links take it hop by hop.
+    #[inline(always)]
+    pub(super) fn send_out(&mut self, event: Event) {
+        let (flow, end) = (&mut self.flows[event.flow as usize], usize::from(event.is_ack()));
+        let (position, suffix) = (flow.stages[end], flow.suffixes[end]);
+        let ends = if event.is_ack() { &mut flow.at_sink } else { &mut flow.at_source };
+        let Some(link) = ends.out.link(&mut self.access) else { return self.mail.departures.push(event) };
+        let packet = event.packet();
+        let packet = Packet { hop: packet.hop + 1, ..packet };
+        let waiting = &mut self.mail.to_links[usize::from(position)];
+        pass_out(link, packet, event.at, (suffix.shared, waiting));
+    }
+
+    /// Lets a flow's sender do something that may make it send, and tells of it; then sees to its timers.
+    #[inline(always)]
+    pub(crate) fn drive<F: Drive>(&mut self, id: u32, what: F) {
+        let Flow { source, stages, suffixes, gates, at_source, .. } = &mut self.flows[id as usize];
+        let Source::Tcp(tcp) = source else { return };
+        let is_free = gates[1].is_free();
+        let Some(link) = at_source.out.link(&mut self.access) else {
+            return self.drive_slowly(id, what);
+        };
+        let (arrivals, tail) = (&mut self.mail.to_links[usize::from(stages[0])], suffixes[0].shared);
+        let sent = &mut self.sent;
+        let mut out = EgressOutput { link, arrivals, flow: id, tail, base: tcp.base(), now: self.now, sent };
+        what.drive(tcp, self.now, &mut out);
+        if is_free && F::ACKNOWLEDGES {
+            self.deadlines.note(id, tcp); // of what timers do, those who let them run out
+        }
+        if tcp.has_reached_a_mark() || !is_free {
+            self.tell(id, F::ACKNOWLEDGES);
+        }
+    }
+
+    #[inline(never)]
+    fn drive_slowly<F: Drive>(&mut self, id: u32, what: F) {
+        if let Source::Tcp(tcp) = &mut self.flows[id as usize].source {
+            what.drive(tcp, self.now, &mut self.segments);
+            self.send(id);
+            self.tell_of_acknowledged(id, F::ACKNOWLEDGES);
+        }
+    }
+
+    /// What a sender has done has to do with messages, or its timers are events.
+    #[inline(never)]
+    pub(crate) fn tell(&mut self, id: u32, acknowledges: bool) {
+        let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
+        let end = tcp.sender.end();
+        let begun = (end > tcp.marks().send).then(|| tcp.on_message_begun(end - 1, self.now));
+        self.schedule_timers(id);
+        if let Some(heard) = begun {
+            self.hear(id, heard);
+        }
+        self.tell_of_acknowledged(id, acknowledges);
+    }
+
+    fn tell_of_acknowledged(&mut self, id: u32, acknowledges: bool) {
+        let Source::Tcp(tcp) = &self.flows[id as usize].source else { return };
+        if acknowledges && tcp.sender.una() >= tcp.marks().acknowledge {
+            self.on_message_acknowledged(id);
+        }
+    }
+}
+
+/// Something that makes a connection's sender act, whatever becomes of what it sends.
+pub(crate) trait Drive {
+    /// Packets may be acknowledged by it; else it is a timer.
+    const ACKNOWLEDGES: bool = true;
+
+    /// Does it, now.
+    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output);
+}
+
+/// Acknowledgement of all before this packet.
+pub(crate) struct Acknowledged(pub(crate) u32);
+
+impl Drive for Acknowledged {
+    #[inline(always)]
+    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
+        if !tcp.sender.on_ack_fast(self.0, now, &mut *out) {
+            tcp.sender.on_ack(self.0, now, out);
+        }
+    }
+}
+
+/// The same, after [`paceline_tcp::Sender::on_ack_fast`] has said no: it is not asked again.
+pub(crate) struct AcknowledgedSlowly(pub(crate) u32);
+
+impl Drive for AcknowledgedSlowly {
+    #[inline(always)]
+    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
+        tcp.sender.on_ack(self.0, now, out);
+    }
+}
+
+/// The same of one that says more than that: what it carries for [`Packet::sent`].
+pub(crate) struct AcknowledgedWith(pub(crate) u32, pub(crate) Instant);
+
+impl Drive for AcknowledgedWith {
+    #[inline]
+    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
+        let mut room = Feedback::default();
+        let (echo, blocks) = tcp.rest.feedback.read(self.1, self.0, &mut room);
+        tcp.sender.on_ack_with(self.0, echo, blocks, now, out);
+        if let Some(rest) = tcp.rest.written() {
+            rest.feedback.release(self.1);
+        }
+    }
+}
+
+/// The retransmission timer.
+pub(crate) struct RetransmissionTimer;
+
+impl Drive for RetransmissionTimer {
+    const ACKNOWLEDGES: bool = false;
+
+    #[inline]
+    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
+        tcp.sender.on_retransmission_timer(now, out);
+    }
+}
+
+/// The pacing timer.
+pub(crate) struct PacingTimer;
+
+impl Drive for PacingTimer {
+    const ACKNOWLEDGES: bool = false;
+
+    #[inline(always)]
+    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
+        tcp.sender.on_pacing_timer(now, out);
+    }
+}

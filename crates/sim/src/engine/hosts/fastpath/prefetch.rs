@@ -1,0 +1,46 @@
+//! Memory that is prefetched before its use.
+//!
+//! *Idea.* The flows of a large network lie outside of the caches, and an epoch brings each of them a packet or two: most of a
+//! packet's time would be waiting for memory, one line after another. Which flows come next is known, so their lines are
+//! asked for while those before them are served.
+//! *What it buys.* Without it 100,000 flows take 28 % more time (`make bench-ablation`).
+
+#![allow(unsafe_code, reason = "asking for memory counts as unsafe in the language, whatever the address")]
+
+use crate::engine::hosts::Hosts;
+use crate::model::flow::Flow;
+
+/// Flows of fewer bytes together are close enough, in a core's own caches; in tests none are.
+const NEAR: usize = if cfg!(debug_assertions) { 0 } else { 1 << 20 };
+/// Others between the asking and the use.
+pub(crate) const FLOWS_AHEAD: usize = 24;
+const LINE: usize = 64;
+
+impl Hosts<'_> {
+    /// Whether flows have to be asked for.
+    pub(crate) fn has_far_flows(&self) -> bool {
+        crate::ablation::FastPath::Prefetch.is_on() && self.network.flows.len() * size_of::<Flow>() > NEAR
+    }
+
+    /// Prefetches the flow whose turn comes after so many others ([`FLOWS_AHEAD`]), if there is one.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, flow: Option<u32>) {
+        if let Some(flow) = flow {
+            fetch(&self.flows[flow as usize]);
+        }
+    }
+}
+
+/// Asks for all of a value.
+#[inline(always)]
+fn fetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..size_of::<T>().div_ceil(LINE) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let start: *const i8 = std::ptr::from_ref(value).cast();
+        // SAFETY: it reads nothing that the program sees, and faults at no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line * LINE)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (value, LINE);
+}

@@ -1,0 +1,230 @@
+//! Receivers at work: data at their destination, and what is sent back.
+
+use crate::engine::hosts::Hosts;
+use crate::engine::hosts::egress::pass_out;
+use crate::kernel::packet::{Event, Kind, Packet};
+use crate::model::feedback::FeedbackUnderWay;
+use crate::model::flow::{DelaySums, Flow, Source, Tcp};
+use crate::observe::output::Delays;
+use paceline_core::{Instant, Span};
+use paceline_tcp::{Feedback, Reply};
+use std::hint::select_unpredictable;
+use std::ops::Range;
+
+impl Tcp {
+    /// Packet `seq`, last sent then, arrives, for which others may wait, or which may have been delivered before; `tell` is told
+    /// each that is delivered how long it took.
+    #[inline(never)]
+    pub(crate) fn deliver_late(
+        &mut self,
+        (seq, sent): (u32, Instant),
+        now: Instant,
+        mut sums: Option<(&mut DelaySums, &mut Delays)>,
+        mut tell: impl FnMut(Span),
+    ) {
+        let before = self.receiver.next();
+        let delivered = self.receiver.on_data(seq);
+        for seq in before..before + delivered {
+            let late = self.late.take(seq);
+            let delay = now.since(select_unpredictable(late < sent, late, sent));
+            if seq < self.syn() {
+                continue;
+            }
+            tell(delay);
+            if let Some((flow, all)) = &mut sums {
+                flow.delivers(delay);
+                all.record(1, delay);
+            }
+        }
+    }
+
+    /// Packet `seq`, last sent then, arrives, if it is little beyond what is waited for, as all is that is late: how many are delivered
+    /// now, and when the first of them was sent first. Branchless: whether there are any is unpredictable.
+    #[inline(always)]
+    pub(crate) fn arrive_near(&mut self, seq: u32, sent: Instant) -> Option<(u32, Instant)> {
+        let next = self.receiver.next();
+        if !self.late.note_near(seq, sent, next) {
+            return None;
+        }
+        let delivered = self.receiver.on_near(seq)?; // if that is one of many, `sent` is noted again
+        Some((delivered, self.late.take_near(next, delivered > 0)))
+    }
+
+    /// These are delivered too, for which the one before them has come. They have arrived before that one, so none was sent after it:
+    /// a flow's packets keep their order.
+    #[inline(never)]
+    pub(crate) fn deliver_rest(
+        &mut self,
+        packets: Range<u32>,
+        now: Instant,
+        mut sums: Option<(&mut DelaySums, &mut Delays)>,
+    ) {
+        for seq in packets {
+            let delay = now.since(self.late.take(seq));
+            if let Some((flow, all)) = &mut sums {
+                flow.delivers(delay);
+                all.record(1, delay);
+            }
+        }
+    }
+}
+
+impl Hosts<'_> {
+    /// Data reach their destination.
+    pub(crate) fn receive(&mut self, packet: &Event) {
+        self.received += 1;
+        if self.trace.is_some() {
+            self.trace_receive(packet);
+        }
+        let (id, now, counting) = (packet.flow, self.now, self.counting);
+        let flow = &mut self.flows[id as usize];
+        let Source::Tcp(tcp) = &mut flow.source else { return self.receive_open_loop(packet) };
+        let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
+        if counting && seq >= tcp.syn() {
+            flow.delays.receives(now.since(packet.sent));
+        }
+        if seq > tcp.receiver.next() {
+            tcp.late.note(seq, packet.sent, tcp.receiver.next()); // it waits
+            tcp.receiver.hold(seq);
+        } else {
+            let sums = counting.then_some((&mut flow.delays, &mut self.delays[usize::from(flow.paced)]));
+            let (measured, instruments) = (flow.observed.delays(), &mut self.instruments);
+            tcp.deliver_late((seq, packet.sent), now, sums, |delay| {
+                if measured {
+                    instruments.delivers(id, delay, now);
+                }
+            });
+        }
+        self.answer(packet, seq);
+    }
+
+    /// Packet `seq` of its connection has been taken: its receiver answers, now or later.
+    #[inline(never)]
+    pub(crate) fn answer(&mut self, packet: &Event, seq: u32) {
+        let id = packet.flow;
+        let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
+        let next = tcp.receiver.next();
+        // Noted before the acknowledgement goes, which may be back at once; told after it.
+        let news = if tcp.delivers_a_mark(next) { Some(tcp.on_delivered(next)) } else { None };
+        if news.is_some_and(|news| news.messages > 0) {
+            tcp.receiver.on_push();
+        }
+        // A plain ACK echoes no time that anything reads.
+        let echo =
+            if tcp.receiver.is_cumulative() { Some(self.now) } else { tcp.receiver.echo(seq, packet.sent) };
+        match echo {
+            Some(echo) => self.acknowledge_with(id, Feedback::new(echo)),
+            None => self.reply(id, seq, packet.sent),
+        }
+        if let Some(news) = news {
+            self.on_news(id, news);
+        }
+    }
+
+    /// A packet of an open-loop source reaches its destination.
+    fn receive_open_loop(&mut self, packet: &Event) {
+        let delay = self.now.since(packet.sent);
+        let flow = &mut self.flows[packet.flow as usize];
+        let Source::OpenLoop(source) = &mut flow.source else { return };
+        source.received += 1;
+        source.received_bytes += u64::from(packet.bytes).saturating_sub(u64::from(source.header));
+        if flow.observed.delays() {
+            self.instruments.delivers(packet.flow, delay, self.now);
+        }
+        if self.counting {
+            flow.delays.receives(delay);
+            flow.delays.delivers(delay);
+            self.delays[usize::from(flow.paced)].record(1, delay);
+        }
+    }
+
+    /// Data have reached a receiver that may report blocks, echo times or wait.
+    fn reply(&mut self, flow: u32, seq: u32, sent: Instant) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        match tcp.receiver.reply(seq, sent, self.now) {
+            Reply::Now(feedback) => {
+                let more = tcp.receiver.due().is_some();
+                self.acknowledge_with(flow, feedback);
+                if more {
+                    self.schedule_delayed_ack(flow);
+                }
+            }
+            Reply::Later => self.schedule_delayed_ack(flow),
+        }
+    }
+
+    pub(crate) fn on_delayed_ack_timer(&mut self, flow: u32, at: Instant) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        if tcp.rest.delayed_ack_event != at {
+            return;
+        }
+        tcp.rest.delayed_ack_event = Instant::MAX;
+        if tcp.receiver.due().is_some_and(|due| due <= at) {
+            self.let_acknowledgement_go(flow);
+        } else {
+            self.schedule_delayed_ack(flow);
+        }
+    }
+
+    /// The host at which this flow's data end sends data over the same connection, now.
+    pub(crate) fn answer_with_data(&mut self, flow: u32) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        if let Some(feedback) = tcp.receiver.on_data_sent(self.now) {
+            self.acknowledge_with(flow, feedback);
+        }
+    }
+
+    /// An acknowledgement that was held back goes now.
+    pub(crate) fn let_acknowledgement_go(&mut self, flow: u32) {
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        let feedback = tcp.receiver.on_delayed_ack_timer();
+        self.acknowledge_with(flow, feedback);
+    }
+
+    /// An event for that, where the receiver's host does not see to it (`hosts/fastpath/shared_hosts.rs`).
+    pub(crate) fn schedule_delayed_ack(&mut self, flow: u32) {
+        if self.shared.at(flow, 0).is_some() {
+            return;
+        }
+        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        if let Some(due) = tcp.receiver.due()
+            && due < tcp.rest.delayed_ack_event
+        {
+            tcp.rest.delayed_ack_event = due;
+            let place = self.network.links.len() as u32 + self.network.flows[flow as usize].sink;
+            self.mail.calendar.push(Event::of_flow(due, place, Kind::DelayedAckTimer, flow));
+        }
+    }
+
+    fn acknowledge_with(&mut self, id: u32, feedback: Feedback) {
+        let Flow { source: Source::Tcp(tcp), stages, suffixes, at_sink, .. } = &mut self.flows[id as usize]
+        else {
+            return;
+        };
+        let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
+        let next = tcp.receiver.next();
+        let seq = tcp.base().wrapping_add(next);
+        let carried = FeedbackUnderWay::carried(&feedback, next, tcp.sender.config().needs_echo());
+        let sent = carried.unwrap_or_else(|| tcp.rest.feedback.keep(feedback));
+        let Some(link) = at_sink.out.link(&mut self.access) else {
+            return self.acknowledge(id, seq, bytes, sent);
+        };
+        let (hop, tail) = (self.ack_hop + 1, suffixes[1].shared);
+        let ack = Packet { sent, flow: id, seq, bytes, hop, is_ack: true };
+        self.sent += 1;
+        pass_out(link, ack, self.now, (tail, &mut self.mail.to_links[usize::from(stages[1])]));
+    }
+
+    /// The receiver sends an acknowledgement.
+    #[inline(never)]
+    fn acknowledge(&mut self, flow: u32, seq: u32, bytes: u16, sent: Instant) {
+        let ack = Packet { sent, flow, seq, bytes, hop: self.ack_hop, is_ack: true };
+        let event = Event::of_packet(self.now, 0, ack);
+        self.sent += 1;
+        if self.trace.is_some() {
+            let copy = event;
+            self.trace_send(&copy);
+        }
+        self.send_out(event);
+    }
+}

@@ -1,0 +1,180 @@
+//! The slow path: packets from link to link, one by one.
+
+use super::Links;
+use crate::engine::mailbox::Mailbox;
+use crate::engine::plan::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
+use crate::kernel::packet::{Event, Kind};
+use crate::model::link::{Carry, Fate, Passage};
+use crate::observe::trace::TraceEvent;
+use paceline_core::Instant;
+
+impl<'a> Links<'a> {
+    /// A host has sent a packet: it reaches the first link of its path, now.
+    pub(crate) fn forward(&mut self, mut event: Event, mail: &mut Mailbox<'a>) {
+        let entry = self.forwarding.entry(event.flow, event.hop());
+        event.place = entry & PLACE;
+        if entry & STAGED != 0 {
+            event.kind = Kind::Application; // after what links send
+            self.wait_in_order(event, mail);
+        } else {
+            self.travel(event, mail);
+        }
+    }
+
+    /// A packet reaches a link, at the event's time.
+    pub(super) fn travel(&mut self, mut event: Event, mail: &mut Mailbox<'a>) {
+        let link = &mut self.table[event.place as usize];
+        if link.refuses_nothing() {
+            let passage = link.pass(event.bytes, event.is_ack(), event.at);
+            self.leave(&mut event, passage);
+            return self.go_on(event, mail);
+        }
+        match link.offer(&event) {
+            Fate::Leaves(passage) => self.depart(event, passage, mail),
+            Fate::Refused => self.refuse(&event, mail),
+            Fate::Held => self.hold(&event, mail),
+            Fate::Displaced(older) => {
+                self.drop(&older.at_place(event.place), mail);
+                self.hold(&event, mail);
+            }
+        }
+    }
+
+    /// A packet has been given to the wire of a link that may drop or hold packets.
+    #[inline]
+    fn depart(&mut self, mut event: Event, passage: Passage, mail: &mut Mailbox<'a>) {
+        self.leave(&mut event, passage);
+        self.go_on(event, mail);
+    }
+
+    /// A packet is on the wire of the event's place, or will be: the event moves on to where the packet comes next.
+    #[inline(always)]
+    fn leave(&mut self, event: &mut Event, passage: Passage) {
+        if passage.recorded {
+            let copy = *event;
+            let arrives = !self.table[event.place as usize].holds(); // a link that holds packets has said so when this one came
+            self.record(copy, passage, arrives);
+        }
+        event.move_on(passage.arrival);
+    }
+
+    /// A packet comes to the next place of its path at the event's time: past the links that it passes at once.
+    #[inline]
+    pub(super) fn go_on(&mut self, mut event: Event, mail: &mut Mailbox<'a>) {
+        let mut hop = event.hop();
+        loop {
+            let entry = self.forwarding.entry(event.flow, hop);
+            event.place = entry & PLACE;
+            if entry & AT_ONCE == 0 {
+                return self.arrive(event, entry, mail);
+            }
+            let link = &mut self.table[event.place as usize];
+            if entry & PLAIN != 0 {
+                event.move_on(link.carry(event.bytes, event.is_ack(), event.at));
+            } else {
+                let passage = link.pass(event.bytes, event.is_ack(), event.at);
+                self.leave(&mut event, passage);
+            }
+            hop += 1;
+        }
+    }
+
+    /// A packet will be at the event's place at the event's time.
+    #[inline(always)]
+    fn arrive(&mut self, event: Event, entry: u32, mail: &mut Mailbox<'a>) {
+        if entry & STAGED != 0 {
+            self.wait_in_order(event, mail);
+        } else if entry & IS_LINK != 0 {
+            mail.calendar.push(event);
+        } else {
+            mail.arrivals.push(event);
+        }
+    }
+
+    /// A packet will reach an ordered link: the event's place is its position.
+    #[inline]
+    fn wait_in_order(&mut self, event: Event, mail: &mut Mailbox<'a>) {
+        let suffix = self.suffix_of(&event);
+        mail.to_links[event.place as usize].push(event.at_place(suffix.shared));
+    }
+
+    /// A link drops a packet as it arrives.
+    #[cold]
+    pub(super) fn refuse(&mut self, event: &Event, mail: &mut Mailbox<'a>) {
+        self.see_arrival(event);
+        self.drop(event, mail);
+    }
+
+    /// A link drops a packet, at the event's place and time: its flow is told before it takes what comes.
+    pub(super) fn drop(&mut self, event: &Event, mail: &mut Mailbox<'a>) {
+        self.see_drop(event);
+        mail.parcel.losses.push(*event);
+    }
+
+    /// What the trace and instruments have to say of that.
+    fn see_drop(&mut self, event: &Event) {
+        self.trace_at_link(TraceEvent::Drop, event, event.at);
+        self.instruments.drops(event.place, event.flow, event.at);
+    }
+
+    #[inline]
+    fn trace_at_link(&mut self, what: TraceEvent, event: &Event, at: Instant) {
+        if let Some(trace) = &mut self.trace {
+            trace.add(what, at, event.place, &event.packet());
+        }
+    }
+
+    fn see_arrival(&mut self, event: &Event) {
+        if self.instruments.see_arrivals {
+            self.instruments.arrives(event.place, u32::from(event.bytes), event.at);
+        }
+    }
+
+    fn hold(&mut self, event: &Event, mail: &mut Mailbox<'a>) {
+        self.enter(event);
+        self.pump(event.place, event.at, mail);
+    }
+
+    /// A link that may hold packets takes one in.
+    pub(super) fn enter(&mut self, event: &Event) {
+        self.trace_at_link(TraceEvent::Enqueue, event, event.at);
+        self.see_arrival(event);
+    }
+
+    /// What the trace and instruments have to say of a departure, and of the packet's arrival.
+    #[cold]
+    pub(super) fn record(&mut self, event: Event, passage: Passage, arrives: bool) {
+        let link = event.place;
+        if arrives {
+            self.trace_at_link(TraceEvent::Enqueue, &event, event.at);
+        }
+        self.trace_at_link(TraceEvent::Dequeue, &event, passage.start);
+        let finish = passage.arrival - self.network.links[link as usize].delay;
+        self.instruments.departs(link, &event.packet(), (passage.start, finish), &mut self.series);
+        if arrives {
+            self.see_arrival(&event);
+        }
+    }
+
+    /// Lets go what a link may let go now, and asks it when to come again.
+    fn pump(&mut self, place: u32, now: Instant, mail: &mut Mailbox<'a>) {
+        while let Some((event, passage)) = self.table[place as usize].pump(now) {
+            match passage {
+                Some(passage) => self.depart(event.at_place(place), passage, mail),
+                None => self.drop(&event.at_place(place), mail),
+            }
+        }
+        let Some(link) = self.table[place as usize].fitted_mut() else { return };
+        if let Some(at) = link.set_wakeup(now) {
+            mail.calendar.push(Event::of_flow(at, place, Kind::LinkWakeup, 0));
+        }
+    }
+
+    pub(super) fn on_wakeup(&mut self, place: u32, at: Instant, mail: &mut Mailbox<'a>) {
+        let Some(link) = self.table[place as usize].fitted_mut() else { return };
+        if link.wakeup_at == Some(at) {
+            link.wakeup_at = None;
+            self.pump(place, at, mail);
+        }
+    }
+}

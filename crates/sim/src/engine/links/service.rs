@@ -1,0 +1,224 @@
+//! Ordered links at work: each serves what has come to it within an epoch, in one loop.
+//!
+//! *Idea.* All that will reach the link in its epoch waits already, in lists: what hosts have sent, and what other links have let go. It
+//! is sorted (`merge_buffer.rs`) and served; what leaves waits for the next ordered link, goes to hosts in a parcel, or takes the slow path where it may go to several places.
+
+use super::Links;
+use super::fastpath::cache_blocking::Blocks;
+use super::fastpath::fan_in_merge::Served;
+use super::fastpath::uncongested_downstream::{MANY, TOGETHER};
+use super::merge_buffer::{AtLink, MergeBuffer};
+use super::queue_sampler::look;
+use crate::engine::mailbox::Mailbox;
+use crate::engine::plan::ordered_links::OrderedLink;
+use crate::kernel::packet::Event;
+use crate::model::link::Fitted;
+use crate::model::link::window::{Note, Notes, Service};
+use paceline_core::{Instant, Span};
+
+/// Room to sort what comes to a link.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    sorter: MergeBuffer,
+    /// What comes in its epoch, and what comes later.
+    due: Vec<Event>,
+    later: Vec<Event>,
+}
+
+/// Room for what leaves it, if it may go anywhere, and what is noted of it.
+#[derive(Debug, Default)]
+pub(super) struct Passing {
+    room: Vec<Event>,
+    notes: Notes,
+}
+
+/// Where all goes that leaves an ordered link.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Destination {
+    /// To the next ordered link, or back to their places (`fastpath/isolated_packets.rs`).
+    OrderedLink,
+    /// To hosts, by suffixes.
+    Hosts,
+    /// To several places: each packet by itself.
+    Anywhere,
+}
+
+impl Destination {
+    fn of(link: &OrderedLink) -> Self {
+        match (link.next, &link.ends) {
+            (Some(_), _) => Destination::OrderedLink,
+            (None, Some(_)) => Destination::Hosts,
+            (None, None) => Destination::Anywhere,
+        }
+    }
+}
+
+/// How far hosts have run, how far the run goes, and about how long an epoch is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Epoch {
+    pub(crate) hosts_until: Instant,
+    pub(crate) until: Instant,
+    pub(crate) length: Span,
+}
+
+impl<'a> Links<'a> {
+    /// Serves an ordered link, and those that are served with it, up to the end of its epoch: how many packets.
+    pub(crate) fn serve(&mut self, position: usize, epoch: Epoch, mail: &mut Mailbox<'a>) -> u64 {
+        let how = self.how_served(position);
+        let end = epoch.hosts_until + self.ordered[position].offset;
+        self.keep_backlog(position, (end, epoch.length), mail);
+        if how == Served::WithNext {
+            return 0;
+        }
+        let onward = Destination::of(&self.ordered[position]);
+        let isolated = self.serve_isolated((position, how), epoch, mail);
+        isolated.unwrap_or_else(|| self.serve_usual((position, how), epoch, onward, mail))
+    }
+
+    /// The same where packets are not isolated.
+    pub(super) fn serve_usual(
+        &mut self,
+        (position, how): (usize, Served),
+        epoch: Epoch,
+        onward: Destination,
+        mail: &mut Mailbox<'a>,
+    ) -> u64 {
+        match how {
+            Served::WithNext => 0,
+            Served::WithSources => self.serve_fan_in(position, epoch, onward, mail),
+            Served::Alone => self.serve_alone(position, epoch, onward, mail),
+        }
+    }
+
+    /// The same of a link alone.
+    fn serve_alone(
+        &mut self,
+        position: usize,
+        epoch: Epoch,
+        onward: Destination,
+        mail: &mut Mailbox<'a>,
+    ) -> u64 {
+        let until = epoch.until.min(self.fed_until(position));
+        let mut workspace = std::mem::take(&mut self.workspace);
+        let link = &mut self.ordered[position];
+        let (window, in_order) = (link.advance((epoch.hosts_until, until)), !link.is_mixed);
+        let (number, service) = (link.link, link.service);
+        let sources = std::mem::take(&mut link.sources);
+        let mut sent = std::mem::take(&mut self.sent);
+        let mut out = std::mem::take(&mut sent[position]);
+        let lists = sources.iter().map(|source| &sent[*source as usize][..]);
+        let Workspace { sorter, due, later, .. } = &mut workspace;
+        due.clear();
+        std::mem::swap(due, &mut mail.to_links[position]);
+        let mut blocks = Blocks::of(due, lists, window, in_order);
+        let mut served = 0;
+        let order = AtLink { link: number, precedence: self.precedence };
+        while let Some(end) = blocks.sort(sorter, order) {
+            served += self.pass_line((number, service, onward), (sorter.due(), end), &mut out, mail);
+        }
+        blocks.keep(sorter, later);
+        let waiting = &mut mail.to_links[position];
+        later.append(waiting); // sent meanwhile
+        waiting.append(later);
+        sources.iter().for_each(|source| sent[*source as usize].clear());
+        sent[position] = out;
+        self.sent = sent;
+        self.ordered[position].sources = sources;
+        self.workspace = workspace;
+        self.hand_back(position, mail);
+        served
+    }
+
+    /// What leaves an ordered link for the next waits with what reaches that, if that has been served before it.
+    pub(super) fn hand_back(&mut self, position: usize, mail: &mut Mailbox<'a>) {
+        if let Some(next) = self.ordered[position].next.filter(|next| *next as usize <= position) {
+            mail.to_links[next as usize].append(&mut self.sent[position]);
+        }
+    }
+
+    /// A link serves a sorted line, none of which comes after `end`: how many packets. What leaves goes to `sent` if it goes to the next one.
+    pub(super) fn pass_line(
+        &mut self,
+        (number, service, onward): (u32, Service, Destination),
+        (line, end): (&[Event], Instant),
+        sent: &mut Vec<Event>,
+        mail: &mut Mailbox<'a>,
+    ) -> u64 {
+        let Passing { mut room, mut notes } = std::mem::take(&mut self.passing);
+        let out = match onward {
+            Destination::OrderedLink => sent,
+            Destination::Hosts => &mut mail.parcel.packets,
+            Destination::Anywhere => &mut room,
+        };
+        let before = out.len();
+        let (samples, series) = (&mut self.samples, &mut self.series);
+        let look = |at_work: &mut Fitted, time| look(samples, number, at_work, time, series);
+        self.table[number as usize].serve(service, line, end, out, &mut notes, look);
+        match &mut mail.partitions {
+            Some(partitions) => partitions.note(number, &mut notes),
+            None => self.report(number, &mut notes, mail),
+        }
+        match onward {
+            Destination::OrderedLink => {}
+            Destination::Hosts => {
+                self.pass_downstream(&mut mail.parcel.packets[before..], number);
+                mail.deal_to_partitions();
+            }
+            Destination::Anywhere => room.drain(..).for_each(|event| self.go_on(event, mail)),
+        }
+        self.passing = Passing { room, notes };
+        line.len() as u64
+    }
+
+    /// These packets have just left this link: the suffixes of their paths begin there.
+    #[inline(never)]
+    fn pass_downstream(&mut self, packets: &mut [Event], link: u32) {
+        let are_few = packets.len() < MANY;
+        let mut downstream = self.downstream.iter_mut().find(|one| !are_few && one.is_behind(link));
+        for packets in packets.chunks_mut(TOGETHER) {
+            let links = &mut self.table;
+            if downstream.as_mut().is_some_and(|one| one.pass(packets, links, self.network)) {
+                continue;
+            }
+            for event in packets {
+                if let Some(link) = links.get_mut(event.place as usize) {
+                    event.at = link.pass(event.bytes, event.is_ack(), event.at).arrival;
+                }
+            }
+        }
+    }
+
+    /// Reports what was noted of packets at a link.
+    pub(crate) fn report(&mut self, link: u32, notes: &mut Notes, mail: &mut Mailbox<'a>) {
+        for (event, note) in notes.drain(..) {
+            let event = event.at_place(link);
+            match note {
+                Note::Refused => self.refuse(&event, mail),
+                Note::Dropped => self.drop(&event, mail),
+                Note::Arrives => self.enter(&event),
+                Note::Passes(passage) => self.record(event, passage, true),
+                Note::Leaves(passage) => self.record(event, passage, false),
+            }
+        }
+    }
+
+    /// Nothing will reach a link before this time from those that feed it and may be late.
+    fn fed_until(&self, position: usize) -> Instant {
+        let feeders = self.ordered[position].feeders.iter();
+        let until = feeders.map(|&(feeder, way)| self.ordered[feeder as usize].served_until + way);
+        until.min().unwrap_or(Instant::MAX)
+    }
+
+    /// Where the hosts stand when something next happens at an ordered link, in a run up to `until`.
+    pub(crate) fn next_epoch(&self, until: Instant, mail: &Mailbox<'a>) -> Option<Instant> {
+        let far = self.backlogs.iter().map(super::Backlog::first).chain(std::iter::repeat(None));
+        let waiting = mail.to_links.iter().zip(far);
+        let next = self.ordered.iter().zip(waiting).filter_map(|(ordered, (arrivals, far))| {
+            let wakeup = self.table[ordered.link as usize].fitted().and_then(|link| link.wakeup_at);
+            let times = arrivals.iter().map(|event| event.at).chain(wakeup).chain(far);
+            let first = times.min().filter(|at| *at < until)?;
+            Some(Instant::from_nanos(first.as_nanos().saturating_sub(ordered.offset.as_nanos())))
+        });
+        next.min()
+    }
+}

@@ -1,0 +1,75 @@
+//! The reference engine: one event a packet and hop, in the total order. It defines the result.
+
+use super::Engine;
+use crate::control::Control;
+use crate::kernel::packet::{Event, Kind};
+use crate::observe::output::RunError;
+use paceline_core::Instant;
+
+/// Events between two looks at the [`Control`].
+const EVENTS_A_CHECK: u32 = 1 << 14;
+
+impl Engine<'_> {
+    /// Handles every event before `until`, one by one.
+    pub(crate) fn run_events(&mut self, until: Instant, control: &Control) -> Result<(), RunError> {
+        self.until = until;
+        self.hosts.run_until(until);
+        loop {
+            self.report(self.now, control)?;
+            for _ in 0..EVENTS_A_CHECK {
+                let Some(event) = self.hosts.mail.calendar.pop_before(until) else {
+                    return self.come_to(until);
+                };
+                if event.at > self.next_sample {
+                    self.sample_before(event.at);
+                }
+                self.now = event.at;
+                self.handle(event);
+            }
+        }
+    }
+
+    /// An event happens at a host or a link, and with it all that follows at its instant.
+    #[inline]
+    pub(crate) fn handle(&mut self, event: Event) {
+        let is_at_link = match event.kind {
+            Kind::Arrival => (event.place as usize) < self.network.links.len(),
+            Kind::LinkWakeup => true,
+            _ => false,
+        };
+        if is_at_link {
+            self.links.handle(event, &mut self.hosts.mail);
+        } else {
+            self.hosts.handle(&event);
+        }
+        self.settle(true);
+    }
+
+    /// Carries between the halves what hosts have sent, and what links have let go on the slow path, until nothing is left that happens
+    /// now. What reaches a host may be handled ahead of its time, if nothing can come between (`Flow::runs_ahead`): one step, if even
+    /// that; what it sets off waits for its event.
+    #[inline]
+    pub(crate) fn settle(&mut self, may_run_ahead: bool) {
+        if self.hosts.mail.has_some() {
+            self.exchange_mail(may_run_ahead);
+        }
+    }
+
+    fn exchange_mail(&mut self, mut may_run_ahead: bool) {
+        while self.hosts.mail.has_some() {
+            self.hosts.take_losses_of_links();
+            let mut departures = std::mem::take(&mut self.hosts.mail.departures);
+            for event in departures.drain(..) {
+                self.links.forward(event, &mut self.hosts.mail);
+            }
+            self.hosts.mail.departures = departures;
+            let mut arrivals = std::mem::take(&mut self.hosts.mail.arrivals);
+            for event in &mut arrivals {
+                self.hosts.reach(event, may_run_ahead);
+            }
+            may_run_ahead &= arrivals.is_empty();
+            arrivals.clear();
+            self.hosts.mail.arrivals = arrivals;
+        }
+    }
+}

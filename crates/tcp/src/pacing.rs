@@ -108,6 +108,9 @@ pub(crate) struct Pacing {
     release: Gap,
     /// Packets sent, for Linux's free ones.
     sent: u64,
+    /// Nothing is held back yet: no round trip has been measured, or these are Linux's free packets. Kept, since it is asked several
+    /// times a packet.
+    is_free: bool,
     draws: Pcg32,
 }
 
@@ -119,6 +122,7 @@ impl Pacing {
             least_rtt: 0.0,
             release: Gap::default(),
             sent: 0,
+            is_free: true,
             draws: Pcg32::seed_from_u64(seed),
         }
     }
@@ -129,6 +133,7 @@ impl Pacing {
         if self.srtt == 0.0 {
             self.srtt = seconds;
             self.least_rtt = seconds;
+            self.note_free();
             return;
         }
         self.least_rtt = self.least_rtt.min(seconds);
@@ -144,6 +149,9 @@ impl Pacing {
     pub(crate) fn on_sent(&mut self, packets: u32, now: Instant) {
         self.release.released(now);
         self.sent += u64::from(packets);
+        if self.is_free {
+            self.note_free();
+        }
     }
 
     /// May the sender send, now that an acknowledgement has come (or the retransmission timer has fired)?
@@ -154,7 +162,7 @@ impl Pacing {
         timer: &mut Instant,
         now: Instant,
     ) -> Permit {
-        if self.is_free() {
+        if self.is_free {
             return Permit::All;
         }
         if *timer == Instant::MAX {
@@ -176,7 +184,7 @@ impl Pacing {
     /// The timer has fired: what may be sent.
     #[inline(always)]
     pub(crate) fn on_timer(&self, window: impl FnOnce() -> Window) -> Permit {
-        if self.is_free() { Permit::All } else { self.burst(window) }
+        if self.is_free { Permit::All } else { self.burst(window) }
     }
 
     /// `sent` packets have just left together, and the window lets `more` out: sets the timer.
@@ -188,7 +196,7 @@ impl Pacing {
         timer: &mut Instant,
         now: Instant,
     ) {
-        if self.is_free() {
+        if self.is_free {
             return;
         }
         // Wei's patch sets the timer only while there is more to send; the others keep the gap after the last packet too.
@@ -210,9 +218,10 @@ impl Pacing {
         self.settings.rule == PacingRule::Wei
     }
 
-    #[inline(always)]
-    fn is_free(&self) -> bool {
-        self.srtt == 0.0 || (self.settings.rule == PacingRule::Linux && self.sent < LINUX_FREE_PACKETS)
+    #[inline(never)]
+    fn note_free(&mut self) {
+        self.is_free =
+            self.srtt == 0.0 || (self.settings.rule == PacingRule::Linux && self.sent < LINUX_FREE_PACKETS);
     }
 
     #[inline(always)]

@@ -30,7 +30,7 @@ pub struct CostReport {
 }
 
 impl Cost {
-    /// `digits` of a delay are told apart.
+    /// `digits` of a delay are kept.
     #[allow(clippy::expect_used, reason = "so few significant digits are always accepted")]
     pub(super) fn new(digits: u8) -> Cost {
         let delays = Histogram::new(digits.clamp(1, 3)).expect("one to three significant digits");

@@ -87,7 +87,7 @@ impl FlowKeys {
         }
     }
 
-    /// What a type says, with its contents from a byte on.
+    /// What a type stands for, with its contents from a byte on.
     #[inline]
     fn behind(&mut self, frame: &[u8], kind: u16, mut at: usize) -> Option<FlowKey> {
         match kind {

@@ -38,7 +38,7 @@ pub struct PacedReport {
 }
 
 impl Group {
-    /// `digits` of a delay are told apart.
+    /// `digits` of a delay are kept.
     pub(super) fn new(burst_gap_ns: u64, pacers: usize, digits: u8) -> Group {
         let paced = (0..pacers).map(|_| (Stream::new(burst_gap_ns), Cost::new(digits)));
         Group { captured: Stream::new(burst_gap_ns), paced: paced.collect() }

@@ -1,7 +1,7 @@
 //! A pacer at work on an interface's packets: the very stage that a simulated link has.
 //!
 //! *Idea.* Before a packet arrives, whatever may leave until then leaves, at its own time; a departure at the instant of an
-//! arrival precedes it. What the pacer releases waits for the output link, whose closed form says when its first bit goes.
+//! arrival precedes it. What the pacer releases waits for the output link, whose closed form returns when its first bit leaves.
 
 use std::collections::VecDeque;
 
@@ -66,7 +66,7 @@ impl Lane {
         }
     }
 
-    /// A packet arrives, not before any that has. `tell` hears of every packet whose fate is decided.
+    /// A packet arrives, not before any that has. `tell` is called with every packet whose fate is decided.
     #[inline]
     pub(super) fn arrive(&mut self, packet: Held, frame: &[u8], tell: &mut dyn FnMut(&Held, Fate<'_>)) {
         let at = Instant::from_nanos(packet.time_ns).max(self.now);

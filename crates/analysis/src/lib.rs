@@ -122,7 +122,7 @@ impl std::error::Error for AnalysisError {}
 
 /// Between two reports of how far it is, packets.
 const REPORT_EVERY: u64 = 1 << 12;
-/// Three digits of an interface's delays are told apart, two of a flow's.
+/// Significant digits that are kept of an interface's delays, and of a flow's.
 const DIGITS: (u8, u8) = (3, 2);
 
 /// Reads a capture to its end. What the first shaper lets go is written to `writer`. `reached` is called now and then with how many bytes of

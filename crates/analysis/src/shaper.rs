@@ -33,7 +33,7 @@ pub struct Shaper {
 }
 
 impl Shaper {
-    /// Reads one as a user writes it. What is wrong is said in one line, whatever the text.
+    /// Reads one as a user writes it. An error is one line, whatever the text.
     pub fn parse(text: &str) -> Result<Shaper, String> {
         let ends_a_line = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         let escaped = |said: String| match said.contains(ends_a_line) {
@@ -124,7 +124,7 @@ fn spell_out(text: &str) -> Result<SpeltOut<'_>, String> {
             None => match parameters_of(method) {
                 Some([first, ..]) => first.name,
                 Some([]) => return Err(format!("{method} has no parameter to give \"{value}\" to")),
-                None => "", // an unknown method is said so
+                None => "", // an unknown method has an error of its own
             },
         };
         if !name.is_empty() && value.is_empty() {

@@ -1,4 +1,4 @@
-//! gzip and zstd, which captures are often kept in: told by their first bytes when read, by a file's name when written.
+//! gzip and zstd, which captures are often kept in: recognised by their first bytes when read, by a file's name when written.
 
 use std::io::{self, BufWriter, Read, Write};
 

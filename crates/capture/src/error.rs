@@ -10,7 +10,7 @@ use super::link_type::{self, LinkType};
 pub enum CaptureError {
     /// There is no such file, or it may not be read.
     Unreadable {
-        /// What the system says.
+        /// The system's message.
         problem: String,
     },
     /// It is something else.
@@ -62,7 +62,7 @@ impl fmt::Display for CaptureError {
 
 impl std::error::Error for CaptureError {}
 
-/// What the system says of an error, without its number.
+/// The system's message, without its number.
 pub(super) fn plain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_owned(),

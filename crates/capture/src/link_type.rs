@@ -1,4 +1,4 @@
-//! What frames of a capture begin with, by the number that the capture gives.
+//! What frames of a capture begin with, by the capture's number for it.
 //!
 //! *References.* The registry of link types, <https://www.tcpdump.org/linktypes.html>.
 
@@ -27,7 +27,7 @@ impl LinkType {
     pub const LINUX_SLL2: LinkType = LinkType(276);
 }
 
-/// Names, and whether flows can be told apart in such frames.
+/// Names, and whether flows can be distinguished in such frames.
 const NAMES: &[(u32, &str, bool)] = &[
     (0, "BSD loopback", true),
     (1, "Ethernet", true),
@@ -54,7 +54,7 @@ const NAMES: &[(u32, &str, bool)] = &[
     (276, "Linux cooked 2", true),
 ];
 
-/// Names of the link types in whose frames flows can be told apart.
+/// Names of the link types in whose frames flows can be distinguished.
 pub fn understood() -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
     for (_, name, known) in NAMES {

@@ -10,7 +10,7 @@ use super::{CaptureError, Found, Interface, LeftOut, MOST_BYTES};
 /// Bytes of the file's header.
 const FILE_HEADER: usize = 24;
 
-/// What the file's header says of its packets.
+/// What the file's header has of its packets.
 #[derive(Debug)]
 pub(super) struct Pcap {
     big_endian: bool,

@@ -1,6 +1,6 @@
 //! pcapng: sections of blocks; interfaces with clocks of their own, and packets that name theirs.
 //!
-//! *Idea.* A block's header says how long it is. Section headers, interfaces and packets (enhanced, simple, and the obsolete
+//! *Idea.* A block's header has its length. Section headers, interfaces and packets (enhanced, simple, and the obsolete
 //! kind) are read, all else is passed over without being held. The n-th interface of a section is the n-th of the one
 //! before where name and link type are the same, so that captures written one after the other into a file stay together.
 //! *References.* draft-ietf-opsawg-pcapng.
@@ -203,7 +203,7 @@ impl Pcapng {
         Some(found.time_ns)
     }
 
-    /// Passes over a block that nobody asks for, however long.
+    /// Skips a block that is not read, however long.
     fn pass_over(&self, source: &mut Source, length: u32) -> Result<(), String> {
         let position = source.position();
         if source.skip(u64::from(length)) == u64::from(length) {

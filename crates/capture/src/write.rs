@@ -10,7 +10,7 @@ use super::compression::{Compression, Packer};
 use super::link_type::LinkType;
 use super::{Format, Interface, error};
 
-/// Ends of the names of captures, and what each says.
+/// Ends of the names of captures, and what each means.
 const FORMS: [(&str, Form); 6] = [
     (".pcap", Form { format: Format::Pcap, compression: Compression::None }),
     (".pcap.gz", Form { format: Format::Pcap, compression: Compression::Gzip }),
@@ -20,7 +20,7 @@ const FORMS: [(&str, Form); 6] = [
     (".pcapng.zst", Form { format: Format::Pcapng, compression: Compression::Zstd }),
 ];
 
-/// What may be captured of a packet, as the header says it, bytes.
+/// What may be captured of a packet, as in the header, bytes.
 const MOST_CAPTURED: u32 = 1 << 18;
 
 /// How a capture is written.
@@ -54,7 +54,7 @@ impl Form {
 pub struct Writer<'a> {
     output: Packer<'a>,
     format: Format,
-    /// pcap: what the header said. None before it is written.
+    /// pcap: the header's. None before it is written.
     link_type: Option<LinkType>,
     /// pcapng: whether the section's header has been written, and the number there of each interface.
     begun: bool,
@@ -69,7 +69,7 @@ impl std::fmt::Debug for Writer<'_> {
 }
 
 impl<'a> Writer<'a> {
-    /// Writes a file. What is wrong is said in one line.
+    /// Writes a file. An error is one line.
     pub fn create(path: &Path, form: Form) -> Result<Writer<'static>, String> {
         let file = File::create(path).map_err(|error| error::plain(&error))?;
         Writer::new(Box::new(file), form)

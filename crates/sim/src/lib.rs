@@ -14,11 +14,12 @@ mod observe;
 pub mod workload;
 
 pub use compile::scenario::{self, Scenario};
-pub use control::Control;
-pub use engine::{Engine, Method};
+pub use control::{Control, Method};
+pub use engine::Engine;
 pub use network::Network;
-pub use observe::instrument::{Curve, Point};
-pub use observe::output::{self, RunError, RunOutput};
+pub use observe::error::RunError;
+pub use observe::output::{self, RunOutput};
+pub use observe::rows::{Curve, Point};
 pub use observe::trace;
 
 /// What results are known by beside the scenario and the seed: a hash of all sources that they come from (`build.rs`).

@@ -6,7 +6,7 @@
 use paceline_core::Span;
 use paceline_sim::network::{FlowKind, Part};
 use paceline_sim::workload::cvec::Vector;
-use paceline_sim::workload::{Side, Talk};
+use paceline_sim::workload::{DialogueSpec, Side};
 use paceline_sim::{Control, Engine, Network, Scenario};
 use std::path::{Path, PathBuf};
 
@@ -51,8 +51,8 @@ fn network(file: &Path, seconds: u32, more: &str) -> Network {
 /// The connections of a network of nothing else.
 fn vectors(network: &Network) -> impl Iterator<Item = &Vector> {
     network.flows.iter().filter_map(|flow| match &flow.kind {
-        FlowKind::Conversation { part: Part::Opens(talk), .. } => match &**talk {
-            Talk::Vector(vector) => Some(&**vector),
+        FlowKind::Dialogue { part: Part::Opens(talk), .. } => match &**talk {
+            DialogueSpec::Vector(vector) => Some(&**vector),
             _ => None,
         },
         _ => None,

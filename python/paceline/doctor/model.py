@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from paceline.doctor.sources import Sources
 from paceline.doctor.transfer_times import Array, Course, Ways
-from paceline.scenario.resolved_network import Network, bits
+from paceline.scenario.resolved_network import Network
 
 #: How full a full buffer is on average.
 _FILLED = 0.6
@@ -101,9 +101,9 @@ class Model:
                     holds[number] = held
                     if limit is not None and held > 0:
                         self.capacity[number] = min(self.capacity[number], (limit + 1) * size * 8 / held)
-                elif pacer.method == "qlbp":
+                elif pacer.mu_max_bps is not None:
                     holds[number] = held / 2
-                    self.capacity[number] = min(self.capacity[number], bits(pacer.parameters["mu_max"]))
+                    self.capacity[number] = min(self.capacity[number], pacer.mu_max_bps)
                 if self.capacity[number] < link.rate_bps:
                     known = limit
             places[number] = np.inf if known is None else known

@@ -5,14 +5,10 @@ What the kernel cannot be told becomes a warning, a line that begins with the ke
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
 
-from paceline import _core
 from paceline.emulate.choices import Choices
 from paceline.errors import InputError
 from paceline.scenario.resolved_network import Tcp
@@ -72,28 +68,23 @@ class KernelTcp:
     header_bytes: int
 
 
-def translate(
-    place: str, table: Mapping[str, Any], profile: str, tcp: Tcp, choices: Choices, warn: Callable[[str], None]
-) -> KernelTcp:
+def translate(place: str, written: Iterable[str], tcp: Tcp, choices: Choices, warn: Callable[[str], None]) -> KernelTcp:
     """The kernel's form of one traffic's TCP.
 
     Args:
         place: of its table, for messages.
-        table: as the scenario writes it.
-        profile: where what it leaves out comes from.
+        written: the options that the scenario gives.
         tcp: as the core understood it.
         choices: the caller's.
         warn: hears of what cannot be honoured.
 
     Raises `InputError` where the kernel has nothing of the kind.
     """
-    options = _options(profile) | dict(table)
     control, sack = _congestion_control(place, tcp.variant, choices, warn)
-    for key in table:
+    for key in written:
         if key not in _HONOURED:
             warn(f"{place}.{key}: not honoured, the kernel has its own way")
-    timestamps = bool(options["timestamps"])
-    header = TIMESTAMPED_HEADER if timestamps else PLAIN_HEADER
+    header = TIMESTAMPED_HEADER if tcp.timestamps else PLAIN_HEADER
     wanted = tcp.data_bytes - tcp.payload_bytes
     if wanted != header:
         warn(f"{place}.header: the kernel's is {header} B, not {wanted} B")
@@ -106,19 +97,18 @@ def translate(
         "tcp_no_metrics_save": "1",  # what one connection learned is not for the next
         "tcp_rmem": f"4096 131072 {_BUFFER}",
         "tcp_wmem": f"4096 65536 {_BUFFER}",
-        "tcp_timestamps": str(int(timestamps)),
+        "tcp_timestamps": str(int(tcp.timestamps)),
         "tcp_sack": str(int(sack)),
-        "tcp_reordering": str(int(options["duplicate_threshold"])),
-        "tcp_slow_start_after_idle": str(int(options["idle_restart"] not in ("keep", False))),
+        "tcp_reordering": str(tcp.duplicate_threshold),
+        "tcp_slow_start_after_idle": str(int(tcp.idle_restart != "keep")),
         "tcp_pacing_ss_ratio": str(ratios[0]),
         "tcp_pacing_ca_ratio": str(ratios[1]),
     }
-    if options["idle_restart"] not in ("keep", "decay"):
+    if tcp.idle_restart not in ("keep", "decay"):
         warn(f'{place}.idle_restart: the kernel knows "keep" and "decay"; it decays')
-    longest = _seconds(options["max_rto"])
-    if longest != 120.0:
-        if _has("tcp_rto_max_ms") and 1.0 <= longest <= 120.0:
-            parameters["tcp_rto_max_ms"] = str(round(longest * 1e3))
+    if tcp.max_rto_s != 120.0:
+        if _has("tcp_rto_max_ms") and 1.0 <= tcp.max_rto_s <= 120.0:
+            parameters["tcp_rto_max_ms"] = str(round(tcp.max_rto_s * 1e3))
         else:
             warn(f"{place}.max_rto: the kernel's is 120 s")
     if tcp.initial_rto_s != 1.0:
@@ -127,10 +117,9 @@ def translate(
         "initcwnd": tcp.initial_window,
         "rto_min": round(tcp.min_rto_s * 1e3),
     }
-    delayed = options["delayed_ack"]
-    if delayed is False:
+    if tcp.delayed_ack_s == 0.0:
         metrics["quickack"] = 1
-    elif _seconds(delayed) != 0.04:
+    elif tcp.delayed_ack_s != 0.04:
         warn(f"{place}.delayed_ack: the kernel's is 40 ms at first, and adapts")
     if tcp.initial_ssthresh < tcp.max_window:
         metrics |= {"ssthresh": tcp.initial_ssthresh, "lock": 1 << 6}  # RTAX_SSTHRESH
@@ -179,17 +168,3 @@ def available() -> list[str]:
 
 def _has(parameter: str) -> bool:
     return (Path("/proc/sys/net/ipv4") / parameter).exists()
-
-
-def _seconds(value: Any) -> float:
-    """An option's time: a number of seconds in a profile, text in a scenario."""
-    if isinstance(value, str):
-        return _core.quantity("time", value) * 1e-9
-    return float(value)
-
-
-@cache
-def _options(profile: str) -> dict[str, Any]:
-    profiles: list[dict[str, Any]] = json.loads(_core.tcp_options())
-    found = next(one for one in profiles if one["profile"] == profile)
-    return {option["option"]: option["value"] for option in found["options"]}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import fnmatch
-import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from paceline import _core
 from paceline.emulate.choices import Choices
 from paceline.emulate.kernel_tcp import KernelTcp, Stack, translate
 from paceline.errors import InputError
@@ -20,10 +17,6 @@ from paceline.scenario.resolved_network import Flow, Link, Network
 FIRST_PORT = 20_000
 _MOST_CONVERSATIONS = 20_000
 _KINDS = ("bulk", "closed-loop", "rpc")
-#: As the simulator: results name all links of a network that has so many at most.
-_NAMED_LINKS = 64
-_SAMPLES = 2_000
-_DEPARTURES_S = 0.3
 _MS = 1_000_000
 _NS_IN_S = 1e9
 _DRAWN = "random"
@@ -103,14 +96,8 @@ def lay_out(document: Mapping[str, Any], network: Network, choices: Choices, see
             )
         if link.pacer and link.pacer.method != "none" and choices.pacers == "inline":
             layout.paced_links.append(number)
-    ends = {way[end] for flow in network.flows for way in (flow.forward, flow.reverse) if way for end in (0, -1)}
-    everything = len(network.links) <= _NAMED_LINKS
-    _watch(document.get("probes"), layout)
-    layout.named = [
-        number
-        for number, link in enumerate(network.links)
-        if everything or number not in ends or link.pacer or link.buffer.limited or number in layout.queue_every_ns
-    ]
+    _watch(layout)
+    layout.named = [number for number, link in enumerate(network.links) if link.reported]
     return layout
 
 
@@ -133,8 +120,7 @@ def _converse(document: Mapping[str, Any], layout: Layout, choices: Choices, see
             raise InputError(f'{place}.kind: "{kind}" does not run on the kernel yet; write {", ".join(_KINDS)}')
         key = (flow.traffic, id(flow.tcp))
         if key not in known:
-            options = table.get("tcp", {})
-            known[key] = translate(f"{place}.tcp", options, sent.profile, flow.tcp, choices, layout.warn)
+            known[key] = translate(f"{place}.tcp", table.get("tcp", {}), flow.tcp, choices, layout.warn)
         tcp = known[key]
         if tcp.stack not in layout.stacks:
             layout.stacks.append(tcp.stack)
@@ -195,96 +181,24 @@ def _distribution(drawn: Distribution, scale: float = 1.0) -> dict[str, Any]:
 # What is watched
 
 
-def _watch(probes: Any, layout: Layout) -> None:
-    """What `[probes]` asks for; without it, what the simulator watches by default."""
-    network = layout.network
-    end = network.duration_s
-    if not isinstance(probes, dict):
-        layout.queue_every_ns[network.core] = _every(0.0, end)
-        last = (round(max(0.0, end - _DEPARTURES_S) * 1e9), round(end * 1e9))
-        paced = next((number for number, link in enumerate(network.links) if link.pacer), None)
-        for link in {network.core} if paced is None else {network.core, paced}:
-            layout.departures_ns[link] = last
-        return
-    handlers: dict[str, Callable[[dict[str, Any], Layout], None]] = {
-        "queue": _watch_queue,
-        "departures": _watch_departures,
-        "window": _watch_windows,
-        "throughput": _watch_throughput,
-    }
-    for kind, asked in probes.items():
-        for one in asked if isinstance(asked, list) else [asked]:
-            if kind in handlers:
-                handlers[kind](one, layout)
-            else:
+def _watch(layout: Layout) -> None:
+    """What the simulator would record and measure, as far as the kernel can."""
+    for probe in layout.network.probes:
+        match probe.kind:
+            case "queue" if probe.link is not None and probe.every_ns is not None:
+                layout.queue_every_ns[probe.link] = probe.every_ns
+            case "departures" if probe.link is not None:
+                layout.departures_ns[probe.link] = (probe.from_ns, probe.to_ns)
+            case "window":
+                if probe.every_ns is None:
+                    layout.warn("probes.window.every: the kernel is asked, it does not tell: each ms")
+                layout.windows |= dict.fromkeys(probe.flows, probe.every_ns or _MS)
+            case "throughput" if probe.every_ns is not None and probe.link is None:
+                layout.delivered |= dict.fromkeys(probe.flows, probe.every_ns)
+            case "throughput":
+                layout.warn("probes.throughput: on the kernel, of flows alone; name them")
+            case kind:
                 layout.warn(f"probes.{kind}: not measured on the kernel")
-
-
-def _watch_queue(probe: dict[str, Any], layout: Layout) -> None:
-    for link in _links(probe, layout.network):
-        layout.queue_every_ns[link] = _interval(probe, layout.network)
-
-
-def _watch_departures(probe: dict[str, Any], layout: Layout) -> None:
-    start, end = (round(_core.quantity("time", probe[key])) if key in probe else None for key in ("from", "to"))
-    whole = round(layout.network.duration_s * 1e9)
-    for link in _links(probe, layout.network):
-        layout.departures_ns[link] = (start or 0, whole if end is None else end)
-
-
-def _watch_windows(probe: dict[str, Any], layout: Layout) -> None:
-    if probe.get("every") == "change":
-        layout.warn("probes.window.every: the kernel is asked, it does not tell: each ms")
-        probe = probe | {"every": "1 ms"}
-    for flow in _flows(probe, layout.network):
-        layout.windows[flow] = _interval(probe, layout.network)
-
-
-def _watch_throughput(probe: dict[str, Any], layout: Layout) -> None:
-    if "flows" not in probe:
-        layout.warn("probes.throughput: on the kernel, of flows alone; name them")
-        return
-    for flow in _flows(probe, layout.network):
-        layout.delivered[flow] = _interval(probe, layout.network)
-
-
-def _interval(probe: dict[str, Any], network: Network) -> int:
-    return round(_core.quantity("time", probe["every"])) if "every" in probe else _every(0.0, network.duration_s)
-
-
-def _every(start_s: float, end_s: float) -> int:
-    """A two-thousandth of the time watched, 1 ms at least, as the simulator has it."""
-    return max(_MS, math.floor((end_s - start_s) * 1e9 / _SAMPLES))
-
-
-def _links(probe: dict[str, Any], network: Network) -> list[int]:
-    if "links" not in probe:
-        return [network.core]
-    return [number for number, link in enumerate(network.links) if _matches(link.name, probe["links"])]
-
-
-def _flows(probe: dict[str, Any], network: Network) -> list[int]:
-    asked = probe.get("flows", "*")
-    wanted = asked if isinstance(asked, list) else [asked]
-    names = [network.traffics[flow.traffic].name for flow in network.flows]
-    return [
-        number
-        for number, flow in enumerate(network.flows)
-        if any(
-            one == number or one == names[number] or (isinstance(one, str) and _matches(flow.name, one))
-            for one in wanted
-        )
-    ]
-
-
-def _matches(name: str, patterns: str | list[str]) -> bool:
-    """A star stands for any characters but dots."""
-    parts = name.split(".")
-    for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        wanted = str(pattern).split(".")
-        if len(wanted) == len(parts) and all(map(fnmatch.fnmatchcase, parts, wanted)):
-            return True
-    return False
 
 
 # The plans

@@ -62,6 +62,11 @@ class Pacer:
         packets: the same in packets.
         rate_bps: in the long run no more leaves; ``None`` where that depends on what arrives.
         burst_bytes: what may leave at once beside that.
+        delay_ns: of `edge`, the bound of its delay.
+        mu_min_bps: of `qlbp`, its rate at an empty queue.
+        mu_max_bps: of `qlbp`, its rate at a queue of `q_max`.
+        q_max_bytes: of `qlbp`, where its queue is counted in bytes.
+        q_max_packets: of `qlbp`, where it is counted in packets.
     """
 
     method: str
@@ -70,6 +75,11 @@ class Pacer:
     packets: int | None
     rate_bps: float | None
     burst_bytes: int | None
+    delay_ns: int | None
+    mu_min_bps: int | None
+    mu_max_bps: int | None
+    q_max_bytes: int | None
+    q_max_packets: int | None
 
     @property
     def limited(self) -> bool:
@@ -77,14 +87,12 @@ class Pacer:
 
     def delay_s(self, packet_bytes: int) -> float | None:
         """The longest that it holds a packet of a steady source, seconds; ``None`` without such a bound."""
-        if self.method == "edge":
-            return seconds(self.parameters["delay"])
-        if self.method == "qlbp":
-            text = self.parameters["q_max"]
-            packets = text.endswith(("packet", "packets"))
-            held = int(text.split()[0]) * packet_bytes if packets else _core.quantity("size", text)
-            return held * 8 / bits(self.parameters["mu_max"])
-        return None
+        if self.delay_ns is not None:
+            return self.delay_ns * _NS
+        if self.mu_max_bps is None:
+            return None
+        held = self.q_max_packets * packet_bytes if self.q_max_packets is not None else self.q_max_bytes or 0
+        return held * 8 / self.mu_max_bps
 
     def in_words(self) -> str:
         """As one would write it: ``edge 10 ms``."""
@@ -129,6 +137,7 @@ class Link:
     delay_s: float
     buffer: Buffer
     pacer: Pacer | None
+    reported: bool
 
     @property
     def capacity_bps(self) -> float:
@@ -167,6 +176,8 @@ class Tcp:
     max_rto_s: float
     hystart: bool
     idle_restart: str
+    timestamps: bool
+    duplicate_threshold: int
     draws_phase: bool
     rule: str | None
     gain: float
@@ -207,6 +218,18 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
+class Probe:
+    """What is recorded or measured on a link, or of flows that can be named; `kind` is its key in ``[probes]``."""
+
+    kind: str
+    link: int | None
+    flows: tuple[int, ...]
+    every_ns: int | None
+    from_ns: int
+    to_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Deployed:
     """A pacing method at work: on `chosen` (hosts or links) of so many `candidates`."""
 
@@ -235,6 +258,7 @@ class Network:
     flows: list[Flow]
     pacings: list[Deployed]
     drops: list[Lost]
+    probes: list[Probe]
 
     @classmethod
     def resolve(cls, scenario_json: str, seed: int) -> Network:
@@ -258,6 +282,7 @@ class Network:
             flows=[_flow(flow, tcps) for flow in seen["flows"]],
             pacings=[Deployed(**one | {"chosen": tuple(one["chosen"])}) for one in seen["pacings"]],
             drops=[Lost(**one) for one in seen["drops"]],
+            probes=[Probe(**one | {"flows": tuple(one["flows"])}) for one in seen["probes"]],
         )
 
 
@@ -277,7 +302,8 @@ def _link(link: dict[str, Any], buffers: dict[tuple[Any, ...], Buffer], pacers: 
             pairs = (part.split(" = ", 1) for part in link["pacer"]["parameters"].split(", ") if part)
             pacers[key] = Pacer(**link["pacer"] | {"parameters": dict(pairs)})
         pacer = pacers[key]
-    return Link(link["name"], link["plan"], link["rate_bps"], link["delay_ns"] * _NS, buffers[buffer], pacer)
+    delay_s = link["delay_ns"] * _NS
+    return Link(link["name"], link["plan"], link["rate_bps"], delay_s, buffers[buffer], pacer, link["reported"])
 
 
 def _flow(flow: dict[str, Any], tcps: list[Tcp]) -> Flow:
@@ -300,13 +326,3 @@ def _flow(flow: dict[str, Any], tcps: list[Tcp]) -> Flow:
         replay=Replay.of(flow["replay"]),
         dialogue=Dialogue.of(flow["speech"]),
     )
-
-
-def seconds(text: str) -> float:
-    """A time in seconds."""
-    return _core.quantity("time", text) * _NS
-
-
-def bits(text: str) -> float:
-    """A rate in bit/s."""
-    return _core.quantity("rate", text)

@@ -30,16 +30,16 @@ pub(crate) struct Layout {
     pub(crate) nodes: Vec<NodeGroup>,
     /// Names that stand for several hosts.
     pub(crate) groups: Vec<(String, Numbers<HostId>)>,
-    /// The host that each one sends to unless told otherwise.
+    /// The host that each one sends to by default.
     pub(crate) partner: Vec<Option<HostId>>,
-    /// The hosts that send unless told otherwise; none where that must be told.
+    /// The hosts that send by default; empty where the scenario must name them.
     pub(crate) senders: Numbers<HostId>,
     /// The link that the network is about.
     pub(crate) core: LinkId,
-    /// Where a link pacer stands unless told otherwise; empty where that must be told.
+    /// Where a link pacer stands by default; empty where the scenario must name the links.
     pub(crate) pacable: Vec<LinkId>,
-    /// Routes that are told, not found.
-    pub(crate) told: Vec<ToldRoute>,
+    /// Routes that the scenario gives.
+    pub(crate) given: Vec<GivenRoute>,
 }
 
 /// A link in one direction.
@@ -94,9 +94,9 @@ pub(crate) struct NodeGroup {
     pub(crate) count: u32,
 }
 
-/// A route as a scenario tells it.
+/// A route as a scenario gives it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ToldRoute {
+pub(crate) struct GivenRoute {
     pub(crate) from: HostId,
     pub(crate) to: HostId,
     pub(crate) links: Vec<LinkId>,

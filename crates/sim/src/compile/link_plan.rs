@@ -3,22 +3,18 @@
 use paceline_core::queue::{Counts, Limit, QueueSpec, Ties};
 use paceline_core::{Rate, Span};
 
-use super::input::error::ScenarioError;
-use super::input::quantity::{BufferSize, Range};
-use super::input::reader::{Field, Table};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
+use crate::compile::input::{BufferSize, Field, Range, Result, Table};
 
 /// Keys of every link's table.
 const KEYS: [&str; 8] =
     ["rate", "delay", "buffer", "counts", "ties", "drop", "pacer_buffer", "reverse_buffer"];
 
-/// What `[network]` says for all its links.
+/// What `[network]` sets for all its links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Defaults {
     /// What buffers count.
     pub(crate) counts: Counts,
-    /// Who goes first where a packet arrives as another leaves; by what a buffer counts where nothing is said.
+    /// Who goes first where a packet arrives as another leaves; where it is not given, that depends on what the buffer counts.
     pub(crate) ties: Option<Ties>,
 }
 
@@ -92,7 +88,7 @@ impl LinkPlan {
         })
     }
 
-    /// One of its buffers, once sizes are known; `bdp` says what one bandwidth-delay product is, in bytes.
+    /// One of its buffers, once sizes are known; `bdp` returns one bandwidth-delay product, in bytes.
     pub(crate) fn queue(
         &self,
         size: Option<BufferSize>,

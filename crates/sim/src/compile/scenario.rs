@@ -22,22 +22,18 @@ use std::sync::Arc;
 
 pub use self::description::{Description, LinkGroup, NodeGroup};
 pub use self::inspection::Inspection;
-pub use crate::compile::input::error::ScenarioError;
-pub use crate::compile::input::lines::line_of;
+pub use crate::compile::input::{ScenarioError, line_of};
 
-use self::deploy::{Deployment, Ground};
+use self::deploy::{Context, Deployment};
 use self::names::Names;
 use self::pacing::Pacing;
 use self::probes::{Loss, Probes};
 use self::traffic::Traffic;
 use crate::compile::draw::Draw;
-use crate::compile::input::error::Faults;
-use crate::compile::input::reader::Field;
+use crate::compile::input::{Faults, Field, Result};
 use crate::compile::layout::Layout;
 use crate::compile::template::Template;
 use crate::network::{Fitting, FlowSpec, Host, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Keys of the file.
 const KEYS: [&str; 13] = [
@@ -156,10 +152,10 @@ impl Scenario {
         let layout = self.template.layout(Draw::Seeded(seed));
         let names = Names::new(&layout);
         let (mut flows, profiles) = flows::flows(&self.traffic, &layout, &names, Draw::Seeded(seed))?;
-        let ground = Ground { layout: &layout, names: &names, profiles: &profiles, seed };
+        let context = Context { layout: &layout, names: &names, profiles: &profiles, seed };
         let faults = Faults::default();
         let _ = faults.note(check_routes(&flows, &layout, self.duration));
-        let deployed = faults.note(deploy::deploy(&self.pacing, &ground, &mut flows));
+        let deployed = faults.note(deploy::deploy(&self.pacing, &context, &mut flows));
         let buffers = faults.note(buffers::buffers(&layout, &flows));
         let drops: Vec<_> =
             self.losses.iter().flat_map(|loss| faults.note(loss.place(&names, &flows))).collect();
@@ -180,7 +176,7 @@ impl Scenario {
             })
             .collect();
         let named = drops.iter().map(|drop| drop.link).chain(probes.iter().map(|probe| probe.link));
-        let named = named.chain(instruments.iter().filter_map(|instrument| instrument.what.link()));
+        let named = named.chain(instruments.iter().filter_map(|instrument| instrument.link));
         named.chain([layout.core]).for_each(|link| reported[link as usize] = true);
 
         let core = layout.core;

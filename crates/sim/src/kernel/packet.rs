@@ -193,7 +193,7 @@ impl Event {
         })
     }
 
-    /// The same where this says what goes before the order of flows, of two of a kind at one place and instant.
+    /// The same where this decides before the order of flows, of two of a kind at one place and instant.
     #[inline]
     pub(crate) fn order_by(&self, other: &Event, precedence: impl FnOnce() -> Ordering) -> Ordering {
         self.at.cmp(&other.at).then_with(|| {

@@ -54,7 +54,7 @@ pub(crate) enum Source {
     OpenLoop(Box<OpenLoop>),
 }
 
-/// A conversation at work.
+/// A dialogue at work.
 #[derive(Debug)]
 pub(crate) struct Talking {
     /// The opener's flow; the answerer's, if it has one, is the next.
@@ -104,7 +104,7 @@ impl DelaySums {
 }
 
 impl Flow {
-    /// Flow number `id`, which has not started; `talks` holds the conversations met so far; the run is over at `end`.
+    /// Flow number `id`, which has not started; `talks` holds the dialogues met so far; the run is over at `end`.
     pub(crate) fn new(id: u32, spec: &FlowSpec, talks: &mut Vec<Talking>, seed: u64, end: Instant) -> Self {
         let source = match &spec.kind {
             FlowKind::Bulk { tcp, packets } => {
@@ -117,7 +117,7 @@ impl Flow {
                 }
                 Source::Tcp(tcp)
             }
-            FlowKind::Conversation { tcp, part } => {
+            FlowKind::Dialogue { tcp, part } => {
                 let mut tcp = Tcp::new(spec, Arc::clone(tcp), Some(0), seed);
                 let side = match part {
                     Part::Opens(talk) => {

@@ -12,7 +12,8 @@ mod leads;
 mod ledger;
 mod losses;
 mod meter;
-mod running;
+mod passage;
+pub(crate) mod running;
 mod slim;
 mod table;
 pub(crate) mod window;
@@ -29,7 +30,7 @@ use losses::Loss;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{ClosedDropTail, DropTail, QueueSpec, Ties};
 use paceline_core::{Instant, Span, Wire};
-pub(crate) use running::{Running, RunningAlike};
+pub(crate) use passage::{Carry, Fate, Passage};
 use slim::Slim;
 pub(crate) use table::LinkTable;
 
@@ -49,30 +50,6 @@ pub(crate) struct Wide {
     fitted: Option<Fitted>,
     /// All that it has not yet sent is of so many bytes, if it will be free then.
     alike: (u32, Instant),
-}
-
-/// A packet's way over the wire.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Passage {
-    /// Its serialisation begins.
-    pub(crate) start: Instant,
-    /// Its last bit is at the far end.
-    pub(crate) arrival: Instant,
-    /// A probe or the trace wants to know of it.
-    pub(crate) recorded: bool,
-}
-
-/// What became of a packet that reached a link.
-#[derive(Debug)]
-pub(crate) enum Fate {
-    /// Admitted by a plain FIFO: it is under way.
-    Leaves(Passage),
-    /// Held: ask [`Link::pump`].
-    Held,
-    /// Dropped.
-    Refused,
-    /// Held, at the cost of this one.
-    Displaced(Event),
 }
 
 impl Link {
@@ -137,6 +114,14 @@ impl Link {
         match self {
             Link::Slim(_) => None,
             Link::Wide(wide) => wide.fitted.as_mut(),
+        }
+    }
+
+    /// Departures from one time to another are to be recorded, beside those that are already.
+    pub(crate) fn record(&mut self, seen: (Instant, Instant)) {
+        if let Some(fitted) = self.fitted_mut() {
+            let (from, to) = fitted.record.unwrap_or(seen);
+            fitted.record = Some((from.min(seen.0), to.max(seen.1)));
         }
     }
 
@@ -210,12 +195,6 @@ impl Link {
     pub(crate) fn held_packets(&self) -> u64 {
         self.fitted().map_or(0, Fitted::held_packets)
     }
-}
-
-/// What refuses nothing, and nobody looks at its single packets.
-pub(crate) trait Carry {
-    /// A packet reaches it at `at`: when its last bit is at the far end.
-    fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant;
 }
 
 impl Carry for Link {

@@ -238,7 +238,7 @@ impl Sent {
                     ..Sent::default()
                 }
             }
-            FlowKind::Conversation { tcp, part } => {
+            FlowKind::Dialogue { tcp, part } => {
                 let window = f64::from(tcp.max_window);
                 let at_once = f64::from(tcp.initial_window).min(window);
                 let back = flow.reverse.iter().chain(&flow.forward);

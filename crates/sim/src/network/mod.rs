@@ -9,7 +9,7 @@ mod watch;
 
 pub use self::estimate::Estimate;
 pub use self::watch::{Classes, Instrument, InstrumentKind, Passing, Probe, ProbeKind};
-use crate::workload::Talk;
+use crate::workload::DialogueSpec;
 use crate::workload::open_loop::Timing;
 use paceline_core::pacer::PacerSpec;
 use paceline_core::queue::QueueSpec;
@@ -59,7 +59,7 @@ pub struct Network {
 /// An end host.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// `left.17`, or the name that a graph gives it.
+    /// `left.17`, or its name in a graph.
     pub name: Name,
     /// Set where one gap spaces all that leaves this host (port pacing).
     pub port_pacing: bool,
@@ -80,7 +80,7 @@ pub struct LinkSpec {
     pub fitting: Arc<Fitting>,
 }
 
-/// What a link has before its wire, and whether anybody is to hear of it.
+/// What a link has before its wire, and whether results name it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitting {
     /// The buffer before the wire.
@@ -138,7 +138,7 @@ impl FlowSpec {
     /// The name of its `[[traffic]]`; a flow back belongs to that of the flow there.
     pub fn traffic(&self) -> &str {
         let there = match &self.kind {
-            FlowKind::Conversation { part: Part::Answers, .. } => self.name.trim_end_matches(Part::BACK),
+            FlowKind::Dialogue { part: Part::Answers, .. } => self.name.trim_end_matches(Part::BACK),
             _ => &self.name,
         };
         there.rsplit_once('.').map_or(there, |(traffic, _)| traffic)
@@ -147,7 +147,7 @@ impl FlowSpec {
     /// Its data packets on the wire, bytes.
     pub fn packet_bytes(&self) -> u32 {
         match &self.kind {
-            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => tcp.data_bytes(),
+            FlowKind::Bulk { tcp, .. } | FlowKind::Dialogue { tcp, .. } => tcp.data_bytes(),
             FlowKind::OpenLoop { bytes, .. } => *bytes,
         }
     }
@@ -163,11 +163,11 @@ pub enum FlowKind {
         /// Stop after this many data packets.
         packets: Option<u64>,
     },
-    /// A TCP connection, or one direction of it, that carries what an application says.
-    Conversation {
+    /// A TCP connection, or one direction of it, that carries an application's messages.
+    Dialogue {
         /// The connection's settings, host pacing included; flows with equal ones share them.
         tcp: Arc<Config>,
-        /// What this flow does in the conversation.
+        /// What this flow does in the dialogue.
         part: Part,
     },
     /// Packets without feedback.
@@ -192,7 +192,7 @@ impl FlowKind {
     /// The same, as flows share them.
     pub(crate) fn shared_tcp(&self) -> Option<&Arc<Config>> {
         match self {
-            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => Some(tcp),
+            FlowKind::Bulk { tcp, .. } | FlowKind::Dialogue { tcp, .. } => Some(tcp),
             FlowKind::OpenLoop { .. } => None,
         }
     }
@@ -200,7 +200,7 @@ impl FlowKind {
     /// No packet of the flow is smaller, on the wire, bytes: data, acknowledgements, a SYN.
     pub(crate) fn smallest_packet(&self) -> u32 {
         match self {
-            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => {
+            FlowKind::Bulk { tcp, .. } | FlowKind::Dialogue { tcp, .. } => {
                 tcp.ack.min(tcp.header + 1).min(tcp.syn.unwrap_or(u32::MAX))
             }
             FlowKind::OpenLoop { timing, .. } if matches!(**timing, Timing::Replay(_)) => 1,
@@ -211,7 +211,7 @@ impl FlowKind {
     /// A connection's settings, to change them.
     pub(crate) fn tcp_mut(&mut self) -> Option<&mut Arc<Config>> {
         match self {
-            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => Some(tcp),
+            FlowKind::Bulk { tcp, .. } | FlowKind::Dialogue { tcp, .. } => Some(tcp),
             FlowKind::OpenLoop { .. } => None,
         }
     }
@@ -219,26 +219,26 @@ impl FlowKind {
     /// One connection follows another.
     pub(crate) fn replaces_connections(&self) -> bool {
         match self {
-            FlowKind::Conversation { part: Part::Opens(talk), .. } => talk.replaces_connections(),
+            FlowKind::Dialogue { part: Part::Opens(talk), .. } => talk.replaces_connections(),
             _ => false,
         }
     }
 
-    /// Part of a conversation of two flows: what reaches one end may make the other flow send.
+    /// Part of a dialogue of two flows: what reaches one end may make the other flow send.
     pub(crate) fn is_two_way(&self) -> bool {
         match self {
-            FlowKind::Conversation { part: Part::Opens(talk), .. } => talk.has_flow_back(),
-            FlowKind::Conversation { part: Part::Answers, .. } => true,
+            FlowKind::Dialogue { part: Part::Opens(talk), .. } => talk.has_flow_back(),
+            FlowKind::Dialogue { part: Part::Answers, .. } => true,
             FlowKind::Bulk { .. } | FlowKind::OpenLoop { .. } => false,
         }
     }
 }
 
-/// What a flow does in a conversation.
+/// What a flow does in a dialogue.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
-    /// It carries what the opener says.
-    Opens(Box<Talk>),
+    /// It carries the opener's messages.
+    Opens(Box<DialogueSpec>),
     /// It carries what the other side answers to the flow before it in the list.
     Answers,
 }

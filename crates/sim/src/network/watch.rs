@@ -38,16 +38,18 @@ pub enum ProbeKind {
 /// A measurement over part of a run. Times of packets are their own: a packet may pass a link ahead of simulated time.
 #[derive(Debug, Clone)]
 pub struct Instrument {
-    /// What is measured, and where.
+    /// What is measured.
     pub what: InstrumentKind,
+    /// At which link; `None` is measured at flows.
+    pub link: Option<LinkId>,
     /// From when.
     pub from: Instant,
     /// Until when.
     pub to: Instant,
 }
 
-/// What an instrument measures; each is a file in `instrument/`.
-#[derive(Debug, Clone)]
+/// What an instrument measures; each is a file in `observe/instrument/`.
+#[derive(Debug, Clone, PartialEq)]
 pub enum InstrumentKind {
     /// cwnd, ssthresh and srtt of TCP flows.
     Window {
@@ -58,8 +60,6 @@ pub enum InstrumentKind {
     },
     /// Coefficient of variation of a link's rate at dyadic scales.
     RateVariation {
-        /// Where.
-        link: LinkId,
         /// When a packet counts.
         at: Passing,
         /// The shortest scale.
@@ -69,8 +69,6 @@ pub enum InstrumentKind {
     },
     /// Auto-covariance of a link's rate.
     AutoCovariance {
-        /// Where.
-        link: LinkId,
         /// When a packet counts.
         at: Passing,
         /// The rate is that over intervals of this length.
@@ -80,15 +78,11 @@ pub enum InstrumentKind {
     },
     /// How likely a packet of one class is followed by one of another on a link.
     Succession {
-        /// Where.
-        link: LinkId,
         /// Whose packets; those of flows in no class are left out of sight but do separate others.
         classes: Classes,
     },
     /// Sizes of bursts on a link.
     Bursts {
-        /// Where.
-        link: LinkId,
         /// A wire idle for no longer does not end a burst; `None` is a twentieth of the last packet's time on the wire.
         gap: Option<Span>,
         /// A packet of another flow ends a burst.
@@ -96,8 +90,6 @@ pub enum InstrumentKind {
     },
     /// Flows hit by each drop event of a link.
     DropEvents {
-        /// Where.
-        link: LinkId,
         /// Drops this far apart or farther belong to different events.
         gap: Span,
         /// An event ends this long after its first drop.
@@ -124,8 +116,6 @@ pub enum InstrumentKind {
     },
     /// Bytes that a link has carried so far.
     Carried {
-        /// Where.
-        link: LinkId,
         /// A value each.
         every: Span,
     },
@@ -139,20 +129,19 @@ pub enum InstrumentKind {
 }
 
 impl InstrumentKind {
-    /// The link that it stands at.
-    pub fn link(&self) -> Option<LinkId> {
+    /// Its key in `[probes]`.
+    pub fn key(&self) -> &'static str {
         match self {
-            InstrumentKind::RateVariation { link, .. }
-            | InstrumentKind::AutoCovariance { link, .. }
-            | InstrumentKind::Succession { link, .. }
-            | InstrumentKind::Bursts { link, .. }
-            | InstrumentKind::DropEvents { link, .. }
-            | InstrumentKind::Carried { link, .. } => Some(*link),
-            InstrumentKind::Window { .. }
-            | InstrumentKind::Delay { .. }
-            | InstrumentKind::Transfers { .. }
-            | InstrumentKind::Fairness { .. }
-            | InstrumentKind::Delivered { .. } => None,
+            InstrumentKind::Window { .. } => "window",
+            InstrumentKind::RateVariation { .. } => "rate_variation",
+            InstrumentKind::AutoCovariance { .. } => "auto_covariance",
+            InstrumentKind::Succession { .. } => "succession",
+            InstrumentKind::Bursts { .. } => "bursts",
+            InstrumentKind::DropEvents { .. } => "drop_events",
+            InstrumentKind::Delay { .. } => "delay",
+            InstrumentKind::Transfers { .. } => "transfers",
+            InstrumentKind::Fairness { .. } => "fairness",
+            InstrumentKind::Carried { .. } | InstrumentKind::Delivered { .. } => "throughput",
         }
     }
 }

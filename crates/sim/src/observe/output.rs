@@ -5,39 +5,15 @@ mod record;
 
 pub(crate) use self::delays::Delays;
 pub(crate) use self::record::RunRecord;
+pub use super::error::RunError;
+use super::rows::Curve;
+pub use super::rows::{FlowRow, SeriesKind, SeriesRow};
 use crate::control::Method;
 use crate::model::flow::Source;
 use crate::model::link::Link;
-use crate::observe::instrument::Curve;
 use crate::workload::Transfer;
 use paceline_core::{Instant, Span};
 use serde::{Serialize, Serializer};
-use std::fmt;
-
-/// Why a run ended early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunError {
-    /// [`crate::control::Control::cancel`] was called.
-    Cancelled,
-    /// The trace sink refused a row.
-    TraceRefused,
-    /// The windowed engine was asked for by name, and this network needs the reference engine.
-    NoWindows,
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            RunError::Cancelled => "the run was cancelled",
-            RunError::TraceRefused => "the trace could not be written",
-            RunError::NoWindows => {
-                "the windowed engine cannot run this: packets get from host to host, round a ring of links, or through a link faster than 8 Gbit/s, without a delay; or no link is fed by several others"
-            }
-        })
-    }
-}
-
-impl std::error::Error for RunError {}
 
 /// One run.
 #[derive(Debug, Serialize)]
@@ -132,59 +108,6 @@ pub struct FlowStatistics {
     pub delay_p99_s: Option<f64>,
     /// Mean time from a packet's last transmission to its arrival, seconds.
     pub network_delay_mean_s: Option<f64>,
-}
-
-/// One flow over the window.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FlowRow {
-    /// Payload delivered in order a second, bit/s.
-    pub goodput_bps: f64,
-    /// A pacing method acts on it.
-    pub paced: bool,
-    /// It is a TCP connection.
-    pub is_tcp: bool,
-    /// Packets sent.
-    pub sent_packets: u64,
-    /// Packets sent again.
-    pub retransmits: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Reductions of the window.
-    pub window_cuts: u64,
-    /// Packets delivered in order, and their summed delay from the first transmission, ns.
-    pub delivered_packets: u64,
-    /// See `delivered_packets`.
-    pub delay_sum_ns: u64,
-    /// Packets received, and their summed delay from the last transmission, ns.
-    pub received_packets: u64,
-    /// See `received_packets`.
-    pub network_delay_sum_ns: u64,
-    /// Its transfers that were complete within the window.
-    pub transfers: Vec<Transfer>,
-}
-
-/// What a probe recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SeriesRow {
-    /// Where.
-    pub link: u32,
-    /// What.
-    pub kind: SeriesKind,
-    /// When.
-    pub time_ns: u64,
-    /// Whose packet; `u32::MAX` for a queue.
-    pub flow: u32,
-    /// The queue, or the packet on the wire.
-    pub bytes: u64,
-}
-
-/// The kinds of series.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SeriesKind {
-    /// Bytes that wait.
-    Queue,
-    /// A packet whose serialisation begins.
-    Departure,
 }
 
 /// The statistics of a run that has reached its end.

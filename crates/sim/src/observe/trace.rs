@@ -19,8 +19,8 @@ mod frames;
 mod numbers;
 mod packets;
 
+use super::error::RunError;
 use crate::kernel::packet::Packet;
-use crate::observe::output::RunError;
 use paceline_core::Instant;
 use paceline_tcp::Feedback;
 use std::cmp::Ordering;

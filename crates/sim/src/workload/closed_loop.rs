@@ -9,7 +9,8 @@
 //! *References.* A. Feldmann et al., "Dynamics of IP traffic: a study of the role of variability and the impact of
 //! control" (SIGCOMM 1999); M. Crovella and A. Bestavros (1997).
 
-use super::{Act, Distribution, Heard, Side};
+use super::dialogue::{Act, Heard, Side};
+use super::distribution::Distribution;
 use crate::kernel::chance::Stream;
 use paceline_core::Instant;
 

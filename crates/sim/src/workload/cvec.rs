@@ -1,7 +1,7 @@
 //! Connection vectors: what applications were seen to say over TCP connections, as Tmix writes it down.
 //!
 //! *Idea.* A connection is a list of units of data with the pauses between them, and nothing of how a network carried them.
-//! Two ways to write it, told apart line by line:
+//! Two ways to write it, recognised line by line:
 //!
 //! ```text
 //! SEQ start_us epochs id id            S start_us epochs id id
@@ -22,7 +22,7 @@
 //! *References.* M. C. Weigle et al., "Tmix: a tool for generating realistic TCP application workloads in ns-2" (CCR 2006);
 //! ns-2.35 manual, chapter Tmix.
 
-use super::Side;
+use super::dialogue::Side;
 use paceline_core::Span;
 use std::fmt;
 use std::io::BufRead;
@@ -47,7 +47,7 @@ pub struct Vector {
     pub windows: Option<[u64; 2]>,
     /// The sides do not wait for each other.
     pub is_concurrent: bool,
-    /// What is said, in the order of the file.
+    /// What is sent, in the order of the file.
     pub units: Vec<Unit>,
 }
 
@@ -130,7 +130,7 @@ fn read_at_most(input: impl BufRead, bytes: u64, items: usize) -> Result<Vec<Vec
 struct Reader {
     line: usize,
     vectors: Vec<Vector>,
-    /// Microseconds to wait before the next unit, as `t` said: of either side in a sequential connection (in the first
+    /// Microseconds to wait before the next unit, as `t` had it: of either side in a sequential connection (in the first
     /// place), else of each.
     pause: [Option<u64>; 2],
     /// The connection is in the second way of writing.
@@ -258,7 +258,7 @@ impl Reader {
         self.push(side, wait, bytes)
     }
 
-    /// A unit of the connection; one of no bytes closes a side, and says nothing else.
+    /// A unit of the connection; one of no bytes closes a side, and sends nothing.
     fn push(&mut self, side: Side, micros: u64, bytes: u64) -> Result<(), CvecError> {
         if micros > MOST_MICROS {
             return Err(self.error(format!("a pause of {micros} us; expected at most {MOST_MICROS}")));

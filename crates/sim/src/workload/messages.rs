@@ -1,4 +1,4 @@
-//! What an application gives to a connection, message by message, and how far each has come.
+//! What an application writes to a connection, message by message, and how far each has come.
 //!
 //! *Idea.* A message is a run of packets; the last may be short. Three marks say at which packet something happens next: the
 //! first packet of a message that has not begun, the end of the oldest that has not been delivered, the end of the oldest
@@ -91,7 +91,7 @@ impl Messages {
         }
     }
 
-    /// The application gives a message, now: these packets, each of `payload` bytes at most, `bytes` in all.
+    /// The application writes a message, now: these packets, each of `payload` bytes at most, `bytes` in all.
     pub(crate) fn give(&mut self, packets: Range<u32>, payload: u32, bytes: u64, now: Instant) {
         let Range { start: first, end } = packets;
         if self.queue.capacity() == 0 {

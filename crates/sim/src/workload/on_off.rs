@@ -9,7 +9,7 @@
 //! *References.* Y. Cai et al., "QLBP" (equation 5); W. Willinger et al., "Self-similarity through high-variability"
 //! (SIGCOMM 1995); ns-2 Application/Traffic/Exponential and /Pareto.
 
-use super::Distribution;
+use super::distribution::Distribution;
 use crate::kernel::chance::Stream;
 use paceline_core::{Rate, Span};
 

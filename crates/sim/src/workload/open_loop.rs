@@ -1,6 +1,6 @@
-//! Open-loop sources: packets that leave when a schedule says so, whatever becomes of them.
+//! Open-loop sources: packets that leave by a schedule, whatever becomes of them.
 //!
-//! A source says when its first packet leaves and, at each, when the next one does. That may be into a link's pacer at once:
+//! A source returns when its first packet leaves and, at each, when the next one does. That may be into a link's pacer at once:
 //! where a pacer stands on the first link of a flow's way, the source feeds it.
 
 use super::modulated::Modulated;

@@ -9,7 +9,8 @@
 //! *References.* V. Vasudevan et al., "Safe and effective fine-grained TCP retransmissions for datacenter communication"
 //! (SIGCOMM 2009).
 
-use super::{Act, Distribution, Heard, Side};
+use super::dialogue::{Act, Heard, Side};
+use super::distribution::Distribution;
 use crate::kernel::chance::Stream;
 use paceline_core::Instant;
 

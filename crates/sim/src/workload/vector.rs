@@ -1,14 +1,14 @@
-//! A connection vector played over a connection: both sides say what they said, when they are ready to.
+//! A connection vector played over a connection: both sides send what they sent, when they are ready to.
 //!
 //! *Idea.* In a sequential connection a unit follows the one before it: after its pause from when that was given to the
 //! connection, if the same side sent it, or from when it was received whole. In a concurrent one each side keeps to its own
-//! units. The acceptor says nothing before the initiator's SYN has reached it.
+//! units. The acceptor sends nothing before the initiator's SYN has reached it.
 //! *Where it breaks.* A side that pauses after sending counts from when it gave the data away, as Tmix in ns-2 does; on a
 //! network slower than the one measured, units of one side then queue up in its sender.
 //! *References.* [`super::cvec`].
 
 use super::cvec::Vector;
-use super::{Act, Heard, Side};
+use super::dialogue::{Act, Heard, Side};
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) struct Player {
     next: [usize; 2],
     /// Units of each side that have been given and not yet delivered.
     under_way: [u32; 2],
-    /// The next unit waits until all that this side has said is there.
+    /// The next unit waits until all that this side has sent is there.
     awaits: Option<Side>,
 }
 
@@ -64,7 +64,7 @@ impl Player {
         }
     }
 
-    /// Whether this side speaks without having heard the other.
+    /// Whether this side sends without having received from the other.
     fn begins(&self, side: Side) -> bool {
         self.vector.is_concurrent || self.vector.units.first().is_some_and(|unit| unit.side == side)
     }

@@ -56,7 +56,7 @@ pub(crate) fn traffic(lattice: bool) -> impl Strategy<Value = Traffic> {
     ];
     let lines = prop_oneof![
         3 => bulk(lattice).prop_map(|lines| (lines, true)),
-        4 => conversation(lattice).prop_map(|lines| (lines, true)),
+        4 => dialogue(lattice).prop_map(|lines| (lines, true)),
         2 => steady(lattice).prop_map(|lines| (lines, false)),
         1 => modulated().prop_map(|lines| (lines, false)),
     ];
@@ -135,7 +135,7 @@ fn bulk(lattice: bool) -> impl Strategy<Value = String> {
 }
 
 /// Applications over TCP.
-fn conversation(lattice: bool) -> impl Strategy<Value = String> {
+fn dialogue(lattice: bool) -> impl Strategy<Value = String> {
     let size = prop_oneof![
         (1..40_u32).prop_map(|packets| format!("\"{packets}000 B\"")),
         (1..40_000_u32).prop_map(|bytes| format!("\"{bytes} B\"")),

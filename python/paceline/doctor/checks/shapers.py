@@ -10,7 +10,7 @@ from paceline.doctor.case import Case
 from paceline.doctor.checks.buffers import never_fills
 from paceline.doctor.finding import Problem, check
 from paceline.doctor.flow_groups import common_name
-from paceline.scenario.resolved_network import Deployed, bits, seconds
+from paceline.scenario.resolved_network import Deployed
 
 
 @check("pacer-after-bottleneck", "warning")
@@ -91,8 +91,7 @@ def pacer_idle(case: Case) -> Iterator[Problem]:
                 "what the bucket spaces still arrives faster than it leaves: it changes next to nothing",
                 f'rate above the load of {units.rate(load)} and below "{units.rate(slowest)}"',
             )
-        elif pacer.method == "qlbp" and load <= bits(pacer.parameters["mu_min"]):
-            least = bits(pacer.parameters["mu_min"])
+        elif (least := pacer.mu_min_bps) is not None and load <= least:
             far = least > 2 * load
             yield Problem(
                 f"{pacing.path}.{'load' if 'load' in _written(case, pacing) else 'mu_min'}",
@@ -104,7 +103,7 @@ def pacer_idle(case: Case) -> Iterator[Problem]:
                 "warning" if far else "note",
             )
         elif pacer.method == "edge":
-            delay = seconds(pacer.parameters["delay"])
+            delay = pacer.delay_s(case.largest[link]) or 0.0
             largest = case.largest[link]
             held = delay * load / 8 / largest
             if delay > 0 and load > 0 and held < 1:

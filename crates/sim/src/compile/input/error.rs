@@ -15,7 +15,7 @@ pub enum ScenarioError {
         line: usize,
         /// From 1, in characters.
         column: usize,
-        /// What the parser says.
+        /// The parser's message.
         problem: String,
     },
     /// A value that cannot be, or a key that is not known.
@@ -29,7 +29,10 @@ pub enum ScenarioError {
     Several(Vec<ScenarioError>),
 }
 
-/// Faults beyond so many are not told.
+/// What was read, or what is wrong with it.
+pub(crate) type Result<T, E = ScenarioError> = std::result::Result<T, E>;
+
+/// Faults beyond so many are not reported.
 const MOST_FAULTS: usize = 100;
 
 impl ScenarioError {
@@ -82,13 +85,13 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// The faults found so far: a reader notes one and reads on, so that all are told at once.
+/// The faults found so far: a reader notes one and reads on, so that all are reported at once.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults(Rc<RefCell<Vec<ScenarioError>>>);
 
 impl Faults {
     /// What was read; a fault is noted, unless it is already.
-    pub(crate) fn note<T>(&self, read: Result<T, ScenarioError>) -> Result<T, ScenarioError> {
+    pub(crate) fn note<T>(&self, read: Result<T>) -> Result<T> {
         if let Err(error) = &read {
             let mut noted = self.0.borrow_mut();
             for fault in error.each() {
@@ -115,7 +118,7 @@ impl Faults {
     }
 
     /// What was read, if nothing at all was wrong.
-    pub(crate) fn unless_any<T>(&self, read: Result<T, ScenarioError>) -> Result<T, ScenarioError> {
+    pub(crate) fn unless_any<T>(&self, read: Result<T>) -> Result<T> {
         let read = self.note(read);
         let mut noted = self.0.take();
         match noted.len() {

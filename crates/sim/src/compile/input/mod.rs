@@ -1,7 +1,14 @@
 //! Tables, fields and values of a text, and what is wrong with them, in a line that names its place.
 
-pub(crate) mod error;
-pub(crate) mod lines;
-pub(crate) mod quantity;
-pub(crate) mod reader;
-pub(crate) mod suggest;
+mod error;
+mod line;
+mod quantity;
+mod reader;
+mod suggest;
+
+pub use self::error::ScenarioError;
+pub(crate) use self::error::{Faults, Result, shortened};
+pub use self::line::line_of;
+pub(crate) use self::quantity::{BufferSize, Range};
+pub(crate) use self::reader::{Field, Table, any_of};
+pub(crate) use self::suggest::suggestion;

@@ -6,10 +6,8 @@ use serde_json::Value;
 
 pub(crate) use paceline_core::units::parse::{BufferSize, Range};
 
-use super::error::ScenarioError;
+use super::error::Result;
 use super::reader::Field;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// A year: a whole round trip of such delays ends long before the end of time, where sums would no longer be exact.
 const LONGEST: Span = Span::from_millis(365 * 24 * 3_600_000);
@@ -125,7 +123,7 @@ impl Field<'_> {
         self.quantity(parse::range::<T>)
     }
 
-    fn quantity<T>(&self, parse: impl Fn(&str) -> std::result::Result<T, QuantityError>) -> Result<T> {
+    fn quantity<T>(&self, parse: impl Fn(&str) -> Result<T, QuantityError>) -> Result<T> {
         let parse = |text: &str| {
             parse(text).map_err(|error| match self.usual() {
                 Some(usual) => error.with_usual(usual),

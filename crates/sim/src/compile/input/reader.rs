@@ -2,10 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::error::{Faults, ScenarioError, shortened, shown};
+use super::error::{Faults, Result, ScenarioError, shortened, shown};
 use super::suggest::suggestion;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// A value, and the path that leads to it.
 #[derive(Debug, Clone)]
@@ -92,17 +90,17 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// What `read` makes of each element of a list; those that are wrong are all told.
+    /// What `read` makes of each element of a list; all faults are reported.
     pub(crate) fn each<T>(&self, read: impl FnMut(&Field<'a>) -> Result<T>) -> Result<Vec<T>> {
         self.all_of(&self.list()?, read)
     }
 
-    /// What was read here; what is wrong with it is told, whatever else is.
+    /// What was read here; a fault is noted, so that it is reported with all others.
     pub(crate) fn noting<T>(&self, read: Result<T>) -> Result<T> {
         self.faults.note(read)
     }
 
-    /// What `read` makes of each of these; those that are wrong are all told.
+    /// What `read` makes of each of these; all faults are reported.
     pub(crate) fn all_of<T>(
         &self,
         fields: &[Field<'a>],
@@ -199,7 +197,7 @@ impl<'a> Table<'a> {
         self.only_listed(keys, || format!("write one of: {}", keys.join(", ")))
     }
 
-    /// The same; `all` says which there are, where none is near. What else is wrong is told too.
+    /// The same; `all` words which there are, where none is near. Other faults are reported too.
     pub(crate) fn only_listed(&self, keys: &[&str], all: impl Fn() -> String) -> Result<()> {
         for key in self.map.keys().filter(|key| !keys.contains(&key.as_str())) {
             let what = suggestion(key, keys.iter().copied(), &all);
@@ -209,7 +207,7 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    /// What was read here; what is wrong with it is told, whatever else is.
+    /// What was read here; a fault is noted, so that it is reported with all others.
     pub(crate) fn noting<T>(&self, read: Result<T>) -> Result<T> {
         self.faults.note(read)
     }
@@ -233,7 +231,7 @@ impl<'a> Table<'a> {
         self.faults.slip_of(key, &self.path)
     }
 
-    /// What `read` makes of a key that must be there. What is wrong with it is told, whatever else is.
+    /// What `read` makes of a key that must be there. A fault is noted, so that it is reported with all others.
     pub(crate) fn needs<T>(
         &self,
         key: &str,
@@ -243,7 +241,7 @@ impl<'a> Table<'a> {
         self.faults.note(self.required(key, example).and_then(|field| read(&field)))
     }
 
-    /// What `read` makes of a key's value; nothing where it is left out, or wrong: then that is told, and nothing runs.
+    /// What `read` makes of a key's value; `None` where it is left out, or wrong: then the fault is noted, and nothing runs.
     pub(crate) fn optional<T>(
         &self,
         key: &str,

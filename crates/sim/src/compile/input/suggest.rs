@@ -14,7 +14,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     best.map(|(_, candidate)| candidate)
 }
 
-/// `did you mean "x"?`, or what `otherwise` says when nothing is near.
+/// `did you mean "x"?`, or what `otherwise` returns when nothing is near.
 pub(crate) fn suggestion<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,

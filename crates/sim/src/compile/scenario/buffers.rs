@@ -5,12 +5,9 @@ use std::sync::Arc;
 use paceline_core::queue::{Counts, Limit, QueueSpec};
 use paceline_core::units::NANOS_PER_SECOND;
 
-use crate::compile::input::error::ScenarioError;
-use crate::compile::input::quantity::BufferSize;
+use crate::compile::input::{BufferSize, Result, ScenarioError};
 use crate::compile::layout::{Back, Layout};
 use crate::network::{FlowKind, FlowSpec, LinkId};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// The buffer of every link; neighbours with equal ones share them.
 pub(crate) fn buffers(layout: &Layout, flows: &[FlowSpec]) -> Result<Vec<Arc<QueueSpec>>> {
@@ -87,7 +84,7 @@ fn largest_packets(layout: &Layout, flows: &[FlowSpec]) -> Vec<u32> {
     let mut largest = vec![0; layout.links.len()];
     for flow in flows {
         let (data, ack) = match &flow.kind {
-            FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => {
+            FlowKind::Bulk { tcp, .. } | FlowKind::Dialogue { tcp, .. } => {
                 (tcp.data_bytes().max(tcp.syn.unwrap_or(0)), tcp.ack)
             }
             FlowKind::OpenLoop { bytes, .. } => (*bytes, 0),

@@ -7,12 +7,10 @@ use super::names::{LinkNames, Names};
 use super::pacing::{LinkMethod, Method, Pacing};
 use super::settings::Settings;
 use super::traffic::HostNames;
-use crate::compile::input::error::ScenarioError;
+use crate::compile::input::{Result, ScenarioError};
 use crate::compile::layout::Layout;
 use crate::kernel::chance::Stream;
 use crate::network::{FlowSpec, HostId, LinkId};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Hosts and links with the methods that act on them.
 #[derive(Debug)]
@@ -36,7 +34,7 @@ pub(crate) struct Site {
 
 /// What to deploy in, and where each flow's constants came from.
 #[derive(Debug)]
-pub(crate) struct Ground<'a, 'n> {
+pub(crate) struct Context<'a, 'n> {
     pub(crate) layout: &'a Layout,
     pub(crate) names: &'a Names<'n>,
     /// For each flow.
@@ -45,19 +43,23 @@ pub(crate) struct Ground<'a, 'n> {
 }
 
 /// Deploys every method; marks the flows that they act on.
-pub(crate) fn deploy(all: &[Pacing], ground: &Ground<'_, '_>, flows: &mut [FlowSpec]) -> Result<Deployment> {
+pub(crate) fn deploy(
+    all: &[Pacing],
+    context: &Context<'_, '_>,
+    flows: &mut [FlowSpec],
+) -> Result<Deployment> {
     let mut deployment = Deployment {
-        ports: vec![None; ground.layout.hosts.len()],
-        pacers: vec![None; ground.layout.links.len()],
+        ports: vec![None; context.layout.hosts.len()],
+        pacers: vec![None; context.layout.links.len()],
         sites: Vec::with_capacity(all.len()),
     };
     for pacing in all {
         let site = match &pacing.method {
             Method::None => Site::default(),
             Method::Host { rule, gain, jitter, at } => {
-                let site = chosen_hosts(pacing, at.as_ref(), ground, flows)?;
-                let paced = site.among(ground.layout.hosts.len());
-                pace_flows(pacing, ground, flows, &paced, |profile| HostPacing {
+                let site = chosen_hosts(pacing, at.as_ref(), context, flows)?;
+                let paced = site.among(context.layout.hosts.len());
+                pace_flows(pacing, context, flows, &paced, |profile| HostPacing {
                     rule: rule.unwrap_or_else(|| PacingRule::of_profile(profile)),
                     gain: *gain,
                     jitter: *jitter,
@@ -65,9 +67,9 @@ pub(crate) fn deploy(all: &[Pacing], ground: &Ground<'_, '_>, flows: &mut [FlowS
                 site
             }
             Method::Port { per_flow, gain, at } => {
-                let site = chosen_hosts(pacing, at.as_ref(), ground, flows)?;
-                let paced = site.among(ground.layout.hosts.len());
-                let hosts = deployment.ports.iter_mut().zip(&ground.layout.hosts).zip(&paced);
+                let site = chosen_hosts(pacing, at.as_ref(), context, flows)?;
+                let paced = site.among(context.layout.hosts.len());
+                let hosts = deployment.ports.iter_mut().zip(&context.layout.hosts).zip(&paced);
                 for ((port, name), _) in hosts.filter(|(_, paced)| **paced) {
                     if port.replace(*gain).is_some() {
                         let problem = format!("{name} is port-paced already; write other hosts in at");
@@ -75,7 +77,7 @@ pub(crate) fn deploy(all: &[Pacing], ground: &Ground<'_, '_>, flows: &mut [FlowS
                     }
                 }
                 if *per_flow {
-                    pace_flows(pacing, ground, flows, &paced, |profile| HostPacing {
+                    pace_flows(pacing, context, flows, &paced, |profile| HostPacing {
                         rule: PacingRule::of_profile(profile),
                         gain: 1.0,
                         jitter: 0.0,
@@ -85,7 +87,7 @@ pub(crate) fn deploy(all: &[Pacing], ground: &Ground<'_, '_>, flows: &mut [FlowS
                 }
                 site
             }
-            Method::Link(method) => place_pacers(pacing, method, ground, &mut deployment.pacers)?,
+            Method::Link(method) => place_pacers(pacing, method, context, &mut deployment.pacers)?,
         };
         deployment.sites.push(site);
     }
@@ -108,16 +110,16 @@ impl Site {
 fn chosen_hosts(
     pacing: &Pacing,
     at: Option<&HostNames>,
-    ground: &Ground<'_, '_>,
+    context: &Context<'_, '_>,
     flows: &[FlowSpec],
 ) -> Result<Site> {
-    let mut sends_tcp = vec![false; ground.layout.hosts.len()];
+    let mut sends_tcp = vec![false; context.layout.hosts.len()];
     for flow in flows.iter().filter(|flow| flow.kind.tcp().is_some()) {
         sends_tcp[flow.source as usize] = true;
     }
     let candidates: Vec<HostId> = match at {
-        Some(named) => ground.names.hosts(named)?,
-        None => (0..ground.layout.hosts.len() as HostId).collect(),
+        Some(named) => context.names.hosts(named)?,
+        None => (0..context.layout.hosts.len() as HostId).collect(),
     };
     let candidates: Vec<HostId> = candidates.into_iter().filter(|host| sends_tcp[*host as usize]).collect();
     if candidates.is_empty() {
@@ -125,24 +127,24 @@ fn chosen_hosts(
             "none of the hosts sends TCP, which is what this paces; write a method that acts on links";
         return Err(ScenarioError::at(&pacing.path, problem));
     }
-    let name_of = |host: HostId| ground.layout.hosts[host as usize].as_str();
-    let chosen = share_of(&candidates, pacing, ground.seed, name_of);
+    let name_of = |host: HostId| context.layout.hosts[host as usize].as_str();
+    let chosen = share_of(&candidates, pacing, context.seed, name_of);
     Ok(Site { candidates: candidates.len(), chosen })
 }
 
 fn pace_flows(
     pacing: &Pacing,
-    ground: &Ground<'_, '_>,
+    context: &Context<'_, '_>,
     flows: &mut [FlowSpec],
     at: &[bool],
     pacing_of: impl Fn(Profile) -> HostPacing,
 ) -> Result<()> {
     let mut settings = Settings::default();
-    let all = flows.iter_mut().zip(ground.profiles);
+    let all = flows.iter_mut().zip(context.profiles);
     for (flow, profile) in all.filter(|(flow, _)| at[flow.source as usize]) {
         let Some(tcp) = flow.kind.tcp_mut() else { continue };
         if tcp.pacing.is_some() {
-            let name = &ground.layout.hosts[flow.source as usize];
+            let name = &context.layout.hosts[flow.source as usize];
             let problem = format!("{name} is host-paced already; write other hosts in at");
             return Err(ScenarioError::at(&pacing.path, problem));
         }
@@ -155,13 +157,13 @@ fn pace_flows(
 fn place_pacers(
     pacing: &Pacing,
     method: &LinkMethod,
-    ground: &Ground<'_, '_>,
+    context: &Context<'_, '_>,
     pacers: &mut [Option<Box<PacerSpec>>],
 ) -> Result<Site> {
-    let layout = ground.layout;
-    let candidates = links_of(pacing, method.at.as_ref(), ground)?;
+    let layout = context.layout;
+    let candidates = links_of(pacing, method.at.as_ref(), context)?;
     let name_of = |link: LinkId| layout.links[link as usize].name.as_str();
-    let chosen = share_of(&candidates, pacing, ground.seed, name_of);
+    let chosen = share_of(&candidates, pacing, context.seed, name_of);
     let mut placed = chosen.clone();
     if method.acks {
         let mut taken = vec![false; layout.links.len()];
@@ -195,15 +197,15 @@ fn place_pacers(
 }
 
 /// The links that a method acts on.
-fn links_of(pacing: &Pacing, at: Option<&LinkNames>, ground: &Ground<'_, '_>) -> Result<Vec<LinkId>> {
+fn links_of(pacing: &Pacing, at: Option<&LinkNames>, context: &Context<'_, '_>) -> Result<Vec<LinkId>> {
     match at {
-        Some(named) => ground.names.links(named),
-        None if ground.layout.pacable.is_empty() => {
-            let core = &ground.layout.links[ground.layout.core as usize].name;
+        Some(named) => context.names.links(named),
+        None if context.layout.pacable.is_empty() => {
+            let core = &context.layout.links[context.layout.core as usize].name;
             let problem = format!("missing; write the links to pace, for example at = \"{core}\"");
             Err(ScenarioError::at(&format!("{}.at", pacing.path), problem))
         }
-        None => Ok(ground.layout.pacable.clone()),
+        None => Ok(context.layout.pacable.clone()),
     }
 }
 

@@ -5,18 +5,19 @@ use paceline_core::pacer::parameters::Value as Parameter;
 use paceline_tcp::config::PacingRule;
 use serde::Serialize;
 
+use super::Scenario;
 use super::buffers::{bandwidth_delay, round_trip};
 use super::pacing::{Method, Pacing};
-use super::{Result, Scenario};
 use crate::compile::draw::Draw;
+use crate::compile::input::Result;
 use crate::compile::layout::{Back, Layout, Stage};
 use crate::network::Network;
 
-/// What a report says of a scenario. Seconds and bytes where the name says so; quantities in text as one would write
+/// What a report prints of a scenario. Seconds and bytes where the name has them; quantities in text as one would write
 /// them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Description {
-    /// As the file says; empty if it does not.
+    /// As in the file; empty if it has none.
     pub title: String,
     /// `dumbbell`, `path`, …
     pub template: &'static str,
@@ -84,7 +85,7 @@ pub struct LinkGroup {
 }
 
 impl Scenario {
-    /// What a report says of the scenario as this seed draws it. Refuses what [`Scenario::network`] refuses.
+    /// What a report prints of the scenario as this seed draws it. Refuses what [`Scenario::network`] refuses.
     pub fn describe(&self, seed: u64) -> Result<Description> {
         let network = self.network(seed)?;
         let layout = self.template.layout(Draw::Seeded(seed));

@@ -9,15 +9,13 @@ use smol_str::format_smolstr;
 use super::names::Names;
 use super::routes::Routes;
 use super::settings::Settings;
-use super::traffic::{About, Conversation, HostNames, Kind, MOST_FLOWS, Traffic};
+use super::traffic::{DialogueTraffic, HostNames, Kind, MOST_FLOWS, Script, Traffic};
 use crate::compile::draw::Draw;
-use crate::compile::input::error::ScenarioError;
+use crate::compile::input::{Result, ScenarioError};
 use crate::compile::layout::Layout;
 use crate::network::{FlowKind, FlowSpec, HostId, LinkId, Name, Part};
 use crate::workload::cvec::Vector;
-use crate::workload::{Side, Talk};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
+use crate::workload::{DialogueSpec, Side};
 
 /// Every flow, unpaced, in the order of the file, and the profile that its constants come from.
 pub(crate) fn flows(
@@ -45,14 +43,14 @@ pub(crate) fn flows(
             let forward = routes.there(source, sink).ok_or_else(|| no_route(source, sink))?;
             let reverse = match &traffic.kind {
                 Kind::OpenLoop(_) => Box::default(),
-                Kind::Bulk { .. } | Kind::Conversation(_) => {
+                Kind::Bulk { .. } | Kind::Dialogue(_) => {
                     routes.back(source, sink, &forward).ok_or_else(|| no_route(sink, source))?
                 }
             };
             Ok(Way { source, sink, forward, reverse })
         };
         match &traffic.kind {
-            Kind::Conversation(Conversation { about: About::Vectors { vectors, .. }, .. }) => {
+            Kind::Dialogue(DialogueTraffic { script: Script::Vectors { vectors, .. }, .. }) => {
                 let ways = pairs.into_iter().map(way).collect::<Result<Vec<_>>>()?;
                 let ways = ways.iter().cycle(); // connections are dealt to the pairs in turn
                 for (number, (vector, way)) in (0..).zip(vectors.iter().zip(ways)) {
@@ -116,34 +114,34 @@ impl Flows {
                 let kind = source.of_flow(&name, draw);
                 self.push(traffic, way.flow(name, start, kind));
             }
-            (Kind::Conversation(conversation), Some(vector)) => {
-                let talk = Talk::Vector(Arc::clone(vector));
-                self.converse(traffic, conversation, talk, way, name, start + vector.start);
+            (Kind::Dialogue(dialogue), Some(vector)) => {
+                let talk = DialogueSpec::Vector(Arc::clone(vector));
+                self.converse(traffic, dialogue, talk, way, name, start + vector.start);
             }
-            (Kind::Conversation(conversation), None) => {
-                let About::Same(talk) = &conversation.about else { return };
-                self.converse(traffic, conversation, talk.clone(), way, name, start);
+            (Kind::Dialogue(dialogue), None) => {
+                let Script::Same(talk) = &dialogue.script else { return };
+                self.converse(traffic, dialogue, talk.clone(), way, name, start);
             }
         }
     }
 
-    /// The flow of one who opens a conversation, and the flow back if the other answers.
+    /// The flow of one who opens a dialogue, and the flow back if the other answers.
     fn converse(
         &mut self,
         traffic: &Traffic,
-        conversation: &Conversation,
-        talk: Talk,
+        dialogue: &DialogueTraffic,
+        talk: DialogueSpec,
         way: &Way,
         name: Name,
         start: Instant,
     ) {
-        let mut tcp_of = |side| self.settings.shared(conversation.tcp_of(side, &talk));
+        let mut tcp_of = |side| self.settings.shared(dialogue.tcp_of(side, &talk));
         let (there, back) = (tcp_of(Side::Opener), talk.has_flow_back().then(|| tcp_of(Side::Answerer)));
         let back_name = format_smolstr!("{name}{}", Part::BACK);
-        let kind = FlowKind::Conversation { tcp: there, part: Part::Opens(Box::new(talk)) };
+        let kind = FlowKind::Dialogue { tcp: there, part: Part::Opens(Box::new(talk)) };
         self.push(traffic, way.flow(name, start, kind));
         if let Some(tcp) = back {
-            let kind = FlowKind::Conversation { tcp, part: Part::Answers };
+            let kind = FlowKind::Dialogue { tcp, part: Part::Answers };
             self.push(traffic, way.turned().flow(back_name, start, kind));
         }
     }
@@ -203,19 +201,19 @@ impl Kind {
     /// Traffic without TCP has none of its own.
     pub(super) fn profile(&self) -> Profile {
         match self {
-            Kind::Bulk { profile, .. } | Kind::Conversation(Conversation { profile, .. }) => *profile,
+            Kind::Bulk { profile, .. } | Kind::Dialogue(DialogueTraffic { profile, .. }) => *profile,
             Kind::OpenLoop(_) => Profile::DEFAULT,
         }
     }
 
-    /// The most flows on a pair of hosts, or in all where a file says how many there are.
+    /// The most flows on a pair of hosts, or in all where a file lists them.
     pub(crate) fn flows(&self, pairs: u64, count: u64) -> u64 {
         match self {
             Kind::Bulk { .. } | Kind::OpenLoop(_) => pairs.saturating_mul(count),
-            Kind::Conversation(Conversation { about: About::Vectors { vectors, .. }, .. }) => {
+            Kind::Dialogue(DialogueTraffic { script: Script::Vectors { vectors, .. }, .. }) => {
                 2 * vectors.len() as u64
             }
-            Kind::Conversation(_) => pairs.saturating_mul(count).saturating_mul(2),
+            Kind::Dialogue(_) => pairs.saturating_mul(count).saturating_mul(2),
         }
     }
 }

@@ -3,27 +3,33 @@
 //! Unlike a [`super::Description`], which groups for a drawing, this names every link and every flow, with numbers in base
 //! units. Identifiers are positions in the vectors.
 
-mod said;
+mod resolved;
 
-pub use said::Inspection;
-use said::{Buffer, Bursts, Deployed, Drawn, Flow, Link, Lost, Pacer, Plan, Replay, Sent, Speech, Tcp};
+pub use resolved::Inspection;
+use resolved::{
+    Buffer, Bursts, Deployed, Dialogue, Drawn, Flow, ForcedLoss, Link, Pacer, Plan, Probed, Replay, Tcp,
+    TrafficTable,
+};
 
-use paceline_core::Span;
+use paceline_core::pacer::Method as LinkPacer;
 use paceline_core::queue::Limit;
+use paceline_core::{Instant, Span};
 use paceline_tcp::Config;
 use paceline_tcp::config::{IdleRestart, PacingRule, Variant};
 
-use super::deploy::{Ground, deploy};
+use super::deploy::{Context, deploy};
 use super::names::Names;
 use super::pacing::{Method, Pacing};
-use super::{Result, Scenario, flows};
+use super::{Scenario, flows};
 use crate::compile::draw::Draw;
-use crate::compile::input::quantity::BufferSize;
+use crate::compile::input::{BufferSize, Result};
 use crate::compile::layout::{Back, Layout};
 use crate::compile::link_plan::LinkPlan;
-use crate::network::{DropRule, FlowKind, FlowSpec, ForcedDrop, LinkSpec, Network, Part};
+use crate::network::{
+    DropRule, FlowKind, FlowSpec, ForcedDrop, Instrument, InstrumentKind, LinkSpec, Network, Part, ProbeKind,
+};
 use crate::workload::open_loop::Timing;
-use crate::workload::{Distribution, Side, Talk};
+use crate::workload::{DialogueSpec, Distribution, Side};
 
 impl Scenario {
     /// What it comes to under this seed. Refuses what [`Scenario::network`] refuses.
@@ -32,8 +38,8 @@ impl Scenario {
         let layout = self.template.layout(Draw::Seeded(seed));
         let names = Names::new(&layout);
         let (mut flows, profiles) = flows::flows(&self.traffic, &layout, &names, Draw::Seeded(seed))?;
-        let ground = Ground { layout: &layout, names: &names, profiles: &profiles, seed };
-        let sites = deploy(&self.pacing, &ground, &mut flows)?.sites;
+        let context = Context { layout: &layout, names: &names, profiles: &profiles, seed };
+        let sites = deploy(&self.pacing, &context, &mut flows)?.sites;
         let deployed = self.pacing.iter().zip(sites).map(|(pacing, site)| Deployed {
             path: pacing.path.clone(),
             method: pacing.name().to_owned(),
@@ -49,22 +55,23 @@ impl Scenario {
         let traffic_of = |flow: &FlowSpec| {
             self.traffic.iter().position(|traffic| traffic.name == flow.traffic()).unwrap_or(0) as u32
         };
-        let mut talk: Option<&Talk> = None;
+        let mut talk: Option<&DialogueSpec> = None;
         let mut flows = Vec::new();
         for flow in &network.flows {
             let side = match &flow.kind {
-                FlowKind::Conversation { part: Part::Opens(opened), .. } => {
+                FlowKind::Dialogue { part: Part::Opens(opened), .. } => {
                     talk = Some(opened);
                     Side::Opener
                 }
                 _ => Side::Answerer,
             };
-            let is_talk = matches!(flow.kind, FlowKind::Conversation { .. });
-            let speech = talk.filter(|_| is_talk).map(|talk| speech_of(talk, side));
-            let spoken = talk.map_or(0.0, |talk| talk.mean_bytes(side));
-            flows.push(Flow { speech, ..flow_of(flow, spoken, traffic_of(flow), &network, &mut tcps) });
+            let is_talk = matches!(flow.kind, FlowKind::Dialogue { .. });
+            let speech = talk.filter(|_| is_talk).map(|talk| dialogue_of(talk, side));
+            let message_bytes = talk.map_or(0.0, |talk| talk.mean_bytes(side));
+            flows
+                .push(Flow { speech, ..flow_of(flow, message_bytes, traffic_of(flow), &network, &mut tcps) });
         }
-        let traffics = self.traffic.iter().map(|traffic| Sent {
+        let traffics = self.traffic.iter().map(|traffic| TrafficTable {
             path: traffic.path.clone(),
             name: traffic.name.clone(),
             profile: traffic.kind.profile().name(),
@@ -87,7 +94,8 @@ impl Scenario {
             tcps: tcps.into_iter().map(tcp_of).collect(),
             flows,
             pacings,
-            drops: network.drops.iter().map(lost_of).collect(),
+            drops: network.drops.iter().map(forced_loss_of).collect(),
+            probes: probes_of(&network),
         })
     }
 }
@@ -132,6 +140,18 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
     let pacer = spec.fitting.pacer.as_ref().map(|pacer| {
         let envelope = pacer.method.envelope(spec.rate, largest);
         let (bytes, packets) = both_units(pacer.limit);
+        let mut delay_ns = None;
+        let (mut mu_min_bps, mut mu_max_bps, mut q_max) = (None, None, None);
+        match &pacer.method {
+            LinkPacer::Edge(edge) => delay_ns = Some(edge.delay.as_nanos()),
+            LinkPacer::Qlbp(qlbp) => {
+                [mu_min_bps, mu_max_bps] =
+                    [qlbp.mu_min, qlbp.mu_max].map(|rate| Some(rate.bits_per_second()));
+                q_max = Some(qlbp.q_max);
+            }
+            LinkPacer::None(_) | LinkPacer::TokenBucket(_) => {}
+        }
+        let (q_max_bytes, q_max_packets) = both_units(q_max);
         let (method, words) = (pacer.method.name(), pacer.method.to_string());
         Pacer {
             method,
@@ -140,6 +160,11 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
             packets,
             rate_bps: envelope.map(|envelope| envelope.rate.bits_per_second()),
             burst_bytes: envelope.map(|envelope| envelope.burst),
+            delay_ns,
+            mu_min_bps,
+            mu_max_bps,
+            q_max_bytes,
+            q_max_packets,
         }
     });
     Link {
@@ -155,6 +180,7 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
             ties: spec.fitting.buffer.ties.name(),
         },
         pacer,
+        reported: spec.fitting.reported,
     }
 }
 
@@ -166,10 +192,10 @@ fn both_units(limit: Option<Limit>) -> (Option<u64>, Option<u64>) {
     }
 }
 
-/// A flow; `spoken` is the mean size of its messages, bytes, if it belongs to a conversation.
+/// A flow; `message_bytes` is the mean size of its messages, bytes, if it belongs to a dialogue.
 fn flow_of<'n>(
     flow: &'n FlowSpec,
-    spoken: f64,
+    message_bytes: f64,
     traffic: u32,
     network: &Network,
     tcps: &mut Vec<&'n Config>,
@@ -194,7 +220,7 @@ fn flow_of<'n>(
         speech: None,
     };
     match &flow.kind {
-        FlowKind::Bulk { tcp, .. } | FlowKind::Conversation { tcp, .. } => {
+        FlowKind::Bulk { tcp, .. } | FlowKind::Dialogue { tcp, .. } => {
             let known = tcps.iter().rposition(|other| *other == &**tcp);
             let position = known.unwrap_or_else(|| {
                 tcps.push(tcp);
@@ -204,7 +230,7 @@ fn flow_of<'n>(
             seen.port_paced = network.hosts[flow.source as usize].port_pacing;
             seen.packets = match &flow.kind {
                 FlowKind::Bulk { packets, .. } => *packets,
-                _ => Some((spoken / f64::from(tcp.payload)).ceil().max(1.0) as u64),
+                _ => Some((message_bytes / f64::from(tcp.payload)).ceil().max(1.0) as u64),
             };
         }
         FlowKind::OpenLoop { timing, stop, .. } => {
@@ -229,19 +255,19 @@ fn flow_of<'n>(
     seen
 }
 
-/// What `side` says in a conversation. Of a connection vector the means, its pauses shared out among this side's messages.
-fn speech_of(talk: &Talk, side: Side) -> Speech {
+/// What `side` sends in a dialogue. Of a connection vector the means, its pauses divided among this side's messages.
+fn dialogue_of(talk: &DialogueSpec, side: Side) -> Dialogue {
     let opens = side == Side::Opener;
     let (kind, size, pause, most, new_connections, is_concurrent) = match talk {
-        Talk::ClosedLoop(habits) => {
+        DialogueSpec::ClosedLoop(habits) => {
             ("closed-loop", habits.size, habits.think, habits.files, habits.new_connections, false)
         }
-        Talk::Rpc(spec) => {
+        DialogueSpec::Rpc(spec) => {
             let size = if opens { spec.request } else { spec.response };
             let pause = if opens { spec.think } else { Distribution::Fixed(0.0) };
             ("rpc", size, pause, spec.calls, false, false)
         }
-        Talk::Vector(vector) => {
+        DialogueSpec::Vector(vector) => {
             let own = vector.units.iter().filter(|unit| unit.side == side);
             let units = own.clone().count() as u64;
             let pauses: f64 = own.map(|unit| unit.wait.as_seconds()).sum();
@@ -250,7 +276,7 @@ fn speech_of(talk: &Talk, side: Side) -> Speech {
             ("cvec", size, pause, Some(units), false, vector.is_concurrent)
         }
     };
-    Speech { kind, opens, size: drawn(size), pause: drawn(pause), most, new_connections, is_concurrent }
+    Dialogue { kind, opens, size: drawn(size), pause: drawn(pause), most, new_connections, is_concurrent }
 }
 
 fn drawn(values: Distribution) -> Drawn {
@@ -263,12 +289,43 @@ fn drawn(values: Distribution) -> Drawn {
     Drawn { shape, first, second }
 }
 
-fn lost_of(drop: &ForcedDrop) -> Lost {
+fn probes_of(network: &Network) -> Vec<Probed> {
+    let probed = |kind, link, flows, every: Option<Span>, from: Instant, to: Instant| Probed {
+        kind,
+        link,
+        flows,
+        every_ns: every.map(Span::as_nanos),
+        from_ns: from.as_nanos(),
+        to_ns: to.as_nanos(),
+    };
+    let series = network.probes.iter().map(|probe| {
+        let (kind, every) = match probe.what {
+            ProbeKind::Queue { every } => ("queue", Some(every)),
+            ProbeKind::Departures => ("departures", None),
+        };
+        probed(kind, Some(probe.link), Vec::new(), every, probe.from, probe.to)
+    });
+    let instruments = network.instruments.iter().map(|Instrument { what, link, from, to }| {
+        let (flows, every) = match what {
+            InstrumentKind::Window { flows, every } => (flows.clone(), *every),
+            InstrumentKind::Delivered { classes, every } => {
+                let flows = (0..network.flows.len() as u32).filter(|flow| classes.class(*flow).is_some());
+                (flows.collect(), Some(*every))
+            }
+            InstrumentKind::Carried { every, .. } => (Vec::new(), Some(*every)),
+            _ => (Vec::new(), None),
+        };
+        probed(what.key(), *link, flows, every, *from, *to)
+    });
+    series.chain(instruments).collect()
+}
+
+fn forced_loss_of(drop: &ForcedDrop) -> ForcedLoss {
     let (probability, packets) = match &drop.rule {
         DropRule::Probability(probability) => (*probability, 0),
         DropRule::Arrivals(arrivals) => (0.0, arrivals.len() as u64),
     };
-    Lost { link: drop.link, flow: drop.flow, probability, packets }
+    ForcedLoss { link: drop.link, flow: drop.flow, probability, packets }
 }
 
 fn tcp_of(tcp: &Config) -> Tcp {
@@ -291,6 +348,8 @@ fn tcp_of(tcp: &Config) -> Tcp {
         max_rto_s: tcp.max_rto.as_seconds(),
         hystart: tcp.hystart,
         idle_restart: idle.map_or("", |(name, _)| *name),
+        timestamps: tcp.timestamps,
+        duplicate_threshold: tcp.duplicate_threshold,
         draws_phase: tcp.tick_phase.is_none() && tcp.tick.as_nanos() > 0,
         rule: tcp.pacing.and_then(|pacing| rule(pacing.rule)).map(|(name, _)| *name),
         gain: tcp.pacing.map_or(1.0, |pacing| pacing.gain),

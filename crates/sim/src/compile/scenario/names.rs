@@ -4,12 +4,9 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::traffic::HostNames;
-use crate::compile::input::error::{ScenarioError, shortened};
-use crate::compile::input::suggest::suggestion;
+use crate::compile::input::{Field, Result, ScenarioError, shortened, suggestion};
 use crate::compile::layout::{Laid, Layout};
 use crate::network::{HostId, LinkId, Name};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Positions by name. They are listed when the first one is asked for: most large networks name nothing.
 #[derive(Debug)]
@@ -112,7 +109,7 @@ pub(crate) struct LinkNames {
 
 impl LinkNames {
     /// A name, or a list of names.
-    pub(crate) fn read(field: &crate::compile::input::reader::Field<'_>) -> Result<LinkNames> {
+    pub(crate) fn read(field: &Field<'_>) -> Result<LinkNames> {
         let HostNames { path, names } = HostNames::read(field)?;
         Ok(LinkNames { path, names })
     }

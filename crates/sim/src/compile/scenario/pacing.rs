@@ -8,11 +8,7 @@ use serde_json::{Map, Value};
 
 use super::names::LinkNames;
 use super::traffic::HostNames;
-use crate::compile::input::error::ScenarioError;
-use crate::compile::input::reader::{Field, Table, any_of};
-use crate::compile::input::suggest::suggestion;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
+use crate::compile::input::{Field, Result, ScenarioError, Table, any_of, suggestion};
 
 /// A method at work in a network.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +30,7 @@ pub(crate) enum Method {
     Host {
         /// `None` is the rule of the flow's profile.
         rule: Option<PacingRule>,
-        /// Times the rate that the rule says.
+        /// Times the rate of the rule.
         gain: f64,
         /// A fraction of the gap, to either side.
         jitter: f64,
@@ -67,7 +63,7 @@ pub(crate) struct LinkMethod {
     pub(crate) acks: bool,
 }
 
-/// The methods that are not stages, and their parameters, the one that shorthand gives first.
+/// The methods that are not stages, and their parameters, the one that comes first in shorthand.
 const HOST_KEYS: [&str; 3] = ["rule", "gain", "jitter"];
 const PORT_KEYS: [&str; 2] = ["gain", "per_flow"];
 /// A gain beyond this is a slip of the pen.
@@ -151,7 +147,7 @@ impl LinkMethod {
             }
         }
         let method = LinkMethod { name: name.to_owned(), parameters, at: None, acks: false };
-        // What is wrong whatever the link is told with all the rest; what depends on its rate, when that is known.
+        // What is wrong on any link is reported with all the rest; what depends on a link's rate, when that is known.
         table.noting(
             method.pacer_of(table.path(), Rate::from_bits_per_second(1_000_000_000)).map_or_else(
                 |error| match *error {
@@ -180,7 +176,7 @@ impl LinkMethod {
         &self,
         path: &str,
         link_rate: Rate,
-    ) -> std::result::Result<PacerSpec, Box<(ParameterError, ScenarioError)>> {
+    ) -> Result<PacerSpec, Box<(ParameterError, ScenarioError)>> {
         let mut value_of =
             |key: &str| self.parameters.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
         parse(&self.name, &mut value_of, link_rate).map_err(|error| {
@@ -254,7 +250,7 @@ fn known_method(field: &Field<'_>) -> Result<&'static str> {
     })
 }
 
-/// The parameters of a method, the one that shorthand gives first.
+/// The parameters of a method, the one that comes first in shorthand.
 fn own_keys(method: &str) -> Vec<&'static str> {
     match method {
         "host" => HOST_KEYS.to_vec(),

@@ -6,13 +6,10 @@ mod instruments;
 use paceline_core::{Instant, Span};
 use serde_json::Value;
 
-use self::instruments::{ChosenInstrument, Ground, INSTRUMENTS};
+use self::instruments::{ChosenInstrument, Context, INSTRUMENTS};
 use super::names::{LinkNames, Names};
-use crate::compile::input::error::ScenarioError;
-use crate::compile::input::reader::{Field, Table};
+use crate::compile::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
 use crate::network::{DropRule, FlowId, FlowSpec, ForcedDrop, Instrument, LinkId, Probe, ProbeKind};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// A series of more samples than this would fill a disk, not a plot.
 const MOST_SAMPLES: u64 = 10_000_000;
@@ -24,7 +21,7 @@ const DEPARTURES: Span = Span::from_millis(300);
 pub(crate) enum Probes {
     /// The core's queue, and what leaves the core and the first link that a pacer could stand on.
     Default,
-    /// What the scenario says, and nothing else.
+    /// What the scenario lists, and nothing else.
     Chosen(Vec<ChosenProbe>, Vec<ChosenInstrument>),
 }
 
@@ -76,8 +73,9 @@ impl Probes {
         delays: &[Span],
     ) -> Result<Vec<Instrument>> {
         let Probes::Chosen(_, chosen) = self else { return Ok(Vec::new()) };
-        let ground = Ground { names, core, flows, delays };
-        let placed = chosen.iter().map(|instrument| instrument.place(&ground)).collect::<Result<Vec<_>>>()?;
+        let context = Context { names, core, flows, delays };
+        let placed =
+            chosen.iter().map(|instrument| instrument.place(&context)).collect::<Result<Vec<_>>>()?;
         Ok(placed.into_iter().flatten().collect())
     }
 
@@ -226,8 +224,8 @@ impl Loss {
                 None => {
                     let known = flows.iter().map(|flow| flow.name.as_str());
                     let some = || format!("the first flow is \"{}\"", flows[0].name);
-                    let meant = crate::compile::input::suggest::suggestion(name, known, some);
-                    let name = crate::compile::input::error::shortened(name);
+                    let meant = suggestion(name, known, some);
+                    let name = shortened(name);
                     return Err(ScenarioError::at(&path, format!("\"{name}\" is no flow; {meant}")));
                 }
             },

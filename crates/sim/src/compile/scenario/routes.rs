@@ -13,7 +13,7 @@ pub(crate) struct Routes<'a> {
     out: Lists,
     /// Links that reach each host, ascending.
     into: Lists,
-    told: HashMap<(HostId, HostId), &'a [LinkId]>,
+    given: HashMap<(HostId, HostId), &'a [LinkId]>,
     /// Shortest ways from the nodes asked for last.
     trees: HashMap<NodeId, Tree>,
 }
@@ -52,22 +52,26 @@ impl<'a> Routes<'a> {
             layout,
             out: Lists::new(nodes, layout.links.len(), leaves),
             into: Lists::new(nodes, layout.links.len(), reaches),
-            told: layout.told.iter().map(|route| ((route.from, route.to), route.links.as_slice())).collect(),
+            given: layout
+                .given
+                .iter()
+                .map(|route| ((route.from, route.to), route.links.as_slice()))
+                .collect(),
             trees: HashMap::new(),
         }
     }
 
     /// The way there; `None` if there is none.
     pub(crate) fn there(&mut self, from: HostId, to: HostId) -> Option<Box<[LinkId]>> {
-        match self.told.get(&(from, to)) {
+        match self.given.get(&(from, to)) {
             Some(links) => Some((*links).into()),
             None => self.fewest_hops(from, to),
         }
     }
 
-    /// The way back: as told, or else the same cables, or else by fewest hops.
+    /// The route back: as given, or else the same cables, or else by fewest hops.
     pub(crate) fn back(&mut self, from: HostId, to: HostId, there: &[LinkId]) -> Option<Box<[LinkId]>> {
-        if self.told.contains_key(&(to, from)) {
+        if self.given.contains_key(&(to, from)) {
             return self.there(to, from);
         }
         let mates: Option<Box<[LinkId]>> =

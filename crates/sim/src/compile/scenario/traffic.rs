@@ -1,6 +1,6 @@
 //! `[[traffic]]`: what hosts send to each other.
 
-mod conversation;
+mod dialogue;
 mod distribution;
 mod file;
 mod open_loop;
@@ -10,14 +10,10 @@ use std::sync::Arc;
 use paceline_core::Span;
 use paceline_tcp::config::{Config, Profile};
 
-use crate::compile::input::error::ScenarioError;
-use crate::compile::input::quantity::Range;
-use crate::compile::input::reader::{Field, Table};
+use crate::compile::input::{Field, Range, Result, Table};
 
-pub(crate) use self::conversation::{About, Conversation};
+pub(crate) use self::dialogue::{DialogueTraffic, Script};
 pub(crate) use self::open_loop::OpenLoop;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// More flows than this are a slip of the pen.
 pub(crate) const MOST_FLOWS: u64 = 10_000_000;
@@ -70,33 +66,37 @@ pub(crate) enum Kind {
     /// Packets without feedback.
     OpenLoop(OpenLoop),
     /// TCP, as applications ask for it.
-    Conversation(Conversation),
+    Dialogue(DialogueTraffic),
 }
 
-#[derive(Debug, Clone, Copy)]
-enum KindName {
-    Bulk,
-    Cbr,
-    Poisson,
-    OnOff,
-    SelfSimilar,
-    Pcap,
-    ClosedLoop,
-    Rpc,
-    Cvec,
-}
+/// What reads a table: it gets its range of starts, and the duration.
+type Reader = fn(&Table<'_>, Range<Span>, Span) -> Result<Kind>;
 
-const KINDS: [(&str, KindName); 9] = [
-    ("bulk", KindName::Bulk),
-    ("cbr", KindName::Cbr),
-    ("poisson", KindName::Poisson),
-    ("on-off", KindName::OnOff),
-    ("self-similar", KindName::SelfSimilar),
-    ("pcap", KindName::Pcap),
-    ("closed-loop", KindName::ClosedLoop),
-    ("rpc", KindName::Rpc),
-    ("cvec", KindName::Cvec),
+/// Every kind by its name in a scenario, with its keys and its reader: the one list.
+const KINDS: [(&str, (&[&str], Reader)); 9] = [
+    ("bulk", (&BULK_KEYS, |table, _, _| Kind::bulk(table))),
+    ("cbr", (&open_loop::STEADY_KEYS, |table, start, _| open(OpenLoop::steady(table, start, false)))),
+    ("poisson", (&open_loop::STEADY_KEYS, |table, start, _| open(OpenLoop::steady(table, start, true)))),
+    ("on-off", (&open_loop::ON_OFF_KEYS, |table, start, _| open(OpenLoop::on_off(table, start)))),
+    (
+        "self-similar",
+        (&open_loop::SELF_SIMILAR_KEYS, |table, start, end| open(OpenLoop::self_similar(table, start, end))),
+    ),
+    ("pcap", (&open_loop::PCAP_KEYS, |table, start, end| open(OpenLoop::pcap(table, start, end)))),
+    ("closed-loop", (&dialogue::CLOSED_LOOP_KEYS, |table, _, _| talk(DialogueTraffic::closed_loop(table)))),
+    ("rpc", (&dialogue::RPC_KEYS, |table, _, _| talk(DialogueTraffic::rpc(table)))),
+    (CVEC, (&dialogue::CVEC_KEYS, |table, _, end| talk(DialogueTraffic::cvec(table, end)))),
 ];
+/// Its file lists its connections: it has no `count`.
+const CVEC: &str = "cvec";
+
+fn open(read: Result<OpenLoop>) -> Result<Kind> {
+    read.map(Kind::OpenLoop)
+}
+
+fn talk(read: Result<DialogueTraffic>) -> Result<Kind> {
+    read.map(Kind::Dialogue)
+}
 
 impl Traffic {
     /// Reads every `[[traffic]]`; names that are not given are the kind's, numbered from the second on.
@@ -117,19 +117,8 @@ impl Traffic {
         let table = field.open()?;
         let kind_field = table.required("kind", "\"bulk\"")?;
         let kind_text = kind_field.text()?;
-        let kind = kind_field.choice(&KINDS)?;
-        let own: &[&str] = match kind {
-            KindName::Bulk => &BULK_KEYS,
-            KindName::Cbr | KindName::Poisson => &open_loop::STEADY_KEYS,
-            KindName::OnOff => &open_loop::ON_OFF_KEYS,
-            KindName::SelfSimilar => &open_loop::SELF_SIMILAR_KEYS,
-            KindName::Pcap => &open_loop::PCAP_KEYS,
-            KindName::ClosedLoop => &conversation::CLOSED_LOOP_KEYS,
-            KindName::Rpc => &conversation::RPC_KEYS,
-            KindName::Cvec => &conversation::CVEC_KEYS,
-        };
-        // The connections of a file are as many as it says.
-        let common = KEYS.into_iter().filter(|key| *key != "count" || !matches!(kind, KindName::Cvec));
+        let (own, read) = kind_field.choice(&KINDS)?;
+        let common = KEYS.into_iter().filter(|key| *key != "count" || kind_text != CVEC);
         table.only(&common.chain(own.iter().copied()).collect::<Vec<_>>())?;
         let taken = |name: &str| before.iter().any(|other| other.name == name);
         let name = match table.get("name") {
@@ -155,17 +144,7 @@ impl Traffic {
             from: table.optional("from", HostNames::read)?,
             to: table.optional("to", HostNames::read)?,
             start,
-            kind: match kind {
-                KindName::Bulk => Kind::bulk(&table)?,
-                KindName::Cbr => OpenLoop::steady(&table, start, false)?,
-                KindName::Poisson => OpenLoop::steady(&table, start, true)?,
-                KindName::OnOff => OpenLoop::on_off(&table, start)?,
-                KindName::SelfSimilar => OpenLoop::self_similar(&table, start, duration)?,
-                KindName::Pcap => OpenLoop::pcap(&table, start, duration)?,
-                KindName::ClosedLoop => Conversation::closed_loop(&table)?,
-                KindName::Rpc => Conversation::rpc(&table)?,
-                KindName::Cvec => Conversation::cvec(&table, duration)?,
-            },
+            kind: read(&table, start, duration)?,
         })
     }
 }
@@ -185,7 +164,7 @@ impl HostNames {
 
 impl Kind {
     fn bulk(table: &Table<'_>) -> Result<Kind> {
-        let (tcp, profile) = conversation::settings(table)?;
+        let (tcp, profile) = dialogue::settings(table)?;
         let packets = table.optional("size", |field| field.packets(tcp.payload, true, u64::MAX))?;
         Ok(Kind::Bulk { tcp: Arc::new(tcp), profile, packets })
     }

@@ -1,12 +1,10 @@
 //! Routers in a row: what tandem and parking lot share.
 
-use super::{Field, Result, ScenarioError, link_name};
-use crate::compile::input::reader::Table;
+use super::names::{MOST_HOSTS, link_name};
+use crate::compile::input::{Field, Result, ScenarioError, Table};
 use crate::compile::layout::{Back, Layer, NodeId};
 use crate::compile::link_plan::{Defaults, LinkPlan};
 
-/// Keys of `[network]` that describe the row, and name its core.
-pub(super) const KEYS: [&str; 4] = ["hops", "link", "links", "core"];
 /// More hops than this are a slip of the pen.
 const MOST_HOPS: u64 = 1000;
 
@@ -103,7 +101,7 @@ impl Access {
     /// Reads `{ hosts, rate, delay, … }`.
     pub(super) fn read(field: &Field<'_>, least: u64, defaults: &Defaults) -> Result<Self> {
         let (table, plan) = LinkPlan::read(field, &["hosts"], defaults)?;
-        let hosts = table.needs("hosts", "10", |field| field.whole(least, super::MOST_HOSTS))? as u32;
+        let hosts = table.needs("hosts", "10", |field| field.whole(least, MOST_HOSTS))? as u32;
         Ok(Access { hosts, plan })
     }
 }

@@ -11,9 +11,9 @@
 
 use smol_str::format_smolstr;
 
-use super::{MOST_HOSTS, Result};
+use super::names::MOST_HOSTS;
 use crate::compile::draw::Draw;
-use crate::compile::input::reader::Table;
+use crate::compile::input::{Field, Result, Table};
 use crate::compile::layout::{Back, Layer, Layout};
 use crate::compile::link_plan::{Defaults, LinkPlan};
 
@@ -39,7 +39,7 @@ struct Group {
 }
 
 impl Dumbbell {
-    pub(super) fn read(network: &Table<'_>, defaults: &Defaults) -> Result<Self> {
+    pub(super) fn read(network: &Table<'_>, _: &Table<'_>, defaults: &Defaults) -> Result<Self> {
         let example = r#"{ rate = "100 Mbit/s", delay = "100 ms", buffer = "5 KB" }"#;
         let core = network.needs("core", example, |core| Ok(LinkPlan::read(core, &[], defaults)?.1));
         let edges = network.optional("edge", |edge| {
@@ -201,7 +201,7 @@ struct Stand {
 }
 
 impl Group {
-    fn read(field: &super::Field<'_>, with_edges: bool, defaults: &Defaults) -> Result<Self> {
+    fn read(field: &Field<'_>, with_edges: bool, defaults: &Defaults) -> Result<Self> {
         let (table, access) = LinkPlan::read(field, &["name", "hosts", "per_edge"], defaults)?;
         let (key, other) = if with_edges { ("per_edge", "hosts") } else { ("hosts", "per_edge") };
         if let Some(unfit) = table.get(other) {

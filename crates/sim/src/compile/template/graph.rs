@@ -7,12 +7,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{CoreChoice, Field, Result, ScenarioError, link_name};
+use super::names::{CoreChoice, link_name};
 use crate::compile::draw::Draw;
-use crate::compile::input::error::shortened;
-use crate::compile::input::reader::Table;
-use crate::compile::input::suggest::suggestion;
-use crate::compile::layout::{Back, Layer, Layout, NodeId, ToldRoute};
+use crate::compile::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
+use crate::compile::layout::{Back, GivenRoute, Layer, Layout, NodeId};
 use crate::compile::link_plan::{Defaults, LinkPlan};
 
 /// Keys of `[network]` beside those of every template.
@@ -118,10 +116,10 @@ impl Graph {
             false => Some(step.link as u32),
             true => layout.links[step.link].mate,
         };
-        layout.told = self
+        layout.given = self
             .routes
             .iter()
-            .map(|route| ToldRoute {
+            .map(|route| GivenRoute {
                 from: route.from,
                 to: route.to,
                 links: route.steps.iter().filter_map(id_of).collect(),

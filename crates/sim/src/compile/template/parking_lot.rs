@@ -9,14 +9,14 @@
 //! The cable of a host is `access.` and the host's name.
 
 use super::chain::{Access, Chain};
-use super::{CoreChoice, MOST_HOSTS, Result};
+use super::names::{CoreChoice, MOST_HOSTS};
 use crate::compile::draw::Draw;
-use crate::compile::input::reader::Table;
+use crate::compile::input::{Result, Table};
 use crate::compile::layout::{Back, Layer, Layout};
 use crate::compile::link_plan::Defaults;
 
-/// Keys of `[network]` beside those of every template and of the row.
-pub(super) const KEYS: [&str; 2] = ["access", "cross"];
+/// Keys of `[network]` beside those of every template.
+pub(super) const KEYS: [&str; 6] = ["hops", "link", "links", "core", "access", "cross"];
 
 /// A parking lot as a scenario describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,7 @@ struct Side<'a> {
 }
 
 impl ParkingLot {
-    pub(super) fn read(network: &Table<'_>, defaults: &Defaults) -> Result<Self> {
+    pub(super) fn read(network: &Table<'_>, _: &Table<'_>, defaults: &Defaults) -> Result<Self> {
         let example = r#"{ hosts = 10, rate = "100 Mbit/s", delay = "1 ms" }"#;
         let through = network.needs("access", example, |field| Access::read(field, 1, defaults));
         let cross = network.needs("cross", example, |field| {

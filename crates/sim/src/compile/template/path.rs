@@ -4,10 +4,9 @@
 //! left.0 ─ links[0] ─ router ─ links[1] ─ … ─ right.0
 //! ```
 
-use super::{CoreChoice, Result, link_name};
+use super::names::{CoreChoice, link_name};
 use crate::compile::draw::Draw;
-use crate::compile::input::error::ScenarioError;
-use crate::compile::input::reader::Table;
+use crate::compile::input::{Result, ScenarioError, Table};
 use crate::compile::layout::{Back, Layer, Layout};
 use crate::compile::link_plan::{Defaults, LinkPlan};
 
@@ -24,7 +23,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    pub(super) fn read(network: &Table<'_>, defaults: &Defaults) -> Result<Self> {
+    pub(super) fn read(network: &Table<'_>, _: &Table<'_>, defaults: &Defaults) -> Result<Self> {
         let field = network.required(
             "links",
             r#"[{ name = "slow", rate = "10 Mbit/s", delay = "10 ms", buffer = "20 packets" }]"#,
@@ -67,6 +66,10 @@ impl Path {
         }
         let core = CoreChoice::read(network, links.iter().map(|(name, _)| name.as_str()))?;
         Ok(Path { links, reverse, core })
+    }
+
+    pub(super) fn hosts(&self) -> u64 {
+        2
     }
 
     pub(super) fn layout(&self, draw: Draw) -> Layout {

@@ -5,14 +5,14 @@
 //! ```
 
 use super::chain::{Access, Chain};
-use super::{CoreChoice, Result};
+use super::names::CoreChoice;
 use crate::compile::draw::Draw;
-use crate::compile::input::reader::Table;
+use crate::compile::input::{Result, Table};
 use crate::compile::layout::{Back, Layer, Layout};
 use crate::compile::link_plan::Defaults;
 
-/// Keys of `[network]` beside those of every template and of the row.
-pub(super) const KEYS: [&str; 1] = ["access"];
+/// Keys of `[network]` beside those of every template.
+pub(super) const KEYS: [&str; 5] = ["hops", "link", "links", "core", "access"];
 
 /// A tandem as a scenario describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,7 @@ pub(crate) struct Tandem {
 }
 
 impl Tandem {
-    pub(super) fn read(network: &Table<'_>, defaults: &Defaults) -> Result<Self> {
+    pub(super) fn read(network: &Table<'_>, _: &Table<'_>, defaults: &Defaults) -> Result<Self> {
         let example = r#"{ hosts = 10, rate = "100 Mbit/s", delay = "1 ms" }"#;
         let access = network.needs("access", example, |field| Access::read(field, 1, defaults));
         let chain = Chain::read(network, defaults)?;

@@ -3,7 +3,7 @@
 use super::Links;
 use crate::model::link::Fitted;
 use crate::network::{Network, ProbeKind};
-use crate::observe::output::{SeriesKind, SeriesRow};
+use crate::observe::rows::{SeriesKind, SeriesRow};
 use paceline_core::{Instant, Span};
 
 /// A queue that is sampled.

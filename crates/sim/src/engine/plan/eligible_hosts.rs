@@ -43,7 +43,7 @@ impl EligibleHosts {
             })
         };
         let is_unobserved = crate::ablation::FastPath::SharedHosts.is_on()
-            && network.instruments.iter().all(|one| one.what.link().is_some());
+            && network.instruments.iter().all(|one| one.link.is_some());
         let has_one_way_in = |last: &Only<Option<u32>>| matches!(last, Only::One(_));
         let mut hosts: Vec<bool> = last.iter().map(|last| is_unobserved && has_one_way_in(last)).collect();
         for (spec, flow) in network.flows.iter().zip(flows) {

@@ -80,7 +80,7 @@ impl Layout {
                 let is_observed = |link: u32| {
                     is_traced
                         || network.probes.iter().any(|probe| probe.link == link)
-                        || network.instruments.iter().any(|one| one.what.link() == Some(link))
+                        || network.instruments.iter().any(|one| one.link == Some(link))
                 };
                 let ways = (&mut routes[..], (stride, ack_hop));
                 epochs = lay_ordered_links(network, links, flows, ways, &needs_order, &is_observed);

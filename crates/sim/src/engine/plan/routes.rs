@@ -27,7 +27,7 @@ pub(crate) fn links_of(network: &Network, traced: bool) -> LinkTable {
     if let Some(core) = metered.get_mut(network.core as usize) {
         *core = true;
     }
-    let watched = network.instruments.iter().filter_map(|instrument| instrument.what.link());
+    let watched = network.instruments.iter().filter_map(|instrument| instrument.link);
     for link in network.probes.iter().map(|probe| probe.link).chain(watched) {
         metered[link as usize] = true;
     }

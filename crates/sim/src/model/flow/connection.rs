@@ -102,7 +102,7 @@ impl Tcp {
         let phase = config.tick_phase.unwrap_or(phase);
         let jitter_seed = draws.between(0, u64::MAX);
         let mut rest = Sparse::<Rest>::default();
-        if matches!(spec.kind, FlowKind::Conversation { .. }) {
+        if matches!(spec.kind, FlowKind::Dialogue { .. }) {
             rest.opening = Opening { phase, jitter_seed };
         }
         Tcp {

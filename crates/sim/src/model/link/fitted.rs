@@ -1,10 +1,11 @@
 //! What a link may have besides a wire and a delay: a buffer, a pacer, forced losses, counters, a meter, probes.
 
+use super::counters::LinkCounters;
 use super::leads::Leads;
 use super::losses::Loss;
-use super::{Fate, LinkCounters, Passage};
+use super::meter::Meter;
+use super::passage::{Fate, Passage};
 use crate::kernel::packet::Event;
-use crate::model::link::meter::Meter;
 use crate::network::FlowId;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Arrival, ClosedDropTail, Departure, DropTail};

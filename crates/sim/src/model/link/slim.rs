@@ -5,7 +5,7 @@
 //! *Where it breaks.* Rates below about 122 kbit/s, or above 4.29 Gbit/s unless they are round; delays from 4.29 s on: such a
 //! link has a [`Wire`](paceline_core::Wire). Both agree to the nanosecond.
 
-use super::Carry;
+use super::passage::Carry;
 use paceline_core::{Instant, Rate, Span};
 use std::hint::select_unpredictable;
 

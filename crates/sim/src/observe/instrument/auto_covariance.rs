@@ -10,7 +10,9 @@
 //! the auto-covariance of what a pacer lets go. Counts of a Poisson stream: variance lambda T, 0 at every lag.
 
 use super::intervals::Intervals;
-use super::{Curve, Point};
+use crate::kernel::packet::Packet;
+use crate::observe::observer::Observer;
+use crate::observe::rows::{Curve, FlowRow, Point, SeriesRow};
 use paceline_core::{Instant, Span};
 
 /// At work on one link.
@@ -40,12 +42,12 @@ impl AutoCovariance {
     }
 
     /// Bytes at one instant.
-    pub(crate) fn add(&mut self, at: Instant, bytes: u32) {
+    fn add(&mut self, at: Instant, bytes: u32) {
         let sums = &mut self.sums;
         self.intervals.add(at, bytes, |amount| sums.take(amount));
     }
 
-    pub(crate) fn curve(mut self, link: &str) -> Curve {
+    fn curve(mut self, link: &str) -> Curve {
         let sums = &mut self.sums;
         self.intervals.finish(|amount| sums.take(amount));
         let interval = self.intervals.length().as_seconds();
@@ -56,6 +58,20 @@ impl AutoCovariance {
             count: pairs,
         });
         Curve::at_link("auto_covariance", link, ("s", "(bit/s)²"), points.collect())
+    }
+}
+
+impl Observer for AutoCovariance {
+    fn on_arrival(&mut self, bytes: u32, at: Instant) {
+        self.add(at, bytes);
+    }
+
+    fn on_departure(&mut self, packet: &Packet, (start, _): (Instant, Instant), _: &mut Vec<SeriesRow>) {
+        self.add(start, u32::from(packet.bytes));
+    }
+
+    fn curves(self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
+        curves.push(self.curve(link));
     }
 }
 

@@ -8,8 +8,10 @@
 //! last burst are cut where the time watched begins and ends.
 //! *References.* H. Jiang and C. Dovrolis 2005, "Why is the Internet traffic bursty in short time scales?"
 
-use super::Curve;
 use super::distribution::cumulative;
+use crate::kernel::packet::Packet;
+use crate::observe::observer::Observer;
+use crate::observe::rows::{Curve, FlowRow, SeriesRow};
 use paceline_core::{Instant, Span};
 use std::collections::BTreeMap;
 
@@ -39,7 +41,7 @@ impl Bursts {
     }
 
     /// A packet is on the wire from `start` to `finish`.
-    pub(crate) fn add(&mut self, flow: u32, start: Instant, finish: Instant) {
+    fn add(&mut self, flow: u32, start: Instant, finish: Instant) {
         let gap = self.gap.unwrap_or(Span::from_nanos(self.last.on_wire.as_nanos() / 20));
         let follows = start.since(self.last.finish) <= gap && (!self.of_one_flow || flow == self.last.flow);
         if !follows {
@@ -55,7 +57,7 @@ impl Bursts {
         }
     }
 
-    pub(crate) fn curve(mut self, link: &str) -> Curve {
+    fn curve(mut self, link: &str) -> Curve {
         self.end();
         Curve::at_link(
             "burst_size",
@@ -63,6 +65,16 @@ impl Bursts {
             ("packets", "1"),
             cumulative(self.sizes.iter().map(|(size, count)| (*size as f64, *count))),
         )
+    }
+}
+
+impl Observer for Bursts {
+    fn on_departure(&mut self, packet: &Packet, (start, finish): (Instant, Instant), _: &mut Vec<SeriesRow>) {
+        self.add(packet.flow, start, finish);
+    }
+
+    fn curves(self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
+        curves.push(self.curve(link));
     }
 }
 

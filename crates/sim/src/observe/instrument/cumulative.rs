@@ -6,9 +6,12 @@
 //! *Where it breaks.* A slope is only as fine as the samples.
 //! *References.* The arrival and departure curves of network calculus: J.-Y. Le Boudec and P. Thiran 2001.
 
-use super::{Curve, Point, next_of};
+use super::sampling::next_of;
+use crate::kernel::packet::Packet;
 use crate::model::flow::Flow;
 use crate::network::Classes;
+use crate::observe::observer::Observer;
+use crate::observe::rows::{Curve, FlowRow, Point, SeriesRow};
 use paceline_core::{Instant, Span};
 
 /// One link.
@@ -30,7 +33,7 @@ impl Carried {
     }
 
     /// A packet is on the wire from `start` to `finish`; they come in order.
-    pub(crate) fn add(&mut self, bytes: u32, start: Instant, finish: Instant) {
+    fn add(&mut self, bytes: u32, start: Instant, finish: Instant) {
         if finish <= self.from || start >= self.to {
             return;
         }
@@ -50,12 +53,22 @@ impl Carried {
         }
     }
 
-    pub(crate) fn curve(mut self, link: &str) -> Curve {
+    fn curve(mut self, link: &str) -> Curve {
         while let Some(at) = self.next {
             self.points.push(Point { x: at.as_seconds(), y: self.bytes as f64 + self.cut, count: 1 });
             self.next = next_of(at, self.every, self.to);
         }
         Curve::at_link("carried", link, ("s", "B"), self.points)
+    }
+}
+
+impl Observer for Carried {
+    fn on_departure(&mut self, packet: &Packet, (start, finish): (Instant, Instant), _: &mut Vec<SeriesRow>) {
+        self.add(u32::from(packet.bytes), start, finish);
+    }
+
+    fn curves(self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
+        curves.push(self.curve(link));
     }
 }
 
@@ -73,8 +86,10 @@ impl Delivered {
         let points = vec![Vec::new(); classes.names.len()];
         Delivered { classes, before: Vec::new(), points }
     }
+}
 
-    pub(crate) fn sample(&mut self, at: Instant, flows: &[Flow]) {
+impl Observer for Delivered {
+    fn sample(&mut self, at: Instant, flows: &[Flow]) {
         let mut delivered = vec![0; self.classes.names.len()];
         for (id, flow) in flows.iter().enumerate() {
             if let Some(class) = self.classes.class(id as u32) {
@@ -89,7 +104,7 @@ impl Delivered {
         }
     }
 
-    pub(crate) fn curves(self, curves: &mut Vec<Curve>) {
+    fn curves(self: Box<Self>, _: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
         for (name, points) in self.classes.names.iter().zip(self.points) {
             curves.push(Curve::of_flow("delivered", name, ("s", "B"), points));
         }

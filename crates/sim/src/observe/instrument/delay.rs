@@ -8,9 +8,10 @@
 //! never delivered has no delay.
 //! *References.* RFC 7679 for one-way delay as such; G. Tene, HdrHistogram.
 
-use super::Curve;
 use super::distribution::cumulative;
 use crate::network::Classes;
+use crate::observe::observer::Observer;
+use crate::observe::rows::{Curve, FlowRow};
 use hdrhistogram::Histogram;
 use paceline_core::{Instant, Span};
 
@@ -39,9 +40,10 @@ impl DelayDistribution {
         let delays = classes.names.iter().map(|_| None).collect();
         DelayDistribution { from, to, classes, delays }
     }
+}
 
-    /// A packet is delivered.
-    pub(crate) fn add(&mut self, flow: u32, delay: Span, now: Instant) {
+impl Observer for DelayDistribution {
+    fn on_delivery(&mut self, flow: u32, delay: Span, now: Instant) {
         if now < self.from || now >= self.to {
             return;
         }
@@ -58,7 +60,7 @@ impl DelayDistribution {
         }
     }
 
-    pub(crate) fn curves(self, curves: &mut Vec<Curve>) {
+    fn curves(self: Box<Self>, _: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
         for (name, delays) in self.classes.names.iter().zip(&self.delays) {
             let Some(Delays { histogram, largest }) = delays else { continue };
             let bins = histogram.iter_recorded().map(|bin| {
@@ -81,10 +83,10 @@ mod tests {
         let classes = Classes { of: vec![0], names: vec!["all".into()], are_flows: false };
         let mut delays = DelayDistribution::new(at(0), at(100), classes);
         for now in [0, 50, 99, 100] {
-            delays.add(0, Span::from_nanos(10_832_001), at(now));
+            delays.on_delivery(0, Span::from_nanos(10_832_001), at(now));
         }
         let mut curves = Vec::new();
-        delays.curves(&mut curves);
+        Box::new(delays).curves("", &[], &mut curves);
         let points: Vec<(f64, f64, u64)> = curves[0].points.iter().map(|p| (p.x, p.y, p.count)).collect();
         assert_eq!(points, [(0.010_832_001, 1.0, 3)]);
     }

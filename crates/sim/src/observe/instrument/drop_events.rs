@@ -11,16 +11,15 @@
 //! *References.* RFC 5348, section 5.2; D. X. Wei, P. Cao and S. Low 2006 and M. Ghobadi and Y. Ganjali 2013 (flows affected by a
 //! drop event).
 
-use super::Curve;
 use super::distribution::cumulative;
-use crate::network::LinkId;
+use crate::observe::observer::Observer;
+use crate::observe::rows::{Curve, FlowRow};
 use paceline_core::{Instant, Span};
 use std::collections::BTreeMap;
 
 /// At work on one link.
 #[derive(Debug)]
 pub(crate) struct DropEvents {
-    pub(crate) link: LinkId,
     from: Instant,
     to: Instant,
     gap: Span,
@@ -40,16 +39,8 @@ pub(crate) struct DropEvents {
 }
 
 impl DropEvents {
-    pub(crate) fn new(
-        link: LinkId,
-        from: Instant,
-        to: Instant,
-        gap: Span,
-        length: Span,
-        flows: usize,
-    ) -> Self {
+    pub(crate) fn new(from: Instant, to: Instant, gap: Span, length: Span, flows: usize) -> Self {
         DropEvents {
-            link,
             from,
             to,
             gap,
@@ -65,8 +56,16 @@ impl DropEvents {
         }
     }
 
-    /// A packet of this flow is dropped.
-    pub(crate) fn add(&mut self, flow: u32, now: Instant) {
+    fn end(&mut self) {
+        if self.packets > 0 {
+            *self.by_flows.entry(std::mem::take(&mut self.flows_hit)).or_default() += 1;
+            *self.by_packets.entry(std::mem::take(&mut self.packets)).or_default() += 1;
+        }
+    }
+}
+
+impl Observer for DropEvents {
+    fn on_drop(&mut self, flow: u32, now: Instant) {
         if now < self.from || now >= self.to {
             return;
         }
@@ -85,14 +84,7 @@ impl DropEvents {
         }
     }
 
-    fn end(&mut self) {
-        if self.packets > 0 {
-            *self.by_flows.entry(std::mem::take(&mut self.flows_hit)).or_default() += 1;
-            *self.by_packets.entry(std::mem::take(&mut self.packets)).or_default() += 1;
-        }
-    }
-
-    pub(crate) fn curves<'n>(mut self, name: impl Fn(LinkId) -> &'n str, curves: &mut Vec<Curve>) {
+    fn curves(mut self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
         self.end();
         let kinds = [
             ("drop_event_flows", "flows", self.by_flows),
@@ -101,7 +93,7 @@ impl DropEvents {
         for (instrument, x_unit, sizes) in kinds {
             curves.push(Curve::at_link(
                 instrument,
-                name(self.link),
+                link,
                 (x_unit, "1"),
                 cumulative(sizes.iter().map(|(size, count)| (*size as f64, *count))),
             ));
@@ -116,10 +108,10 @@ mod tests {
     /// Sizes in flows and in packets, with how many events are no larger.
     fn sizes(gap: Span, length: Span, drops: &[(u32, u64)]) -> [Vec<(u64, u64)>; 2] {
         let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
-        let mut events = DropEvents::new(0, at(0), at(1000), gap, length, 3);
-        drops.iter().for_each(|(flow, millis)| events.add(*flow, at(*millis)));
+        let mut events = DropEvents::new(at(0), at(1000), gap, length, 3);
+        drops.iter().for_each(|(flow, millis)| events.on_drop(*flow, at(*millis)));
         let mut curves = Vec::new();
-        events.curves(|_| "core", &mut curves);
+        Box::new(events).curves("core", &[], &mut curves);
         let of = |curve: &Curve| curve.points.iter().map(|p| (p.x as u64, p.count)).collect();
         [of(&curves[0]), of(&curves[1])]
     }

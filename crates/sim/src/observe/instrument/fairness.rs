@@ -8,9 +8,10 @@
 //! number for each flow and step of a window.
 //! *References.* R. Jain, D. Chiu and W. Hawe 1984, DEC-TR-301; S. Shenker and R. Wilson, RFC 5166, section 2.3.
 
-use super::{Curve, Point};
 use crate::model::flow::Flow;
 use crate::network::FlowId;
+use crate::observe::observer::Observer;
+use crate::observe::rows::{Curve, FlowRow, Point};
 use paceline_core::Instant;
 use std::collections::VecDeque;
 
@@ -30,12 +31,6 @@ impl Fairness {
         Fairness { flows, steps: steps as usize, before: VecDeque::new(), points: Vec::new() }
     }
 
-    pub(crate) fn sample(&mut self, at: Instant, flows: &[Flow]) {
-        let delivered: Vec<u64> =
-            self.flows.iter().map(|flow| flows[*flow as usize].snapshot().delivered_bytes).collect();
-        self.take(at, delivered);
-    }
-
     fn take(&mut self, at: Instant, delivered: Vec<u64>) {
         if self.before.len() == self.steps
             && let Some(before) = self.before.pop_front()
@@ -48,8 +43,20 @@ impl Fairness {
         self.before.push_back(delivered);
     }
 
-    pub(crate) fn curve(self) -> Curve {
+    fn curve(self) -> Curve {
         Curve::of_flow("jain", "", ("s", "1"), self.points)
+    }
+}
+
+impl Observer for Fairness {
+    fn sample(&mut self, at: Instant, flows: &[Flow]) {
+        let delivered: Vec<u64> =
+            self.flows.iter().map(|flow| flows[*flow as usize].snapshot().delivered_bytes).collect();
+        self.take(at, delivered);
+    }
+
+    fn curves(self: Box<Self>, _: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
+        curves.push(self.curve());
     }
 }
 

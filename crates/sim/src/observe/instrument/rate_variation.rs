@@ -5,14 +5,16 @@
 //! scale, whatever the traffic. The coefficient of variation is standard deviation (of a sample, n - 1) over mean.
 //! *Parameters.* The finest scale (`finest`), the number of dyadic scales (from `coarsest`), and whether a packet counts as
 //! it reaches the link or as its serialisation begins (`at`).
-//! *Where it breaks.* Neighbouring scales share their intervals, so their errors go together; a scale of few intervals says
-//! little (`count` tells), and intervals of a stream with long memory are not independent: intervals come from seeds.
+//! *Where it breaks.* Neighbouring scales share their intervals, so their errors go together; a scale of few intervals
+//! means little (see `count`), and intervals of a stream with long memory are not independent: intervals come from seeds.
 //! A packet counts whole at one instant: below its own time on the wire the rate is that of a point process.
 //! *References.* W. Leland et al. 1994 (variance against scale); V. Sivaraman et al. 2009, section II (burstiness of a pacer).
 //! A Poisson stream of rate lambda has 1/sqrt(lambda T) at scale T, equal packets at equal gaps 0 at multiples of the gap.
 
 use super::intervals::Intervals;
-use super::{Curve, Point};
+use crate::kernel::packet::Packet;
+use crate::observe::observer::Observer;
+use crate::observe::rows::{Curve, FlowRow, Point, SeriesRow};
 use paceline_core::{Instant, Span};
 
 /// At work on one link.
@@ -40,12 +42,12 @@ impl RateVariation {
     }
 
     /// Bytes at one instant.
-    pub(crate) fn add(&mut self, at: Instant, bytes: u32) {
+    fn add(&mut self, at: Instant, bytes: u32) {
         let scales = &mut self.scales;
         self.intervals.add(at, bytes, |amount| take(scales, amount));
     }
 
-    pub(crate) fn curve(mut self, link: &str) -> Curve {
+    fn curve(mut self, link: &str) -> Curve {
         let scales = &mut self.scales;
         self.intervals.finish(|amount| take(scales, amount));
         let finest = self.intervals.length().as_seconds();
@@ -54,6 +56,20 @@ impl RateVariation {
             scale.variation().map(|y| Point { x, y, count: scale.count })
         });
         Curve::at_link("rate_variation", link, ("s", "1"), points.collect())
+    }
+}
+
+impl Observer for RateVariation {
+    fn on_arrival(&mut self, bytes: u32, at: Instant) {
+        self.add(at, bytes);
+    }
+
+    fn on_departure(&mut self, packet: &Packet, (start, _): (Instant, Instant), _: &mut Vec<SeriesRow>) {
+        self.add(start, u32::from(packet.bytes));
+    }
+
+    fn curves(self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
+        curves.push(self.curve(link));
     }
 }
 

@@ -10,8 +10,11 @@
 //! *References.* A. Aggarwal, S. Savage and T. Anderson 2000 and D. X. Wei, P. Cao and S. Low 2006 explain why it matters: drops
 //! fall on the flows whose packets come together.
 
-use super::{Curve, Point};
+use crate::kernel::packet::Packet;
 use crate::network::Classes;
+use crate::observe::observer::Observer;
+use crate::observe::rows::{Curve, FlowRow, Point, SeriesRow};
+use paceline_core::Instant;
 
 /// At work on one link.
 #[derive(Debug)]
@@ -29,7 +32,7 @@ impl Succession {
     }
 
     /// A packet of this flow leaves.
-    pub(crate) fn add(&mut self, flow: u32) {
+    fn add(&mut self, flow: u32) {
         let other = self.classes.names.len();
         if let Some(last) = self.last.replace(flow) {
             let of = |flow| self.classes.class(flow).unwrap_or(other);
@@ -40,7 +43,7 @@ impl Succession {
         }
     }
 
-    pub(crate) fn curves(self, link: &str, curves: &mut Vec<Curve>) {
+    fn all_curves(self, link: &str, curves: &mut Vec<Curve>) {
         let mut names = self.classes.names.clone();
         names.extend(["other".to_owned(), "same flow".to_owned()]);
         let columns = names.len();
@@ -68,6 +71,16 @@ impl Succession {
     }
 }
 
+impl Observer for Succession {
+    fn on_departure(&mut self, packet: &Packet, _: (Instant, Instant), _: &mut Vec<SeriesRow>) {
+        self.add(packet.flow);
+    }
+
+    fn curves(self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
+        self.all_curves(link, curves);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,7 +89,7 @@ mod tests {
         let mut succession = Succession::new(classes);
         flows.iter().for_each(|flow| succession.add(*flow));
         let mut curves = Vec::new();
-        succession.curves("core", &mut curves);
+        succession.all_curves("core", &mut curves);
         curves.into_iter().map(|curve| (curve.flow, curve.next, curve.points[0].y)).collect()
     }
 

@@ -8,7 +8,8 @@
 //! as there are acknowledgements. The smoothed round-trip time is without ticks, whatever the clock of the profile.
 //! *References.* RFC 5681, RFC 6298; the traced variables `cwnd_`, `ssthresh_`, `srtt_` of ns-2.
 
-use super::{Curve, Point};
+use crate::observe::observer::Observer;
+use crate::observe::rows::{Curve, FlowRow, Point};
 use paceline_core::{Instant, Span};
 use paceline_tcp::Sender;
 
@@ -54,8 +55,17 @@ impl Window {
         Window { from, to, every, next: from, state: State::of(sender), states: Vec::new() }
     }
 
-    /// The sender has handled something.
-    pub(crate) fn see(&mut self, sender: &Sender, now: Instant) {
+    /// What stood until `now`.
+    fn keep_before(&mut self, now: Instant) {
+        while self.next < now.min(self.to) {
+            self.states.push((self.next, self.state));
+            self.next = self.every.map_or(Instant::MAX, |every| self.next + every);
+        }
+    }
+}
+
+impl Observer for Window {
+    fn on_window(&mut self, sender: &Sender, now: Instant) {
         let state = State::of(sender);
         if state.is(&self.state) {
             return;
@@ -68,15 +78,7 @@ impl Window {
         }
     }
 
-    /// What stood until `now`.
-    fn keep_before(&mut self, now: Instant) {
-        while self.next < now.min(self.to) {
-            self.states.push((self.next, self.state));
-            self.next = self.every.map_or(Instant::MAX, |every| self.next + every);
-        }
-    }
-
-    pub(crate) fn curves(mut self, flow: &str, curves: &mut Vec<Curve>) {
+    fn curves(mut self: Box<Self>, flow: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
         self.keep_before(Instant::MAX);
         for (instrument, y_unit) in [("cwnd", "packets"), ("ssthresh", "packets"), ("srtt", "s")] {
             let of = |state: &State| match instrument {

@@ -1,11 +1,12 @@
 //! What a run leaves behind, for results to be made of: it knows no engine.
 
-use super::{Delays, SeriesRow};
+use super::delays::Delays;
 use crate::control::Method;
 use crate::model::flow::{Flow, Snapshot};
 use crate::model::link::LinkTable;
 use crate::network::Network;
 use crate::observe::instrument::Instruments;
+use crate::observe::rows::SeriesRow;
 
 /// A network after a run.
 pub(crate) struct RunRecord<'a> {

@@ -100,7 +100,7 @@ impl Flow {
         }
     }
 
-    /// What every segment of either side says that is sent then.
+    /// The fields of every segment of either side that is sent then.
     pub(super) fn segment(&self, time_ns: u64, echo: u32) -> Segment {
         let Some(tcp) = &self.tcp else { return Segment::default() };
         let timestamps = tcp.timestamps.then(|| (timestamp(time_ns), echo));

@@ -52,7 +52,7 @@ pub(super) struct Opening {
     pub(super) is_selective: bool,
 }
 
-/// What a segment's header says.
+/// The fields of a segment's header.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Segment {
     pub(super) seq: u32,
@@ -63,7 +63,7 @@ pub(super) struct Segment {
     pub(super) psh: bool,
     /// As it stands in the header: scaled, but for a SYN's.
     pub(super) window: u16,
-    /// What a SYN says beside.
+    /// The further fields of a SYN.
     pub(super) opening: Option<Opening>,
     /// Value and echo.
     pub(super) timestamps: Option<(u32, u32)>,
@@ -148,7 +148,7 @@ fn network(way: &Way, protocol: IpNumber, bytes: u32, frame: &mut Vec<u8>) -> u3
     let ttl = 64 - way.routers.min(63);
     let (source, destination) = (way.from.0.address(), way.to.0.address());
     let mut header = Ipv4Header { protocol, time_to_live: ttl, source, destination, ..Ipv4Header::default() };
-    // 0 is longer than can be said, as of what a card cuts into packets
+    // 0 is longer than the field holds, as for what a card cuts into packets
     header.total_len = u16::try_from(IPV4 + bytes).unwrap_or(0);
     (header.dont_fragment, header.identification) = (true, way.identification);
     header.header_checksum = header.calc_header_checksum();

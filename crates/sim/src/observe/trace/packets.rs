@@ -54,7 +54,7 @@ impl<'a> PacketTrace<'a> {
         PacketTrace { flows: flows.collect(), frames, failure: None }
     }
 
-    /// Ends the file. What was wrong is said in one line.
+    /// Ends the file. An error is one line.
     pub fn finish(self) -> Result<(), String> {
         self.failure.map_or(Ok(()), Err)?;
         self.frames.writer.finish(&INTERFACES)

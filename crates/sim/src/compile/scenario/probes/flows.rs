@@ -3,10 +3,7 @@
 use serde_json::Value;
 
 use super::super::names::matches;
-use super::Result;
-use crate::compile::input::error::{ScenarioError, shortened};
-use crate::compile::input::reader::{Field, Table};
-use crate::compile::input::suggest::suggestion;
+use crate::compile::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
 use crate::network::{Classes, FlowId, FlowSpec};
 
 /// A larger matrix is no picture, and more classes of delays no memory.

@@ -3,9 +3,8 @@
 use super::super::buffers::{mean_round_trip, round_trip_over};
 use super::super::names::{LinkNames, Names};
 use super::flows::{By, FlowNames, Rule, chosen};
-use super::{MOST_SAMPLES, Result, every, interval};
-use crate::compile::input::error::ScenarioError;
-use crate::compile::input::reader::{Field, Table};
+use super::{MOST_SAMPLES, every, interval};
+use crate::compile::input::{Field, Result, ScenarioError, Table};
 use crate::network::{FlowSpec, Instrument, InstrumentKind, LinkId, Passing};
 use paceline_core::{Instant, Span};
 
@@ -33,25 +32,45 @@ pub(crate) struct ChosenInstrument {
     path: String,
     from: Instant,
     to: Instant,
+    /// `None` is the core, or flows alone.
+    links: Option<LinkNames>,
     what: What,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum What {
-    Window { flows: FlowNames, every: Option<Span> },
-    RateVariation { links: Option<LinkNames>, at: Passing, finest: Span, scales: u32 },
-    AutoCovariance { links: Option<LinkNames>, at: Passing, interval: Span, lags: u32 },
-    Succession { links: Option<LinkNames>, by: By },
-    Bursts { links: Option<LinkNames>, gap: Option<Span>, of_one_flow: bool },
-    DropEvents { links: Option<LinkNames>, gap: Option<Span>, length: Option<Span> },
-    Delay { by: By },
-    Transfers { by: By },
-    Fairness { flows: Option<FlowNames>, steps: u32, every: Span },
-    Throughput { links: Option<LinkNames>, by: Option<By>, every: Span },
+    Window {
+        flows: FlowNames,
+        every: Option<Span>,
+    },
+    /// On links, the same on each.
+    Alike(InstrumentKind),
+    Succession {
+        by: By,
+    },
+    DropEvents {
+        gap: Option<Span>,
+        length: Option<Span>,
+    },
+    Delay {
+        by: By,
+    },
+    Transfers {
+        by: By,
+    },
+    Fairness {
+        flows: Option<FlowNames>,
+        steps: u32,
+        every: Span,
+    },
+    Throughput {
+        by: Option<By>,
+        every: Span,
+    },
 }
 
 /// What an instrument is placed on.
-pub(super) struct Ground<'a, 'n> {
+pub(super) struct Context<'a, 'n> {
     pub(super) names: &'a Names<'n>,
     pub(super) core: LinkId,
     pub(super) flows: &'a [FlowSpec],
@@ -85,22 +104,20 @@ impl ChosenInstrument {
             "window" => window(&own, from, to)?,
             "rate_variation" => {
                 let (finest, scales) = scales(&own, from, to)?;
-                What::RateVariation { links, at: passing(&own)?, finest, scales }
+                What::Alike(InstrumentKind::RateVariation { at: passing(&own)?, finest, scales })
             }
             "auto_covariance" => {
                 let (interval, lags) = lags(&own, from, to)?;
-                What::AutoCovariance { links, at: passing(&own)?, interval, lags }
+                What::Alike(InstrumentKind::AutoCovariance { at: passing(&own)?, interval, lags })
             }
-            "succession" => What::Succession { links, by: By::read(&own, Rule::Flow)? },
-            "bursts" => What::Bursts {
-                links,
+            "succession" => What::Succession { by: By::read(&own, Rule::Flow)? },
+            "bursts" => What::Alike(InstrumentKind::Bursts {
                 gap: own.optional("gap", Field::span)?,
                 of_one_flow: own
                     .optional("of", |field| field.choice(&[("link", false), ("flow", true)]))?
                     .unwrap_or(false),
-            },
+            }),
             "drop_events" => What::DropEvents {
-                links,
                 gap: own.optional("gap", Field::positive_span)?,
                 length: own.optional("length", Field::positive_span)?,
             },
@@ -110,51 +127,48 @@ impl ChosenInstrument {
             _ => {
                 let of_flows = own.get("flows").or(own.get("by"));
                 let by = of_flows.map(|_| By::read(&own, Rule::All)).transpose()?;
-                What::Throughput { links, by, every: every(&own, from, to)? }
+                What::Throughput { by, every: every(&own, from, to)? }
             }
         };
-        Ok(ChosenInstrument { path: own.path().to_owned(), from, to, what })
+        Ok(ChosenInstrument { path: own.path().to_owned(), from, to, links, what })
     }
 
     /// One for each link, or one for all flows.
-    pub(super) fn place(&self, ground: &Ground<'_, '_>) -> Result<Vec<Instrument>> {
-        let on = |links: &Option<LinkNames>, what: &dyn Fn(LinkId) -> Result<InstrumentKind>| {
-            let links = match links {
-                Some(named) => ground.names.links(named)?,
-                None => vec![ground.core],
-            };
-            links.into_iter().map(what).collect::<Result<Vec<InstrumentKind>>>()
+    pub(super) fn place(&self, context: &Context<'_, '_>) -> Result<Vec<Instrument>> {
+        let links = || match &self.links {
+            Some(named) => context.names.links(named),
+            None => Ok(vec![context.core]),
         };
+        let alike = |kind: &InstrumentKind| {
+            Ok(links()?.into_iter().map(|link| (Some(link), kind.clone())).collect::<Vec<_>>())
+        };
+        let of_flows = |kind| vec![(None, kind)];
         let kinds = match &self.what {
-            What::Window { flows, every } => vec![self.window(flows, *every, ground)?],
-            What::RateVariation { links, at, finest, scales } => on(links, &|link| {
-                Ok(InstrumentKind::RateVariation { link, at: *at, finest: *finest, scales: *scales })
-            })?,
-            What::AutoCovariance { links, at, interval, lags } => on(links, &|link| {
-                Ok(InstrumentKind::AutoCovariance { link, at: *at, interval: *interval, lags: *lags })
-            })?,
-            What::Succession { links, by } => {
-                let classes = by.classes(ground.flows, &self.path)?;
-                on(links, &|link| Ok(InstrumentKind::Succession { link, classes: classes.clone() }))?
+            What::Window { flows, every } => of_flows(self.window(flows, *every, context)?),
+            What::Alike(kind) => alike(kind)?,
+            What::Succession { by } => {
+                let classes = by.classes(context.flows, &self.path)?;
+                alike(&InstrumentKind::Succession { classes })?
             }
-            What::Bursts { links, gap, of_one_flow } => {
-                on(links, &|link| Ok(InstrumentKind::Bursts { link, gap: *gap, of_one_flow: *of_one_flow }))?
-            }
-            What::DropEvents { links, gap, length } => on(links, &|link| {
-                let bounds = match (gap, length) {
-                    (None, None) => (Span::MAX, self.round_trip(link, ground)?),
-                    (gap, length) => (gap.unwrap_or(Span::MAX), length.unwrap_or(Span::MAX)),
+            What::DropEvents { gap: None, length: None } => {
+                let kind = |link| {
+                    let length = self.round_trip(link, context)?;
+                    Ok((Some(link), InstrumentKind::DropEvents { gap: Span::MAX, length }))
                 };
-                Ok(InstrumentKind::DropEvents { link, gap: bounds.0, length: bounds.1 })
+                links()?.into_iter().map(kind).collect::<Result<_>>()?
+            }
+            What::DropEvents { gap, length } => alike(&InstrumentKind::DropEvents {
+                gap: gap.unwrap_or(Span::MAX),
+                length: length.unwrap_or(Span::MAX),
             })?,
             What::Delay { by } => {
-                vec![InstrumentKind::Delay { classes: by.classes(ground.flows, &self.path)? }]
+                of_flows(InstrumentKind::Delay { classes: by.classes(context.flows, &self.path)? })
             }
             What::Transfers { by } => {
-                vec![InstrumentKind::Transfers { classes: by.classes(ground.flows, &self.path)? }]
+                of_flows(InstrumentKind::Transfers { classes: by.classes(context.flows, &self.path)? })
             }
             What::Fairness { flows, steps, every } => {
-                let flows = chosen(flows.as_ref(), ground.flows)?;
+                let flows = chosen(flows.as_ref(), context.flows)?;
                 if flows.len() as u64 * u64::from(*steps) > MOST_INTERVALS {
                     let problem = format!(
                         "a window of {steps} steps over {} flows is too much to remember; write a longer step",
@@ -162,19 +176,19 @@ impl ChosenInstrument {
                     );
                     return Err(ScenarioError::at(&format!("{}.every", self.path), problem));
                 }
-                vec![InstrumentKind::Fairness { flows, steps: *steps, every: *every }]
+                of_flows(InstrumentKind::Fairness { flows, steps: *steps, every: *every })
             }
-            What::Throughput { links, by, every } => {
+            What::Throughput { by, every } => {
                 let every = *every;
                 let mut kinds = Vec::new();
-                if links.is_some() || by.is_none() {
-                    kinds = on(links, &|link| Ok(InstrumentKind::Carried { link, every }))?;
+                if self.links.is_some() || by.is_none() {
+                    kinds = alike(&InstrumentKind::Carried { every })?;
                 }
                 let mut curves = kinds.len() as u64;
                 if let Some(by) = by {
-                    let classes = by.classes(ground.flows, &self.path)?;
+                    let classes = by.classes(context.flows, &self.path)?;
                     curves += classes.names.len() as u64;
-                    kinds.push(InstrumentKind::Delivered { classes, every });
+                    kinds.push((None, InstrumentKind::Delivered { classes, every }));
                 }
                 let samples = self.to.since(self.from).as_nanos() / every.as_nanos() * curves;
                 if samples > MOST_SAMPLES {
@@ -184,7 +198,7 @@ impl ChosenInstrument {
                 kinds
             }
         };
-        let at = |what| Instrument { what, from: self.from, to: self.to };
+        let at = |(link, what)| Instrument { what, link, from: self.from, to: self.to };
         Ok(kinds.into_iter().map(at).collect())
     }
 
@@ -192,10 +206,10 @@ impl ChosenInstrument {
         &self,
         named: &FlowNames,
         every: Option<Span>,
-        ground: &Ground<'_, '_>,
+        context: &Context<'_, '_>,
     ) -> Result<InstrumentKind> {
-        let mut flows = named.find(ground.flows)?;
-        flows.retain(|flow| !ground.flows[*flow as usize].reverse.is_empty());
+        let mut flows = named.find(context.flows)?;
+        flows.retain(|flow| !context.flows[*flow as usize].reverse.is_empty());
         if flows.is_empty() {
             return Err(ScenarioError::at(&named.path, "names no TCP flow; only TCP has a window"));
         }
@@ -210,9 +224,9 @@ impl ChosenInstrument {
         Ok(InstrumentKind::Window { flows, every })
     }
 
-    fn round_trip(&self, link: LinkId, ground: &Ground<'_, '_>) -> Result<Span> {
-        let delay = |link: LinkId| ground.delays[link as usize].as_nanos();
-        mean_round_trip(ground.flows, link, |flow| round_trip_over(flow, delay))
+    fn round_trip(&self, link: LinkId, context: &Context<'_, '_>) -> Result<Span> {
+        let delay = |link: LinkId| context.delays[link as usize].as_nanos();
+        mean_round_trip(context.flows, link, |flow| round_trip_over(flow, delay))
             .map(Span::from_nanos)
             .ok_or_else(|| {
                 let problem =
@@ -269,7 +283,7 @@ fn lags(own: &Table<'_>, from: Instant, to: Instant) -> Result<(Span, u32)> {
     Ok((interval, lags as u32))
 }
 
-/// The length of the intervals that a rate is taken over; a millisecond unless it is told.
+/// The length of the intervals that a rate is taken over; a millisecond unless given.
 fn length(own: &Table<'_>, key: &str, from: Instant, to: Instant) -> Result<Span> {
     let length = own.optional(key, Field::positive_span)?.unwrap_or(Span::from_millis(1));
     let watched = to.since(from);

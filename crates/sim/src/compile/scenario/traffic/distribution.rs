@@ -5,8 +5,7 @@ use paceline_core::units::parse::{Quantity, Range};
 use paceline_core::{Bytes, Span};
 use serde_json::Value;
 
-use super::Result;
-use crate::compile::input::reader::{Field, Table};
+use crate::compile::input::{Field, Result, Table};
 use crate::workload::Distribution;
 use crate::workload::distribution::MOST_BYTES;
 

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use super::Result;
-use crate::compile::input::error::ScenarioError;
-use crate::compile::input::reader::{Field, Table};
+use crate::compile::input::{Field, Result, ScenarioError, Table};
 
 /// The path of a file that is there.
 pub(super) fn path<'a>(field: &Field<'a>) -> Result<&'a str> {

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use paceline_core::{Instant, Rate, Span};
 
-use super::{Kind, Result, file};
+use super::file;
 use crate::compile::draw::Draw;
-use crate::compile::input::quantity::Range;
-use crate::compile::input::reader::{Field, Table};
+use crate::compile::input::{Field, Range, Result, ScenarioError, Table};
 use crate::compile::scenario::tcp::MOST_PACKET;
 use crate::network::FlowKind;
 use crate::workload::Distribution;
@@ -50,15 +49,15 @@ enum Rhythm {
 }
 
 impl OpenLoop {
-    pub(super) fn steady(table: &Table<'_>, start: Range<Span>, poisson: bool) -> Result<Kind> {
+    pub(super) fn steady(table: &Table<'_>, start: Range<Span>, poisson: bool) -> Result<OpenLoop> {
         let packets = packets(table, start);
         let rate = rate(table, &packets)?;
         let (bytes, header, stop) = packets?;
         let rhythm = if poisson { Rhythm::Poisson(rate) } else { Rhythm::Constant(rate) };
-        Ok(Kind::OpenLoop(OpenLoop { rhythm, bytes, header, stop }))
+        Ok(OpenLoop { rhythm, bytes, header, stop })
     }
 
-    pub(super) fn on_off(table: &Table<'_>, start: Range<Span>) -> Result<Kind> {
+    pub(super) fn on_off(table: &Table<'_>, start: Range<Span>) -> Result<OpenLoop> {
         let packets = packets(table, start);
         let rate = rate(table, &packets);
         let example = "{ exponential = \"100 ms\" }";
@@ -71,10 +70,10 @@ impl OpenLoop {
                 on_field.wrong("on and off last less than a microsecond together; write longer times")
             );
         }
-        Ok(Kind::OpenLoop(OpenLoop { rhythm: Rhythm::OnOff { rate, on, off }, bytes, header, stop }))
+        Ok(OpenLoop { rhythm: Rhythm::OnOff { rate, on, off }, bytes, header, stop })
     }
 
-    pub(super) fn self_similar(table: &Table<'_>, start: Range<Span>, duration: Span) -> Result<Kind> {
+    pub(super) fn self_similar(table: &Table<'_>, start: Range<Span>, duration: Span) -> Result<OpenLoop> {
         let packets = packets(table, start);
         let mean = table.needs("mean", "\"16 Mbit/s\"", Field::one_of::<Rate>);
         let hurst = table.needs("hurst", "0.8", hurst);
@@ -123,7 +122,7 @@ impl OpenLoop {
             let least = Span::from_nanos(duration.as_nanos().div_ceil(MOST_SLOTS));
             let path = table.path_of("slot");
             let problem = format!("\"{slot}\" cuts the run into {slots} slots; write at least \"{least}\"");
-            return Err(crate::compile::input::error::ScenarioError::at(&path, problem));
+            return Err(ScenarioError::at(&path, problem));
         }
         let rhythm = Rhythm::SelfSimilar(SelfSimilar {
             mean,
@@ -133,10 +132,10 @@ impl OpenLoop {
             hurst,
             slot,
         });
-        Ok(Kind::OpenLoop(OpenLoop { rhythm, bytes, header, stop }))
+        Ok(OpenLoop { rhythm, bytes, header, stop })
     }
 
-    pub(super) fn pcap(table: &Table<'_>, start: Range<Span>, duration: Span) -> Result<Kind> {
+    pub(super) fn pcap(table: &Table<'_>, start: Range<Span>, duration: Span) -> Result<OpenLoop> {
         let field = table.required("file", "\"capture.pcap\"")?;
         let header = table.optional("header", |field| field.packet_bytes(0, MOST_PACKET))?.unwrap_or(0);
         let stop = table.optional("stop", |field| stop_after(field, start))?;
@@ -150,7 +149,7 @@ impl OpenLoop {
             return Err(file::wrong(&field, path, format!("no packets{of} to replay; write another")));
         };
         let rhythm = Rhythm::Replay(Arc::new(schedule));
-        Ok(Kind::OpenLoop(OpenLoop { rhythm, bytes: u32::from(largest), header, stop }))
+        Ok(OpenLoop { rhythm, bytes: u32::from(largest), header, stop })
     }
 
     /// As the flow of this name draws it.
@@ -209,18 +208,13 @@ fn most_rate(bytes: u32) -> u64 {
     u64::from(bytes) * 8_000_000_000
 }
 
-fn too_fast(field: &Field<'_>, bytes: u32) -> crate::compile::input::error::ScenarioError {
+fn too_fast(field: &Field<'_>, bytes: u32) -> ScenarioError {
     let most = Rate::from_bits_per_second(most_rate(bytes));
     field.refused(format!("is more than a packet a nanosecond; write at most \"{most}\""))
 }
 
 /// What a capture holds, of one interface if that is named, until the run is over.
-fn schedule(
-    path: &str,
-    interface: Option<u32>,
-    speed: f64,
-    duration: Span,
-) -> std::result::Result<Schedule, String> {
+fn schedule(path: &str, interface: Option<u32>, speed: f64, duration: Span) -> Result<Schedule, String> {
     let text = |error: CaptureError| error.to_string();
     let mut capture = paceline_capture::open(path.as_ref()).map_err(text)?;
     let (mut order, mut first) = (Order::default(), None);

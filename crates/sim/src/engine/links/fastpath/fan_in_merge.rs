@@ -17,7 +17,7 @@ use crate::engine::mailbox::Mailbox;
 use crate::engine::plan::ordered_links::OrderedLink;
 use crate::kernel::packet::Event;
 use crate::kernel::precedence::Precedence;
-use crate::model::link::{Running, RunningAlike};
+use crate::model::link::running::{Running, RunningAlike};
 use crate::network::LinkSpec;
 use paceline_core::{Instant, Span};
 

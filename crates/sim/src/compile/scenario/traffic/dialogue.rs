@@ -8,59 +8,59 @@ use flate2::bufread::MultiGzDecoder;
 use paceline_core::Span;
 use paceline_tcp::config::{Config, IdleRestart, Profile};
 
-use super::{Kind, Result, file};
-use crate::compile::input::reader::{Field, Table};
+use super::file;
+use crate::compile::input::{Field, Result, Table};
 use crate::compile::scenario::tcp;
 use crate::workload::closed_loop::ClosedLoop;
 use crate::workload::cvec::{self, Vector};
 use crate::workload::rpc::Rpc;
-use crate::workload::{Distribution, Side, Talk};
+use crate::workload::{DialogueSpec, Distribution, Side};
 
 pub(super) const CLOSED_LOOP_KEYS: [&str; 5] = ["size", "think", "connection", "files", "tcp"];
 pub(super) const RPC_KEYS: [&str; 5] = ["request", "response", "think", "calls", "tcp"];
 pub(super) const CVEC_KEYS: [&str; 4] = ["file", "speed", "windows", "tcp"];
 
-/// Conversations that are alike, or those of a file.
+/// Dialogues that are alike, or those of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Conversation {
+pub(crate) struct DialogueTraffic {
     pub(crate) tcp: Config,
     pub(crate) profile: Profile,
-    pub(crate) about: About,
+    pub(crate) script: Script,
 }
 
-/// What is said.
+/// What is sent.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum About {
+pub(crate) enum Script {
     /// The same kind of thing on every connection.
-    Same(Talk),
-    /// What a file says, connection by connection.
+    Same(DialogueSpec),
+    /// What a file lists, connection by connection.
     Vectors {
         vectors: Vec<Arc<Vector>>,
-        /// Windows are what the file says, if that is less.
+        /// Windows are those of the file, if they are less.
         windows: bool,
     },
 }
 
-impl Conversation {
-    pub(super) fn closed_loop(table: &Table<'_>) -> Result<Kind> {
+impl DialogueTraffic {
+    pub(super) fn closed_loop(table: &Table<'_>) -> Result<DialogueTraffic> {
         let connection = [("new", true), ("kept", false)];
         let size = table.needs("size", "{ pareto = { mean = \"100 KB\", shape = 1.2 } }", Field::sizes);
         let tcp = settings(table);
-        let talk = Talk::ClosedLoop(ClosedLoop {
+        let talk = DialogueSpec::ClosedLoop(ClosedLoop {
             think: think(table)?,
             new_connections: table.optional("connection", |field| field.choice(&connection))?.unwrap_or(true),
             files: table.optional("files", |field| field.whole(1, u64::MAX))?,
             size: size?,
         });
         let (tcp, profile) = tcp?;
-        Ok(Kind::Conversation(Conversation { tcp, profile, about: About::Same(talk) }))
+        Ok(DialogueTraffic { tcp, profile, script: Script::Same(talk) })
     }
 
-    pub(super) fn rpc(table: &Table<'_>) -> Result<Kind> {
+    pub(super) fn rpc(table: &Table<'_>) -> Result<DialogueTraffic> {
         let request = table.needs("request", "\"200 B\"", Field::sizes);
         let response = table.needs("response", "\"20 KB\"", Field::sizes);
         let settings = settings(table);
-        let talk = Talk::Rpc(Rpc {
+        let talk = DialogueSpec::Rpc(Rpc {
             think: think(table)?,
             calls: table.optional("calls", |field| field.whole(1, u64::MAX))?,
             request: request?,
@@ -71,10 +71,10 @@ impl Conversation {
         if tcp_table.is_none_or(|table| table.get("idle_restart").is_none()) {
             tcp.idle_restart = IdleRestart::Keep; // calls find the window that the last one left
         }
-        Ok(Kind::Conversation(Conversation { tcp, profile, about: About::Same(talk) }))
+        Ok(DialogueTraffic { tcp, profile, script: Script::Same(talk) })
     }
 
-    pub(super) fn cvec(table: &Table<'_>, duration: Span) -> Result<Kind> {
+    pub(super) fn cvec(table: &Table<'_>, duration: Span) -> Result<DialogueTraffic> {
         let (tcp, profile) = settings(table)?;
         let field = table.required("file", "\"connections.cvec\"")?;
         let windows = table.optional("windows", Field::flag)?.unwrap_or(true);
@@ -92,17 +92,17 @@ impl Conversation {
                 format!("no connection starts before the end, \"{duration}\"; write a longer duration");
             return Err(file::wrong(&field, path, problem));
         }
-        let about = About::Vectors { vectors, windows };
-        Ok(Kind::Conversation(Conversation { tcp, profile, about }))
+        let script = Script::Vectors { vectors, windows };
+        Ok(DialogueTraffic { tcp, profile, script })
     }
 
     /// The settings of one side's flow. The opener's SYN opens the connection both ways.
-    pub(crate) fn tcp_of(&self, side: Side, talk: &Talk) -> Config {
+    pub(crate) fn tcp_of(&self, side: Side, talk: &DialogueSpec) -> Config {
         let mut tcp = self.tcp.clone();
         if side == Side::Answerer {
             tcp.syn = None;
         }
-        if let (Talk::Vector(vector), About::Vectors { windows: true, .. }) = (talk, &self.about)
+        if let (DialogueSpec::Vector(vector), Script::Vectors { windows: true, .. }) = (talk, &self.script)
             && let Some(windows) = vector.windows
         {
             let receivers = windows[side.other().index() as usize];
@@ -127,7 +127,7 @@ pub(super) fn settings(table: &Table<'_>) -> Result<(Config, Profile)> {
 }
 
 /// A file of connection vectors, plain or gzip'd.
-fn read_vectors(path: &str) -> std::result::Result<Vec<Vector>, String> {
+fn read_vectors(path: &str) -> Result<Vec<Vector>, String> {
     let open = || File::open(path).map(BufReader::new).map_err(|error| format!("cannot be read: {error}"));
     let mut magic = [0; 2];
     let is_packed = std::io::Read::read_exact(&mut open()?, &mut magic).is_ok() && magic == [0x1f, 0x8b];

@@ -1,4 +1,4 @@
-//! What is said of a scenario: times in seconds or nanoseconds, rates in bit/s, sizes in bytes.
+//! The resolved form of a scenario: times in seconds or nanoseconds, rates in bit/s, sizes in bytes.
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub struct Inspection {
     /// Every link in one direction.
     pub links: Vec<Link>,
     /// Every `[[traffic]]` of the file.
-    pub traffics: Vec<Sent>,
+    pub traffics: Vec<TrafficTable>,
     /// Settings of TCP connections, each once.
     pub tcps: Vec<Tcp>,
     /// Every flow.
@@ -28,10 +28,12 @@ pub struct Inspection {
     /// Every method of the file.
     pub pacings: Vec<Deployed>,
     /// Losses that are forced.
-    pub drops: Vec<Lost>,
+    pub drops: Vec<ForcedLoss>,
+    /// What is recorded and measured, the default included.
+    pub probes: Vec<Probed>,
 }
 
-/// What a link's table says of one direction.
+/// One direction of a link, as its table has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Plan {
     /// Name of the kind of cable: `access.l`, `core`.
@@ -63,6 +65,8 @@ pub struct Link {
     pub buffer: Buffer,
     /// The pacer before the buffer.
     pub pacer: Option<Pacer>,
+    /// Whether results name it.
+    pub reported: bool,
 }
 
 /// A queue's limit; unlimited where both are `None`.
@@ -95,6 +99,33 @@ pub struct Pacer {
     pub rate_bps: Option<u64>,
     /// What may leave at once beside that, bytes.
     pub burst_bytes: Option<u64>,
+    /// Edge: the bound of its delay, nanoseconds.
+    pub delay_ns: Option<u64>,
+    /// QLBP: its rate at an empty queue, bit/s.
+    pub mu_min_bps: Option<u64>,
+    /// QLBP: its rate at a queue of `q_max`, bit/s.
+    pub mu_max_bps: Option<u64>,
+    /// QLBP: the queue beyond which nothing is held back, where it is counted in bytes.
+    pub q_max_bytes: Option<u64>,
+    /// The same where it is counted in packets.
+    pub q_max_packets: Option<u64>,
+}
+
+/// Something to record or to measure on a link or of flows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Probed {
+    /// Its key in `[probes]`.
+    pub kind: &'static str,
+    /// Where; `None` of flows.
+    pub link: Option<u32>,
+    /// Of which flows, where these can be named.
+    pub flows: Vec<u32>,
+    /// How often, nanoseconds; `None` is at each change, or does not apply.
+    pub every_ns: Option<u64>,
+    /// From when, nanoseconds.
+    pub from_ns: u64,
+    /// Until when, nanoseconds.
+    pub to_ns: u64,
 }
 
 /// Settings of TCP connections that reasoning needs.
@@ -130,6 +161,10 @@ pub struct Tcp {
     pub hystart: bool,
     /// What silence leaves of the window: `keep`, `one`, …
     pub idle_restart: &'static str,
+    /// Segments carry timestamps.
+    pub timestamps: bool,
+    /// So many duplicate acknowledgements are a loss.
+    pub duplicate_threshold: u32,
     /// The phase of a coarse clock is drawn for each flow.
     pub draws_phase: bool,
     /// Host pacing: `wei`, `linux`, `ideal`.
@@ -142,7 +177,7 @@ pub struct Tcp {
 
 /// A table of traffic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Sent {
+pub struct TrafficTable {
     /// Where it stands in the file: `traffic[0]`.
     pub path: String,
     /// Its flows are `name.0`, `name.1`, …
@@ -178,7 +213,7 @@ pub struct Flow {
     pub port_paced: bool,
     /// Position in [`Inspection::tcps`]; `None` for a flow without feedback.
     pub tcp: Option<u32>,
-    /// Transfers of so many packets (a conversation's: of this size on average); `None` is one that goes on for ever.
+    /// Transfers of so many packets (a dialogue's: of this size on average); `None` is one that goes on for ever.
     pub packets: Option<u64>,
     /// Mean rate on the wire of a flow without feedback, bit/s.
     pub rate_bps: Option<u64>,
@@ -188,8 +223,8 @@ pub struct Flow {
     pub bursts: Option<Bursts>,
     /// A capture that is replayed.
     pub replay: Option<Replay>,
-    /// What an application says on it.
-    pub speech: Option<Speech>,
+    /// What an application sends on it.
+    pub speech: Option<Dialogue>,
 }
 
 /// Sizes in bytes or times in seconds that are drawn.
@@ -203,9 +238,9 @@ pub struct Drawn {
     pub second: f64,
 }
 
-/// One side of a conversation: a message, a pause, and the next.
+/// One side of a dialogue: a message, a pause, and the next.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Speech {
+pub struct Dialogue {
     /// `closed-loop`, `rpc` or `cvec`.
     pub kind: &'static str,
     /// It opens the connection; else it answers the flow before it in the list.
@@ -246,7 +281,7 @@ pub struct Replay {
 
 /// A loss that is forced.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Lost {
+pub struct ForcedLoss {
     /// Position in [`Inspection::links`].
     pub link: u32,
     /// Position in [`Inspection::flows`]; `None` is every flow.

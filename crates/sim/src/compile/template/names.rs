@@ -1,0 +1,43 @@
+//! Names of links and hosts in a template, and the link that it is about.
+
+use crate::compile::input::{Field, Result, Table, suggestion};
+use crate::compile::layout::Layout;
+use crate::network::LinkId;
+
+/// Senders: a network of more is not laid out, and looked at, within five seconds.
+pub(super) const MOST_HOSTS: u64 = 2_000_000;
+
+/// A name that is not taken by the way back of another link.
+pub(super) fn link_name(field: &Field<'_>) -> Result<String> {
+    let name = field.name()?;
+    if name.ends_with(".reverse") {
+        return Err(field.refused("would be the way back of another link; write a name without .reverse"));
+    }
+    Ok(name)
+}
+
+/// The link that a network is about: named, or else the slowest.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CoreChoice(Option<String>);
+
+impl CoreChoice {
+    pub(super) fn read<'a>(
+        network: &Table<'_>,
+        names: impl Iterator<Item = &'a str> + Clone,
+    ) -> Result<Self> {
+        let named = network.optional("core", |field| {
+            let name = field.text()?;
+            if names.clone().any(|other| other == name) {
+                return Ok(name.to_owned());
+            }
+            let what = suggestion(name, names.clone(), || "write the name of a link".to_owned());
+            Err(field.refused(format!("is no link here; {what}")))
+        })?;
+        Ok(CoreChoice(named))
+    }
+
+    pub(super) fn find(&self, layout: &Layout, otherwise: impl FnOnce(&Layout) -> LinkId) -> LinkId {
+        let named = self.0.as_ref().and_then(|name| layout.links.iter().position(|link| link.name == *name));
+        named.map_or_else(|| otherwise(layout), |i| i as LinkId)
+    }
+}

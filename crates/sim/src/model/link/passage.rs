@@ -1,0 +1,34 @@
+//! What a link does with a packet.
+
+use crate::kernel::packet::Event;
+use paceline_core::Instant;
+
+/// A packet's way over the wire.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Passage {
+    /// Its serialisation begins.
+    pub(crate) start: Instant,
+    /// Its last bit is at the far end.
+    pub(crate) arrival: Instant,
+    /// A probe or the trace wants to know of it.
+    pub(crate) recorded: bool,
+}
+
+/// What became of a packet that reached a link.
+#[derive(Debug)]
+pub(crate) enum Fate {
+    /// Admitted by a plain FIFO: it is under way.
+    Leaves(Passage),
+    /// Held: ask [`Link::pump`].
+    Held,
+    /// Dropped.
+    Refused,
+    /// Held, at the cost of this one.
+    Displaced(Event),
+}
+
+/// What refuses nothing, and nobody looks at its single packets.
+pub(crate) trait Carry {
+    /// A packet reaches it at `at`: when its last bit is at the far end.
+    fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant;
+}

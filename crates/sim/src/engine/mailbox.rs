@@ -6,7 +6,7 @@
 use crate::calendar::Calendar;
 use crate::kernel::packet::Event;
 use crate::kernel::precedence::Precedence;
-use crate::model::link::window::{Note, Notes};
+use crate::model::link::batch::{Note, Notes};
 
 /// Between the hosts and the links of one engine.
 #[derive(Debug)]

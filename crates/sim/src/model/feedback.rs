@@ -1,7 +1,7 @@
 //! What acknowledgements on their way say beside their number.
 //!
 //! *Idea.* An acknowledgement needs no time of sending, so its [`Packet::sent`](crate::kernel::packet::Packet::sent) carries the
-//! echoed time instead; or up to three SACK blocks near its number, where nobody asks for that time; or else the place
+//! echoed time instead; or up to three SACK blocks near its number, where that time is not used; or else the place
 //! where all this is kept until it arrives or is dropped. A path without holes, or with short ones, keeps nothing here.
 
 use paceline_core::Instant;
@@ -56,13 +56,13 @@ impl FeedbackUnderWay {
         Instant::from_nanos(PLACE | u64::from(place))
     }
 
-    /// An acknowledgement that carries this says a number and a time, and no more.
+    /// An acknowledgement that carries this has a number and a time, and no more.
     #[inline(always)]
     pub(crate) fn is_a_time(sent: Instant) -> bool {
         sent.as_nanos() & MARK == 0
     }
 
-    /// What an acknowledgement of all before `next` that carries `sent` says: the echoed time and the blocks, for which there
+    /// The contents of an acknowledgement of all before `next` that carries `sent`: the echoed time and the blocks, for which there
     /// is `room`.
     #[inline]
     pub(crate) fn read<'a>(

@@ -1,14 +1,13 @@
 //! A flow at work: its sender and receiver, or its open-loop source, and what is counted of it.
 
 mod connection;
+mod first_transmissions;
 mod gate;
-mod late;
 mod observed;
 mod paths;
 
 pub(crate) use self::connection::{News, Tcp};
 pub(crate) use self::gate::Gate;
-pub(crate) use self::late::Late;
 use self::observed::Observed;
 pub(crate) use self::paths::{AccessLink, AccessLinks, PathSuffix};
 use crate::kernel::packet::{Event, Packet};
@@ -75,8 +74,8 @@ pub(crate) struct Snapshot {
     pub(crate) counters: Counters,
 }
 
-/// Sums of delays, nanoseconds: they hold 584 years (to look whether they do would cost each packet eight instructions). What is added together does not lie together: the processor would sometimes add it in one go,
-/// sometimes by halves, and wait for those to be whole.
+/// Sums of delays, nanoseconds: they hold 584 years (a check would cost each packet eight instructions). Fields that are added together are not adjacent: the compiler would
+/// sometimes add them as one vector, and that load would wait for two smaller stores (a store-forwarding stall).
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct DelaySums {
@@ -165,7 +164,7 @@ impl Flow {
         self.gates[end].keep_in_step(false);
     }
 
-    /// It may not: somebody looks at it at certain times. Before the run.
+    /// It may not: it is observed at certain times. Before the run.
     pub(crate) fn keep_in_step(&mut self, end: usize) {
         self.gates[end].keep_in_step(true);
     }
@@ -201,7 +200,7 @@ impl Flow {
         matches!(&self.source, Source::Tcp(tcp) if tcp.waits_for(data.seq))
     }
 
-    /// Nothing but its own acknowledgements and timers makes its sender act, once it has started, and nobody looks on.
+    /// Nothing but its own acknowledgements and timers makes its sender act, once it has started, and it is not observed.
     pub(crate) fn may_be_free(&self) -> bool {
         let has_application = match &self.source {
             Source::Tcp(tcp) => tcp.rest.application.is_some(),
@@ -218,7 +217,7 @@ impl Flow {
         }
     }
 
-    /// Somebody asks for its round-trip time. Before the run.
+    /// Its round-trip time is used. Before the run.
     pub(crate) fn keep_round_trips(&mut self) {
         if let Source::Tcp(tcp) = &mut self.source {
             tcp.sender.keep_round_trips();

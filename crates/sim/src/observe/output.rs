@@ -116,7 +116,7 @@ pub(crate) fn collect(mut record: RunRecord<'_>) -> RunOutput {
     let from = Instant::ZERO + network.warmup;
     let end = Instant::ZERO + network.duration;
     let seconds = end.since(from).as_seconds();
-    let core = record.links.get(network.core as usize).and_then(Link::fitted);
+    let core = record.links.get(network.core as usize).and_then(Link::bounded);
     let core_packets = core.map_or(0, |link| link.counters.data_ever);
     let links = (0..network.links.len()).filter(|&id| network.links[id].fitting.reported);
     let links = links
@@ -151,11 +151,11 @@ pub(crate) fn collect(mut record: RunRecord<'_>) -> RunOutput {
 }
 
 fn link_statistics(record: &mut RunRecord<'_>, id: usize, seconds: f64) -> LinkStatistics {
-    let counters = record.links[id].fitted().map(|link| link.counters).unwrap_or_default();
+    let counters = record.links[id].bounded().map(|link| link.counters).unwrap_or_default();
     let (arrived, dropped) = (counters.arrived, counters.dropped);
     let throughput_bps = counters.left_bytes() * 8.0 / seconds;
     let end = Instant::ZERO + record.network.duration;
-    let meter = record.links[id].fitted_mut().and_then(|link| link.meter_at(end));
+    let meter = record.links[id].bounded_mut().and_then(|link| link.meter_at(end));
     let queue = meter.map(|meter| meter.finish());
     LinkStatistics {
         throughput_bps,

@@ -3,10 +3,9 @@
 use paceline_core::pacer::PacerSpec;
 use paceline_tcp::config::{Config, HostPacing, PacingRule, Profile};
 
-use super::names::{LinkNames, Names};
+use super::names::{NameList, Names};
 use super::pacing::{LinkMethod, Method, Pacing};
 use super::settings::Settings;
-use super::traffic::HostNames;
 use crate::compile::input::{Result, ScenarioError};
 use crate::compile::layout::Layout;
 use crate::kernel::chance::Stream;
@@ -109,7 +108,7 @@ impl Site {
 /// The hosts that a method is deployed on.
 fn chosen_hosts(
     pacing: &Pacing,
-    at: Option<&HostNames>,
+    at: Option<&NameList>,
     context: &Context<'_, '_>,
     flows: &[FlowSpec],
 ) -> Result<Site> {
@@ -197,7 +196,7 @@ fn place_pacers(
 }
 
 /// The links that a method acts on.
-fn links_of(pacing: &Pacing, at: Option<&LinkNames>, context: &Context<'_, '_>) -> Result<Vec<LinkId>> {
+fn links_of(pacing: &Pacing, at: Option<&NameList>, context: &Context<'_, '_>) -> Result<Vec<LinkId>> {
     match at {
         Some(named) => context.names.links(named),
         None if context.layout.pacable.is_empty() => {

@@ -6,10 +6,10 @@ use paceline_core::Instant;
 use paceline_tcp::config::Profile;
 use smol_str::format_smolstr;
 
-use super::names::Names;
+use super::names::{NameList, Names};
 use super::routes::Routes;
 use super::settings::Settings;
-use super::traffic::{DialogueTraffic, HostNames, Kind, MOST_FLOWS, Script, Traffic};
+use super::traffic::{DialogueTraffic, Kind, MOST_FLOWS, Script, Traffic};
 use crate::compile::draw::Draw;
 use crate::compile::input::{Result, ScenarioError};
 use crate::compile::layout::Layout;
@@ -154,7 +154,7 @@ impl Flows {
 
 /// Who sends to whom: host i of `from` to host i of `to`, the shorter list in turn; without `to`, to its partner.
 fn pairs(traffic: &Traffic, layout: &Layout, names: &Names<'_>) -> Result<Vec<(HostId, HostId)>> {
-    let hosts = |named: &HostNames| match names.hosts(named)? {
+    let hosts = |named: &NameList| match names.hosts(named)? {
         none if none.is_empty() => {
             Err(ScenarioError::at(&named.path, "a group without hosts; write another"))
         }

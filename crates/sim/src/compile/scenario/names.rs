@@ -3,7 +3,6 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::traffic::HostNames;
 use crate::compile::input::{Field, Result, ScenarioError, shortened, suggestion};
 use crate::compile::layout::{Laid, Layout};
 use crate::network::{HostId, LinkId, Name};
@@ -54,7 +53,7 @@ impl<'a> Names<'a> {
     }
 
     /// Links by name or wildcard, each once, in the order in which they are named.
-    pub(crate) fn links(&self, named: &LinkNames) -> Result<Vec<LinkId>> {
+    pub(crate) fn links(&self, named: &NameList) -> Result<Vec<LinkId>> {
         let mut found = Vec::new();
         for name in &named.names {
             if name.contains('*') {
@@ -73,7 +72,7 @@ impl<'a> Names<'a> {
     }
 
     /// Hosts by name, group or wildcard, each once, in the order in which they are named.
-    pub(crate) fn hosts(&self, named: &HostNames) -> Result<Vec<HostId>> {
+    pub(crate) fn hosts(&self, named: &NameList) -> Result<Vec<HostId>> {
         let mut found: Vec<HostId> = Vec::new();
         for name in &named.names {
             if let Some((_, group)) = self.layout.groups.iter().find(|(group, _)| group == name) {
@@ -98,20 +97,25 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Links by name or wildcard.
+/// Links by name or wildcard, or hosts by name, group or wildcard.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LinkNames {
+pub(crate) struct NameList {
     /// Where they are written.
     pub(crate) path: String,
     /// As they are written.
     pub(crate) names: Vec<String>,
 }
 
-impl LinkNames {
+impl NameList {
     /// A name, or a list of names.
-    pub(crate) fn read(field: &Field<'_>) -> Result<LinkNames> {
-        let HostNames { path, names } = HostNames::read(field)?;
-        Ok(LinkNames { path, names })
+    pub(crate) fn read(field: &Field<'_>) -> Result<NameList> {
+        let names = field.one_or_many();
+        let names: Vec<String> =
+            names.iter().map(|name| name.text().map(str::to_owned)).collect::<Result<_>>()?;
+        if names.is_empty() {
+            return Err(field.wrong("an empty list; write at least one name"));
+        }
+        Ok(NameList { path: field.path().to_owned(), names })
     }
 }
 

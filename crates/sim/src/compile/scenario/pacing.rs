@@ -6,8 +6,7 @@ use paceline_core::pacer::{METHODS, PacerSpec, parameters_of, parse};
 use paceline_tcp::config::PacingRule;
 use serde_json::{Map, Value};
 
-use super::names::LinkNames;
-use super::traffic::HostNames;
+use super::names::NameList;
 use crate::compile::input::{Field, Result, ScenarioError, Table, any_of, suggestion};
 
 /// A method at work in a network.
@@ -35,7 +34,7 @@ pub(crate) enum Method {
         /// A fraction of the gap, to either side.
         jitter: f64,
         /// On these hosts; `None` is all that send TCP.
-        at: Option<HostNames>,
+        at: Option<NameList>,
     },
     /// One gap for all flows of a host.
     Port {
@@ -44,7 +43,7 @@ pub(crate) enum Method {
         /// Times the sum of the flows' rates.
         gain: f64,
         /// On these hosts; `None` is all that send TCP.
-        at: Option<HostNames>,
+        at: Option<NameList>,
     },
     /// A pacer before a link.
     Link(LinkMethod),
@@ -58,7 +57,7 @@ pub(crate) struct LinkMethod {
     /// Its parameters as they are written.
     pub(super) parameters: Vec<(String, Parameter)>,
     /// On these links; `None` leaves it to the template.
-    pub(crate) at: Option<LinkNames>,
+    pub(crate) at: Option<NameList>,
     /// And on those that do the same for traffic the other way.
     pub(crate) acks: bool,
 }
@@ -94,7 +93,7 @@ impl Pacing {
             let share = table.optional("share", |field| field.number("a fraction", 0.0, 1.0))?;
             Ok(share.unwrap_or(1.0))
         };
-        let at_hosts = |table: &Table<'_>| table.optional("at", HostNames::read);
+        let at_hosts = |table: &Table<'_>| table.optional("at", NameList::read);
         let gain = |table: &Table<'_>| -> Result<f64> {
             let gain = table.optional("gain", |field| field.number("a factor", 0.001, MOST_GAIN))?;
             Ok(gain.unwrap_or(1.0))
@@ -161,7 +160,7 @@ impl LinkMethod {
             ),
         )?;
         Ok(LinkMethod {
-            at: table.optional("at", LinkNames::read)?,
+            at: table.optional("at", NameList::read)?,
             acks: table.optional("acks", Field::flag)?.unwrap_or(false),
             ..method
         })

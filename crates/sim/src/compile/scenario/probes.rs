@@ -4,10 +4,10 @@ mod flows;
 mod instruments;
 
 use paceline_core::{Instant, Span};
-use serde_json::Value;
 
+use self::flows::FlowName;
 use self::instruments::{ChosenInstrument, Context, INSTRUMENTS};
-use super::names::{LinkNames, Names};
+use super::names::{NameList, Names};
 use crate::compile::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
 use crate::network::{DropRule, FlowId, FlowSpec, ForcedDrop, Instrument, LinkId, Probe, ProbeKind};
 
@@ -29,7 +29,7 @@ pub(crate) enum Probes {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ChosenProbe {
     /// `None` is the core.
-    links: Option<LinkNames>,
+    links: Option<NameList>,
     from: Instant,
     to: Instant,
     what: ProbeKind,
@@ -42,14 +42,14 @@ impl Probes {
         let table = field.table(&keys)?;
         let queues = field.all_of(&each(&table, "queue"), |queue| {
             let own = queue.table(&["links", "every", "from", "to"])?;
-            let links = own.optional("links", LinkNames::read)?;
+            let links = own.optional("links", NameList::read)?;
             let (from, to) = interval(&own, Span::ZERO, duration)?;
             let every = every(&own, from, to)?;
             Ok(ChosenProbe { links, from, to, what: ProbeKind::Queue { every } })
         });
         let departures = field.all_of(&each(&table, "departures"), |departures| {
             let own = departures.table(&["links", "from", "to"])?;
-            let links = own.optional("links", LinkNames::read)?;
+            let links = own.optional("links", NameList::read)?;
             let (from, to) = interval(&own, Span::ZERO, duration)?;
             Ok(ChosenProbe { links, from, to, what: ProbeKind::Departures })
         });
@@ -163,12 +163,6 @@ pub(crate) struct Loss {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum FlowName {
-    Number(u64),
-    Name(String),
-}
-
-#[derive(Debug, Clone, PartialEq)]
 enum Rule {
     Arrivals(Vec<u64>),
     Probability(f64),
@@ -183,10 +177,7 @@ impl Loss {
     fn read(field: &Field<'_>) -> Result<Loss> {
         let table = field.table(&["link", "flow", "arrivals", "probability"])?;
         let link = table.needs("link", "\"core\"", |field| field.text().map(str::to_owned));
-        let flow = table.optional("flow", |field| match field.value() {
-            Value::String(name) => Ok(FlowName::Name(name.clone())),
-            _ => field.whole(0, u64::from(FlowId::MAX)).map(FlowName::Number),
-        })?;
+        let flow = table.optional("flow", FlowName::read)?;
         let rule = match (table.get("arrivals"), table.get("probability")) {
             (Some(arrivals), None) => {
                 let numbers = arrivals.list()?;

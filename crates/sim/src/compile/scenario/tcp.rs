@@ -31,88 +31,52 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     if profile == Profile::Rfc {
         tcp.initial_window = Config::window_of_rfc_6928(payload);
     }
-    set(&mut tcp.grow_unused, table.optional("grow_unused", Field::flag)?);
-    set(&mut tcp.data_with_syn, table.optional("data_with_syn", Field::flag)?);
-    set(&mut tcp.initial_window, table.optional("initial_window", window)?);
-    set(&mut tcp.initial_ssthresh, table.optional("initial_ssthresh", window)?.map(Some));
-    set(
-        &mut tcp.delayed_ack,
-        table.optional("delayed_ack", |field| {
-            or_false(field, "has no length; write for example \"100 ms\"", Field::positive_span)
-        })?,
-    );
     let count = |field: &Field<'_>| field.whole(0, 1000).map(|count| count as u32);
-    set(&mut tcp.quick_acks, table.optional("quick_acks", count)?);
-    set(&mut tcp.adaptive_delay, table.optional("adaptive_delay", Field::flag)?);
-    set(
-        &mut tcp.sack_compression,
-        table.optional("sack_compression", |field| {
-            or_false(field, "has no length; write for example \"1 ms\"", Field::positive_span)
-        })?,
-    );
-    set(&mut tcp.push, table.optional("push", count)?);
-    set(&mut tcp.read_delay, table.optional("read_delay", Field::span)?);
-    set(&mut tcp.delayed_syn_ack, table.optional("delayed_syn_ack", Field::flag)?);
-    let blocks = |field: &Field<'_>| field.whole(1, MOST_BLOCKS as u64).map(|blocks| blocks as u32);
-    set(&mut tcp.sack_blocks, table.optional("sack_blocks", blocks)?);
-    set(&mut tcp.sack_header, table.optional("sack_header", |field| field.packet_bytes(0, 32))?);
-    set(&mut tcp.timestamps, table.optional("timestamps", Field::flag)?);
-    let flag = table.optional("timestamps_end_back_off", Field::flag)?;
-    set(&mut tcp.timestamps_end_back_off, flag);
-    let threshold = |field: &Field<'_>| field.whole(1, 1000).map(|count| count as u32);
-    set(&mut tcp.duplicate_threshold, table.optional("duplicate_threshold", threshold)?);
+    let length = |example: &'static str| {
+        let instead = format!("has no length; write for example \"{example}\"");
+        move |field: &Field<'_>| or_false(field, &instead, Field::positive_span)
+    };
+    // What is read so, and the settings that are.
+    macro_rules! options {
+        ($($read:expr => $($name:ident),+;)+) => {
+            $($(set(&mut tcp.$name, table.optional(stringify!($name), $read)?);)+)+
+        };
+    }
+    options! {
+        Field::flag => grow_unused, data_with_syn, adaptive_delay, delayed_syn_ack, timestamps,
+            timestamps_end_back_off, limited_transmit, rack, count_packets, min_rto_beyond_srtt, min_rto_backs_off,
+            back_off_to_maximum, fractional_halving, careful, less_careful, first_packet_fix, forgives_syn, impatient,
+            partial_deflation, full_ack_deflation, partial_ack, hystart;
+        window => initial_window;
+        |field| window(field).map(Some) => initial_ssthresh;
+        count => quick_acks, push, linear_syn_timeouts;
+        |field| field.whole(1, 1000).map(|count| count as u32) => duplicate_threshold;
+        |field| field.whole(1, MOST_BLOCKS as u64).map(|blocks| blocks as u32) => sack_blocks;
+        |field| field.packet_bytes(0, 32) => sack_header;
+        length("100 ms") => delayed_ack;
+        length("1 ms") => sack_compression;
+        length("3 s") => rto_after_lost_syn;
+        Field::span => read_delay, overhead, timer_tick, tick;
+        |field| field.span().map(Some) => tick_phase;
+        Field::positive_span => min_rto, max_rto, initial_rto;
+        |field| field.choice(&Recovery::ALL) => recovery;
+        |field| field.choice(&Halving::ALL) => halving;
+        |field| field.choice(&Constants::ALL) => constants;
+        |field| field.choice(&IdleRestart::ALL) => idle_restart;
+    }
     let burst = table.optional("max_burst", |field| {
         or_false(field, "has no size; write for example \"4 packets\"", window)
     })?;
     set(&mut tcp.max_burst, burst.map(|burst| burst.unwrap_or(u32::MAX)));
-    set(&mut tcp.overhead, table.optional("overhead", Field::span)?);
-    set(&mut tcp.limited_transmit, table.optional("limited_transmit", Field::flag)?);
-    set(&mut tcp.recovery, table.optional("recovery", |field| field.choice(&Recovery::ALL))?);
-    set(&mut tcp.rack, table.optional("rack", Field::flag)?);
-    set(&mut tcp.timer_tick, table.optional("timer_tick", Field::span)?);
-    set(&mut tcp.count_packets, table.optional("count_packets", Field::flag)?);
-    set(&mut tcp.tick, table.optional("tick", Field::span)?);
-    set(&mut tcp.tick_phase, table.optional("tick_phase", Field::span)?.map(Some));
-    set(&mut tcp.min_rto, table.optional("min_rto", Field::positive_span)?);
-    set(&mut tcp.min_rto_beyond_srtt, table.optional("min_rto_beyond_srtt", Field::flag)?);
-    set(&mut tcp.min_rto_backs_off, table.optional("min_rto_backs_off", Field::flag)?);
-    set(&mut tcp.back_off_to_maximum, table.optional("back_off_to_maximum", Field::flag)?);
-    set(&mut tcp.max_rto, table.optional("max_rto", Field::positive_span)?);
-    set(&mut tcp.initial_rto, table.optional("initial_rto", Field::positive_span)?);
-    set(
-        &mut tcp.rto_after_lost_syn,
-        table.optional("rto_after_lost_syn", |field| {
-            or_false(field, "has no length; write for example \"3 s\"", Field::positive_span)
-        })?,
-    );
-    set(&mut tcp.linear_syn_timeouts, table.optional("linear_syn_timeouts", count)?);
-    set(&mut tcp.halving, table.optional("halving", |field| field.choice(&Halving::ALL))?);
-    set(&mut tcp.fractional_halving, table.optional("fractional_halving", Field::flag)?);
-    set(&mut tcp.careful, table.optional("careful", Field::flag)?);
-    set(&mut tcp.less_careful, table.optional("less_careful", Field::flag)?);
-    set(&mut tcp.first_packet_fix, table.optional("first_packet_fix", Field::flag)?);
-    set(&mut tcp.forgives_syn, table.optional("forgives_syn", Field::flag)?);
-    set(&mut tcp.impatient, table.optional("impatient", Field::flag)?);
-    set(&mut tcp.partial_deflation, table.optional("partial_deflation", Field::flag)?);
-    set(&mut tcp.full_ack_deflation, table.optional("full_ack_deflation", Field::flag)?);
-    set(&mut tcp.partial_ack, table.optional("partial_ack", Field::flag)?);
-    set(&mut tcp.constants, table.optional("constants", |field| field.choice(&Constants::ALL))?);
-    set(&mut tcp.hystart, table.optional("hystart", Field::flag)?);
-    set(&mut tcp.idle_restart, table.optional("idle_restart", |field| field.choice(&IdleRestart::ALL))?);
     let syn = |field: &Field<'_>| field.packet_bytes(1, MOST_PACKET);
-    set(
-        &mut tcp.syn,
-        table.optional("syn", |field| or_false(field, "has no size; write for example \"40 B\"", syn))?,
-    );
-    if tcp.tick > Config::LONGEST_TICK {
-        let longest = Config::LONGEST_TICK;
-        let problem = format!("{} is above {longest}; write \"{longest}\" at most", tcp.tick);
-        return Err(ScenarioError::at(&table.path_of("tick"), problem));
-    }
-    if tcp.timer_tick > Config::LONGEST_TICK {
-        let longest = Config::LONGEST_TICK;
-        let problem = format!("{} is above {longest}; write \"{longest}\" at most", tcp.timer_tick);
-        return Err(ScenarioError::at(&table.path_of("timer_tick"), problem));
+    let syn = |field: &Field<'_>| or_false(field, "has no size; write for example \"40 B\"", syn);
+    set(&mut tcp.syn, table.optional("syn", syn)?);
+    for (name, tick) in [("tick", tcp.tick), ("timer_tick", tcp.timer_tick)] {
+        if tick > Config::LONGEST_TICK {
+            let longest = Config::LONGEST_TICK;
+            let problem = format!("{tick} is above {longest}; write \"{longest}\" at most");
+            return Err(ScenarioError::at(&table.path_of(name), problem));
+        }
     }
     if tcp.max_rto < tcp.min_rto {
         let problem =

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use paceline_core::Span;
 use paceline_tcp::config::{Config, Profile};
 
+use super::names::NameList;
 use crate::compile::input::{Field, Range, Result, Table};
 
 pub(crate) use self::dialogue::{DialogueTraffic, Script};
@@ -32,22 +33,13 @@ pub(crate) struct Traffic {
     /// Flows per pair of hosts.
     pub(crate) count: u64,
     /// Names of sending hosts or groups; `None` leaves it to the template.
-    pub(crate) from: Option<HostNames>,
+    pub(crate) from: Option<NameList>,
     /// Names of receiving hosts or groups; `None` is the partner of each sender.
-    pub(crate) to: Option<HostNames>,
+    pub(crate) to: Option<NameList>,
     /// When each flow starts, drawn once for each.
     pub(crate) start: Range<Span>,
     /// What it sends.
     pub(crate) kind: Kind,
-}
-
-/// Hosts by name, group or wildcard.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct HostNames {
-    /// Where they are written.
-    pub(crate) path: String,
-    /// As they are written.
-    pub(crate) names: Vec<String>,
 }
 
 /// What a flow sends.
@@ -141,24 +133,11 @@ impl Traffic {
             path: field.path().to_owned(),
             name,
             count: table.optional("count", |field| field.whole(1, MOST_FLOWS))?.unwrap_or(1),
-            from: table.optional("from", HostNames::read)?,
-            to: table.optional("to", HostNames::read)?,
+            from: table.optional("from", NameList::read)?,
+            to: table.optional("to", NameList::read)?,
             start,
             kind: read(&table, start, duration)?,
         })
-    }
-}
-
-impl HostNames {
-    /// A name, or a list of names.
-    pub(crate) fn read(field: &Field<'_>) -> Result<HostNames> {
-        let names = field.one_or_many();
-        let names: Vec<String> =
-            names.iter().map(|name| name.text().map(str::to_owned)).collect::<Result<_>>()?;
-        if names.is_empty() {
-            return Err(field.wrong("an empty list; write at least one name"));
-        }
-        Ok(HostNames { path: field.path().to_owned(), names })
     }
 }
 

@@ -164,14 +164,14 @@ impl<'a> Links<'a> {
                 None => self.drop(&event.at_place(place), mail),
             }
         }
-        let Some(link) = self.table[place as usize].fitted_mut() else { return };
+        let Some(link) = self.table[place as usize].bounded_mut() else { return };
         if let Some(at) = link.set_wakeup(now) {
             mail.calendar.push(Event::of_flow(at, place, Kind::LinkWakeup, 0));
         }
     }
 
     pub(super) fn on_wakeup(&mut self, place: u32, at: Instant, mail: &mut Mailbox<'a>) {
-        let Some(link) = self.table[place as usize].fitted_mut() else { return };
+        let Some(link) = self.table[place as usize].bounded_mut() else { return };
         if link.wakeup_at == Some(at) {
             link.wakeup_at = None;
             self.pump(place, at, mail);

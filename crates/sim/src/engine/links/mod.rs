@@ -139,7 +139,7 @@ impl<'a> Links<'a> {
             for event in arrivals {
                 mail.calendar.push(event.at_place(link.link));
             }
-            if let Some(at) = self.table[link.link as usize].fitted().and_then(|fitted| fitted.wakeup_at) {
+            if let Some(at) = self.table[link.link as usize].bounded().and_then(|bounded| bounded.wakeup_at) {
                 mail.calendar.push(Event::of_flow(at, link.link, Kind::LinkWakeup, 0));
             }
         }
@@ -153,8 +153,8 @@ impl<'a> Links<'a> {
     pub(crate) fn census(&self) -> (u64, u64) {
         let held: u64 = self.table.iter().map(Link::held_packets).sum();
         let far = self.backlogs.iter().flat_map(Backlog::events).count() as u64;
-        let fitted = self.table.iter().filter_map(Link::fitted);
-        (fitted.map(|link| link.counters.dropped_ever).sum(), held + far)
+        let bounded = self.table.iter().filter_map(Link::bounded);
+        (bounded.map(|link| link.counters.dropped_ever).sum(), held + far)
     }
 
     /// The run is over: the links, rows and instruments that are left.

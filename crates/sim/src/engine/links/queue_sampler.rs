@@ -1,7 +1,7 @@
 //! Queues that are sampled: how much waits at a link, at regular times.
 
 use super::Links;
-use crate::model::link::Fitted;
+use crate::model::link::BoundedLink;
 use crate::network::{Network, ProbeKind};
 use crate::observe::rows::{SeriesKind, SeriesRow};
 use paceline_core::{Instant, Span};
@@ -38,7 +38,7 @@ impl Sample {
     }
 
     /// Takes the one that is due.
-    fn take(&mut self, link: &mut Fitted, series: &mut Vec<SeriesRow>) {
+    fn take(&mut self, link: &mut BoundedLink, series: &mut Vec<SeriesRow>) {
         let bytes = link.meter_at(self.next).map_or(0, |meter| meter.level(self.next));
         let (link, time_ns) = (self.link, self.next.as_nanos());
         series.push(SeriesRow { link, kind: SeriesKind::Queue, time_ns, flow: u32::MAX, bytes });
@@ -51,7 +51,7 @@ impl Sample {
 pub(crate) fn look(
     samples: &mut [Sample],
     number: u32,
-    link: &mut Fitted,
+    link: &mut BoundedLink,
     time: Instant,
     series: &mut Vec<SeriesRow>,
 ) -> Instant {
@@ -76,7 +76,7 @@ impl Links<'_> {
         for place in 0..self.samples.len() {
             let Sample { link, next, .. } = self.samples[place];
             if next < time
-                && let Some(at_work) = self.table[link as usize].fitted_mut()
+                && let Some(at_work) = self.table[link as usize].bounded_mut()
             {
                 look(&mut self.samples, link, at_work, time, &mut self.series);
             }

@@ -12,8 +12,8 @@ use super::queue_sampler::look;
 use crate::engine::mailbox::Mailbox;
 use crate::engine::plan::ordered_links::OrderedLink;
 use crate::kernel::packet::Event;
-use crate::model::link::Fitted;
-use crate::model::link::window::{Note, Notes, Service};
+use crate::model::link::BoundedLink;
+use crate::model::link::batch::{Note, Notes, Service};
 use paceline_core::{Instant, Span};
 
 /// Room to sort what comes to a link.
@@ -152,7 +152,7 @@ impl<'a> Links<'a> {
         };
         let before = out.len();
         let (samples, series) = (&mut self.samples, &mut self.series);
-        let look = |at_work: &mut Fitted, time| look(samples, number, at_work, time, series);
+        let look = |at_work: &mut BoundedLink, time| look(samples, number, at_work, time, series);
         self.table[number as usize].serve(service, line, end, out, &mut notes, look);
         match &mut mail.partitions {
             Some(partitions) => partitions.note(number, &mut notes),
@@ -214,7 +214,7 @@ impl<'a> Links<'a> {
         let far = self.backlogs.iter().map(super::Backlog::first).chain(std::iter::repeat(None));
         let waiting = mail.to_links.iter().zip(far);
         let next = self.ordered.iter().zip(waiting).filter_map(|(ordered, (arrivals, far))| {
-            let wakeup = self.table[ordered.link as usize].fitted().and_then(|link| link.wakeup_at);
+            let wakeup = self.table[ordered.link as usize].bounded().and_then(|link| link.wakeup_at);
             let times = arrivals.iter().map(|event| event.at).chain(wakeup).chain(far);
             let first = times.min().filter(|at| *at < until)?;
             Some(Instant::from_nanos(first.as_nanos().saturating_sub(ordered.offset.as_nanos())))

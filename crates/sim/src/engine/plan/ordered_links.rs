@@ -12,7 +12,7 @@ use super::lookahead::{HOST, Lookahead, offsets, order, takes_no_time};
 use super::routes::{egress_of, mark_staged, smallest_packet};
 use crate::model::flow::{AccessLink, Flow};
 use crate::model::link::LinkTable;
-use crate::model::link::window::Service;
+use crate::model::link::batch::Service;
 use crate::network::{FlowSpec, Network};
 use paceline_core::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -185,7 +185,7 @@ pub(crate) fn lay_ordered_links(
     let service = |link: u32| match &links[link as usize] {
         at_work if at_work.holds() => Service::Between,
         _ if is_quiet(link) => Service::All,
-        at_work if crate::ablation::FastPath::QueueAccounting.is_on() && at_work.is_bounded() => {
+        at_work if crate::ablation::FastPath::QueueAccounting.is_on() && at_work.has_only_a_limit() => {
             Service::Bounded
         }
         _ => Service::Each,

@@ -1,6 +1,6 @@
 //! A TCP connection at work: both its ends, and what few of them ask for.
 
-use super::Late;
+use super::first_transmissions::FirstTransmissions;
 use crate::kernel::chance::Stream;
 use crate::model::feedback::FeedbackUnderWay;
 use crate::network::{FlowKind, FlowSpec};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) struct Tcp {
     pub(crate) rest: Sparse<Rest>,
     pub(crate) receiver: Receiver,
-    pub(crate) late: Late,
+    pub(crate) late: FirstTransmissions,
     pub(crate) sender: Sender,
 }
 
@@ -108,7 +108,7 @@ impl Tcp {
         Tcp {
             receiver: Receiver::with(&config, !jitter_seed),
             sender: Sender::new(config, packets, phase, jitter_seed),
-            late: Late::default(),
+            late: FirstTransmissions::default(),
             rest,
         }
     }
@@ -142,7 +142,7 @@ impl Tcp {
         self.sender.config().syn.is_some().into()
     }
 
-    /// An acknowledgement that says no more than a number, bytes.
+    /// An acknowledgement that carries no more than a number, bytes.
     #[inline(always)]
     pub(crate) fn ack_bytes(&self) -> u16 {
         self.sender.config().ack as u16
@@ -182,7 +182,7 @@ impl Tcp {
         self.rest.earlier_bytes + full - self.rest.messages.lacking
     }
 
-    /// The application gives a message; the sender has to be started.
+    /// The application writes a message; the sender has to be started.
     pub(crate) fn give(&mut self, bytes: u64, now: Instant) {
         let first = self.sender.limit();
         let end = self.sender.write(bytes);
@@ -201,7 +201,7 @@ impl Tcp {
         *jitter_seed = jitter_seed.wrapping_add(1);
         self.sender = self.sender.reopened(*phase, *jitter_seed);
         self.receiver = Receiver::with(self.sender.config(), !*jitter_seed);
-        self.late = Late::default();
+        self.late = FirstTransmissions::default();
     }
 
     /// With what its sender has done a message begins, or has been acknowledged.

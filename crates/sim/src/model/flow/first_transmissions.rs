@@ -1,10 +1,10 @@
 //! When packets that come late were first sent: those that a link dropped, and those that wait behind a gap.
 //!
-//! Any other packet is delivered the moment it arrives, and says itself when it was sent.
+//! Any other packet is delivered the moment it arrives, and carries when it was sent.
 //!
 //! *Idea.* A packet's place is its number modulo a power of two that is more than all that is late lies apart: a few places
-//! lie with the receiver; for what is too far ahead for them there are more, which are asked for and given back. Packets are delivered in
-//! order, and leave their places then; so nothing is searched for, and the processor has nothing to guess. Times at hand are
+//! lie with the receiver; for what is too far ahead for them there are more, which are allocated and freed. Packets are delivered in
+//! order, and leave their places then; so nothing is searched for, and no branch is unpredictable. Times at hand are
 //! counted from one that lies half a second before the first of them, in 32 bits; what was sent too long before or after it goes to the
 //! other places too.
 
@@ -23,7 +23,7 @@ const FIRST: Span = Span::from_nanos(1 << 29);
 /// First transmissions by packet number: of each the earlier of those at hand and further away.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Late {
+pub(crate) struct FirstTransmissions {
     /// Where times at hand are counted from.
     from: Instant,
     near: [u32; NEAR],
@@ -41,13 +41,13 @@ struct Far {
     many: Vec<Instant>,
 }
 
-impl Default for Late {
+impl Default for FirstTransmissions {
     fn default() -> Self {
-        Late { from: Instant::ZERO, near: [NONE; NEAR], far: None }
+        FirstTransmissions { from: Instant::ZERO, near: [NONE; NEAR], far: None }
     }
 }
 
-impl Late {
+impl FirstTransmissions {
     /// Packet `seq` was dropped, or arrived, where `next` was waited for, which is no later one: the earliest time counts.
     #[inline]
     pub(crate) fn note(&mut self, seq: u32, sent: Instant, next: u32) {
@@ -85,7 +85,7 @@ impl Late {
         first
     }
 
-    /// As [`Self::note`], where there is a place for it at hand; else says no.
+    /// As [`Self::note`], where there is a place for it at hand; else returns false.
     #[inline(always)]
     pub(crate) fn note_near(&mut self, seq: u32, sent: Instant, next: u32) -> bool {
         if seq.wrapping_sub(next) >= NEAR as u32 {
@@ -113,7 +113,7 @@ impl Late {
         if self.far.is_some() { self.earlier_far(first, seq, is_delivered) } else { first }
     }
 
-    /// Few have anything there: they are looked for first, for whether a packet is delivered is hard to guess.
+    /// Few have anything there: that is tested first, for whether a packet is delivered is an unpredictable branch.
     #[cold]
     #[inline(never)]
     fn earlier_far(&mut self, first: Instant, seq: u32, is_delivered: bool) -> Instant {
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn agrees_with_a_map_over_random_notes_and_deliveries_in_order() {
-        let (mut late, mut map) = (Late::default(), BTreeMap::new());
+        let (mut late, mut map) = (FirstTransmissions::default(), BTreeMap::new());
         let (mut state, mut next) = (1_u64, 1_000_u32);
         for step in 0..100_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

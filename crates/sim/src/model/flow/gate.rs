@@ -1,7 +1,7 @@
-//! Whether what reaches one end of a flow may be handled ahead of its time, and the shortest way.
+//! Whether what reaches one end of a flow may be handled ahead of its time, and on the fast path of a bulk connection.
 //!
 //! *Idea.* Several things may be in the way, none of them for most packets. So each is a bit of one number, and events that have
-//! to come first are counted in the others: one comparison tells that all is well.
+//! to come first are counted in the others: one comparison decides.
 
 /// Of one end of a flow: its receiver or its sender.
 #[derive(Debug, Clone, Copy)]
@@ -11,24 +11,24 @@ pub(crate) struct Gate(u32);
 const BOUND: u32 = 1 << 28;
 /// Nothing may be handled ahead of its time.
 const IN_STEP: u32 = 1 << 31;
-/// The shortest way (engine/hosts/fastpath/bulk_tcp.rs) is not for it.
+/// It has no fast path (engine/hosts/fastpath/bulk_tcp.rs).
 const LONG: u32 = 1 << 30;
 /// Another connection may begin before a packet comes that is late.
 const REPLACES: u32 = 1 << 29;
-/// The connection has messages, or its sender what few have: that is to be asked for on the shortest way.
+/// The connection has messages, or its sender what few have: the fast path has to look.
 const MORE: u32 = 1 << 27;
 
 impl Gate {
-    /// A receiver's and a sender's, before anybody has looked at the network.
+    /// A receiver's and a sender's, before the network has been examined.
     pub(crate) const SHUT: [Gate; 2] = [Gate(IN_STEP | LONG), Gate(IN_STEP | LONG | BOUND)];
 
-    /// The shortest way is open, and there is nothing to ask for on it that few connections have.
+    /// The fast path is open, and there is no cold state to look for on it.
     #[inline(always)]
     pub(crate) fn is_bare(self) -> bool {
         self.0 == 0
     }
 
-    /// The shortest way is open.
+    /// The fast path is open.
     #[inline(always)]
     pub(crate) fn is_open(self) -> bool {
         self.0 & !MORE == 0

@@ -32,7 +32,7 @@ impl AccessLink {
 
     /// It is the flow's own, and a compact one.
     pub(crate) fn is_compact(&self) -> bool {
-        matches!(self, AccessLink::Private(Link::Slim(_)))
+        matches!(self, AccessLink::Private(Link::Compact(_)))
     }
 
     pub(crate) fn is_fast(&self) -> bool {
@@ -59,7 +59,7 @@ impl AccessLinks {
         at: Instant,
     ) -> Instant {
         match &mut self.into {
-            AccessLink::Private(Link::Slim(link)) => link.carry(bytes, is_ack, at),
+            AccessLink::Private(Link::Compact(link)) => link.carry(bytes, is_ack, at),
             _ => self.pass_into_any(shared, (bytes, is_ack), at),
         }
     }

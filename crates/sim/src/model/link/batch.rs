@@ -1,9 +1,9 @@
-//! What reaches a link within a window of time, served in one loop.
+//! What reaches a link within an epoch, served in one loop.
 //!
 //! *Idea.* The packets stand in line, in the order of arrival. The events of those that leave are moved on to the far end and
-//! to the list of what comes next; what somebody may want to know of the others, and of those that are recorded, is noted.
+//! to the list of what comes next; drops, and passages that are recorded, are noted.
 
-use super::{Buffer, Fate, Fitted, Link, Passage, Wide};
+use super::{BoundedLink, Buffer, Fate, Link, Passage, Wide};
 use crate::kernel::packet::Event;
 use paceline_core::pacer::Driver;
 use paceline_core::{Instant, Span, Stage, Wire};
@@ -11,20 +11,20 @@ use paceline_core::{Instant, Span, Stage, Wire};
 /// What a link asks for, besides that its packets come in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Service {
-    /// Nothing: it refuses nothing, and nobody looks on.
+    /// Nothing: it is lossless and not observed.
     All,
-    /// Each packet may be refused, by a full buffer alone; a meter runs.
+    /// Each packet may be dropped, by a full buffer alone; a meter runs.
     Bounded,
-    /// Each packet may be refused, or its departure recorded; but that is known at the arrival.
+    /// Each packet may be dropped, or its departure recorded; but that is known at the arrival.
     Each,
     /// It holds packets: wake-ups come between arrivals.
     Between,
 }
 
-/// Something to be said of a packet at a link, at the event's time.
+/// What is reported of a packet at a link, at the event's time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Note {
-    /// It arrives and is refused.
+    /// It arrives and is dropped.
     Refused,
     /// It had waited, and is dropped.
     Dropped,
@@ -36,11 +36,11 @@ pub(crate) enum Note {
     Leaves(Passage),
 }
 
-/// What is noted of a window, in the order in which it happens.
+/// What is noted of an epoch, in the order in which it happens.
 pub(crate) type Notes = Vec<(Event, Note)>;
 
 impl Link {
-    /// Serves a window's packets, up to `end`: what leaves goes to `out`. `look` takes the queue's samples before a time, and says
+    /// Serves an epoch's packets, up to `end`: what leaves goes to `out`. `look` takes the queue's samples before a time, and returns
     /// when the next is due.
     pub(crate) fn serve(
         &mut self,
@@ -49,19 +49,19 @@ impl Link {
         end: Instant,
         out: &mut Vec<Event>,
         notes: &mut Notes,
-        look: impl FnMut(&mut Fitted, Instant) -> Instant,
+        look: impl FnMut(&mut BoundedLink, Instant) -> Instant,
     ) {
         match service {
             Service::All => self.pass_all(line, out),
-            Service::Bounded => self.serve_between_looks(line, end, look, |_, delay, fitted, line| {
-                fitted.fill(line, delay, out, notes);
+            Service::Bounded => self.serve_between_looks(line, end, look, |_, delay, bounded, line| {
+                bounded.fill(line, delay, out, notes);
             }),
             Service::Each => self.admit_all(line, out, end, notes, look),
             Service::Between => self.hold_all(line, out, end, notes, look),
         }
     }
 
-    /// A link that refuses nothing and is not recorded.
+    /// A lossless link that is not recorded.
     fn pass_all(&mut self, line: &[Event], out: &mut Vec<Event>) {
         let (Some(first), Some(last)) = (line.first(), line.last()) else { return };
         let times = (first.at, last.at);
@@ -86,40 +86,40 @@ impl Link {
         &mut self,
         mut line: &[Event],
         end: Instant,
-        mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
-        mut serve: impl FnMut(&mut Wire, Span, &mut Fitted, &[Event]),
+        mut look: impl FnMut(&mut BoundedLink, Instant) -> Instant,
+        mut serve: impl FnMut(&mut Wire, Span, &mut BoundedLink, &[Event]),
     ) {
         let Link::Wide(wide) = self else { return };
-        let Wide { wire, delay, fitted: Some(fitted), .. } = &mut **wide else { return };
-        let mut next_look = look(fitted, Instant::ZERO);
+        let Wide { wire, delay, bounded: Some(bounded), .. } = &mut **wide else { return };
+        let mut next_look = look(bounded, Instant::ZERO);
         while let Some(first) = line.first() {
             if first.at > next_look {
-                next_look = look(fitted, first.at);
+                next_look = look(bounded, first.at);
             }
             let (before, behind) = line.split_at(line.partition_point(|event| event.at <= next_look).max(1));
-            serve(wire, *delay, fitted, before);
+            serve(wire, *delay, bounded, before);
             line = behind;
         }
-        look(fitted, end);
+        look(bounded, end);
     }
 
-    /// A link that may refuse packets, but holds none.
+    /// A link that may drop packets, but holds none.
     fn admit_all(
         &mut self,
         line: &[Event],
         out: &mut Vec<Event>,
         end: Instant,
         notes: &mut Notes,
-        look: impl FnMut(&mut Fitted, Instant) -> Instant,
+        look: impl FnMut(&mut BoundedLink, Instant) -> Instant,
     ) {
-        self.serve_between_looks(line, end, look, |wire, delay, fitted, line| {
+        self.serve_between_looks(line, end, look, |wire, delay, bounded, line| {
             for event in line {
-                let passage = if fitted.only_watched {
+                let passage = if bounded.only_watched {
                     let (start, finish) = wire.send(u32::from(event.bytes), event.at);
-                    let recorded = fitted.watch(event.bytes, event.is_ack(), event.at, start, finish);
+                    let recorded = bounded.watch(event.bytes, event.is_ack(), event.at, start, finish);
                     Some(Passage { start, arrival: finish + delay, recorded })
                 } else {
-                    fitted.admit(event, delay)
+                    bounded.admit(event, delay)
                 };
                 let Some(passage) = passage else {
                     notes.push((*event, Note::Refused));
@@ -137,25 +137,25 @@ impl Link {
         out: &mut Vec<Event>,
         end: Instant,
         notes: &mut Notes,
-        mut look: impl FnMut(&mut Fitted, Instant) -> Instant,
+        mut look: impl FnMut(&mut BoundedLink, Instant) -> Instant,
     ) {
         let Link::Wide(wide) = self else { return };
-        let Wide { delay, fitted: Some(fitted), .. } = &mut **wide else { return };
+        let Wide { delay, bounded: Some(bounded), .. } = &mut **wide else { return };
         let last = end - Span::from_nanos(1);
-        let mut next_look = look(fitted, Instant::ZERO);
+        let mut next_look = look(bounded, Instant::ZERO);
         loop {
-            let wakeup = fitted.wakeup_at.filter(|at| *at <= last);
+            let wakeup = bounded.wakeup_at.filter(|at| *at <= last);
             let Some(next) = line.first().map(|event| event.at).into_iter().chain(wakeup).min() else {
                 break;
             };
             if next > next_look {
-                next_look = look(fitted, next);
+                next_look = look(bounded, next);
             }
             let (before, behind) = line.split_at(line.partition_point(|event| event.at <= next_look));
-            fitted.hold_until(last.min(next_look), before, *delay, out, notes);
+            bounded.hold_until(last.min(next_look), before, *delay, out, notes);
             line = behind;
         }
-        look(fitted, end);
+        look(bounded, end);
     }
 }
 
@@ -166,7 +166,7 @@ pub(super) fn appended<'a>(out: &'a mut Vec<Event>, line: &[Event]) -> &'a mut [
     &mut out[before..]
 }
 
-impl Fitted {
+impl BoundedLink {
     /// A line's packets arrive and, at the wake-ups in between and on to `last`, what may leave does.
     fn hold_until(
         &mut self,
@@ -216,10 +216,10 @@ impl Fitted {
     }
 }
 
-/// [`Fitted::hold_until`] of a link whose pacer is driven: it feeds a plain FIFO. Without it edge pacing takes 11 % more instructions
+/// [`BoundedLink::hold_until`] of a link whose pacer is driven: it feeds a plain FIFO. Without it edge pacing takes 11 % more instructions
 /// (`make bench-ablation`).
 struct Pacing<'a> {
-    link: &'a mut Fitted,
+    link: &'a mut BoundedLink,
     last: Instant,
     line: &'a [Event],
     delay: Span,

@@ -13,7 +13,7 @@ use paceline_core::{Instant, Span, Stage, Verdict};
 
 /// A link that has a limited buffer, a pacer, forced losses, a meter, a probe, or a trace.
 #[derive(Debug)]
-pub(crate) struct Fitted {
+pub(crate) struct BoundedLink {
     pub(super) buffer: Buffer,
     /// A plain link but for its counters, meter and probes: the wire outside of the box serves it.
     pub(super) only_watched: bool,
@@ -38,8 +38,8 @@ pub(super) enum Buffer {
     Stepwise(Box<DropTail<Event>>),
 }
 
-impl Fitted {
-    /// A packet passes a link that is only watched; whether a probe wants to know.
+impl BoundedLink {
+    /// A packet passes a link that is only watched; whether it is recorded.
     #[inline(always)]
     pub(super) fn watch(
         &mut self,
@@ -91,7 +91,7 @@ impl Fitted {
         None
     }
 
-    /// A packet comes to a queue that no pacer feeds, and the meter hears of it: the queue keeps what waits for both, if it keeps it.
+    /// A packet comes to a queue that no pacer feeds, and the meter counts it: the queue keeps what waits for both, if it keeps it.
     #[inline(always)]
     fn take(&mut self, event: &Event) -> Option<Departure> {
         let arrival = self.arrival(event);
@@ -159,7 +159,7 @@ impl Fitted {
         self.is_held(event, verdict)
     }
 
-    /// What a pacer or a step-by-step queue has said to a packet that has arrived.
+    /// What a pacer or a step-by-step queue has done with a packet that has arrived.
     #[inline(always)]
     pub(super) fn is_held(&mut self, event: &Event, verdict: Verdict<Event>) -> Fate {
         let now = event.at;

@@ -1,7 +1,7 @@
 //! A wire and a delay in half a cache line: the access links of common networks, of which a flow has four.
 //!
 //! *Idea.* [`Wire`](paceline_core::Wire) in 32-bit numbers: 8 L / rate seconds are L p / q nanoseconds with p / q reduced, and
-//! remainders are counted in 1 ns / q. Which powers of 2 and 5 were cancelled says what p is.
+//! remainders are counted in 1 ns / q. p follows from which powers of 2 and 5 were cancelled.
 //! *Where it breaks.* Rates below about 122 kbit/s, or above 4.29 Gbit/s unless they are round; delays from 4.29 s on: such a
 //! link has a [`Wire`](paceline_core::Wire). Both agree to the nanosecond.
 
@@ -15,9 +15,9 @@ const FIVES: [u64; 10] = [1, 5, 25, 125, 625, 3_125, 15_625, 78_125, 390_625, 1_
 /// The largest packet, bytes.
 const LARGEST: u64 = 65_535;
 
-/// A link that refuses nothing and that nobody watches.
+/// A lossless link that is not observed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Slim {
+pub(crate) struct Compact {
     free_at: Instant,
     /// q: what a nanosecond is cut into.
     unit: u32,
@@ -38,12 +38,12 @@ pub(crate) struct Slim {
 #[derive(Debug, Clone, Copy)]
 #[repr(u8)]
 enum Mark {
-    Slim,
+    Compact,
 }
 
-impl Slim {
+impl Compact {
     /// A byte takes a nanosecond, and then it is there.
-    pub(super) const FASTEST: Slim = Slim {
+    pub(super) const FASTEST: Compact = Compact {
         free_at: Instant::ZERO,
         unit: 1,
         remainder: 0,
@@ -52,7 +52,7 @@ impl Slim {
         delay: 0,
         last_bytes: 0,
         powers: 0,
-        mark: Mark::Slim,
+        mark: Mark::Compact,
     };
 
     /// `None` where its numbers do not fit.
@@ -66,7 +66,7 @@ impl Slim {
             (unit, fives) = (unit / 5, fives - 1);
         }
         u32::try_from(SCALE * LARGEST / rate + 1).ok()?;
-        Some(Slim {
+        Some(Compact {
             free_at: Instant::ZERO,
             unit: u32::try_from(unit).ok()?,
             remainder: 0,
@@ -75,7 +75,7 @@ impl Slim {
             delay: u32::try_from(delay.as_nanos()).ok()?,
             last_bytes: 0,
             powers: twos << 4 | fives,
-            mark: Mark::Slim,
+            mark: Mark::Compact,
         })
     }
 
@@ -136,7 +136,7 @@ impl Slim {
     }
 }
 
-impl Carry for Slim {
+impl Carry for Compact {
     #[inline(always)]
     fn carry(&mut self, bytes: u16, _: bool, at: Instant) -> Instant {
         self.pass(bytes, at).1
@@ -162,8 +162,8 @@ mod tests {
                 130_000 + draw(4_000_000_000 >> magnitude)
             });
             let (rate, delay) = (Rate::from_bits_per_second(rate), Span::from_nanos(draw(1 << 32)));
-            let mut slim = Slim::new(rate, delay).unwrap();
-            let mut carrying = slim;
+            let mut compact = Compact::new(rate, delay).unwrap();
+            let mut carrying = compact;
             let mut wire = Wire::new(rate);
             let mut now = 0;
             for _ in 0..100 {
@@ -171,10 +171,10 @@ mod tests {
                 now += draw(30_000_000) * draw(2);
                 let at = Instant::from_nanos(now);
                 let (start, finish) = wire.send(u32::from(bytes), at);
-                assert_eq!(slim.pass(bytes, at), (start, finish + delay), "{rate}");
+                assert_eq!(compact.pass(bytes, at), (start, finish + delay), "{rate}");
                 assert_eq!(carrying.carry(bytes, draw(3) > 0, at), finish + delay, "{rate}");
-                for slim in [slim, carrying] {
-                    assert_eq!((slim.free_at(), slim.owes()), (wire.free_at(), wire.owes()), "{rate}");
+                for compact in [compact, carrying] {
+                    assert_eq!((compact.free_at(), compact.owes()), (wire.free_at(), wire.owes()), "{rate}");
                 }
             }
         }
@@ -182,32 +182,36 @@ mod tests {
 
     #[test]
     fn time_ends() {
-        let mut slim = Slim::new(Rate::from_bits_per_second(8_000_000), Span::from_nanos(5_000)).unwrap();
+        let mut compact =
+            Compact::new(Rate::from_bits_per_second(8_000_000), Span::from_nanos(5_000)).unwrap();
         let micros_before_the_end = |micros: u64| Instant::from_nanos(u64::MAX - 1000 * micros);
-        assert_eq!(slim.pass(1, micros_before_the_end(7)).1, micros_before_the_end(1));
-        assert_eq!(slim.pass(1, micros_before_the_end(3)).1, Instant::MAX);
-        assert_eq!(slim.free_at(), micros_before_the_end(2));
-        assert_eq!(slim.pass(4, micros_before_the_end(3)), (micros_before_the_end(2), Instant::MAX));
-        assert_eq!(slim.free_at(), Instant::MAX);
-        assert_eq!(slim.pass(1, micros_before_the_end(1)), (Instant::MAX, Instant::MAX));
+        assert_eq!(compact.pass(1, micros_before_the_end(7)).1, micros_before_the_end(1));
+        assert_eq!(compact.pass(1, micros_before_the_end(3)).1, Instant::MAX);
+        assert_eq!(compact.free_at(), micros_before_the_end(2));
+        assert_eq!(compact.pass(4, micros_before_the_end(3)), (micros_before_the_end(2), Instant::MAX));
+        assert_eq!(compact.free_at(), Instant::MAX);
+        assert_eq!(compact.pass(1, micros_before_the_end(1)), (Instant::MAX, Instant::MAX));
         // and does not where a packet takes no time
-        let mut slim = Slim::new(Rate::from_bits_per_second(400_000_000_000), Span::ZERO).unwrap();
+        let mut compact = Compact::new(Rate::from_bits_per_second(400_000_000_000), Span::ZERO).unwrap();
         let at = Instant::from_nanos(5);
-        assert_eq!(slim.pass(1, at), (at, at));
+        assert_eq!(compact.pass(1, at), (at, at));
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
         let (ok, rate) = (Span::from_millis(4), Rate::from_bits_per_second);
-        assert!(Slim::new(rate(100_000), ok).is_none());
-        assert!(Slim::new(rate(9_999_999_999), ok).is_none());
-        assert!(Slim::new(rate(10_000_000), Span::from_millis(4_295)).is_none());
+        assert!(Compact::new(rate(100_000), ok).is_none());
+        assert!(Compact::new(rate(9_999_999_999), ok).is_none());
+        assert!(Compact::new(rate(10_000_000), Span::from_millis(4_295)).is_none());
         // 65,535 B take 2^32 - 2 ns, and one more
-        assert!(Slim::new(rate(122_069), ok).is_some() && Slim::new(rate(122_068), ok).is_none());
+        assert!(Compact::new(rate(122_069), ok).is_some() && Compact::new(rate(122_068), ok).is_none());
         // 2^32 - 5 is a prime number, 2^32 + 1 is divided by neither 2 nor 5
-        assert!(Slim::new(rate((1 << 32) - 5), ok).is_some() && Slim::new(rate((1 << 32) + 1), ok).is_none());
+        assert!(
+            Compact::new(rate((1 << 32) - 5), ok).is_some()
+                && Compact::new(rate((1 << 32) + 1), ok).is_none()
+        );
         let longest = Span::from_nanos(u32::MAX.into());
-        assert!(Slim::new(rate(10_000_000), longest).is_some());
-        assert!(Slim::new(rate(10_000_000), longest + Span::from_nanos(1)).is_none());
+        assert!(Compact::new(rate(10_000_000), longest).is_some());
+        assert!(Compact::new(rate(10_000_000), longest + Span::from_nanos(1)).is_none());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! *Idea.* ns-2 schedules a packet's arrival at a link when its service at the link before begins, and the end of a service when that
 //! begins; equal times go in the order of scheduling. So an arrival goes first where service and propagation before take longer
-//! than the service here. On most links that is so for all packets, or for none: the queue is told so once. Elsewhere it is asked for
+//! than the service here. On most links that is so for all packets, or for none: the queue is set so once. Elsewhere it is looked up for
 //! each packet.
 //!
 //! A host sends because something reaches it: what comes from there to its first link has been known since the link that brought

@@ -42,7 +42,7 @@ impl Loss {
         Loss { flow, rule }
     }
 
-    /// Counts the packet, and says whether it is lost.
+    /// Counts the packet, and returns whether it is lost.
     pub(super) fn takes(&mut self, packet_flow: u32) -> bool {
         if self.flow.is_some_and(|flow| flow != packet_flow) {
             return false;

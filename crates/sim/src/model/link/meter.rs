@@ -56,7 +56,7 @@ impl Meter {
         }
     }
 
-    /// A packet begins to wait; whoever keeps those that do tells when its service begins.
+    /// A packet begins to wait; the queue that keeps it reports when its service begins.
     #[inline(always)]
     pub(crate) fn waits_elsewhere(&mut self, bytes: u32, now: Instant) {
         self.note(now);

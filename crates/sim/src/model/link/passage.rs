@@ -10,7 +10,7 @@ pub(crate) struct Passage {
     pub(crate) start: Instant,
     /// Its last bit is at the far end.
     pub(crate) arrival: Instant,
-    /// A probe or the trace wants to know of it.
+    /// A probe or the trace records it.
     pub(crate) recorded: bool,
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum Fate {
     Displaced(Event),
 }
 
-/// What refuses nothing, and nobody looks at its single packets.
+/// A lossless link whose single packets are not observed.
 pub(crate) trait Carry {
     /// A packet reaches it at `at`: when its last bit is at the far end.
     fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant;

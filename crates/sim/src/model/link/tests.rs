@@ -6,7 +6,7 @@ mod leads;
 mod passing;
 mod slow;
 
-use super::window::{Note, Service};
+use super::batch::{Note, Service};
 use super::*;
 use cases::{Case, KINDS, Kind};
 use paceline_core::Rate;
@@ -28,7 +28,7 @@ impl Looks {
         Looks { next: Instant::from_nanos(LOOKS), levels: Vec::new() }
     }
 
-    fn look(&mut self, link: &mut Fitted, before: Instant) -> Instant {
+    fn look(&mut self, link: &mut BoundedLink, before: Instant) -> Instant {
         while self.next < before {
             self.levels.extend(link.meter_at(self.next).map(|meter| meter.level(self.next)));
             self.next += Span::from_nanos(LOOKS);
@@ -37,7 +37,7 @@ impl Looks {
     }
 }
 
-/// A link of a case, and what the definition says of it.
+/// A link of a case, and what it is by the definition.
 fn both(kind: Kind, seed: u64) -> (Case, Link, Told) {
     let case = Case::draw(kind, seed);
     let link = case.link();
@@ -52,7 +52,7 @@ fn equal<T: PartialEq + Debug>(name: &str, found: &[T], expected: &[T]) {
     assert_eq!(found.get(first), expected.get(first), "{name}: number {first}");
 }
 
-/// What came out of a link, told as the definition tells it.
+/// What came out of a link, in the terms of the definition.
 fn same(case: &Case, mut link: Link, out: &[Event], notes: &[(Event, Note)], looks: &Looks, told: &Told) {
     let name = format!("{:?}, seed {}", case.kind, case.seed);
     let left: Vec<_> = out.iter().map(|event| (event.seq, event.at, event.hop())).collect();
@@ -92,8 +92,8 @@ fn same(case: &Case, mut link: Link, out: &[Event], notes: &[(Event, Note)], loo
 
 /// What a link has counted is what the definition counts.
 fn counted(name: &str, case: &Case, link: &mut Link, told: &Told) {
-    let Some(fitted) = link.fitted_mut() else { return };
-    let counters = fitted.counters;
+    let Some(bounded) = link.bounded_mut() else { return };
+    let counters = bounded.counters;
     let within = |events: &[Event]| events.iter().filter(|event| case.counts(event.at)).count() as u64;
     assert_eq!(counters.arrived, within(&case.line), "{name}: arrived");
     assert_eq!(counters.dropped, within(&told.refused) + within(&told.dropped), "{name}: dropped");
@@ -102,7 +102,7 @@ fn counted(name: &str, case: &Case, link: &mut Link, told: &Told) {
     assert_eq!(counters.data_ever, data as u64, "{name}: data");
     let bytes: f64 = told.left.iter().map(|way| case.share_of_window(way) * f64::from(way.event.bytes)).sum();
     assert!((counters.left_bytes() - bytes).abs() < 1e-6, "{name}: {} {bytes}", counters.left_bytes());
-    if let Some(meter) = &mut fitted.meter {
+    if let Some(meter) = &mut bounded.meter {
         let (mean, _) = meter.finish();
         let expected = told.mean_level(case.window);
         assert!((mean - expected).abs() <= 1e-9 * expected, "{name}: {mean} {expected}");
@@ -125,9 +125,9 @@ fn by_steps(case: &Case, link: &mut Link, told: &Told) -> (Vec<Event>, Vec<(Even
                 }
             }
         }
-        if let Some(fitted) = link.fitted_mut() {
-            let (known, next) = (fitted.wakeup_at, fitted.next_wakeup());
-            let set = fitted.set_wakeup(now);
+        if let Some(bounded) = link.bounded_mut() {
+            let (known, next) = (bounded.wakeup_at, bounded.next_wakeup());
+            let set = bounded.set_wakeup(now);
             let sooner = next.map(|at| at.max(now)).filter(|at| known.is_none_or(|known| *at < known));
             assert_eq!(set, sooner);
         }
@@ -135,15 +135,15 @@ fn by_steps(case: &Case, link: &mut Link, told: &Told) -> (Vec<Event>, Vec<(Even
     let ends = std::iter::once(None);
     for event in case.line.iter().map(Some).chain(ends) {
         let until = event.map_or(case.end, |event| event.at);
-        while let Some(at) = link.fitted().and_then(|fitted| fitted.wakeup_at).filter(|at| *at <= until) {
-            link.fitted_mut().into_iter().for_each(|fitted| {
-                looks.look(fitted, at);
-                fitted.wakeup_at = None;
+        while let Some(at) = link.bounded().and_then(|bounded| bounded.wakeup_at).filter(|at| *at <= until) {
+            link.bounded_mut().into_iter().for_each(|bounded| {
+                looks.look(bounded, at);
+                bounded.wakeup_at = None;
             });
             pump(link, at, &mut out, &mut notes);
         }
-        link.fitted_mut().into_iter().for_each(|fitted| {
-            looks.look(fitted, until);
+        link.bounded_mut().into_iter().for_each(|bounded| {
+            looks.look(bounded, until);
         });
         let Some(event) = event else { break };
         let leaves = |passage: Passage, out: &mut Vec<Event>, notes: &mut Vec<_>| {
@@ -182,8 +182,8 @@ fn in_windows(case: &Case, link: &mut Link, _: &Told) -> (Vec<Event>, Vec<(Event
     let mut line = &case.line[..];
     for end in &case.cuts {
         let (now, later) = line.split_at(line.partition_point(|event| event.at < *end));
-        link.serve(case.service(), now, *end, &mut out, &mut notes, |fitted, before| {
-            looks.look(fitted, before)
+        link.serve(case.service(), now, *end, &mut out, &mut notes, |bounded, before| {
+            looks.look(bounded, before)
         });
         line = later;
     }
@@ -201,10 +201,10 @@ fn a_link_does_what_its_definition_says_step_by_step_and_in_windows() {
                 let (case, mut link, told) = both(kind, seed);
                 assert_eq!(link.holds(), kind.holds(), "{kind:?}");
                 assert_eq!(link.refuses_nothing(), kind.refuses_nothing(), "{kind:?}");
-                assert_eq!(link.is_bounded(), kind == Kind::Bounded, "{kind:?}");
-                assert_eq!(link.is_unwatched(), matches!(kind, Kind::Slim | Kind::Bare), "{kind:?}");
+                assert_eq!(link.has_only_a_limit(), kind == Kind::Bounded, "{kind:?}");
+                assert_eq!(link.is_unwatched(), matches!(kind, Kind::Compact | Kind::Bare), "{kind:?}");
                 let (out, notes, looks) = ways(&case, &mut link, &told);
-                tied.push(link.fitted().map(|fitted| fitted.counters.tied));
+                tied.push(link.bounded().map(|bounded| bounded.counters.tied));
                 assert_eq!(link.held_packets(), 0, "{kind:?}");
                 (refused, dropped) = (refused + told.refused.len(), dropped + told.dropped.len());
                 left += told.left.len();

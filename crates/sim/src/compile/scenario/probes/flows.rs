@@ -32,8 +32,9 @@ pub(super) struct FlowNames {
     names: Vec<FlowName>,
 }
 
+/// A flow by number, name, wildcard, or its traffic's name.
 #[derive(Debug, Clone, PartialEq)]
-enum FlowName {
+pub(super) enum FlowName {
     Number(u64),
     Name(String),
 }
@@ -90,13 +91,18 @@ pub(super) fn chosen(named: Option<&FlowNames>, flows: &[FlowSpec]) -> Result<Ve
     }
 }
 
+impl FlowName {
+    pub(super) fn read(field: &Field<'_>) -> Result<FlowName> {
+        match field.value() {
+            Value::String(name) => Ok(FlowName::Name(name.clone())),
+            _ => field.whole(0, u64::from(FlowId::MAX)).map(FlowName::Number),
+        }
+    }
+}
+
 impl FlowNames {
     pub(super) fn read(field: &Field<'_>) -> Result<FlowNames> {
-        let names = field.one_or_many().into_iter().map(|one| match one.value() {
-            Value::String(name) => Ok(FlowName::Name(name.clone())),
-            _ => one.whole(0, u64::from(FlowId::MAX)).map(FlowName::Number),
-        });
-        let names = names.collect::<Result<Vec<_>>>()?;
+        let names = field.one_or_many().iter().map(FlowName::read).collect::<Result<Vec<_>>>()?;
         if names.is_empty() {
             return Err(field.wrong("an empty list; write for example [\"bulk.0\"]"));
         }

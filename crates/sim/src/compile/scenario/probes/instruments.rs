@@ -1,7 +1,7 @@
 //! The tables of `[probes]` that switch instruments on: what each may say, and where it then stands.
 
 use super::super::buffers::{mean_round_trip, round_trip_over};
-use super::super::names::{LinkNames, Names};
+use super::super::names::{NameList, Names};
 use super::flows::{By, FlowNames, Rule, chosen};
 use super::{MOST_SAMPLES, every, interval};
 use crate::compile::input::{Field, Result, ScenarioError, Table};
@@ -33,7 +33,7 @@ pub(crate) struct ChosenInstrument {
     from: Instant,
     to: Instant,
     /// `None` is the core, or flows alone.
-    links: Option<LinkNames>,
+    links: Option<NameList>,
     what: What,
 }
 
@@ -99,7 +99,7 @@ impl ChosenInstrument {
         let over_time = matches!(kind, "window" | "fairness" | "throughput");
         let start = if over_time { Span::ZERO } else { warmup };
         let (from, to) = interval(&own, start, duration)?;
-        let links = own.optional("links", LinkNames::read)?;
+        let links = own.optional("links", NameList::read)?;
         let what = match kind {
             "window" => window(&own, from, to)?,
             "rate_variation" => {

@@ -107,7 +107,7 @@ impl Hosts<'_> {
         }
         let next = tcp.receiver.next();
         if (BARE || next < deliver)
-            && let AccessLink::Private(Link::Slim(link)) = &mut at_sink.out
+            && let AccessLink::Private(Link::Compact(link)) = &mut at_sink.out
             // A plain ACK echoes no time that anything reads.
             && let Some(echo) = if tcp.receiver.is_cumulative() { Some(at) } else { tcp.receiver.echo(seq, sent) }
         {
@@ -155,7 +155,7 @@ impl Hosts<'_> {
             return true;
         }
         if (BARE || FeedbackUnderWay::is_a_time(event.sent))
-            && let AccessLink::Private(Link::Slim(link)) = &mut at_source.out
+            && let AccessLink::Private(Link::Compact(link)) = &mut at_source.out
         {
             let (arrivals, tail) = (&mut self.mail.to_links[usize::from(stages[0])], suffixes[0].shared);
             let sent = &mut self.sent;

@@ -17,7 +17,7 @@ use crate::engine::mailbox::Mailbox;
 use crate::engine::plan::ordered_links::OrderedLink;
 use crate::kernel::packet::Event;
 use crate::kernel::precedence::Precedence;
-use crate::model::link::running::{Running, RunningAlike};
+use crate::model::link::batch_service::{BatchService, OneSizeService};
 use crate::network::LinkSpec;
 use paceline_core::{Instant, Span};
 
@@ -61,9 +61,9 @@ pub(crate) struct FanIn {
     /// Lists, each with the number of its feed.
     lists: Vec<(usize, Vec<Event>)>,
     /// These links at work, if nothing keeps any from it.
-    running: Vec<(Span, Running)>,
+    running: Vec<(Span, BatchService)>,
     /// The same, if packets at each are all alike.
-    alike: Vec<(Span, RunningAlike)>,
+    alike: Vec<(Span, OneSizeService)>,
     /// Of each link: when the first packet comes at the earliest, and how many come.
     comes: Vec<(Instant, u64)>,
     /// The same block by block, with keys for times, if there are several.

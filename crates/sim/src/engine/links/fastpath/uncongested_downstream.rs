@@ -160,7 +160,7 @@ mod tests {
             let (one, other) = (&engine.links.table[edge], &others[edge]);
             assert_eq!((one.free_at(), one.owes()), (other.free_at(), other.owes()));
             let counted =
-                |link: &Link| link.fitted().map(|link| (link.counters.arrived, link.counters.left_bytes()));
+                |link: &Link| link.bounded().map(|link| (link.counters.arrived, link.counters.left_bytes()));
             assert_eq!(counted(one), counted(other));
         }
         known

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Nothing, and its numbers are small.
-    Slim,
+    Compact,
     /// Nothing.
     Bare,
     /// A meter.
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 }
 
 pub(super) const KINDS: [Kind; 10] = [
-    Kind::Slim,
+    Kind::Compact,
     Kind::Bare,
     Kind::Watched,
     Kind::Recorded,
@@ -55,7 +55,7 @@ impl Kind {
     }
 
     pub(super) fn refuses_nothing(self) -> bool {
-        matches!(self, Kind::Slim | Kind::Bare | Kind::Watched | Kind::Recorded)
+        matches!(self, Kind::Compact | Kind::Bare | Kind::Watched | Kind::Recorded)
     }
 
     /// Its departures are not known at the arrival.
@@ -109,7 +109,7 @@ impl Case {
     pub(super) fn draw(kind: Kind, seed: u64) -> Case {
         let mut draws = Draws::of(seed);
         let bps = match kind {
-            // slower, or faster, than a slim one can be
+            // slower, or faster, than a compact one can be
             Kind::Bare | Kind::Watched => draws.one_of(&[100_000, 9_999_999_999]),
             _ => draws.one_of(&[3_000_000, 8_000_000, 10_000_000, 7_654_321]),
         };
@@ -142,13 +142,13 @@ impl Case {
             delay,
             fitting: Arc::new(fitting),
         };
-        let may_be_recorded = !matches!(kind, Kind::Slim | Kind::Bare | Kind::Watched);
+        let may_be_recorded = !matches!(kind, Kind::Compact | Kind::Bare | Kind::Watched);
         let record = [None, Some((Instant::ZERO, Instant::MAX)), Some(part)][draws.below(3) as usize];
         Case {
             kind,
             seed,
             spec,
-            metered: !matches!(kind, Kind::Slim | Kind::Bare | Kind::Limited),
+            metered: !matches!(kind, Kind::Compact | Kind::Bare | Kind::Limited),
             record: record.filter(|_| may_be_recorded),
             window: draws.one_of(&[all, part, part]),
             line,
@@ -164,18 +164,18 @@ impl Case {
         let watched = (self.metered, self.record.is_some());
         let mut link =
             Link::new(&self.spec, losses, watched, self.window, (network(), 0), &mut Decided::default());
-        if let Some(fitted) = link.fitted_mut() {
+        if let Some(bounded) = link.bounded_mut() {
             if self.record.is_some() {
-                assert_eq!(fitted.record, Some((Instant::ZERO, Instant::MAX))); // as a trace has it
+                assert_eq!(bounded.record, Some((Instant::ZERO, Instant::MAX))); // as a trace has it
             }
-            fitted.record = self.record;
+            bounded.record = self.record;
         }
         link
     }
 
     pub(super) fn service(&self) -> Service {
         match self.kind {
-            Kind::Slim | Kind::Bare | Kind::Watched => Service::All,
+            Kind::Compact | Kind::Bare | Kind::Watched => Service::All,
             Kind::Bounded => Service::Bounded,
             Kind::Recorded | Kind::Lossy | Kind::Limited => Service::Each,
             Kind::Paced | Kind::PacedFront | Kind::Front => Service::Between,

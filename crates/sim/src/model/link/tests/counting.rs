@@ -1,7 +1,7 @@
 //! What counts, and what of it: by the window's definition.
 
+use super::super::bounded::is_recorded;
 use super::super::counters::LinkCounters;
-use super::super::fitted::is_recorded;
 use super::super::losses::Loss;
 use super::cases::{Case, Draws, Kind};
 use crate::network::DropRule;

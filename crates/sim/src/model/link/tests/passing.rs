@@ -6,16 +6,18 @@ use super::*;
 /// What a link has come to.
 fn state(link: &mut Link, at: Instant) -> String {
     let (free_at, owes) = (link.free_at(), link.owes());
-    let counted = link.fitted_mut().map(|fitted| {
-        let counters = fitted.counters;
-        let level = fitted.meter_at(at).map(|meter| meter.level(at));
+    let counted = link.bounded_mut().map(|bounded| {
+        let counters = bounded.counters;
+        let level = bounded.meter_at(at).map(|meter| meter.level(at));
         (counters.arrived, counters.left_bytes(), counters.data_ever, level)
     });
     format!("{free_at:?} {owes} {counted:?}")
 }
 
 fn mean(link: &mut Link) -> Option<(f64, f64)> {
-    link.fitted_mut().and_then(|fitted| fitted.meter.as_mut()).map(crate::model::link::meter::Meter::finish)
+    link.bounded_mut()
+        .and_then(|bounded| bounded.meter.as_mut())
+        .map(crate::model::link::meter::Meter::finish)
 }
 
 /// Serves a case's line piece by piece, each `together` if that says so, and one by one; how many pieces were.
@@ -49,7 +51,7 @@ fn compare(kind: Kind, seed: u64, together: fn(&mut Link, &[Event]) -> Option<Ve
 
 #[test]
 fn a_wire_at_hand_serves_as_the_link_does() {
-    for kind in [Kind::Slim, Kind::Bare, Kind::Watched, Kind::Recorded] {
+    for kind in [Kind::Compact, Kind::Bare, Kind::Watched, Kind::Recorded] {
         let count: usize = (0..60)
             .map(|seed| {
                 compare(kind, seed, |link, now| {
@@ -68,13 +70,13 @@ fn a_wire_at_hand_serves_as_the_link_does() {
                 })
             })
             .sum();
-        assert_eq!(count > 50, kind != Kind::Slim, "{kind:?}: {count}");
+        assert_eq!(count > 50, kind != Kind::Compact, "{kind:?}: {count}");
     }
 }
 
 #[test]
 fn a_wire_for_packets_that_are_alike_serves_as_the_link_does() {
-    for kind in [Kind::Slim, Kind::Bare, Kind::Watched, Kind::Recorded] {
+    for kind in [Kind::Compact, Kind::Bare, Kind::Watched, Kind::Recorded] {
         let count: usize = (0..150)
             .map(|seed| {
                 compare(kind, seed, |link, now| {
@@ -89,13 +91,13 @@ fn a_wire_for_packets_that_are_alike_serves_as_the_link_does() {
                 })
             })
             .sum();
-        assert_eq!(count > 50, kind != Kind::Slim, "{kind:?}: {count}");
+        assert_eq!(count > 50, kind != Kind::Compact, "{kind:?}: {count}");
     }
 }
 
 #[test]
 fn who_asks_for_the_arrival_alone_is_told_it() {
-    for kind in [Kind::Slim, Kind::Bare, Kind::Watched] {
+    for kind in [Kind::Compact, Kind::Bare, Kind::Watched] {
         for seed in 0..30 {
             compare(kind, seed, |link, now| {
                 Some(now.iter().map(|event| link.carry(event.bytes, event.is_ack(), event.at)).collect())
@@ -107,7 +109,7 @@ fn who_asks_for_the_arrival_alone_is_told_it() {
 /// 1000 B at 3 Mbit/s take 2,666,666 ns and two thirds.
 #[test]
 fn fractions_of_a_nanosecond_are_owed_until_they_are_whole() {
-    for kind in [Kind::Slim, Kind::Watched] {
+    for kind in [Kind::Compact, Kind::Watched] {
         let mut case = Case::draw(kind, 1);
         case.spec.rate = paceline_core::Rate::from_bits_per_second(3_000_000);
         let mut link = case.link();
@@ -150,7 +152,7 @@ fn what_has_passed_elsewhere_is_counted() {
     let mut link = case.link();
     link.count(Instant::from_nanos(100), (3, 4000, 2));
     link.count(Instant::from_nanos(99), (3, 4000, 2));
-    let counters = link.fitted().unwrap().counters;
+    let counters = link.bounded().unwrap().counters;
     assert_eq!((counters.arrived, counters.left_bytes(), counters.data_ever), (3, 4000.0, 4));
     let at = Instant::from_nanos;
     assert!(link.count_alike(at(100), at(199)) && !link.count_alike(at(100), at(200)));

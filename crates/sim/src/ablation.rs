@@ -47,7 +47,7 @@ pub enum FastPath {
     DrivenPacer,
     /// engine/links/merge_buffer.rs: packets are sorted by slots.
     Slots,
-    /// calendar.rs: a wheel, where else is a heap.
+    /// kernel/calendar.rs: a wheel, where else is a heap.
     TimingWheel,
     /// engine/batched/fallback.rs
     AdaptiveFallback,

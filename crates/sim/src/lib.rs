@@ -3,7 +3,6 @@
 //! Deterministic to the byte: integer time, one total order of events, one random stream per named entity, no clock.
 
 pub mod ablation;
-mod calendar;
 mod compile;
 pub mod control;
 pub mod engine;

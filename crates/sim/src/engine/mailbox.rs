@@ -3,7 +3,7 @@
 //! Hosts put what they send to an ordered link into its list (`to_links`), or leave it to the slow path (`departures`). Links put what
 //! reaches hosts into a [`Parcel`], or leave it to the slow path (`arrivals`). Both put into the calendar what happens later.
 
-use crate::calendar::Calendar;
+use crate::kernel::calendar::Calendar;
 use crate::kernel::packet::Event;
 use crate::kernel::precedence::Precedence;
 use crate::model::link::batch::{Note, Notes};

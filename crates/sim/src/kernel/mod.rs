@@ -1,5 +1,6 @@
-//! Time order and chance: events, the one order of simultaneous ones, random streams. It knows no network.
+//! Time order and chance: events, the one order of simultaneous ones, their calendar, random streams. It knows no network.
 
+pub(crate) mod calendar;
 pub(crate) mod chance;
 pub(crate) mod packet;
 pub(crate) mod precedence;

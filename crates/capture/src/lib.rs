@@ -72,6 +72,10 @@ pub enum Format {
 
 impl Format {
     /// What the format is called.
+    ///
+    /// ```
+    /// assert_eq!(paceline_capture::Format::Pcapng.name(), "pcapng");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Format::Pcap => "pcap",
@@ -81,6 +85,29 @@ impl Format {
 }
 
 /// A capture that is being read.
+///
+/// ```
+/// use paceline_capture::{Capture, Format, Interface, link_type::LinkType};
+/// use paceline_capture::write::{Form, Writer};
+///
+/// // Two packets, written and read again.
+/// let mut file = Vec::new();
+/// let interfaces = [Interface { link_type: LinkType::ETHERNET, name: None }];
+/// let mut writer = Writer::new(Box::new(&mut file), Form::plain(Format::Pcap))?;
+/// for time_ns in [1_000, 2_000] {
+///     writer.write(time_ns, 1514, 0, &[0; 64], &interfaces)?; // of 1514 bytes, 64 captured
+/// }
+/// writer.finish(&interfaces)?;
+///
+/// let mut capture = Capture::read_from(Box::new(std::io::Cursor::new(file)))?;
+/// assert_eq!(capture.format(), Format::Pcap);
+/// while let Some(record) = capture.read()? {
+///     assert_eq!((record.bytes, record.frame.len()), (1514, 64));
+/// }
+/// assert_eq!((capture.packets(), capture.untimed(), capture.mistimed()), (2, 0, 0));
+/// assert_eq!(capture.interfaces().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Capture {
     source: Source,
@@ -133,6 +160,12 @@ impl Progress {
 }
 
 /// Opens a file. Reads no more than its beginning.
+///
+/// ```
+/// # use std::path::Path;
+/// let refused = paceline_capture::open(Path::new("/")).unwrap_err();
+/// assert!(refused.to_string().contains("directory"));
+/// ```
 pub fn open(path: &Path) -> Result<Capture, CaptureError> {
     let unreadable = |error: std::io::Error| CaptureError::Unreadable { problem: error::plain(&error) };
     if path.is_dir() {
@@ -266,6 +299,18 @@ impl Capture {
     }
 
     /// To see from another thread how far it has been read.
+    ///
+    /// ```
+    /// # use paceline_capture::{Capture, Format, write::{Form, Writer}};
+    /// # let mut file = Vec::new();
+    /// # Writer::new(Box::new(&mut file), Form::plain(Format::Pcap))?.finish(&[])?;
+    /// let length = file.len() as u64; // a pcap without packets
+    /// let mut capture = Capture::read_from(Box::new(std::io::Cursor::new(file)))?;
+    /// let progress = capture.progress();
+    /// while capture.read()?.is_some() {}
+    /// assert_eq!(progress.bytes(), length);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn progress(&self) -> Progress {
         self.source.progress()
     }

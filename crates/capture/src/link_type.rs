@@ -5,6 +5,13 @@
 use std::fmt;
 
 /// A number of the registry.
+///
+/// ```
+/// use paceline_capture::link_type::{LinkType, understood};
+///
+/// assert_eq!(LinkType::ETHERNET.to_string(), "1 (Ethernet)");
+/// assert!(understood().contains(&"Ethernet"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkType(pub u32);
 

@@ -6,6 +6,12 @@
 //! *Where it breaks.* A clock that was set back by much makes all that follows happen at once, until it has caught up.
 
 /// One line of time.
+///
+/// ```
+/// let mut order = paceline_capture::order::Order::default();
+/// assert_eq!([5, 7, 4, 9].map(|time_ns| order.hold(time_ns)), [5, 7, 7, 9]);
+/// assert_eq!((order.backwards, order.most_ns), (1, 3));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Order {
     latest_ns: u64,

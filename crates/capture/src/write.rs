@@ -39,6 +39,13 @@ impl Form {
     }
 
     /// What a file's name asks for, `paced.pcapng.gz`; `None` where it does not say.
+    ///
+    /// ```
+    /// # use paceline_capture::{Compression, Format, write::Form};
+    /// let form = Form::of_name("paced.pcapng.gz".as_ref());
+    /// assert_eq!(form, Some(Form { format: Format::Pcapng, compression: Compression::Gzip }));
+    /// assert_eq!(Form::of_name("paced.csv".as_ref()), None);
+    /// ```
     pub fn of_name(path: &Path) -> Option<Form> {
         let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
         FORMS.iter().find(|(end, _)| name.ends_with(end)).map(|(_, form)| *form)

@@ -5,6 +5,18 @@
 use crate::units::{Instant, Span};
 
 /// When the next packet may be released.
+///
+/// ```
+/// use paceline_core::{Gap, Instant, Span};
+///
+/// let (mut gap, at) = (Gap::default(), Instant::from_nanos);
+/// gap.set_gap(Span::from_nanos(10));
+/// gap.released(at(7));
+/// assert_eq!(gap.next_release(at(8)), at(17));
+/// assert_eq!(gap.next_release(at(20)), at(20));
+/// gap.reset();
+/// assert_eq!(gap.next_release(at(8)), at(8));
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gap {
     /// Time of the last release; `None` before the first.

@@ -25,6 +25,38 @@ pub enum Verdict<P> {
 /// Time never runs backwards between calls. `dequeue` is called at any time, and must be called at or after
 /// `next_wakeup` until it returns `None`; it returns `None` before `next_wakeup`. Dispatch is by enum
 /// ([`crate::pacer::Pacer`]), never by a boxed trait, because it lies on the path of every packet.
+///
+/// ```
+/// use paceline_core::pacer::{self, Pacer, parameters::Value};
+/// use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
+///
+/// #[derive(Debug, PartialEq)]
+/// struct Frame(u32);
+///
+/// impl Packet for Frame {
+///     fn bytes(&self) -> u32 {
+///         self.0
+///     }
+/// }
+///
+/// // A token bucket of 1 Mbit/s and one frame: the second frame waits until its tokens have come.
+/// let link = Rate::from_bits_per_second(100_000_000);
+/// let mut values = |name: &str| match name {
+///     "rate" => Some(Value::Text("1 Mbit/s".into())),
+///     "burst" => Some(Value::Text("1500 B".into())),
+///     _ => None,
+/// };
+/// let mut stage = Pacer::new(&pacer::parse("token-bucket", &mut values, link)?, link);
+/// let now = Instant::ZERO;
+/// assert_eq!(stage.enqueue(Frame(1500), now), Verdict::Queued);
+/// assert_eq!(stage.enqueue(Frame(1500), now), Verdict::Queued);
+/// assert_eq!(stage.dequeue(now), Some(Frame(1500)));
+/// assert_eq!(stage.dequeue(now), None);
+/// let due = stage.next_wakeup().expect("one is held");
+/// assert_eq!(due.as_nanos(), 12_000_000);
+/// assert_eq!(stage.dequeue(due), Some(Frame(1500)));
+/// # Ok::<(), paceline_core::pacer::parameters::ParameterError>(())
+/// ```
 pub trait Stage<P: Packet> {
     /// Offers a packet that arrives at `now`.
     fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P>;

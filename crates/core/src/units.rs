@@ -11,18 +11,52 @@ use std::ops::{Add, AddAssign, Sub};
 pub const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// A point in simulated (or measured) time: nanoseconds since the start. Ends after 584 years.
+///
+/// ```
+/// use paceline_core::{Instant, Span};
+///
+/// let sent = Instant::from_nanos(1_000);
+/// let arrived = sent + Span::from_millis(2);
+/// assert_eq!(arrived.since(sent), Span::from_nanos(2_000_000));
+/// assert_eq!(sent.since(arrived), Span::ZERO);
+/// assert_eq!(arrived.as_seconds(), 0.002001);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(u64);
 
 /// A length of time, nanoseconds.
+///
+/// ```
+/// use paceline_core::Span;
+///
+/// assert_eq!(Span::from_millis(10).to_string(), "10 ms");
+/// assert_eq!(Span::from_seconds(1.5).as_nanos(), 1_500_000_000);
+/// assert_eq!(Span::from_nanos(250).as_seconds(), 2.5e-7);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
 /// An amount of data, bytes.
+///
+/// ```
+/// use paceline_core::Bytes;
+///
+/// assert_eq!((Bytes::new(4_000) + Bytes::new(1_000)).to_string(), "5 KB");
+/// assert_eq!(Bytes::new(1_500).count(), 1_500);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
 /// A rate, bit/s; never zero.
+///
+/// ```
+/// use paceline_core::{Rate, Span};
+///
+/// let rate = Rate::from_bits_per_second(100_000_000);
+/// assert_eq!(rate.to_string(), "100 Mbit/s");
+/// assert_eq!(rate.time_to_send(1_500), Span::from_nanos(120_000));
+/// assert_eq!(Rate::from_bits_per_second(0).bits_per_second(), 1);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
@@ -57,6 +91,11 @@ impl Instant {
     }
 
     /// The same, where `earlier` is known to be no later: nothing is compared.
+    ///
+    /// ```
+    /// # use paceline_core::{Instant, Span};
+    /// assert_eq!(Instant::from_nanos(9).after(Instant::from_nanos(4)), Span::from_nanos(5));
+    /// ```
     #[inline(always)]
     pub fn after(self, earlier: Instant) -> Span {
         debug_assert!(earlier <= self);
@@ -64,6 +103,11 @@ impl Instant {
     }
 
     /// So much earlier, where that is known to be no less than the start of time: nothing is compared.
+    ///
+    /// ```
+    /// # use paceline_core::{Instant, Span};
+    /// assert_eq!(Instant::from_nanos(9).earlier_by(Span::from_nanos(4)), Instant::from_nanos(5));
+    /// ```
     #[inline(always)]
     pub fn earlier_by(self, span: Span) -> Instant {
         debug_assert!(span.0 <= self.0);
@@ -71,6 +115,11 @@ impl Instant {
     }
 
     /// So much later, where that is known to lie before the end of time: nothing is compared.
+    ///
+    /// ```
+    /// # use paceline_core::{Instant, Span};
+    /// assert_eq!(Instant::from_nanos(9).later_by(Span::from_nanos(4)), Instant::from_nanos(13));
+    /// ```
     #[inline(always)]
     pub fn later_by(self, span: Span) -> Instant {
         debug_assert!(self.0.checked_add(span.0).is_some());

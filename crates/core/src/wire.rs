@@ -9,6 +9,18 @@ use crate::units::{Instant, NANOS_PER_SECOND, Rate, Span};
 use std::hint::select_unpredictable;
 
 /// The transmitter of a link: when is it free, and when will a packet have left.
+///
+/// ```
+/// use paceline_core::{Instant, Rate, Wire};
+///
+/// // 1000 B at 3 Mbit/s take 2,666,666.67 ns: three of them, back to back, exactly 8 ms.
+/// let mut wire = Wire::new(Rate::from_bits_per_second(3_000_000));
+/// let (start, finish) = wire.send(1000, Instant::ZERO);
+/// assert_eq!((start.as_nanos(), finish.as_nanos()), (0, 2_666_666));
+/// wire.send(1000, Instant::ZERO);
+/// wire.send(1000, Instant::ZERO);
+/// assert_eq!(wire.free_at().as_nanos(), 8_000_000);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Wire {
     rate: Rate,
@@ -57,6 +69,13 @@ impl Wire {
     }
 
     /// Packets given to the wire so far have left a fraction of a nanosecond to serve.
+    ///
+    /// ```
+    /// # use paceline_core::{Instant, Rate, Wire};
+    /// let mut wire = Wire::new(Rate::from_bits_per_second(3_000_000));
+    /// wire.send(1000, Instant::ZERO);
+    /// assert!(wire.owes()); // two thirds of a nanosecond
+    /// ```
     pub fn owes(&self) -> bool {
         self.remainder > 0
     }
@@ -113,6 +132,12 @@ impl Wire {
     }
 
     /// None of so many packets of so many bytes at most will have left later, if the last of them arrives at `now`.
+    ///
+    /// ```
+    /// # use paceline_core::{Instant, Rate, Wire};
+    /// let wire = Wire::new(Rate::from_bits_per_second(8_000_000)); // 1000 B in 1 ms
+    /// assert_eq!(wire.latest(5, 1000, Instant::ZERO).as_nanos(), 5_000_001);
+    /// ```
     pub fn latest(&self, packets: usize, bytes: u32, now: Instant) -> Instant {
         let bits = 8 * packets as u128 * u128::from(bytes);
         let nanos = bits * u128::from(NANOS_PER_SECOND) / u128::from(self.rate.bits_per_second().max(1)) + 1;

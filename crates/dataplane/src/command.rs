@@ -24,6 +24,12 @@ const WRONG_INPUT: i32 = 2;
 const INTERRUPTED: i32 = 130;
 
 /// Runs the command; `name` is what it is called by. The exit code.
+///
+/// ```
+/// # use paceline_dataplane::command;
+/// assert_eq!(command::run("pace", ["--version".into()]), 0);
+/// assert_eq!(command::run("pace", ["--nonsense".into()]), 2);
+/// ```
 pub fn run(name: &str, arguments: impl IntoIterator<Item = OsString>) -> i32 {
     run_and_show(name, arguments, &mut |summary| {
         lines(summary).iter().fold(String::new(), |text, line| text + line + "\n")

@@ -143,6 +143,19 @@ impl Config {
     }
 
     /// As [`Config::read`], from a file of that name that says `text`.
+    ///
+    /// ```
+    /// # use paceline_core::{Rate, Span};
+    /// # use paceline_dataplane::config::{Arguments, Config};
+    /// let text = "in = 'eth1'\nout = 'eth2'\n[forward]\nmethod = 'edge'\ndelay = '10 ms'\n";
+    /// let config = Config::parse("pace.toml", text, &Arguments::default())?;
+    /// assert_eq!(config.input.as_deref(), Some("eth1"));
+    /// let lane = config.forward.spec(Some(Rate::from_bits_per_second(1_000_000_000)))?;
+    /// assert_eq!(lane.pacer.method.to_string(), "edge delay = 10 ms, release = start");
+    /// let wrong = Config::parse("pace.toml", "[forward]\nmethd = 'edge'\n", &Arguments::default());
+    /// assert!(wrong.unwrap_err().to_string().contains("method"));
+    /// # Ok::<(), paceline_dataplane::config::ConfigError>(())
+    /// ```
     pub fn parse(file: &str, text: &str, arguments: &Arguments) -> Result<Config, ConfigError> {
         let table = Table::parse(file.to_owned(), text);
         table.and_then(|table| Config::of(table, arguments)).map_err(ConfigError::one_line)

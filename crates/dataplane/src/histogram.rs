@@ -7,6 +7,16 @@ const FINE: u32 = 4;
 const BUCKETS: usize = ((64 - FINE as usize) + 1) << FINE;
 
 /// Counts of times, nanoseconds.
+///
+/// ```
+/// let times = paceline_dataplane::histogram::Histogram::default();
+/// assert!(times.summary().is_none());
+/// (1..=100).for_each(|nanos| times.record(nanos));
+/// let summary = times.summary().expect("a hundred");
+/// assert_eq!((times.count(), times.sum(), summary.mean, summary.max), (100, 5050, 50.5, 100));
+/// assert!((50..=53).contains(&summary.p50)); // to a sixteenth
+/// assert_eq!(times.at_most(20), 20);
+/// ```
 #[derive(Debug)]
 pub struct Histogram {
     buckets: Box<[AtomicU64]>,

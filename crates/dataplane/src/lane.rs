@@ -96,6 +96,13 @@ impl<H> Frame<H> {
     }
 
     /// How late it is if it leaves at `now`: what the stage did not ask for.
+    ///
+    /// ```
+    /// # use paceline_core::{Instant, Span};
+    /// # use paceline_dataplane::lane::Frame;
+    /// let frame = Frame::new((), 1500, Instant::ZERO); // due at once
+    /// assert_eq!(frame.lateness(Instant::from_nanos(7)), Span::from_nanos(7));
+    /// ```
     pub fn lateness(&self, now: Instant) -> Span {
         self.admitted.since(self.arrived) + now.since(self.due)
     }
@@ -113,6 +120,28 @@ pub enum Admission<H> {
 }
 
 /// One direction's stage and frames.
+///
+/// ```
+/// use paceline_core::pacer::{self, parameters::Value};
+/// use paceline_core::{Instant, Rate, Span};
+/// use paceline_dataplane::lane::{Frame, Lane, LaneSpec, Overload};
+/// use std::collections::VecDeque;
+///
+/// // Edge pacing with a bound of 10 ms: two frames of one burst leave within it, and not together.
+/// let line_rate = Rate::from_bits_per_second(1_000_000_000);
+/// let mut delay = |name: &str| (name == "delay").then(|| Value::Text("10 ms".into()));
+/// let pacer = pacer::parse("edge", &mut delay, line_rate)?;
+/// let mut lane = Lane::new(LaneSpec { pacer, line_rate, overload: Overload::Drop });
+/// let mut ready = VecDeque::new();
+/// for number in [1, 2] {
+///     lane.arrive(Frame::new(number, 1500, Instant::ZERO), &mut ready);
+/// }
+/// lane.until(Instant::MAX, &mut ready);
+/// let left: Vec<_> = ready.iter().map(|frame| (frame.handle, frame.due)).collect();
+/// assert!(left[0].1 < left[1].1 && left[1].1 <= Instant::ZERO + Span::from_millis(10));
+/// assert_eq!((left[0].0, left[1].0, lane.held_packets()), (1, 2, 0));
+/// # Ok::<(), pacer::parameters::ParameterError>(())
+/// ```
 #[derive(Debug)]
 pub struct Lane<H> {
     spec: LaneSpec,

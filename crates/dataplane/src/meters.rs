@@ -49,6 +49,13 @@ pub struct Flow {
 }
 
 /// One direction's numbers.
+///
+/// ```
+/// use paceline_dataplane::meters::{Cause, Meters};
+///
+/// let meters = Meters::default();
+/// assert_eq!((meters.dropped(Cause::Queue), meters.dropped_in_all(), meters.settled()), (0, 0, 0));
+/// ```
 #[derive(Debug, Default)]
 pub struct Meters {
     /// What came in.

@@ -55,6 +55,12 @@ pub fn serve(listener: Listener, directions: Vec<Told>) -> Result<SocketAddr, St
 }
 
 /// All metrics.
+///
+/// ```
+/// # use paceline_dataplane::{meters::Meters, metrics::{Told, text}};
+/// let forward = Told { name: "forward", meters: Meters::default().into(), bypass: None };
+/// assert!(text(&[forward]).contains("received_packets_total"));
+/// ```
 pub fn text(directions: &[Told]) -> String {
     let mut page = Page { text: String::new(), directions };
     let read = |value: &AtomicU64| value.load(Ordering::Relaxed) as f64;

@@ -21,6 +21,14 @@ pub enum Refusal {
 
 /// The largest frame that an interface can send, link header and a VLAN tag included, bytes. It follows the interface's MTU while
 /// frames pass.
+///
+/// ```
+/// # use paceline_dataplane::port::Largest;
+/// let largest = Largest::new(1518);
+/// let seen_by_another_thread = largest.clone();
+/// largest.set(9018);
+/// assert_eq!(seen_by_another_thread.bytes(), 9018);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Largest(Arc<AtomicU32>);
 

@@ -25,6 +25,27 @@ pub enum Fate {
 }
 
 /// A lane and the wire behind it.
+///
+/// ```
+/// use paceline_core::pacer::PacerSpec;
+/// use paceline_core::queue::QueueSpec;
+/// use paceline_core::{Instant, Rate};
+/// use paceline_dataplane::lane::{Frame, LaneSpec, Overload};
+/// use paceline_dataplane::replay::{Fate, Replay};
+///
+/// // Unpaced, before a line of 12 Mbit/s: the second frame of a burst leaves 1 ms after the first.
+/// let line_rate = Rate::from_bits_per_second(12_000_000);
+/// let spec = LaneSpec { pacer: PacerSpec::default(), line_rate, overload: Overload::Drop };
+/// let mut replay = Replay::new(spec, Some((line_rate, QueueSpec::default())));
+/// let mut fates = Vec::new();
+/// let mut tell = |frame: Frame<u32>, fate| fates.push((frame.handle, fate));
+/// for number in [1, 2] {
+///     replay.arrive(Frame::new(number, 1500, Instant::ZERO), &mut tell);
+/// }
+/// replay.finish(&mut tell);
+/// let leaves = |nanos| Fate::Leaves(Instant::from_nanos(nanos));
+/// assert_eq!(fates, [(1, leaves(0)), (2, leaves(1_000_000))]);
+/// ```
 #[derive(Debug)]
 pub struct Replay<H> {
     lane: Lane<H>,

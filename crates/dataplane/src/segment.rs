@@ -23,6 +23,11 @@ const FIN_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
 /// Frames, each with its header before it, none longer than `largest`; `None` if it cannot be cut so.
+///
+/// ```
+/// # use paceline_dataplane::segment::cut;
+/// assert_eq!(cut(&[0; 80], 1514, 14), None); // nothing that an offload has joined
+/// ```
 pub fn cut(joined: &[u8], largest: usize, link_header: usize) -> Option<Vec<Box<[u8]>>> {
     let (header, frame) = joined.split_at_checked(VNET)?;
     let kind = *header.get(1)? & !ECN;

@@ -19,6 +19,12 @@ pub struct Bypassed {
 }
 
 /// One direction; `seconds` is how long it ran.
+///
+/// ```
+/// # use paceline_dataplane::{meters::Meters, summary};
+/// let said = summary::direction("edge delay = 10 ms", &Meters::default(), None, 1.0);
+/// assert_eq!((said["sent"]["packets"].as_u64(), said["delay"].as_object()), (Some(0), None));
+/// ```
 pub fn direction(method: &str, meters: &Meters, bypassed: Option<Bypassed>, seconds: f64) -> Value {
     let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
     let flow = |flow: &Flow| {
@@ -51,6 +57,13 @@ pub fn direction(method: &str, meters: &Meters, bypassed: Option<Bypassed>, seco
 }
 
 /// Coefficient of variation over the milliseconds of the last whole second.
+///
+/// ```
+/// # use paceline_dataplane::{meters::Flow, summary};
+/// let flow = Flow::default();
+/// flow.burstiness_ppm.store(1_500_000, std::sync::atomic::Ordering::Relaxed);
+/// assert_eq!(summary::burstiness(&flow), 1.5);
+/// ```
 pub fn burstiness(flow: &Flow) -> f64 {
     flow.burstiness_ppm.load(Ordering::Relaxed) as f64 / 1e6
 }

@@ -19,6 +19,11 @@ pub mod wires;
 pub type Program = fn() -> Result<(), String>;
 
 /// The program of that name, where it can run.
+///
+/// ```
+/// assert!(paceline_emulation::program("paceline-rockets").is_none());
+/// assert_eq!(paceline_emulation::program("paceline-wires").is_some(), cfg!(target_os = "linux"));
+/// ```
 #[must_use]
 pub fn program(name: &str) -> Option<Program> {
     #[cfg(target_os = "linux")]

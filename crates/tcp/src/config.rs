@@ -281,6 +281,13 @@ impl Config {
     /// The constants of a profile with another variant. In ns-2, BIC and CUBIC are TCP-Linux's, which has its own defaults
     /// (tcl/lib/ns-default.tcl, tcp/tcp-linux.cc `install_congestion_control`). Linux has no Reno that ends recovery with the first new
     /// acknowledgement: without SACK it repairs as NewReno does (tcp_input.c `tcp_newreno_mark_lost`).
+    ///
+    /// ```
+    /// # use paceline_tcp::{Config, Profile, Variant};
+    /// let config = Config::of_variant(Profile::Linux, Variant::Cubic);
+    /// assert_eq!(config.variant, Variant::Cubic);
+    /// assert!(config.needs_feedback());
+    /// ```
     pub fn of_variant(profile: Profile, variant: Variant) -> Self {
         let variant = match (profile, variant) {
             (Profile::Linux, Variant::Reno) => Variant::NewReno,
@@ -309,6 +316,11 @@ impl Config {
     }
 
     /// The initial window of RFC 6928 section 2, packets of `payload` bytes: at most 10, and 14600 B or two packets.
+    ///
+    /// ```
+    /// # use paceline_tcp::Config;
+    /// assert_eq!([536, 1460, 9000].map(Config::window_of_rfc_6928), [10, 10, 2]);
+    /// ```
     pub fn window_of_rfc_6928(payload: u32) -> u32 {
         (14_600 / payload.max(1)).clamp(2, 10)
     }
@@ -331,6 +343,13 @@ impl Config {
     }
 
     /// Size of an acknowledgement with `blocks` SACK blocks on the wire, bytes.
+    ///
+    /// ```
+    /// # use paceline_tcp::{Config, Profile};
+    /// let config = Config::new(Profile::Rfc);
+    /// assert_eq!(config.ack_bytes(0), config.ack);
+    /// assert_eq!(config.ack_bytes(2) - config.ack_bytes(1), 8);
+    /// ```
     pub fn ack_bytes(&self, blocks: usize) -> u32 {
         if blocks == 0 { self.ack } else { self.ack + self.sack_header + 8 * blocks as u32 }
     }
@@ -342,6 +361,12 @@ impl Config {
     }
 
     /// A data packet on the wire, bytes.
+    ///
+    /// ```
+    /// # use paceline_tcp::{Config, Profile};
+    /// let config = Config { payload: 1460, header: 40, ..Config::new(Profile::Rfc) };
+    /// assert_eq!(config.data_bytes(), 1500);
+    /// ```
     pub fn data_bytes(&self) -> u32 {
         self.payload + self.header
     }

@@ -25,6 +25,15 @@ pub(crate) struct Ack<'a> {
 }
 
 /// The selective part of an acknowledgement.
+///
+/// ```
+/// use paceline_core::Instant;
+/// use paceline_tcp::{Block, Feedback};
+///
+/// let mut feedback = Feedback::new(Instant::ZERO);
+/// feedback.push(Block { start: 5, end: 7 });
+/// assert_eq!(feedback.blocks(), [Block { start: 5, end: 7 }]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Feedback {
     /// When the packet was sent that this echoes (RFC 7323; ns-2 `ts_echo`).

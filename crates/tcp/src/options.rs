@@ -10,6 +10,11 @@ pub use table::OPTIONS;
 use crate::config::{Config, Profile};
 
 /// What a profile is, in a line.
+///
+/// ```
+/// # use paceline_tcp::{Profile, options};
+/// assert_eq!(options::meaning_of(Profile::Rfc), "the RFCs of today");
+/// ```
 pub fn meaning_of(profile: Profile) -> &'static str {
     match profile {
         Profile::Rfc => "the RFCs of today",
@@ -21,6 +26,10 @@ pub fn meaning_of(profile: Profile) -> &'static str {
 }
 
 /// The keys of a scenario's `tcp` table: `profile`, and every option's.
+///
+/// ```
+/// assert!(paceline_tcp::options::keys().contains(&"variant"));
+/// ```
 pub fn keys() -> Vec<&'static str> {
     ["profile"].into_iter().chain(OPTIONS.iter().map(|option| option.key)).collect()
 }

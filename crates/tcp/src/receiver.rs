@@ -23,6 +23,20 @@ use out_of_order::OutOfOrder;
 use paceline_core::Instant;
 
 /// One connection's receiving end.
+///
+/// ```
+/// use paceline_core::Instant;
+/// use paceline_tcp::{Config, Profile, Receiver, Reply, Variant};
+///
+/// let config = Config { delayed_ack: None, ..Config::of_variant(Profile::Rfc, Variant::Rfc6675) };
+/// let (mut receiver, now) = (Receiver::with(&config, 1), Instant::ZERO);
+/// assert_eq!(receiver.on_data(0), 1);
+/// assert_eq!(receiver.on_data(2), 0); // 1 is missing
+/// let Reply::Now(feedback) = receiver.reply(2, now, now) else { panic!("it is not delayed") };
+/// assert_eq!(receiver.next(), 1);
+/// assert_eq!((feedback.blocks()[0].start, feedback.blocks()[0].end), (2, 3));
+/// assert_eq!(receiver.on_data(1), 2); // with what was held
+/// ```
 #[derive(Debug, Clone, Default)]
 #[repr(C)]
 pub struct Receiver {

@@ -12,6 +12,21 @@ pub struct Segment {
 }
 
 /// Where segments go.
+///
+/// ```
+/// use paceline_tcp::{Output, Segment};
+///
+/// struct Bytes(u64);
+/// impl Output for Bytes {
+///     fn send(&mut self, segment: Segment) {
+///         self.0 += u64::from(segment.bytes);
+///     }
+/// }
+///
+/// let mut sent = Bytes(0);
+/// sent.send(Segment { seq: 1, bytes: 1500, retransmission: false });
+/// assert_eq!(sent.0, 1500);
+/// ```
 pub trait Output {
     /// The sender puts a segment on the wire, now.
     fn send(&mut self, segment: Segment);

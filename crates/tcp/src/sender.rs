@@ -35,6 +35,37 @@ pub struct Counters {
 }
 
 /// One connection's sending end.
+///
+/// ```
+/// use paceline_core::{Instant, Span};
+/// use paceline_tcp::{Config, Output, Profile, Receiver, Segment, Sender, Variant};
+/// use std::sync::Arc;
+///
+/// #[derive(Default)]
+/// struct Wire(Vec<Segment>);
+/// impl Output for Wire {
+///     fn send(&mut self, segment: Segment) {
+///         self.0.push(segment);
+///     }
+/// }
+///
+/// // Twenty packets over a path that loses none, 100 ms there and back.
+/// let config = Arc::new(Config { syn: None, ..Config::of_variant(Profile::Rfc, Variant::NewReno) });
+/// let (mut sender, mut receiver) = (Sender::new(config, Some(20), Span::ZERO, 1), Receiver::new());
+/// let (mut wire, mut now) = (Wire::default(), Instant::ZERO);
+/// sender.start(now, &mut wire);
+/// assert_eq!(wire.0.len(), 10); // the initial window
+/// while !sender.is_finished() {
+///     now += Span::from_millis(100);
+///     for segment in std::mem::take(&mut wire.0) {
+///         receiver.on_data(segment.seq);
+///         sender.on_ack(receiver.next(), now, &mut wire);
+///     }
+/// }
+/// assert_eq!((sender.counters().sent, sender.counters().retransmits), (20, 0));
+/// assert_eq!((sender.una(), now.as_nanos()), (20, 200_000_000));
+/// assert_eq!(sender.cwnd(), 30.0);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Sender {
     pub(crate) state: State,
@@ -64,6 +95,16 @@ impl Sender {
 
     /// The application writes `bytes` more, at least one: full packets, and a last one that may be shorter. Returns one more
     /// than the number of the last packet. [`Sender::start`] must follow.
+    ///
+    /// ```
+    /// # use paceline_core::Span;
+    /// # use paceline_tcp::{Config, Profile, Sender};
+    /// # use std::sync::Arc;
+    /// let config = Arc::new(Config { payload: 1000, ..Config::new(Profile::Rfc) });
+    /// let mut sender = Sender::new(config, Some(0), Span::ZERO, 1);
+    /// let first = sender.limit();
+    /// assert_eq!(sender.write(2500) - first, 3);
+    /// ```
     pub fn write(&mut self, bytes: u64) -> u32 {
         let state = &mut self.state;
         let payload = u64::from(state.config.payload);

@@ -12,6 +12,25 @@ pub trait Blank: Default + 'static {
 }
 
 /// A [`Blank`], or allocated state.
+///
+/// ```
+/// use paceline_tcp::{Blank, Sparse};
+///
+/// #[derive(Default)]
+/// struct Count(u32);
+/// impl Blank for Count {
+///     fn blank() -> &'static Self {
+///         &Count(0)
+///     }
+/// }
+///
+/// let mut count = Sparse::<Count>::BLANK;
+/// assert_eq!((count.0, count.is_blank()), (0, true));
+/// count.0 = 5; // allocates
+/// assert_eq!(count.get().map(|one| one.0), Some(5));
+/// count.clear();
+/// assert!(count.written().is_none());
+/// ```
 #[derive(Debug, Clone)]
 pub struct Sparse<T>(Option<Box<T>>);
 

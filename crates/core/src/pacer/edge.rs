@@ -152,6 +152,16 @@ impl<P: Packet> Edge<P> {
     }
 
     /// How many packets have arrived.
+    ///
+    /// ```
+    /// # use paceline_core::{Instant, Packet, Rate, Span, Stage, pacer::edge::{Edge, Parameters, Release}};
+    /// # struct Frame;
+    /// # impl Packet for Frame { fn bytes(&self) -> u32 { 1500 } }
+    /// let parameters = Parameters { delay: Span::from_millis(10), release: Release::Start };
+    /// let mut edge = Edge::new(&parameters, Rate::from_bits_per_second(100_000_000));
+    /// let _ = edge.enqueue(Frame, Instant::ZERO);
+    /// assert_eq!((edge.arrivals(), edge.pops()), (1, 0));
+    /// ```
     pub fn arrivals(&self) -> u64 {
         self.arrivals
     }

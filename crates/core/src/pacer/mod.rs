@@ -76,6 +76,32 @@ pub struct Envelope {
 }
 
 /// A loop over many packets that works with any pacer: compiled for each, so that only the loop is dispatched.
+///
+/// ```
+/// use paceline_core::pacer::{Driver, Pacer, PacerSpec};
+/// use paceline_core::{Instant, Packet, Rate, Stage};
+///
+/// struct Frame;
+/// impl Packet for Frame {
+///     fn bytes(&self) -> u32 {
+///         1500
+///     }
+/// }
+///
+/// /// Lets all go that may.
+/// struct Drain(Instant);
+/// impl Driver<Frame> for Drain {
+///     type Outcome = usize;
+///     fn drive<S: Stage<Frame>>(self, stage: &mut S) -> usize {
+///         std::iter::from_fn(|| stage.dequeue(self.0)).count()
+///     }
+/// }
+///
+/// let mut pacer = Pacer::new(&PacerSpec::default(), Rate::from_bits_per_second(1_000_000));
+/// let _ = pacer.enqueue(Frame, Instant::ZERO);
+/// assert_eq!((pacer.held_packets(), pacer.held_bytes()), (1, 1500));
+/// assert_eq!(pacer.driven_by(Drain(Instant::ZERO)), 1);
+/// ```
 pub trait Driver<P: Packet> {
     /// What the loop returns.
     type Outcome;
@@ -223,6 +249,13 @@ impl Default for Method {
 }
 
 /// The parameters of the method of that name; `None` if there is no such method here.
+///
+/// ```
+/// # use paceline_core::pacer::parameters_of;
+/// let names: Vec<_> = parameters_of("edge").unwrap_or_default().iter().map(|one| one.name).collect();
+/// assert_eq!(names, ["delay", "release"]);
+/// assert!(parameters_of("ideal").is_none());
+/// ```
 pub fn parameters_of(method: &str) -> Option<&'static [Parameter]> {
     METHODS.iter().find(|row| row.name == method).map(|row| row.parameters)
 }
@@ -230,6 +263,14 @@ pub fn parameters_of(method: &str) -> Option<&'static [Parameter]> {
 /// Reads a method: `values` gives what the scenario says of each parameter, `None` for one that it leaves out.
 ///
 /// The limit is not a parameter of a method but of a link (`pacer_buffer`): it is left unlimited.
+///
+/// ```
+/// # use paceline_core::{Rate, pacer::{self, parameters::Value}};
+/// let mut values = |name: &str| (name == "delay").then(|| Value::Text("10 ms".into()));
+/// let spec = pacer::parse("edge", &mut values, Rate::from_bits_per_second(100_000_000))?;
+/// assert_eq!(spec.method.to_string(), "edge delay = 10 ms, release = start");
+/// # Ok::<(), pacer::parameters::ParameterError>(())
+/// ```
 pub fn parse(
     method: &str,
     values: &mut dyn FnMut(&str) -> Option<Value>,
@@ -242,6 +283,12 @@ pub fn parse(
 }
 
 /// Refuses the first of `keys` that is no parameter of `method`, with the parameter that it resembles.
+///
+/// ```
+/// # use paceline_core::pacer::check_keys;
+/// assert!(check_keys("edge", ["delay"]).is_ok());
+/// assert!(check_keys("edge", ["dela"]).unwrap_err().to_string().contains("delay"));
+/// ```
 pub fn check_keys<'a>(method: &str, keys: impl IntoIterator<Item = &'a str>) -> Result<(), ParameterError> {
     let parameters = parameters_of(method).ok_or_else(|| ParameterError::unknown_method(method))?;
     match keys.into_iter().find(|key| parameters.iter().all(|parameter| parameter.name != *key)) {
@@ -251,6 +298,10 @@ pub fn check_keys<'a>(method: &str, keys: impl IntoIterator<Item = &'a str>) -> 
 }
 
 /// The table of methods and parameters for the documentation, in Markdown.
+///
+/// ```
+/// assert!(paceline_core::pacer::table().contains("| `edge` |"));
+/// ```
 pub fn table() -> String {
     let mut table =
         String::from("| method | parameter | what it is | unit | default |\n|---|---|---|---|---|\n");

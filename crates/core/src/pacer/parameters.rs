@@ -38,6 +38,11 @@ pub enum Kind {
 
 impl Kind {
     /// What to write, for example.
+    ///
+    /// ```
+    /// # use paceline_core::pacer::parameters::Kind;
+    /// assert_eq!(Kind::Span.example(), "\"10 ms\"");
+    /// ```
     pub fn example(self) -> &'static str {
         match self {
             Kind::Rate => "\"100 Mbit/s\"",
@@ -150,6 +155,12 @@ pub enum ParameterError {
 
 impl ParameterError {
     /// The parameter that is wrong, if it is one.
+    ///
+    /// ```
+    /// # use paceline_core::{Rate, pacer};
+    /// let missing = pacer::parse("edge", &mut |_| None, Rate::from_bits_per_second(1_000)).unwrap_err();
+    /// assert_eq!(missing.parameter(), Some("delay"));
+    /// ```
     pub fn parameter(&self) -> Option<&str> {
         match self {
             ParameterError::UnknownMethod { .. } | ParameterError::Incomplete { .. } => None,
@@ -204,6 +215,12 @@ impl fmt::Display for ParameterError {
 }
 
 /// The one of `names` that `name` is a slip of, if there is one.
+///
+/// ```
+/// # use paceline_core::pacer::parameters::closest;
+/// assert_eq!(closest("dela", ["delay", "release"].into_iter()), Some("delay"));
+/// assert_eq!(closest("gain", ["delay", "release"].into_iter()), None);
+/// ```
 pub fn closest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let near = names.map(|candidate| (distance(name, candidate), candidate)).min()?;
     (near.0 <= near.1.chars().count().div_ceil(3)).then_some(near.1)

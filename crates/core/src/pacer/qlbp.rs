@@ -44,6 +44,14 @@ pub struct Parameters {
 
 impl Parameters {
     /// From the load (in (0, 1]) and the longest delay of a steady source.
+    ///
+    /// ```
+    /// # use paceline_core::{Rate, Span, pacer::qlbp::Parameters};
+    /// let link = Rate::from_bits_per_second(100_000_000);
+    /// let parameters = Parameters::from_load(0.5, Span::from_millis(10), link);
+    /// assert_eq!(parameters.mu_max.bits_per_second(), 75_000_000);
+    /// assert_eq!(parameters.mu_min.bits_per_second(), 25_000_000);
+    /// ```
     pub fn from_load(load: f64, max_delay: Span, link_rate: Rate) -> Self {
         let capacity = link_rate.bits_per_second() as f64;
         let mu_max = Rate::from_bits_per_second(((1.0 + load) / 2.0 * capacity) as u64).min(link_rate);

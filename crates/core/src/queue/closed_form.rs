@@ -44,6 +44,18 @@ pub struct Admission {
 }
 
 /// A FIFO and the wire it feeds, in closed form.
+///
+/// ```
+/// use paceline_core::queue::{Arrival, ClosedDropTail, Limit, QueueSpec};
+/// use paceline_core::{Instant, Rate};
+///
+/// let spec = QueueSpec { limit: Some(Limit::Packets(1)), ..QueueSpec::default() };
+/// let mut queue = ClosedDropTail::new(&spec, Rate::from_bits_per_second(8_000_000)).expect("not drop-front");
+/// let mut offer = || queue.admit(Arrival::new(1000, Instant::ZERO)).departure.map(|one| one.finish.as_nanos());
+/// assert_eq!([offer(), offer(), offer()], [Some(1_000_000), Some(2_000_000), None]);
+/// assert_eq!(queue.waiting_packets(Instant::ZERO), Some(1));
+/// assert_eq!(queue.waiting_bytes(Instant::from_nanos(1_000_000)), Some(0));
+/// ```
 #[derive(Debug, Clone)]
 pub struct ClosedDropTail {
     wire: Wire,

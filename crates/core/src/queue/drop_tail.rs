@@ -17,6 +17,29 @@ use crate::units::{Instant, Rate};
 use crate::wire::Wire;
 
 /// A FIFO of packets `P` and the wire it feeds.
+///
+/// ```
+/// use paceline_core::queue::{DropTail, Limit, QueueSpec};
+/// use paceline_core::{Instant, Packet, Rate, Stage, Verdict};
+///
+/// #[derive(Debug, PartialEq)]
+/// struct Frame(u8);
+/// impl Packet for Frame {
+///     fn bytes(&self) -> u32 {
+///         1000
+///     }
+/// }
+///
+/// let spec = QueueSpec { limit: Some(Limit::Packets(1)), ..QueueSpec::default() };
+/// let mut queue = DropTail::new(&spec, Rate::from_bits_per_second(8_000_000)); // 1000 B in 1 ms
+/// let now = Instant::ZERO;
+/// assert_eq!(queue.enqueue(Frame(1), now), Verdict::Queued); // its service can begin at once
+/// assert_eq!(queue.enqueue(Frame(2), now), Verdict::Queued);
+/// assert_eq!(queue.enqueue(Frame(3), now), Verdict::Refused(Frame(3)));
+/// assert_eq!((queue.waiting_packets(now), queue.held_packets()), (1, 2));
+/// assert_eq!(queue.dequeue(now), Some(Frame(1)));
+/// assert_eq!(queue.next_wakeup(), Some(Instant::from_nanos(1_000_000)));
+/// ```
 #[derive(Debug, Clone)]
 pub struct DropTail<P> {
     wire: Wire,

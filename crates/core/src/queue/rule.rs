@@ -53,6 +53,12 @@ impl Counts {
     }
 
     /// The rule of that name.
+    ///
+    /// ```
+    /// # use paceline_core::queue::Counts;
+    /// assert_eq!(Counts::named("ns2"), Some(Counts::Ns2));
+    /// assert_eq!(Counts::Waiting.name(), "waiting");
+    /// ```
     pub fn named(name: &str) -> Option<Counts> {
         Counts::ALL.iter().find(|(listed, _)| *listed == name).map(|(_, counts)| *counts)
     }

@@ -230,6 +230,11 @@ impl Order for Drawn {
 }
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): every bit of the outcome hangs on every bit.
+///
+/// ```
+/// # use paceline_core::queue::mix;
+/// assert_ne!(mix(1) ^ mix(2), mix(1 ^ 2));
+/// ```
 #[inline(always)]
 pub fn mix(bits: u64) -> u64 {
     let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -239,6 +244,12 @@ pub fn mix(bits: u64) -> u64 {
 
 /// A number whose upper half is drawn by flow and time, if that has been keyed, with each value as likely: cheaper than [`mix`], whose
 /// constants it has.
+///
+/// ```
+/// # use paceline_core::queue::draw;
+/// assert_eq!(draw(1_000, 7), draw(1_000, 7));
+/// assert_ne!(draw(1_000, 7) >> 32, draw(1_000, 8) >> 32);
+/// ```
 #[inline(always)]
 pub fn draw(time: u64, flow: u32) -> u64 {
     let bits = time.wrapping_mul(0xbf58_476d_1ce4_e5b9 + 2 * u64::from(flow));

@@ -39,6 +39,12 @@ pub struct Range<T> {
 }
 
 /// Reads a rate: `"100 Mbit/s"`. Zero is refused.
+///
+/// ```
+/// # use paceline_core::{Rate, units::parse};
+/// assert_eq!(parse::rate("100 Mbit/s"), Ok(Rate::from_bits_per_second(100_000_000)));
+/// assert!(parse::rate("100").unwrap_err().to_string().contains("unit"));
+/// ```
 pub fn rate(text: &str) -> Result<Rate, QuantityError> {
     let (number, unit) = split(text, Kind::Rate)?;
     match number.times(unit, Whole::Nearest)? {
@@ -48,18 +54,33 @@ pub fn rate(text: &str) -> Result<Rate, QuantityError> {
 }
 
 /// Reads a time: `"10 ms"`.
+///
+/// ```
+/// # use paceline_core::{Span, units::parse};
+/// assert_eq!(parse::span("10 ms"), Ok(Span::from_millis(10)));
+/// ```
 pub fn span(text: &str) -> Result<Span, QuantityError> {
     let (number, unit) = split(text, Kind::Time)?;
     Ok(Span::from_nanos(number.times(unit, Whole::Nearest)?))
 }
 
 /// Reads an amount of data: `"5 KB"` (1 KB = 1000 B), `"64 KiB"` (1 KiB = 1024 B).
+///
+/// ```
+/// # use paceline_core::{Bytes, units::parse};
+/// assert_eq!(parse::bytes("64 KiB"), Ok(Bytes::new(65_536)));
+/// ```
 pub fn bytes(text: &str) -> Result<Bytes, QuantityError> {
     let (number, unit) = split(text, Kind::Size)?;
     Ok(Bytes::new(number.times(unit, Whole::Exactly("bytes"))?))
 }
 
 /// Reads a buffer: `"5 KB"`, `"5 packets"`, `"0.1 BDP"`.
+///
+/// ```
+/// # use paceline_core::units::parse::{self, BufferSize};
+/// assert_eq!(parse::buffer("5 packets"), Ok(BufferSize::Packets(5)));
+/// ```
 pub fn buffer(text: &str) -> Result<BufferSize, QuantityError> {
     let (number, unit) = split(text, Kind::Buffer)?;
     match unit.kind {
@@ -73,6 +94,13 @@ pub fn buffer(text: &str) -> Result<BufferSize, QuantityError> {
 }
 
 /// Reads `"low .. high"` or a single quantity.
+///
+/// ```
+/// # use paceline_core::{Span, units::parse::{self, Range}};
+/// let delays: Range<Span> = parse::range("5 ms .. 15 ms")?;
+/// assert_eq!((delays.low, delays.high), (Span::from_millis(5), Span::from_millis(15)));
+/// # Ok::<(), parse::QuantityError>(())
+/// ```
 pub fn range<T: Quantity>(text: &str) -> Result<Range<T>, QuantityError> {
     let Some((low, high)) = text.split_once("..") else {
         let both = T::parse(text)?;

@@ -31,11 +31,21 @@ impl Profile {
     pub const DEFAULT: Profile = Profile::Linux;
 
     /// Its name in a scenario.
+    ///
+    /// ```
+    /// # use paceline_tcp::Profile;
+    /// assert_eq!(Profile::DEFAULT.name(), "linux");
+    /// ```
     pub fn name(self) -> &'static str {
         Profile::ALL.iter().find(|(_, profile)| *profile == self).map_or("", |(name, _)| *name)
     }
 
     /// What a scenario's `variant = "sack"` means with this profile.
+    ///
+    /// ```
+    /// # use paceline_tcp::{Profile, Variant};
+    /// assert_eq!(Profile::Ns2.sack(), Variant::Sack1);
+    /// ```
     pub fn sack(self) -> Variant {
         match self {
             Profile::Ns2 | Profile::Ns2Of2005 | Profile::Ns2Validation => Variant::Sack1,
@@ -72,6 +82,11 @@ impl PacingRule {
         [("wei", PacingRule::Wei), ("linux", PacingRule::Linux), ("ideal", PacingRule::Ideal)];
 
     /// The rule that belongs to a profile.
+    ///
+    /// ```
+    /// # use paceline_tcp::{PacingRule, Profile};
+    /// assert_eq!(PacingRule::of_profile(Profile::Linux), PacingRule::Linux);
+    /// ```
     pub fn of_profile(profile: Profile) -> Self {
         match profile {
             Profile::Ns2 | Profile::Ns2Of2005 | Profile::Ns2Validation => PacingRule::Wei,

@@ -39,6 +39,12 @@ pub enum Value {
 
 impl Setting {
     /// Its value in a connection with these settings.
+    ///
+    /// ```
+    /// # use paceline_tcp::{Config, Profile, options::{OPTIONS, Value}};
+    /// let payload = OPTIONS.iter().find(|option| option.key == "payload").expect("an option");
+    /// assert_eq!(payload.value(&Config::new(Profile::Ns2)), Value::Bytes(1000));
+    /// ```
     pub fn value(&self, config: &Config) -> Value {
         (self.value)(config)
     }

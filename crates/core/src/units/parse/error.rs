@@ -60,6 +60,12 @@ impl QuantityError {
     }
 
     /// The same, with the advice that suits a place where this is what bare numbers count.
+    ///
+    /// ```
+    /// # use paceline_core::units::parse::{self, Usual};
+    /// let wrong = parse::span("10").unwrap_err().with_usual(Usual::Seconds);
+    /// assert!(wrong.to_string().contains("10 s"));
+    /// ```
     pub fn with_usual(self, usual: Usual) -> Self {
         QuantityError { usual: Some(usual), ..self }
     }

@@ -27,6 +27,11 @@ class Interval:
         mean: in the unit of the samples.
         half: the same unit; ``None`` with fewer than two samples, or where all are of one run repeated.
         count: number of samples.
+
+    Examples:
+        >>> goodput = pl.Interval(mean=81.5, half=0.2, count=5)  # kbit/s, five seeds
+        >>> f"{goodput.low:.1f} to {goodput.high:.1f}"
+        '81.3 to 81.7'
     """
 
     mean: float
@@ -35,17 +40,32 @@ class Interval:
 
     @property
     def low(self) -> float:
-        """Lower end; the mean itself where there is no interval."""
+        """Lower end; the mean itself where there is no interval.
+
+        Examples:
+            >>> pl.Interval(10.0, 2.0, 5).low, pl.Interval(10.0, None, 1).low
+            (8.0, 10.0)
+        """
         return self.mean - (self.half or 0.0)
 
     @property
     def high(self) -> float:
-        """Upper end; the mean itself where there is no interval."""
+        """Upper end; the mean itself where there is no interval.
+
+        Examples:
+            >>> pl.Interval(10.0, 2.0, 5).high, pl.Interval(10.0, None, 1).high
+            (12.0, 10.0)
+        """
         return self.mean + (self.half or 0.0)
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether the interval supports a difference from zero; never where there is no interval."""
+        """Whether the interval supports a difference from zero; never where there is no interval.
+
+        Examples:
+            >>> [pl.Interval(mean, 2.0, 5).excludes_zero for mean in (1.0, 3.0, -3.0)]
+            [False, True, True]
+        """
         return self.half is not None and abs(self.mean) > self.half
 
 

@@ -59,6 +59,15 @@ def against_buffer(
 
     Raises:
         ValueError: no quantity was swept, or a metric has another name.
+
+    Returns:
+        A row of axes for each combination of what else was swept, a column a metric.
+
+    Examples:
+        >>> scenario = pl.Scenario.load("scenarios/one-flow.toml").set("duration", "10 s")
+        >>> results = pl.sweep(scenario, over={"network.links.bottleneck.buffer": ["5 KB", "20 KB"]})
+        >>> len(plot.against_buffer(results, ("throughput", "loss")).axes)
+        2
     """
     data = _study(source)
     unknown = [name for name in metrics if name not in BY_KEY]
@@ -83,6 +92,18 @@ def queue(source: Source, *, size: tuple[float, float] | None = None) -> Figure:
 
     Raises:
         ValueError: no queue was recorded.
+
+    Args:
+        source: results or their directory.
+        size: of the figure, inches.
+
+    Returns:
+        A panel a setting; bytes, in the unit that their size asks for, against seconds.
+
+    Examples:
+        >>> scenario = pl.Scenario.load("scenarios/one-flow.toml").set("probes", {"queue": {"links": ["bottleneck"]}})
+        >>> len(plot.queue(pl.sweep(scenario)).axes)
+        2
     """
     data = _study(source)
     links = data.recordings.links("queue")
@@ -119,6 +140,15 @@ def raster(source: Source, *, window_s: float | None = None, size: tuple[float, 
 
     Raises:
         ValueError: no departures were recorded.
+
+    Returns:
+        A strip a pacing method, over seconds.
+
+    Examples:
+        >>> recorded = {"departures": {"links": ["bottleneck"]}}
+        >>> scenario = pl.Scenario.load("scenarios/one-flow.toml").set("probes", recorded)
+        >>> len(plot.raster(pl.sweep(scenario)).axes)
+        1
     """
     picture = time_charts.raster_of(_study(source))
     if picture is None:

@@ -143,13 +143,19 @@ class Analysis:
         untimed_packets: left out, because the capture has no time for them.
         mistimed_packets: left out, because its time for them cannot be: before 1970, after 2554, with more than a
             second left of its seconds, or a day ahead of the packets on both sides.
-        backwards_packets: older than the one before them, and so counted at its time; by ``backwards_most_s`` at most.
+        backwards_packets: older than the one before them, and so counted at its time.
+        backwards_most_s: the most by which one was, seconds.
         burst_gap_s: a longer gap ends a burst.
         pacers: each as it was understood, by its name: method, parameters, link and limits.
         interfaces: those that have packets.
         flows: the largest by bytes; ``None`` unless they were asked for.
         other_flows: all others.
         flow_shortfall_bytes: what a flow's bytes may lack at most, because more flows came than can be held.
+
+    Examples:
+        >>> analysis = pl.analyse("flow.pcap", pacers=["edge 10 ms"])
+        >>> analysis.format, analysis.packets, [one.name for one in analysis.groups]
+        ('pcap', 59429, ['interface 0'])
     """
 
     source: str
@@ -170,28 +176,63 @@ class Analysis:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """Interfaces, then flows where they were asked for."""
+        """Interfaces, then flows where they were asked for.
+
+        Examples:
+            >>> len(pl.analyse("flow.pcap", by="flow").groups)  # the interface, and a flow each way
+            3
+        """
         return self.interfaces + (self.flows or ())
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Analysis:
-        """From what `to_dict` gives."""
+        """From what `to_dict` returns.
+
+        Args:
+            values: units as in the names of the keys.
+
+        Examples:
+            >>> analysis = pl.analyse("flow.pcap")
+            >>> pl.Analysis.from_dict(analysis.to_dict()) == analysis
+            True
+        """
         return _analysis(values)
 
     def notes(self) -> list[str]:
-        """What a reader of the numbers must know, a line each."""
+        """What a reader of the numbers must know, a line each.
+
+        Examples:
+            >>> pl.analyse("flow.pcap").notes()
+            []
+        """
         return list(_notes(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """As ``paceline analyse --json`` prints it."""
+        """As ``paceline analyse --json`` prints it.
+
+        Examples:
+            >>> pl.analyse("flow.pcap").to_dict()["burst_gap_s"]
+            0.0001
+        """
         return dict(self._dict)
 
     def to_arrow(self) -> pyarrow.Table:
-        """One row a group and pacer: ``group``, ``pacer`` (null as captured), and every number that has no length."""
+        """One row a group and pacer: ``group``, ``pacer`` (null as captured), and every number that has no length.
+
+        Examples:
+            >>> table = pl.analyse("flow.pcap", pacers=["edge 10 ms"]).to_arrow()
+            >>> table["pacer"].to_pylist(), table["packets"].to_pylist()
+            ([None, 'edge 10 ms'], [59429, 59429])
+        """
         return _table(_summaries(self))
 
     def scales(self) -> pyarrow.Table:
-        """``group``, ``pacer``, ``scale_s``, ``intervals``, ``cv``, ``peak_bps``."""
+        """``group``, ``pacer``, ``scale_s``, ``intervals``, ``cv``, ``peak_bps``.
+
+        Examples:
+            >>> pl.analyse("flow.pcap").scales()["scale_s"].to_pylist()[:4]
+            [1e-06, 2e-06, 5e-06, 1e-05]
+        """
         return _table(
             {"group": group.name, "pacer": pacer}
             | {name: getattr(scale, name) for name in ("scale_s", "intervals", "cv", "peak_bps")}
@@ -201,7 +242,12 @@ class Analysis:
         )
 
     def histograms(self) -> pyarrow.Table:
-        """``group``, ``pacer``, ``kind`` (``gap_ns`` or ``burst_packets``), ``least``, ``largest``, ``count``."""
+        """``group``, ``pacer``, ``kind`` (``gap_ns`` or ``burst_packets``), ``least``, ``largest``, ``count``.
+
+        Examples:
+            >>> sorted(set(pl.analyse("flow.pcap").histograms()["kind"].to_pylist()))
+            ['burst_packets', 'gap_ns']
+        """
         return _table(
             {"group": group.name, "pacer": pacer, "kind": kind, "least": least, "largest": largest, "count": count}
             for group in self.groups
@@ -211,7 +257,12 @@ class Analysis:
         )
 
     def rates(self) -> pyarrow.Table:
-        """The rate over time: ``group``, ``pacer``, ``time_ns`` (since 1970), ``interval_s``, ``rate_bps``."""
+        """The rate over time: ``group``, ``pacer``, ``time_ns`` (since 1970), ``interval_s``, ``rate_bps``.
+
+        Examples:
+            >>> pl.analyse("flow.pcap").rates().column_names
+            ['group', 'pacer', 'time_ns', 'interval_s', 'rate_bps']
+        """
         return _table(
             {
                 "group": group.name,
@@ -226,7 +277,12 @@ class Analysis:
         )
 
     def to_pandas(self) -> pandas.DataFrame:
-        """As `to_arrow`; needs pandas, which is not installed with Paceline."""
+        """As `to_arrow`; needs pandas, which is not installed with Paceline.
+
+        Examples:
+            >>> frame = pl.analyse("flow.pcap", pacers=["edge 10 ms"]).to_pandas()  # doctest: +SKIP
+            >>> frame[["group", "pacer", "delay_mean_s"]]  # doctest: +SKIP
+        """
         frame: pandas.DataFrame = self.to_arrow().to_pandas()
         return frame
 

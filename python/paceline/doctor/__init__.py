@@ -28,6 +28,11 @@ def doctor(scenario: Source, seed: int | None = None) -> Diagnosis:
 
     Raises:
         InputError: the scenario is wrong.
+
+    Examples:
+        >>> diagnosis = pl.doctor("scenarios/one-flow.toml")
+        >>> diagnosis.worst, [finding.id for finding in diagnosis.findings]
+        ('warning', ['few-seeds'])
     """
     from paceline.doctor.diagnosis import diagnose
     from paceline.doctor.sweep import Sweep

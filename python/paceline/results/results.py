@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,83 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 from paceline._statistics import Interval, interval
 from paceline.errors import InputError
 from paceline.results import repeated_runs, ties
+from paceline.results.numbers import Engine, FlowStats, LinkStats
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
     from paceline._core import Columns
-
-
-class _Record:
-    """Builds a frozen dataclass from an object of the JSON contract; keys of later versions are left aside."""
-
-    __slots__ = ()
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        known = {item.name for item in dataclasses.fields(cls)}  # type: ignore[arg-type]
-        return cls(**{key: value for key, value in values.items() if key in known})
-
-
-@dataclass(frozen=True, slots=True)
-class LinkStats(_Record):
-    """A link over the window of the statistics. Rates in bit/s on the wire; ``None`` where nothing was there to count.
-
-    ``arrived_packets`` and ``dropped_packets`` count at the link's buffer, before it was paced. ``tied_packets`` came
-    with a departure, so that who went first decided their fate; ``tied_drops`` are those of them that were dropped.
-    """
-
-    throughput_bps: float | None = None
-    utilisation: float | None = None
-    arrived_packets: int | None = None
-    dropped_packets: int | None = None
-    loss_ratio: float | None = None
-    tied_packets: int | None = None
-    tied_drops: int | None = None
-    queue_mean_bytes: float | None = None
-    queue_p99_bytes: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FlowStats(_Record):
-    """All flows, or a group of them, over the window. Goodput is payload delivered in order, once, in bit/s."""
-
-    count: int | None = None
-    goodput_mean_bps: float | None = None
-    goodput_p05_bps: float | None = None
-    goodput_active_bps: float | None = None
-    jain: float | None = None
-    retransmits: int | None = None
-    timeouts: int | None = None
-    window_cuts: int | None = None
-    transfers: int | None = None
-    fct_mean_s: float | None = None
-    fct_p99_s: float | None = None
-    fct_data_mean_s: float | None = None
-    fct_data_p99_s: float | None = None
-    delay_mean_s: float | None = None
-    delay_p99_s: float | None = None
-    network_delay_mean_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Engine(_Record):
-    """About the run, not of it: never part of a comparison. `core_packets` counts over the whole run.
-
-    Of a run on the kernel also whether it counts (`valid`), how late packets were, and the share of the processors'
-    time that the hypervisor took (`steal`). `cpu_s` of a run on several `threads` is the whole process's.
-    """
-
-    kind: str = "simulation"
-    method: str | None = None
-    threads: int | None = None
-    wall_s: float | None = None
-    cpu_s: float | None = None
-    core_packets: int | None = None
-    valid: bool | None = None
-    lateness_p99_us: float | None = None
-    steal: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +36,13 @@ class Result:
         per_flow: columns with a row a flow, or ``None`` where they were not kept.
         series: columns ``link``, ``kind``, ``time_ns``, ``flow``, ``bytes``, or ``None``.
         instruments: what the scenario's instruments found, a row a point of a curve (see `instrument`), or ``None``.
+
+    Examples:
+        >>> result = pl.run(pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none"))
+        >>> result.window_s, list(result.links)
+        ((5.0, 30.0), ['access', 'bottleneck', 'access.reverse', 'bottleneck.reverse'])
+        >>> {name: len(column) for name, column in result.per_flow.items()}["goodput_bps"]
+        1
     """
 
     settings: Mapping[str, str]
@@ -131,7 +67,20 @@ class Result:
         core: str | None = None,
         instruments: Columns | None = None,
     ) -> Self:
-        """From one object of the JSON contract."""
+        """From one object of the JSON contract.
+
+        Args:
+            run: as `to_dict` has it.
+            per_flow: columns with a row a flow.
+            series: columns of what was sampled over time.
+            core: name of the link that the network is about.
+            instruments: columns with a row a point of a curve.
+
+        Examples:
+            >>> result = pl.run(pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none"))
+            >>> pl.Result.from_dict(result.to_dict()).flows == result.flows
+            True
+        """
         return cls(
             settings=run["settings"],
             seed=run["seed"],
@@ -148,14 +97,27 @@ class Result:
         )
 
     def number(self, path: str) -> float | None:
-        """One number by its path, as ``links.core.throughput_bps`` or ``flows.jain``; ``None`` where the run has none.
+        """One number by its path; ``None`` where the run has none.
 
-        Raises `KeyError` where the contract has none.
+        Args:
+            path: as ``links.core.throughput_bps`` or ``flows.jain``.
+
+        Raises:
+            KeyError: the contract has no such number.
+
+        Examples:
+            >>> pl.run(pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none")).number("flows.jain")
+            1.0
         """
         return number(self._dict, path)
 
     def to_dict(self) -> dict[str, Any]:
-        """The object of the JSON contract, as `paceline run --json` prints it."""
+        """The object of the JSON contract, as `paceline run --json` prints it.
+
+        Examples:
+            >>> list(pl.run(pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none")).to_dict())
+            ['settings', 'seed', 'window_s', 'links', 'flows', 'groups', 'engine']
+        """
         copied: dict[str, Any] = json.loads(json.dumps(self._dict))
         return copied
 
@@ -164,7 +126,22 @@ class Result:
 
         Names are ``cwnd``, ``ssthresh``, ``srtt``, ``rate_variation``, ``auto_covariance``, ``succession``,
         ``burst_size``, ``drop_event_flows``, ``drop_event_packets``, ``delay``, ``fct``, ``jain``, ``carried`` and
-        ``delivered``. Raises `KeyError` where the run has none of that name, and names those that it has.
+        ``delivered``.
+
+        Args:
+            name: of an instrument that the scenario's ``[probes]`` switch on.
+
+        Returns:
+            A row a point of a curve; ``x_unit`` and ``y_unit`` say in which units.
+
+        Raises:
+            KeyError: the run has none of that name; the message has those that it has.
+
+        Examples:
+            >>> scenario = pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none")
+            >>> result = pl.run(scenario.set("probes", {"window": {"flows": [0]}}))
+            >>> result.instrument("cwnd").column_names
+            ['link', 'flow', 'next', 'x', 'y', 'count', 'x_unit', 'y_unit']
         """
         from paceline.results.instruments import of_run
 
@@ -175,7 +152,13 @@ class Result:
 
 
 class Results(Sequence[Result]):
-    """The runs of a sweep, in its order: every combination of settings, seeds innermost."""
+    """The runs of a sweep, in its order: every combination of settings, seeds innermost.
+
+    Examples:
+        >>> results = pl.sweep("scenarios/one-flow.toml", seeds=2)
+        >>> len(results), results[0].seed, results.bottleneck
+        (4, 1, 'bottleneck')
+    """
 
     __slots__ = ("_runs",)
 
@@ -193,21 +176,51 @@ class Results(Sequence[Result]):
         return Results(picked) if isinstance(picked, list) else picked
 
     def where(self, settings: Mapping[str, str]) -> Results:
-        """The runs under these settings: ``where({"pacing": "edge 10 ms"})``."""
+        """The runs under these settings.
+
+        Args:
+            settings: labels by path, as in ``Result.settings``.
+
+        Examples:
+            >>> len(pl.sweep("scenarios/one-flow.toml", seeds=2).where({"pacing": "host"}))
+            2
+        """
         return Results([run for run in self if settings.items() <= run.settings.items()])
 
     def by_settings(self) -> list[tuple[Mapping[str, str], Results]]:
-        """The runs of each combination of settings, which differ by seed."""
+        """The runs of each combination of settings, which differ by seed.
+
+        Examples:
+            >>> [(settings, len(runs)) for settings, runs in pl.sweep("scenarios/one-flow.toml", seeds=2).by_settings()]
+            [({'pacing': 'none'}, 2), ({'pacing': 'host'}, 2)]
+        """
         groups: dict[tuple[tuple[str, str], ...], list[Result]] = {}
         for run in self:
             groups.setdefault(tuple(run.settings.items()), []).append(run)
         return [(dict(key), Results(runs)) for key, runs in groups.items()]
 
     def interval(self, path: str) -> Interval | None:
-        """Mean and 95 % interval over the seeds of one setting of a number, as ``flows.jain``.
+        """Mean and 95 % interval of a number over the seeds of one setting.
 
-        ``None`` where no run has it; without an interval where all seeds gave the same run (see `repeats`). Raises
-        `KeyError` where the contract has no such number, `InputError` where these are runs of several settings.
+        Args:
+            path: of the number, as ``flows.jain``.
+
+        Returns:
+            ``None`` where no run has it; without an interval where all seeds gave the same run (see `repeats`).
+
+        Raises:
+            KeyError: the contract has no such number.
+            InputError: these are runs of several settings.
+
+        Examples:
+            >>> scenario = pl.dumbbell(
+            ...     core={"rate": "10 Mbit/s", "delay": "10 ms", "buffer": "10 KB"},
+            ...     access={"hosts": 4, "rate": "20 Mbit/s", "delay": "1 ms .. 5 ms"},
+            ...     duration="5 s",
+            ...     warmup="1 s",
+            ... )
+            >>> pl.sweep(scenario, seeds=3).interval("links.core.utilisation").count
+            3
         """
         found = interval(number(run._dict, path) for run in self)
         self._refuse_to_pool()
@@ -227,19 +240,34 @@ class Results(Sequence[Result]):
 
     @property
     def repeats(self) -> bool:
-        """Whether these runs of several seeds are one run again and again: all alike in every number."""
+        """Whether these runs of several seeds are one run again and again: all alike in every number.
+
+        Examples:
+            >>> pl.sweep(pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none"), seeds=2).repeats
+            True
+        """
         return repeated_runs.same([run._dict for run in self])
 
     @property
     def repetition(self) -> str | None:
-        """A sentence about the settings whose seeds all gave the same run; ``None`` where there is no such setting."""
+        """A sentence about the settings whose seeds all gave the same run; ``None`` where there is no such setting.
+
+        Examples:
+            >>> pl.sweep(pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none"), seeds=2).repetition
+            'both seeds gave the same run: nothing that is drawn makes a difference, ...'
+        """
         groups = self.by_settings()
         repeated = [settings for settings, runs in groups if runs.repeats]
         return repeated_runs.sentence(repeated, len(groups), max((len(runs) for _, runs in groups), default=0))
 
     @property
     def tied(self) -> str | None:
-        """A sentence where much hung on who goes first, an arrival or a departure of one instant; else ``None``."""
+        """A sentence where much hung on who goes first, an arrival or a departure of one instant; else ``None``.
+
+        Examples:
+            >>> print(pl.sweep("scenarios/one-flow.toml").tied)
+            None
+        """
         links = ({f"links.{n}.{k}": v for n, one in run._dict["links"].items() for k, v in one.items()} for run in self)
         return ties.sentence(links)
 
@@ -250,7 +278,17 @@ class Results(Sequence[Result]):
         the mean, ``half`` the half width of its 95 % interval (Student t; null for one seed), ``seeds`` their number.
         Distributions, whose ``x`` differ, are averaged as shares at the places of all of them.
 
-        Raises `KeyError` where no run has an instrument of that name.
+        Args:
+            name: as of `Result.instrument`.
+            mean: average over the seeds of each setting.
+
+        Raises:
+            KeyError: no run has an instrument of that name.
+
+        Examples:
+            >>> scenario = pl.Scenario.load("scenarios/one-flow.toml").set("probes", {"window": {"flows": [0]}})
+            >>> pl.sweep(scenario).instrument("cwnd").column_names[:3]
+            ['run', 'settings.pacing', 'seed']
         """
         from paceline.results.instruments import means_of, of_runs
 
@@ -258,22 +296,43 @@ class Results(Sequence[Result]):
 
     @property
     def bottleneck(self) -> str | None:
-        """The link that the table is about, the same for every setting: the network's core."""
+        """The link that the table is about, the same for every setting: the network's core.
+
+        Examples:
+            >>> pl.sweep("scenarios/one-flow.toml").bottleneck
+            'bottleneck'
+        """
         known = next((run.core for run in self if run.core is not None), "core")
         return known if any(known in run.links for run in self) else None
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The array of the JSON contract."""
+        """The array of the JSON contract.
+
+        Examples:
+            >>> [run["settings"] for run in pl.sweep("scenarios/one-flow.toml").to_dicts()]
+            [{'pacing': 'none'}, {'pacing': 'host'}]
+        """
         return [run.to_dict() for run in self]
 
     def to_arrow(self) -> pyarrow.Table:
-        """One row a run, as in ``runs.parquet``: ``settings.*``, ``seed``, and every number by its path."""
+        """One row a run, as in ``runs.parquet``: ``settings.*``, ``seed``, and every number by its path.
+
+        Examples:
+            >>> table = pl.sweep("scenarios/one-flow.toml").to_arrow()
+            >>> table.num_rows, table["settings.pacing"].to_pylist()
+            (2, ['none', 'host'])
+        """
         from paceline.results.tables import runs_table
 
         return runs_table([run._dict for run in self])
 
     def to_pandas(self) -> pandas.DataFrame:
-        """As `to_arrow`; needs pandas, which is not installed with Paceline."""
+        """As `to_arrow`; needs pandas, which is not installed with Paceline.
+
+        Examples:
+            >>> frame = pl.sweep("scenarios/one-flow.toml").to_pandas()  # doctest: +SKIP
+            >>> frame.groupby("settings.pacing")["flows.goodput_mean_bps"].mean()  # doctest: +SKIP
+        """
         frame: pandas.DataFrame = self.to_arrow().to_pandas()
         return frame
 

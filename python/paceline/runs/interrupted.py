@@ -14,6 +14,15 @@ class Interrupted(KeyboardInterrupt):
     Attributes:
         results: the runs that had finished.
         total: how many runs there would have been.
+
+    Examples:
+        >>> def finished(scenario: pl.Scenario) -> pl.Results:
+        ...     try:
+        ...         return pl.sweep(scenario, seeds=100)
+        ...     except pl.Interrupted as stopped:
+        ...         return stopped.results
+        >>> str(pl.Interrupted(pl.Results([]), 100))
+        'interrupted after 0 of 100 runs'
     """
 
     def __init__(self, results: Results, total: int) -> None:

@@ -42,6 +42,15 @@ def run(
         InputError: the scenario is wrong, or sweeps more than one setting; nothing has run.
         RunError: the run failed.
         Interrupted: Ctrl-C.
+
+    Returns:
+        The run: links, flows, and a row a flow in ``per_flow``.
+
+    Examples:
+        >>> scenario = pl.Scenario.load("scenarios/one-flow.toml")
+        >>> result = pl.run(scenario.set("pacing", "host"), seed=1)
+        >>> round(result.links["bottleneck"].throughput_bps / 1e6, 1)  # Mbit/s
+        8.9
     """
     _arguments.engine(engine)
     _arguments.threads(threads)
@@ -91,8 +100,7 @@ def sweep(
 ) -> Results:
     """Runs every combination of what is swept, under every seed; seeds are paired between settings.
 
-        with Client("tcp://10.0.0.1:8786") as client:                     # from dask.distributed
-            results = pl.sweep(scenario, over, executor=client, until_ci=0.01, out="results/mine")
+    On a cluster: ``with distributed.Client("tcp://10.0.0.1:8786") as client: pl.sweep(scenario, executor=client)``.
 
     Args:
         scenario: what to run, or its file; what its own ``[sweep]`` says holds too.
@@ -116,6 +124,15 @@ def sweep(
         RunError: a run failed; the others were finished, and kept where `out` says.
         StoreError: `out` cannot be written.
         Interrupted: Ctrl-C; has the runs that finished.
+
+    Returns:
+        Runs in the order of the sweep: settings as the scenario and `over` have them, seeds innermost.
+
+    Examples:
+        >>> scenario = pl.Scenario.load("scenarios/one-flow.toml").set("duration", "10 s")
+        >>> results = pl.sweep(scenario, over={"network.links.bottleneck.buffer": ["5 KB", "20 KB"]}, seeds=2)
+        >>> len(results)  # two pacing methods, two buffers, two seeds
+        8
     """
     if jobs is not None:
         _arguments.jobs(jobs)

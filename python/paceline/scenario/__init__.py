@@ -1,5 +1,24 @@
 """Scenarios: read from TOML or built in Python, changed by path, expanded into runs, resolved into a network."""
 
-from paceline.scenario.scenario import DEFAULT_SEED, MOST_SEEDS, Point, Scenario, Source, loaded
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from paceline.scenario.points import Point
+from paceline.scenario.scenario import Scenario
+from paceline.scenario.sweep_axes import DEFAULT_SEED, MOST_SEEDS
 
 __all__ = ["DEFAULT_SEED", "MOST_SEEDS", "Point", "Scenario", "Source", "loaded"]
+
+
+#: What is taken for a scenario: its file, or its tables.
+Source = Scenario | str | os.PathLike[str] | Mapping[str, Any]
+
+
+def loaded(source: Source) -> Scenario:
+    """The scenario that is given. Raises `InputError`."""
+    if isinstance(source, Scenario):
+        return source
+    return Scenario(source) if isinstance(source, Mapping) else Scenario.load(source)

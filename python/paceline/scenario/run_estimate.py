@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,8 @@ _VARIABLE = "PACELINE_MEMORY"
 #: Processor time of an event, ns: a few hundred flows, no pacer.
 EVENT_NS = 25.0
 _MOST_KNOWN = 256
+#: A wrong sweep of many settings is not told in full.
+_MOST_ERRORS = 20
 _known: dict[str, Estimate] = {}
 
 
@@ -110,3 +112,30 @@ def amount(count: float) -> str:
     """Bytes as people read them: ``4.5 GB``."""
     factor, unit = step_for(count, STEPS["B"])
     return f"{count / factor:.0f} B" if factor == 1 else f"{count / factor:.3g} {unit}"
+
+
+def validate(
+    texts: Iterable[str], source: str | None, line_of: Callable[[str], int | None], *, here: bool = True
+) -> None:
+    """Has the core read every setting; raises one `InputError` of all that is wrong.
+
+    `line_of` returns the line of a path in the file. `here` they must fit in this machine's memory too.
+    """
+    wrong: dict[str, InputError] = {}
+    seen: set[int] = set()
+    for text in texts:
+        if hash(text) in seen:
+            continue
+        seen.add(hash(text))
+        try:
+            estimate = estimate_of(text)
+        except _core.InputError as error:
+            for line in str(error).splitlines():
+                wrong.setdefault(line, InputError(line, source, line=line_of(line.partition(": ")[0])))
+        else:
+            if here and (refusal := estimate.refusal()):
+                wrong.setdefault(refusal, InputError(refusal, source))
+        if len(wrong) >= _MOST_ERRORS:
+            break
+    if wrong:
+        raise InputError.together(list(wrong.values()))

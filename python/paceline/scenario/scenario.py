@@ -9,7 +9,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,46 +17,11 @@ from paceline._arguments import index, quoted
 from paceline.errors import InputError
 from paceline.scenario import traffic_files
 from paceline.scenario.paths import assign, join_path, locate, split_path
-from paceline.scenario.run_estimate import estimate_of
-from paceline.scenario.run_keys import canonical, identity, key_from
-from paceline.scenario.sweep_axes import check_seed, choice, labels_of, refuse_what_is_no_setting
-from paceline.scenario.toml_tables import plain, read, value_at
-
-#: Seeds are paired between settings: seed k means the same draws under each of them.
-DEFAULT_SEED = 1
-#: More seeds of one setting would say nothing more.
-MOST_SEEDS = 1_000_000
-#: Runs of one scenario: a sweep of more is a slip of the pen.
-MOST_RUNS = 1_000_000
-#: A wrong sweep of many settings is not told in full.
-_MOST_ERRORS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One run: a scenario without a sweep, under one seed.
-
-    Attributes:
-        settings: what is swept, by path, as labels: ``{"pacing": "edge 10 ms"}``.
-        seed: from 0.
-        json: the scenario as the core reads it, in canonical form.
-        key: what the result is stored under: a hash of scenario (its title aside; of a file that it names, what that
-            holds), seed and core version.
-    """
-
-    settings: Mapping[str, str]
-    seed: int
-    json: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """One combination of what is swept: its labels, the scenario as the core reads it, and what it is known by."""
-
-    settings: Mapping[str, str]
-    json: str
-    identity: str
+from paceline.scenario.points import Case, Point, cases_of, labels_by_number, refuse_too_many, under_every_seed
+from paceline.scenario.run_estimate import validate
+from paceline.scenario.run_keys import key_from
+from paceline.scenario.sweep_axes import axes_of, check_seed, refuse_what_is_no_setting, seeds_of
+from paceline.scenario.toml_tables import line_of, plain, read
 
 
 class Scenario:
@@ -65,14 +29,24 @@ class Scenario:
 
     Attributes:
         source: the file that it came from, for messages; ``None`` for one made in Python.
+
+    Examples:
+        >>> scenario = pl.Scenario.load("scenarios/one-flow.toml")
+        >>> scenario.set("duration", "10 s").over({"network.links.bottleneck.buffer": ["5 KB", "20 KB"]}).seeds(5)
+        Scenario('One flow, its window and its queue', 20 runs)
     """
 
     __slots__ = ("_document", "_origin", "_text", "source")
 
     def __init__(self, document: Mapping[str, Any], *, source: str | None = None, text: str | None = None) -> None:
-        """Takes a scenario as nested tables; its tables are copied, and read only when it is checked or run.
+        """Copies nested tables, which are read only when it is checked or run.
 
-        Raises `InputError` where it is no table, or holds what has no place in TOML.
+        Raises `InputError` where they are no tables, or hold what has no place in TOML.
+
+        Args:
+            document: the tables, as `tomllib` reads them.
+            source: the file to name in messages, and whose folder relative names of files start from.
+            text: of that file, for the lines of errors.
         """
         if not isinstance(document, Mapping):
             raise InputError(f"{quoted(document)} is no scenario; give a dict of its tables, or Scenario.load(file)")
@@ -83,7 +57,15 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:
-        """Reads a TOML file. Raises `InputError` where it cannot be read or is not TOML; see `check` for the rest."""
+        """Reads a TOML file. Raises `InputError` where it cannot be read or is not TOML; see `check` for the rest.
+
+        Args:
+            path: the file.
+
+        Examples:
+            >>> pl.Scenario.load("scenarios/one-flow.toml")
+            Scenario('One flow, its window and its queue', 2 runs)
+        """
         document, text = read(path)
         source = os.fsdecode(path)
         try:
@@ -93,7 +75,12 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """Its title; else the name of its file; else `scenario`."""
+        """Its title; else the name of its file; else `scenario`.
+
+        Examples:
+            >>> pl.Scenario.load("scenarios/one-flow.toml").title
+            'One flow, its window and its queue'
+        """
         title = self._document.get("title")
         if isinstance(title, str) and title:
             return title
@@ -101,18 +88,37 @@ class Scenario:
 
     @property
     def sweep(self) -> dict[str, list[Any]]:
-        """What is swept, by path, in the order of the file; `seeds` aside. Raises `InputError`."""
+        """What is swept, by path, in the order of the file; `seeds` aside. Raises `InputError`.
+
+        Examples:
+            >>> pl.Scenario.load("scenarios/one-flow.toml").sweep
+            {'pacing': ['none', 'host']}
+        """
         table = self._document.get("sweep", {})
         if not isinstance(table, dict):
             raise InputError("sweep: must be a table of paths and lists", self.source)
-        return dict(self._axes(table, ()))
+        return dict(axes_of(table, self.source))
 
     def to_dict(self) -> dict[str, Any]:
-        """A copy as nested tables."""
+        """A copy as nested tables.
+
+        Examples:
+            >>> pl.Scenario.load("scenarios/one-flow.toml").to_dict()["duration"]
+            '30 s'
+        """
         return copy.deepcopy(self._document)
 
     def to_toml(self) -> str:
-        """Its TOML: the text of the file where nothing was changed, comments included."""
+        """Its TOML: the text of the file where nothing was changed, comments included.
+
+        Examples:
+            >>> print(pl.Scenario({"duration": "10 s", "network": {"template": "path"}}).to_toml())
+            duration = "10 s"
+            <BLANKLINE>
+            [network]
+            template = "path"
+            <BLANKLINE>
+        """
         if self._text is not None:
             return self._text
         import tomli_w
@@ -120,7 +126,14 @@ class Scenario:
         return tomli_w.dumps(self._document)
 
     def placed(self) -> Scenario:
-        """The same scenario with absolute paths of the files that it names: it can lie in another folder."""
+        """The same scenario with absolute paths of the files that it names: it can lie in another folder.
+
+        Examples:
+            >>> replayed = {"kind": "pcap", "file": "traffic.pcap"}
+            >>> scenario = pl.Scenario({"traffic": [replayed]}, source="/data/mine.toml")
+            >>> scenario.placed().to_dict()["traffic"][0]["file"]
+            '/data/traffic.pcap'
+        """
         document = self.to_dict()
         return self.replaced(document) if traffic_files.place(document, self._folder()) else self
 
@@ -129,6 +142,15 @@ class Scenario:
 
         An entry of a list goes by number or name (``traffic.bulk.tcp.variant``). A path that the scenario sweeps is
         not swept any more. Raises `InputError` where the path leads nowhere, or is under one that is swept.
+
+        Args:
+            path: keys, joined by dots.
+            value: text with a unit, a number, a list or a table, as in TOML.
+
+        Examples:
+            >>> scenario = pl.Scenario.load("scenarios/one-flow.toml").set("traffic.bulk.tcp.variant", "newreno")
+            >>> scenario.to_dict()["traffic"][0]["tcp"]["variant"]
+            'newreno'
         """
         document = self.to_dict()
         sweep = self.sweep
@@ -144,7 +166,16 @@ class Scenario:
         return self.replaced(document)
 
     def over(self, axes: Mapping[str, Sequence[Any]]) -> Scenario:
-        """The same scenario, swept over these paths too; one that it sweeps already is replaced."""
+        """The same scenario, swept over these paths too; one that it sweeps already is replaced.
+
+        Args:
+            axes: a list of values for each path. Raises `InputError` where there is none.
+
+        Examples:
+            >>> scenario = pl.Scenario.load("scenarios/one-flow.toml")
+            >>> scenario.over({"network.links.bottleneck.delay": ["10 ms", "20 ms"]}).counts()
+            (4, 1)
+        """
         asked: Any = axes
         if not isinstance(asked, Mapping):
             raise InputError(f'{quoted(asked)} is no table of values; write as {{"pacing": ["none", "host"]}}', "over")
@@ -161,9 +192,15 @@ class Scenario:
         return self.replaced(document)
 
     def seeds(self, seeds: int | Sequence[int]) -> Scenario:
-        """The same scenario under this many seeds, counted from `seed` (1 if it has none), or under exactly these.
+        """The same scenario under several seeds. Raises `InputError` where they are no seeds.
 
-        Raises `InputError` where they are no seeds.
+        Args:
+            seeds: how many, counted from the scenario's ``seed`` (1 if it has none), or exactly these.
+
+        Examples:
+            >>> scenario = pl.Scenario.load("scenarios/one-flow.toml")
+            >>> list(scenario.seeds(3).seed_numbers()), scenario.seeds([2, 5]).seed_numbers()
+            ([1, 2, 3], [2, 5])
         """
         asked: Any = seeds
         if isinstance(asked, str) or (index(asked) is None and not isinstance(asked, Iterable)):
@@ -178,80 +215,83 @@ class Scenario:
         """Every run that it asks for: every combination of what is swept, seeds innermost.
 
         Raises `InputError` where the sweep is wrong; what the core has to say comes from `check`.
+
+        Examples:
+            >>> scenario = pl.Scenario.load("scenarios/one-flow.toml").seeds(2)
+            >>> [(point.settings["pacing"], point.seed) for point in scenario.points()]
+            [('none', 1), ('none', 2), ('host', 1), ('host', 2)]
         """
-        self._refuse_too_many(*self.counts())
-        return self._under_every_seed(self._cases())
+        refuse_too_many(self.sweep, self.counts()[1], self.source)
+        return under_every_seed(self._cases(), self.seed_numbers())
 
     def settings(self) -> list[Point]:
         """The first run of every combination of what is swept; further seeds repeat these, and are not built here.
 
         Raises as `points` does.
+
+        Examples:
+            >>> scenario = pl.Scenario.load("scenarios/one-flow.toml").seeds(2)
+            >>> [(point.settings["pacing"], point.seed) for point in scenario.settings()]
+            [('none', 1), ('host', 1)]
         """
         return list(self.each_setting())
 
     def each_setting(self) -> Iterator[Point]:
-        """The same, each built when it is asked for."""
+        """As `settings`, each built when it is asked for.
+
+        Examples:
+            >>> next(pl.Scenario.load("scenarios/one-flow.toml").each_setting()).settings
+            {'pacing': 'none'}
+        """
         seed = self.seed_numbers()[0]
         for case in self._cases():
             yield Point(case.settings, seed, case.json, key_from(case.identity, seed))
 
     def counts(self) -> tuple[int, int]:
-        """How many settings, and how many seeds of each. Raises `InputError` where there are too many settings."""
+        """How many settings, and how many seeds of each. Raises `InputError` where there are too many settings.
+
+        Examples:
+            >>> pl.Scenario.load("scenarios/one-flow.toml").seeds(5).counts()
+            (2, 5)
+        """
         settings = math.prod(len(values) for values in self.sweep.values())
-        self._refuse_too_many(settings, 1)
+        refuse_too_many(self.sweep, 1, self.source)
         return settings, len(self.seed_numbers())
 
-    def _refuse_too_many(self, settings: int, seeds: int) -> None:
-        if settings * seeds <= MOST_RUNS:
-            return
-        factors = [f"{len(values)} of {path}" for path, values in self.sweep.items() if len(values) > 1]
-        factors += [f"{seeds} seeds"] if seeds > 1 else []
-        what = f"sweep: asks for {settings * seeds:,} runs ({' times '.join(factors)})"
-        raise InputError(f"{what}; write fewer values, for {MOST_RUNS:,} at most", self.source)
-
     def labels(self) -> Callable[[int], dict[str, str]]:
-        """What the setting of a number is called, 0 the first: as `settings` has it, and none is built."""
-        axes = self.sweep
-        labels = {path: labels_of(path, values, self.source) for path, values in axes.items()}
-        return lambda number: {path: labels[path][at] for path, at in choice(number, axes).items()}
+        """What the setting of a number is called, 0 the first: as `settings` has it, and none is built.
 
-    def _under_every_seed(self, cases: Iterable[_Case]) -> list[Point]:
-        seeds = self.seed_numbers()
-        return [Point(one.settings, seed, one.json, key_from(one.identity, seed)) for one in cases for seed in seeds]
-
-    def _cases(self) -> Iterator[_Case]:
-        axes = self.sweep
-        count, _ = self.counts()
-        labels = {path: labels_of(path, values, self.source) for path, values in axes.items()}
-        order = sorted(axes, key=lambda path: len(split_path(path)))
-        places = {path: self._place_of(path) for path in axes}
-        digests: dict[str, str] = {}
-        common = {key: value for key, value in self._document.items() if key not in ("sweep", "seed")}
-        for number in range(count):
-            chosen = choice(number, axes)
-            document = copy.deepcopy(common)
-            for path in order:
-                try:
-                    assign(document, places[path], copy.deepcopy(axes[path][chosen[path]]))
-                except InputError as error:
-                    raise InputError(f"sweep.{error.message}", self.source) from None
-            traffic_files.place(document, self._folder())
-            text = canonical(document)
-            known_by = identity(document, digests)
-            yield _Case({path: labels[path][at] for path, at in chosen.items()}, text, known_by)
+        Examples:
+            >>> pl.Scenario.load("scenarios/one-flow.toml").labels()(1)
+            {'pacing': 'host'}
+        """
+        return labels_by_number(self.sweep, self.source)
 
     def check(self, *, here: bool = True) -> list[Point]:
-        """Validates every combination, routes included, and returns the runs. Raises `InputError`.
+        """Validates every combination, routes included, and returns the runs. Raises `InputError` of all that is wrong.
 
-        `here` they must fit in this machine's memory too.
+        Args:
+            here: they must fit in this machine's memory too.
+
+        Examples:
+            >>> len(pl.Scenario.load("scenarios/one-flow.toml").check())
+            2
         """
-        self._refuse_too_many(*self.counts())
+        refuse_too_many(self.sweep, self.counts()[1], self.source)
         cases = list(self._cases())
-        self._validate((case.json for case in cases), here)
-        return self._under_every_seed(cases)
+        validate((case.json for case in cases), self.source, self._line_of, here=here)
+        return under_every_seed(cases, self.seed_numbers())
 
     def check_settings(self, within_s: float = math.inf) -> list[Point]:
-        """As `check`, but returns `settings`; those that it gets through in so many seconds, one at least."""
+        """As `check`, but returns `settings`.
+
+        Args:
+            within_s: seconds after which no further setting is looked at; one always is.
+
+        Examples:
+            >>> len(pl.Scenario.load("scenarios/one-flow.toml").seeds(5).check_settings())
+            2
+        """
         until = time.monotonic() + within_s
         points: list[Point] = []
 
@@ -262,29 +302,14 @@ class Scenario:
                 if time.monotonic() > until:
                     return
 
-        self._validate(each(), here=True)
+        validate(each(), self.source, self._line_of)
         return points
 
-    def _validate(self, texts: Iterable[str], here: bool) -> None:
-        """Has the core read every setting; what is wrong is told once, all of it."""
-        wrong: dict[str, InputError] = {}
-        seen: set[int] = set()
-        for text in texts:
-            if hash(text) in seen:
-                continue
-            seen.add(hash(text))
-            try:
-                estimate = estimate_of(text)
-            except _core.InputError as error:
-                for line in str(error).splitlines():
-                    wrong.setdefault(line, InputError(line, self.source, line=self._line_of(line.partition(": ")[0])))
-            else:
-                if here and (refusal := estimate.refusal()):
-                    wrong.setdefault(refusal, InputError(refusal, self.source))
-            if len(wrong) >= _MOST_ERRORS:
-                break
-        if wrong:
-            raise InputError.together(list(wrong.values()))
+    def _cases(self) -> Iterator[Case]:
+        self.counts()
+        sweep = self.sweep
+        places = {path: self._place_of(path) for path in sweep}
+        return cases_of(self._document, sweep, places, self._folder(), self.source)
 
     def _line_of(self, path: str) -> int | None:
         """The line of the file that says this path; ``None`` where what is wrong has been put there since."""
@@ -293,32 +318,46 @@ class Scenario:
             return None
         try:
             keys = split_path(path)
-            swept = [axis for axis in self.sweep if split_path(self._place_of(axis)) == keys[: len(split_path(axis))]]
-            if swept and origin.sweep.get(swept[0]) != self.sweep[swept[0]]:
+            axes = {axis: split_path(self._place_of(axis)) for axis in self.sweep}
+            swept = next((axis for axis, place in axes.items() if place == keys[: len(place)]), None)
+            if swept is not None and origin.sweep.get(swept) != self.sweep[swept]:
                 return None  # swept in Python, or by an option
         except InputError:  # not a path after all
             return None
-        if swept:
-            table = origin._document.get("sweep", {})
-            whole = swept[0] in table
-            keys = ("sweep", swept[0]) if whole else ("sweep", *split_path(swept[0]))
-            return _core.line_of(origin._text, list(keys)) if isinstance(table, dict) and table else None
-        if value_at(origin._document, keys) != value_at(self._document, keys):
-            return None
-        return _core.line_of(origin._text, list(keys))
+        return line_of(origin._text, origin._document, self._document, keys, swept)
 
     def replaced(self, document: Mapping[str, Any]) -> Scenario:
-        """A scenario of these tables, known by the same file: for the names and lines of errors."""
+        """A scenario of these tables, known by the same file: for the names and lines of errors.
+
+        Args:
+            document: the tables.
+
+        Examples:
+            >>> scenario = pl.Scenario.load("scenarios/one-flow.toml")
+            >>> scenario.replaced(scenario.to_dict() | {"title": "mine"}).title
+            'mine'
+        """
         changed = Scenario(document, source=self.source)
         changed._origin = self._origin
         return changed
 
     def describe(self, seed: int | None = None) -> dict[str, Any]:
-        """The network as the core draws it for one seed (the first by default), under the first settings."""
+        """The network as the core draws it for one seed, under the first settings.
+
+        Args:
+            seed: the scenario's first by default.
+
+        Returns:
+            What ``paceline check`` prints: ``hosts``, ``flows``, ``links`` (rates and delays as text), ``bdp_bytes``, …
+
+        Examples:
+            >>> network = pl.Scenario.load("scenarios/one-flow.toml").describe()
+            >>> [link["name"] for link in network["links"]]
+            ['access', 'bottleneck']
+        """
         point = self.check_settings()[0]
-        described: dict[str, Any] = json.loads(
-            _core.describe(point.json, point.seed if seed is None else check_seed(seed, "seed"))
-        )
+        drawn = point.seed if seed is None else check_seed(seed, "seed")
+        described: dict[str, Any] = json.loads(_core.describe(point.json, drawn))
         return described
 
     def __eq__(self, other: object) -> bool:
@@ -344,19 +383,6 @@ class Scenario:
             return error.message
         return "1 run" if count == 1 else f"{count} runs"
 
-    def _axes(self, table: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[str, list[Any]]]:
-        for key, value in table.items():
-            if not above and key == "seeds":
-                continue
-            path = (*above, *split_path(key))
-            refuse_what_is_no_setting(path, "sweep.", self.source)
-            if isinstance(value, dict):
-                yield from self._axes(value, path)
-            elif isinstance(value, list) and value:
-                yield join_path(path), value
-            else:
-                raise InputError(f"sweep.{join_path(path)}: must be a list of values, one at least", self.source)
-
     def _place_of(self, path: str) -> str:
         """The path, a traffic by number: without a name of its own it is called by its kind, which may be swept."""
         if split_path(path)[0] == "traffic" and "traffic" not in self.sweep:
@@ -365,26 +391,10 @@ class Scenario:
         return join_path(split_path(path))
 
     def seed_numbers(self) -> Sequence[int]:
-        """The seeds of every setting. Raises `InputError`."""
-        base = check_seed(self._document.get("seed", DEFAULT_SEED), "seed", self.source)
-        table = self._document.get("sweep")
-        seeds = table.get("seeds", 1) if isinstance(table, dict) else 1
-        if isinstance(seeds, list):
-            if not seeds or len(set(map(str, seeds))) < len(seeds):
-                raise InputError("sweep.seeds: must be different seeds, one at least", self.source)
-            return [check_seed(seed, "sweep.seeds", self.source) for seed in seeds]
-        if not isinstance(seeds, int) or isinstance(seeds, bool) or not 1 <= seeds <= MOST_SEEDS:
-            what = f"sweep.seeds: {quoted(seeds)} is not a number of seeds"
-            raise InputError(f"{what}; write a whole number from 1 to {MOST_SEEDS}", self.source)
-        return range(base, check_seed(base + seeds - 1, "seed", self.source) + 1)
+        """The seeds of every setting. Raises `InputError` where they are no seeds.
 
-
-#: What is taken for a scenario: its file, or its tables.
-Source = Scenario | str | os.PathLike[str] | Mapping[str, Any]
-
-
-def loaded(source: Source) -> Scenario:
-    """The scenario that is given. Raises `InputError`."""
-    if isinstance(source, Scenario):
-        return source
-    return Scenario(source) if isinstance(source, Mapping) else Scenario.load(source)
+        Examples:
+            >>> list(pl.Scenario.load("scenarios/one-flow.toml").seeds(3).seed_numbers())
+            [1, 2, 3]
+        """
+        return seeds_of(self._document, self.source)

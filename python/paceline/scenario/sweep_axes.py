@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from paceline._arguments import index, quoted
 from paceline.errors import InputError
-from paceline.scenario.paths import full_label, join_path, label
+from paceline.scenario.paths import full_label, join_path, label, split_path
 
+#: Seeds are paired between settings: seed k means the same draws under each of them.
+DEFAULT_SEED = 1
+#: More seeds of one setting would say nothing more.
+MOST_SEEDS = 1_000_000
 _SEED_LIMIT = 2**63
 
 
@@ -30,6 +34,38 @@ def check_seed(value: Any, path: str, source: str | None = None) -> int:
     raise InputError(f"{path}: {quoted(value)} is not a seed; write a whole number from 0 to 2^63 - 1", source)
 
 
+def seeds_of(document: Mapping[str, Any], source: str | None) -> Sequence[int]:
+    """The seeds of every setting. Raises `InputError` where they are no seeds."""
+    base = check_seed(document.get("seed", DEFAULT_SEED), "seed", source)
+    table = document.get("sweep")
+    seeds = table.get("seeds", 1) if isinstance(table, dict) else 1
+    if isinstance(seeds, list):
+        if not seeds or len(set(map(str, seeds))) < len(seeds):
+            raise InputError("sweep.seeds: must be different seeds, one at least", source)
+        return [check_seed(seed, "sweep.seeds", source) for seed in seeds]
+    if not isinstance(seeds, int) or isinstance(seeds, bool) or not 1 <= seeds <= MOST_SEEDS:
+        what = f"sweep.seeds: {quoted(seeds)} is not a number of seeds"
+        raise InputError(f"{what}; write a whole number from 1 to {MOST_SEEDS}", source)
+    return range(base, check_seed(base + seeds - 1, "seed", source) + 1)
+
+
+def axes_of(
+    table: Mapping[str, Any], source: str | None, above: tuple[str, ...] = ()
+) -> Iterator[tuple[str, list[Any]]]:
+    """Path and values of everything that a ``[sweep]`` table varies. Raises `InputError` where it cannot be swept."""
+    for key, value in table.items():
+        if not above and key == "seeds":
+            continue
+        path = (*above, *split_path(key))
+        refuse_what_is_no_setting(path, "sweep.", source)
+        if isinstance(value, dict):
+            yield from axes_of(value, source, path)
+        elif isinstance(value, list) and value:
+            yield join_path(path), value
+        else:
+            raise InputError(f"sweep.{join_path(path)}: must be a list of values, one at least", source)
+
+
 def choice(number: int, axes: Mapping[str, Sequence[Any]]) -> dict[str, int]:
     """Which value of each axis the setting of this number has: the last axis changes first."""
     chosen = {}
@@ -38,7 +74,8 @@ def choice(number: int, axes: Mapping[str, Sequence[Any]]) -> dict[str, int]:
     return dict(reversed(list(chosen.items())))
 
 
-def labels_of(path: str, values: list[Any], source: str | None) -> list[str]:
+def labels_of(path: str, values: Sequence[Any], source: str | None) -> list[str]:
+    """What each value is called, in short where that tells them apart. Raises `InputError` where one is there twice."""
     for name in (label, full_label):
         labels = [name(value) for value in values]
         if len(set(labels)) == len(labels):

@@ -45,6 +45,20 @@ def dumbbell(
     Raises:
         InputError: where a value is not one that a scenario can hold. What the network has to say against it comes
             when it is checked or run.
+
+    Returns:
+        The scenario: nothing has run, and nothing is checked yet.
+
+    Examples:
+        >>> scenario = pl.dumbbell(
+        ...     core={"rate": "10 Mbit/s", "delay": "10 ms", "buffer": "10 KB"},
+        ...     access={"hosts": 4, "rate": "20 Mbit/s", "delay": "1 ms .. 5 ms"},
+        ...     tcp={"variant": "reno", "profile": "ns2"},
+        ...     duration="5 s",
+        ...     warmup="1 s",
+        ... )
+        >>> pl.run(scenario).flows.count
+        4
     """
     links: dict[str, Any] = {"template": "dumbbell", "core": core, "access": access}
     if edge is not None:
@@ -64,7 +78,31 @@ def path(
     title: str | None = None,
     **network: Any,
 ) -> Scenario:
-    """One host, `links` in a row (``name``, ``rate``, ``delay``, ``buffer``), another host; the rest as `dumbbell`."""
+    """One host, `links` in a row, another host.
+
+    Args:
+        links: tables of ``name``, ``rate``, ``delay``, ``buffer`` (unlimited if left out), from the first host on.
+        tcp: settings of one unlimited transfer; not together with `traffic`.
+        traffic: the ``[[traffic]]`` tables, for anything else.
+        pacing: a method, ``"host"``, or its table.
+        duration: simulated time.
+        warmup: when statistics start.
+        seed: of the first run.
+        title: for tables and reports.
+        **network: further keys of ``[network]``, as ``reverse`` or ``counts``.
+
+    Returns:
+        The scenario: nothing has run, and nothing is checked yet.
+
+    Raises:
+        InputError: as `dumbbell`.
+
+    Examples:
+        >>> access = {"name": "access", "rate": "100 Mbit/s", "delay": "1 ms"}
+        >>> core = {"name": "core", "rate": "10 Mbit/s", "delay": "20 ms", "buffer": "0.25 BDP"}
+        >>> pl.path([access, core], tcp={"variant": "cubic"}, duration="20 s").title
+        'scenario'
+    """
     return _scenario(
         {"template": "path", "links": links} | network, tcp, traffic, pacing, duration, warmup, seed, title
     )

@@ -9,9 +9,10 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from paceline import _core
 from paceline._arguments import file_name, index, is_text, quoted
 from paceline.errors import InputError
-from paceline.scenario.paths import join_path
+from paceline.scenario.paths import join_path, split_path
 
 #: A larger file is no scenario.
 MOST_BYTES = 16 << 20
@@ -89,3 +90,17 @@ def _text(value: str, path: tuple[str, ...]) -> str:
     if is_text(value):
         return value
     raise InputError(f"{join_path(path) or 'scenario'}: {quoted(value)} is not UTF-8; write text that is")
+
+
+def line_of(
+    text: str, read: Mapping[str, Any], now: Mapping[str, Any], keys: tuple[str, ...], swept: str | None
+) -> int | None:
+    """The line of `text`, which was `read`, that has what is `now` at these keys; `swept` is the path of its sweep.
+
+    ``None`` where what is there has been put there since.
+    """
+    if swept is not None:
+        table = read.get("sweep", {})
+        keys = ("sweep", swept) if swept in table else ("sweep", *split_path(swept))
+        return _core.line_of(text, list(keys)) if isinstance(table, dict) and table else None
+    return _core.line_of(text, list(keys)) if value_at(read, keys) == value_at(now, keys) else None

@@ -59,6 +59,13 @@ def test_relative_links_resolve(name: str) -> None:
             assert anchor in anchors(other), target
 
 
+@pytest.mark.parametrize("name", [one for one in PAGES if "![" in (DOCS / one).read_text()])
+def test_pictures_have_captions(name: str) -> None:
+    """In italics below: who sees the picture does not see its alternative text."""
+    text = prose(DOCS / name)
+    assert re.findall(r"!\[[^\]]+\]\([^)]+\)(?!\n\n\*[^*])", text) == []
+
+
 def test_public_names_are_in_the_reference() -> None:
     reference = (DOCS / "reference" / "python.md").read_text()
     named = re.findall(r"^::: paceline\.([\w.]+)$", reference, re.MULTILINE)

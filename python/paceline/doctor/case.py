@@ -295,7 +295,7 @@ class Case:
 
     @cached_property
     def groups(self) -> list[Group]:
-        """Flows that are alike: one traffic table, one kind of way, one pacing."""
+        """Flows that are alike: one traffic table, one kind of path, one pacing."""
         return group_flows(self.network)
 
     def aggregate_bdp(self, link: int) -> float | None:

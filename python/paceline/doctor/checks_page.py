@@ -16,9 +16,9 @@ _HEAD = """\
 
 `paceline doctor FILE.toml` says what a scenario really does, without running it, and what is odd about it:
 
-- every kind of way, a line a hop: rate, delay, who paces there, and how many packets each buffer lets wait by its rule;
+- every kind of path, a line a hop: rate, delay, who paces there, and how many packets each buffer lets wait by its rule;
 - round trips, bandwidth-delay products (with the harmonic mean of the round trips), the buffer beside them and beside
-  BDP/√n, the load of sources that do not give way;
+  BDP/√n, the load of unresponsive sources;
 - each flow's fair window: its max-min fair share over a round trip of one packet alone (propagation and
   serialisation), and whether losses then end in timeouts or in fast recovery;
 - every pacing method with the parameters in effect, on how many of how many, and how many packets come within its
@@ -42,7 +42,7 @@ timeouts less. Transfers of some size count by their mean rate, and sources with
 ## What it foresees
 
 Load and losses of each link, packets, and what a run costs come from a fixed point (`forecast.py`): each link has a
-queue and a loss ratio, flows send what TCP sends over such a way (handshake, slow start, growth, timeouts), and what
+queue and a loss ratio, flows send what TCP sends over such a path (handshake, slow start, growth, timeouts), and what
 think or wait for an answer send less while that takes longer. Over 400 random scenarios of every kind of traffic,
 rates from 50 kbit/s to 200 Mbit/s and buffers from two packets on, these are within a factor of three of the run:
 

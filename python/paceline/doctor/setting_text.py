@@ -119,7 +119,7 @@ def _core(core: Mapping[str, Any]) -> list[Entry]:
     load, offered = core["expected_load"], core["offered_load"]
     text = NOT_FORESEEN if load is None else f"{units.percent(load)} expected"
     if offered:
-        text += f"; {units.percent(offered)} is offered by sources that do not give way"
+        text += f"; {units.percent(offered)} is offered by unresponsive sources"
     cell = "not foreseeable" if load is None else units.percent(max(load, offered))
     found.append(Entry(f"{name} load", text, cell))
     lost = core["expected_loss"]

@@ -197,7 +197,7 @@ def rates_in_step(case: Case) -> Iterator[Problem]:
 
 @check("series-bottlenecks", "note")
 def series_bottlenecks(case: Case) -> Iterator[Problem]:
-    """Several full links on one way.
+    """Several full links on one path.
 
     Flows that lose at several queues lose more than those that cross one, and a buffer's effect cannot be told from
     that of the next.

@@ -18,7 +18,7 @@ def pacer_after_bottleneck(case: Case) -> Iterator[Problem]:
     """Nothing behind the pacer can lose.
 
     Pacing helps the queues behind it. Where no link that the paced flows pass from there on has a limited buffer that
-    can fill, as on the last links of a way, a pacer adds delay and nothing else.
+    can fill, as on the last links of a path, a pacer adds delay and nothing else.
     """
     for pacing, links in _working(case):
         if not any(_can_lose(case, after) for link in links for after in _from(case, link)):

@@ -18,7 +18,7 @@ FEW_PLACES = 4
 
 @check("overload", "warning", "error")
 def overload(case: Case) -> Iterator[Problem]:
-    """Sources that do not give way offer more than a link can send.
+    """Unresponsive sources offer more than a link can send.
 
     CBR and Poisson sources send at their rate whatever happens. Above the link's rate (or its pacer's) the excess is
     lost, and TCP beside them gets nothing; an error where no limit loses it, for the queue then grows as long as the
@@ -125,7 +125,7 @@ def cbr_in_step(case: Case) -> Iterator[Problem]:
     """Constant-rate sources with one rate and one start.
 
     Sources of equal gaps that start together send together for ever: each burst of so many packets meets the buffer
-    at once, and the same ones are lost. Over ways of different delays they keep whatever phase those give.
+    at once, and the same ones are lost. Over paths of different delays they keep whatever phase those give.
     """
     for number, traffic in enumerate(case.network.traffics):
         flows = [one for one in case.network.flows if one.traffic == number and one.rate_bps is not None]

@@ -11,7 +11,7 @@ import click
 import paceline as pl
 import pyarrow.parquet as pq
 import pytest
-from paceline import theory
+from paceline import _core, theory
 from paceline.cli.main import paceline
 from paceline.cli.reference_page import page
 
@@ -149,6 +149,18 @@ def test_every_column_is_in_the_reference(tmp_path: Path) -> None:
         keys |= {name for name in columns if not name.startswith("settings.")}
     assert len(keys) > 50
     assert [key for key in sorted(keys) if f"`{key}`" not in reference] == []
+
+
+def test_pacers_and_queues_of_the_lists_are_in_the_reference() -> None:
+    """Queue disciplines as the core's list has them (`_core.queues()`), pacers by name and parameter."""
+    keys = (DOCS / "scenarios.md").read_text()
+    queues = re.search(r"<!-- queues -->\n\n(.*?)\n<!-- /queues -->", keys, re.DOTALL)
+    assert queues
+    assert queues[1] == _core.queues()
+    pacing = keys.partition("\n## Pacing")[2].partition("\n## ")[0]
+    named = re.findall(r"\| +`([\w-]+)` \|", _core.pacers())
+    assert len(named) > 10
+    assert [one for one in named if f"`{one}`" not in pacing] == []
 
 
 SOURCES = [

@@ -117,7 +117,7 @@ def test_host_pacing_is_the_kernel_s(pacing: Any, ratios: tuple[str, str], segme
                     "links": [{"rate": "1 Mbit/s", "delay": "1 ms", "buffer": "9 KB", "drop": "front"}],
                 }
             ),
-            "network: link.0 drops at the front",
+            'network: link.0 has "drop-front"',
         ),
     ],
 )

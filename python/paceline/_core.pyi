@@ -40,6 +40,9 @@ def quantity(kind: str, text: str) -> float:
 def pacers() -> str:
     """The pacing methods of links with their parameters, as a Markdown table."""
 
+def queues() -> str:
+    """The queue disciplines with their parameters, as a Markdown table."""
+
 def tcp_options() -> str:
     """TCP's profiles with the value, unit, source and meaning of every option, JSON."""
 

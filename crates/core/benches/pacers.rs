@@ -115,7 +115,7 @@ fn queues(criterion: &mut Criterion) {
     let limited = QueueSpec {
         limit: Some(Limit::Bytes(5_000)),
         counts: Counts::Ns2,
-        drop_front: false,
+        discipline: Default::default(),
         ties: Ties::Departure,
     };
     for (name, spec) in [("unlimited", QueueSpec::default()), ("5 KB", limited)] {

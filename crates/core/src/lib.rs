@@ -5,6 +5,7 @@
 
 pub mod gap;
 pub mod pacer;
+pub mod parameters;
 pub mod queue;
 pub mod stage;
 pub mod units;

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_core::queue::{
-    Admission, Arrival, Booking, ClosedDropTail, Counts, Departure, DropTail, Limit, Observer, QueueSpec,
-    Ties, Waited,
+    Admission, Arrival, Booking, ClosedDropTail, Counts, Departure, Discipline, DropTail, Limit, Observer,
+    Queue, QueueSpec, Ties, Waited,
 };
 use paceline_core::{Instant, Packet, Rate, Span, Stage, Verdict};
 use proptest::prelude::*;
@@ -86,7 +86,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
     (limit, counts).prop_map(|(limit, counts)| QueueSpec {
         limit,
         counts,
-        drop_front: false,
+        discipline: Default::default(),
         ties: Ties::Departure,
     })
 }
@@ -114,7 +114,8 @@ proptest! {
 
 /// How many of 20 simultaneous packets of 1000 B an idle link takes.
 fn taken(limit: Limit, counts: Counts) -> usize {
-    let spec = QueueSpec { limit: Some(limit), counts, drop_front: false, ties: Ties::Departure };
+    let spec =
+        QueueSpec { limit: Some(limit), counts, discipline: Default::default(), ties: Ties::Departure };
     let burst = vec![(5, 1_000); 20];
     closed(&spec, Rate::from_bits_per_second(1_000_000), &burst).0.iter().flatten().count()
 }
@@ -153,7 +154,7 @@ fn the_papers_5_kb_hold_four_data_packets() {
     let spec = QueueSpec {
         limit: Some(Limit::Bytes(5_000)),
         counts: Counts::Ns2,
-        drop_front: false,
+        discipline: Default::default(),
         ties: Ties::Departure,
     };
     let (fates, _) = closed(&spec, Rate::from_bits_per_second(100_000_000), &[(0, 1_040); 20]);
@@ -165,7 +166,7 @@ fn departures_precede_arrivals() {
     let spec = QueueSpec {
         limit: Some(Limit::Packets(1)),
         counts: Counts::WaitingAndService,
-        drop_front: false,
+        discipline: Default::default(),
         ties: Ties::Departure,
     };
     let rate = Rate::from_bits_per_second(8_000_000); // 1000 B take 1 ms
@@ -178,10 +179,10 @@ fn drop_front_displaces_the_oldest_that_waits() {
     let spec = QueueSpec {
         limit: Some(Limit::Packets(2)),
         counts: Counts::Waiting,
-        drop_front: true,
+        discipline: Discipline::DropFront(Default::default()),
         ties: Ties::Departure,
     };
-    let mut queue = DropTail::new(&spec, Rate::from_bits_per_second(8_000_000));
+    let mut queue = Queue::new(&spec, Rate::from_bits_per_second(8_000_000));
     let packet = |number| Numbered { number, bytes: 1_000 };
     assert!(matches!(queue.enqueue(packet(0), Instant::ZERO), Verdict::Queued));
     assert_eq!(queue.dequeue(Instant::ZERO), Some(packet(0)));
@@ -192,7 +193,7 @@ fn drop_front_displaces_the_oldest_that_waits() {
     assert_eq!(queue.dequeue(finish), Some(packet(2)));
     // One that would have to displace two is refused.
     let spec = QueueSpec { limit: Some(Limit::Bytes(2_000)), ..spec };
-    let mut queue = DropTail::new(&spec, Rate::from_bits_per_second(8_000_000));
+    let mut queue = Queue::new(&spec, Rate::from_bits_per_second(8_000_000));
     for number in 0..3 {
         assert!(matches!(queue.enqueue(packet(number), Instant::ZERO), Verdict::Queued));
     }
@@ -310,7 +311,7 @@ proptest! {
         on_a_grid in prop::bool::ANY,
     ) {
         let limit = if by_packets { Limit::Packets(limit) } else { Limit::Bytes(limit * 700) };
-        let spec = QueueSpec { limit: Some(limit), counts, drop_front: false, ties };
+        let spec = QueueSpec { limit: Some(limit), counts, discipline: Default::default(), ties };
         let arrivals = if on_a_grid { on_the_grid(arrivals, rate) } else { arrivals };
         let mut one_by_one = ClosedDropTail::new(&spec, Rate::from_bits_per_second(rate)).unwrap().with_seed(7);
         let mut in_lines = one_by_one.clone();
@@ -355,7 +356,7 @@ fn the_end_of_time_is_no_trouble() {
         let spec = QueueSpec {
             limit: Some(Limit::Bytes(u64::MAX)),
             counts,
-            drop_front: false,
+            discipline: Default::default(),
             ties: Ties::Departure,
         };
         let arrivals = [(0, u32::MAX), (end - 1, u32::MAX), (end, 0), (end, u32::MAX), (end, 1)];

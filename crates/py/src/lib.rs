@@ -9,8 +9,8 @@ mod run;
 mod trace;
 
 use guard::guard;
-use paceline_core::pacer;
 use paceline_core::units::parse;
+use paceline_core::{pacer, queue};
 use paceline_sim::{Control, Scenario};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -140,6 +140,12 @@ fn pacers() -> PyResult<String> {
     guard(|| Ok(pacer::table()))
 }
 
+/// The queue disciplines with their parameters, a Markdown table.
+#[pyfunction]
+fn queues() -> PyResult<String> {
+    guard(|| Ok(queue::table()))
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<InputError>())?;
@@ -155,6 +161,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(inspect, module)?,
         wrap_pyfunction!(quantity, module)?,
         wrap_pyfunction!(pacers, module)?,
+        wrap_pyfunction!(queues, module)?,
         wrap_pyfunction!(explain::tcp_options, module)?,
         wrap_pyfunction!(pace::pace, module)?,
         wrap_pyfunction!(pace::pace_flags, module)?,

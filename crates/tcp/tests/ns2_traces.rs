@@ -101,7 +101,7 @@ impl Links {
         let rate = |key| Rate::from_bits_per_second(case.number(key));
         let [first, second] = [rate("first_bps"), rate("second_bps")];
         let limit = Some(Limit::Packets(case.number("queue_packets")));
-        let spec = QueueSpec { limit, counts: Counts::Ns2, drop_front: false, ties: Ties::Ns2 };
+        let spec = QueueSpec { limit, counts: Counts::Ns2, discipline: Default::default(), ties: Ties::Ns2 };
         let drops = case.settings["drops"].trim_matches(['[', ']']);
         Links {
             first: Wire::new(first),

@@ -22,8 +22,8 @@ from paceline.terminal.output import DONE, FAILED, columns_of, print_data, print
 def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, strict: bool) -> int:
     """Say what the scenario in FILE really does, and what is odd about it, without running it.
 
-    Every kind of path, hop by hop, with what each queue holds and who paces; round trips, bandwidth-delay products, fair
-    windows, expected cost; and the classic mistakes. docs/doctor.md lists the checks.
+    Every kind of path, hop by hop, with what each queue holds and who paces; round trips, bandwidth-delay products,
+    fair windows, expected cost; and the classic mistakes. docs/doctor.md lists the checks.
 
     \b
     paceline doctor scenarios/edge-vs-host.toml

@@ -16,7 +16,7 @@ _HEAD = """\
 
 `paceline doctor FILE.toml` says what a scenario really does, without running it, and what is odd about it:
 
-- every kind of path, a line a hop: rate, delay, who paces there, and how many packets each buffer lets wait by its rule;
+- every kind of path, a line a hop: rate, delay, who paces there, and how many packets each buffer lets wait;
 - round trips, bandwidth-delay products (with the harmonic mean of the round trips), the buffer beside them and beside
   BDP/√n, the load of unresponsive sources;
 - each flow's fair window: its max-min fair share over a round trip of one packet alone (propagation and

@@ -167,7 +167,7 @@ def _queue(case: Case, links: list[int]) -> dict[str, Any]:
         else None,
         "limit_packets": first.packets,
         "counts": first.counts,
-        "drop": "front" if first.drop_front else "tail",
+        "drop": first.discipline.removeprefix("drop-"),
         "packets_wait": _ends(known) if known else None,
     }
 

@@ -86,10 +86,10 @@ def lay_out(document: Mapping[str, Any], network: Network, choices: Choices, see
         raise InputError("drop: losses cannot be forced on the kernel's packets; leave it out")
     _converse(document, layout, choices, seed)
     for number, link in enumerate(network.links):
-        if link.buffer.drop_front and link.buffer.limited:
-            raise InputError(
-                f'network: {link.name} drops at the front, and emulated links at the tail; write drop = "tail"'
-            )
+        fifo = ("drop-tail",) if link.buffer.limited else ("drop-tail", "drop-front")
+        if link.buffer.discipline not in fifo:
+            what = f'{link.name} has "{link.buffer.discipline}"'
+            raise InputError(f'network: {what}, and emulated links drop at the tail; write queue = "drop-tail"')
         if link.buffer.ties == "ns2" and link.buffer.limited:
             layout.warn(
                 'network: ties = "ns2" has no meaning without ns-2\'s calendar; they are drawn on emulated links'

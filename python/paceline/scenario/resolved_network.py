@@ -22,14 +22,14 @@ class Buffer:
         bytes: limit in bytes.
         packets: limit in packets.
         counts: what the limit counts: ``waiting``, ``waiting+service`` or ``ns2``.
-        drop_front: drops what has waited longest.
+        discipline: of the queue, by its name: ``drop-tail``, ``drop-front``.
         ties: who goes first where a packet arrives as another leaves: ``random``, ``departure``, ``arrival``, ``ns2``.
     """
 
     bytes: int | None
     packets: int | None
     counts: str
-    drop_front: bool
+    discipline: str
     ties: str = "departure"
 
     @property

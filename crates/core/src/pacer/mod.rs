@@ -7,17 +7,17 @@
 pub mod edge;
 mod limited;
 pub mod none;
-pub mod parameters;
 pub mod qlbp;
 pub mod token_bucket;
 
 use std::fmt;
 
+pub use crate::parameters;
+use crate::parameters::{Parameter, ParameterError, Reader, Value};
 use crate::queue::Limit;
 use crate::stage::{Packet, Stage, Verdict};
 use crate::units::{Instant, Rate, Span};
 pub use limited::Limited;
-use parameters::{Parameter, ParameterError, Reader, Value};
 
 /// A pacer as a scenario configures it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -277,7 +277,7 @@ pub fn parse(
     link_rate: Rate,
 ) -> Result<PacerSpec, ParameterError> {
     let row = METHODS.iter().find(|row| row.name == method);
-    let row = row.ok_or_else(|| ParameterError::unknown_method(method))?;
+    let row = row.ok_or_else(|| unknown(method))?;
     let method = (row.read)(&mut Reader::new(row.name, values, link_rate))?;
     Ok(PacerSpec { method, limit: None })
 }
@@ -290,11 +290,15 @@ pub fn parse(
 /// assert!(check_keys("edge", ["dela"]).unwrap_err().to_string().contains("delay"));
 /// ```
 pub fn check_keys<'a>(method: &str, keys: impl IntoIterator<Item = &'a str>) -> Result<(), ParameterError> {
-    let parameters = parameters_of(method).ok_or_else(|| ParameterError::unknown_method(method))?;
+    let parameters = parameters_of(method).ok_or_else(|| unknown(method))?;
     match keys.into_iter().find(|key| parameters.iter().all(|parameter| parameter.name != *key)) {
         Some(key) => Err(ParameterError::unknown_key(method, key, parameters)),
         None => Ok(()),
     }
+}
+
+fn unknown(method: &str) -> ParameterError {
+    ParameterError::unknown("pacer", method, METHODS.iter().map(|row| row.name).collect())
 }
 
 /// The table of methods and parameters for the documentation, in Markdown.

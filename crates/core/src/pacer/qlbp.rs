@@ -25,8 +25,8 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use super::parameters::{Kind, Parameter, ParameterError, Reader};
 use super::{Backlog, Envelope, Tuned};
+use crate::parameters::{Kind, Parameter, ParameterError, Reader};
 use crate::queue::Limit;
 use crate::stage::{Packet, Stage, Verdict};
 use crate::units::{Instant, NANOS_PER_SECOND, Rate, Span};

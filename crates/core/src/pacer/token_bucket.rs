@@ -17,8 +17,8 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use super::parameters::{Kind, Parameter, ParameterError, Reader};
 use super::{Backlog, Envelope, Tuned};
+use crate::parameters::{Kind, Parameter, ParameterError, Reader};
 use crate::stage::{Packet, Stage, Verdict};
 use crate::units::{Bytes, Instant, NANOS_PER_SECOND, Rate, Span};
 

@@ -127,9 +127,9 @@ const KEPT: usize = 2;
 const NOTHING: Booking = Booking { start: Instant::MAX, bytes: 0 };
 
 impl ClosedDropTail {
-    /// `None` for drop-front, which has no closed form.
+    /// `None` where the discipline has no closed form.
     pub fn new(spec: &QueueSpec, rate: Rate) -> Option<Self> {
-        (!spec.drop_front || spec.limit.is_none()).then(|| ClosedDropTail {
+        spec.discipline.has_closed_form(spec.limit.is_some()).then(|| ClosedDropTail {
             wire: Wire::new(rate),
             rule: Rule::new(spec),
             ties: TieBreaker::new(spec.ties, rate),

@@ -1,4 +1,4 @@
-//! The FIFO before a wire, which refuses what finds it full: step by step.
+//! Drop-tail: the FIFO before a wire, which drops what finds it full; step by step.
 //!
 //! *Idea.* A packet waits until those before it have been serialised. There are two forms. This one, [`DropTail`], holds packets
 //! and is a [`Stage`]: `dequeue` says that the service of a packet begins. The closed form, [`super::ClosedDropTail`], holds none
@@ -11,10 +11,28 @@
 
 use std::collections::VecDeque;
 
+use super::discipline::{Queueing, Tuned};
 use super::rule::{Found, QueueSpec, Rule};
+use crate::parameters::{Parameter, ParameterError, Reader};
 use crate::stage::{Packet, Stage, Verdict};
 use crate::units::{Instant, Rate};
 use crate::wire::Wire;
+
+/// Nothing to set: the limit is the link's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Parameters;
+
+impl Tuned for Parameters {
+    const PARAMETERS: &'static [Parameter] = &[];
+
+    fn read(_: &mut Reader<'_>) -> Result<Self, ParameterError> {
+        Ok(Parameters)
+    }
+
+    fn has_closed_form(_: bool) -> bool {
+        true
+    }
+}
 
 /// A FIFO of packets `P` and the wire it feeds.
 ///
@@ -36,7 +54,7 @@ use crate::wire::Wire;
 /// assert_eq!(queue.enqueue(Frame(1), now), Verdict::Queued); // its service can begin at once
 /// assert_eq!(queue.enqueue(Frame(2), now), Verdict::Queued);
 /// assert_eq!(queue.enqueue(Frame(3), now), Verdict::Refused(Frame(3)));
-/// assert_eq!((queue.waiting_packets(now), queue.held_packets()), (1, 2));
+/// assert_eq!(queue.waiting_packets(now), 1);
 /// assert_eq!(queue.dequeue(now), Some(Frame(1)));
 /// assert_eq!(queue.next_wakeup(), Some(Instant::from_nanos(1_000_000)));
 /// ```
@@ -44,7 +62,6 @@ use crate::wire::Wire;
 pub struct DropTail<P> {
     wire: Wire,
     rule: Rule,
-    drop_front: bool,
     /// What waits, oldest first. The first one's service may be due.
     queue: VecDeque<P>,
     /// Sum over `queue`, bytes.
@@ -61,7 +78,6 @@ impl<P: Packet> DropTail<P> {
         DropTail {
             wire: Wire::new(rate),
             rule: Rule::new(spec),
-            drop_front: spec.drop_front,
             queue: VecDeque::new(),
             queued_bytes: 0,
             served_bytes: 0,
@@ -90,16 +106,6 @@ impl<P: Packet> DropTail<P> {
         self.queue.len() as u64 - u64::from(self.due(now).is_some())
     }
 
-    /// All that is held, bytes.
-    pub fn held_bytes(&self) -> u64 {
-        self.queued_bytes
-    }
-
-    /// All that is held, packets.
-    pub fn held_packets(&self) -> u64 {
-        self.queue.len() as u64
-    }
-
     /// The packet whose service can begin at `now`: it no longer waits, though nobody has called `dequeue` yet.
     fn due(&self, now: Instant) -> Option<&P> {
         if self.idle(now) { self.queue.front() } else { None }
@@ -114,8 +120,17 @@ impl<P: Packet> DropTail<P> {
         }
     }
 
+    /// Takes a packet that the rule of admission has let in.
+    pub(super) fn push(&mut self, packet: P, now: Instant) {
+        if self.queue.is_empty() {
+            self.arrived = now;
+        }
+        self.queued_bytes += u64::from(packet.bytes());
+        self.queue.push_back(packet);
+    }
+
     /// Makes room for `bytes` by dropping the packet that has waited longest, if that is enough.
-    fn displace(&mut self, bytes: u32, now: Instant) -> Option<P> {
+    pub(super) fn displace(&mut self, bytes: u32, now: Instant) -> Option<P> {
         let oldest = usize::from(self.due(now).is_some());
         let size = self.queue.get(oldest)?.bytes();
         let mut found = self.found(now);
@@ -129,22 +144,34 @@ impl<P: Packet> DropTail<P> {
     }
 }
 
+impl<P: Packet> Queueing<P> for DropTail<P> {
+    type Parameters = Parameters;
+
+    fn with(spec: &QueueSpec, _: &Parameters, rate: Rate) -> Self {
+        DropTail::new(spec, rate)
+    }
+
+    #[inline]
+    fn wire(&self) -> &Wire {
+        self.wire()
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.queued_bytes
+    }
+
+    fn held_packets(&self) -> u64 {
+        self.queue.len() as u64
+    }
+}
+
 impl<P: Packet> Stage<P> for DropTail<P> {
     fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
-        let bytes = packet.bytes();
-        let mut displaced = None;
-        if self.rule.refuses(bytes, &self.found(now)) {
-            displaced = if self.drop_front { self.displace(bytes, now) } else { None };
-            if displaced.is_none() {
-                return Verdict::Refused(packet);
-            }
+        if self.rule.refuses(packet.bytes(), &self.found(now)) {
+            return Verdict::Refused(packet);
         }
-        if self.queue.is_empty() {
-            self.arrived = now;
-        }
-        self.queued_bytes += u64::from(bytes);
-        self.queue.push_back(packet);
-        displaced.map_or(Verdict::Queued, Verdict::Displaced)
+        self.push(packet, now);
+        Verdict::Queued
     }
 
     /// The service of the oldest packet begins, if the wire is free.

@@ -3,12 +3,16 @@
 mod alike;
 mod alike_wire;
 mod closed_form;
+mod discipline;
+mod drop_front;
 mod drop_tail;
 mod rule;
 mod ties;
 
 pub use alike_wire::AlikeWire;
 pub use closed_form::{Admission, Booking, ClosedDropTail, Departure, Observer, Waited};
+pub use discipline::{DISCIPLINES, Discipline, Queue, Row, parse, table};
+pub use drop_front::DropFront;
 pub use drop_tail::DropTail;
 pub use rule::{Counts, Limit, QueueSpec};
 pub use ties::{Arrival, Ties, draw, mix};

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use super::discipline::Discipline;
 use super::ties::Ties;
 use crate::units::Bytes;
 use crate::units::parse::BufferSize;
@@ -71,8 +72,8 @@ pub struct QueueSpec {
     pub limit: Option<Limit>,
     /// What the limit counts.
     pub counts: Counts,
-    /// Make room by dropping the packet that has waited longest instead of refusing the one that arrives.
-    pub drop_front: bool,
+    /// Which packet is served next, and which is dropped.
+    pub discipline: Discipline,
     /// Who goes first where a packet arrives as another leaves; a queue that drops from its front lets departures go first.
     pub ties: Ties,
 }

@@ -60,7 +60,7 @@ impl Link {
         let limit = limit(plan.buffer.bytes, plan.buffer.packets);
         let ties = Ties::ALL.iter().find(|(name, _)| *name == plan.buffer.ties);
         let &(_, ties) = ties.ok_or("buffer.ties: no such rule")?;
-        let spec = QueueSpec { limit, counts, drop_front: false, ties };
+        let spec = QueueSpec { limit, counts, discipline: Default::default(), ties };
         let spec = match &plan.pacer {
             Some(pacer) => (spec, read_pacer(pacer, rate)?),
             None => (spec, PacerSpec::default()),

@@ -1,13 +1,15 @@
 //! A link's table: rate, delay, buffers.
 
-use paceline_core::queue::{Counts, Limit, QueueSpec, Ties};
+use paceline_core::queue::{self, Counts, DISCIPLINES, Limit, QueueSpec, Ties};
 use paceline_core::{Rate, Span};
+use serde_json::{Value, json};
 
-use crate::compile::input::{BufferSize, Field, Range, Result, Table};
+use super::parameters::Named;
+use crate::compile::input::{BufferSize, Field, Range, Result, Table, any_of, suggestion};
 
 /// Keys of every link's table.
-const KEYS: [&str; 8] =
-    ["rate", "delay", "buffer", "counts", "ties", "drop", "pacer_buffer", "reverse_buffer"];
+const KEYS: [&str; 9] =
+    ["rate", "delay", "buffer", "counts", "ties", "queue", "drop", "pacer_buffer", "reverse_buffer"];
 
 /// What `[network]` sets for all its links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,8 +48,8 @@ pub(crate) struct LinkPlan {
     pub(crate) counts: Counts,
     /// Who goes first where a packet arrives as another leaves.
     pub(crate) ties: Ties,
-    /// Drop what has waited longest, not what arrives.
-    pub(crate) drop_front: bool,
+    /// The queue discipline.
+    pub(crate) discipline: Named,
 }
 
 impl LinkPlan {
@@ -80,9 +82,7 @@ impl LinkPlan {
             pacer_buffer: table.optional("pacer_buffer", Field::buffer)?,
             counts,
             ties: ties.unwrap_or(if counts == Counts::Ns2 { Ties::Ns2 } else { Ties::Random }),
-            drop_front: table
-                .optional("drop", |field| field.choice(&[("tail", false), ("front", true)]))?
-                .unwrap_or(false),
+            discipline: discipline(table)?,
             rate: rate?,
             delay: delay?,
         })
@@ -92,14 +92,47 @@ impl LinkPlan {
     pub(crate) fn queue(
         &self,
         size: Option<BufferSize>,
+        rate: Rate,
         bdp: impl FnOnce() -> Result<u64>,
     ) -> Result<QueueSpec> {
-        let limit = match size {
-            None => None,
-            Some(BufferSize::Bytes(bytes)) => Some(Limit::Bytes(bytes.count())),
-            Some(BufferSize::Packets(packets)) => Some(Limit::Packets(packets)),
-            Some(BufferSize::Bdp(multiple)) => Some(Limit::Bytes((multiple * bdp()? as f64) as u64)),
-        };
-        Ok(QueueSpec { limit, counts: self.counts, drop_front: self.drop_front, ties: self.ties })
+        let limit = size.map(|size| LinkPlan::limit(size, bdp)).transpose()?;
+        let discipline = self.discipline.on_link(&format!("{}.queue", self.path), rate, queue::parse)?;
+        Ok(QueueSpec { limit, counts: self.counts, discipline, ties: self.ties })
     }
+
+    /// A size, bytes or packets.
+    pub(crate) fn limit(size: BufferSize, bdp: impl FnOnce() -> Result<u64>) -> Result<Limit> {
+        Ok(match size {
+            BufferSize::Bytes(bytes) => Limit::Bytes(bytes.count()),
+            BufferSize::Packets(packets) => Limit::Packets(packets),
+            BufferSize::Bdp(multiple) => Limit::Bytes((multiple * bdp()? as f64) as u64),
+        })
+    }
+}
+
+/// `queue = "drop-front"`, or a table with `discipline` and its parameters; of the two FIFOs `drop = "front"` says the same.
+fn discipline(table: &Table<'_>) -> Result<Named> {
+    let drop =
+        table.optional("drop", |field| field.choice(&[("tail", "drop-tail"), ("front", "drop-front")]))?;
+    let Some(field) = table.get("queue") else { return Named::read(drop.unwrap_or("drop-tail"), &[], table) };
+    if drop.is_some() {
+        return Err(field.wrong("drop says it already; write one of the two"));
+    }
+    let spelt_out = match field.value() {
+        Value::String(_) => json!({ "discipline": field.value() }),
+        _ => field.value().clone(),
+    };
+    let own = field.standing_for(&spelt_out).open()?;
+    let name = own.required("discipline", "\"drop-tail\"")?;
+    let row = DISCIPLINES.iter().find(|row| name.value().as_str() == Some(row.name)).ok_or_else(|| {
+        let names = || DISCIPLINES.iter().map(|row| row.name);
+        let what =
+            suggestion(name.value().as_str().unwrap_or(""), names(), || format!("write {}", any_of(names())));
+        name.refused(format!("is no queue discipline; {what}"))
+    })?;
+    let keys: Vec<&str> = row.parameters.iter().map(|parameter| parameter.name).collect();
+    own.only(&[&["discipline"], keys.as_slice()].concat())?;
+    let named = Named::read(row.name, &keys, &own)?;
+    named.check(&own, queue::parse)?;
+    Ok(named)
 }

@@ -1,7 +1,7 @@
 //! A link: forced losses, then the pacer, then the buffer, then the wire, then propagation.
 //!
-//! *Idea.* A plain FIFO returns at the arrival when the packet will have left: one event a hop. A pacer, or a queue that
-//! drops at its front, works step by step: the engine then calls [`Link::pump`] at the link's wake-ups.
+//! *Idea.* A plain FIFO returns at the arrival when the packet will have left: one event a hop. A pacer, or a queue
+//! without such a closed form, works step by step: the engine then calls [`Link::pump`] at the link's wake-ups.
 //!
 //! Most links of a large network are lossless access links that results do not name. Such a link is a wire and
 //! a delay, half a cache line ([`compact`]); whatever else a link may have lies in a box ([`BoundedLink`]).
@@ -29,7 +29,7 @@ pub(crate) use counters::LinkCounters;
 pub(crate) use leads::Decided;
 use losses::Loss;
 use paceline_core::pacer::Pacer;
-use paceline_core::queue::{ClosedDropTail, DropTail, QueueSpec, Ties};
+use paceline_core::queue::{ClosedDropTail, Queue, QueueSpec, Ties};
 use paceline_core::{Instant, Span, Wire};
 pub(crate) use passage::{Carry, Fate, Passage};
 pub(crate) use table::LinkTable;
@@ -64,7 +64,8 @@ impl Link {
     ) -> Self {
         let (seed, flows) = (network.seed, network.flows.len());
         let Fitting { buffer, pacer, .. } = &*spec.fitting;
-        let plain = pacer.is_none() && buffer.limit.is_none() && losses.is_empty();
+        let is_fifo = buffer.discipline.has_closed_form(false);
+        let plain = pacer.is_none() && buffer.limit.is_none() && is_fifo && losses.is_empty();
         let bounded = (!plain || metered || traced).then(|| {
             let (ties, leads) = match buffer.ties {
                 Ties::Ns2 => decided.at(number),
@@ -73,7 +74,7 @@ impl Link {
             let mut draws = Stream::new(seed, &format!("{}:ties", spec.name));
             let buffer = match ClosedDropTail::new(&QueueSpec { ties, ..(**buffer).clone() }, spec.rate) {
                 Some(closed) => Buffer::Closed(closed.with_seed(draws.between(0, u64::MAX))),
-                None => Buffer::Stepwise(Box::new(DropTail::new(buffer, spec.rate))),
+                None => Buffer::Stepwise(Box::new(Queue::new(buffer, spec.rate))),
             };
             let losses = losses.into_iter().enumerate();
             BoundedLink {

@@ -1,5 +1,7 @@
 //! Networks at random, and what other parts need to know of them: the names of their links and hosts.
 
+use super::listed::{listed, written};
+use paceline_core::queue::{self, DISCIPLINES};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -74,14 +76,20 @@ fn link(lattice: bool) -> impl Strategy<Value = String> {
         )
     };
     let limits = vec!["", "3 packets", "2 packets", "5 packets", "12 packets", "3 KB", "7 KB", "20 KB"];
-    let buffer = (select(limits), 0..12_u32).prop_map(|(limit, more)| match (limit, more) {
-        ("", 0) => ", buffer = \"0 packets\", counts = \"waiting\"".to_owned(),
-        ("", _) => String::new(),
-        (limit, 0) => format!(", buffer = \"{limit}\", reverse_buffer = \"{limit}\""),
-        (limit, 1 | 2) => format!(", buffer = \"{limit}\", drop = \"front\""),
-        (limit, 3) => format!(", buffer = \"{limit}\", counts = \"waiting+service\", ties = \"arrival\""),
-        (limit, _) => format!(", buffer = \"{limit}\""),
-    });
+    let disciplines = DISCIPLINES.iter().skip(1).map(|row| (row.name, row.parameters)); // the first is the default
+    let discipline = listed(disciplines, queue::parse);
+    let buffer =
+        (select(limits), 0..12_u32, discipline).prop_map(|(limit, more, queue)| match (limit, more) {
+            ("", 0) => ", buffer = \"0 packets\", counts = \"waiting\"".to_owned(),
+            ("", _) => String::new(),
+            (limit, 0) => format!(", buffer = \"{limit}\", reverse_buffer = \"{limit}\""),
+            (limit, 1 | 2) => {
+                let keys: Vec<String> = queue.1.iter().map(|one| format!(", {}", written(one))).collect();
+                format!(", buffer = \"{limit}\", queue = {{ discipline = \"{}\"{} }}", queue.0, keys.concat())
+            }
+            (limit, 3) => format!(", buffer = \"{limit}\", counts = \"waiting+service\", ties = \"arrival\""),
+            (limit, _) => format!(", buffer = \"{limit}\""),
+        });
     let pacer_buffer = prop_oneof![
         4 => Just(""),
         1 => Just(", pacer_buffer = \"4 packets\""),

@@ -1,6 +1,8 @@
 //! Pacing at random: a method for hosts, one for links, both or none.
 
+use super::listed::{listed, written};
 use super::networks::Layout;
+use paceline_core::pacer::{self, METHODS};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -60,17 +62,11 @@ fn of_hosts() -> impl Strategy<Value = Pacing> {
 }
 
 fn of_links() -> impl Strategy<Value = Pacing> {
-    let lines = prop_oneof![
-        2 => (0..30_u32, any::<bool>()).prop_map(|(delay, finish)| {
-            let release = if finish { "release = \"finish\"\n" } else { "" };
-            format!("method = \"edge\"\ndelay = \"{delay} ms\"\n{release}")
-        }),
-        1 => (1..30_u32).prop_map(|q| {
-            format!("method = \"qlbp\"\nmu_min = \"100 kbit/s\"\nmu_max = \"900 kbit/s\"\nq_max = \"{q} packets\"\n")
-        }),
-        1 => (1..30_u32).prop_map(|delay| format!("method = \"qlbp\"\nload = 0.5\nmax_delay = \"{delay} ms\"\n")),
-        1 => (1..40_u32).prop_map(|rate| format!("method = \"token-bucket\"\nrate = \"{rate}00 kbit/s\"\nburst = \"3 KB\"\n")),
-    ];
+    let pacers = METHODS.iter().filter(|row| row.name != "none").map(|row| (row.name, row.parameters));
+    let lines = listed(pacers, pacer::parse).prop_map(|(name, given)| {
+        let lines: Vec<String> = given.iter().map(|one| written(one) + "\n").collect();
+        format!("method = \"{name}\"\n{}", lines.concat())
+    });
     (lines, any::<Index>(), prop::option::of(any::<Index>()), any::<bool>(), share()).prop_map(
         |(lines, first, second, acks, share)| Pacing { lines, at: Some((first, second)), acks, share },
     )

@@ -4,7 +4,7 @@ use crate::queue::{Counts, Limit};
 const SIZE: u32 = 1_000;
 
 fn queue(limit: Limit, counts: Counts, ties: Ties) -> Option<ClosedDropTail> {
-    let spec = QueueSpec { limit: Some(limit), counts, drop_front: false, ties };
+    let spec = QueueSpec { limit: Some(limit), counts, discipline: Default::default(), ties };
     ClosedDropTail::new(&spec, Rate::from_bits_per_second(1_000_000_000)) // 8 microseconds each
 }
 

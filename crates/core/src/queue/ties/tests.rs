@@ -63,7 +63,7 @@ proptest! {
         lead in 7_000..9_000u64,
     ) {
         let rate = Rate::from_bits_per_second(1_000_000_000); // 1000 B take 8 microseconds
-        let spec = QueueSpec { limit: Some(Limit::Packets(room as u64)), counts: Counts::Waiting, drop_front: false, ties };
+        let spec = QueueSpec { limit: Some(Limit::Packets(room as u64)), counts: Counts::Waiting, discipline: Default::default(), ties };
         let mut queue = ClosedDropTail::new(&spec, rate).unwrap().with_seed(9);
         let mut draws = TieBreaker::new(ties, rate);
         draws.seed(9);
@@ -89,7 +89,7 @@ proptest! {
     ) {
         let rate = Rate::from_bits_per_second(1_000_000_000);
         let limit = limit * 250;
-        let spec = QueueSpec { limit: Some(Limit::Bytes(limit)), counts: Counts::WaitingAndService, drop_front: false, ties };
+        let spec = QueueSpec { limit: Some(Limit::Bytes(limit)), counts: Counts::WaitingAndService, discipline: Default::default(), ties };
         let mut queue = ClosedDropTail::new(&spec, rate).unwrap().with_seed(9);
         let mut draws = TieBreaker::new(ties, rate);
         draws.seed(9);
@@ -164,7 +164,7 @@ fn a_tie_is_a_departure_within_an_instant_of_an_arrival() {
     let rate = Rate::from_bits_per_second(1_000_000_000); // 1000 B take 8 microseconds
     let limit = Some(Limit::Packets(1));
     for (_, ties) in Ties::ALL {
-        let spec = QueueSpec { limit, counts: Counts::Waiting, drop_front: false, ties: *ties };
+        let spec = QueueSpec { limit, counts: Counts::Waiting, discipline: Default::default(), ties: *ties };
         for (now, is_tied) in
             [(7_980, false), (7_993, false), (7_994, true), (8_000, true), (8_006, true), (8_007, false)]
         {

@@ -21,7 +21,7 @@ pub(crate) fn buffers(layout: &Layout, flows: &[FlowSpec]) -> Result<Vec<Arc<Que
             false => ("buffer", plan.buffer),
         };
         let wrong = |problem: String| ScenarioError::at(&format!("{}.{key}", plan.path), problem);
-        let queue = plan.queue(size, || {
+        let queue = plan.queue(size, link.rate, || {
             bandwidth_delay(layout, flows, i as LinkId).ok_or_else(|| {
                 wrong(format!("no flow passes {}, so it has no BDP; write bytes or packets", link.name))
             })

@@ -8,6 +8,7 @@ use super::pacing::{LinkMethod, Method, Pacing};
 use super::settings::Settings;
 use crate::compile::input::{Result, ScenarioError};
 use crate::compile::layout::Layout;
+use crate::compile::link_plan::LinkPlan;
 use crate::kernel::chance::Stream;
 use crate::network::{FlowSpec, HostId, LinkId};
 
@@ -188,7 +189,7 @@ fn place_pacers(
             let path = format!("{}.pacer_buffer", plan.path);
             Err(ScenarioError::at(&path, "a BDP is no measure for a pacer; write bytes or packets"))
         };
-        let limit = plan.queue(plan.pacer_buffer, no_bdp)?.limit;
+        let limit = plan.pacer_buffer.map(|size| LinkPlan::limit(size, no_bdp)).transpose()?;
         let pacer = PacerSpec { limit, ..method.pacer(&pacing.path, laid.rate)? };
         pacers[link as usize] = Some(Box::new(pacer));
     }

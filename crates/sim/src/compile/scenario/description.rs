@@ -164,13 +164,13 @@ impl Pacing {
                 words.extend((!per_flow).then(|| "without per-flow pacing".to_owned()));
             }
             Method::Link(link) => {
-                words.push(link.name.clone());
-                for (i, (key, value)) in link.parameters.iter().enumerate() {
+                words.push(link.named.name.clone());
+                for (i, (key, value)) in link.named.parameters.iter().enumerate() {
                     let value = match value {
                         Parameter::Text(text) => text.clone(),
                         Parameter::Number(number) => number.to_string(),
                     };
-                    let alone = i == 0 && link.parameters.len() == 1;
+                    let alone = i == 0 && link.named.parameters.len() == 1;
                     words.push(if alone { value } else { format!("{key} {value}") });
                 }
                 words.extend(link.at.as_ref().map(|at| format!("at {}", at.names.join(", "))));

@@ -106,7 +106,7 @@ impl Pacing {
             Method::None => "none",
             Method::Host { .. } => "host",
             Method::Port { .. } => "port",
-            Method::Link(link) => &link.name,
+            Method::Link(link) => &link.named.name,
         }
     }
 }
@@ -176,7 +176,7 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
             bytes,
             packets,
             counts: spec.fitting.buffer.counts.name(),
-            drop_front: spec.fitting.buffer.drop_front,
+            discipline: spec.fitting.buffer.discipline.name(),
             ties: spec.fitting.buffer.ties.name(),
         },
         pacer,

@@ -1,13 +1,13 @@
 //! `[pacing]`: which method, with which parameters, where.
 
 use paceline_core::Rate;
-use paceline_core::pacer::parameters::{ParameterError, Value as Parameter};
 use paceline_core::pacer::{METHODS, PacerSpec, parameters_of, parse};
 use paceline_tcp::config::PacingRule;
 use serde_json::{Map, Value};
 
 use super::names::NameList;
-use crate::compile::input::{Field, Result, ScenarioError, Table, any_of, suggestion};
+use crate::compile::input::{Field, Result, Table, any_of, suggestion};
+use crate::compile::parameters::Named;
 
 /// A method at work in a network.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,10 +52,8 @@ pub(crate) enum Method {
 /// A method that acts on links.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LinkMethod {
-    /// Its name.
-    pub(crate) name: String,
-    /// Its parameters as they are written.
-    pub(super) parameters: Vec<(String, Parameter)>,
+    /// Its name and parameters.
+    pub(crate) named: Named,
     /// On these links; `None` leaves it to the template.
     pub(crate) at: Option<NameList>,
     /// And on those that do the same for traffic the other way.
@@ -132,73 +130,18 @@ impl LinkMethod {
     fn read(name: &str, table: &Table<'_>) -> Result<LinkMethod> {
         let own = own_keys(name);
         table.only(&[&["method", "at", "acks", "share"], own.as_slice()].concat())?;
-        let mut parameters = Vec::new();
-        for key in own {
-            if let Some(field) = table.get(key) {
-                let value = match field.value() {
-                    Value::String(text) => Parameter::Text(text.clone()),
-                    Value::Number(number) => Parameter::Number(number.as_f64().unwrap_or(f64::NAN)),
-                    _ => {
-                        return Err(field.refused("is neither text nor a number; write a quantity in quotes"));
-                    }
-                };
-                parameters.push((key.to_owned(), value));
-            }
-        }
-        let method = LinkMethod { name: name.to_owned(), parameters, at: None, acks: false };
-        // What is wrong on any link is reported with all the rest; what depends on a link's rate, when that is known.
-        table.noting(
-            method.pacer_of(table.path(), Rate::from_bits_per_second(1_000_000_000)).map_or_else(
-                |error| match *error {
-                    (ParameterError::Quantity { .. }, error) => Err(error),
-                    (ParameterError::Missing { parameter, .. }, error) => {
-                        Err(table.slip_of(parameter).unwrap_or(error))
-                    }
-                    _ => Ok(()),
-                },
-                |_| Ok(()),
-            ),
-        )?;
+        let named = Named::read(name, &own, table)?;
+        named.check(table, parse)?;
         Ok(LinkMethod {
+            named,
             at: table.optional("at", NameList::read)?,
             acks: table.optional("acks", Field::flag)?.unwrap_or(false),
-            ..method
         })
     }
 
     /// The pacer for a link of this rate; `path` is where the method is written.
     pub(crate) fn pacer(&self, path: &str, link_rate: Rate) -> Result<PacerSpec> {
-        self.pacer_of(path, link_rate).map_err(|error| error.1)
-    }
-
-    fn pacer_of(
-        &self,
-        path: &str,
-        link_rate: Rate,
-    ) -> Result<PacerSpec, Box<(ParameterError, ScenarioError)>> {
-        let mut value_of =
-            |key: &str| self.parameters.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
-        parse(&self.name, &mut value_of, link_rate).map_err(|error| {
-            let path = match error.parameter() {
-                Some(parameter) => format!("{path}.{parameter}"),
-                None => path.to_owned(),
-            };
-            let problem = match &error {
-                ParameterError::Missing { parameter, example, .. } => {
-                    format!("missing; write for example {parameter} = {example}")
-                }
-                ParameterError::Quantity { parameter, error, .. } => match value_of(parameter) {
-                    Some(Parameter::Number(number)) => {
-                        error.to_string().replacen(&format!("\"{number}\""), &number.to_string(), 1)
-                    }
-                    _ => error.to_string(),
-                },
-                ParameterError::Impossible { problem, .. } => problem.clone(),
-                other => other.to_string(),
-            };
-            let said = ScenarioError::at(&path, problem);
-            Box::new((error, said))
-        })
+        self.named.on_link(path, link_rate, parse)
     }
 }
 

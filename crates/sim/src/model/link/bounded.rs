@@ -8,7 +8,7 @@ use super::passage::{Fate, Passage};
 use crate::kernel::packet::Event;
 use crate::network::FlowId;
 use paceline_core::pacer::Pacer;
-use paceline_core::queue::{Arrival, ClosedDropTail, Departure, DropTail};
+use paceline_core::queue::{Arrival, ClosedDropTail, Departure, Queue};
 use paceline_core::{Instant, Span, Stage, Verdict};
 
 /// A link that has a limited buffer, a pacer, forced losses, a meter, a probe, or a trace.
@@ -34,8 +34,8 @@ pub(crate) struct BoundedLink {
 pub(super) enum Buffer {
     /// Departures known at the arrival.
     Closed(ClosedDropTail),
-    /// Drop-front: they are not.
-    Stepwise(Box<DropTail<Event>>),
+    /// They are not: step by step.
+    Stepwise(Box<Queue<Event>>),
 }
 
 impl BoundedLink {

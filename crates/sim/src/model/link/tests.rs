@@ -10,7 +10,7 @@ use super::batch::{Note, Service};
 use super::*;
 use cases::{Case, KINDS, Kind};
 use paceline_core::Rate;
-use paceline_core::queue::Limit;
+use paceline_core::queue::{Discipline, Limit};
 use slow::Told;
 use std::fmt::Debug;
 
@@ -233,7 +233,11 @@ fn a_slim_link_is_half_a_cache_line() {
 #[test]
 fn a_window_ends_before_what_comes_a_nanosecond_later() {
     let mut case = Case::draw(Kind::Front, 1);
-    let buffer = QueueSpec { limit: Some(Limit::Packets(1)), drop_front: true, ..QueueSpec::default() };
+    let buffer = QueueSpec {
+        limit: Some(Limit::Packets(1)),
+        discipline: Discipline::DropFront(Default::default()),
+        ..QueueSpec::default()
+    };
     case.spec.rate = Rate::from_bits_per_second(8_000_000);
     case.spec.fitting = Fitting { buffer: buffer.into(), ..(*case.spec.fitting).clone() }.into();
     case.record = None;

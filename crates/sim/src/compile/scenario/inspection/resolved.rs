@@ -78,8 +78,8 @@ pub struct Buffer {
     pub packets: Option<u64>,
     /// `waiting`, `waiting+service` or `ns2`.
     pub counts: &'static str,
-    /// Drops what has waited longest.
-    pub drop_front: bool,
+    /// The queue discipline.
+    pub discipline: &'static str,
     /// Who goes first where a packet arrives as another leaves: `random`, `departure`, `arrival` or `ns2`.
     pub ties: &'static str,
 }

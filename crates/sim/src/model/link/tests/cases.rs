@@ -7,7 +7,7 @@ use crate::kernel::packet::{Event, Packet};
 use crate::network::{DropRule, Fitting, LinkSpec, Network};
 use paceline_core::pacer::parameters::Value;
 use paceline_core::pacer::{self, PacerSpec};
-use paceline_core::queue::{Counts, Limit, QueueSpec, Ties};
+use paceline_core::queue::{Counts, Discipline, Limit, QueueSpec, Ties};
 use paceline_core::{Instant, Rate, Span};
 use std::sync::{Arc, OnceLock};
 
@@ -240,7 +240,10 @@ fn buffer(draws: &mut Draws, kind: Kind) -> QueueSpec {
     QueueSpec {
         limit: (!kind.refuses_nothing() && !is_unlimited).then_some(limit),
         counts: draws.one_of(&[Counts::Waiting, Counts::WaitingAndService]),
-        drop_front: kind.is_stepwise(),
+        discipline: match kind.is_stepwise() {
+            true => Discipline::DropFront(Default::default()),
+            false => Discipline::default(),
+        },
         ties: Ties::Departure,
     }
 }

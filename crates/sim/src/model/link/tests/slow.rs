@@ -3,7 +3,7 @@
 use super::cases::Case;
 use crate::kernel::packet::Event;
 use paceline_core::pacer::Pacer;
-use paceline_core::queue::DropTail;
+use paceline_core::queue::Queue;
 use paceline_core::{Instant, Stage, Verdict};
 
 /// A packet that has left.
@@ -68,7 +68,7 @@ impl Told {
 struct Slow<'a> {
     case: &'a Case,
     pacer: Option<Pacer<Event>>,
-    queue: DropTail<Event>,
+    queue: Queue<Event>,
     told: Told,
     now: Instant,
     /// When what is in the queue was given to it.
@@ -147,7 +147,7 @@ pub(super) fn serve(case: &Case) -> Told {
     let mut slow = Slow {
         case,
         pacer: fitting.pacer.as_ref().map(|pacer| Pacer::new(pacer, case.spec.rate)),
-        queue: DropTail::new(&fitting.buffer, case.spec.rate),
+        queue: Queue::new(&fitting.buffer, case.spec.rate),
         told: Told::default(),
         now: Instant::ZERO,
         released: Vec::new(),

@@ -1,4 +1,4 @@
-//! The parameters of pacers as scenarios write them: what each is called, what it measures, and what is wrong with it.
+//! The parameters of pacers and queue disciplines as scenarios write them: what each is called, what it measures, and what is wrong with it.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl Kind {
     /// What to write, for example.
     ///
     /// ```
-    /// # use paceline_core::pacer::parameters::Kind;
+    /// # use paceline_core::parameters::Kind;
     /// assert_eq!(Kind::Span.example(), "\"10 ms\"");
     /// ```
     pub fn example(self) -> &'static str {
@@ -96,15 +96,22 @@ impl fmt::Display for Value {
     }
 }
 
+/// Reads one of a list: its name, what is said of each parameter, the link's rate. [`crate::pacer::parse`], [`crate::queue::parse`].
+pub type Parse<T> = fn(&str, &mut dyn FnMut(&str) -> Option<Value>, Rate) -> Result<T, ParameterError>;
+
 /// What is wrong with a method or its parameters, in one line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParameterError {
-    /// There is no method of that name here.
-    UnknownMethod {
+    /// There is nothing of that name.
+    Unknown {
+        /// What it should be: `pacer`, `queue discipline`.
+        what: &'static str,
         /// The name as given.
         name: String,
-        /// The method that it resembles.
+        /// The one that it resembles.
         meant: Option<&'static str>,
+        /// All that there are.
+        known: Vec<&'static str>,
     },
     /// The method has no such parameter.
     UnknownKey {
@@ -163,7 +170,7 @@ impl ParameterError {
     /// ```
     pub fn parameter(&self) -> Option<&str> {
         match self {
-            ParameterError::UnknownMethod { .. } | ParameterError::Incomplete { .. } => None,
+            ParameterError::Unknown { .. } | ParameterError::Incomplete { .. } => None,
             ParameterError::UnknownKey { key, .. } => Some(key),
             ParameterError::Missing { parameter, .. }
             | ParameterError::Quantity { parameter, .. }
@@ -171,9 +178,9 @@ impl ParameterError {
         }
     }
 
-    pub(crate) fn unknown_method(name: &str) -> Self {
-        let names = super::METHODS.iter().map(|row| row.name);
-        ParameterError::UnknownMethod { name: name.to_owned(), meant: closest(name, names) }
+    pub(crate) fn unknown(what: &'static str, name: &str, known: Vec<&'static str>) -> Self {
+        let meant = closest(name, known.iter().copied());
+        ParameterError::Unknown { what, name: name.to_owned(), meant, known }
     }
 
     pub(crate) fn unknown_key(method: &str, key: &str, parameters: &'static [Parameter]) -> Self {
@@ -188,12 +195,11 @@ impl std::error::Error for ParameterError {}
 impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ParameterError::UnknownMethod { name, meant: Some(meant) } => {
-                write!(f, "there is no pacer {name:?}; did you mean {meant:?}?")
+            ParameterError::Unknown { what, name, meant: Some(meant), .. } => {
+                write!(f, "there is no {what} {name:?}; did you mean {meant:?}?")
             }
-            ParameterError::UnknownMethod { name, meant: None } => {
-                let names: Vec<&str> = super::METHODS.iter().map(|row| row.name).collect();
-                write!(f, "there is no pacer {name:?}; there are {}", names.join(", "))
+            ParameterError::Unknown { what, name, meant: None, known } => {
+                write!(f, "there is no {what} {name:?}; there are {}", known.join(", "))
             }
             ParameterError::UnknownKey { method, key, meant: Some(meant), .. } => {
                 write!(f, "{method} has no parameter {key:?}; did you mean {meant:?}?")
@@ -217,7 +223,7 @@ impl fmt::Display for ParameterError {
 /// The one of `names` that `name` is a slip of, if there is one.
 ///
 /// ```
-/// # use paceline_core::pacer::parameters::closest;
+/// # use paceline_core::parameters::closest;
 /// assert_eq!(closest("dela", ["delay", "release"].into_iter()), Some("delay"));
 /// assert_eq!(closest("gain", ["delay", "release"].into_iter()), None);
 /// ```

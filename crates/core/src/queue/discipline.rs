@@ -1,0 +1,212 @@
+//! Queue disciplines, and the one list of them.
+//!
+//! A new discipline is a file beside this one and a line in `disciplines!` below: from there come the enum that dispatches ([`Queue`],
+//! [`Discipline`]), the names in a scenario ([`DISCIPLINES`]), the parser and the documentation of its parameters, its place in random
+//! scenarios, and the laws that it must pass (`tests/stage_laws.rs`).
+
+use std::fmt;
+
+use super::rule::QueueSpec;
+use super::{drop_front, drop_tail};
+use crate::parameters::{Parameter, ParameterError, Reader, Value};
+use crate::stage::{Packet, Stage, Verdict};
+use crate::units::{Instant, Rate};
+use crate::wire::Wire;
+
+/// A discipline as a scenario names it: one row of [`DISCIPLINES`].
+#[derive(Debug)]
+pub struct Row {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Packets leave in the order in which they came.
+    pub keeps_order: bool,
+    read: fn(&mut Reader<'_>) -> Result<Discipline, ParameterError>,
+}
+
+/// What the parameters of every discipline offer beside their fields.
+pub(crate) trait Tuned: Sized {
+    /// The parameters as scenarios name them.
+    const PARAMETERS: &'static [Parameter];
+
+    /// Packets leave in the order in which they came. A law for those that say so.
+    const KEEPS_ORDER: bool = true;
+
+    /// Reads them, refusing what is impossible.
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParameterError>;
+
+    /// Whether a packet's departure is known when it arrives ([`super::ClosedDropTail`]).
+    fn has_closed_form(_is_limited: bool) -> bool {
+        false
+    }
+}
+
+/// A queue discipline with the wire that it feeds, a [`Stage`] whose `dequeue` begins the service of a packet.
+pub(crate) trait Queueing<P: Packet>: Stage<P> {
+    /// What can be set.
+    type Parameters: Tuned;
+
+    /// Empty; the wire is free.
+    fn with(spec: &QueueSpec, parameters: &Self::Parameters, rate: Rate) -> Self;
+
+    /// The wire: after a `dequeue`, its `free_at` is when the packet's last bit has left.
+    fn wire(&self) -> &Wire;
+
+    /// All that is held, bytes.
+    fn held_bytes(&self) -> u64;
+
+    /// All that is held, packets.
+    fn held_packets(&self) -> u64;
+}
+
+macro_rules! disciplines {
+    ($($name:literal => $Variant:ident($module:ident::$Type:ident): $summary:literal;)+) => {
+        /// A queue discipline and its parameters.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Discipline {
+            $(#[doc = $summary] $Variant($module::Parameters),)+
+        }
+
+        /// Every discipline, in the order in which they are documented.
+        pub const DISCIPLINES: &[Row] = &[$(Row {
+            name: $name,
+            summary: $summary,
+            parameters: <$module::Parameters as Tuned>::PARAMETERS,
+            keeps_order: <$module::Parameters as Tuned>::KEEPS_ORDER,
+            read: |reader| Tuned::read(reader).map(Discipline::$Variant),
+        },)+];
+
+        impl Discipline {
+            /// Its name in a scenario.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Discipline::$Variant(_) => $name,)+
+                }
+            }
+
+            /// Whether a packet's departure is known when it arrives, with a limit or without.
+            pub fn has_closed_form(&self, is_limited: bool) -> bool {
+                match self {
+                    $(Discipline::$Variant(_) => <$module::Parameters as Tuned>::has_closed_form(is_limited),)+
+                }
+            }
+        }
+
+        /// A queue: one of the list. Dispatch is by enum: it lies on the path of every packet.
+        #[derive(Debug, Clone)]
+        #[allow(clippy::large_enum_variant, reason = "a link has one, for the length of a run")]
+        pub enum Queue<P> {
+            $(#[doc = $summary] $Variant($module::$Type<P>),)+
+        }
+
+        impl<P: Packet> Queue<P> {
+            /// An empty queue before a wire of that rate.
+            pub fn new(spec: &QueueSpec, rate: Rate) -> Self {
+                match &spec.discipline {
+                    $(Discipline::$Variant(parameters) => Queue::$Variant(Queueing::with(spec, parameters, rate)),)+
+                }
+            }
+
+            /// The wire: after a `dequeue`, its `free_at` is when the packet's last bit has left.
+            #[inline]
+            pub fn wire(&self) -> &Wire {
+                match self {
+                    $(Queue::$Variant(queue) => queue.wire(),)+
+                }
+            }
+
+            /// All that is held, bytes.
+            pub fn held_bytes(&self) -> u64 {
+                match self {
+                    $(Queue::$Variant(queue) => queue.held_bytes(),)+
+                }
+            }
+
+            /// All that is held, packets.
+            pub fn held_packets(&self) -> u64 {
+                match self {
+                    $(Queue::$Variant(queue) => queue.held_packets(),)+
+                }
+            }
+        }
+
+        impl<P: Packet> Stage<P> for Queue<P> {
+            #[inline]
+            fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
+                match self {
+                    $(Queue::$Variant(queue) => queue.enqueue(packet, now),)+
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now: Instant) -> Option<P> {
+                match self {
+                    $(Queue::$Variant(queue) => queue.dequeue(now),)+
+                }
+            }
+
+            #[inline]
+            fn next_wakeup(&self) -> Option<Instant> {
+                match self {
+                    $(Queue::$Variant(queue) => queue.next_wakeup(),)+
+                }
+            }
+        }
+    };
+}
+
+disciplines! {
+    "drop-tail" => DropTail(drop_tail::DropTail): "first in, first out; what arrives at a full buffer is dropped";
+    "drop-front" => DropFront(drop_front::DropFront): "first in, first out; at a full buffer what has waited longest is dropped";
+}
+
+impl Default for Discipline {
+    fn default() -> Self {
+        Discipline::DropTail(drop_tail::Parameters)
+    }
+}
+
+impl fmt::Display for Discipline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Reads a discipline: `values` returns what the scenario says of each parameter, `None` for one that it leaves out.
+///
+/// ```
+/// # use paceline_core::{Rate, queue};
+/// let link = Rate::from_bits_per_second(100_000_000);
+/// assert_eq!(queue::parse("drop-front", &mut |_| None, link).map(|one| one.name()), Ok("drop-front"));
+/// assert!(queue::parse("drop-font", &mut |_| None, link).is_err());
+/// ```
+pub fn parse(
+    name: &str,
+    values: &mut dyn FnMut(&str) -> Option<Value>,
+    link_rate: Rate,
+) -> Result<Discipline, ParameterError> {
+    let row = DISCIPLINES.iter().find(|row| row.name == name);
+    let known = || DISCIPLINES.iter().map(|row| row.name).collect();
+    let row = row.ok_or_else(|| ParameterError::unknown("queue discipline", name, known()))?;
+    (row.read)(&mut Reader::new(row.name, values, link_rate))
+}
+
+/// The table of disciplines and parameters for the documentation, in Markdown.
+///
+/// ```
+/// assert!(paceline_core::queue::table().contains("| `drop-tail` |"));
+/// ```
+pub fn table() -> String {
+    let mut table =
+        String::from("| discipline | parameter | what it is | unit | default |\n|---|---|---|---|---|\n");
+    for row in DISCIPLINES {
+        table += &format!("| `{}` | | {} | | |\n", row.name, row.summary);
+        for parameter in row.parameters {
+            table += &parameter.table_row();
+        }
+    }
+    table
+}

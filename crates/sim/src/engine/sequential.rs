@@ -6,7 +6,7 @@ use crate::kernel::packet::{Event, Kind};
 use crate::observe::output::RunError;
 use paceline_core::Instant;
 
-/// Events between two looks at the [`Control`].
+/// Events between two checks of the [`Control`].
 const EVENTS_A_CHECK: u32 = 1 << 14;
 
 impl Engine<'_> {

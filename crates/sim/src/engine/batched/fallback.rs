@@ -1,9 +1,10 @@
-//! Whether epochs pay: found out in the time of [`EPOCHS`] of them, from the first event on.
+//! Adaptive fallback to the reference engine, where epochs hold too few packets: decided in the time of [`EPOCHS`] of them, from the first
+//! event on.
 //!
-//! *Idea.* Packets are counted that links serve before a fixed time, whatever epochs end there: a run with a trace, whose
-//! epochs are others, decides alike. What has been enough before that time is enough.
-//! *What it buys.* Without it no row of the bench takes more, but few packets over one link (`scenarios/mdk1.toml`) take twice
-//! as long (`make bench-ablation`).
+//! *Idea.* Packets are counted that links serve before a fixed time, whatever epochs end there: a run with a trace has other epochs, and
+//! decides alike. What has been enough before that time is enough.
+//! *What it buys.* No row of the bench shows it; few packets over one link (`scenarios/mdk1.toml`) take twice as long without it
+//! (`benches/ablation.py --path adaptive-fallback`).
 
 use paceline_core::{Instant, Span};
 
@@ -16,7 +17,7 @@ const CROWD: u64 = 10_000;
 
 #[derive(Debug)]
 pub(crate) struct Fallback {
-    /// Epochs were asked for by name: nothing to find out.
+    /// Epochs were chosen by name: nothing to find out.
     is_waived: bool,
     length: Span,
     until: Instant,

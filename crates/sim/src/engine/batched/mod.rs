@@ -1,41 +1,26 @@
-//! The batched engine: links run over an epoch of time each, as batches, instead of by one event a packet and hop.
+//! The batched engine: ordered links are served an epoch at a time, as batches, instead of by one event a packet and hop.
 //!
-//! *Idea.* What a host sends now reaches no host before the propagation delays between them have passed. So time advances by
-//! epochs. Links that must see their packets in the order of time are *ordered* (`plan/ordered_links.rs`); all others are passed at
-//! once, as in the reference engine. An epoch ([`Engine::run_epochs`]):
+//! *Idea.* What a host sends now reaches no host before the propagation delays between them have passed: the lookahead. So time advances
+//! by epochs. Links that must see their packets in the order of time are *ordered* (`plan/ordered_links.rs`); all others are passed at once,
+//! as under the reference engine. An epoch ([`Engine::run_epochs`]):
 //! 1. `next_hosts_until`: the earliest time at which anything not yet served could reach a host.
-//! 2. `run_hosts`: what happens at hosts before it, by the calendar, and timers that are no events (`hosts/deadline_index.rs`). What
-//!    hosts send waits in the mailbox, by ordered link.
-//! 3. `serve_links`: each ordered link, after those that feed it, sorts what waits for it (`links/merge_buffer.rs`) and serves that up
-//!    to `hosts_until` + its `offset`, the least time in which a packet gets there from any host: whatever can arrive by
-//!    then is there. What leaves it waits for the next ordered link, or for hosts.
-//! 4. `deliver`: hosts take what has come, flow by flow (`hosts/delivery.rs`), at once: it arrives at `hosts_until` or later, so
-//!    no answer reaches an ordered link within this epoch.
+//! 2. `run_hosts`: hosts run up to it, by the calendar and by the deadlines of their timers (`hosts/deadline_index.rs`). What they send
+//!    waits in the mailbox, by ordered link.
+//! 3. `serve_links`: each ordered link, after those that feed it, sorts what waits for it (`links/merge_buffer.rs`) and serves it up to
+//!    `hosts_until` + its `offset`, the least delay from any host: whatever can arrive by then is there.
+//! 4. `deliver`: hosts take what has come (`hosts/delivery.rs`). It arrives at `hosts_until` or later, so no answer belongs to this epoch.
 //!
-//! If nothing happens in an epoch, `skip_idle_time` (`batched/idle_skip.rs`) goes on to the first in which something will. Links, flows and the way of
-//! a packet are the reference engine's own code; what differs is only how time advances, and results are the same bytes.
+//! Flows, links and the slow path are the code of the reference engine; only the way time advances differs. On the papers' network an epoch
+//! is about 115 ms, or a round trip of 230 ms: hundreds of packets a link, which cost a pass over a list instead of a trip through the
+//! calendar.
 //!
-//! *Fast paths*, to the same result: `links/fastpath/fan_in_merge.rs` (an ordered link together with those before it), `links/fastpath/isolated_packets.rs` (packets that meet
-//! no other), `hosts/fastpath/bulk_tcp.rs` (a packet through its host), `hosts/fastpath/shared_hosts.rs` (hosts of several flows).
-//!
-//! On the papers' network that makes epochs of about 115 ms, and of a round trip, 230 ms, where nothing ties flows together
-//! (`batched/round_trip_epoch.rs`): hundreds of packets for each link at a time, which cost a pass over a list instead of a trip through
-//! the calendar, with the code and the data of one link in the caches.
-//!
-//! *Simultaneous arrivals* at a link are served in the total order of `packet.rs`: what other links send, by precedence, flow and hop;
-//! then what hosts send at that instant, in the order in which they send it.
-//!
-//! *Rings.* Links that feed each other in a ring, and those downstream of it, go only as far as those that feed them have come, and
-//! the way between is long (`stage.rs`). They may be later than hosts; before epochs end, they catch up.
-//!
-//! *Traces.* What links have to say of each packet is noted as for a probe, and nothing takes a fast path on which nobody
-//! looks; the trace puts the rows of all in order up to the time that is over everywhere ([`crate::observe::trace`]).
-//!
-//! *Where it breaks.* A ring in which no time passes has no epochs: such networks are left to the reference engine.
-//! Epochs that hold too few packets do not pay (`batched/fallback.rs`): the engine then goes on as the reference engine, from where
-//! it stands.
-//!
-//! *References.* The lookahead of K. Chandy and J. Misra, "Distributed simulation" (IEEE TSE 1979).
+//! *Simultaneous arrivals* at a link are served in the total order: what other links send, by precedence, flow and hop; then what hosts send
+//! at that instant, as they send it.
+//! *Rings.* Links that feed each other in a ring, and those behind it, go only as far as their feeders have come, plus the delay between
+//! (`plan/ordered_links.rs`). They may be later than hosts, and catch up before a run pauses.
+//! *Where it breaks.* A ring in which no time passes has no epochs: the reference engine runs such networks. It goes on, too, where epochs
+//! hold too few packets (`batched/fallback.rs`).
+//! *References.* K. Chandy, J. Misra, "Distributed simulation" (IEEE TSE 1979).
 
 mod fallback;
 mod idle_skip;

@@ -1,14 +1,12 @@
 //! Epochs as long as round trips.
 //!
-//! *Idea.* Where data and acknowledgements have links of their own, an epoch need not end when something reaches a receiver.
-//! It has two legs: links of data are served up to its end; receivers take what these have brought, and answer; then links of
-//! acknowledgements are served, further than the others by the least time in which data reach a receiver. What comes
-//! back to a sender ends the epoch. Half as many epochs, each with twice as many packets, cost less.
-//!
-//! *Where it breaks.* Where receivers do more than to answer at once: applications, delayed acknowledgements; where somebody
-//! looks at flows; and while data from before the run paused wait in the calendar. Epochs are then as long as one way.
-//! *What it buys.* Without it short round trips take 17 % more instructions, 100,000 flows 6 % more time (`make
-//! bench-ablation`).
+//! *Idea.* Where data and acknowledgements have links of their own, an epoch need not end when something reaches a receiver. It has two
+//! legs: links of data are served up to its end, and receivers answer what these have brought; then links of acknowledgements are served,
+//! further than the others by the least time in which data reach a receiver. What comes back to a sender ends the epoch.
+//! *Where it breaks.* Applications, delayed acknowledgements, flows that are observed; and while data from before the run paused wait in
+//! the calendar. Epochs are then one way long.
+//! *What it buys.* Without it short round trips take 17 % more instructions, 100,000 flows 6 % more time (`benches/ablation.py --path
+//! round-trip-epochs`).
 
 use super::Epochs;
 use crate::engine::plan::ordered_links::OrderedLink;

@@ -1,9 +1,7 @@
-//! Application dialogues: applications hear what has become of their messages, and act.
+//! Application dialogues: applications are notified of what becomes of their messages, and act.
 //!
-//! Nothing here is on the path of a bulk flow's packet: a message begins or ends, or a timer fires.
-//!
-//! A timer that waits keeps its flow's ends from running ahead of time: what it sets off may come between. Two flows that
-//! answer each other never run ahead, nor do receivers where one connection follows another.
+//! Nothing here is on the path of a bulk flow's packet. A timer that waits keeps its flow's ends from running ahead of time, as it may set
+//! off something in between. Two flows that answer each other never run ahead, nor do receivers where one connection follows another.
 
 use crate::engine::hosts::Hosts;
 use crate::kernel::packet::{Event, Kind};

@@ -1,22 +1,18 @@
-//! When to look at the senders that run by themselves next.
+//! Deadline index: when the next timer of each sender is due.
 //!
-//! *Idea.* A sender whose ways are its own (`Flow::is_free`) needs no other flow's order: what its timers and its
-//! acknowledgements do depends on their own times alone, and what it sends waits for a link that runs in epochs. So its
-//! timers are not events in the calendar: the deadline index knows when the next timer of each such flow runs out, and the flow
-//! catches up with them epoch by epoch. An acknowledgement that puts a timer off changes a number, no more. Whose
-//! timers run out is found by groups: each has a time before which none of its flows' does, and so has each group of groups.
+//! *Idea.* A sender whose links are private (`Flow::is_free`) needs no order with other flows. So its timers are no events in the calendar:
+//! the index knows when the next one of each flow is due, and flows run theirs epoch by epoch. An acknowledgement that moves a timer
+//! changes a number, no more. Flows with due timers are found by groups: each has a time before which none of its flows has one due, and
+//! so has each group of groups.
 
-use crate::engine::hosts::Hosts;
-use crate::engine::hosts::egress::{PacingTimer, RetransmissionTimer};
-use crate::engine::hosts::fastpath::prefetch::FLOWS_AHEAD;
-use crate::model::flow::{Source, Tcp};
+use crate::model::flow::Tcp;
 use paceline_core::Instant;
 use std::hint::select_unpredictable;
 
 /// Flows, or groups, in a group.
 const GROUP: usize = 16;
 
-/// Groups that are looked through rather than at what is known of them: they know of other flows too.
+/// So few groups are searched, whatever their bounds: these cover other flows too.
 const FEW_GROUPS: usize = if cfg!(debug_assertions) { 1 } else { 8 };
 
 /// What waits for its time, by flow.
@@ -83,7 +79,7 @@ impl DeadlineIndex {
     }
 
     /// Takes out the flows whose timers run out before `end`, in order: each is to be noted anew.
-    fn take_before(&mut self, end: Instant, due: &mut Vec<u32>) {
+    pub(super) fn take_before(&mut self, end: Instant, due: &mut Vec<u32>) {
         if let Some(top) = self.levels.len().checked_sub(1) {
             self.take_group((top, 0), end, due);
         }
@@ -157,120 +153,8 @@ impl DeadlineIndex {
     }
 
     /// Nothing is due before this time.
-    fn next_at(&self) -> Option<Instant> {
+    pub(super) fn next_at(&self) -> Option<Instant> {
         self.due.last().copied().filter(|next| *next < Instant::MAX)
-    }
-}
-
-impl Tcp {
-    /// When the first of its sender's timers runs out; [`Instant::MAX`] is never.
-    #[inline(always)]
-    pub(crate) fn next_timer(&self) -> Instant {
-        let retransmission = self.sender.retransmission_due();
-        retransmission.min(self.sender.pacing_due())
-    }
-}
-
-impl Hosts<'_> {
-    /// When something next happens at a host, or may.
-    pub(crate) fn next_at(&mut self) -> Option<Instant> {
-        let waits = self.shared.waiting().map(|event| event.at);
-        let timers = [self.deadlines.next_at(), self.shared.next_timer()].into_iter().flatten();
-        self.mail.calendar.next_at().into_iter().chain(timers).chain(waits).min()
-    }
-
-    /// Senders that run by themselves catch up with their timers before `end`: whether none had any.
-    pub(crate) fn run_due_timers(&mut self, end: Instant) -> bool {
-        let mut is_idle = self.keep_shared_hosts(end);
-        let mut due = std::mem::take(&mut self.due);
-        self.deadlines.take_before(end, &mut due);
-        is_idle &= due.is_empty();
-        let has_far_flows = self.has_far_flows();
-        for (place, id) in due.iter().enumerate() {
-            if has_far_flows {
-                self.prefetch(due.get(place + FLOWS_AHEAD).copied());
-            }
-            self.run_timers_out(*id, end);
-            self.note_deadline(*id);
-        }
-        due.clear();
-        self.due = due;
-        is_idle
-    }
-
-    /// A flow that runs by itself: its timers before `end` run out, in their order.
-    #[inline(never)]
-    pub(crate) fn run_timers_out(&mut self, id: u32, end: Instant) {
-        let now = self.now;
-        while let Source::Tcp(tcp) = &self.flows[id as usize].source {
-            let (due, retransmission) = (tcp.next_timer(), tcp.sender.retransmission_due());
-            if due >= end {
-                break;
-            }
-            self.now = due;
-            self.run_first_timer_out(id, due == retransmission);
-        }
-        self.now = now;
-    }
-
-    /// The first of its timers runs out now.
-    pub(crate) fn run_timer_out(&mut self, id: u32) {
-        let Source::Tcp(tcp) = &self.flows[id as usize].source else { return };
-        self.run_first_timer_out(id, tcp.sender.retransmission_due() == self.now);
-    }
-
-    /// The same, where it is known which it is.
-    #[inline(always)]
-    fn run_first_timer_out(&mut self, id: u32, is_retransmission: bool) {
-        if is_retransmission {
-            self.run_retransmission_timer_out(id);
-        } else {
-            self.drive(id, PacingTimer);
-        }
-    }
-
-    #[inline(never)]
-    fn run_retransmission_timer_out(&mut self, id: u32) {
-        self.drive(id, RetransmissionTimer);
-    }
-
-    /// See [`DeadlineIndex::note`].
-    #[inline(always)]
-    pub(crate) fn note_deadline(&mut self, id: u32) {
-        if let Source::Tcp(tcp) = &self.flows[id as usize].source {
-            self.deadlines.note(id, tcp);
-        }
-    }
-
-    /// Whether flows that may run by themselves do, from now on: those, by position, of which what they send reaches no host within the
-    /// epoch in which it is sent.
-    pub(crate) fn use_fast_paths(&mut self, may_be: bool, passes_an_ordered_link: impl Fn(usize) -> bool) {
-        let flows = self.flows.all().len();
-        self.deadlines =
-            if may_be { DeadlineIndex::of(self.flows.first, flows) } else { DeadlineIndex::default() };
-        self.shared.forget_timers();
-        for position in 0..flows {
-            let is_free = may_be && passes_an_ordered_link(position);
-            let flow = &mut self.flows.list[position];
-            let is_free = is_free && flow.may_be_free();
-            let id = (self.flows.first + position) as u32;
-            let has_changes = flow.is_free() || is_free;
-            if let Source::Tcp(tcp) = &mut flow.source
-                && has_changes
-            {
-                flow.gates[1].set_free(is_free);
-                tcp.forget_timer_events();
-                self.schedule_timers(id);
-            }
-            let flow = &mut self.flows.list[position];
-            let mut is_fast = if may_be { flow.fast_ends() } else { [false; 2] };
-            (0..2).for_each(|end| is_fast[end] &= self.shared.at(id, end).is_none());
-            let is_bare = flow.bare_ends();
-            for (end, gate) in flow.gates.iter_mut().enumerate() {
-                gate.take_long_way(!is_fast[end]);
-                gate.ask_for_more(!is_bare[end]);
-            }
-        }
     }
 }
 

@@ -1,9 +1,7 @@
-//! The fast path out of a host, on which nothing observes single packets: one link, the flow's own or one that others pass too,
-//! then a link that runs in epochs.
+//! Egress: how packets leave their hosts.
 //!
-//! *Idea.* Nearly all flows of a large network leave their host so, data and acknowledgements alike. What a sender sends is
-//! then put straight through that link and into the arrivals of the next, from within the sender; results are those of
-//! the slow path (`links/forwarding.rs`), step by step the same.
+//! *Idea.* On the fast path a packet passes one link, private or shared, and waits for the ordered link behind it: from within the sender.
+//! On the slow path links take it hop by hop (`links/forwarding.rs`). Both give the same result.
 
 use crate::engine::hosts::Hosts;
 use crate::kernel::packet::{Event, Packet};
@@ -17,7 +15,7 @@ pub(crate) struct EgressOutput<'a, L> {
     pub(crate) link: &'a mut L,
     pub(crate) arrivals: &'a mut Vec<Event>,
     pub(crate) flow: u32,
-    /// [`crate::engine::PathSuffix::shared`] of the way.
+    /// Of its path: `PathSuffix::shared`.
     pub(crate) tail: u32,
     /// Number on the wire of the connection's first packet.
     pub(crate) base: u32,
@@ -77,7 +75,7 @@ impl Hosts<'_> {
         let mut out = EgressOutput { link, arrivals, flow: id, tail, base: tcp.base(), now: self.now, sent };
         what.drive(tcp, self.now, &mut out);
         if is_free && F::ACKNOWLEDGES {
-            self.deadlines.note(id, tcp); // of what timers do, those who let them run out
+            self.deadlines.note(id, tcp); // for timers, their callers do
         }
         if tcp.has_reached_a_mark() || !is_free {
             self.tell(id, F::ACKNOWLEDGES);
@@ -135,7 +133,7 @@ impl Drive for Acknowledged {
     }
 }
 
-/// The same, after [`paceline_tcp::Sender::on_ack_fast`] has said no: it is not asked again.
+/// The same, after [`paceline_tcp::Sender::on_ack_fast`] has returned `false`: it is not called again.
 pub(crate) struct AcknowledgedSlowly(pub(crate) u32);
 
 impl Drive for AcknowledgedSlowly {
@@ -145,7 +143,7 @@ impl Drive for AcknowledgedSlowly {
     }
 }
 
-/// The same of one that says more than that: what it carries for [`Packet::sent`].
+/// The same of one with feedback: what it carries for [`Packet::sent`].
 pub(crate) struct AcknowledgedWith(pub(crate) u32, pub(crate) Instant);
 
 impl Drive for AcknowledgedWith {

@@ -5,11 +5,13 @@
 
 mod application;
 mod deadline_index;
+mod dealing;
 mod delivery;
 mod egress;
 mod flow_table;
 mod receiver;
 mod sender;
+mod timers;
 mod trace_rows;
 
 pub(crate) mod fastpath {
@@ -22,8 +24,8 @@ pub(crate) mod fastpath {
 }
 
 use self::deadline_index::DeadlineIndex;
-pub(crate) use self::delivery::Dealing;
-use self::fastpath::shared_hosts::SharedHosts;
+pub(crate) use self::dealing::Dealing;
+use self::fastpath::shared_hosts::state::SharedHosts;
 use self::flow_table::FlowTable;
 use super::mailbox::Mailbox;
 use crate::kernel::packet::{Event, Kind};

@@ -99,7 +99,7 @@ impl Hosts<'_> {
     #[inline]
     pub(crate) fn send(&mut self, flow: u32) {
         let mut begun = None;
-        // Kept apart: what a packet lets go on its way (a pacer that it reaches may hold others) may make other senders send.
+        // Taken out: what a message sets off may make other senders send.
         let mut segments = std::mem::take(&mut self.segments);
         for segment in segments.0.drain(..) {
             let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };

@@ -1,20 +1,17 @@
-//! What comes to a link many epochs from now lies in a backlog, so that epochs do not look through it.
+//! A backlog: what reaches an ordered link many epochs from now is kept aside, in the order of time.
 //!
-//! *Idea.* A host may have given its own link more than that sends in a long time, and all of it has passed that link already, to wait
-//! for the next one: a backlog, through which every epoch would look for what is due. So now and then what is far from due is put into the
-//! backlog, in the order of time, and comes back when it is near.
-//! *What it buys.* Without it no row of the bench takes more, but two seconds of such a backlog 50 times as many instructions
-//! (`make bench-ablation`): its time grows with the square.
+//! *Idea.* A host may have given its own link more than that sends in a long time. All of it has passed that link, and would be searched in
+//! every epoch for what is due. So now and then what is far from due is put into the backlog, and comes back when it is near.
+//! *What it buys.* No row of the bench shows it; a backlog of two seconds takes 50 times as many instructions without it, as its time grows
+//! with the square (`benches/ablation.py --path backlog --row backlog`).
 
-use super::Links;
-use crate::engine::mailbox::Mailbox;
 use crate::kernel::packet::Event;
 use paceline_core::{Instant, Span};
 use std::collections::BTreeMap;
 
-/// Fewer packets are looked through. In tests a few are many.
+/// Fewer packets are searched in each epoch. In tests a few are many.
 const FEW: usize = if cfg!(debug_assertions) { 4 } else { 1 << 10 };
-/// So many epochs lie between two looks for what is far; what is far is further than that.
+/// So many epochs lie between two searches for what is far; what is far is further than that.
 const EPOCHS: u32 = if cfg!(debug_assertions) { 1 } else { 4 };
 
 /// What waits for an ordered link, and is far from due.
@@ -38,7 +35,7 @@ impl Backlog {
     }
 
     /// An epoch ends then, of about such a length, for which all this waits.
-    fn keep(&mut self, waiting: &mut Vec<Event>, (end, length): (Instant, Span)) {
+    pub(super) fn keep(&mut self, waiting: &mut Vec<Event>, (end, length): (Instant, Span)) {
         self.give_back(waiting, end);
         self.epochs += 1;
         if !crate::ablation::FastPath::Backlog.is_on() || self.epochs < EPOCHS || waiting.len() <= FEW {
@@ -66,21 +63,10 @@ impl Backlog {
         all.sort_by_key(|event| event.at);
         *waiting = all;
     }
-}
 
-impl<'a> Links<'a> {
-    /// An ordered link is served next, in an epoch that ends then.
-    pub(super) fn keep_backlog(&mut self, position: usize, epoch: (Instant, Span), mail: &mut Mailbox<'a>) {
-        if let Some(backlog) = self.backlogs.get_mut(position) {
-            backlog.keep(&mut mail.to_links[position], epoch);
-        }
-    }
-
-    /// All that is far waits with the rest again; there are no backlogs from now on.
-    pub(crate) fn clear_backlogs(&mut self, mail: &mut Mailbox<'a>) {
-        for (backlog, waiting) in std::mem::take(&mut self.backlogs).iter_mut().zip(&mut mail.to_links) {
-            backlog.give_back(waiting, Instant::MAX);
-            waiting.extend(std::mem::take(&mut backlog.far).into_values()); // what never comes
-        }
+    /// All that is far waits with the rest again.
+    pub(super) fn clear(&mut self, waiting: &mut Vec<Event>) {
+        self.give_back(waiting, Instant::MAX);
+        waiting.extend(std::mem::take(&mut self.far).into_values()); // what never comes
     }
 }

@@ -111,7 +111,7 @@ impl<'a> Links<'a> {
         mail.parcel.losses.push(*event);
     }
 
-    /// What the trace and instruments have to say of that.
+    /// The trace and instruments record that.
     fn see_drop(&mut self, event: &Event) {
         self.trace_at_link(TraceEvent::Drop, event, event.at);
         self.instruments.drops(event.place, event.flow, event.at);
@@ -141,7 +141,7 @@ impl<'a> Links<'a> {
         self.see_arrival(event);
     }
 
-    /// What the trace and instruments have to say of a departure, and of the packet's arrival.
+    /// The trace and instruments record a departure, and with it the packet's arrival.
     #[cold]
     pub(super) fn record(&mut self, event: Event, passage: Passage, arrives: bool) {
         let link = event.place;

@@ -1,10 +1,9 @@
-//! Lining up the packets that reach a link within an epoch, in the total order.
+//! Merge buffer: sorts the packets that reach a link within an epoch, in the total order.
 //!
-//! *Idea.* Arrivals come as they were sent, from several links: nearly sorted at best. An epoch of time is cut into one to
-//! four slots a packet; one pass counts the packets of each slot, one puts each packet into its place, and one
-//! of insertions puts right the few that share a slot.
+//! *Idea.* Arrivals come as they were sent, from several links: nearly sorted at best. An epoch is cut into one to four slots a packet. One
+//! pass counts the packets of each slot, one puts each packet into its place, and an insertion sort orders the few that share a slot.
 //! *Where it breaks.* All packets of an epoch in one slot: insertion is then quadratic, so such a line is sorted by merging.
-//! *What it buys.* Without slots QLBP takes 21 % more instructions, 10,000 flows 18 % more time (`make bench-ablation`).
+//! *What it buys.* Without slots QLBP takes 21 % more instructions, 10,000 flows 18 % more time (`benches/ablation.py --path slots`).
 //! *References.* D. Knuth, "The art of computer programming" 3, 5.2.1 (distribution) and 5.2.5.
 
 use crate::engine::plan::ordered_links::MOST_FEEDS;
@@ -163,7 +162,7 @@ impl MergeBuffer {
             let first = from.as_nanos().wrapping_sub(ahead);
             for event in list {
                 let (after, _) = key(event, event.at.as_nanos().wrapping_sub(first), feed);
-                debug_assert!(after <= span || after == u64::MAX, "before the window, or in none");
+                debug_assert!(after <= span || after == u64::MAX, "before the bounds, or in none");
                 slots[slot(slots, after)] += 1;
             }
         }

@@ -8,6 +8,7 @@ mod forwarding;
 mod merge_buffer;
 mod queue_sampler;
 mod service;
+mod workspace;
 
 pub(crate) mod fastpath {
     //! Fast paths of links, one a file: its header says what it buys.
@@ -19,12 +20,12 @@ pub(crate) mod fastpath {
 }
 
 use self::backlog::Backlog;
-use self::fastpath::fan_in_merge::FanIn;
-use self::fastpath::isolated_packets::IsolatedPackets;
+use self::fastpath::fan_in_merge::feeds::FanIn;
+use self::fastpath::isolated_packets::feed::IsolatedPackets;
 use self::fastpath::uncongested_downstream::Downstream;
-use self::queue_sampler::Sample;
-pub(crate) use self::service::Epoch;
-use self::service::{Passing, Workspace};
+use self::queue_sampler::{Sample, look};
+pub(crate) use self::workspace::Epoch;
+use self::workspace::{Passing, Workspace};
 use super::mailbox::Mailbox;
 use super::plan::Forwarding;
 use super::plan::ordered_links::OrderedLink;
@@ -34,7 +35,7 @@ use crate::model::flow::PathSuffix;
 use crate::model::link::{Link, LinkTable};
 use crate::network::Network;
 use crate::observe::instrument::Instruments;
-use crate::observe::output::SeriesRow;
+use crate::observe::rows::SeriesRow;
 use crate::observe::trace::TraceRows;
 use paceline_core::Instant;
 
@@ -147,6 +148,23 @@ impl<'a> Links<'a> {
 
     pub(crate) fn trace(&mut self) -> Option<&mut TraceRows> {
         self.trace.as_mut()
+    }
+
+    /// When a queue is next sampled.
+    pub(crate) fn next_sample(&self) -> Option<Instant> {
+        self.samples.iter().filter_map(Sample::next).min()
+    }
+
+    /// Takes the samples of queues that fall before `time`.
+    pub(crate) fn sample_before(&mut self, time: Instant) {
+        for place in 0..self.samples.len() {
+            let (link, next) = (self.samples[place].link(), self.samples[place].next);
+            if next < time
+                && let Some(at_work) = self.table[link as usize].bounded_mut()
+            {
+                look(&mut self.samples, link, at_work, time, &mut self.series);
+            }
+        }
     }
 
     /// Packets dropped, and packets that are held or far from due.

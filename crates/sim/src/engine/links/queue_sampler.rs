@@ -1,6 +1,5 @@
 //! Queues that are sampled: how much waits at a link, at regular times.
 
-use super::Links;
 use crate::model::link::BoundedLink;
 use crate::network::{Network, ProbeKind};
 use crate::observe::rows::{SeriesKind, SeriesRow};
@@ -11,7 +10,7 @@ use paceline_core::{Instant, Span};
 pub(crate) struct Sample {
     link: u32,
     every: Span,
-    next: Instant,
+    pub(super) next: Instant,
     to: Instant,
 }
 
@@ -33,7 +32,7 @@ impl Sample {
     }
 
     /// When it is next due.
-    pub(crate) fn next(&self) -> Option<Instant> {
+    pub(super) fn next(&self) -> Option<Instant> {
         (self.next < self.to).then_some(self.next)
     }
 
@@ -46,7 +45,7 @@ impl Sample {
     }
 }
 
-/// Takes the samples of a link that fall before `time`, of all its probes in the order of time: a queue cannot be asked what waited
+/// Takes the samples of a link that fall before `time`, of all its probes in the order of time: a queue does not know what waited
 /// before. Returns when the next one does.
 pub(crate) fn look(
     samples: &mut [Sample],
@@ -61,25 +60,6 @@ pub(crate) fn look(
         match due.min_by_key(|(next, _)| *next) {
             Some((next, sample)) if next < time => sample.take(link, series),
             next => return next.map_or(Instant::MAX, |(next, _)| next),
-        }
-    }
-}
-
-impl Links<'_> {
-    /// When a queue is next sampled.
-    pub(crate) fn next_sample(&self) -> Option<Instant> {
-        self.samples.iter().filter_map(Sample::next).min()
-    }
-
-    /// Samples of queues that fall before `time`.
-    pub(crate) fn sample_before(&mut self, time: Instant) {
-        for place in 0..self.samples.len() {
-            let Sample { link, next, .. } = self.samples[place];
-            if next < time
-                && let Some(at_work) = self.table[link as usize].bounded_mut()
-            {
-                look(&mut self.samples, link, at_work, time, &mut self.series);
-            }
         }
     }
 }

@@ -5,68 +5,24 @@
 
 use super::Links;
 use super::fastpath::cache_blocking::Blocks;
-use super::fastpath::fan_in_merge::Served;
 use super::fastpath::uncongested_downstream::{MANY, TOGETHER};
-use super::merge_buffer::{AtLink, MergeBuffer};
+use super::merge_buffer::AtLink;
 use super::queue_sampler::look;
+use super::workspace::{Destination, Epoch, Passing, Served, Workspace};
 use crate::engine::mailbox::Mailbox;
-use crate::engine::plan::ordered_links::OrderedLink;
 use crate::kernel::packet::Event;
 use crate::model::link::BoundedLink;
 use crate::model::link::batch::{Note, Notes, Service};
-use paceline_core::{Instant, Span};
-
-/// Room to sort what comes to a link.
-#[derive(Debug, Default)]
-pub(super) struct Workspace {
-    sorter: MergeBuffer,
-    /// What comes in its epoch, and what comes later.
-    due: Vec<Event>,
-    later: Vec<Event>,
-}
-
-/// Room for what leaves it, if it may go anywhere, and what is noted of it.
-#[derive(Debug, Default)]
-pub(super) struct Passing {
-    room: Vec<Event>,
-    notes: Notes,
-}
-
-/// Where all goes that leaves an ordered link.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Destination {
-    /// To the next ordered link, or back to their places (`fastpath/isolated_packets.rs`).
-    OrderedLink,
-    /// To hosts, by suffixes.
-    Hosts,
-    /// To several places: each packet by itself.
-    Anywhere,
-}
-
-impl Destination {
-    fn of(link: &OrderedLink) -> Self {
-        match (link.next, &link.ends) {
-            (Some(_), _) => Destination::OrderedLink,
-            (None, Some(_)) => Destination::Hosts,
-            (None, None) => Destination::Anywhere,
-        }
-    }
-}
-
-/// How far hosts have run, how far the run goes, and about how long an epoch is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Epoch {
-    pub(crate) hosts_until: Instant,
-    pub(crate) until: Instant,
-    pub(crate) length: Span,
-}
+use paceline_core::Instant;
 
 impl<'a> Links<'a> {
     /// Serves an ordered link, and those that are served with it, up to the end of its epoch: how many packets.
     pub(crate) fn serve(&mut self, position: usize, epoch: Epoch, mail: &mut Mailbox<'a>) -> u64 {
         let how = self.how_served(position);
         let end = epoch.hosts_until + self.ordered[position].offset;
-        self.keep_backlog(position, (end, epoch.length), mail);
+        if let Some(backlog) = self.backlogs.get_mut(position) {
+            backlog.keep(&mut mail.to_links[position], (end, epoch.length));
+        }
         if how == Served::WithNext {
             return 0;
         }
@@ -101,7 +57,7 @@ impl<'a> Links<'a> {
         let until = epoch.until.min(self.fed_until(position));
         let mut workspace = std::mem::take(&mut self.workspace);
         let link = &mut self.ordered[position];
-        let (window, in_order) = (link.advance((epoch.hosts_until, until)), !link.is_mixed);
+        let (bounds, in_order) = (link.advance((epoch.hosts_until, until)), !link.is_mixed);
         let (number, service) = (link.link, link.service);
         let sources = std::mem::take(&mut link.sources);
         let mut sent = std::mem::take(&mut self.sent);
@@ -110,7 +66,7 @@ impl<'a> Links<'a> {
         let Workspace { sorter, due, later, .. } = &mut workspace;
         due.clear();
         std::mem::swap(due, &mut mail.to_links[position]);
-        let mut blocks = Blocks::of(due, lists, window, in_order);
+        let mut blocks = Blocks::of(due, lists, bounds, in_order);
         let mut served = 0;
         let order = AtLink { link: number, precedence: self.precedence };
         while let Some(end) = blocks.sort(sorter, order) {
@@ -220,5 +176,12 @@ impl<'a> Links<'a> {
             Some(Instant::from_nanos(first.as_nanos().saturating_sub(ordered.offset.as_nanos())))
         });
         next.min()
+    }
+
+    /// All that is far from due waits with the rest again; there are no backlogs from now on.
+    pub(crate) fn clear_backlogs(&mut self, mail: &mut Mailbox<'a>) {
+        for (backlog, waiting) in std::mem::take(&mut self.backlogs).iter_mut().zip(&mut mail.to_links) {
+            backlog.clear(waiting);
+        }
     }
 }

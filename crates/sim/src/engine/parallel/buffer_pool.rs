@@ -1,8 +1,8 @@
-//! Room that threads work in, and share.
+//! Buffers that threads share.
 
 use std::sync::Mutex;
 
-/// Room that no thread is using. Who needs some takes what was used last: that is still in the caches.
+/// Buffers that no thread is using. The one that was used last is taken first: it is still in the caches.
 #[derive(Default)]
 pub(crate) struct BufferPool<T>(Mutex<Vec<T>>);
 

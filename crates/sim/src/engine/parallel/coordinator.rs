@@ -4,10 +4,10 @@
 //! shared out among [`HostPartition`]s, and links among [`LinkPartition`]s: halves of the engine like those of one thread.
 //! An epoch is then two rounds: all host partitions run side by side; then all link partitions, and what one has served its host partitions take at once, while others
 //! are still at work: each end of a flow gets its packets from one group alone. Links put what they get in the total
-//! order, whoever sent it first; what is noted of packets is said in the order of the links; sums do not depend on the order. So the
+//! order, whatever was sent first; what is noted of packets is reported in the order of the links; sums do not depend on the order. So the
 //! results are the bytes of one thread.
 //!
-//! *Where it breaks.* What looks at flows at certain times, applications that answer each other, and host ports tie flows
+//! *Where it breaks.* Instruments that read flows, applications that answer each other, and host ports tie flows
 //! together; a packet that may go on to several links asks for its route. Such networks stay on one thread. An epoch
 //! that holds less than about a millisecond's work is not worth the meeting of threads. Links that feed each other are on one thread.
 

@@ -1,4 +1,4 @@
-//! Some of the flows, at work on any thread.
+//! Host partition: the hosts of some flows, at work on any thread.
 
 use super::buffer_pool::BufferPool;
 use crate::engine::hosts::{Dealing, Hosts};

@@ -1,7 +1,7 @@
-//! Links that feed each other, at work on any thread.
+//! Link partition: links that feed each other, at work on any thread.
 //!
-//! *Idea.* Links serve their epochs as they do on one thread, by the same code. What differs is who brings packets and takes them: they
-//! come in lists, as host partitions have sent them, and go into those partitions' parcels.
+//! *Idea.* Links serve their epochs by the code of one thread. Packets come in lists, as host partitions have sent them, and go into those
+//! partitions' parcels.
 
 use crate::engine::links::{Epoch, Links};
 use crate::engine::mailbox::{Mailbox, Parcel, Partitions};

@@ -1,8 +1,7 @@
-//! Which hosts may be handled ahead of their time though their links are not one flow's own (`hosts/fastpath/shared_hosts.rs`).
+//! Which hosts may be handled ahead of time though several flows use their links (`hosts/fastpath/shared_hosts.rs`).
 //!
-//! *Idea.* Everything comes to such a host over one link, and leaves it over links that it alone feeds, by fast paths; and it has
-//! nothing but TCP connections whose applications do nothing but send. No two packets come in the same nanosecond: of those the
-//! total order would say which is first, not the link.
+//! *Idea.* Packets come to such a host over one link, and leave it over links that it alone feeds, by fast paths; and it has only TCP
+//! connections whose applications only send. No two packets come in the same nanosecond: the total order would decide between them.
 
 use super::ingress::Ingress;
 use super::routes::Only;
@@ -23,8 +22,8 @@ pub(crate) fn ends(spec: &FlowSpec) -> [(u32, Option<u32>, Option<u32>); 2] {
 }
 
 impl EligibleHosts {
-    /// Those of a network whose flows know their ways out; `passes` says how often each link is passed by flows. None where somebody
-    /// looks at flows.
+    /// Those of a network whose flows know their ways out; `passes` says how often each link is passed by flows. None where
+    /// flows are observed.
     pub(crate) fn of(network: &Network, flows: &[Flow], passes: &[u32]) -> Self {
         let (mut into, mut out) = (vec![(0, Only::None); passes.len()], vec![(0, Only::None); passes.len()]);
         let mut last = vec![Only::None; network.hosts.len()];
@@ -68,7 +67,7 @@ impl EligibleHosts {
         self.0[host as usize]
     }
 
-    /// Strikes out those to which not all ways are short: whether there were any.
+    /// Excludes those to which some path is slow: whether there were any.
     pub(crate) fn exclude(&mut self, network: &Network, ways: &[[Ingress; 2]]) -> bool {
         let mut has_news = false;
         for (spec, ways) in network.flows.iter().zip(ways) {

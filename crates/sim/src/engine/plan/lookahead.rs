@@ -1,4 +1,4 @@
-//! In which order links that run in epochs are served, and how far they are from hosts: what can be said of the ways between them.
+//! In which order ordered links are served, and how far they are from hosts: the lookahead of conservative parallel simulation.
 //!
 //! *References.* R. Tarjan, "Depth-first search and linear graph algorithms" (SIAM J. Comput. 1972).
 

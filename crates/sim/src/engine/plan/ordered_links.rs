@@ -1,9 +1,9 @@
-//! The links that run in epochs: in which order, how far each may go, and what comes after it.
+//! Ordered links: those that must see their packets in the order of time. In which order they are served, and how far each may go.
 //!
-//! *Rings.* Links may feed each other in a ring: some of its ways then lead back in the order, and what comes on them in
-//! this round of epochs is served in the next. How far a link at their ends may go is for those that feed it to say, by how
-//! far they have come and how long the way is ([`OrderedLink::feeders`]); so for the links downstream of it. An epoch is then at most as
-//! long as once round the ring, or a part of that if several of its ways lead back. So each ring is cut at its longest way.
+//! *Rings.* Links may feed each other in a ring. Some of its ways then lead back in the order, and what comes on them is served in the next
+//! epoch. How far a link at their ends may go follows from how far its feeders have come and how long the way is
+//! ([`OrderedLink::feeders`]); so for the links behind it. An epoch is then at most as long as once round the ring, or a part of that if
+//! several ways lead back. So each ring is cut at its longest way.
 
 use super::EpochLayout;
 use super::eligible_hosts::EligibleHosts;
@@ -35,7 +35,7 @@ pub(crate) struct OrderedLink {
     pub(crate) carries_acks: bool,
     pub(crate) service: Service,
     /// Those that feed it and may be late, because a way leads back in the order to them, or from them to it: their
-    /// positions, and the least time from each. None where no ring is before it: hosts alone say how far it may go.
+    /// positions, and the least time from each. None where no ring is before it: hosts alone decide how far it may go.
     pub(crate) feeders: Vec<(u32, Span)>,
     /// The ordered link that all its packets reach next, with no link between.
     pub(crate) next: Option<u32>,
@@ -46,7 +46,7 @@ pub(crate) struct OrderedLink {
     pub(crate) may_be_joined: bool,
     /// For so many epochs each of them is served by itself.
     pub(crate) alone_for: u32,
-    /// Packets may be found isolated here (`links/fastpath/isolated_packets.rs`); for so many epochs nobody asks.
+    /// Packets may be found isolated here (`links/fastpath/isolated_packets.rs`); for so many epochs it is not tried.
     pub(crate) finds_isolated: bool,
     pub(crate) skipped_for: u32,
     /// Others feed it too, or hosts.

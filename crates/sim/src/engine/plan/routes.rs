@@ -1,4 +1,4 @@
-//! The ways of flows through the network, and what holds for each place of them: laid down before anything runs.
+//! The routes of flows through the network, and what holds for each place on them.
 
 use crate::model::flow::{AccessLink, Flow};
 use crate::model::link::{Decided, Link, LinkTable};
@@ -12,12 +12,12 @@ pub(crate) const AT_ONCE: u32 = 1 << 31;
 pub(crate) const STAGED: u32 = 1 << 30;
 /// The place is a link.
 pub(crate) const IS_LINK: u32 = 1 << 29;
-/// The link is lossless, nobody watches it, and nothing is traced.
+/// The link is lossless, not observed, and nothing is traced.
 pub(crate) const PLAIN: u32 = 1 << 28;
 /// The bits of the place itself.
 pub(crate) const PLACE: u32 = PLAIN - 1;
 
-/// The links of a network, with meters where results or probes ask for them; under a trace each says what passes it.
+/// The links of a network, with meters where results or probes ask for them; under a trace each records what passes it.
 pub(crate) fn links_of(network: &Network, traced: bool) -> LinkTable {
     let mut losses: BTreeMap<usize, Vec<_>> = BTreeMap::new();
     for drop in &network.drops {
@@ -65,7 +65,7 @@ impl<T: Copy + PartialEq> Only<T> {
 
 /// Sets [`AT_ONCE`] where it is true: on links that are lossless, hold nothing, and are fed by one other link alone. Says
 /// of each flow whether its receiver and its sender may run ahead: where the link that they feed is theirs alone. Returns
-/// which links are to run in epochs, if any do: those that must take their packets in the order of time, whoever sends them.
+/// which links are to run in epochs, if any do: those that must take their packets in the order of time, from whatever source.
 pub(crate) fn mark_at_once(
     routes: &mut [u32],
     network: &Network,
@@ -172,7 +172,7 @@ pub(crate) fn routes_after(ordered: &[u32], network: &Network, links: &LinkTable
 }
 
 /// A packet of the smallest size, bytes, may come to a link at the very instant at which it has come to the one before. What else
-/// has reached that link at this instant may have been handled then: the order is that of events one by one, and nobody runs ahead.
+/// has reached that link at this instant may have been handled then: the order is that of events one by one, and nothing runs ahead.
 fn are_in_step(network: &Network, smallest: u32) -> bool {
     let smallest = u16::try_from(smallest).unwrap_or(u16::MAX);
     let takes_none = |link: &u32| network.links[*link as usize].latency(smallest) == Span::ZERO;

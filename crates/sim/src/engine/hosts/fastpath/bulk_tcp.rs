@@ -1,14 +1,11 @@
-//! The shortest path of a packet through a host, on which nothing observes: most packets of a large network take it.
+//! A packet through its host in one function: most packets of a large network take this path.
 //!
-//! *Idea.* A flow whose sender runs by itself and whose ways in and out are short needs nothing but its own state: what reaches
-//! one of its hosts passes the flow's own link, makes the connection do what it mostly does, and what is sent in answer
-//! passes another of its links and waits for the next epoch. All that is done here; whatever else may happen goes the long
-//! ways (`hosts/receiver.rs`, `hosts/sender.rs`), and comes to the same.
-//!
-//! Most connections of such a network are alike in one more thing: they have nothing that few have ([`crate::model::flow::Gate::is_bare`]). For these
-//! there is a copy of the code, `BARE`, in which nobody asks for it.
-//! *What it buys.* Without it a thousand flows take 27 % more time; without the copy for bare connections 7 % more instructions
-//! (`make bench-ablation`).
+//! *Idea.* A bulk TCP flow that nothing observes needs only its own state, if its access links are private. A packet passes the last link
+//! before the host; the connection does what it does most of the time; the answer passes the first link behind the host and waits for the
+//! next ordered link. All else takes the slow path (`hosts/receiver.rs`, `hosts/sender.rs`), with the same result. Most connections also
+//! lack what few connections have ([`crate::model::flow::Gate::is_bare`]): for these `BARE` is a copy of the code that does not ask.
+//! *What it buys.* Without it 1000 flows take 27 % more time; without the copy 7 % more instructions (`benches/ablation.py --path bulk-tcp`,
+//! `--path bare-copies`).
 
 use crate::engine::hosts::Hosts;
 use crate::engine::hosts::egress::{EgressOutput, pass_out};
@@ -19,8 +16,8 @@ use crate::model::link::Link;
 use std::hint::select_unpredictable;
 
 impl Flow {
-    /// Whether its receiver, and its sender, may be taken the shortest path, unless something waits in the calendar. Nobody
-    /// looks at packets.
+    /// Whether packets pass its receiver, and its sender, in one function, unless something waits in the calendar. Packets are not
+    /// observed.
     pub(crate) fn fast_ends(&self) -> [bool; 2] {
         let Source::Tcp(tcp) = &self.source else { return [false; 2] };
         let has_timer = tcp.sender.config().delayed_ack.is_some();
@@ -48,7 +45,7 @@ impl Flow {
 }
 
 impl Hosts<'_> {
-    /// A packet has come to the last link before its host. Does all that, if this is a plain end of its flow; else says no.
+    /// A packet has come to the last link before its host. Handles it whole, if the end of its flow allows it; else returns `false`.
     #[inline(always)]
     pub(crate) fn take_fast(&mut self, event: &mut Event) -> bool {
         if event.is_ack() { self.acknowledge_fast(event) } else { self.receive_fast(event) }

@@ -1,11 +1,11 @@
-//! The links that a flow uses alone lie with it, while it has fast paths out of its hosts and into them.
+//! Private links: the links beside a host that one flow alone uses are stored with that flow.
 //!
-//! *Idea.* What happens to a packet at a host then needs the flow alone, and what it sends. In a large network that is one place in
-//! memory, not three.
-//! *What it buys.* Without it 100,000 flows take twice the time, a thousand 85 % more (`make bench-ablation`).
+//! *Idea.* What happens to a packet at a host then needs one place in memory, not three. Links beside a host of several flows lie with the
+//! hosts too, if every packet comes to them by a fast path.
+//! *What it buys.* Without it 100,000 flows take twice the time, 1000 flows 85 % more (`benches/ablation.py --path private-links`).
 
 use crate::engine::hosts::Hosts;
-use crate::engine::hosts::fastpath::shared_hosts::SharedHosts;
+use crate::engine::hosts::fastpath::shared_hosts::state::SharedHosts;
 use crate::engine::plan::EpochLayout;
 use crate::engine::plan::ingress::Ingress;
 use crate::engine::plan::ordered_links::OrderedLink;

@@ -1,9 +1,9 @@
-//! An epoch's packets in order, block by block.
+//! Cache blocking: the packets of an epoch are sorted and served block by block.
 //!
-//! *Idea.* What links send is in order as it leaves them. So where a link is fed by links alone, its epoch can be cut into
-//! blocks that stay in the caches: each is put into one order, served and passed on before the next is looked at.
+//! *Idea.* What links send is in order. So where a link is fed by links alone, its epoch can be cut into blocks that stay in the caches:
+//! each is sorted, served and passed on before the next.
 //! *Where it breaks.* What hosts send comes flow by flow: all of it has to be there before the first packet is known.
-//! *What it buys.* Without it 10,000 flows take 3 to 4 % more time, about what is noise (`make bench-ablation`).
+//! *What it buys.* Without it 10,000 flows take 3 to 8 % more time (`benches/ablation.py --path cache-blocking`).
 
 use crate::engine::links::merge_buffer::{MergeBuffer, Order};
 use crate::kernel::packet::Event;
@@ -66,8 +66,8 @@ impl<'a> Blocks<'a> {
     }
 
     fn start_of(&self, block: u64) -> Instant {
-        let window = self.end.since(self.from).as_nanos();
-        self.from + Span::from_nanos(window / self.all * block + window % self.all * block / self.all)
+        let bounds = self.end.since(self.from).as_nanos();
+        self.from + Span::from_nanos(bounds / self.all * block + bounds % self.all * block / self.all)
     }
 
     /// After the last block, what comes later goes to this list; that was the last one's sorter.

@@ -1,38 +1,25 @@
-//! Ordered links that are lossless, that no other ordered link feeds, and that all feed one other: served together with that one.
+//! Fan-in merge: one sort for several lossless links that all feed one other.
 //!
-//! *Idea.* Each of them must get its packets in order, and so must the link that they feed. But the order in which packets
-//! would come to that one if none had to wait is an order for each of them too, as the way over one link is as long for all
-//! its packets. So they are put in that order, once; each passes its link; and the few that had to wait there are put right.
-//! *Where it breaks.* Several that leave a link in the same nanosecond have no order by time: such links are served by themselves.
-//! Where many wait long, little is in order downstream of the links: for some epochs each is then served by itself.
-//! *What it buys.* Without it a thousand flows take 19 % more time (`make bench-ablation`).
+//! *Idea.* Each of these links must see its packets in order, and so must the link that they feed. The order in which packets would reach
+//! that one if none had to wait is an order for each of them too, as the delay over one link is the same for all its packets. So packets
+//! are sorted once, by that; each passes its link; and the few that had to wait are moved.
+//! *Where it breaks.* Packets that leave a link in the same nanosecond have no order by time: such links are served by themselves. So is
+//! each for some epochs, where many packets wait long.
+//! *What it buys.* Without it 1000 flows take 19 % more time (`benches/ablation.py --path fan-in-merge`).
 
 mod cut;
+pub(crate) mod feeds;
 
-use self::cut::{Cut, LONGEST};
+use self::feeds::FanIn;
 use crate::engine::links::Links;
-use crate::engine::links::merge_buffer::{AtFeeds, AtLink, Feed, MergeBuffer};
-use crate::engine::links::service::{Destination, Epoch};
+use crate::engine::links::merge_buffer::{AtLink, Feed};
+use crate::engine::links::workspace::{Destination, Epoch, Served};
 use crate::engine::mailbox::Mailbox;
 use crate::engine::plan::ordered_links::OrderedLink;
-use crate::kernel::packet::Event;
-use crate::kernel::precedence::Precedence;
-use crate::model::link::batch_service::{BatchService, OneSizeService};
-use crate::network::LinkSpec;
-use paceline_core::{Instant, Span};
+use paceline_core::Instant;
 
 /// For so many epochs, where one has shown that it is not worth it.
 const ALONE_FOR: u32 = 64;
-
-/// How an ordered link is served in an epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Served {
-    Alone,
-    /// With the ordered link that it feeds, when that is served.
-    WithNext,
-    /// With those that feed it.
-    WithSources,
-}
 
 impl Links<'_> {
     /// How this ordered link is served in this epoch: asked once, of each in their order.
@@ -50,29 +37,6 @@ impl Links<'_> {
             }
         }
     }
-}
-
-/// What reaches a link in an epoch, by way of those that are served with it.
-#[derive(Debug, Default)]
-pub(crate) struct FanIn {
-    sorter: MergeBuffer,
-    /// Of each link what reaches it; the last is of none, for what reaches the common link by itself.
-    feeds: Vec<Feed>,
-    /// Lists, each with the number of its feed.
-    lists: Vec<(usize, Vec<Event>)>,
-    /// These links at work, if nothing keeps any from it.
-    running: Vec<(Span, BatchService)>,
-    /// The same, if packets at each are all alike.
-    alike: Vec<(Span, OneSizeService)>,
-    /// Of each link: when the first packet comes at the earliest, and how many come.
-    comes: Vec<(Instant, u64)>,
-    /// The same block by block, with keys for times, if there are several.
-    blocks: Vec<Vec<Event>>,
-    cut: Cut,
-    /// The common link's epoch ends then.
-    until: Instant,
-    /// What reaches the common link later.
-    late: Vec<Event>,
 }
 
 impl<'a> Links<'a> {
@@ -126,16 +90,16 @@ impl<'a> Links<'a> {
             let stage = &mut self.ordered[source];
             if stage.may_join_next {
                 let spec = &self.network.links[stage.link as usize];
-                let (window, number) = (stage.advance(times), fan_in.feeds.len());
+                let (bounds, number) = (stage.advance(times), fan_in.feeds.len());
                 fan_in.lists.push((number, std::mem::take(&mut mail.to_links[source])));
                 if let Some(partitions) = &mut mail.partitions {
                     fan_in.lists.extend(partitions.lists[source].drain(..).map(|(_, list)| (number, list)));
                 }
-                let (packets, ahead) = fan_in.add((stage.link, spec), window);
+                let (packets, ahead) = fan_in.add((stage.link, spec), bounds);
                 let link = &mut self.table[stage.link as usize];
-                let alike = fan_in.alike_at(number).and_then(|one| link.run_alike(packets, one, window));
+                let alike = fan_in.alike_at(number).and_then(|one| link.run_alike(packets, one, bounds));
                 fan_in.alike.extend(alike.map(|alike| (ahead, alike)));
-                let running = link.run(packets, window);
+                let running = link.run(packets, bounds);
                 fan_in.running.extend(running.map(|running| (ahead, running)));
             } else {
                 fan_in.late.append(&mut self.sent[source]);
@@ -212,127 +176,6 @@ impl<'a> Links<'a> {
             }
             Some(arrival)
         })
-    }
-}
-
-impl FanIn {
-    /// Nothing but these others yet, of an epoch of the common link.
-    fn begin(&mut self, (from, until): (Instant, Instant), others: Vec<Event>) {
-        self.cut = Cut { from, ..Cut::default() };
-        (self.until, self.late) = (until, others);
-        self.feeds.clear();
-        self.running.clear();
-        self.alike.clear();
-        self.comes.clear();
-    }
-
-    /// A link, in its epoch, whose lists are here already: how many packets are in them, and how much later they come to the next.
-    fn add(&mut self, (link, spec): (u32, &LinkSpec), (from, end): (Instant, Instant)) -> (usize, Span) {
-        let number = self.feeds.len();
-        let lists = || self.lists.iter().filter(|(feed, _)| *feed == number).map(|(_, list)| list);
-        let packets = lists().map(Vec::len).sum();
-        let first = lists().find_map(|list| list.first());
-        let on_the_wire = first.map_or(Span::ZERO, |event| spec.takes(event.bytes));
-        let on_the_wire = on_the_wire.min(Span::from_nanos(1 << LONGEST));
-        let ahead = spec.delay + on_the_wire;
-        self.cut.from = self.cut.from.min(from + ahead);
-        self.cut.slack = self.cut.slack.max(on_the_wire);
-        self.feeds.push(Feed { link, ahead, end });
-        self.comes.push((from, packets as u64));
-        (packets, ahead)
-    }
-
-    /// All has been added: cuts it into blocks, if it is much.
-    fn cut(&mut self) {
-        self.feeds.push(Feed { link: Feed::NO_LINK, ahead: Span::ZERO, end: self.until });
-        self.lists.push((self.feeds.len() - 1, std::mem::take(&mut self.late)));
-        let packets: usize = self.lists.iter().map(|(_, list)| list.len()).sum();
-        let ends = self.feeds.iter().map(|feed| feed.end + feed.ahead);
-        self.cut = self.cut.of(packets, ends.fold(self.cut.from, Instant::max));
-        if self.cut.blocks == 1 {
-            return;
-        }
-        if self.blocks.len() < self.cut.blocks {
-            self.blocks.resize_with(self.cut.blocks, Vec::new);
-        }
-        let (cut, blocks) = (self.cut, &mut self.blocks);
-        for (number, list) in &mut self.lists {
-            let (number, feed) = (*number, self.feeds[*number]);
-            list.retain(|event| {
-                let is_due = event.at < feed.end;
-                if is_due {
-                    let next = event.at + feed.ahead;
-                    let block = cut.piece_of(next);
-                    let mut event = *event;
-                    event.at = cut.key(block, next, number);
-                    blocks[block].push(event);
-                }
-                !is_due
-            });
-        }
-    }
-
-    /// A packet that comes to this link, if all are alike; where none does, any.
-    fn alike_at(&self, number: usize) -> Option<&Event> {
-        let lists = || self.lists.iter().filter(|(feed, _)| *feed == number).map(|(_, list)| list);
-        let any = || self.lists.iter().find_map(|(_, list)| list.first());
-        let one = lists().find_map(|list| list.first()).or_else(any)?;
-        Event::all_are_like(one, lists().flatten()).then_some(one)
-    }
-
-    /// Each packet that is lined up passes its link, and all are sorted again: whether they nearly were. All are alike.
-    #[inline(never)]
-    fn pass_all_alike(&mut self, from: u64, order: AtLink<'_>) -> bool {
-        let FanIn { sorter, alike, .. } = self;
-        sorter.pass(from, order, |number, _, next| {
-            let (ahead, link) = alike.get_mut(number)?;
-            Some(link.pass(next.earlier_by(*ahead)))
-        })
-    }
-
-    /// All links are at work on packets that are alike at each.
-    fn all_run_alike(&self) -> bool {
-        self.alike.len() + 1 == self.feeds.len()
-    }
-
-    /// All links are at work.
-    fn all_run(&self) -> bool {
-        self.running.len() + 1 == self.feeds.len()
-    }
-
-    /// Lines up the packets of a block, which begins then: from where their keys count; and up to when all is known downstream of it
-    /// that reaches the common link.
-    fn sort(&mut self, block: usize, from: Instant, precedence: Precedence<'_>) -> (u64, Instant) {
-        let Cut { end, slack, blocks, .. } = self.cut;
-        if blocks == 1 {
-            self.sorter.gather(&self.feeds, &mut self.lists, (from, end), precedence);
-            return (from.as_nanos(), self.until);
-        }
-        let end = self.cut.end_of(block);
-        let (window, order) =
-            ((Instant::ZERO, self.cut.key(block, end, 0)), AtFeeds { feeds: &self.feeds, precedence });
-        self.sorter.sort(&[&self.blocks[block]], window, order);
-        self.blocks[block].clear();
-        let to = if block + 1 == blocks { self.until } else { (end - slack).min(self.until).max(from) };
-        (self.cut.origin(block), to)
-    }
-
-    /// Keeps what reaches the common link after this time; what does before.
-    fn keep_later(&mut self, block: usize, to: Instant) -> &[Event] {
-        let passed = self.sorter.due();
-        let (due, later) = passed.split_at(passed.partition_point(|event| event.at < to));
-        for event in later {
-            if event.at >= self.until {
-                self.late.push(*event);
-            } else {
-                let next = self.cut.piece_of(event.at).max(block + 1);
-                let key = self.cut.key(next, event.at, self.feeds.len() - 1);
-                let mut event = *event;
-                event.at = key;
-                self.blocks[next].push(event);
-            }
-        }
-        due
     }
 }
 

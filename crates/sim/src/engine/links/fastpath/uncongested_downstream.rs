@@ -1,10 +1,10 @@
-//! Links downstream of an ordered link, at which nobody waits.
+//! Uncongested downstream links: no queue forms at them.
 //!
-//! *Idea.* Packets leave a link one after the other, each so long after the one before as it takes there. So at a link that this one
-//! alone feeds, and that is no slower, packets of one size find the wire idle: each is on its way for a fixed time.
-//! *Where it breaks.* Sizes that are no whole number of nanoseconds on the wire owe each other fractions: their links are asked packet
-//! by packet, as are those that one of another size may still occupy.
-//! *What it buys.* Without it short round trips take 7 % more instructions (`make bench-ablation`).
+//! *Idea.* Packets leave a link one service time apart. So at a link that it alone feeds, and that is no slower, packets of one size find
+//! the wire idle: each takes a fixed time.
+//! *Where it breaks.* Sizes whose service is no whole number of nanoseconds carry fractions; and a packet of another size may still occupy
+//! the wire. Such links are asked packet by packet.
+//! *What it buys.* Without it short round trips take 7 % more instructions (`benches/ablation.py --path uncongested-downstream`).
 
 use crate::engine::plan::ordered_links::OrderedLink;
 use crate::kernel::packet::Event;
@@ -12,7 +12,7 @@ use crate::model::link::LinkTable;
 use crate::network::Network;
 use paceline_core::{Instant, Span};
 
-/// Packets looked at together: they stay in the closest cache.
+/// Packets handled together: they stay in the closest cache.
 pub(crate) const TOGETHER: usize = 512;
 /// So many are worth it.
 pub(crate) const MANY: usize = if cfg!(debug_assertions) { 2 } else { 64 };

@@ -1,4 +1,4 @@
-//! An epoch in which much comes is cut into blocks, which stay in the caches.
+//! Cache blocking of a fan-in merge: an epoch with many packets is cut into blocks.
 
 use crate::engine::links::fastpath::cache_blocking::BLOCK;
 use crate::engine::links::merge_buffer::Feed;

@@ -1,10 +1,28 @@
 //! Packets that wait at one place, where nearly all may be isolated.
 
-use super::Plan;
 use super::occupancy::Occupancy;
 use crate::engine::mailbox::Mailbox;
 use crate::kernel::packet::{Event, Kind};
 use paceline_core::{Instant, Span};
+
+/// Room for it.
+#[derive(Debug, Default)]
+pub(crate) struct IsolatedPackets {
+    pub(super) feeds: Vec<WaitingList>,
+    pub(super) slots: Occupancy,
+    /// For the numbers of those that are not isolated.
+    pub(super) room: Vec<u32>,
+}
+
+/// What is known of an epoch before it is served.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Foreseen {
+    /// The common link, and its epoch.
+    pub(super) link: u32,
+    pub(super) bounds: (Instant, Instant),
+    /// All are like this one.
+    pub(super) like: Event,
+}
 
 /// Where packets wait: first those before the common link itself.
 #[derive(Debug, Default)]
@@ -37,7 +55,7 @@ impl WaitingList {
 
     /// The slots are told of every packet of the epoch; the others are put aside. Whether all are alike.
     #[inline(never)]
-    pub(crate) fn mark_all(&mut self, slots: &mut Occupancy, plan: Plan) -> bool {
+    pub(super) fn mark_all(&mut self, slots: &mut Occupancy, plan: Foreseen) -> bool {
         let WaitingList { ahead, list, later, .. } = self;
         debug_assert!(list.iter().all(|event| event.kind == Kind::Arrival));
         let are_alike = Event::all_are_like(&plan.like, &*list);

@@ -1,8 +1,8 @@
-//! Isolated packets: an epoch of time, cut into slots.
+//! Which packets are isolated: an epoch, cut into slots.
 //!
-//! *Idea.* A bit a slot says whether a packet comes in it. Who has a slot alone, and the one on each side empty, is no nearer to another
-//! than a packet takes: so it waits for none, and none for it, unless others that are near to each other make a link
-//! busy for longer: for as many slots as they are, from the end of theirs on. That is summed up over those others, in their order.
+//! *Idea.* A bit a slot says whether a packet comes in it. A packet that has a slot to itself, with an empty one on each side, is further
+//! from any other than its service takes: it waits for none, and none for it, unless others that are near each other keep a link busy for
+//! longer. These occupy as many slots as they are, from the end of theirs on; that is summed up over them, in their order.
 
 use paceline_core::{Instant, Span};
 
@@ -42,7 +42,7 @@ pub(crate) struct Marker<'a> {
     again: &'a mut Vec<u64>,
 }
 
-/// How an epoch is cut: into whole words, so that who comes after it has no place in any.
+/// How an epoch is cut: into whole words, so that what comes after it has no place in any.
 #[derive(Debug, Clone, Copy, Default)]
 struct Grid {
     /// When the epoch begins, nanoseconds modulo 2^64.
@@ -77,20 +77,20 @@ impl Occupancy {
     /// are worth it.
     pub(crate) fn cut(
         &mut self,
-        window: (Instant, Instant),
+        bounds: (Instant, Instant),
         (takes, free_at): (Span, Instant),
         packets: usize,
     ) -> bool {
-        let (packets, span) = (packets as u64, window.1.since(window.0).as_nanos());
+        let (packets, span) = (packets as u64, bounds.1.since(bounds.0).as_nanos());
         let slots = span / (takes.as_nanos() + 2 * ROUNDING);
         let words = slots.min(MOST * packets) / BITS;
         if words == 0 || slots < FEWEST * packets || span >= LONGEST {
             return false;
         }
         let scale = (u128::from(words) << 64).div_ceil(u128::from(span)) as u64;
-        self.grid = Grid { from: window.0.as_nanos(), scale };
-        // Who comes the moment a link is free takes over fractions of a nanosecond.
-        self.busy = self.grid.slot(free_at.clamp(window.0, window.1) + Span::from_nanos(ROUNDING)) + 1;
+        self.grid = Grid { from: bounds.0.as_nanos(), scale };
+        // A packet that comes the moment a link is free takes over fractions of a nanosecond.
+        self.busy = self.grid.slot(free_at.clamp(bounds.0, bounds.1) + Span::from_nanos(ROUNDING)) + 1;
         self.taken.clear();
         self.taken.resize(words as usize + 2, 0);
         self.crowded.resize(words as usize, 0);
@@ -120,7 +120,7 @@ impl Occupancy {
         again.iter().for_each(|slot| crowded[(slot / BITS) as usize] |= 1 << (slot % BITS));
         let taken = &taken[1..];
         let end = crowded.len() as u64 * BITS;
-        // Nobody is isolated up to a slot that links may be busy in; nor at the end, for links to remember what is on the wire then.
+        // No packet is isolated up to a slot that links may be busy in; nor at the end, for links to remember what is on the wire then.
         crowd(crowded, taken, (0, self.busy));
         crowd(crowded, taken, (end - 2, end));
         let (mut again, mut found) = (again.iter().copied(), 0);
@@ -170,7 +170,7 @@ impl Occupancy {
 }
 
 impl Marker<'_> {
-    /// A packet is here at `at`: marks it, if it comes in the epoch; or else says no.
+    /// A packet is here at `at`: marks it and returns `true`, if it comes in the epoch.
     #[inline(always)]
     pub(crate) fn mark(&mut self, at: Instant) -> bool {
         let (place, bit) = self.grid.place(at);
@@ -199,7 +199,7 @@ fn near(words: &[u64], near: &mut [u64]) {
     }
 }
 
-/// Nobody is isolated who comes in one of these slots. Apart, so that [`Occupancy::mark_crowd`] stays in the registers.
+/// No packet is isolated that comes in one of these slots. Apart, so that [`Occupancy::mark_crowd`] stays in the registers.
 #[inline(never)]
 fn crowd(crowded: &mut [u64], taken: &[u64], (from, until): (u64, u64)) {
     let words = (from / BITS) as usize..crowded.len().min(until.div_ceil(BITS) as usize);

@@ -111,7 +111,7 @@ impl<'a> Engine<'a> {
         let Layout { mut forwarding, ack_hop, passes_ordered, epochs } =
             Layout::of(network, (method, is_traced), &table, &mut flows);
         let has_epochs = epochs.is_some();
-        let (mut ordered, access, shared) =
+        let (ordered, access, shared) =
             epochs.map(|layout| layout.divide(network, &mut table, &mut flows)).unwrap_or_default();
         let mut instruments = Instruments::new(network, &mut table, &mut flows);
         let on_links = instruments.split_off_links();
@@ -129,7 +129,6 @@ impl<'a> Engine<'a> {
             let first = hosts.mail.calendar.next_at();
             Epochs::new(plan, ordered.len(), first, method == Method::Windowed)
         });
-        let ordered = std::mem::take(&mut ordered);
         let links = Links::new(network, precedence, (table, forwarding), ordered, (on_links, is_traced));
         Engine {
             network,

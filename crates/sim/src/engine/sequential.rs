@@ -57,19 +57,21 @@ impl Engine<'_> {
 
     fn exchange_mail(&mut self, mut may_run_ahead: bool) {
         while self.hosts.mail.has_some() {
-            self.hosts.take_losses_of_links();
-            let mut departures = std::mem::take(&mut self.hosts.mail.departures);
-            for event in departures.drain(..) {
-                self.links.forward(event, &mut self.hosts.mail);
+            if !self.hosts.mail.parcel.losses.is_empty() {
+                self.hosts.take_losses_of_links();
             }
-            self.hosts.mail.departures = departures;
-            let mut arrivals = std::mem::take(&mut self.hosts.mail.arrivals);
-            for event in &mut arrivals {
-                self.hosts.reach(event, may_run_ahead);
+            if !self.hosts.mail.departures.is_empty() {
+                let mut departures = std::mem::take(&mut self.hosts.mail.departures);
+                departures.drain(..).for_each(|event| self.links.forward(event, &mut self.hosts.mail));
+                self.hosts.mail.departures = departures;
             }
-            may_run_ahead &= arrivals.is_empty();
-            arrivals.clear();
-            self.hosts.mail.arrivals = arrivals;
+            if !self.hosts.mail.arrivals.is_empty() {
+                let mut arrivals = std::mem::take(&mut self.hosts.mail.arrivals);
+                arrivals.iter_mut().for_each(|event| self.hosts.reach(event, may_run_ahead));
+                arrivals.clear();
+                self.hosts.mail.arrivals = arrivals;
+                may_run_ahead = false;
+            }
         }
     }
 }

@@ -5,7 +5,6 @@
 //! changes a number, no more. Flows with due timers are found by groups: each has a time before which none of its flows has one due, and
 //! so has each group of groups.
 
-use crate::model::flow::Tcp;
 use paceline_core::Instant;
 use std::hint::select_unpredictable;
 
@@ -46,15 +45,9 @@ impl DeadlineIndex {
         DeadlineIndex { first, due: vec![Instant::MAX; end], groups: flows, levels }
     }
 
-    /// The next timer of this flow runs out then.
+    /// The next timer of this flow is due then.
     #[inline(always)]
-    pub(crate) fn note(&mut self, flow: u32, tcp: &Tcp) {
-        self.note_at(flow, tcp.next_timer());
-    }
-
-    /// The same, by the time.
-    #[inline(always)]
-    pub(crate) fn note_at(&mut self, flow: u32, due: Instant) {
+    pub(crate) fn note(&mut self, flow: u32, due: Instant) {
         self.put(flow as usize - self.first, due);
     }
 

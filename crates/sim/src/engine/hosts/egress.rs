@@ -75,7 +75,7 @@ impl Hosts<'_> {
         let mut out = EgressOutput { link, arrivals, flow: id, tail, base: tcp.base(), now: self.now, sent };
         what.drive(tcp, self.now, &mut out);
         if is_free && F::ACKNOWLEDGES {
-            self.deadlines.note(id, tcp); // for timers, their callers do
+            self.deadlines.note(id, tcp.next_timer()); // for timers, their callers do
         }
         if tcp.has_reached_a_mark() || !is_free {
             self.tell(id, F::ACKNOWLEDGES);
@@ -130,16 +130,6 @@ impl Drive for Acknowledged {
         if !tcp.sender.on_ack_fast(self.0, now, &mut *out) {
             tcp.sender.on_ack(self.0, now, out);
         }
-    }
-}
-
-/// The same, after [`paceline_tcp::Sender::on_ack_fast`] has returned `false`: it is not called again.
-pub(crate) struct AcknowledgedSlowly(pub(crate) u32);
-
-impl Drive for AcknowledgedSlowly {
-    #[inline(always)]
-    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
-        tcp.sender.on_ack(self.0, now, out);
     }
 }
 

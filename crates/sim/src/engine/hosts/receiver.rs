@@ -1,10 +1,9 @@
 //! Receivers at work: data at their destination, and what is sent back.
 
 use crate::engine::hosts::Hosts;
-use crate::engine::hosts::egress::pass_out;
 use crate::kernel::packet::{Event, Kind, Packet};
 use crate::model::feedback::FeedbackUnderWay;
-use crate::model::flow::{DelaySums, Flow, Source, Tcp};
+use crate::model::flow::{DelaySums, Source, Tcp};
 use crate::observe::output::Delays;
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Feedback, Reply};
@@ -196,34 +195,19 @@ impl Hosts<'_> {
         }
     }
 
+    /// The receiver sends an acknowledgement.
     fn acknowledge_with(&mut self, id: u32, feedback: Feedback) {
-        let Flow { source: Source::Tcp(tcp), stages, suffixes, at_sink, .. } = &mut self.flows[id as usize]
-        else {
-            return;
-        };
+        let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
         let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
         let next = tcp.receiver.next();
         let seq = tcp.base().wrapping_add(next);
         let carried = FeedbackUnderWay::carried(&feedback, next, tcp.sender.config().needs_echo());
         let sent = carried.unwrap_or_else(|| tcp.rest.feedback.keep(feedback));
-        let Some(link) = at_sink.out.link(&mut self.access) else {
-            return self.acknowledge(id, seq, bytes, sent);
-        };
-        let (hop, tail) = (self.ack_hop + 1, suffixes[1].shared);
-        let ack = Packet { sent, flow: id, seq, bytes, hop, is_ack: true };
-        self.sent += 1;
-        pass_out(link, ack, self.now, (tail, &mut self.mail.to_links[usize::from(stages[1])]));
-    }
-
-    /// The receiver sends an acknowledgement.
-    #[inline(never)]
-    fn acknowledge(&mut self, flow: u32, seq: u32, bytes: u16, sent: Instant) {
-        let ack = Packet { sent, flow, seq, bytes, hop: self.ack_hop, is_ack: true };
+        let ack = Packet { sent, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true };
         let event = Event::of_packet(self.now, 0, ack);
         self.sent += 1;
         if self.trace.is_some() {
-            let copy = event;
-            self.trace_send(&copy);
+            self.trace_send(&event);
         }
         self.send_out(event);
     }

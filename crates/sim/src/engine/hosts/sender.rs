@@ -1,7 +1,7 @@
 //! Senders at work: acknowledgements, timers, ports.
 
 use crate::engine::hosts::Hosts;
-use crate::engine::hosts::egress::{Acknowledged, AcknowledgedSlowly, AcknowledgedWith, Drive, PacingTimer};
+use crate::engine::hosts::egress::{Acknowledged, AcknowledgedWith, PacingTimer};
 use crate::kernel::packet::{Event, Kind, Packet};
 use crate::model::flow::Source;
 use paceline_core::Instant;
@@ -10,17 +10,6 @@ impl Hosts<'_> {
     /// An acknowledgement reaches the sender.
     #[inline(never)]
     pub(crate) fn on_ack(&mut self, ack: &Event) {
-        self.take_ack(ack, Acknowledged);
-    }
-
-    /// The same, and it is known not to be an ordinary one.
-    #[inline(never)]
-    pub(crate) fn on_ack_slowly(&mut self, ack: &Event) {
-        self.take_ack(ack, AcknowledgedSlowly);
-    }
-
-    #[inline(always)]
-    fn take_ack<F: Drive>(&mut self, ack: &Event, of_all_before: impl FnOnce(u32) -> F) {
         self.received += 1;
         let flow = &self.flows[ack.flow as usize];
         let Source::Tcp(tcp) = &flow.source else { return };
@@ -35,7 +24,7 @@ impl Hosts<'_> {
         if needs_feedback {
             self.on_ack_with_feedback(ack, next);
         } else {
-            self.drive(ack.flow, of_all_before(next));
+            self.drive(ack.flow, Acknowledged(next));
         }
     }
 
@@ -175,7 +164,7 @@ impl Hosts<'_> {
         }
         let Source::Tcp(tcp) = &mut flow.source else { return };
         if is_free {
-            return self.deadlines.note(id, tcp);
+            return self.deadlines.note(id, tcp.next_timer());
         }
         let due = tcp.sender.retransmission_due();
         if due < tcp.rest.retransmission_event {

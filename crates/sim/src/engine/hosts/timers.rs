@@ -47,13 +47,11 @@ impl Hosts<'_> {
     #[inline(never)]
     pub(crate) fn run_timers_out(&mut self, id: u32, end: Instant) {
         let now = self.now;
-        while let Source::Tcp(tcp) = &self.flows[id as usize].source {
-            let (due, retransmission) = (tcp.next_timer(), tcp.sender.retransmission_due());
-            if due >= end {
-                break;
-            }
-            self.now = due;
-            self.run_first_timer_out(id, due == retransmission);
+        while let Source::Tcp(tcp) = &self.flows[id as usize].source
+            && tcp.next_timer() < end
+        {
+            self.now = tcp.next_timer();
+            self.run_timer_out(id);
         }
         self.now = now;
     }
@@ -61,29 +59,18 @@ impl Hosts<'_> {
     /// The first of its timers runs out now.
     pub(crate) fn run_timer_out(&mut self, id: u32) {
         let Source::Tcp(tcp) = &self.flows[id as usize].source else { return };
-        self.run_first_timer_out(id, tcp.sender.retransmission_due() == self.now);
-    }
-
-    /// The same, where it is known which it is.
-    #[inline(always)]
-    fn run_first_timer_out(&mut self, id: u32, is_retransmission: bool) {
-        if is_retransmission {
-            self.run_retransmission_timer_out(id);
+        if tcp.sender.retransmission_due() == self.now {
+            self.drive(id, RetransmissionTimer);
         } else {
             self.drive(id, PacingTimer);
         }
     }
 
-    #[inline(never)]
-    fn run_retransmission_timer_out(&mut self, id: u32) {
-        self.drive(id, RetransmissionTimer);
-    }
-
-    /// See [`DeadlineIndex::note`].
+    /// The next timer of a flow that runs by itself may be another one.
     #[inline(always)]
     pub(crate) fn note_deadline(&mut self, id: u32) {
         if let Source::Tcp(tcp) = &self.flows[id as usize].source {
-            self.deadlines.note(id, tcp);
+            self.deadlines.note(id, tcp.next_timer());
         }
     }
 

@@ -11,9 +11,13 @@ use paceline_core::Instant;
 impl<'a> Links<'a> {
     /// A host has sent a packet: it reaches the first link of its path, now.
     pub(crate) fn forward(&mut self, mut event: Event, mail: &mut Mailbox<'a>) {
-        let entry = self.forwarding.entry(event.flow, event.hop());
+        let entry = self.forwarding.routes[self.forwarding.way_of(&event)];
         event.place = entry & PLACE;
-        if entry & STAGED != 0 {
+        if entry & PLAIN != 0 && entry & STAGED == 0 {
+            let link = &mut self.table[event.place as usize];
+            event.move_on(link.carry(event.bytes, event.is_ack(), event.at));
+            self.go_on(event, mail);
+        } else if entry & STAGED != 0 {
             event.kind = Kind::Application; // after what links send
             self.wait_in_order(event, mail);
         } else {
@@ -61,9 +65,9 @@ impl<'a> Links<'a> {
     /// A packet comes to the next place of its path at the event's time: past the links that it passes at once.
     #[inline]
     pub(super) fn go_on(&mut self, mut event: Event, mail: &mut Mailbox<'a>) {
-        let mut hop = event.hop();
+        let mut way = self.forwarding.way_of(&event);
         loop {
-            let entry = self.forwarding.entry(event.flow, hop);
+            let entry = self.forwarding.routes[way];
             event.place = entry & PLACE;
             if entry & AT_ONCE == 0 {
                 return self.arrive(event, entry, mail);
@@ -75,7 +79,7 @@ impl<'a> Links<'a> {
                 let passage = link.pass(event.bytes, event.is_ack(), event.at);
                 self.leave(&mut event, passage);
             }
-            hop += 1;
+            way += 1;
         }
     }
 
@@ -94,7 +98,7 @@ impl<'a> Links<'a> {
     /// A packet will reach an ordered link: the event's place is its position.
     #[inline]
     fn wait_in_order(&mut self, event: Event, mail: &mut Mailbox<'a>) {
-        let suffix = self.suffix_of(&event);
+        let suffix = self.forwarding.suffixes[event.flow as usize][usize::from(event.is_ack())];
         mail.to_links[event.place as usize].push(event.at_place(suffix.shared));
     }
 

@@ -31,7 +31,6 @@ use super::plan::Forwarding;
 use super::plan::ordered_links::OrderedLink;
 use crate::kernel::packet::{Event, Kind};
 use crate::kernel::precedence::Precedence;
-use crate::model::flow::PathSuffix;
 use crate::model::link::{Link, LinkTable};
 use crate::network::Network;
 use crate::observe::instrument::Instruments;
@@ -204,10 +203,5 @@ impl<'a> Links<'a> {
         self.samples.append(&mut other.samples);
         self.series.append(&mut other.series);
         other.ordered
-    }
-
-    /// Where the suffix of a packet's path begins.
-    fn suffix_of(&self, event: &Event) -> PathSuffix {
-        self.forwarding.suffixes[event.flow as usize][usize::from(event.is_ack())]
     }
 }

@@ -11,6 +11,7 @@ use self::ingress::Ingress;
 use self::ordered_links::{OrderedLink, lay_ordered_links, minimum_path_delay};
 use self::routes::{PLACE, STAGED, mark_at_once, routes_after, routes_of};
 use crate::control::Method;
+use crate::kernel::packet::Event;
 use crate::model::flow::{AccessLink, Flow, PathSuffix, Source};
 use crate::model::link::LinkTable;
 use crate::network::Network;
@@ -172,9 +173,9 @@ impl Forwarding {
         }
     }
 
-    /// The place that a flow's packet comes to at this hop of its round trip, and what is known of it.
+    /// Where in the routes a packet stands on its round trip.
     #[inline(always)]
-    pub(crate) fn entry(&self, flow: u32, hop: usize) -> u32 {
-        self.routes[flow as usize * self.stride + hop]
+    pub(crate) fn way_of(&self, packet: &Event) -> usize {
+        packet.flow as usize * self.stride + packet.hop()
     }
 }

@@ -164,7 +164,7 @@ impl Hosts<'_> {
             };
             if is_ordinary {
                 self.received += 1;
-                self.deadlines.note_at(event.flow, timer(tcp));
+                self.deadlines.note(event.flow, timer(tcp));
                 if !BARE && tcp.has_reached_a_mark() {
                     self.now = at;
                     self.tell(event.flow, true);
@@ -173,7 +173,7 @@ impl Hosts<'_> {
             }
         }
         self.now = at;
-        self.on_ack_slowly(&event.at_time(at));
+        self.on_ack(&event.at_time(at));
         true
     }
 

@@ -24,22 +24,16 @@ impl Hosts<'_> {
     /// Prefetches the flow whose turn comes after so many others ([`FLOWS_AHEAD`]), if there is one.
     #[inline(always)]
     pub(crate) fn prefetch(&self, flow: Option<u32>) {
+        #[cfg(target_arch = "x86_64")]
         if let Some(flow) = flow {
-            fetch(&self.flows[flow as usize]);
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let start: *const i8 = std::ptr::from_ref(&self.flows[flow as usize]).cast();
+            for line in 0..size_of::<Flow>().div_ceil(LINE) {
+                // SAFETY: it reads nothing that the program sees, and faults at no address.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line * LINE)) };
+            }
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (flow, LINE);
     }
-}
-
-/// Asks for all of a value.
-#[inline(always)]
-fn fetch<T>(value: &T) {
-    #[cfg(target_arch = "x86_64")]
-    for line in 0..size_of::<T>().div_ceil(LINE) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let start: *const i8 = std::ptr::from_ref(value).cast();
-        // SAFETY: it reads nothing that the program sees, and faults at no address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line * LINE)) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (value, LINE);
 }

@@ -1,4 +1,4 @@
-"""One version in all places that name it, and a changelog by release (docs/reference/versions.md)."""
+"""One version in all places that name it, a changelog by release (docs/reference/versions.md), one list of checks."""
 
 from __future__ import annotations
 
@@ -29,3 +29,20 @@ def test_the_changelog_is_by_release() -> None:
     assert all(releases), heads
     dated = [(tuple(map(int, one.groups()[:3])), datetime.date.fromisoformat(one[4])) for one in releases if one]
     assert dated == sorted(set(dated), reverse=True), "newest first"
+
+
+def test_the_oldest_compiler_is_the_same_everywhere() -> None:
+    oldest = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["rust-version"]
+    assert f"Rust {oldest} or later" in (ROOT / "Makefile").read_text()
+    pinned = tomllib.loads((ROOT / "rust-toolchain.toml").read_text())["toolchain"]["channel"]
+    assert [int(part) for part in pinned.split(".")[:2]] >= [int(part) for part in oldest.split(".")]
+
+
+def test_a_commit_is_checked_as_lint_checks_it() -> None:
+    """Each program of `make lint` with its options is a hook of .pre-commit-config.yaml; files are added there."""
+    lint = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert lint
+    commands = [line.strip().replace("$(BIN)", ".venv/bin").removesuffix(" .") for line in lint[1].splitlines()]
+    hooks = re.findall(r"^ +entry: (.*)$", (ROOT / ".pre-commit-config.yaml").read_text(), re.MULTILINE)
+    assert len(commands) == 6
+    assert [one for one in commands if not any(hook.startswith(one) for hook in hooks)] == []

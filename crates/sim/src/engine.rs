@@ -91,11 +91,11 @@ impl<'a> Engine<'a> {
         trace: Option<&'a mut dyn TraceSink>,
         control: &Control,
     ) -> Self {
-        let mut talks = Vec::new();
+        let mut dialogues = Vec::new();
         let end = || if control.is_cancelled() { Instant::ZERO } else { Instant::ZERO + network.duration };
         let specs = (0..).zip(&network.flows);
         let mut flows: Vec<Flow> =
-            specs.map(|(id, spec)| Flow::new(id, spec, &mut talks, network.seed, end())).collect();
+            specs.map(|(id, spec)| Flow::new(id, spec, &mut dialogues, network.seed, end())).collect();
         for (flow, spec) in flows.iter_mut().zip(&network.flows) {
             // What does not go by windows asks for no rate: it neither counts nor waits at a port.
             if network.hosts[spec.source as usize].port_pacing && matches!(flow.source, Source::Tcp(_)) {
@@ -122,7 +122,7 @@ impl<'a> Engine<'a> {
         }
         let precedence = network.precedence(ack_hop);
         let mail = Mailbox::new(precedence, ordered.len());
-        let parts = hosts::Parts { flows, talks, access, shared, instruments, is_traced };
+        let parts = hosts::Parts { flows, dialogues, access, shared, instruments, is_traced };
         let mut hosts = Hosts::new(network, parts, ack_hop, mail);
         hosts.use_fast_paths(plan.uses_fast_paths, |position| passes_ordered[position]);
         let epochs = has_epochs.then(|| {

@@ -169,6 +169,18 @@ impl Layer {
         first..self.layout.hosts.len() as HostId
     }
 
+    /// Adds hosts that send, `left.0` and on, and hosts that receive, `right.0` and on, each of which is a sender's partner.
+    pub(crate) fn sides(&mut self, senders: u32, receivers: u32) -> [Numbers<HostId>; 2] {
+        let left = self.hosts((0..senders).map(|i| format_smolstr!("left.{i}")));
+        let right = self.hosts((0..receivers).map(|i| format_smolstr!("right.{i}")));
+        let layout = &mut self.layout;
+        layout.groups = vec![("left".to_owned(), left.clone()), ("right".to_owned(), right.clone())];
+        layout.senders = left.clone();
+        let partners = (0..senders).map(|i| right.start + i % receivers);
+        layout.partner = partners.chain((0..receivers).map(|i| left.start + i)).map(Some).collect();
+        [left, right]
+    }
+
     /// Adds nodes to the drawing.
     pub(crate) fn drawn(&mut self, name: &str, is_host: bool, count: u32) -> usize {
         self.layout.nodes.push(NodeGroup { name: name.to_owned(), is_host, count });

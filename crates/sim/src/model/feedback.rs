@@ -18,7 +18,7 @@ const HALF: u32 = BITS / 2;
 
 /// The feedback of one connection's acknowledgements under way.
 #[derive(Debug, Default)]
-pub(crate) struct FeedbackUnderWay(Option<Box<Kept>>);
+pub(crate) struct FeedbackInFlight(Option<Box<Kept>>);
 
 /// Places, and which of them are free.
 #[derive(Debug, Default)]
@@ -27,8 +27,8 @@ struct Kept {
     free: Vec<u32>,
 }
 
-impl FeedbackUnderWay {
-    pub(crate) const NONE: FeedbackUnderWay = FeedbackUnderWay(None);
+impl FeedbackInFlight {
+    pub(crate) const NONE: FeedbackInFlight = FeedbackInFlight(None);
 
     /// What the acknowledgement of all before `next` carries for `sent`, if it needs no place here.
     #[inline]
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn places_are_used_again() {
-        let mut under_way = FeedbackUnderWay::default();
+        let mut under_way = FeedbackInFlight::default();
         let echo = Feedback::new(Instant::from_nanos(7));
         let mut room = Feedback::default();
-        assert_eq!(FeedbackUnderWay::carried(&echo, 0, true), Some(echo.echo));
+        assert_eq!(FeedbackInFlight::carried(&echo, 0, true), Some(echo.echo));
         assert_eq!(under_way.read(echo.echo, 0, &mut room), (echo.echo, &[][..]));
         for round in 0..3 {
             let holes: Vec<Feedback> = (0..4)
@@ -166,8 +166,8 @@ mod tests {
                 let start = (next + distance).saturating_sub(10);
                 feedback.push(Block { start, end: start + length });
             }
-            let mut under_way = FeedbackUnderWay::default();
-            let carried = FeedbackUnderWay::carried(&feedback, next, false);
+            let mut under_way = FeedbackInFlight::default();
+            let carried = FeedbackInFlight::carried(&feedback, next, false);
             let sent = carried.unwrap_or_else(|| under_way.keep(feedback));
             let fits = |block: &Block| {
                 (next..next + 1024).contains(&block.start) && (1..1024).contains(&(block.end - block.start))

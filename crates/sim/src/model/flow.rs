@@ -55,7 +55,7 @@ pub(crate) enum Source {
 
 /// A dialogue at work.
 #[derive(Debug)]
-pub(crate) struct Talking {
+pub(crate) struct RunningDialogue {
     /// The opener's flow; the answerer's, if it has one, is the next.
     pub(crate) opener: u32,
     /// Each message is a transfer.
@@ -103,8 +103,14 @@ impl DelaySums {
 }
 
 impl Flow {
-    /// Flow number `id`, which has not started; `talks` holds the dialogues met so far; the run is over at `end`.
-    pub(crate) fn new(id: u32, spec: &FlowSpec, talks: &mut Vec<Talking>, seed: u64, end: Instant) -> Self {
+    /// Flow number `id`, which has not started; `dialogues` holds the dialogues met so far; the run is over at `end`.
+    pub(crate) fn new(
+        id: u32,
+        spec: &FlowSpec,
+        dialogues: &mut Vec<RunningDialogue>,
+        seed: u64,
+        end: Instant,
+    ) -> Self {
         let source = match &spec.kind {
             FlowKind::Bulk { tcp, packets } => {
                 let mut tcp = Tcp::new(spec, Arc::clone(tcp), *packets, seed);
@@ -120,7 +126,7 @@ impl Flow {
                 let mut tcp = Tcp::new(spec, Arc::clone(tcp), Some(0), seed);
                 let side = match part {
                     Part::Opens(talk) => {
-                        talks.push(Talking {
+                        dialogues.push(RunningDialogue {
                             opener: id,
                             messages_are_transfers: talk.messages_are_transfers(),
                             started: false,
@@ -130,7 +136,7 @@ impl Flow {
                     }
                     Part::Answers => Side::Answerer,
                 };
-                tcp.rest.application = talks.len().checked_sub(1).map(|last| (last as u32, side));
+                tcp.rest.application = dialogues.len().checked_sub(1).map(|last| (last as u32, side));
                 tcp.rest.answers = match part {
                     Part::Opens(talk) => talk.has_flow_back().then_some(id + 1),
                     Part::Answers => id.checked_sub(1),

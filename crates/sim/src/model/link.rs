@@ -26,7 +26,7 @@ pub(crate) use bounded::BoundedLink;
 use bounded::Buffer;
 use compact::Compact;
 pub(crate) use counters::LinkCounters;
-pub(crate) use leads::Decided;
+pub(crate) use leads::TieOrders;
 use losses::Loss;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{ClosedDropTail, Queue, QueueSpec, Ties};
@@ -60,7 +60,7 @@ impl Link {
         (metered, traced): (bool, bool),
         window: (Instant, Instant),
         (network, number): (&Network, LinkId),
-        decided: &mut Decided,
+        decided: &mut TieOrders,
     ) -> Self {
         let (seed, flows) = (network.seed, network.flows.len());
         let Fitting { buffer, pacer, .. } = &*spec.fitting;
@@ -154,9 +154,9 @@ impl Link {
     pub(crate) fn offer(&mut self, event: &Event) -> Fate {
         match self {
             Link::Wide(wide) => {
-                wide.bounded.as_mut().map_or(Fate::Refused, |bounded| bounded.offer(event, wide.delay))
+                wide.bounded.as_mut().map_or(Fate::Dropped, |bounded| bounded.offer(event, wide.delay))
             }
-            Link::Compact(_) => Fate::Refused,
+            Link::Compact(_) => Fate::Dropped,
         }
     }
 
@@ -171,7 +171,7 @@ impl Link {
 
     /// Every packet's passage is known at its arrival, and none is dropped.
     #[inline]
-    pub(crate) fn refuses_nothing(&self) -> bool {
+    pub(crate) fn is_lossless(&self) -> bool {
         self.bounded().is_none_or(|link| link.only_watched)
     }
 

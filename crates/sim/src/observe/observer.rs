@@ -30,3 +30,11 @@ pub(crate) trait Observer: Debug + Send {
     /// What it has found, once the run has ended, at a link or of a flow of this name.
     fn curves(self: Box<Self>, name: &str, rows: &[FlowRow], curves: &mut Vec<Curve>);
 }
+
+/// What an instrument on `core` has found.
+#[cfg(test)]
+pub(crate) fn found(observer: impl Observer) -> Vec<Curve> {
+    let mut curves = Vec::new();
+    Box::new(observer).curves("core", &[], &mut curves);
+    curves
+}

@@ -9,7 +9,7 @@
 //! *References.* A. Feldmann et al., "Dynamics of IP traffic: a study of the role of variability and the impact of
 //! control" (SIGCOMM 1999); M. Crovella and A. Bestavros (1997).
 
-use super::dialogue::{Act, Heard, Side};
+use super::dialogue::{Action, Notice, Side};
 use super::distribution::Distribution;
 use crate::kernel::chance::Stream;
 use paceline_core::Instant;
@@ -42,22 +42,22 @@ impl User {
         User { habits, fetched: 0, sizes: stream("size"), thoughts: stream("think") }
     }
 
-    pub(crate) fn hear(&mut self, heard: Heard, now: Instant, acts: &mut Vec<Act>) {
-        match heard {
-            Heard::Start => self.fetch(acts),
-            Heard::Timer(side) => {
+    pub(crate) fn notify(&mut self, notice: Notice, now: Instant, actions: &mut Vec<Action>) {
+        match notice {
+            Notice::Start => self.fetch(actions),
+            Notice::Timer(side) => {
                 if self.habits.new_connections {
-                    acts.push(Act::Reopen(side));
+                    actions.push(Action::Reopen(side));
                 }
-                self.fetch(acts);
+                self.fetch(actions);
             }
-            Heard::Acknowledged(side) => {
+            Notice::Acknowledged(side) => {
                 self.fetched += 1;
                 if self.habits.files.is_none_or(|files| self.fetched < files) {
-                    acts.push(Act::Wait(side, now + self.habits.think.draw_span(&mut self.thoughts)));
+                    actions.push(Action::Wait(side, now + self.habits.think.draw_span(&mut self.thoughts)));
                 }
             }
-            Heard::Opened | Heard::Begun(_) | Heard::Delivered(_) => {}
+            Notice::Opened | Notice::Begun(_) | Notice::Delivered(_) => {}
         }
     }
 
@@ -66,7 +66,7 @@ impl User {
         self.habits.new_connections || self.habits.files.is_some_and(|files| self.fetched + 1 >= files)
     }
 
-    fn fetch(&mut self, acts: &mut Vec<Act>) {
-        acts.push(Act::Give(Side::Opener, self.habits.size.draw_bytes(&mut self.sizes)));
+    fn fetch(&mut self, actions: &mut Vec<Action>) {
+        actions.push(Action::Give(Side::Opener, self.habits.size.draw_bytes(&mut self.sizes)));
     }
 }

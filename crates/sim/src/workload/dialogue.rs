@@ -31,7 +31,7 @@ impl Side {
 
 /// What an application is notified of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum Notice {
     /// The flow starts.
     Start,
     /// What it waited for: the time of this side has come.
@@ -48,8 +48,8 @@ pub(crate) enum Heard {
 
 /// What an application does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Act {
-    /// The opener opens the connection before it has anything to send. [`Heard::Opened`] follows.
+pub(crate) enum Action {
+    /// The opener opens the connection before it has anything to send. [`Notice::Opened`] follows.
     Open,
     /// This side sends a message of so many bytes.
     Give(Side, u64),

@@ -1,8 +1,8 @@
 //! What applications make hosts send: one file a kind.
 //!
 //! *Idea.* A dialogue is one flow, or two that go opposite ways between the same hosts, and an application that reacts:
-//! it is notified that a message of its was delivered or acknowledged, or that its timer has run out ([`Heard`]), and returns what to
-//! send and when it wants to be woken ([`Act`]). It knows neither packets nor the network. Open-loop sources hear nothing;
+//! it is notified that a message of its was delivered or acknowledged, or that its timer has run out ([`Notice`]), and returns what to
+//! send and when it wants to be woken ([`Action`]). It knows neither packets nor the network. Open-loop sources are notified of nothing;
 //! they only say when the next packet leaves ([`open_loop`]).
 //!
 //! An application that waits has one timer in the calendar and costs nothing else.
@@ -28,7 +28,7 @@ use paceline_core::Instant;
 use std::sync::Arc;
 
 pub use self::dialogue::Side;
-pub(crate) use self::dialogue::{Act, Heard};
+pub(crate) use self::dialogue::{Action, Notice};
 pub use self::distribution::Distribution;
 pub use self::messages::Transfer;
 
@@ -107,12 +107,12 @@ impl Application {
         }
     }
 
-    /// Something has happened: what follows goes to `acts`, in order.
-    pub(crate) fn hear(&mut self, heard: Heard, now: Instant, acts: &mut Vec<Act>) {
+    /// Something has happened: what follows goes to `actions`, in order.
+    pub(crate) fn notify(&mut self, notice: Notice, now: Instant, actions: &mut Vec<Action>) {
         match self {
-            Application::ClosedLoop(user) => user.hear(heard, now, acts),
-            Application::Rpc(caller) => caller.hear(heard, now, acts),
-            Application::Vector(player) => player.hear(heard, now, acts),
+            Application::ClosedLoop(user) => user.notify(notice, now, actions),
+            Application::Rpc(caller) => caller.notify(notice, now, actions),
+            Application::Vector(player) => player.notify(notice, now, actions),
         }
     }
 }

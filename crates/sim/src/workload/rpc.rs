@@ -9,7 +9,7 @@
 //! *References.* V. Vasudevan et al., "Safe and effective fine-grained TCP retransmissions for datacenter communication"
 //! (SIGCOMM 2009).
 
-use super::dialogue::{Act, Heard, Side};
+use super::dialogue::{Action, Notice, Side};
 use super::distribution::Distribution;
 use crate::kernel::chance::Stream;
 use paceline_core::Instant;
@@ -57,28 +57,31 @@ impl Caller {
         }
     }
 
-    pub(crate) fn hear(&mut self, heard: Heard, now: Instant, acts: &mut Vec<Act>) {
-        match heard {
-            Heard::Start | Heard::Timer(_) => {
+    pub(crate) fn notify(&mut self, notice: Notice, now: Instant, actions: &mut Vec<Action>) {
+        match notice {
+            Notice::Start | Notice::Timer(_) => {
                 let request = self.spec.request.draw_bytes(&mut self.requests);
                 (self.bytes, self.started) = (request, now);
-                acts.push(Act::Give(Side::Opener, request));
+                actions.push(Action::Give(Side::Opener, request));
             }
-            Heard::Begun(Side::Opener) => self.data_from = now,
-            Heard::Delivered(Side::Opener) => {
+            Notice::Begun(Side::Opener) => self.data_from = now,
+            Notice::Delivered(Side::Opener) => {
                 let response = self.spec.response.draw_bytes(&mut self.responses);
                 self.bytes += response;
-                acts.push(Act::Give(Side::Answerer, response));
+                actions.push(Action::Give(Side::Answerer, response));
             }
-            Heard::Delivered(Side::Answerer) => {
+            Notice::Delivered(Side::Answerer) => {
                 let (started, data_from, bytes) = (self.started, self.data_from, self.bytes);
-                acts.push(Act::Complete { started, data_from, bytes });
+                actions.push(Action::Complete { started, data_from, bytes });
                 self.made += 1;
                 if self.spec.calls.is_none_or(|calls| self.made < calls) {
-                    acts.push(Act::Wait(Side::Opener, now + self.spec.think.draw_span(&mut self.thoughts)));
+                    actions.push(Action::Wait(
+                        Side::Opener,
+                        now + self.spec.think.draw_span(&mut self.thoughts),
+                    ));
                 }
             }
-            Heard::Opened | Heard::Begun(Side::Answerer) | Heard::Acknowledged(_) => {}
+            Notice::Opened | Notice::Begun(Side::Answerer) | Notice::Acknowledged(_) => {}
         }
     }
 

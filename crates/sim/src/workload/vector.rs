@@ -8,7 +8,7 @@
 //! *References.* [`super::cvec`].
 
 use super::cvec::Vector;
-use super::dialogue::{Act, Heard, Side};
+use super::dialogue::{Action, Notice, Side};
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
 
@@ -35,32 +35,32 @@ impl Player {
         player
     }
 
-    pub(crate) fn hear(&mut self, heard: Heard, now: Instant, acts: &mut Vec<Act>) {
-        match heard {
-            Heard::Start => {
-                acts.push(Act::Open);
+    pub(crate) fn notify(&mut self, notice: Notice, now: Instant, actions: &mut Vec<Action>) {
+        match notice {
+            Notice::Start => {
+                actions.push(Action::Open);
                 if self.begins(Side::Opener) {
-                    self.proceed(Side::Opener, now, acts);
+                    self.proceed(Side::Opener, now, actions);
                 }
             }
-            Heard::Opened => {
+            Notice::Opened => {
                 if self.begins(Side::Answerer) {
-                    self.proceed(Side::Answerer, now, acts);
+                    self.proceed(Side::Answerer, now, actions);
                 }
             }
-            Heard::Timer(side) => {
-                self.say(side, acts);
-                self.proceed(side, now, acts);
+            Notice::Timer(side) => {
+                self.say(side, actions);
+                self.proceed(side, now, actions);
             }
-            Heard::Delivered(side) => {
+            Notice::Delivered(side) => {
                 let under_way = &mut self.under_way[side.index() as usize];
                 *under_way -= 1;
                 if *under_way == 0 && self.awaits == Some(side) {
                     self.awaits = None;
-                    self.proceed(side.other(), now, acts);
+                    self.proceed(side.other(), now, actions);
                 }
             }
-            Heard::Begun(_) | Heard::Acknowledged(_) => {}
+            Notice::Begun(_) | Notice::Acknowledged(_) => {}
         }
     }
 
@@ -70,26 +70,26 @@ impl Player {
     }
 
     /// Says all that `side` may say now, and sets its timer for what comes later.
-    fn proceed(&mut self, side: Side, now: Instant, acts: &mut Vec<Act>) {
+    fn proceed(&mut self, side: Side, now: Instant, actions: &mut Vec<Action>) {
         while let Some(unit) = self.vector.units.get(self.next[self.place(side)]) {
             if unit.side != side {
                 self.awaits = Some(side);
                 return;
             }
             if unit.wait > Span::ZERO {
-                acts.push(Act::Wait(side, now + unit.wait));
+                actions.push(Action::Wait(side, now + unit.wait));
                 return;
             }
-            self.say(side, acts);
+            self.say(side, actions);
         }
     }
 
     /// Gives the next unit of `side` away.
-    fn say(&mut self, side: Side, acts: &mut Vec<Act>) {
+    fn say(&mut self, side: Side, actions: &mut Vec<Action>) {
         let place = self.place(side);
         let at = self.next[place];
         let Some(unit) = self.vector.units.get(at) else { return };
-        acts.push(Act::Give(side, unit.bytes));
+        actions.push(Action::Give(side, unit.bytes));
         self.under_way[side.index() as usize] += 1;
         self.next[place] = if self.vector.is_concurrent { self.of_side(side, at + 1) } else { at + 1 };
     }

@@ -124,7 +124,7 @@ fn chosen_hosts(
     let candidates: Vec<HostId> = candidates.into_iter().filter(|host| sends_tcp[*host as usize]).collect();
     if candidates.is_empty() {
         let problem =
-            "none of the hosts sends TCP, which is what this paces; write a method that acts on links";
+            "none of the hosts sends TCP, which is what this paces; write a method that actions on links";
         return Err(ScenarioError::at(&pacing.path, problem));
     }
     let name_of = |host: HostId| context.layout.hosts[host as usize].as_str();

@@ -1,6 +1,6 @@
 //! Routers in a row: what tandem and parking lot share.
 
-use super::names::{MOST_HOSTS, link_name};
+use super::names::{MOST_HOSTS, links_in_a_row};
 use crate::compile::input::{Field, Result, ScenarioError, Table};
 use crate::compile::layout::{Back, Layer, NodeId};
 use crate::compile::link_plan::{Defaults, LinkPlan};
@@ -42,20 +42,7 @@ impl Chain {
         field: &Field<'_>,
         defaults: &Defaults,
     ) -> Result<Vec<(String, LinkPlan)>> {
-        let mut hops: Vec<(String, LinkPlan)> = Vec::new();
-        let mut numbers = 0..;
-        field.each(|field| {
-            let k = numbers.next().unwrap_or(0);
-            let (table, plan) = LinkPlan::read(field, &["name"], defaults)?;
-            let name = table.optional("name", link_name)?.unwrap_or_else(|| format!("hop.{k}"));
-            if hops.iter().any(|(other, _)| *other == name) {
-                return Err(
-                    field.wrong(format!("an earlier link is named \"{name}\"; give each its own name"))
-                );
-            }
-            hops.push((name, plan));
-            Ok(())
-        })?;
+        let hops = links_in_a_row(field, "hop", defaults)?;
         if hops.is_empty() || hops.len() as u64 > MOST_HOPS {
             return Err(field.wrong(format!("{} links; write 1 to {MOST_HOPS}", hops.len())));
         }

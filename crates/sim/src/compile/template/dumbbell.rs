@@ -94,14 +94,7 @@ impl Dumbbell {
         let senders = self.senders();
         let receivers = self.receivers;
         let mut layer = Layer::new(draw);
-        let left = layer.hosts((0..senders).map(|i| format_smolstr!("left.{i}")));
-        let right = layer.hosts((0..receivers).map(|i| format_smolstr!("right.{i}")));
-        layer.layout.groups = vec![("left".to_owned(), left.clone()), ("right".to_owned(), right.clone())];
-        layer.layout.senders = left.clone();
-        layer.layout.partner = (0..senders)
-            .map(|i| Some(right.start + i % receivers))
-            .chain((0..receivers).map(|i| Some(left.start + i)))
-            .collect();
+        let [left, right] = layer.sides(senders, receivers);
 
         // Routers: the core's two ends, then the left edges, then the right ones.
         let core_left = right.end;

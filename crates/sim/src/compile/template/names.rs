@@ -2,6 +2,7 @@
 
 use crate::compile::input::{Field, Result, Table, suggestion};
 use crate::compile::layout::Layout;
+use crate::compile::link_plan::{Defaults, LinkPlan};
 use crate::network::LinkId;
 
 /// Senders: a network of more is not laid out, and looked at, within five seconds.
@@ -14,6 +15,27 @@ pub(super) fn link_name(field: &Field<'_>) -> Result<String> {
         return Err(field.refused("would be the way back of another link; write a name without .reverse"));
     }
     Ok(name)
+}
+
+/// A list of links, named `prefix.0`, `prefix.1`, … unless they have names, which differ.
+pub(super) fn links_in_a_row(
+    field: &Field<'_>,
+    prefix: &str,
+    defaults: &Defaults,
+) -> Result<Vec<(String, LinkPlan)>> {
+    let mut links: Vec<(String, LinkPlan)> = Vec::new();
+    let mut numbers = 0..;
+    field.each(|field| {
+        let number = numbers.next().unwrap_or(0);
+        let (table, plan) = LinkPlan::read(field, &["name"], defaults)?;
+        let name = table.optional("name", link_name)?.unwrap_or_else(|| format!("{prefix}.{number}"));
+        if links.iter().any(|(other, _)| *other == name) {
+            return Err(field.wrong(format!("an earlier link is named \"{name}\"; give each its own name")));
+        }
+        links.push((name, plan));
+        Ok(())
+    })?;
+    Ok(links)
 }
 
 /// The link that a network is about: named, or else the slowest.

@@ -4,7 +4,7 @@
 //! left.0 ─ links[0] ─ router ─ links[1] ─ … ─ right.0
 //! ```
 
-use super::names::{CoreChoice, link_name};
+use super::names::{CoreChoice, links_in_a_row};
 use crate::compile::draw::Draw;
 use crate::compile::input::{Result, ScenarioError, Table};
 use crate::compile::layout::{Back, Layer, Layout};
@@ -28,20 +28,7 @@ impl Path {
             "links",
             r#"[{ name = "slow", rate = "10 Mbit/s", delay = "10 ms", buffer = "20 packets" }]"#,
         )?;
-        let mut links: Vec<(String, LinkPlan)> = Vec::new();
-        let mut numbers = 0..;
-        field.each(|field| {
-            let i = numbers.next().unwrap_or(0);
-            let (table, plan) = LinkPlan::read(field, &["name"], defaults)?;
-            let name = table.optional("name", link_name)?.unwrap_or_else(|| format!("link.{i}"));
-            if links.iter().any(|(other, _)| *other == name) {
-                return Err(
-                    field.wrong(format!("an earlier link is named \"{name}\"; give each its own name"))
-                );
-            }
-            links.push((name, plan));
-            Ok(())
-        })?;
+        let links = links_in_a_row(&field, "link", defaults)?;
         if links.is_empty() {
             return Err(field.wrong("no links; write at least one"));
         }
@@ -74,11 +61,7 @@ impl Path {
 
     pub(super) fn layout(&self, draw: Draw) -> Layout {
         let mut layer = Layer::new(draw);
-        let left = layer.hosts(std::iter::once("left.0".to_owned()));
-        let right = layer.hosts(std::iter::once("right.0".to_owned()));
-        layer.layout.groups = vec![("left".to_owned(), left.clone()), ("right".to_owned(), right.clone())];
-        layer.layout.senders = left.clone();
-        layer.layout.partner = vec![Some(right.start), Some(left.start)];
+        let [left, right] = layer.sides(1, 1);
         let last = self.links.len() - 1;
         layer.layout.routers = last as u32;
 

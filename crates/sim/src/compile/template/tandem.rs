@@ -38,11 +38,7 @@ impl Tandem {
     pub(super) fn layout(&self, draw: Draw) -> Layout {
         let count = self.access.hosts;
         let mut layer = Layer::new(draw);
-        let left = layer.hosts((0..count).map(|i| format!("left.{i}")));
-        let right = layer.hosts((0..count).map(|i| format!("right.{i}")));
-        layer.layout.groups = vec![("left".to_owned(), left.clone()), ("right".to_owned(), right.clone())];
-        layer.layout.senders = left.clone();
-        layer.layout.partner = right.clone().chain(left.clone()).map(Some).collect();
+        let [left, right] = layer.sides(count, count);
 
         let first_router = right.end;
         let last_router = first_router + self.chain.hops.len() as u32;

@@ -6,17 +6,17 @@
 use crate::engine::hosts::Hosts;
 use crate::kernel::packet::{Event, Kind};
 use crate::model::flow::{Gate, News, Source};
-use crate::workload::{Act, Heard, Side, Transfer};
+use crate::workload::{Action, Notice, Side, Transfer};
 
 impl Hosts<'_> {
     /// Tells a flow's application what has been delivered.
     #[cold]
     pub(crate) fn on_news(&mut self, flow: u32, news: News) {
         if news.opened {
-            self.hear(flow, Heard::Opened);
+            self.notify(flow, Notice::Opened);
         }
         for _ in 0..news.messages {
-            self.hear(flow, Heard::Delivered(news.side));
+            self.notify(flow, Notice::Delivered(news.side));
         }
     }
 
@@ -24,12 +24,12 @@ impl Hosts<'_> {
     #[cold]
     pub(crate) fn on_message_acknowledged(&mut self, flow: u32) {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        let talk = tcp.rest.application.map(|(talk, _)| &self.talks[talk as usize]);
+        let talk = tcp.rest.application.map(|(talk, _)| &self.dialogues[talk as usize]);
         let counted = talk.is_none_or(|talk| talk.messages_are_transfers);
         let complete = tcp.rest.messages.on_acknowledged(tcp.sender.una(), self.now, counted);
         let side = tcp.side();
         for _ in 0..complete {
-            self.hear(flow, Heard::Acknowledged(side));
+            self.notify(flow, Notice::Acknowledged(side));
         }
     }
 
@@ -37,34 +37,34 @@ impl Hosts<'_> {
     pub(crate) fn on_conversation(&mut self, flow: u32) {
         let Source::Tcp(tcp) = &self.flows[flow as usize].source else { return };
         let Some((talk, side)) = tcp.rest.application else { return };
-        let heard = if self.talks[talk as usize].started {
+        let notice = if self.dialogues[talk as usize].started {
             self.flows[flow as usize].gates.iter_mut().for_each(Gate::pass);
-            Heard::Timer(side)
+            Notice::Timer(side)
         } else {
-            self.talks[talk as usize].started = true;
-            Heard::Start
+            self.dialogues[talk as usize].started = true;
+            Notice::Start
         };
-        self.hear(flow, heard);
+        self.notify(flow, notice);
     }
 
     /// Tells the application of a flow, if it has one, and does what it says.
-    pub(crate) fn hear(&mut self, flow: u32, heard: Heard) {
+    pub(crate) fn notify(&mut self, flow: u32, notice: Notice) {
         let Source::Tcp(tcp) = &self.flows[flow as usize].source else { return };
         let Some((talk, _)) = tcp.rest.application else { return };
-        let talk = &mut self.talks[talk as usize];
-        let mut acts = std::mem::take(&mut self.acts);
-        talk.application.hear(heard, self.now, &mut acts);
+        let talk = &mut self.dialogues[talk as usize];
+        let mut actions = std::mem::take(&mut self.actions);
+        talk.application.notify(notice, self.now, &mut actions);
         let opener = talk.opener;
-        for act in acts.drain(..) {
+        for act in actions.drain(..) {
             self.act(opener, act);
         }
-        self.acts = acts;
+        self.actions = actions;
     }
 
-    fn act(&mut self, opener: u32, act: Act) {
+    fn act(&mut self, opener: u32, act: Action) {
         let flow_of = |side: Side| opener + side.index();
         match act {
-            Act::Open => {
+            Action::Open => {
                 let Source::Tcp(tcp) = &mut self.flows[opener as usize].source else { return };
                 let syn = tcp.syn();
                 tcp.rest.messages.open(syn);
@@ -72,10 +72,10 @@ impl Hosts<'_> {
                 tcp.sender.start(self.now, &mut self.segments);
                 self.send(opener);
                 if !has_syn {
-                    self.hear(opener, Heard::Opened);
+                    self.notify(opener, Notice::Opened);
                 }
             }
-            Act::Give(side, bytes) => {
+            Action::Give(side, bytes) => {
                 let flow = flow_of(side);
                 let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
                 tcp.give(bytes, self.now);
@@ -87,13 +87,13 @@ impl Hosts<'_> {
                     self.answer_with_data(other);
                 }
             }
-            Act::Wait(side, until) => {
+            Action::Wait(side, until) => {
                 let flow = flow_of(side);
                 self.flows[flow as usize].gates.iter_mut().for_each(Gate::wait);
                 let place = self.network.links.len() as u32 + self.network.flows[flow as usize].source;
                 self.mail.calendar.push(Event::of_flow(until, place, Kind::Application, flow));
             }
-            Act::Reopen(side) => {
+            Action::Reopen(side) => {
                 let flow = flow_of(side);
                 let host = self.network.flows[flow as usize].source;
                 let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
@@ -102,7 +102,7 @@ impl Hosts<'_> {
                     port.change_rate(std::mem::take(&mut tcp.rest.port_rate), 0);
                 }
             }
-            Act::Complete { started, data_from, bytes } => {
+            Action::Complete { started, data_from, bytes } => {
                 let Source::Tcp(tcp) = &mut self.flows[opener as usize].source else { return };
                 let took = self.now.since(started);
                 tcp.rest.messages.transfers.push(Transfer { started, data_from, took, bytes });

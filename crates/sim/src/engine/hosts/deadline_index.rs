@@ -158,9 +158,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_finds_what_is_due(flows in 0..700_usize, acts in prop::collection::vec((0..700_usize, 0..200_u64), 0..300)) {
+        fn it_finds_what_is_due(flows in 0..700_usize, actions in prop::collection::vec((0..700_usize, 0..200_u64), 0..300)) {
             let (mut deadlines, mut known) = (DeadlineIndex::of(3, flows), vec![Instant::MAX; flows]);
-            for (flow, time) in acts {
+            for (flow, time) in actions {
                 let time = Instant::from_nanos(time);
                 if flow < flows {
                     deadlines.put(flow, time);

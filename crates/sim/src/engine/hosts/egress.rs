@@ -98,8 +98,8 @@ impl Hosts<'_> {
         let end = tcp.sender.end();
         let begun = (end > tcp.marks().send).then(|| tcp.on_message_begun(end - 1, self.now));
         self.schedule_timers(id);
-        if let Some(heard) = begun {
-            self.hear(id, heard);
+        if let Some(notice) = begun {
+            self.notify(id, notice);
         }
         self.tell_of_acknowledged(id, acknowledges);
     }

@@ -29,7 +29,7 @@ use self::fastpath::shared_hosts::state::SharedHosts;
 use self::flow_table::FlowTable;
 use super::mailbox::Mailbox;
 use crate::kernel::packet::{Event, Kind};
-use crate::model::flow::{Flow, Snapshot, Talking};
+use crate::model::flow::{Flow, RunningDialogue, Snapshot};
 use crate::model::hesitation::Hesitation;
 use crate::model::link::LinkTable;
 use crate::model::port::Port;
@@ -37,7 +37,7 @@ use crate::network::{Host, Network};
 use crate::observe::instrument::Instruments;
 use crate::observe::output::Delays;
 use crate::observe::trace::TraceRows;
-use crate::workload::Act;
+use crate::workload::Action;
 use paceline_core::Instant;
 use paceline_tcp::{Output, Segment};
 
@@ -70,9 +70,9 @@ pub(crate) struct Hosts<'a> {
     /// Room for the flows whose timers run out.
     due: Vec<u32>,
     segments: Segments,
-    talks: Vec<Talking>,
+    dialogues: Vec<RunningDialogue>,
     /// Room for what an application says.
-    acts: Vec<Act>,
+    actions: Vec<Action>,
     /// Packets that entered the network, acknowledgements among them, and packets that reached their destination.
     sent: u64,
     received: u64,
@@ -92,7 +92,7 @@ impl Output for Segments {
 /// What hosts are made of.
 pub(crate) struct Parts {
     pub(crate) flows: Vec<Flow>,
-    pub(crate) talks: Vec<Talking>,
+    pub(crate) dialogues: Vec<RunningDialogue>,
     pub(crate) access: LinkTable,
     pub(crate) shared: SharedHosts,
     pub(crate) instruments: Instruments,
@@ -102,7 +102,7 @@ pub(crate) struct Parts {
 impl<'a> Hosts<'a> {
     /// All of a network, at time zero, each flow's start in the calendar.
     pub(crate) fn new(network: &'a Network, parts: Parts, ack_hop: u8, mail: Mailbox<'a>) -> Self {
-        let Parts { flows, talks, access, shared, instruments, is_traced } = parts;
+        let Parts { flows, dialogues, access, shared, instruments, is_traced } = parts;
         let flows = FlowTable { first: 0, list: flows };
         let mut hosts = Hosts {
             hesitation: Hesitation::of(network),
@@ -110,7 +110,7 @@ impl<'a> Hosts<'a> {
             access,
             shared,
             instruments,
-            talks,
+            dialogues,
             trace: is_traced.then(TraceRows::default),
             ..Hosts::bare(network, flows, ack_hop, mail)
         };
@@ -144,8 +144,8 @@ impl<'a> Hosts<'a> {
             shared: SharedHosts::default(),
             due: Vec::new(),
             segments: Segments::default(),
-            talks: Vec::new(),
-            acts: Vec::new(),
+            dialogues: Vec::new(),
+            actions: Vec::new(),
             sent: 0,
             received: 0,
         }

@@ -2,7 +2,7 @@
 
 use crate::engine::hosts::Hosts;
 use crate::kernel::packet::{Event, Kind, Packet};
-use crate::model::feedback::FeedbackUnderWay;
+use crate::model::feedback::FeedbackInFlight;
 use crate::model::flow::{DelaySums, Source, Tcp};
 use crate::observe::output::Delays;
 use paceline_core::{Instant, Span};
@@ -201,7 +201,7 @@ impl Hosts<'_> {
         let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
         let next = tcp.receiver.next();
         let seq = tcp.base().wrapping_add(next);
-        let carried = FeedbackUnderWay::carried(&feedback, next, tcp.sender.config().needs_echo());
+        let carried = FeedbackInFlight::carried(&feedback, next, tcp.sender.config().needs_echo());
         let sent = carried.unwrap_or_else(|| tcp.rest.feedback.keep(feedback));
         let ack = Packet { sent, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true };
         let event = Event::of_packet(self.now, 0, ack);

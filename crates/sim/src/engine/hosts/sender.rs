@@ -100,8 +100,8 @@ impl Hosts<'_> {
         }
         self.segments = segments;
         self.schedule_timers(flow);
-        if let Some(heard) = begun {
-            self.hear(flow, heard);
+        if let Some(notice) = begun {
+            self.notify(flow, notice);
         }
     }
 

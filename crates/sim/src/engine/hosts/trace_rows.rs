@@ -44,7 +44,7 @@ impl Hosts<'_> {
         let has_no_more = || match tcp.rest.application {
             None => true,
             Some((talk, side)) => {
-                self.talks[talk as usize].application.has_no_more(side, tcp.rest.messages.given())
+                self.dialogues[talk as usize].application.has_no_more(side, tcp.rest.messages.given())
             }
         };
         let closes = packet.seq.wrapping_sub(first).wrapping_add(1) == limit && has_no_more();

@@ -28,14 +28,14 @@ impl<'a> Links<'a> {
     /// A packet reaches a link, at the event's time.
     pub(super) fn travel(&mut self, mut event: Event, mail: &mut Mailbox<'a>) {
         let link = &mut self.table[event.place as usize];
-        if link.refuses_nothing() {
+        if link.is_lossless() {
             let passage = link.pass(event.bytes, event.is_ack(), event.at);
             self.leave(&mut event, passage);
             return self.go_on(event, mail);
         }
         match link.offer(&event) {
             Fate::Leaves(passage) => self.depart(event, passage, mail),
-            Fate::Refused => self.refuse(&event, mail),
+            Fate::Dropped => self.refuse(&event, mail),
             Fate::Held => self.hold(&event, mail),
             Fate::Displaced(older) => {
                 self.drop(&older.at_place(event.place), mail);

@@ -149,8 +149,8 @@ impl<'a> Links<'a> {
         for (event, note) in notes.drain(..) {
             let event = event.at_place(link);
             match note {
-                Note::Refused => self.refuse(&event, mail),
-                Note::Dropped => self.drop(&event, mail),
+                Note::Dropped => self.refuse(&event, mail),
+                Note::DroppedWaiting => self.drop(&event, mail),
                 Note::Arrives => self.enter(&event),
                 Note::Passes(passage) => self.record(event, passage, true),
                 Note::Leaves(passage) => self.record(event, passage, false),

@@ -181,7 +181,7 @@ pub(crate) fn lay_ordered_links(
     needs_order: &[bool],
     is_observed: &impl Fn(u32) -> bool,
 ) -> Option<EpochLayout> {
-    let is_quiet = |link: u32| links[link as usize].refuses_nothing() && !is_observed(link);
+    let is_quiet = |link: u32| links[link as usize].is_lossless() && !is_observed(link);
     let service = |link: u32| match &links[link as usize] {
         at_work if at_work.holds() => Service::Between,
         _ if is_quiet(link) => Service::All,

@@ -1,7 +1,7 @@
 //! The routes of flows through the network, and what holds for each place on them.
 
 use crate::model::flow::{AccessLink, Flow};
-use crate::model::link::{Decided, Link, LinkTable};
+use crate::model::link::{Link, LinkTable, TieOrders};
 use crate::network::{Network, Probe};
 use paceline_core::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ pub(crate) fn links_of(network: &Network, traced: bool) -> LinkTable {
     for link in network.probes.iter().map(|probe| probe.link).chain(watched) {
         metered[link as usize] = true;
     }
-    let mut decided = Decided::of(network);
+    let mut decided = TieOrders::of(network);
     let window = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);
     LinkTable::of(network.links.iter().zip(metered).enumerate().map(|(number, (spec, metered))| {
         let losses = losses.remove(&number).unwrap_or_default();
@@ -82,7 +82,7 @@ pub(crate) fn mark_at_once(
         let is_its_own = |link: Option<&u32>, is_ack: bool| {
             link.is_none_or(|&link| {
                 let link = link as usize;
-                links[link].refuses_nothing() && feeders[link] == Only::One(Feeder::Host(id as u32, is_ack))
+                links[link].is_lossless() && feeders[link] == Only::One(Feeder::Host(id as u32, is_ack))
             })
         };
         if spec.kind.is_two_way() {
@@ -97,7 +97,7 @@ pub(crate) fn mark_at_once(
         }
     }
     // Hosts send in the order of time: a link that is lossless and that they alone feed needs no other.
-    let mut needs_order: Vec<bool> = links.iter().map(|link| !link.refuses_nothing()).collect();
+    let mut needs_order: Vec<bool> = links.iter().map(|link| !link.is_lossless()).collect();
     let downstream = |route: &[u32]| route.iter().skip(1).map(|&link| link as usize).collect::<Vec<_>>();
     let sampled = sampled(network).map(|probe| probe.link as usize);
     let fed_by_links = network
@@ -149,7 +149,7 @@ fn are_at_once(network: &Network, links: &LinkTable, feeders: &[Only<Feeder>]) -
     let takes_time = |link: u32| network.links[link as usize].lets_go_one_by_one(smallest);
     let after_another =
         |link: usize| matches!(feeders[link], Only::One(Feeder::Link(feeder)) if takes_time(feeder));
-    (0..links.len()).map(|link| links[link].refuses_nothing() && after_another(link)).collect()
+    (0..links.len()).map(|link| links[link].is_lossless() && after_another(link)).collect()
 }
 
 fn mark_links(routes: &mut [u32], links: &LinkTable, at_once: &[bool]) {

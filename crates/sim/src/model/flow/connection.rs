@@ -2,10 +2,10 @@
 
 use super::first_transmissions::FirstTransmissions;
 use crate::kernel::chance::Stream;
-use crate::model::feedback::FeedbackUnderWay;
+use crate::model::feedback::FeedbackInFlight;
 use crate::network::{FlowKind, FlowSpec};
 use crate::workload::messages::{Marks, Messages};
-use crate::workload::{Heard, Side};
+use crate::workload::{Notice, Side};
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Blank, Config, Receiver, Sender, Sparse};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(crate) struct Rest {
     /// The flow that brings what its data answer, over the same connection.
     pub(crate) answers: Option<u32>,
     opening: Opening,
-    pub(crate) feedback: FeedbackUnderWay,
+    pub(crate) feedback: FeedbackInFlight,
     /// When the timer events that count fire; others are stale.
     pub(crate) retransmission_event: Instant,
     pub(crate) pacing_event: Instant,
@@ -55,7 +55,7 @@ impl Rest {
         application: None,
         answers: None,
         opening: Opening { phase: Span::ZERO, jitter_seed: 0 },
-        feedback: FeedbackUnderWay::NONE,
+        feedback: FeedbackInFlight::NONE,
         retransmission_event: Instant::MAX,
         pacing_event: Instant::MAX,
         delayed_ack_event: Instant::MAX,
@@ -215,9 +215,9 @@ impl Tcp {
 
     /// A packet at or beyond the mark is sent for the first time.
     #[cold]
-    pub(crate) fn on_message_begun(&mut self, seq: u32, now: Instant) -> Heard {
+    pub(crate) fn on_message_begun(&mut self, seq: u32, now: Instant) -> Notice {
         self.rest.messages.on_sent(seq, now);
-        Heard::Begun(self.side())
+        Notice::Begun(self.side())
     }
 
     /// All before packet `next` have been delivered, and with them a message, or the connection is open.

@@ -93,8 +93,8 @@ impl Observer<Event> for QueueAccounting<'_> {
 /// What is not done for every packet lies apart, so that the loop stays in the registers.
 #[inline(never)]
 fn refuse(event: &Event, counters: &mut LinkCounters, notes: &mut Notes) {
-    counters.refuses(event.at);
-    notes.push((*event, Note::Refused));
+    counters.drops_arrival(event.at);
+    notes.push((*event, Note::Dropped));
 }
 
 impl QueueAccounting<'_> {

@@ -25,9 +25,9 @@ pub(crate) enum Service {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Note {
     /// It arrives and is dropped.
-    Refused,
-    /// It had waited, and is dropped.
     Dropped,
+    /// It had waited, and is dropped.
+    DroppedWaiting,
     /// It arrives, and will wait.
     Arrives,
     /// It arrives, and will leave so.
@@ -122,7 +122,7 @@ impl Link {
                     bounded.admit(event, delay)
                 };
                 let Some(passage) = passage else {
-                    notes.push((*event, Note::Refused));
+                    notes.push((*event, Note::Dropped));
                     continue;
                 };
                 event.leaves(passage, Note::Passes, out, notes);
@@ -206,8 +206,8 @@ impl BoundedLink {
     fn takes_in(&self, event: &Event, fate: Fate, out: &mut Vec<Event>, notes: &mut Notes) {
         match fate {
             Fate::Leaves(passage) => return event.leaves(passage, Note::Passes, out, notes),
-            Fate::Refused => return notes.push((*event, Note::Refused)),
-            Fate::Displaced(older) => notes.push((older, Note::Dropped)),
+            Fate::Dropped => return notes.push((*event, Note::Dropped)),
+            Fate::Displaced(older) => notes.push((older, Note::DroppedWaiting)),
             Fate::Held => {}
         }
         if self.record.is_some() {
@@ -249,7 +249,7 @@ impl Driver<Event> for Pacing<'_> {
             let Some(event) = line.next() else { break };
             let fate = if link.is_lost(event.flow) {
                 link.counters.drops(event.at);
-                Fate::Refused
+                Fate::Dropped
             } else {
                 link.is_held(event, pacer.enqueue(*event, event.at))
             };
@@ -266,7 +266,7 @@ impl Event {
     fn is_let_go(self, passage: Option<Passage>, out: &mut Vec<Event>, notes: &mut Notes) {
         match passage {
             Some(passage) => self.leaves(passage, Note::Leaves, out, notes),
-            None => notes.push((self, Note::Dropped)),
+            None => notes.push((self, Note::DroppedWaiting)),
         }
     }
 

@@ -66,12 +66,12 @@ impl BoundedLink {
 
     pub(super) fn offer(&mut self, event: &Event, delay: Span) -> Fate {
         if self.pacer.is_none() && matches!(self.buffer, Buffer::Closed(_)) {
-            return self.admit(event, delay).map_or(Fate::Refused, Fate::Leaves);
+            return self.admit(event, delay).map_or(Fate::Dropped, Fate::Leaves);
         }
         self.counters.arrives(event.at);
         if self.is_lost(event.flow) {
             self.counters.drops(event.at);
-            return Fate::Refused;
+            return Fate::Dropped;
         }
         self.hold(event)
     }
@@ -87,7 +87,7 @@ impl BoundedLink {
             let recorded = is_recorded(self.record, start);
             return Some(Passage { start, arrival: finish + delay, recorded });
         }
-        self.counters.refuses(now);
+        self.counters.drops_arrival(now);
         None
     }
 
@@ -165,7 +165,7 @@ impl BoundedLink {
         let now = event.at;
         if matches!(verdict, Verdict::Refused(_)) {
             self.counters.drops(now);
-            return Fate::Refused;
+            return Fate::Dropped;
         }
         if let Some(meter) = &mut self.meter {
             meter.enter(u32::from(event.bytes), now);

@@ -58,7 +58,7 @@ impl LinkCounters {
 
     /// A packet arrives and is dropped.
     #[inline]
-    pub(super) fn refuses(&mut self, now: Instant) {
+    pub(super) fn drops_arrival(&mut self, now: Instant) {
         self.arrives(now);
         self.drops(now);
     }

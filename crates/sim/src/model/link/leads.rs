@@ -50,7 +50,7 @@ impl Lead {
 
 /// What decides ties at the links whose buffers decide them as ns-2 does.
 #[derive(Debug, Default)]
-pub(crate) struct Decided(BTreeMap<LinkId, (Ties, Option<Box<Leads>>)>);
+pub(crate) struct TieOrders(BTreeMap<LinkId, (Ties, Option<Box<Leads>>)>);
 
 /// What passes a link: how long before ns-2 would have known of it, and how long its service takes; the least and the most.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ struct Passing {
     services: [Span; 2],
 }
 
-impl Decided {
+impl TieOrders {
     pub(crate) fn of(network: &Network) -> Self {
         let asks = |link: &LinkSpec| {
             let Fitting { buffer, pacer, .. } = &*link.fitting;
@@ -67,7 +67,7 @@ impl Decided {
         };
         let asks: Vec<bool> = network.links.iter().map(asks).collect();
         if !asks.contains(&true) {
-            return Decided::default();
+            return TieOrders::default();
         }
         let mut passing: BTreeMap<LinkId, Passing> = BTreeMap::new();
         each_pass(network, |link, _, lead, sizes| {
@@ -91,7 +91,7 @@ impl Decided {
             }
         });
         decided.extend(mixed.into_iter().map(|(link, leads)| (link, (Ties::Ns2, Some(Box::new(leads))))));
-        Decided(decided)
+        TieOrders(decided)
     }
 
     /// At one of them. A pacer lets go what may go now, and where nothing passes it does not matter.

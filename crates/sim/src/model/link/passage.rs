@@ -22,7 +22,7 @@ pub(crate) enum Fate {
     /// Held: ask [`Link::pump`].
     Held,
     /// Dropped.
-    Refused,
+    Dropped,
     /// Held, at the cost of this one.
     Displaced(Event),
 }

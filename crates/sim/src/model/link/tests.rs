@@ -63,8 +63,12 @@ fn same(case: &Case, mut link: Link, out: &[Event], notes: &[(Event, Note)], loo
         notes.iter().filter(|(_, note)| is(note)).map(|(event, _)| (event.seq, event.at)).collect()
     };
     let at = |ways: &[Event]| -> Vec<_> { ways.iter().map(|event| (event.seq, event.at)).collect() };
-    equal(&format!("{name}: refused"), &noted(|note| matches!(note, Note::Refused)), &at(&told.refused));
-    equal(&format!("{name}: dropped"), &noted(|note| matches!(note, Note::Dropped)), &at(&told.dropped));
+    equal(&format!("{name}: refused"), &noted(|note| matches!(note, Note::Dropped)), &at(&told.refused));
+    equal(
+        &format!("{name}: dropped"),
+        &noted(|note| matches!(note, Note::DroppedWaiting)),
+        &at(&told.dropped),
+    );
     let passages = notes.iter().filter_map(|(event, note)| match note {
         Note::Passes(passage) if !case.kind.holds() => {
             Some((event.seq, event.at, passage.start, passage.arrival))
@@ -116,7 +120,7 @@ fn by_steps(case: &Case, link: &mut Link, told: &Told) -> (Vec<Event>, Vec<(Even
         while let Some((event, passage)) = link.pump(now) {
             assert_eq!(event.at, now);
             match passage {
-                None => notes.push((event, Note::Dropped)),
+                None => notes.push((event, Note::DroppedWaiting)),
                 Some(passage) => {
                     if passage.recorded {
                         notes.push((event, Note::Leaves(passage)));
@@ -152,17 +156,17 @@ fn by_steps(case: &Case, link: &mut Link, told: &Told) -> (Vec<Event>, Vec<(Even
             }
             event.goes_on(passage.arrival, out);
         };
-        if link.refuses_nothing() {
+        if link.is_lossless() {
             leaves(link.pass(event.bytes, event.is_ack(), event.at), &mut out, &mut notes);
             continue;
         }
         match link.offer(event) {
             Fate::Leaves(passage) => leaves(passage, &mut out, &mut notes),
-            Fate::Refused => notes.push((*event, Note::Refused)),
+            Fate::Dropped => notes.push((*event, Note::Dropped)),
             Fate::Held | Fate::Displaced(_) if !case.kind.holds() => panic!("it holds nothing"),
             fate => {
                 if let Fate::Displaced(older) = fate {
-                    notes.push((older, Note::Dropped));
+                    notes.push((older, Note::DroppedWaiting));
                 }
                 if case.record.is_some() {
                     notes.push((*event, Note::Arrives));
@@ -200,7 +204,7 @@ fn a_link_does_what_its_definition_says_step_by_step_and_in_windows() {
             for ways in [by_steps, in_windows] {
                 let (case, mut link, told) = both(kind, seed);
                 assert_eq!(link.holds(), kind.holds(), "{kind:?}");
-                assert_eq!(link.refuses_nothing(), kind.refuses_nothing(), "{kind:?}");
+                assert_eq!(link.is_lossless(), kind.is_lossless(), "{kind:?}");
                 assert_eq!(link.has_only_a_limit(), kind == Kind::Bounded, "{kind:?}");
                 assert_eq!(link.is_unwatched(), matches!(kind, Kind::Compact | Kind::Bare), "{kind:?}");
                 let (out, notes, looks) = ways(&case, &mut link, &told);
@@ -216,7 +220,7 @@ fn a_link_does_what_its_definition_says_step_by_step_and_in_windows() {
         // it has done something
         assert!(!matches!(kind, Kind::Bounded | Kind::Limited) || all_tied > 20, "{kind:?}: {all_tied}");
         assert!(left > 1000, "{kind:?}: {left}");
-        assert!(kind.refuses_nothing() || refused > 50, "{kind:?}: {refused}");
+        assert!(kind.is_lossless() || refused > 50, "{kind:?}: {refused}");
         assert!(
             !matches!(kind, Kind::PacedFront | Kind::Front | Kind::Paced) || dropped > 50,
             "{kind:?}: {dropped}"
@@ -252,6 +256,6 @@ fn a_window_ends_before_what_comes_a_nanosecond_later() {
         let mut link = case.link();
         let (out, notes, _) = in_windows(&case, &mut link, &Told::default());
         assert_eq!(out.iter().map(|event| event.seq).collect::<Vec<_>>(), [0, 2], "{cut:?}");
-        assert!(matches!(notes[..], [(Event { seq: 1, .. }, Note::Dropped)]), "{cut:?}");
+        assert!(matches!(notes[..], [(Event { seq: 1, .. }, Note::DroppedWaiting)]), "{cut:?}");
     }
 }

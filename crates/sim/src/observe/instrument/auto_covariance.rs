@@ -46,19 +46,6 @@ impl AutoCovariance {
         let sums = &mut self.sums;
         self.intervals.add(at, bytes, |amount| sums.take(amount));
     }
-
-    fn curve(mut self, link: &str) -> Curve {
-        let sums = &mut self.sums;
-        self.intervals.finish(|amount| sums.take(amount));
-        let interval = self.intervals.length().as_seconds();
-        let to_rate = 8.0 / interval;
-        let points = self.sums.covariances().enumerate().map(|(lag, (covariance, pairs))| Point {
-            x: lag as f64 * interval,
-            y: covariance * to_rate * to_rate,
-            count: pairs,
-        });
-        Curve::at_link("auto_covariance", link, ("s", "(bit/s)²"), points.collect())
-    }
 }
 
 impl Observer for AutoCovariance {
@@ -70,8 +57,17 @@ impl Observer for AutoCovariance {
         self.add(start, u32::from(packet.bytes));
     }
 
-    fn curves(self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
-        curves.push(self.curve(link));
+    fn curves(mut self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
+        let sums = &mut self.sums;
+        self.intervals.finish(|amount| sums.take(amount));
+        let interval = self.intervals.length().as_seconds();
+        let to_rate = 8.0 / interval;
+        let points = self.sums.covariances().enumerate().map(|(lag, (covariance, pairs))| Point {
+            x: lag as f64 * interval,
+            y: covariance * to_rate * to_rate,
+            count: pairs,
+        });
+        curves.push(Curve::at_link("auto_covariance", link, ("s", "(bit/s)²"), points.collect()));
     }
 }
 
@@ -118,6 +114,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::observer::found;
 
     #[test]
     fn agrees_with_the_definition() {
@@ -127,7 +124,7 @@ mod tests {
         for (time, amount) in amounts.iter().enumerate() {
             covariance.add(at(time as u64), *amount);
         }
-        let points = covariance.curve("core").points;
+        let points = found(covariance).remove(0).points;
         assert_eq!(points.len(), 57);
         let n = amounts.len();
         let mean = amounts.iter().sum::<u32>() as f64 / n as f64;

@@ -56,16 +56,6 @@ impl Bursts {
             *self.sizes.entry(std::mem::take(&mut self.size)).or_default() += 1;
         }
     }
-
-    fn curve(mut self, link: &str) -> Curve {
-        self.end();
-        Curve::at_link(
-            "burst_size",
-            link,
-            ("packets", "1"),
-            cumulative(self.sizes.iter().map(|(size, count)| (*size as f64, *count))),
-        )
-    }
 }
 
 impl Observer for Bursts {
@@ -73,14 +63,21 @@ impl Observer for Bursts {
         self.add(packet.flow, start, finish);
     }
 
-    fn curves(self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
-        curves.push(self.curve(link));
+    fn curves(mut self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
+        self.end();
+        curves.push(Curve::at_link(
+            "burst_size",
+            link,
+            ("packets", "1"),
+            cumulative(self.sizes.iter().map(|(size, count)| (*size as f64, *count))),
+        ));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::observer::found;
 
     #[test]
     fn bursts_end_where_the_wire_idles_or_the_flow_changes() {
@@ -91,7 +88,7 @@ mod tests {
             for (flow, start) in packets {
                 bursts.add(flow, Instant::from_nanos(start), Instant::from_nanos(start + 100));
             }
-            bursts.curve("core").points.iter().map(|p| (p.x as u64, p.count)).collect::<Vec<_>>()
+            found(bursts)[0].points.iter().map(|p| (p.x as u64, p.count)).collect::<Vec<_>>()
         };
         assert_eq!(sizes(None, false), [(1, 2), (3, 3)]);
         assert_eq!(sizes(None, true), [(1, 3), (2, 4)]);

@@ -52,14 +52,6 @@ impl Carried {
             self.cut += part(finish);
         }
     }
-
-    fn curve(mut self, link: &str) -> Curve {
-        while let Some(at) = self.next {
-            self.points.push(Point { x: at.as_seconds(), y: self.bytes as f64 + self.cut, count: 1 });
-            self.next = next_of(at, self.every, self.to);
-        }
-        Curve::at_link("carried", link, ("s", "B"), self.points)
-    }
 }
 
 impl Observer for Carried {
@@ -67,8 +59,12 @@ impl Observer for Carried {
         self.add(u32::from(packet.bytes), start, finish);
     }
 
-    fn curves(self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
-        curves.push(self.curve(link));
+    fn curves(mut self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
+        while let Some(at) = self.next {
+            self.points.push(Point { x: at.as_seconds(), y: self.bytes as f64 + self.cut, count: 1 });
+            self.next = next_of(at, self.every, self.to);
+        }
+        curves.push(Curve::at_link("carried", link, ("s", "B"), self.points));
     }
 }
 
@@ -114,6 +110,7 @@ impl Observer for Delivered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::observer::found;
 
     #[test]
     fn a_packet_counts_while_it_is_on_the_wire() {
@@ -122,7 +119,7 @@ mod tests {
         for (bytes, start, finish) in [(100, 0, 1), (400, 1, 5), (300, 5, 8), (200, 8, 10), (100, 11, 12)] {
             carried.add(bytes, at(start), at(finish));
         }
-        let found: Vec<(f64, f64)> = carried.curve("core").points.iter().map(|p| (p.x, p.y)).collect();
+        let found: Vec<(f64, f64)> = found(carried)[0].points.iter().map(|p| (p.x, p.y)).collect();
         assert_eq!(found, [(2.0, 0.0), (4.0, 200.0), (6.0, 400.0), (8.0, 600.0), (9.0, 700.0)]);
     }
 }

@@ -76,6 +76,7 @@ impl Observer for DelayDistribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::observer::found;
 
     #[test]
     fn equal_delays_are_one_exact_point() {
@@ -85,8 +86,7 @@ mod tests {
         for now in [0, 50, 99, 100] {
             delays.on_delivery(0, Span::from_nanos(10_832_001), at(now));
         }
-        let mut curves = Vec::new();
-        Box::new(delays).curves("", &[], &mut curves);
+        let curves = found(delays);
         let points: Vec<(f64, f64, u64)> = curves[0].points.iter().map(|p| (p.x, p.y, p.count)).collect();
         assert_eq!(points, [(0.010_832_001, 1.0, 3)]);
     }

@@ -104,14 +104,14 @@ impl Observer for DropEvents {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::observer::found;
 
     /// Sizes in flows and in packets, with how many events are no larger.
     fn sizes(gap: Span, length: Span, drops: &[(u32, u64)]) -> [Vec<(u64, u64)>; 2] {
         let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
         let mut events = DropEvents::new(at(0), at(1000), gap, length, 3);
         drops.iter().for_each(|(flow, millis)| events.on_drop(*flow, at(*millis)));
-        let mut curves = Vec::new();
-        Box::new(events).curves("core", &[], &mut curves);
+        let curves = found(events);
         let of = |curve: &Curve| curve.points.iter().map(|p| (p.x as u64, p.count)).collect();
         [of(&curves[0]), of(&curves[1])]
     }

@@ -42,10 +42,6 @@ impl Fairness {
         }
         self.before.push_back(delivered);
     }
-
-    fn curve(self) -> Curve {
-        Curve::of_flow("jain", "", ("s", "1"), self.points)
-    }
 }
 
 impl Observer for Fairness {
@@ -56,7 +52,7 @@ impl Observer for Fairness {
     }
 
     fn curves(self: Box<Self>, _: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
-        curves.push(self.curve());
+        curves.push(Curve::of_flow("jain", "", ("s", "1"), self.points));
     }
 }
 
@@ -75,6 +71,7 @@ fn jain(amounts: impl Iterator<Item = u64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::observer::found;
 
     #[test]
     fn agrees_with_a_hand_computation() {
@@ -83,7 +80,7 @@ mod tests {
         for (second, bytes) in delivered.iter().enumerate() {
             fairness.take(Instant::from_nanos(second as u64 * 1_000_000_000), bytes.to_vec());
         }
-        let found: Vec<(f64, f64)> = fairness.curve().points.iter().map(|p| (p.x, p.y)).collect();
+        let found: Vec<(f64, f64)> = found(fairness)[0].points.iter().map(|p| (p.x, p.y)).collect();
         // 4 4 4: 1; 3 2 1: 36 / (3 · 14); nothing; 10 0 0: a third.
         assert_eq!(found, [(2.0, 1.0), (3.0, 36.0 / 42.0), (5.0, 1.0 / 3.0)]);
     }

@@ -46,17 +46,6 @@ impl RateVariation {
         let scales = &mut self.scales;
         self.intervals.add(at, bytes, |amount| take(scales, amount));
     }
-
-    fn curve(mut self, link: &str) -> Curve {
-        let scales = &mut self.scales;
-        self.intervals.finish(|amount| take(scales, amount));
-        let finest = self.intervals.length().as_seconds();
-        let points = self.scales.iter().enumerate().filter_map(|(power, scale)| {
-            let x = finest * (1_u64 << power) as f64;
-            scale.variation().map(|y| Point { x, y, count: scale.count })
-        });
-        Curve::at_link("rate_variation", link, ("s", "1"), points.collect())
-    }
 }
 
 impl Observer for RateVariation {
@@ -68,8 +57,15 @@ impl Observer for RateVariation {
         self.add(start, u32::from(packet.bytes));
     }
 
-    fn curves(self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
-        curves.push(self.curve(link));
+    fn curves(mut self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
+        let scales = &mut self.scales;
+        self.intervals.finish(|amount| take(scales, amount));
+        let finest = self.intervals.length().as_seconds();
+        let points = self.scales.iter().enumerate().filter_map(|(power, scale)| {
+            let x = finest * (1_u64 << power) as f64;
+            scale.variation().map(|y| Point { x, y, count: scale.count })
+        });
+        curves.push(Curve::at_link("rate_variation", link, ("s", "1"), points.collect()));
     }
 }
 
@@ -107,6 +103,7 @@ impl Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::observer::found;
 
     #[test]
     fn each_scale_adds_up_two_intervals_of_the_one_before() {
@@ -115,7 +112,7 @@ mod tests {
         for (millis, bytes) in [(0, 1), (1, 3), (2, 1), (3, 3), (4, 1), (5, 3), (6, 1), (7, 3)] {
             variation.add(at(millis), bytes);
         }
-        let points = variation.curve("core").points;
+        let points = found(variation).remove(0).points;
         // 1, 3, 1, 3, …: mean 2, sample variance 8/7; pairs add up to 4 each.
         let expected = (8.0_f64 / 7.0).sqrt() / 2.0;
         assert!((points[0].y - expected).abs() < 1e-15);

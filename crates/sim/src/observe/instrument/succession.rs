@@ -42,8 +42,14 @@ impl Succession {
             self.pairs[row * (other + 2) + column] += 1;
         }
     }
+}
 
-    fn all_curves(self, link: &str, curves: &mut Vec<Curve>) {
+impl Observer for Succession {
+    fn on_departure(&mut self, packet: &Packet, _: (Instant, Instant), _: &mut Vec<SeriesRow>) {
+        self.add(packet.flow);
+    }
+
+    fn curves(self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
         let mut names = self.classes.names.clone();
         names.extend(["other".to_owned(), "same flow".to_owned()]);
         let columns = names.len();
@@ -71,26 +77,15 @@ impl Succession {
     }
 }
 
-impl Observer for Succession {
-    fn on_departure(&mut self, packet: &Packet, _: (Instant, Instant), _: &mut Vec<SeriesRow>) {
-        self.add(packet.flow);
-    }
-
-    fn curves(self: Box<Self>, link: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
-        self.all_curves(link, curves);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::observer::found;
 
     fn matrix(classes: Classes, flows: &[u32]) -> Vec<(String, String, f64)> {
         let mut succession = Succession::new(classes);
         flows.iter().for_each(|flow| succession.add(*flow));
-        let mut curves = Vec::new();
-        succession.all_curves("core", &mut curves);
-        curves.into_iter().map(|curve| (curve.flow, curve.next, curve.points[0].y)).collect()
+        found(succession).into_iter().map(|curve| (curve.flow, curve.next, curve.points[0].y)).collect()
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use crate::engine::hosts::Hosts;
 use crate::engine::hosts::egress::{EgressOutput, pass_out};
 use crate::kernel::packet::{Event, Packet};
-use crate::model::feedback::FeedbackUnderWay;
+use crate::model::feedback::FeedbackInFlight;
 use crate::model::flow::{AccessLink, Flow, Source, Tcp};
 use crate::model::link::Link;
 use std::hint::select_unpredictable;
@@ -151,7 +151,7 @@ impl Hosts<'_> {
             self.acknowledge_after_timers(&event.at_time(at));
             return true;
         }
-        if (BARE || FeedbackUnderWay::is_a_time(event.sent))
+        if (BARE || FeedbackInFlight::is_a_time(event.sent))
             && let AccessLink::Private(Link::Compact(link)) = &mut at_source.out
         {
             let (arrivals, tail) = (&mut self.mail.to_links[usize::from(stages[0])], suffixes[0].shared);

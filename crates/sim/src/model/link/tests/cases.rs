@@ -1,7 +1,7 @@
 //! Links of every kind, and lines of packets for them, from a seed.
 
 use super::slow::Way;
-use super::{Decided, Link, Service};
+use super::{Link, Service, TieOrders};
 use crate::Scenario;
 use crate::kernel::packet::{Event, Packet};
 use crate::network::{DropRule, Fitting, LinkSpec, Network};
@@ -54,7 +54,7 @@ impl Kind {
         matches!(self, Kind::Paced | Kind::PacedFront | Kind::Front)
     }
 
-    pub(super) fn refuses_nothing(self) -> bool {
+    pub(super) fn is_lossless(self) -> bool {
         matches!(self, Kind::Compact | Kind::Bare | Kind::Watched | Kind::Recorded)
     }
 
@@ -163,7 +163,7 @@ impl Case {
         let losses = losses.map(|(flow, numbers)| (flow, DropRule::Arrivals(numbers.to_vec()))).collect();
         let watched = (self.metered, self.record.is_some());
         let mut link =
-            Link::new(&self.spec, losses, watched, self.window, (network(), 0), &mut Decided::default());
+            Link::new(&self.spec, losses, watched, self.window, (network(), 0), &mut TieOrders::default());
         if let Some(bounded) = link.bounded_mut() {
             if self.record.is_some() {
                 assert_eq!(bounded.record, Some((Instant::ZERO, Instant::MAX))); // as a trace has it
@@ -238,7 +238,7 @@ fn buffer(draws: &mut Draws, kind: Kind) -> QueueSpec {
     let limit = draws.one_of(&[Limit::Packets(1), Limit::Packets(4), Limit::Bytes(3000), Limit::Bytes(4500)]);
     let is_unlimited = kind == Kind::Lossy && draws.below(3) == 0;
     QueueSpec {
-        limit: (!kind.refuses_nothing() && !is_unlimited).then_some(limit),
+        limit: (!kind.is_lossless() && !is_unlimited).then_some(limit),
         counts: draws.one_of(&[Counts::Waiting, Counts::WaitingAndService]),
         discipline: match kind.is_stepwise() {
             true => Discipline::DropFront(Default::default()),

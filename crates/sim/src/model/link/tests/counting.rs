@@ -19,7 +19,7 @@ fn from_100_to_200() -> LinkCounters {
 fn a_window_has_its_beginning_and_not_its_end() {
     for (now, inside) in [(99, 0), (100, 1), (199, 1), (200, 0)] {
         let mut counters = from_100_to_200();
-        counters.refuses(at(now));
+        counters.drops_arrival(at(now));
         assert_eq!((counters.arrived, counters.dropped, counters.dropped_ever), (inside, inside, 1), "{now}");
         counters.were_tied(at(now), 5, 3);
         counters.were_tied(at(now), 2, 1);

@@ -1,6 +1,6 @@
 //! How long before ns-2 knows of an arrival, in closed form: service and propagation on the link before; and what that decides.
 
-use super::super::leads::Decided;
+use super::super::leads::TieOrders;
 use crate::Scenario;
 use crate::kernel::packet::{Event, Packet};
 use crate::network::{Fitting, Network};
@@ -30,7 +30,7 @@ fn link(network: &Network, name: &str) -> u32 {
 }
 
 fn rule(network: &Network, name: &str) -> Ties {
-    Decided::of(network).at(link(network, name)).0
+    TieOrders::of(network).at(link(network, name)).0
 }
 
 const CBR: &str =
@@ -69,7 +69,7 @@ fn what_a_host_sends_is_known_since_its_cause_set_out() {
     // and at d it is known for 32 us and 5 us, which is longer than its service
     assert_eq!(rule(&network, "d"), Ties::Arrival);
     // data are sent as an acknowledgement comes over d, some of them small, some large
-    let mut decided = Decided::of(&network);
+    let mut decided = TieOrders::of(&network);
     let (ties, leads) = decided.at(link(&network, "a"));
     let leads = leads.unwrap();
     assert_eq!(ties, Ties::Ns2);

@@ -60,18 +60,18 @@ impl Engine<'_> {
             if !self.hosts.mail.parcel.losses.is_empty() {
                 self.hosts.take_losses_of_links();
             }
-            if !self.hosts.mail.departures.is_empty() {
-                let mut departures = std::mem::take(&mut self.hosts.mail.departures);
-                departures.drain(..).for_each(|event| self.links.forward(event, &mut self.hosts.mail));
-                self.hosts.mail.departures = departures;
+            // Links send nothing, and nothing reaches hosts from hosts: neither list grows meanwhile.
+            for number in 0..self.hosts.mail.departures.len() {
+                let event = self.hosts.mail.departures[number];
+                self.links.forward(event, &mut self.hosts.mail);
             }
-            if !self.hosts.mail.arrivals.is_empty() {
-                let mut arrivals = std::mem::take(&mut self.hosts.mail.arrivals);
-                arrivals.iter_mut().for_each(|event| self.hosts.reach(event, may_run_ahead));
-                arrivals.clear();
-                self.hosts.mail.arrivals = arrivals;
-                may_run_ahead = false;
+            self.hosts.mail.departures.clear();
+            for number in 0..self.hosts.mail.arrivals.len() {
+                let mut event = self.hosts.mail.arrivals[number];
+                self.hosts.reach(&mut event, may_run_ahead);
             }
+            may_run_ahead &= self.hosts.mail.arrivals.is_empty();
+            self.hosts.mail.arrivals.clear();
         }
     }
 }

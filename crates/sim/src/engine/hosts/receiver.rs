@@ -1,9 +1,10 @@
 //! Receivers at work: data at their destination, and what is sent back.
 
 use crate::engine::hosts::Hosts;
+use crate::engine::hosts::egress::pass_out;
 use crate::kernel::packet::{Event, Kind, Packet};
 use crate::model::feedback::FeedbackInFlight;
-use crate::model::flow::{DelaySums, Source, Tcp};
+use crate::model::flow::{DelaySums, Flow, Source, Tcp};
 use crate::observe::output::Delays;
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Feedback, Reply};
@@ -195,20 +196,29 @@ impl Hosts<'_> {
         }
     }
 
-    /// The receiver sends an acknowledgement.
     fn acknowledge_with(&mut self, id: u32, feedback: Feedback) {
-        let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
+        let Flow { source: Source::Tcp(tcp), stages, suffixes, at_sink, .. } = &mut self.flows[id as usize]
+        else {
+            return;
+        };
         let bytes = tcp.sender.config().ack_bytes(feedback.blocks().len()) as u16;
         let next = tcp.receiver.next();
         let seq = tcp.base().wrapping_add(next);
         let carried = FeedbackInFlight::carried(&feedback, next, tcp.sender.config().needs_echo());
         let sent = carried.unwrap_or_else(|| tcp.rest.feedback.keep(feedback));
         let ack = Packet { sent, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true };
-        let event = Event::of_packet(self.now, 0, ack);
         self.sent += 1;
+        let Some(link) = at_sink.out.link(&mut self.access) else { return self.acknowledge_slowly(ack) };
+        let waiting = &mut self.mail.to_links[usize::from(stages[1])];
+        pass_out(link, Packet { hop: ack.hop + 1, ..ack }, self.now, (suffixes[1].shared, waiting));
+    }
+
+    #[inline(never)]
+    fn acknowledge_slowly(&mut self, ack: Packet) {
+        let event = Event::of_packet(self.now, 0, ack);
         if self.trace.is_some() {
             self.trace_send(&event);
         }
-        self.send_out(event);
+        self.mail.departures.push(event);
     }
 }

@@ -66,6 +66,7 @@ impl Calls {
             let now = world.now;
             world.away_since = Some(now);
             world.advance(now + 1000 * us);
+            world.stopped_ns += 1000 * us;
             world.away_since = None;
             world.excused_until = world.excused_until.max(world.now);
         }

@@ -31,7 +31,7 @@ use crate::xdp;
 const HELD: usize = 400;
 const PLACES: usize = 128;
 const LINK: u32 = 18;
-/// All that it holds, at the lowest rate of `settings`.
+/// All that it holds, at the lowest rate of `settings`, while it is not stopped.
 const LONGEST_STOP_NS: u64 = 400_000_000;
 
 /// What runs came to.
@@ -280,8 +280,10 @@ impl<P: Port<Kernel = Calls>> Life<P> {
                     self.orders.stop();
                 }
                 let is_abandoned = self.notice();
+                let stopped_before = self.world.borrow().stopped_ns;
                 if !self.direction.step() {
-                    let took = self.world.borrow().now - now;
+                    let stopped = self.world.borrow().stopped_ns - stopped_before;
+                    let took = self.world.borrow().now - now - stopped;
                     if took > LONGEST_STOP_NS {
                         self.world.borrow_mut().violate(format!("its end takes {} ms", took / 1_000_000));
                     }

@@ -73,6 +73,8 @@ pub(super) struct World {
     pub(super) number: u64,
     /// The pacer has been dead, or stopped, since.
     pub(super) away_since: Option<u64>,
+    /// It has been stopped so long in all, nanoseconds.
+    pub(super) stopped_ns: u64,
     /// It is told to end, and then has ended: nothing is forwarded until the next one is there.
     is_told_to_end: bool,
     pub(super) is_ended: bool,
@@ -128,6 +130,7 @@ impl World {
             joins: !script.xdp,
             number: 1,
             away_since: None,
+            stopped_ns: 0,
             is_told_to_end: false,
             is_ended: false,
             is_at_work: false,

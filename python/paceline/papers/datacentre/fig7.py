@@ -79,10 +79,10 @@ def check(runs: Runs) -> Verdict:
     ]
     leads = [gap for name, gap in ours.items() if name.startswith("utilisation")]
     note = (
-        f"At N* flows paced fills the link from {min(leads):+.0%} to {max(leads):+.0%} better than unpaced, the "
-        "better the larger the buffer. That agrees with the paper's Theorem 1, by which N* bounds the point of "
-        "inflection from below, better than with its Fig. 7, which has both alike. At 2 N* flows, the other end of "
-        "the paper's range, unpaced has come up with paced or overtaken it (why-twice)."
+        f"At N* flows paced fills the link from {round(min(leads), 2) + 0:+.0%} to {max(leads):+.0%} better than "
+        "unpaced, the better the larger the buffer. That agrees with the paper's Theorem 1, by which N* bounds the "
+        "point of inflection from below, better than with its Fig. 7, which has both alike. At 2 N* flows, the other "
+        "end of the paper's range, unpaced has come up with paced or overtaken it (why-twice)."
     )
     return Verdict(criteria.judge(evidence), ours, {"difference": "about none"}, note, evidence)
 

@@ -70,8 +70,8 @@ class Program:
         self._tell(f"start {at_ns}")
 
     def check(self) -> None:
-        """Raises `RunError` with its last words where it has ended before its time."""
-        if self._process.poll() is not None:
+        """Raises `RunError` with its last words where it has failed. It may have ended in time: one asks late."""
+        if self._process.poll():
             raise RunError(self._last_words())
 
     def found(self, end_s: float) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 //! Fast paths that `make bench-ablation` leaves out one by one, to say what each buys.
 //!
-//! Without the feature `ablation` each is there, which the compiler knows: asking costs nothing. With it one program can leave out
+//! Without the feature `ablation` all are on, known at compile time and at no cost. With it one program can leave out
 //! any; results are the same bytes (`PACELINE_WITHOUT=NAME` for `cargo test --features ablation --test equality`).
 
 #[cfg(feature = "ablation")]
@@ -19,9 +19,9 @@ pub enum FastPath {
     SharedHosts,
     /// engine/links/fastpath/fan_in_merge.rs
     FanInMerge,
-    /// link/running.rs: packets of one size at the links of a fan-in merge.
+    /// model/link/batch_service.rs: packets of one size at the links of a fan-in merge.
     FanInOneSize,
-    /// link/running.rs: packets that count alike.
+    /// model/link/batch_service.rs: packets that count alike.
     BatchService,
     /// engine/links/fastpath/isolated_packets.rs
     IsolatedPackets,
@@ -39,15 +39,15 @@ pub enum FastPath {
     PrivateLinks,
     /// engine/batched/idle_skip.rs
     IdleSkip,
-    /// link/ledger.rs: packets of one size at a queue.
+    /// model/link/accounting.rs: packets of one size at a queue.
     OneSize,
-    /// link/ledger.rs
+    /// model/link/accounting.rs
     QueueAccounting,
-    /// link/window.rs: a pacer is driven by its own type.
+    /// model/link/batch.rs: a pacer is driven by its own type.
     DrivenPacer,
     /// engine/links/merge_buffer.rs: packets are sorted by slots.
     Slots,
-    /// kernel/calendar.rs: a wheel, where else is a heap.
+    /// kernel/calendar.rs: a timing wheel in place of a heap.
     TimingWheel,
     /// engine/batched/fallback.rs
     AdaptiveFallback,

@@ -3,7 +3,7 @@
 //! *Idea.* Memory is the network's own, and a place for each packet that can wait, be on a wire or be sent at once, for each row
 //! that is recorded and for each slot of noise made beforehand. How many packets that is follows from windows, buffers, rates and
 //! the duration. One pass over flows and links.
-//! *Parameters.* Bytes of each, measured on whole processes (`tests/estimate.rs` sets both beside what the allocator is asked for).
+//! *Parameters.* Bytes of each, measured on whole processes (`tests/test_bounds.py` compares the bound with them).
 //! *Where it breaks.* It is a bound, not a forecast: windows need not grow to `max_window`, and who is limited by an application
 //! sends less. A source's bursts above its mean rate are taken to fit in what else is counted.
 

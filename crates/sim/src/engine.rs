@@ -1,22 +1,22 @@
 //! The engines: a facade that builds the two halves, [`hosts`] and [`links`], and lets a driver run them.
 //!
 //! *Idea.* The halves see each other through a [`mailbox`] only. The reference engine ([`sequential`]) pops the next event, hands it to
-//! the half that it concerns, and carries on what follows. The batched engine ([`batched`]) runs hosts and then links, an epoch at a
+//! the half that it concerns, and passes on what follows. The batched engine ([`batched`]) runs hosts and then links, an epoch at a
 //! time; [`parallel`] does the same on several threads, with several of each. The [`plan`], made once from the network, says which fast
-//! paths apply. All give the same bytes.
+//! paths apply. All compute the same bytes.
 //!
 //! A packet's walk: the sender sends (`send`) → link (`offer`: pacer, buffer, wire, propagation) → … → receiver (`receive`) →
 //! acknowledgement over the reverse links → sender. What happens at the instant of an event because of it happens within it: a sent
 //! packet reaches its first link at once.
 //!
-//! Nothing waits for its event that nothing can come between. A link that is lossless and that only one other link feeds sees packets in
-//! the order in which that one lets them go: a packet passes it at once, at its future time (`AT_ONCE`). So with a host that alone feeds
-//! its link: what reaches it is handled at once, one step ahead, unless something of the same flow waits to happen before
-//! (`Flow::runs_ahead`). Every hop is exact all the same; on the dumbbell four events are left of ten. Asked for by name, with a trace,
-//! the reference engine has an event for every hop, and the results are the same bytes.
+//! Where no other event can come between, none is made. A lossless link that only one other link feeds sees packets in the order in which
+//! that one sends them: a packet passes it at once, at its future time (`AT_ONCE`). Likewise a host that alone feeds its link: what reaches
+//! it is handled at once, one step ahead, unless an earlier event of the same flow is pending (`Flow::runs_ahead`). Every hop is exact all
+//! the same; on the dumbbell four events are left of ten. Asked for by name, with a trace, the reference engine has an event for every hop,
+//! and the results are the same bytes.
 //!
-//! Timers are lazy: an acknowledgement that moves a retransmission timer later touches no event; the event that fires early finds that
-//! out and goes on to the new time.
+//! Timers are lazy: an acknowledgement that moves a retransmission timer later touches no event; the event that fires early is scheduled
+//! again for the new time.
 
 mod batched;
 mod hosts;
@@ -47,7 +47,7 @@ pub struct Engine<'a> {
     network: &'a Network,
     plan: Plan,
     now: Instant,
-    /// How far it runs now: what `run_until` was given, or the end of the fallback's trial if that is sooner.
+    /// How far it runs now: the end passed to `run_until`, or the time at which the fallback is decided if that is sooner.
     until: Instant,
     /// After this time there are samples to take.
     next_sample: Instant,
@@ -97,7 +97,7 @@ impl<'a> Engine<'a> {
         let mut flows: Vec<Flow> =
             specs.map(|(id, spec)| Flow::new(id, spec, &mut dialogues, network.seed, end())).collect();
         for (flow, spec) in flows.iter_mut().zip(&network.flows) {
-            // What does not go by windows asks for no rate: it neither counts nor waits at a port.
+            // A source without a congestion window has no rate for the port: it neither counts nor waits there.
             if network.hosts[spec.source as usize].port_pacing && matches!(flow.source, Source::Tcp(_)) {
                 flow.has_port = true;
                 flow.keep_round_trips();
@@ -183,7 +183,7 @@ impl<'a> Engine<'a> {
         if self.epochs.is_some() { self.run_epochs(until, control) } else { self.run_events(until, control) }
     }
 
-    /// Everything before this time has happened: says so, and writes the trace up to there. An error ends the run.
+    /// Everything before this time has happened: reports that, and writes the trace up to there. An error ends the run.
     fn report(&mut self, over: Instant, control: &Control) -> Result<(), RunError> {
         control.report(over.as_nanos(), self.network.duration.as_nanos());
         if control.is_cancelled() {

@@ -26,13 +26,13 @@ pub(crate) struct Mailbox<'a> {
 /// What an epoch brings to hosts.
 #[derive(Debug, Default)]
 pub(crate) struct Parcel {
-    /// What has been dropped: flows are told before they take the rest.
+    /// What has been dropped: flows are notified before the rest is handled.
     pub(crate) losses: Vec<Event>,
-    /// In the order in which links have let it go.
+    /// In the order in which links have sent it.
     pub(crate) packets: Vec<Event>,
     /// After these: flow by flow, as it was sent (`links/fastpath/isolated_packets.rs`).
     pub(crate) lists: Vec<Vec<Event>>,
-    /// Lists that have been taken.
+    /// Lists that have been handled.
     pub(crate) empty: Vec<Vec<Event>>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Mailbox<'a> {
         }
     }
 
-    /// Something waits that is to be carried on now.
+    /// Something waits that is to be passed on now.
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         !(self.departures.is_empty() && self.arrivals.is_empty() && self.parcel.losses.is_empty())

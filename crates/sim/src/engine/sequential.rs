@@ -45,7 +45,7 @@ impl Engine<'_> {
         self.settle(true);
     }
 
-    /// Carries between the halves what hosts have sent, and what links have let go on the slow path, until nothing is left that happens
+    /// Carries between the halves what hosts have sent, and what links have sent on the slow path, until nothing is left that happens
     /// now. What reaches a host may be handled ahead of its time, if nothing can come between (`Flow::runs_ahead`): one step, if even
     /// that; what it sets off waits for its event.
     #[inline]

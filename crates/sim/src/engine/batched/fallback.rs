@@ -8,16 +8,16 @@
 
 use paceline_core::{Instant, Span};
 
-/// How many epochs are tried.
+/// Epochs after which it is decided.
 const EPOCHS: u64 = 256;
 /// Packets for each link and epoch that pay for sorting and going round.
 const WORTHWHILE: u64 = 2;
-/// Packets for each epoch, over all links, that pay for threads that meet.
+/// Packets for each epoch, over all links, that pay for the barriers between threads.
 const CROWD: u64 = 10_000;
 
 #[derive(Debug)]
 pub(crate) struct Fallback {
-    /// Epochs were chosen by name: nothing to find out.
+    /// Epochs were chosen by name: nothing to decide.
     is_waived: bool,
     length: Span,
     until: Instant,
@@ -52,12 +52,12 @@ impl Fallback {
         self.is_waived || !crate::ablation::FastPath::AdaptiveFallback.is_on() || self.served >= self.enough
     }
 
-    /// Up to when to go on before this time: while nothing is known yet, no further than the fallback.
+    /// How far to run before this time: while nothing is decided yet, no further than the time of the decision.
     pub(crate) fn limit(&self, until: Instant) -> Instant {
         if self.is_passed() { until } else { until.min(self.until) }
     }
 
-    /// Whether threads pay that meet for each epoch; asked for every epoch, and known in that with which the fallback is over.
+    /// Whether the barriers of an epoch pay; asked for every epoch, and decided in the one in which the fallback is.
     pub(crate) fn occupies_threads(&self, (from, to): (Instant, Instant)) -> bool {
         self.is_waived || self.until <= from || to < self.until || self.served >= EPOCHS * CROWD
     }

@@ -8,7 +8,7 @@
 //!    waits in the mailbox, by ordered link.
 //! 3. `serve_links`: each ordered link, after those that feed it, sorts what waits for it (`links/merge_buffer.rs`) and serves it up to
 //!    `hosts_until` + its `offset`, the least delay from any host: whatever can arrive by then is there.
-//! 4. `deliver`: hosts take what has come (`hosts/delivery.rs`). It arrives at `hosts_until` or later, so no answer belongs to this epoch.
+//! 4. `deliver`: hosts handle what has come (`hosts/delivery.rs`). It arrives at `hosts_until` or later, so no answer belongs to this epoch.
 //!
 //! Flows, links and the slow path are the code of the reference engine; only the way time advances differs. On the papers' network an epoch
 //! is about 115 ms, or a round trip of 230 ms: hundreds of packets a link, which cost a pass over a list instead of a trip through the
@@ -16,10 +16,10 @@
 //!
 //! *Simultaneous arrivals* at a link are served in the total order: what other links send, by precedence, flow and hop; then what hosts send
 //! at that instant, as they send it.
-//! *Rings.* Links that feed each other in a ring, and those behind it, go only as far as their feeders have come, plus the delay between
+//! *Rings.* Links that feed each other in a ring, and those downstream of one, run only as far as their feeders have come, plus the delay between
 //! (`plan/ordered_links.rs`). They may be later than hosts, and catch up before a run pauses.
-//! *Where it breaks.* A ring in which no time passes has no epochs: the reference engine runs such networks. It goes on, too, where epochs
-//! hold too few packets (`batched/fallback.rs`).
+//! *Where it breaks.* A ring in which no time passes has no epochs: the reference engine runs such networks. It takes over, too, where
+//! epochs hold too few packets (`batched/fallback.rs`).
 //! *References.* K. Chandy, J. Misra, "Distributed simulation" (IEEE TSE 1979).
 
 mod fallback;
@@ -121,7 +121,7 @@ impl Engine<'_> {
         is_idle
     }
 
-    /// Serves every link up to the end of its epoch, and lets hosts take what that brings: how many packets.
+    /// Serves every link up to the end of its epoch, and delivers the results to hosts. Returns how many packets were served.
     fn serve_links(&mut self, hosts_until: Instant) -> u64 {
         let Some(epochs) = &self.epochs else { return 0 };
         let (legs, mut served) = (epochs.legs(hosts_until), 0);
@@ -150,7 +150,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Gives epochs up if they do not pay.
+    /// Falls back to the reference engine if epochs do not pay.
     fn leave_epochs_that_do_not_pay(&mut self) {
         if self.epochs.as_ref().is_some_and(|epochs| !epochs.fallback.is_passed()) {
             self.leave_epochs();

@@ -13,7 +13,7 @@ use crate::engine::plan::ordered_links::OrderedLink;
 use crate::model::flow::Flow;
 use paceline_core::Instant;
 
-/// Which links are served one after another, before hosts take what that brings.
+/// Which links are served one after another, before hosts handle what arrives from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leg {
     /// All of them, before all hosts.

@@ -1,7 +1,7 @@
 //! Application dialogues: applications are notified of what becomes of their messages, and act.
 //!
-//! Nothing here is on the path of a bulk flow's packet. A timer that waits keeps its flow's ends from running ahead of time, as it may set
-//! off something in between. Two flows that answer each other never run ahead, nor do receivers where one connection follows another.
+//! Nothing here is on the path of a bulk flow's packet. A timer that waits keeps its flow's ends from running ahead of time, as it may cause
+//! an event in between. Two flows that answer each other never run ahead, nor do receivers where one connection follows another.
 
 use crate::engine::hosts::Hosts;
 use crate::kernel::packet::{Event, Kind};
@@ -9,7 +9,7 @@ use crate::model::flow::{Gate, News, Source};
 use crate::workload::{Action, Notice, Side, Transfer};
 
 impl Hosts<'_> {
-    /// Tells a flow's application what has been delivered.
+    /// Notifies a flow's application of what has been delivered.
     #[cold]
     pub(crate) fn on_news(&mut self, flow: u32, news: News) {
         if news.opened {
@@ -47,7 +47,7 @@ impl Hosts<'_> {
         self.notify(flow, notice);
     }
 
-    /// Tells the application of a flow, if it has one, and does what it says.
+    /// Notifies the application of a flow, if it has one, and performs its actions.
     pub(crate) fn notify(&mut self, flow: u32, notice: Notice) {
         let Source::Tcp(tcp) = &self.flows[flow as usize].source else { return };
         let Some((talk, _)) = tcp.rest.application else { return };

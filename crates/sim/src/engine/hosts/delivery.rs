@@ -1,6 +1,6 @@
 //! Delivery: what links have brought in an epoch reaches hosts.
 //!
-//! *Idea.* Packets that have left the last ordered link are gathered, and dealt out by flow or host: the state of a flow comes into the
+//! *Idea.* Packets that have left the last ordered link are gathered, and grouped by flow or host: the state of a flow comes into the
 //! caches once, not once a packet. Whatever hosts answer belongs to a later epoch; and each flow's packets keep their order.
 
 use crate::engine::hosts::Hosts;
@@ -10,14 +10,14 @@ use crate::engine::mailbox::Parcel;
 use crate::kernel::packet::{Event, Kind};
 
 impl Hosts<'_> {
-    /// Hosts take what links have brought them.
+    /// Hosts handle what links have delivered.
     pub(crate) fn deliver(&mut self) {
         let mut parcel = std::mem::take(&mut self.mail.parcel);
         self.take_parcel(&mut parcel);
         self.mail.parcel = parcel;
     }
 
-    /// The same of a parcel; what is in it has been taken then.
+    /// The same of a parcel, which is empty then.
     pub(crate) fn take_parcel(&mut self, parcel: &mut Parcel) {
         self.take_losses(&mut parcel.losses);
         if !parcel.packets.is_empty() {
@@ -41,7 +41,7 @@ impl Hosts<'_> {
         self.take_lists_of(parcel);
     }
 
-    /// Hosts take what has passed links in place, as it was sent: whether there is any.
+    /// Hosts handle lists that have passed links in place, in the order of sending. Returns whether there are any.
     pub(crate) fn take_lists(&mut self) -> bool {
         if self.mail.parcel.lists.is_empty() {
             return false;
@@ -61,20 +61,20 @@ impl Hosts<'_> {
         }
     }
 
-    /// Flows are told what links have dropped by now.
+    /// Notifies flows of what links have dropped by now.
     pub(crate) fn take_losses_of_links(&mut self) {
         let mut losses = std::mem::take(&mut self.mail.parcel.losses);
         self.take_losses(&mut losses);
         self.mail.parcel.losses = losses;
     }
 
-    /// Packets are dealt out in that room from now on; the room that was used before takes its place.
+    /// Groups packets in that buffer from now on; the one used before is returned in its place.
     pub(crate) fn deal_in(&mut self, room: &mut Dealing) {
         std::mem::swap(&mut self.dealing, room);
     }
 
-    /// Flows are told of the packets that links have dropped. None is delivered before it was sent again: so they may be told ahead of what
-    /// came meanwhile.
+    /// Notifies flows of the packets that links have dropped. None is delivered before it is retransmitted: so they may be notified before
+    /// what came meanwhile is handled.
     pub(crate) fn take_losses(&mut self, losses: &mut Vec<Event>) {
         let has_far_flows = self.has_far_flows();
         for (place, event) in losses.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Hosts<'_> {
         self.now = now;
     }
 
-    /// A packet has come so far that its flow's own links are next.
+    /// A packet has come so far that its flow's private links are next.
     #[inline(always)]
     fn take(&mut self, event: &mut Event) {
         if !self.take_fast(event) {
@@ -110,7 +110,7 @@ impl Hosts<'_> {
         }
     }
 
-    /// A packet passes the link that is its flow's own, and is at its host then.
+    /// A packet passes the private link of its flow, and is at its host then.
     #[inline(always)]
     fn take_in(&mut self, event: &mut Event) {
         if let Some(host) = self.shared.at(event.flow, event.is_ack().into()) {

@@ -1,7 +1,7 @@
 //! Egress: how packets leave their hosts.
 //!
-//! *Idea.* On the fast path a packet passes one link, private or shared, and waits for the ordered link behind it: from within the sender.
-//! On the slow path links take it hop by hop (`links/forwarding.rs`). Both give the same result.
+//! *Idea.* On the fast path a packet passes one link, private or shared, and waits for the ordered link after it: all within the sender.
+//! On the slow path it goes hop by hop (`links/forwarding.rs`). Both have the same result.
 
 use crate::engine::hosts::Hosts;
 use crate::kernel::packet::{Event, Packet};
@@ -34,7 +34,7 @@ impl<L: Carry> Output for EgressOutput<'_, L> {
     }
 }
 
-/// The one fast path out of a host: a packet is serialised on the link beside it, now, and waits for the ordered link behind that, with
+/// The one fast path out of a host: a packet is serialised on the link beside it, now, and waits for the ordered link after that, with
 /// the suffix of its path.
 #[inline(always)]
 pub(super) fn pass_out<L: Carry>(
@@ -48,7 +48,7 @@ pub(super) fn pass_out<L: Carry>(
 }
 
 impl Hosts<'_> {
-    /// A packet leaves its host, now: by the fast path, or links take it hop by hop.
+    /// A packet leaves its host, now: by the fast path, or hop by hop.
     #[inline(always)]
     pub(super) fn send_out(&mut self, event: Event) {
         let (flow, end) = (&mut self.flows[event.flow as usize], usize::from(event.is_ack()));
@@ -61,7 +61,7 @@ impl Hosts<'_> {
         pass_out(link, packet, event.at, (suffix.shared, waiting));
     }
 
-    /// Lets a flow's sender do something that may make it send, and tells of it; then sees to its timers.
+    /// Runs something that may make a flow's sender send, reports it, and schedules its timers.
     #[inline(always)]
     pub(crate) fn drive<F: Drive>(&mut self, id: u32, what: F) {
         let Flow { source, stages, suffixes, gates, at_source, .. } = &mut self.flows[id as usize];

@@ -1,5 +1,5 @@
-//! The hosts' half of the engine: flows, their timers and applications. It knows no link but those beside its hosts, and meets the
-//! others through the [`Mailbox`].
+//! The hosts' half of the engine: flows, their timers and applications. It knows no link but those beside its hosts, and reaches
+//! the others through the [`Mailbox`].
 //!
 //! A driver calls [`Hosts::handle`] with events in the total order, [`Hosts::reach`] and [`Hosts::deliver`] with what links bring.
 
@@ -71,7 +71,7 @@ pub(crate) struct Hosts<'a> {
     due: Vec<u32>,
     segments: Segments,
     dialogues: Vec<RunningDialogue>,
-    /// Room for what an application says.
+    /// Room for an application's actions.
     actions: Vec<Action>,
     /// Packets that entered the network, acknowledgements among them, and packets that reached their destination.
     sent: u64,

@@ -12,8 +12,8 @@ use std::hint::select_unpredictable;
 use std::ops::Range;
 
 impl Tcp {
-    /// Packet `seq`, last sent then, arrives, for which others may wait, or which may have been delivered before; `tell` is told
-    /// each that is delivered how long it took.
+    /// Packet `seq`, last sent then, arrives, for which others may wait, or which may have been delivered before; `tell`
+    /// is called with the delay of each that is delivered.
     #[inline(never)]
     pub(crate) fn deliver_late(
         &mut self,
@@ -98,13 +98,13 @@ impl Hosts<'_> {
         self.answer(packet, seq);
     }
 
-    /// Packet `seq` of its connection has been taken: its receiver answers, now or later.
+    /// Packet `seq` of its connection has been received: its receiver answers, now or later.
     #[inline(never)]
     pub(crate) fn answer(&mut self, packet: &Event, seq: u32) {
         let id = packet.flow;
         let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
         let next = tcp.receiver.next();
-        // Noted before the acknowledgement goes, which may be back at once; told after it.
+        // Noted before the acknowledgement goes, which may be back at once; the application is notified after it.
         let news = if tcp.delivers_a_mark(next) { Some(tcp.on_delivered(next)) } else { None };
         if news.is_some_and(|news| news.messages > 0) {
             tcp.receiver.on_push();

@@ -11,7 +11,7 @@ use crate::model::flow::Flow;
 
 /// Flows of fewer bytes together are close enough, in a core's own caches; in tests none are.
 const NEAR: usize = if cfg!(debug_assertions) { 0 } else { 1 << 20 };
-/// Others between the asking and the use.
+/// Flows between the prefetch and the use.
 pub(crate) const FLOWS_AHEAD: usize = 24;
 const LINE: usize = 64;
 
@@ -21,7 +21,7 @@ impl Hosts<'_> {
         crate::ablation::FastPath::Prefetch.is_on() && self.network.flows.len() * size_of::<Flow>() > NEAR
     }
 
-    /// Prefetches the flow whose turn comes after so many others ([`FLOWS_AHEAD`]), if there is one.
+    /// Prefetches the flow that is handled after so many others ([`FLOWS_AHEAD`]), if there is one.
     #[inline(always)]
     pub(crate) fn prefetch(&self, flow: Option<u32>) {
         #[cfg(target_arch = "x86_64")]

@@ -14,8 +14,8 @@ use crate::model::link::LinkTable;
 use crate::network::{FlowSpec, Network};
 
 impl Flow {
-    /// Takes the links of its fast paths that no other flow passes, nor it twice; `passes` says how often each is passed. Others lie
-    /// with their hosts.
+    /// Moves the links of its fast paths that no other flow passes, nor it twice, into the flow; `passes` counts passes by link. Others
+    /// are stored with their hosts.
     pub(crate) fn take_access_links(
         &mut self,
         links: &mut LinkTable,
@@ -41,7 +41,7 @@ impl Flow {
         }
     }
 
-    /// Gives them back: its paths, over these links there and back, are taken hop by hop.
+    /// Returns them: packets go hop by hop over its paths from now on.
     fn give_links_back(&mut self, links: &mut LinkTable, spec: &FlowSpec) {
         let FlowSpec { forward, reverse, .. } = spec;
         let (sink, source) = (&mut self.at_sink, &mut self.at_source);

@@ -1,7 +1,7 @@
 //! Shared hosts: hosts of several flows, handled ahead of time packet by packet.
 //!
 //! *Idea.* Packets reach such a host over one link, in order, and leave it over links that it alone feeds. So only timers of its own flows,
-//! and their starts, can come between two packets. They are handled in their order; packets of an epoch are dealt out by host, not by flow.
+//! and their starts, can come between two packets. They are handled in their order; packets of an epoch are grouped by host, not by flow.
 //! *Where it breaks.* Applications, open-loop sources, host ports and whatever observes flows need the order of time. Which hosts are
 //! eligible is decided in `plan/eligible_hosts.rs`.
 //! *What it buys.* Without it ten flows a host take 23 % more instructions (`benches/ablation.py --path shared-hosts`).

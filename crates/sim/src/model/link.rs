@@ -4,7 +4,7 @@
 //! without such a closed form, works step by step: the engine then calls [`Link::pump`] at the link's wake-ups.
 //!
 //! Most links of a large network are lossless access links that results do not name. Such a link is a wire and
-//! a delay, half a cache line ([`compact`]); whatever else a link may have lies in a box ([`BoundedLink`]).
+//! a delay, half a cache line ([`compact`]); whatever else a link may have is boxed ([`BoundedLink`]).
 
 mod accounting;
 pub(crate) mod batch;
@@ -160,8 +160,8 @@ impl Link {
         }
     }
 
-    /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer behind the pacer
-    /// refused it. Call until it returns `None`.
+    /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer after the pacer
+    /// dropped it. Call until it returns `None`.
     pub(crate) fn pump(&mut self, now: Instant) -> Option<(Event, Option<Passage>)> {
         match self {
             Link::Compact(_) => None,

@@ -1,7 +1,7 @@
 //! A backlog: what reaches an ordered link many epochs from now is kept aside, in the order of time.
 //!
-//! *Idea.* A host may have given its own link more than that sends in a long time. All of it has passed that link, and would be searched in
-//! every epoch for what is due. So now and then what is far from due is put into the backlog, and comes back when it is near.
+//! *Idea.* A host may have sent its own link more than that can carry in a long time. All of it has passed that link, and would be searched
+//! in every epoch for what is due. So now and then what is far from due is put into the backlog, and comes back when it is near.
 //! *What it buys.* No row of the bench shows it; a backlog of two seconds takes 50 times as many instructions without it, as its time grows
 //! with the square (`benches/ablation.py --path backlog --row backlog`).
 

@@ -44,7 +44,7 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// A packet has been given to the wire of a link that may drop or hold packets.
+    /// A packet is on the wire of a link that may drop or hold packets.
     #[inline]
     fn depart(&mut self, mut event: Event, passage: Passage, mail: &mut Mailbox<'a>) {
         self.leave(&mut event, passage);
@@ -56,7 +56,7 @@ impl<'a> Links<'a> {
     fn leave(&mut self, event: &mut Event, passage: Passage) {
         if passage.recorded {
             let copy = *event;
-            let arrives = !self.table[event.place as usize].holds(); // a link that holds packets has said so when this one came
+            let arrives = !self.table[event.place as usize].holds(); // a link that holds packets has recorded the arrival already
             self.record(copy, passage, arrives);
         }
         event.move_on(passage.arrival);
@@ -109,7 +109,7 @@ impl<'a> Links<'a> {
         self.drop(event, mail);
     }
 
-    /// A link drops a packet, at the event's place and time: its flow is told before it takes what comes.
+    /// A link drops a packet, at the event's place and time: its flow is notified before it handles what comes.
     pub(super) fn drop(&mut self, event: &Event, mail: &mut Mailbox<'a>) {
         self.see_drop(event);
         mail.parcel.losses.push(*event);
@@ -160,7 +160,7 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// Lets go what a link may let go now, and asks it when to come again.
+    /// Sends what a link may release now, and schedules its next wake-up.
     fn pump(&mut self, place: u32, now: Instant, mail: &mut Mailbox<'a>) {
         while let Some((event, passage)) = self.table[place as usize].pump(now) {
             match passage {

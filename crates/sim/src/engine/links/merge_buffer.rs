@@ -2,7 +2,7 @@
 //!
 //! *Idea.* Arrivals come as they were sent, from several links: nearly sorted at best. An epoch is cut into one to four slots a packet. One
 //! pass counts the packets of each slot, one puts each packet into its place, and an insertion sort orders the few that share a slot.
-//! *Where it breaks.* All packets of an epoch in one slot: insertion is then quadratic, so such a line is sorted by merging.
+//! *Where it breaks.* All packets of an epoch in one slot: insertion is then quadratic, so such a list is sorted by merging.
 //! *What it buys.* Without slots QLBP takes 21 % more instructions, 10,000 flows 18 % more time (`benches/ablation.py --path slots`).
 //! *References.* D. Knuth, "The art of computer programming" 3, 5.2.1 (distribution) and 5.2.5.
 
@@ -15,12 +15,12 @@ use std::hint::select_unpredictable;
 
 /// Below this number there is nothing to gain from slots.
 const FEW: usize = 16;
-/// A line in which packets move further than this on average is sorted by merging.
+/// A list in which packets move further than this on average is sorted by merging.
 const FAR: usize = 8;
-/// The same downstream of links that are served together; it is not worth that then.
+/// The same after links that are served together (a fan-in merge): beyond this the merge does not pay.
 const FAR_BEHIND: usize = 2;
 
-/// Packets in order, and the memory to put them so, which stays.
+/// Sorted packets, and the memory to sort them, which is kept.
 #[derive(Debug, Default)]
 pub(crate) struct MergeBuffer {
     /// By slot: how many packets, then where the next of them goes.
@@ -34,7 +34,7 @@ pub(crate) struct MergeBuffer {
 }
 
 impl MergeBuffer {
-    /// The packets of the epoch, in order.
+    /// The packets of the epoch, sorted.
     pub(crate) fn due(&self) -> &[Event] {
         &self.places[..self.due]
     }
@@ -44,12 +44,12 @@ impl MergeBuffer {
         &mut self.places[..self.due]
     }
 
-    /// The others.
+    /// Those that come after the epoch.
     pub(crate) fn later(&self) -> &[Event] {
         &self.places[self.due..self.packets]
     }
 
-    /// Lines up the packets of these lists before `end`, in this order, equal ones as they came. None lies before `from`.
+    /// Sorts the packets of these lists that come before `end`, stably. None comes before `from`.
     pub(crate) fn sort(&mut self, lists: &[&[Event]], (from, end): (Instant, Instant), order: impl Order) {
         self.make_room(lists.iter().map(|list| list.len()).sum());
         if self.packets > FEW && crate::ablation::FastPath::Slots.is_on() {
@@ -76,7 +76,7 @@ impl MergeBuffer {
         self.spread(all, (from, end), key, order);
     }
 
-    /// Lines up what comes to links before the ends of their epochs, in the order in which it would come to the next one if
+    /// Sorts what comes to links before the ends of their epochs by the time at which it would come to the next one if
     /// it need not wait, which is from `from` to `end`. Times are then keys ([`Feed::key`]). The rest stays in the lists, which have
     /// the numbers of their feeds.
     #[inline(never)]
@@ -106,9 +106,9 @@ impl MergeBuffer {
         }
     }
 
-    /// Each packet that is lined up by a key, which counts from `from` on, passes its link: the one of the feed of the number
-    /// that `pass` hears, with when it would come to the next link if it need not wait. That says when it does, or that it is
-    /// there already. All are in order then; whether they nearly were.
+    /// Each packet sorted by a key, which counts from `from` on, passes its link. `pass` is called with the number of its feed, the
+    /// packet, and the time at which it would come to the next link if it need not wait; it returns when it does, or `None` if it is
+    /// there already. All are sorted then; returns whether they nearly were.
     #[inline(always)]
     pub(crate) fn pass(
         &mut self,
@@ -136,8 +136,8 @@ impl MergeBuffer {
     }
 
     /// Sorts packets by their times plus a number of nanoseconds that each list has, from `from` to `end`; those that come
-    /// later stay downstream. `key` is told a packet how much after `from` that is, and what there is to say of its list: it says the
-    /// former again, or [`u64::MAX`] if it shall stay downstream, and what its time becomes.
+    /// later stay at the end. `key` is called with a packet, its time after `from`, and what belongs to its list; it returns that time,
+    /// or [`u64::MAX`] if the packet comes later, and its new time.
     #[inline(always)]
     fn spread<'a, F: Copy, L: Iterator<Item = (u64, F, &'a [Event])>>(
         &mut self,
@@ -203,10 +203,10 @@ pub(crate) struct Feed {
 impl Feed {
     /// In the place of a link: packets have come to the next one already.
     pub(crate) const NO_LINK: u32 = u32::MAX;
-    /// Of a time that is sorted; the others say which feed's it is.
+    /// Bits of the time in a key; the others are the number of the feed.
     pub(crate) const BITS: u32 = u64::BITS - MOST_FEEDS.ilog2();
 
-    /// To put a packet of this feed in order: it comes to the next link so much after a time, if it need not wait.
+    /// The key by which a packet of this feed is sorted: it comes to the next link so much after a time, if it need not wait.
     #[inline(always)]
     pub(crate) fn key(after: u64, number: usize) -> Instant {
         Instant::from_nanos(after << (u64::BITS - Feed::BITS) | number as u64)
@@ -225,8 +225,8 @@ fn insert(line: &mut [Event], order: impl Order) {
     insertion_sort(line, steps, order, |_| {});
 }
 
-/// Insertion sort, of packets that get their times one after another: a step a packet where they are in order already. So many
-/// steps are worth taking; whether they have been enough.
+/// Insertion sort, of packets that get their times one after another: a step a packet where they are in order already. After so many
+/// steps it sorts by merging; returns whether they were enough.
 #[inline(always)]
 fn insertion_sort(
     line: &mut [Event],
@@ -259,7 +259,7 @@ fn insertion_sort(
     steps.is_some()
 }
 
-/// Moves the last of these packets to where it belongs among those before it, which are in order: over how many.
+/// Moves the last of these packets to where it belongs among those before it, which are sorted. Returns over how many.
 #[inline(never)]
 fn sink(line: &mut [Event], order: impl Order) -> usize {
     let mut places = line.len();

@@ -1,4 +1,4 @@
-//! The links' half of the engine. It knows no flow and no host, and meets them through the [`Mailbox`].
+//! The links' half of the engine. It knows no flow and no host, and reaches them through the [`Mailbox`].
 //!
 //! A driver calls [`Links::handle`] with events in the total order and [`Links::forward`] with what hosts send on the slow path; or
 //! [`Links::serve`] with the ordered links one after another, an epoch at a time.
@@ -49,7 +49,7 @@ pub(crate) struct Links<'a> {
     samples: Vec<Sample>,
     instruments: Instruments,
     trace: Option<TraceRows>,
-    /// Those that are served an epoch at a time, each after those that feed it, but for the ways that lead back in a ring.
+    /// Those that are served an epoch at a time, each after those that feed it, but for the edges that lead back in a ring.
     ordered: Vec<OrderedLink>,
     /// By ordered link: what it has sent to the next, where that is served after it.
     sent: Vec<Vec<Event>>,
@@ -62,7 +62,7 @@ pub(crate) struct Links<'a> {
 }
 
 impl<'a> Links<'a> {
-    /// These links of a network, which packets go to as `forwarding` says.
+    /// These links of a network, over which packets go by `forwarding`.
     pub(crate) fn new(
         network: &'a Network,
         precedence: Precedence<'a>,
@@ -179,7 +179,7 @@ impl<'a> Links<'a> {
         (self.table, self.series, self.instruments)
     }
 
-    /// The ordered links of this one, by their positions, with all that lies behind each alone; a part of the network for itself.
+    /// These ordered links, with all links that each alone feeds: a part of the network for itself.
     pub(crate) fn split_off(&mut self, ordered: Vec<OrderedLink>) -> Links<'a> {
         let table = LinkTable::away(self.table.len());
         let mut links = Links::bare(self.network, self.precedence, table, ordered);

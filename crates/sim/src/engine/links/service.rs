@@ -1,7 +1,8 @@
 //! Ordered links at work: each serves what has come to it within an epoch, in one loop.
 //!
-//! *Idea.* All that will reach the link in its epoch waits already, in lists: what hosts have sent, and what other links have let go. It
-//! is sorted (`merge_buffer.rs`) and served; what leaves waits for the next ordered link, goes to hosts in a parcel, or takes the slow path where it may go to several places.
+//! *Idea.* All that will reach the link in its epoch waits already, in lists: what hosts and other links have sent. It is sorted
+//! (`merge_buffer.rs`) and served; what leaves waits for the next ordered link, goes to hosts in a parcel, or goes by the slow path where
+//! it may go to several places.
 
 use super::Links;
 use super::fastpath::cache_blocking::Blocks;
@@ -92,7 +93,7 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// A link serves a sorted line, none of which comes after `end`: how many packets. What leaves goes to `sent` if it goes to the next one.
+    /// A link serves sorted packets, none of which comes after `end`. Returns how many. What leaves goes to `sent` if it goes to the next one.
     pub(super) fn pass_line(
         &mut self,
         (number, service, onward): (u32, Service, Destination),

@@ -22,7 +22,7 @@ pub(super) struct Passing {
     pub(super) notes: Notes,
 }
 
-/// Where all goes that leaves an ordered link.
+/// Where everything goes that leaves an ordered link.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Destination {
     /// To the next ordered link, or back to their places (`fastpath/isolated_packets.rs`).

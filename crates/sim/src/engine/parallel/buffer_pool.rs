@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-/// Buffers that no thread is using. The one that was used last is taken first: it is still in the caches.
+/// Buffers that no thread is using. Last in, first out: the one used last is still in the caches.
 #[derive(Default)]
 pub(crate) struct BufferPool<T>(Mutex<Vec<T>>);
 

@@ -2,14 +2,14 @@
 //!
 //! *Idea.* Within an epoch, hosts of different flows share nothing, nor do links that do not feed each other. So flows are
 //! shared out among [`HostPartition`]s, and links among [`LinkPartition`]s: halves of the engine like those of one thread.
-//! An epoch is then two rounds: all host partitions run side by side; then all link partitions, and what one has served its host partitions take at once, while others
-//! are still at work: each end of a flow gets its packets from one group alone. Links put what they get in the total
-//! order, whatever was sent first; what is noted of packets is reported in the order of the links; sums do not depend on the order. So the
-//! results are the bytes of one thread.
+//! An epoch is then two rounds: all host partitions run side by side; then all link partitions. Host partitions handle what one has served
+//! at once, while others are still at work: each end of a flow gets its packets from one link partition alone. Links sort what they get into
+//! the total order, whatever was sent first; what is noted of packets is reported in the order of the links; sums do not depend on the order.
+//! So the results are the bytes of one thread.
 //!
 //! *Where it breaks.* Instruments that read flows, applications that answer each other, and host ports tie flows
-//! together; a packet that may go on to several links asks for its route. Such networks stay on one thread. An epoch
-//! that holds less than about a millisecond's work is not worth the meeting of threads. Links that feed each other are on one thread.
+//! together; a packet that may go on to several links looks up its route. Such networks stay on one thread. An epoch
+//! that holds less than about a millisecond's work does not pay for the barriers between threads. Links that feed each other are on one thread.
 
 use super::buffer_pool::BufferPool;
 use super::host_partition::HostPartition;
@@ -24,7 +24,7 @@ use paceline_core::Instant;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-/// Host partitions to a thread: one that is done early takes another.
+/// Host partitions a thread: one that is done early continues with another.
 const HOST_PARTITIONS_A_THREAD: usize = 4;
 /// log2 of the most flows in a host partition: what it works on stays in the caches.
 const LARGEST_HOST_PARTITION: u32 = 13;
@@ -111,7 +111,7 @@ impl<'a> Engine<'a> {
         self.hosts.use_fast_paths(true, |_| true);
     }
 
-    /// Runs until this time, or until that turns out not to pay.
+    /// Runs until this time, or until epochs turn out not to pay.
     fn run_epochs_on_threads(
         &mut self,
         coordinator: &mut Coordinator<'a>,
@@ -178,7 +178,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// All links serve their epochs, and hosts take what that brings.
+    /// All links serve their epochs, and hosts handle what they deliver.
     fn run_links(&mut self, epoch: Epoch) {
         let Coordinator { hosts, links, rooms, .. } = self;
         links.par_iter_mut().for_each(|partition| {

@@ -33,7 +33,7 @@ impl<'a> HostPartition<'a> {
         self.is_idle = self.hosts.run_alone(hosts_until);
     }
 
-    /// Hosts take what an epoch has brought them.
+    /// Hosts handle what an epoch has delivered.
     pub(super) fn take(&mut self, parcel: &mut Parcel, free: &BufferPool<Dealing>) {
         let mut room = free.take();
         self.hosts.deal_in(&mut room);

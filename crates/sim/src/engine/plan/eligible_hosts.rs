@@ -8,7 +8,7 @@ use super::routes::Only;
 use crate::model::flow::Flow;
 use crate::network::{FlowKind, FlowSpec, Network};
 
-/// Hosts that may be shared, by what is known of them before anything has been laid.
+/// Hosts that may be shared, by what is known of them before ordered links have been laid out.
 #[derive(Debug)]
 pub(crate) struct EligibleHosts(Vec<bool>);
 
@@ -22,7 +22,7 @@ pub(crate) fn ends(spec: &FlowSpec) -> [(u32, Option<u32>, Option<u32>); 2] {
 }
 
 impl EligibleHosts {
-    /// Those of a network whose flows know their ways out; `passes` says how often each link is passed by flows. None where
+    /// Those of a network whose flows know their paths out; `passes` counts passes of flows by link. None where
     /// flows are observed.
     pub(crate) fn of(network: &Network, flows: &[Flow], passes: &[u32]) -> Self {
         let (mut into, mut out) = (vec![(0, Only::None); passes.len()], vec![(0, Only::None); passes.len()]);

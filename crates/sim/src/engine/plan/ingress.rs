@@ -1,10 +1,10 @@
-//! How packets come to their hosts behind the last ordered link of their paths (`hosts/delivery.rs`).
+//! How packets come to their hosts after the last ordered link of their paths (`hosts/delivery.rs`).
 
 use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
 use crate::model::flow::PathSuffix;
 use std::collections::BTreeSet;
 
-/// A suffix, and the link at its end: the flow's own one, or that of a host that flows share.
+/// A path suffix, and the link at its end: the flow's private one, or that of a host that flows share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ingress {
     pub(crate) suffix: PathSuffix,
@@ -21,7 +21,7 @@ impl Ingress {
 }
 
 /// The ways of each flow's data and acknowledgements into hosts; and by ordered link, where a suffix begins downstream of it for every packet,
-/// their shared links. Where not, and downstream of a link that is observed:, every packet's hops are taken one by one.
+/// their shared links. Elsewhere, and downstream of an observed link, every packet goes hop by hop.
 pub(crate) fn ingress_of(
     routes: &[u32],
     (stride, ack_hop): (usize, usize),

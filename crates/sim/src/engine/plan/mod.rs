@@ -66,7 +66,7 @@ pub(crate) struct EpochLayout {
 }
 
 impl Layout {
-    /// Of a network, under the engine asked for; flows are told what of it is theirs.
+    /// Of a network, under the engine asked for; sets in each flow what is its own.
     pub(crate) fn of(
         network: &Network,
         (method, is_traced): (Method, bool),
@@ -96,8 +96,8 @@ impl Layout {
 }
 
 impl Plan {
-    /// Of ordered links and flows as they are laid out; `shares_hosts` and `samples_flows` say whether any host is handled as a shared
-    /// one, and whether anything reads flows at regular times.
+    /// Of ordered links and flows as they are laid out; `shares_hosts`: some host is handled as a shared
+    /// one; `samples_flows`: something reads flows at regular times.
     pub(crate) fn of(
         ordered: Option<&[OrderedLink]>,
         flows: &[Flow],

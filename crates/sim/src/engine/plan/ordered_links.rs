@@ -1,9 +1,9 @@
 //! Ordered links: those that must see their packets in the order of time. In which order they are served, and how far each may go.
 //!
-//! *Rings.* Links may feed each other in a ring. Some of its ways then lead back in the order, and what comes on them is served in the next
-//! epoch. How far a link at their ends may go follows from how far its feeders have come and how long the way is
-//! ([`OrderedLink::feeders`]); so for the links behind it. An epoch is then at most as long as once round the ring, or a part of that if
-//! several ways lead back. So each ring is cut at its longest way.
+//! *Rings.* Links may feed each other in a ring. Some of its edges then lead back in the order, and what comes over them is served in the
+//! next epoch. How far a link at their ends may run follows from how far its feeders have come and from the delay between
+//! ([`OrderedLink::feeders`]); so for the links downstream of it. An epoch is then at most as long as once round the ring, or a part of
+//! that if several edges lead back. So each ring is cut at its longest edge.
 
 use super::EpochLayout;
 use super::eligible_hosts::EligibleHosts;
@@ -34,7 +34,7 @@ pub(crate) struct OrderedLink {
     pub(crate) carries_data: bool,
     pub(crate) carries_acks: bool,
     pub(crate) service: Service,
-    /// Those that feed it and may be late, because a way leads back in the order to them, or from them to it: their
+    /// Those that feed it and may be late, because an edge leads back in the order to them, or from them to it: their
     /// positions, and the least time from each. None where no ring is before it: hosts alone decide how far it may go.
     pub(crate) feeders: Vec<(u32, Span)>,
     /// The ordered link that all its packets reach next, with no link between.
@@ -220,7 +220,7 @@ pub(crate) fn lay_ordered_links(
     Some(EpochLayout { ordered, eligible, ingress, passes })
 }
 
-/// Flows are told their fast paths out of hosts. A link that several pass is on one only if no packet comes to it otherwise.
+/// Sets each flow's fast paths out of hosts. A link that several pass is on one only if no packet comes to it otherwise.
 fn lay_fast_ways_out<'a>(
     flows: &mut [Flow],
     routes: impl Iterator<Item = &'a [u32]>,

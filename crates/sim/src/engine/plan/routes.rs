@@ -63,9 +63,9 @@ impl<T: Copy + PartialEq> Only<T> {
     }
 }
 
-/// Sets [`AT_ONCE`] where it is true: on links that are lossless, hold nothing, and are fed by one other link alone. Says
-/// of each flow whether its receiver and its sender may run ahead: where the link that they feed is theirs alone. Returns
-/// which links are to run in epochs, if any do: those that must take their packets in the order of time, from whatever source.
+/// Sets [`AT_ONCE`] where it is true: on links that are lossless, hold nothing, and are fed by one other link alone. Marks
+/// in each flow whether its receiver and its sender may run ahead: where the link that they feed is theirs alone. Returns
+/// which links are to run in epochs, if any do: those that must serve their packets in the order of time, from whatever source.
 pub(crate) fn mark_at_once(
     routes: &mut [u32],
     network: &Network,

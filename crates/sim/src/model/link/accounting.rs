@@ -1,8 +1,8 @@
-//! A link with a limited buffer and a meter, and nothing else, serves a line: most packets of a run pass such a one.
+//! Queue accounting: a link with a limited buffer and a meter, and nothing else, serves a list. Most packets of a run pass such a link.
 //!
-//! *Idea.* The queue reports what becomes of each packet, in one loop over the line; the accounting records it.
-//! *What it buys.* Without it a thousand flows take 26 % more time, and 21 % without the closed form of one size behind it
-//! (`make bench-ablation`).
+//! *Idea.* The queue reports what becomes of each packet, in one loop over the list; the accounting records it.
+//! *What it buys.* Without it a thousand flows take 26 % more time, and 21 % without the closed form for packets of one size
+//! (`benches/ablation.py --path queue-accounting`, `--path one-size`).
 
 use super::batch::{Note, Notes, appended};
 use super::bounded::is_recorded;
@@ -15,10 +15,10 @@ use paceline_core::{Instant, Span};
 /// Whether all of fewer packets than these count is not worth a division. In tests two are many.
 const MANY: usize = if cfg!(debug_assertions) { 2 } else { 64 };
 
-/// Packets for which room is made together: so few are copied by the shortest way.
+/// Packets that are copied at once.
 const TOGETHER: usize = if cfg!(debug_assertions) { 3 } else { 64 };
 
-/// What is written down while a line passes.
+/// What is recorded while a list passes.
 struct QueueAccounting<'a> {
     delay: Span,
     out: &'a mut Vec<Event>,
@@ -28,9 +28,9 @@ struct QueueAccounting<'a> {
     recorded: Option<(Instant, Instant)>,
     /// All that passes counts alike: what has passed is counted at the end.
     count_alike: bool,
-    /// And nothing else is to be written down of it, nor does time end before it arrives.
+    /// And nothing else is to be recorded of it, nor does time end before it arrives.
     is_plain: bool,
-    /// When the first of the line arrives; by when all of it has left.
+    /// When the first of the list arrives; by when all of it has left.
     times: (Instant, Instant),
 }
 
@@ -90,7 +90,7 @@ impl Observer<Event> for QueueAccounting<'_> {
     }
 }
 
-/// What is not done for every packet lies apart, so that the loop stays in the registers.
+/// The cold path, not inlined, so that the loop stays in the registers.
 #[inline(never)]
 fn refuse(event: &Event, counters: &mut LinkCounters, notes: &mut Notes) {
     counters.drops_arrival(event.at);
@@ -112,7 +112,7 @@ impl QueueAccounting<'_> {
 }
 
 impl BoundedLink {
-    /// Serves a line: it comes to what [`Self::admit`] of each packet says.
+    /// Serves a list, with the result of [`Self::admit`] of each packet.
     #[inline(never)]
     pub(super) fn fill(&mut self, line: &[Event], delay: Span, out: &mut Vec<Event>, notes: &mut Notes) {
         let BoundedLink { buffer: Buffer::Closed(queue), meter: Some(meter), counters, record, .. } = self

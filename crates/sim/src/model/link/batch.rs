@@ -1,7 +1,7 @@
 //! What reaches a link within an epoch, served in one loop.
 //!
-//! *Idea.* The packets stand in line, in the order of arrival. The events of those that leave are moved on to the far end and
-//! to the list of what comes next; drops, and passages that are recorded, are noted.
+//! *Idea.* The packets are a list in the order of arrival. The events of those that leave get the time at the far end and go to the list
+//! of what comes next; drops, and passages that are recorded, are noted.
 
 use super::{BoundedLink, Buffer, Fate, Link, Passage, Wide};
 use crate::kernel::packet::Event;
@@ -81,7 +81,7 @@ impl Link {
         }
     }
 
-    /// Serves a line piece by piece, and takes the queue's samples between.
+    /// Serves a list from one sample of the queue to the next.
     fn serve_between_looks(
         &mut self,
         mut line: &[Event],
@@ -159,7 +159,7 @@ impl Link {
     }
 }
 
-/// Copies all of a line to the end of `out`, where that then is.
+/// Appends all of a list to `out`. Returns the copy.
 pub(super) fn appended<'a>(out: &'a mut Vec<Event>, line: &[Event]) -> &'a mut [Event] {
     let before = out.len();
     out.extend_from_slice(line);
@@ -167,7 +167,7 @@ pub(super) fn appended<'a>(out: &'a mut Vec<Event>, line: &[Event]) -> &'a mut [
 }
 
 impl BoundedLink {
-    /// A line's packets arrive and, at the wake-ups in between and on to `last`, what may leave does.
+    /// The packets of a list arrive and, at the wake-ups in between and on to `last`, what may leave does.
     fn hold_until(
         &mut self,
         last: Instant,
@@ -217,7 +217,7 @@ impl BoundedLink {
 }
 
 /// [`BoundedLink::hold_until`] of a link whose pacer is driven: it feeds a plain FIFO. Without it edge pacing takes 11 % more instructions
-/// (`make bench-ablation`).
+/// (`benches/ablation.py --path driven-pacer`).
 struct Pacing<'a> {
     link: &'a mut BoundedLink,
     last: Instant,
@@ -261,7 +261,7 @@ impl Driver<Event> for Pacing<'_> {
 }
 
 impl Event {
-    /// A packet that was held is let go: it has been given to the wire, or dropped.
+    /// A packet that was held is released: to the wire, or dropped.
     #[inline(always)]
     fn is_let_go(self, passage: Option<Passage>, out: &mut Vec<Event>, notes: &mut Notes) {
         match passage {
@@ -270,7 +270,7 @@ impl Event {
         }
     }
 
-    /// The packet has been given to the wire.
+    /// The packet is on the wire.
     #[inline(always)]
     fn leaves(self, passage: Passage, note: fn(Passage) -> Note, out: &mut Vec<Event>, notes: &mut Notes) {
         if passage.recorded {

@@ -15,7 +15,7 @@ use paceline_core::{Instant, Span, Stage, Verdict};
 #[derive(Debug)]
 pub(crate) struct BoundedLink {
     pub(super) buffer: Buffer,
-    /// A plain link but for its counters, meter and probes: the wire outside of the box serves it.
+    /// A lossless link but for its counters, meter and probes: the wire of `Wide` serves it.
     pub(super) only_watched: bool,
     pub(super) pacer: Option<Pacer<Event>>,
     pub(super) losses: Vec<Loss>,
@@ -202,7 +202,7 @@ impl BoundedLink {
         }
     }
 
-    /// A pacer lets go a packet: how it passes the plain FIFO behind, if that does not drop it.
+    /// A pacer releases a packet: how it passes the plain FIFO after it, if that does not drop it.
     #[inline(always)]
     pub(super) fn is_released(&mut self, event: &Event, now: Instant, delay: Span) -> Option<Passage> {
         let arrival = Arrival { now, ..event.arrival() };
@@ -251,7 +251,7 @@ impl BoundedLink {
         self.pacer.as_ref().map_or(0, Pacer::held_packets) + queued
     }
 
-    /// A packet that was held is given to the wire at `now`.
+    /// A packet that was held is on the wire from `now`.
     #[inline(always)]
     fn leaves(&mut self, event: &Event, now: Instant, departure: Departure, delay: Span) -> Passage {
         let Departure { start, finish } = departure;

@@ -10,11 +10,11 @@ pub(crate) struct LinkCounters {
     to: Instant,
     /// Packets that reached the link.
     pub(crate) arrived: u64,
-    /// Packets refused, displaced, or lost by force.
+    /// Packets dropped: at arrival, displaced, or by a forced loss.
     pub(crate) dropped: u64,
     /// The same since the start.
     pub(crate) dropped_ever: u64,
-    /// Packets that came with a departure and could have met the other fate, and those of them that were refused.
+    /// Packets that arrived at the instant of a departure, so that the order decided, and those of them that were dropped.
     pub(crate) tied: [u64; 2],
     /// Data packets that left the wire from the start to the window's end.
     pub(crate) data_ever: u64,
@@ -45,7 +45,7 @@ impl LinkCounters {
         self.arrived += u64::from(self.counts(now));
     }
 
-    /// A line's packets arrive, in the order of time.
+    /// The packets of a list arrive, in the order of time.
     pub(super) fn all_arrive(&mut self, line: &[Event]) {
         let before = |time: Instant| line.partition_point(|event| event.at < time);
         self.arrived += before(self.to).saturating_sub(before(self.from)) as u64;
@@ -63,7 +63,7 @@ impl LinkCounters {
         self.drops(now);
     }
 
-    /// So many packets, of which so many were refused, came with a departure: at `now`, or in a time that counts alike.
+    /// So many packets, of which so many were dropped, arrived at the instant of a departure: at `now`, or in a time that counts alike.
     pub(super) fn were_tied(&mut self, now: Instant, packets: u64, refused: u64) {
         if self.counts(now) {
             self.tied = [self.tied[0] + packets, self.tied[1] + refused];
@@ -84,7 +84,7 @@ impl LinkCounters {
         self.data_ever += data;
     }
 
-    /// A packet arrives and is given to the wire.
+    /// A packet arrives and is put on the wire.
     #[inline(always)]
     pub(super) fn passes(&mut self, bytes: u16, is_ack: bool, at: Instant, start: Instant, finish: Instant) {
         if self.from <= at && finish < self.to {
@@ -97,7 +97,7 @@ impl LinkCounters {
         }
     }
 
-    /// A packet that has arrived is given to the wire.
+    /// A packet that has arrived is put on the wire.
     #[inline(always)]
     pub(super) fn leaves(&mut self, bytes: u16, is_ack: bool, start: Instant, finish: Instant) {
         if self.from <= start && finish < self.to {

@@ -70,7 +70,7 @@ impl Meter {
         self.level -= u64::from(bytes);
     }
 
-    /// Whether all of this time counts, or nothing of it: then from when on to say for how long how many packets wait.
+    /// `None` where only part of this time counts; else from when on to report how long how many packets waited.
     pub(crate) fn counts_together(&self, (first, latest): (Instant, Instant)) -> Option<Instant> {
         if latest <= self.from {
             return Some(first);

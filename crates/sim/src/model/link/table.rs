@@ -1,7 +1,7 @@
 //! Links by their numbers, as far as they are here.
 //!
-//! *Idea.* In a large network nearly all are away: they lie with the flows that alone use them. So links lie in pages, and a page of
-//! which none is here takes no memory.
+//! *Idea.* In a large network nearly all are away: private links are stored with their flows. So links are stored in pages, and a page of
+//! which none is here needs no memory.
 
 use super::Link;
 use std::array::from_fn;

@@ -12,7 +12,7 @@ use paceline_core::{Instant, Span};
 /// Packets in a block. In tests there are blocks everywhere.
 pub(crate) const BLOCK: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 13 };
 
-/// What has reached a link, and how far it has been lined up.
+/// What has reached a link, and how far it has been sorted.
 pub(crate) struct Blocks<'a> {
     /// What is left of each list.
     rests: Vec<&'a [Event]>,
@@ -45,7 +45,7 @@ impl<'a> Blocks<'a> {
         Blocks { rests, from, end, made: 0, all: all as u64 }
     }
 
-    /// Lines up the next one: up to when; `None` after the last.
+    /// Sorts the next one. Returns its end; `None` after the last.
     pub(crate) fn sort(&mut self, sorter: &mut MergeBuffer, order: impl Order) -> Option<Instant> {
         if self.made == self.all {
             return None;

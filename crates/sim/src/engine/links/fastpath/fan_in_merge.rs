@@ -75,7 +75,7 @@ impl<'a> Links<'a> {
         served
     }
 
-    /// Takes what reaches the links in their epochs.
+    /// Collects what reaches the links in their epochs.
     fn gather(
         &mut self,
         fan_in: &mut FanIn,
@@ -149,7 +149,7 @@ impl<'a> Links<'a> {
         passed_all
     }
 
-    /// Each packet that is lined up passes its link, and all are sorted again: whether they nearly were.
+    /// Each sorted packet passes its link, and all are sorted again. Returns whether they nearly were sorted.
     fn pass_each(&mut self, FanIn { sorter, feeds, .. }: &mut FanIn, from: u64, order: AtLink<'_>) -> bool {
         sorter.pass(from, order, |number, event, next| {
             let Feed { link, ahead, .. } = feeds[number];

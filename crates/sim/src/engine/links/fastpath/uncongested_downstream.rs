@@ -57,7 +57,7 @@ impl Downstream {
         self.link == link
     }
 
-    /// Packets that have left the ordered link pass these links, if it is known that none waits. Else says no, and none has passed.
+    /// Packets that have left the ordered link pass these links, if it is known that none waits. Else returns `false`, and none has passed.
     #[inline(never)]
     pub(crate) fn pass(&mut self, packets: &mut [Event], links: &mut LinkTable, network: &Network) -> bool {
         let (Some(first), Some(last)) = (packets.first().copied(), packets.last()) else { return true };
@@ -115,7 +115,7 @@ mod tests {
     use crate::model::link::Link;
     use crate::{Engine, Method, Scenario};
 
-    /// Packets of these sizes leave the core as soon as one is over, for one of two links downstream of it in turn. How many of the lists
+    /// Packets of these sizes leave the core as soon as one is over, for one of two links downstream of it alternately. How many of the lists
     /// of `together` pass without a question; all pass as if each were asked for.
     fn passes(core: &str, edge: &str, sizes: impl Iterator<Item = u16>, together: usize) -> usize {
         let text = format!(

@@ -100,7 +100,7 @@ impl FanIn {
         Event::all_are_like(one, lists().flatten()).then_some(one)
     }
 
-    /// Each packet that is lined up passes its link, and all are sorted again: whether they nearly were. All are alike.
+    /// Each sorted packet passes its link, and all are sorted again. Returns whether they nearly were sorted. All are alike.
     #[inline(never)]
     pub(super) fn pass_all_alike(&mut self, from: u64, order: AtLink<'_>) -> bool {
         let FanIn { sorter, alike, .. } = self;
@@ -120,8 +120,8 @@ impl FanIn {
         self.running.len() + 1 == self.feeds.len()
     }
 
-    /// Lines up the packets of a block, which begins then: from where their keys count; and up to when all is known downstream of it
-    /// that reaches the common link.
+    /// Sorts the packets of a block, which begins then. Returns from where their keys count, and up to when all is known that reaches
+    /// the common link.
     pub(super) fn sort(&mut self, block: usize, from: Instant, precedence: Precedence<'_>) -> (u64, Instant) {
         let Cut { end, slack, blocks, .. } = self.cut;
         if blocks == 1 {

@@ -36,7 +36,8 @@ pub(crate) struct WaitingList {
     pub(crate) ahead: Span,
     /// The links that it passes before its suffix.
     pub(crate) links: u8,
-    /// Hosts of one host partition have sent all of the list: which part, and how far down it is among those of the ordered link (`parallel/link_partition.rs`).
+    /// Hosts of one host partition have sent all of the list: which partition, and its position among the lists of the ordered link
+    /// (`parallel/link_partition.rs`).
     pub(crate) sent_by: Option<(usize, usize)>,
     /// What has waited, and comes in the epoch; what comes later.
     pub(crate) list: Vec<Event>,
@@ -53,7 +54,7 @@ impl WaitingList {
         std::mem::swap(&mut self.list, list);
     }
 
-    /// The slots are told of every packet of the epoch; the others are put aside. Whether all are alike.
+    /// Marks every packet of the epoch in the slots; later ones are put aside. Returns whether all are alike.
     #[inline(never)]
     pub(super) fn mark_all(&mut self, slots: &mut Occupancy, plan: Foreseen) -> bool {
         let WaitingList { ahead, list, later, .. } = self;

@@ -8,7 +8,7 @@ use paceline_core::{Instant, Span};
 
 /// Nanoseconds: what rounding may add to the times of a packet at two links, and of the one before.
 const ROUNDING: u64 = 4;
-/// Occupancy to a packet: with fewer, too many are near to each other; more cost more than they tell.
+/// Slots a packet: with fewer, too many are near to each other; more cost more than they gain.
 const FEWEST: u64 = 8;
 const MOST: u64 = 32;
 /// Nanoseconds in an epoch, for the products of [`Grid`] to be exact to one of them.
@@ -24,7 +24,7 @@ pub(crate) struct Occupancy {
     grid: Grid,
     /// Links may be busy in so many slots, with what came before.
     busy: u64,
-    /// A packet comes; before the first word and downstream of the last is an empty one.
+    /// A packet comes; before the first word and after the last is an empty one.
     taken: Vec<u64>,
     /// One that is not isolated comes.
     crowded: Vec<u64>,

@@ -1,13 +1,13 @@
-"""What each fast path buys: every row of `make bench` without it, and with all (crates/sim/src/ablation.rs), in turn.
+"""What each fast path buys: every row of `make bench` without it and with all (crates/sim/src/ablation.rs), in pairs.
 
     python benches/ablation.py                       time and instructions, every fast path on every row
     python benches/ablation.py --path isolated-packets --row 100,000 --turns 9
     python benches/ablation.py --only time
 
-Printed is how much more a run takes without it. Time is user CPU time without set-up, the median of the ratios of
-turns, which are short and many: other work on the machine meets both sides alike. Instructions are counted by valgrind,
-set-up taken off; they say nothing where time is memory's, so rows of very many flows have none. Results must be the
-same bytes, or it ends.
+It prints how much more a run takes without the path. Time is user CPU time without set-up, the median of the ratios of
+`--turns` short pairs of runs, so that other work on the machine affects both sides alike. Instructions are counted by
+valgrind, without set-up; they are no measure where memory bounds the time, so rows of very many flows have none. It
+fails if results are not the same bytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ENOUGH = 0.03
 
 
 def guard(name: str, file: Path, settings: Settings, seconds: float) -> Case:
-    """What a fast path is there for that no row of the bench shows: of fixed length."""
+    """The case that a fast path is for, where no row of the bench shows it: of fixed length."""
     times = Times(seconds, seconds / 2)
     return Case(name, name, file, settings, None, times, times, counted=(seconds / 2, seconds))
 
@@ -54,7 +54,7 @@ def paths() -> list[str]:
 
 @dataclass(frozen=True)
 class Row:
-    """Files of a run that is timed, of a shorter one that is counted, if that says anything, and of set-up alone."""
+    """Files of a run that is timed, of a shorter one whose instructions are counted, if any, and of set-up alone."""
 
     name: str
     file: Path
@@ -63,7 +63,7 @@ class Row:
 
 
 def user_time(engine: Path, file: Path, without: list[str]) -> tuple[float, str]:
-    """User CPU seconds of a whole process, and its results without what it says of time."""
+    """User CPU seconds of a whole process, and its results without those that measure time."""
     with subprocess.Popen([engine, file, "1", "1", "auto", *without], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         output = process.stdout.read()
@@ -119,7 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--path", action="append", choices=paths(), help="a fast path (repeatable)")
     parser.add_argument("--row", action="append", metavar="TEXT", help="rows with this in their name (repeatable)")
-    parser.add_argument("--turns", type=int, default=5, help="of each, for time")
+    parser.add_argument("--turns", type=int, default=5, help="pairs of runs for each time")
     parser.add_argument("--only", choices=["time", "instructions"])
     parser.add_argument("--engine", type=Path, help="measure that program in place of a new build")
     wanted = parser.parse_args()

@@ -85,7 +85,7 @@ def with_flows(quick: bool) -> list[Point]:
 
 
 def with_round_trips(quick: bool) -> list[Point]:
-    """Twenty flows over one bottleneck, under each engine: the windowed one's windows are as long as a round trip."""
+    """Twenty flows over one bottleneck, under each engine: epochs of the batched one are as long as a round trip."""
     times = [1, 10, 100] if quick else [1, 2, 5, 10, 20, 50, 100, 240]
     points = []
     for name, rate in (("100 Mbit/s", 1e8), ("1 Gbit/s", 1e9), ("10 Gbit/s", 1e10)):

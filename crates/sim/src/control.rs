@@ -1,4 +1,4 @@
-//! How a simulation is run: by which engine, and what another thread may say to it and see of it.
+//! How a simulation is run: by which engine, and how another thread cancels it and reads its progress.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -39,11 +39,11 @@ impl Control {
 /// How time advances: the results are the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Windowed where that is possible and pays.
+    /// The batched engine where it can run and pays.
     Auto,
     /// One event a packet and hop.
     Reference,
-    /// Link by link, over an epoch of time each.
+    /// The batched engine: link by link, over an epoch of time each.
     Windowed,
 }
 

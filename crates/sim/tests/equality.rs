@@ -1,9 +1,10 @@
 //! Both engines, on any number of threads, one result: on random scenarios of every family they agree to the byte in
 //! statistics, flows, series, curves and traces.
 //!
-//! `PACELINE_CASES=N` says how many scenarios (`make equality`: thousands; in `make test` a few hundred). One that fails
+//! `PACELINE_CASES=N` sets how many scenarios (`make equality`: thousands; in `make test` a few hundred). One that fails
 //! is shrunk and written to a TOML file, whose path is in the message. It belongs into `tests/equality/` once it is
-//! mended: what is there is run every time. With the feature `ablation`, `PACELINE_WITHOUT=lone` leaves out a fast path.
+//! mended: what is there is run every time. With the feature `ablation`, `PACELINE_WITHOUT=isolated-packets` leaves out a
+//! fast path.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
@@ -170,7 +171,7 @@ fn run(network: &Network, method: Method, trace: Option<&mut Vec<TraceRow>>) -> 
     Engine::run_by(network, method, 1, &Control::default(), sink)
 }
 
-/// How a network ran that is asked to run in windows.
+/// How a network ran for which the batched engine was asked.
 #[derive(Default)]
 struct Ways {
     in_windows: bool,
@@ -207,12 +208,12 @@ fn compare(network: &Network) -> Result<Ways, String> {
     Ok(ways)
 }
 
-/// Or where two outputs differ, with what is to be said of them.
+/// Or where two outputs differ, with which outputs they are.
 fn same(one: &RunOutput, other: &RunOutput, what: &str) -> Result<(), String> {
     first_of(one, other).map_or(Ok(()), |found| Err(format!("{found}, {what}")))
 }
 
-/// A run, unless this network has no windows and they are asked for.
+/// A run, unless the batched engine is asked for by name and cannot run this network.
 fn by_if_it_can(network: &Network, method: Method, trace: Option<&mut Vec<TraceRow>>) -> Option<RunOutput> {
     match run(network, method, trace) {
         Ok(output) => Some(output),

@@ -1,4 +1,4 @@
-//! What acknowledgements on their way say beside their number.
+//! What acknowledgements on their way carry beside their number.
 //!
 //! *Idea.* An acknowledgement needs no time of sending, so its [`Packet::sent`](crate::kernel::packet::Packet::sent) carries the
 //! echoed time instead; or up to three SACK blocks near its number, where that time is not used; or else the place

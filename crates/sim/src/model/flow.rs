@@ -37,7 +37,7 @@ pub(crate) struct Flow {
     pub(crate) paced: bool,
     /// By instruments.
     pub(crate) observed: Observed,
-    /// Its sender takes in an acknowledgement less than so many nanoseconds after it has come (hesitation.rs); 0 is at once.
+    /// Its sender processes an acknowledgement less than so many nanoseconds after it has come (hesitation.rs); 0 is at once.
     pub(crate) hesitates: u8,
     /// Its host's port paces what it sends.
     pub(crate) has_port: bool,

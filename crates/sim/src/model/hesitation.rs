@@ -1,9 +1,9 @@
-//! Hosts take a moment to take in an acknowledgement.
+//! Hesitation: a random processing delay of acknowledgements at senders.
 //!
-//! *Idea.* Acknowledgements come one service time of the bottleneck apart, so that what they let go reaches it at the very instants
+//! *Idea.* Acknowledgements come one service time of the bottleneck apart, so that what they clock out reaches it at the very instants
 //! at which others leave it, round after round, and flows keep in step (Floyd and Jacobson 1992). No real host is so exact. So where a
-//! queue draws its ties ([`Ties::Random`], the default), a sender takes in each acknowledgement a random time after it has come. What a
-//! host is late by stays in its flow's timing and spaces its packets out, as ns-2's `overhead_` does; a draw at the queue alone
+//! queue draws its ties ([`Ties::Random`], the default), a sender processes each acknowledgement a random time after it has come. The
+//! delay stays in its flow's timing and spaces its packets out, as ns-2's `overhead_` does; a draw at the queue alone
 //! ([`paceline_core::queue::Ties`]) leaves no trace.
 //!
 //! *Parameters.* Drawn by flow and time, uniform from nothing to below [`MOST`]; how much hardly matters, as long as a nanosecond is
@@ -31,7 +31,7 @@ impl Hesitation {
         Hesitation(Stream::new(network.seed, "hesitation").between(0, u64::MAX))
     }
 
-    /// When the sender of this flow, which hesitates for less than `most` nanoseconds, takes in what has come to its host now.
+    /// When the sender of this flow, which hesitates for less than `most` nanoseconds, processes what has come to its host now.
     #[inline(always)]
     pub(crate) fn after(self, now: Instant, flow: u32, most: u8) -> Instant {
         if most == 0 {

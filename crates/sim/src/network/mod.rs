@@ -40,7 +40,7 @@ pub struct Network {
     pub links: Vec<LinkSpec>,
     /// Every flow, numbered in the order of the file.
     pub flows: Vec<FlowSpec>,
-    /// Losses forced on top of what buffers refuse.
+    /// Losses forced on top of what buffers drop.
     pub drops: Vec<ForcedDrop>,
     /// Series to record beyond the statistics: queues and departures.
     pub probes: Vec<Probe>,

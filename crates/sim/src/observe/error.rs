@@ -9,7 +9,7 @@ pub enum RunError {
     Cancelled,
     /// The trace sink refused a row.
     TraceRefused,
-    /// The windowed engine was asked for by name, and this network needs the reference engine.
+    /// The batched engine was asked for by name (`windowed`), and this network needs the reference engine.
     NoWindows,
 }
 

@@ -59,7 +59,7 @@ pub struct LinkStatistics {
     pub utilisation: f64,
     /// Packets that reached the link.
     pub arrived_packets: u64,
-    /// Packets that it refused, displaced, or lost by force.
+    /// Packets that it dropped: at arrival, displaced, or by a forced loss.
     pub dropped_packets: u64,
     /// Dropped over arrived; `None` where nothing arrived.
     pub loss_ratio: Option<f64>,

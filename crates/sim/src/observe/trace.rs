@@ -1,7 +1,7 @@
 //! The trace: one row a packet event, in one order, whichever engine makes the rows.
 //!
 //! *Idea.* Links and hosts are not at the same time: a departure from a queue is known at the packet's arrival, a
-//! packet may pass a link ahead of time, links run in windows. So rows are gathered, and those of a time that is over
+//! packet may pass a link ahead of time, links run in epochs. So rows are gathered, and those of a time that is over
 //! are put in order and written; memory holds what is to come, and as many rows again.
 //!
 //! *The order.* Time. Within an instant: what hosts receive; what they send; what happens at links: so a packet is
@@ -35,7 +35,7 @@ pub enum TraceEvent {
     Send,
     /// It arrived at a link and was accepted.
     Enqueue,
-    /// It arrived at a link and was refused, was displaced there, or its loss was forced.
+    /// It arrived at a link and was dropped, was displaced there, or its loss was forced.
     Drop,
     /// Its serialisation begins.
     Dequeue,

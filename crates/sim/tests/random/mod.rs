@@ -34,7 +34,7 @@ pub(crate) fn scenario(family: Family) -> BoxedStrategy<String> {
 }
 
 /// A dumbbell where each flow has hosts of its own, under any control and pacer: its flows can be shared out among threads,
-/// and if all go one way, windows are as long as round trips. Many, for most networks to have links that results do not name.
+/// and if all go one way, epochs are as long as round trips. Many, for most networks to have links that results do not name.
 pub(crate) fn of_separate_flows() -> BoxedStrategy<String> {
     dumbbells(Just(1).boxed(), 1..16, false)
 }

@@ -333,7 +333,7 @@ mod tests {
         let none = Vec::new;
         // Two flows, over links 0 and 2 (of 1 and 20 ms), and 2 and 4: no ring.
         assert_eq!(feeders(2), [(0, none()), (2, none()), (4, none())]);
-        // The third closes it. From 4 back to 0 it is furthest, and what is downstream 0 may be late with it.
+        // The third closes it. From 4 back to 0 it is furthest, and what is downstream of 0 may be late with it.
         let ms = Span::from_millis;
         assert_eq!(feeders(3), [(0, vec![(2, ms(30))]), (2, vec![(0, ms(1))]), (4, vec![(1, ms(20))])]);
     }

@@ -20,7 +20,7 @@ pub(crate) struct Tcp {
     pub(crate) sender: Sender,
 }
 
-/// What few packets of a connection ask for: it lies apart, so that what they all ask for lies close together. One that sends
+/// Cold state of a connection, which few packets need, stored apart (hot/cold split). One that sends
 /// without end, by itself, and is acknowledged at once has none, unless what acknowledgements report does not fit into them.
 #[derive(Debug)]
 pub(crate) struct Rest {
@@ -85,7 +85,7 @@ struct Opening {
     jitter_seed: u64,
 }
 
-/// What an application is to hear of a delivery.
+/// What an application is notified of at a delivery.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct News {
     pub(crate) opened: bool,

@@ -7,7 +7,7 @@
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gate(u32);
 
-/// The timers of the sender behind it are in the calendar; else it is free (`Flow::is_free`).
+/// The timers of its sender are in the calendar; else it is free (`Flow::is_free`).
 const BOUND: u32 = 1 << 28;
 /// Nothing may be handled ahead of its time.
 const IN_STEP: u32 = 1 << 31;

@@ -1,4 +1,4 @@
-//! The two ends of a flow's paths: links beside its hosts, and what lies behind the last ordered link.
+//! The two ends of a flow's paths: links beside its hosts, and those after the last ordered link.
 
 use crate::model::link::{Carry, Link, LinkTable};
 use paceline_core::Instant;
@@ -45,7 +45,7 @@ impl AccessLink {
 pub(crate) struct AccessLinks {
     /// The last before the host.
     pub(crate) into: AccessLink,
-    /// The first behind it.
+    /// The first after it.
     pub(crate) out: AccessLink,
 }
 
@@ -75,7 +75,7 @@ impl AccessLinks {
     }
 }
 
-/// The links behind the last ordered one: of several flows, this one or [`PathSuffix::NO_LINK`]; then perhaps one that is the flow's own.
+/// The links after the last ordered one: of several flows, this one or [`PathSuffix::NO_LINK`]; then perhaps a private one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PathSuffix {
     /// Passed in the order in which the ordered link lets packets go. While a packet waits for ordered links, this is its event's place.

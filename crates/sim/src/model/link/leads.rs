@@ -94,7 +94,7 @@ impl TieOrders {
         TieOrders(decided)
     }
 
-    /// At one of them. A pacer lets go what may go now, and where nothing passes it does not matter.
+    /// At one of them. A pacer releases what may go now, and where nothing passes it does not matter.
     pub(crate) fn at(&mut self, link: LinkId) -> (Ties, Option<Box<Leads>>) {
         self.0.remove(&link).unwrap_or_default()
     }

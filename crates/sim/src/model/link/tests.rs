@@ -180,7 +180,7 @@ fn by_steps(case: &Case, link: &mut Link, told: &Told) -> (Vec<Event>, Vec<(Even
     (out, notes, looks)
 }
 
-/// In windows, each in one loop.
+/// In epochs, each in one loop.
 fn in_windows(case: &Case, link: &mut Link, _: &Told) -> (Vec<Event>, Vec<(Event, Note)>, Looks) {
     let (mut out, mut notes, mut looks) = (Vec::new(), Vec::new(), Looks::new());
     let mut line = &case.line[..];

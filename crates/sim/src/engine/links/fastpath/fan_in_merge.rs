@@ -118,7 +118,7 @@ impl<'a> Links<'a> {
             *left[number].get_or_insert(0) += list.len() as u64;
             match (places.get(number), &mut mail.partitions) {
                 (None, _) => {
-                    list.append(&mut fan_in.late); // downstream those that have waited
+                    list.append(&mut fan_in.late); // after those that have waited
                     fan_in.late = list;
                 }
                 (Some(&place), Some(partitions)) if !is_first => {

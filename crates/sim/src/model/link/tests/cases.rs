@@ -96,7 +96,7 @@ pub(super) struct Case {
     pub(super) record: Option<(Instant, Instant)>,
     pub(super) window: (Instant, Instant),
     pub(super) line: Vec<Event>,
-    /// Where windows end; nothing happens after the last.
+    /// Where epochs end; nothing happens after the last.
     pub(super) cuts: Vec<Instant>,
     pub(super) end: Instant,
 }

@@ -1,4 +1,4 @@
-//! Packets that pass a link that refuses nothing: many at once, as one by one.
+//! Packets that pass a lossless link: many at once, as one by one.
 
 use super::cases::{Case, Draws, Kind};
 use super::*;
@@ -20,7 +20,7 @@ fn mean(link: &mut Link) -> Option<(f64, f64)> {
         .map(crate::model::link::meter::Meter::finish)
 }
 
-/// Serves a case's line piece by piece, each `together` if that says so, and one by one; how many pieces were.
+/// Serves a case's packets in batches, each by `together` where that serves it, and one by one. Returns how many batches it served.
 fn compare(kind: Kind, seed: u64, together: fn(&mut Link, &[Event]) -> Option<Vec<Instant>>) -> usize {
     let mut case = Case::draw(kind, seed);
     case.record = None;

@@ -10,7 +10,7 @@ use paceline_core::{Instant, Stage, Verdict};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub(super) event: Event,
-    /// It is given to what is behind the pacer; without one, when it is served.
+    /// It goes to what follows the pacer; without one, when it is served.
     pub(super) released: Instant,
     pub(super) start: Instant,
     pub(super) finish: Instant,

@@ -108,7 +108,7 @@ impl Wire {
         self.free_at = free_at;
     }
 
-    /// When a packet that arrives at `now` is served. Nobody can guess which it is, the processor neither: no jumps.
+    /// When a packet that arrives at `now` is served. Which it is is unpredictable: branchless.
     #[inline(always)]
     fn start(&self, now: Instant) -> Instant {
         select_unpredictable(now > self.free_at, now, self.free_at)

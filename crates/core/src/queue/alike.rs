@@ -1,7 +1,7 @@
 //! Packets of one size at a drop-tail queue.
 //!
 //! *Idea.* Where all that waits and is on the wire has the size of what arrives, and takes a whole number of nanoseconds T,
-//! the work that is left says all: while there are w nanoseconds of it, ceil(w / T) - 1 packets wait. So a limit is one of
+//! the work that is left determines all: while there are w nanoseconds of it, ceil(w / T) - 1 packets wait. So a limit is one of
 //! work, and nothing need be kept of each packet.
 //!
 //! *The time spent at each queue length.* Work falls by one a nanosecond, and so often past each height as packets have lifted it past
@@ -77,8 +77,8 @@ impl Alike {
             .map(move |start| Booking { start: Instant::from_nanos(start), bytes: self.bytes })
     }
 
-    /// Few packets arrive ([`Self::are_few`]), up to the first of another size, if there may be one: how many. The observer hears of
-    /// the time spent at each queue length from `since` on.
+    /// Few packets arrive ([`Self::are_few`]), up to the first of another size, if there may be one: how many. The observer is notified
+    /// of the time spent at each queue length from `since` on.
     #[inline(always)]
     pub(super) fn admit_first<P, C: Observer<P>>(
         &mut self,

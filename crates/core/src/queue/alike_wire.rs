@@ -1,6 +1,6 @@
-//! Packets of one size at a wire that refuses nothing.
+//! Packets of one size at a wire with an unlimited buffer.
 //!
-//! *Idea.* As in [`super::alike`]: the work that is left says how many wait, and what a packet adds to the time spent at each
+//! *Idea.* As in [`super::alike`]: the work that is left determines how many wait, and what a packet adds to the time spent at each
 //! queue length is known as it arrives. So what waits need not be followed.
 
 use super::alike::Alike;
@@ -28,7 +28,7 @@ impl AlikeWire {
     pub fn new(wire: &Wire, bytes: u32, packets: usize, (first, last): (Instant, Instant)) -> Option<Self> {
         let (nanos, free_at) = (wire.exact(bytes)?.as_nanos(), wire.free_at());
         let waiting = free_at.since(first).as_nanos().saturating_sub(1) / nanos.max(1);
-        let ties = TieBreaker::new(Ties::Departure, wire.rate()); // nothing is refused
+        let ties = TieBreaker::new(Ties::Departure, wire.rate()); // nothing is dropped
         let alike = Alike { bytes, nanos, free_at: free_at.as_nanos(), waiting, ties };
         let is_one = nanos > 0 && alike.are_over_in_time(packets, last);
         is_one.then(|| AlikeWire { alike, before: alike, latest: Instant::ZERO, one: 0, times: Vec::new() })

@@ -1,4 +1,4 @@
-//! The closed form of the drop-tail queue: what will become of a packet is said at its arrival.
+//! The closed form of the drop-tail queue: the fate of a packet is known at its arrival.
 //!
 //! *Idea.* A FIFO promises: an admitted packet's service begins when that of those before it has ended. So an engine needs no
 //! event for it. What waits is kept as [`Booking`]s, the times at which service begins, for the admission rule alone.
@@ -35,9 +35,9 @@ pub struct Departure {
 /// What becomes of a packet that arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Admission {
-    /// When it is on the wire; `None` if it is refused.
+    /// When it is on the wire; `None` if it is dropped.
     pub departure: Option<Departure>,
-    /// It waits, if for no time: [`ClosedDropTail::tell_started`] will tell of it.
+    /// It waits, if for no time: [`ClosedDropTail::tell_started`] will report it.
     pub is_booked: bool,
     /// It came so near to a departure that it could as well have met the other fate.
     pub is_tied: bool,
@@ -61,9 +61,9 @@ pub struct ClosedDropTail {
     wire: Wire,
     rule: Rule,
     ties: TieBreaker,
-    /// What waits, in a ring of a power of two of places. Behind the youngest, one never starts.
+    /// What waits, in a ring of a power of two of places. The one after the youngest never starts.
     ring: Box<[Booking]>,
-    /// Of the first whose service has begun and that a tie may bring back, of the oldest that waits, and of the first place behind
+    /// Of the first whose service has begun and that a tie may bring back, of the oldest that waits, and of the first place after
     /// the youngest, counted on and on.
     kept: usize,
     oldest: usize,
@@ -91,9 +91,9 @@ pub struct Waited<'a> {
     pub waiting: u64,
 }
 
-/// Hears what becomes of the packets of a line, in the order of time.
+/// Is notified of what becomes of the packets of a list, in the order of time.
 pub trait Observer<P> {
-    /// Packets of one size come. From when on to report the time spent at each queue length, where the observer can take that;
+    /// Packets of one size come. From when on to report the time spent at each queue length, where the observer accepts that;
     /// `None`: each packet that waits is reported.
     fn takes_times_from(&self) -> Option<Instant>;
 
@@ -106,11 +106,11 @@ pub trait Observer<P> {
     /// The service of a packet that had to wait has begun; or none has, and this one has zero bytes.
     fn has_begun(&mut self, waited: Booking);
 
-    /// So many packets, of which so many were refused, could have met the other fate: they came with a departure. The first, or all
-    /// of them, came then.
+    /// So many packets, of which so many were dropped, arrived at the instant of a departure, so that the order decided. The first, or
+    /// all of them, came then.
     fn were_tied(&mut self, now: Instant, packets: u64, refused: u64);
 
-    /// This packet arrives, and will be served so; or it is refused.
+    /// This packet arrives, and will be served so; or it is dropped.
     fn arrives(&mut self, packet: &P, departure: Option<Departure>);
 
     /// So do these, one after another. The loop is the observer's, for it to keep what it needs at hand.
@@ -159,7 +159,7 @@ impl ClosedDropTail {
         self.admit_and_tell(arrival, |_| {})
     }
 
-    /// The same; tells of each packet that had to wait when its service has begun, at the latest by then
+    /// The same; reports each packet that had to wait once its service has begun, at the latest by then
     /// ([`Self::tell_started`]).
     #[inline(always)]
     pub fn admit_and_tell(&mut self, arrival: Arrival, started: impl FnMut(Booking)) -> Admission {
@@ -191,8 +191,8 @@ impl ClosedDropTail {
         Admission { departure: Some(Departure { start, finish }), is_booked: !is_idle, is_tied: false }
     }
 
-    /// The same of all packets of a line, which may be known to be of one size; it comes to what [`Self::admit_and_tell`] of each
-    /// says. Returns the observer.
+    /// The same of all packets of a list, which may be known to be of one size, with the result of [`Self::admit_and_tell`] of each.
+    /// Returns the observer.
     #[inline(always)]
     pub fn admit_all<P, C: Observer<P>>(
         &mut self,
@@ -307,7 +307,7 @@ impl ClosedDropTail {
         (self.kept, self.oldest, self.behind) = (0, self.oldest - self.kept, self.behind - self.kept);
     }
 
-    /// Gives up those whose service began so long before the latest one's that no tie can bring them back.
+    /// Forgets those whose service began so long before the latest one's that no tie can bring them back.
     fn forget(&mut self) {
         let last = self.ring.len() - 1;
         while self.kept + KEPT < self.oldest {
@@ -347,11 +347,11 @@ impl ClosedDropTail {
         self.rule.is_limited
     }
 
-    /// Forgets the packets whose service has begun by `now`, in order, and tells of each; or of zero bytes at time zero where
+    /// Forgets the packets whose service has begun by `now`, in order, and reports each; or zero bytes at time zero where
     /// there is none.
     #[inline(always)]
     pub fn tell_started(&mut self, now: Instant, mut started: impl FnMut(Booking)) {
-        // Whether one has begun since the last arrival, nobody can guess, the processor neither: no jumps for the first one.
+        // Whether one has begun since the last arrival is unpredictable: branchless for the first one.
         let has_begun = self.next_start <= now && self.oldest != self.behind;
         let last = self.ring.len() - 1;
         let Booking { start, bytes } = self.ring[self.oldest & last];

@@ -1,8 +1,8 @@
 //! Drop-tail: the FIFO before a wire, which drops what finds it full; step by step.
 //!
 //! *Idea.* A packet waits until those before it have been serialised. There are two forms. This one, [`DropTail`], holds packets
-//! and is a [`Stage`]: `dequeue` says that the service of a packet begins. The closed form, [`super::ClosedDropTail`], holds none
-//! and says at the arrival when its service will begin and end. Both ask the same rule of admission, and agree to the
+//! and is a [`Stage`]: `dequeue` begins the service of a packet. The closed form, [`super::ClosedDropTail`], holds none
+//! and returns at the arrival when its service will begin and end. Both have the same admission rule, and agree to the
 //! nanosecond.
 //!
 //! *Parameters.* `limit` (bytes or packets; none by default) and what it `counts`: simulators differ here, and at five

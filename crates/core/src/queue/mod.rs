@@ -1,4 +1,4 @@
-//! Queues: what waits before a wire, and when an arrival is refused.
+//! Queues: what waits before a wire, and when an arrival is dropped.
 
 mod alike;
 mod alike_wire;

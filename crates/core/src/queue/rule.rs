@@ -81,13 +81,13 @@ pub struct QueueSpec {
 /// The admission rule.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
-    /// An arrival with which there would be so much is refused.
+    /// An arrival with which there would be so much is dropped.
     refused_from: u64,
     pub(super) is_limited: bool,
     by_packets: bool,
     /// What is on the wire counts.
     with_service: bool,
-    /// An idle link takes any packet.
+    /// An idle link accepts any packet.
     spares_idle: bool,
 }
 
@@ -115,7 +115,7 @@ impl Rule {
         }
     }
 
-    /// Whether a packet of `bytes` must be refused.
+    /// Whether a packet of `bytes` must be dropped.
     #[inline(always)]
     pub(super) fn refuses(&self, bytes: u32, found: &Found) -> bool {
         let Found { waiting_bytes, waiting_packets, in_service } = *found;

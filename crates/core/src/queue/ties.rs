@@ -3,9 +3,9 @@
 //! *Idea.* TCP clocks itself: acknowledgements come one service time of the bottleneck apart, so that data reach it at the very
 //! instants at which others leave it. In a buffer of a few packets the order of these two decides who is dropped, and a fixed
 //! order locks flows in phase (Floyd and Jacobson 1992). On a real network jitter decides it. So by default
-//! the queue decides as if each packet took a little longer to come in, by a time that is drawn for it, and the packets behind
+//! the queue decides as if each packet took a little longer to come in, by a time that is drawn for it, and the packets after
 //! it in the same busy period were served as much later as the first of them was. Only the decision is shifted: a packet that is
-//! taken is served when it would have been, so that no time changes where nothing is dropped.
+//! admitted is served when it would have been, so that no time changes where nothing is dropped.
 //!
 //! *Parameters.* The seed of the draws, which are no longer than an instant: 64 ns, or 1/1250 of what a packet of 1000 B takes on the
 //! link. Times of a simulation are whole nanoseconds, and a rate that is 0.1 % higher makes no tie.

@@ -233,7 +233,7 @@ impl Layer {
         self.mirrors.len() - 1
     }
 
-    /// Says that two cables stand in the same place, for traffic either way; the later word counts.
+    /// Declares that two cables stand in the same place, for traffic either way; a later declaration replaces it.
     pub(crate) fn mirrored(&mut self, cable: usize, other: usize) {
         self.mirrors[cable] = Some(other);
         self.mirrors[other] = Some(cable);

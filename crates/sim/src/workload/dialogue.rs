@@ -1,4 +1,4 @@
-//! What applications and connections tell each other.
+//! The interface of applications and connections: notices one way, actions the other.
 
 use paceline_core::Instant;
 

@@ -69,7 +69,7 @@ impl Player {
         self.vector.is_concurrent || self.vector.units.first().is_some_and(|unit| unit.side == side)
     }
 
-    /// Says all that `side` may say now, and sets its timer for what comes later.
+    /// Sends all that `side` may send now, and sets its timer for what comes later.
     fn proceed(&mut self, side: Side, now: Instant, actions: &mut Vec<Action>) {
         while let Some(unit) = self.vector.units.get(self.next[self.place(side)]) {
             if unit.side != side {
@@ -84,7 +84,7 @@ impl Player {
         }
     }
 
-    /// Gives the next unit of `side` away.
+    /// Hands the next unit of `side` to its connection.
     fn say(&mut self, side: Side, actions: &mut Vec<Action>) {
         let place = self.place(side);
         let at = self.next[place];

@@ -54,7 +54,7 @@ impl ClosedDropTail {
         Admission { departure: Some(Departure { start, finish }), is_booked, is_tied }
     }
 
-    /// Whether a packet is refused that finds in its way what has not begun to be served by `by`, nanoseconds.
+    /// Whether a packet is dropped that finds in its way what has not begun to be served by `by`, nanoseconds.
     fn is_full(&self, bytes: u32, by: u64) -> bool {
         let (mut packets, mut queued) = (self.waiting(), self.queued_bytes);
         let mut served_bytes = self.served_bytes;

@@ -15,7 +15,7 @@ const IN_STEP: u32 = 1 << 31;
 const LONG: u32 = 1 << 30;
 /// Another connection may begin before a packet comes that is late.
 const REPLACES: u32 = 1 << 29;
-/// The connection has messages, or its sender what few have: the fast path has to look.
+/// The connection has messages, or its sender cold state: the fast path has to check.
 const MORE: u32 = 1 << 27;
 
 impl Gate {

@@ -7,7 +7,7 @@
 //! *Where it breaks.* An interval costs a multiplication a lag. With lags near the time watched few pairs are left (`count`).
 //! A mean that drifts (a slow start within the time watched) shows as covariance at every lag.
 //! *References.* P. Brockwell and R. Davis, "Time Series" (1991), section 7.2; Y. Cai et al. 2012 (QLBP), section IV, takes
-//! the auto-covariance of what a pacer lets go. Counts of a Poisson stream: variance lambda T, 0 at every lag.
+//! the auto-covariance of a pacer's output. Counts of a Poisson stream: variance lambda T, 0 at every lag.
 
 use super::intervals::Intervals;
 use crate::kernel::packet::Packet;

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_where_answers_wait_or_links_are_shared_or_somebody_looks() {
+    fn no_epoch_where_acks_are_delayed_or_links_shared_or_observed() {
         for (tcp, more) in [
             (", delayed_ack = \"40 ms\"", ""),
             ("", "[[traffic]]\nkind = \"bulk\"\nfrom = \"right.*2\"\ntcp = { profile = \"rfc\" }"),

@@ -203,7 +203,7 @@ mod tests {
     const NO_PROBES: &str = "[probes]\n";
 
     #[test]
-    fn hosts_of_several_flows_are_shared_unless_somebody_looks_or_more_than_tcp_acts() {
+    fn hosts_of_several_flows_are_shared_unless_observed_or_more_than_tcp_acts() {
         let back = "[[traffic]]\nname = \"back\"\nkind = \"bulk\"\nfrom = \"right.*\"\ntcp = { profile = \"rfc\" }\n[probes]\n";
         assert_eq!(shared(&network("", NO_PROBES)), [true; 4]);
         assert_eq!(shared(&network("", back)), [true; 4]);

@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use crate::{Control, Engine, Method, Scenario};
 
-    /// Names of the links at which packets may be found isolated; and how many have come in the last epoch in which somebody looked,
+    /// Names of the links at which packets may be found isolated; and how many have come in the last epoch that was observed,
     /// and how many of them not isolated. After a second of traffic between forty pairs of hosts.
     fn found(tcp: &str, edge: &str, more: &str) -> (Vec<String>, (usize, usize)) {
         let text = format!(
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn none_is_known_to_be_where_a_link_before_is_slower_or_somebody_looks() {
+    fn none_is_where_a_link_upstream_is_slower_or_observed() {
         assert!(found("", "5 Mbit/s", "").0.is_empty());
         assert!(found("", "10 Mbit/s", "[probes]\ndepartures = [{ links = \"core.reverse\" }]").0.is_empty());
     }

@@ -324,7 +324,7 @@ proptest! {
             for packet in line {
                 let arrival = arrival_of(packet);
                 let Admission { departure, is_booked, is_tied } =
-                    one_by_one.admit_and_tell(arrival, |waited| told.has_begun(waited));
+                    one_by_one.admit_and_report(arrival, |waited| told.has_begun(waited));
                 if is_booked {
                     told.waits(arrival.bytes, arrival.now);
                 }
@@ -338,8 +338,8 @@ proptest! {
         }
         let last = Instant::from_nanos(arrivals.last().map_or(0, |(at, _)| *at));
         // One that waits for no time is told of later.
-        one_by_one.tell_started(last, |waited| told.has_begun(waited));
-        in_lines.tell_started(last, |waited| told_of_lines.has_begun(waited));
+        one_by_one.report_started(last, |waited| told.has_begun(waited));
+        in_lines.report_started(last, |waited| told_of_lines.has_begun(waited));
         for told in [&mut told, &mut told_of_lines] {
             told.stands_until(last);
             told.times.retain(|_, time| *time > 0);

@@ -206,7 +206,7 @@ fn chain(
             while ring.next(now).is_some() {
                 came = true;
             }
-            ring.give_back();
+            ring.put_back();
         }
         lost += u64::from(!came);
     }
@@ -258,7 +258,7 @@ fn receive(
             last = arrived;
             count += 1;
         }
-        ring.give_back();
+        ring.put_back();
         if idle {
             overflowed += ring.overflowed();
             clock::sleep_until(now + Span::from_nanos(50_000));

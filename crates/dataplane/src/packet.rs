@@ -238,7 +238,7 @@ impl<K: Kernel> Port for PacketPort<K> {
     }
 
     fn finish_round(&mut self) {
-        self.ring.give_back();
+        self.ring.put_back();
     }
 
     fn wait(&mut self, most: Span) {

@@ -169,7 +169,7 @@ impl<K: Kernel> Port for XdpPort<K> {
     }
 
     fn finish_round(&mut self) {
-        self.received.give_back();
+        self.received.put_back();
         self.reclaim();
         self.refill();
     }

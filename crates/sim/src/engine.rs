@@ -166,7 +166,7 @@ impl<'a> Engine<'a> {
             engine.threads = threads;
         }
         if method == Method::Windowed && engine.epochs.is_none() {
-            return Err(RunError::NoWindows);
+            return Err(RunError::NoBatchedEngine);
         }
         if engine.threads > 1 {
             engine.run_on_threads(control)?;
@@ -231,7 +231,7 @@ impl<'a> Engine<'a> {
         let (mut links, series, on_links) = self.links.into_record();
         let hosts::Record { flows, mut access, at_warmup, delays, mut instruments } =
             self.hosts.into_record();
-        (0..access.len()).for_each(|number| access.give(number, &mut links));
+        (0..access.len()).for_each(|number| access.move_to(number, &mut links));
         instruments.join(on_links);
         let (network, threads) = (self.network, self.threads);
         RunRecord { network, method, threads, links, flows, at_warmup, delays, series, instruments }

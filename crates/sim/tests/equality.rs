@@ -24,43 +24,43 @@ const CASES: u32 = 240;
 
 #[test]
 fn dumbbells() {
-    assert!(equal_on_family(Family::Dumbbell).in_windows > 0);
+    assert!(equal_on_family(Family::Dumbbell).in_batches > 0);
 }
 
 #[test]
 fn paths() {
-    assert!(equal_on_family(Family::Path).in_windows > 0);
+    assert!(equal_on_family(Family::Path).in_batches > 0);
 }
 
 #[test]
 fn tandems() {
-    assert!(equal_on_family(Family::Tandem).in_windows > 0);
+    assert!(equal_on_family(Family::Tandem).in_batches > 0);
 }
 
 #[test]
 fn parking_lots() {
-    assert!(equal_on_family(Family::ParkingLot).in_windows > 0);
+    assert!(equal_on_family(Family::ParkingLot).in_batches > 0);
 }
 
 #[test]
 fn rings() {
-    assert!(equal_on_family(Family::Ring).in_windows > 0);
+    assert!(equal_on_family(Family::Ring).in_batches > 0);
 }
 
 #[test]
 fn one_way_rings() {
-    assert!(equal_on_family(Family::OneWayRing).in_windows > 0);
+    assert!(equal_on_family(Family::OneWayRing).in_batches > 0);
 }
 
 #[test]
 fn circuits() {
     let ran = equal_on_family(Family::Circuit);
-    assert_eq!((ran.in_windows, ran.on_threads), (ran.scenarios, 0));
+    assert_eq!((ran.in_batches, ran.on_threads), (ran.scenarios, 0));
 }
 
 #[test]
 fn trunks() {
-    assert!(equal_on_family(Family::Trunk).in_windows > 0);
+    assert!(equal_on_family(Family::Trunk).in_batches > 0);
 }
 
 #[test]
@@ -72,13 +72,13 @@ fn separate_flows() {
 #[test]
 fn shared_hosts() {
     let ran = equal_on("shared-hosts", random::of_shared_hosts());
-    assert!(ran.in_windows > 0, "none ran in windows");
+    assert!(ran.in_batches > 0, "none ran in windows");
 }
 
 #[test]
 fn fast_links() {
     let ran = equal_on("fast-links", random::fast::of_fast_links());
-    assert!(ran.in_windows > 0, "none ran in windows");
+    assert!(ran.in_batches > 0, "none ran in windows");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn what_was_once_unequal() {
 /// How many scenarios ran.
 struct Ran {
     scenarios: u32,
-    in_windows: u32,
+    in_batches: u32,
     on_threads: u32,
 }
 
@@ -132,7 +132,7 @@ fn equal_on(name: &str, scenarios: BoxedStrategy<String>) -> Ran {
         })?;
         done.set(done.get() + 1);
         let found = compare(&network).map_err(TestCaseError::fail)?;
-        windowed.set(windowed.get() + u32::from(found.in_windows));
+        windowed.set(windowed.get() + u32::from(found.in_batches));
         threaded.set(threaded.get() + u32::from(found.on_threads));
         if done.get().is_multiple_of(500) {
             eprintln!("{name}: {} scenarios of {cases}", done.get());
@@ -157,7 +157,7 @@ fn equal_on(name: &str, scenarios: BoxedStrategy<String>) -> Ran {
             );
         }
     }
-    Ran { scenarios: done.get(), in_windows: windowed.get(), on_threads: threaded.get() }
+    Ran { scenarios: done.get(), in_batches: windowed.get(), on_threads: threaded.get() }
 }
 
 /// The network of a scenario, by its own seed; or why it is refused.
@@ -174,7 +174,7 @@ fn run(network: &Network, method: Method, trace: Option<&mut Vec<TraceRow>>) -> 
 /// How a network ran for which the batched engine was asked.
 #[derive(Default)]
 struct Ways {
-    in_windows: bool,
+    in_batches: bool,
     on_threads: bool,
 }
 
@@ -188,7 +188,7 @@ fn compare(network: &Network) -> Result<Ways, String> {
     for method in [Method::Windowed, Method::Auto] {
         let Some(untraced) = by_if_it_can(network, method, None) else { continue };
         same(&plain, &untraced, &format!("asked for {}", method.name()))?;
-        if method == Method::Auto && (ways.in_windows || untraced.method == Method::Reference) {
+        if method == Method::Auto && (ways.in_batches || untraced.method == Method::Reference) {
             continue; // that is one of those before
         }
         let on_threads = Engine::run_by(network, method, 3, &Control::default(), None).unwrap();
@@ -203,7 +203,7 @@ fn compare(network: &Network) -> Result<Ways, String> {
         if let Some(found) = in_order(&rows, &others) {
             return Err(format!("{found}, traced, asked for {}", method.name()));
         }
-        ways.in_windows |= traced.method == Method::Windowed;
+        ways.in_batches |= traced.method == Method::Windowed;
     }
     Ok(ways)
 }
@@ -218,7 +218,7 @@ fn by_if_it_can(network: &Network, method: Method, trace: Option<&mut Vec<TraceR
     match run(network, method, trace) {
         Ok(output) => Some(output),
         Err(error) => {
-            assert_eq!(error, RunError::NoWindows);
+            assert_eq!(error, RunError::NoBatchedEngine);
             None
         }
     }

@@ -118,20 +118,20 @@ impl Alike {
         let lifts = tally.make_room(can_wait);
         let other = || line.iter().position(|packet| arrival(packet).bytes != size);
         let line = if are_alike { line } else { &line[..other().unwrap_or(line.len())] };
-        let (mut tied, mut refused_tied) = (0, 0);
+        let (mut tied, mut dropped_tied) = (0, 0);
         observer.all_arrive(line, |packet| {
             let arrival = arrival(packet);
             let (now, met) = (arrival.now.as_nanos(), order.meets(&arrival, free_at));
             let over = met.free_at.wrapping_sub(met.comes[0] + most_work).cast_signed();
-            let is_refused = over > 0;
+            let is_dropped = over > 0;
             // No tie is further off: a packet comes within an instant by one clock, and by the other.
             if over.wrapping_add(tied_to).cast_unsigned() <= 2 * tied_to.cast_unsigned() {
                 let (early, late) = order.ties(free_at).either_side(now);
                 let is_full = |by: u64| free_at.saturating_sub(by) > most_work;
                 let is_tied = u64::from(is_full(early) && !is_full(late));
-                (tied, refused_tied) = (tied + is_tied, refused_tied + is_tied * u64::from(is_refused));
+                (tied, dropped_tied) = (tied + is_tied, dropped_tied + is_tied * u64::from(is_dropped));
             }
-            if is_refused {
+            if is_dropped {
                 return None;
             }
             let work = free_at.saturating_sub(now);
@@ -144,7 +144,7 @@ impl Alike {
             Some(Departure { start: Instant::from_nanos(start), finish: Instant::from_nanos(free_at) })
         });
         if let (Some(first), true) = (line.first(), tied > 0) {
-            observer.were_tied(arrival(first).now, tied, refused_tied);
+            observer.were_tied(arrival(first).now, tied, dropped_tied);
         }
         let until = line.last().map_or(since, |last| arrival(last).now).max(since);
         let before = *self;
@@ -152,7 +152,7 @@ impl Alike {
         self.waiting = free_at.saturating_sub(until.as_nanos()).saturating_sub(1) / nanos;
         let times = tally.times((before.waiting as usize, can_wait), nanos);
         before.add_what_waited(since.as_nanos(), times);
-        self.take_what_will_wait(until.as_nanos(), times);
+        self.waiting_after(until.as_nanos(), times);
         let waited = times.iter().sum::<u64>();
         times[0] = until.since(since).as_nanos() - waited;
         observer.have_waited(&Waited { bytes: self.bytes, times, until, waiting: self.waiting });
@@ -170,7 +170,7 @@ impl Alike {
     }
 
     /// What is counted already of the time from `until` on.
-    pub(super) fn take_what_will_wait(&self, until: u64, times: &mut [u64]) {
+    pub(super) fn waiting_after(&self, until: u64, times: &mut [u64]) {
         let mut until = until;
         for waiting in (1..=self.waiting).rev() {
             let start = self.free_at - waiting * self.nanos;

@@ -37,7 +37,7 @@ pub struct Departure {
 pub struct Admission {
     /// When it is on the wire; `None` if it is dropped.
     pub departure: Option<Departure>,
-    /// It waits, if for no time: [`ClosedDropTail::tell_started`] will report it.
+    /// It waits, if for no time: [`ClosedDropTail::report_started`] will report it.
     pub is_booked: bool,
     /// It came so near to a departure that it could as well have met the other fate.
     pub is_tied: bool,
@@ -67,7 +67,7 @@ pub struct ClosedDropTail {
     /// the youngest, counted on and on.
     kept: usize,
     oldest: usize,
-    behind: usize,
+    newest: usize,
     /// When the service of the oldest begins; [`Instant::MAX`] where none waits.
     next_start: Instant,
     /// Sum over the ring, bytes.
@@ -136,7 +136,7 @@ impl ClosedDropTail {
             ring: Box::new([NOTHING; 8]),
             kept: 0,
             oldest: 0,
-            behind: 0,
+            newest: 0,
             next_start: Instant::MAX,
             queued_bytes: 0,
             served_bytes: 0,
@@ -156,27 +156,27 @@ impl ClosedDropTail {
     /// Time never runs backwards between calls. Without a limit nothing is kept.
     #[inline(always)]
     pub fn admit(&mut self, arrival: Arrival) -> Admission {
-        self.admit_and_tell(arrival, |_| {})
+        self.admit_and_report(arrival, |_| {})
     }
 
     /// The same; reports each packet that had to wait once its service has begun, at the latest by then
-    /// ([`Self::tell_started`]).
+    /// ([`Self::report_started`]).
     #[inline(always)]
-    pub fn admit_and_tell(&mut self, arrival: Arrival, started: impl FnMut(Booking)) -> Admission {
+    pub fn admit_and_report(&mut self, arrival: Arrival, started: impl FnMut(Booking)) -> Admission {
         let Arrival { bytes, now, .. } = arrival;
         if !self.rule.is_limited {
             let (start, finish) = self.wire.send(bytes, now);
             let departure = Some(Departure { start, finish });
             return Admission { departure, is_booked: false, is_tied: false };
         }
-        self.tell_started(now, started);
+        self.report_started(now, started);
         if self.may_be_tied(now) {
             return self.admit_tied(arrival);
         }
         let is_idle = self.wire.free_at() <= now;
         let in_service = if is_idle { None } else { Some(self.served_bytes) };
         let (waiting_bytes, waiting_packets) = (self.queued_bytes, self.waiting());
-        if self.rule.refuses(bytes, &Found { waiting_bytes, waiting_packets, in_service }) {
+        if self.rule.drops(bytes, &Found { waiting_bytes, waiting_packets, in_service }) {
             return Admission { departure: None, is_booked: false, is_tied: false };
         }
         let free_at = self.wire.free_at().as_nanos();
@@ -191,7 +191,7 @@ impl ClosedDropTail {
         Admission { departure: Some(Departure { start, finish }), is_booked: !is_idle, is_tied: false }
     }
 
-    /// The same of all packets of a list, which may be known to be of one size, with the result of [`Self::admit_and_tell`] of each.
+    /// The same of all packets of a list, which may be known to be of one size, with the result of [`Self::admit_and_report`] of each.
     /// Returns the observer.
     #[inline(always)]
     pub fn admit_all<P, C: Observer<P>>(
@@ -218,9 +218,9 @@ impl ClosedDropTail {
             }
             // Until those that wait now have gone, and no other size is before the next ones, if all goes well.
             let few = (self.waiting() as usize).max(MANY);
-            let (run, behind) = line.split_at(line.len().min(few));
+            let (run, newest) = line.split_at(line.len().min(few));
             observer = self.admit_each(run, &arrival, observer);
-            line = behind;
+            line = newest;
         }
         observer
     }
@@ -235,7 +235,7 @@ impl ClosedDropTail {
         for packet in line {
             let arrival = arrival(packet);
             let Admission { departure, is_booked, is_tied } =
-                self.admit_and_tell(arrival, |waited| observer.has_begun(waited));
+                self.admit_and_report(arrival, |waited| observer.has_begun(waited));
             if is_booked {
                 observer.waits(arrival.bytes, arrival.now);
             }
@@ -257,7 +257,7 @@ impl ClosedDropTail {
         let last = self.ring.len() - 1;
         let is_of_now = |booking: &Booking| booking.start.as_nanos() > self.ties.busy_from;
         let begun = (self.kept..self.oldest).map(|count| self.ring[count & last]).filter(is_of_now);
-        let waiting = (self.oldest..self.behind).map(|count| self.ring[count & last]);
+        let waiting = (self.oldest..self.newest).map(|count| self.ring[count & last]);
         let are_alike = begun.clone().chain(waiting).all(|booking| booking.bytes == bytes);
         let first_is_over = begun.count() >= KEPT || self.first_bytes == bytes;
         let (free_at, waiting) = (self.wire.free_at().as_nanos(), self.waiting());
@@ -268,7 +268,7 @@ impl ClosedDropTail {
     /// That is what it has come to.
     fn go_on_from(&mut self, alike: Alike) {
         self.wire.is_free_from(Instant::from_nanos(alike.free_at));
-        (self.kept, self.oldest, self.behind, self.queued_bytes) = (0, 0, 0, 0);
+        (self.kept, self.oldest, self.newest, self.queued_bytes) = (0, 0, 0, 0);
         (self.next_start, self.ring[0]) = (Instant::MAX, NOTHING);
         if alike.ties.busy_from != self.ties.busy_from {
             self.first_bytes = alike.bytes;
@@ -276,22 +276,22 @@ impl ClosedDropTail {
         self.ties = alike.ties;
         for begun in alike.begun(KEPT as u64) {
             self.book(begun);
-            self.tell_started(begun.start, |_| {});
+            self.report_started(begun.start, |_| {});
         }
         alike.bookings().for_each(|booking| self.book(booking));
     }
 
     #[inline(always)]
     fn book(&mut self, booking: Booking) {
-        if self.behind - self.kept == self.ring.len() - 1 {
+        if self.newest - self.kept == self.ring.len() - 1 {
             self.make_room();
         }
         self.next_start = self.next_start.min(booking.start);
         self.queued_bytes += u64::from(booking.bytes);
         let last = self.ring.len() - 1;
-        self.ring[self.behind & last] = booking;
-        self.behind += 1;
-        self.ring[self.behind & last].start = Instant::MAX;
+        self.ring[self.newest & last] = booking;
+        self.newest += 1;
+        self.ring[self.newest & last].start = Instant::MAX;
     }
 
     /// Every place but one is taken: those that no tie can bring back are given up, or there are twice as many.
@@ -299,12 +299,12 @@ impl ClosedDropTail {
     fn make_room(&mut self) {
         self.forget();
         let places = self.ring.len();
-        if self.behind - self.kept < places - 1 {
+        if self.newest - self.kept < places - 1 {
             return;
         }
-        let in_order = (self.kept..self.behind).map(|place| self.ring[place & (places - 1)]);
+        let in_order = (self.kept..self.newest).map(|place| self.ring[place & (places - 1)]);
         self.ring = in_order.chain(std::iter::repeat(NOTHING)).take(2 * places).collect();
-        (self.kept, self.oldest, self.behind) = (0, self.oldest - self.kept, self.behind - self.kept);
+        (self.kept, self.oldest, self.newest) = (0, self.oldest - self.kept, self.newest - self.kept);
     }
 
     /// Forgets those whose service began so long before the latest one's that no tie can bring them back.
@@ -325,20 +325,20 @@ impl ClosedDropTail {
     }
 
     fn waiting(&self) -> u64 {
-        (self.behind - self.oldest) as u64
+        (self.newest - self.oldest) as u64
     }
 
     /// Bytes that wait at `now`, not counting what is on the wire; `None` without a limit, where nothing is kept.
     #[inline]
     pub fn waiting_bytes(&mut self, now: Instant) -> Option<u64> {
-        self.tell_started(now, |_| {});
+        self.report_started(now, |_| {});
         self.rule.is_limited.then_some(self.queued_bytes)
     }
 
     /// Packets that wait at `now`, not counting what is on the wire; `None` without a limit, where nothing is kept.
     #[inline]
     pub fn waiting_packets(&mut self, now: Instant) -> Option<u64> {
-        self.tell_started(now, |_| {});
+        self.report_started(now, |_| {});
         self.rule.is_limited.then_some(self.waiting())
     }
 
@@ -350,9 +350,9 @@ impl ClosedDropTail {
     /// Forgets the packets whose service has begun by `now`, in order, and reports each; or zero bytes at time zero where
     /// there is none.
     #[inline(always)]
-    pub fn tell_started(&mut self, now: Instant, mut started: impl FnMut(Booking)) {
+    pub fn report_started(&mut self, now: Instant, mut started: impl FnMut(Booking)) {
         // Whether one has begun since the last arrival is unpredictable: branchless for the first one.
-        let has_begun = self.next_start <= now && self.oldest != self.behind;
+        let has_begun = self.next_start <= now && self.oldest != self.newest;
         let last = self.ring.len() - 1;
         let Booking { start, bytes } = self.ring[self.oldest & last];
         let first = Booking {
@@ -364,7 +364,7 @@ impl ClosedDropTail {
         self.served_bytes = select_unpredictable(has_begun, bytes, self.served_bytes);
         self.next_start = self.ring[self.oldest & last].start;
         started(first);
-        while self.next_start <= now && self.oldest != self.behind {
+        while self.next_start <= now && self.oldest != self.newest {
             let booking = self.ring[self.oldest & last];
             self.oldest += 1;
             self.queued_bytes -= u64::from(booking.bytes);

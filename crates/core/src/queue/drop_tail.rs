@@ -136,7 +136,7 @@ impl<P: Packet> DropTail<P> {
         let mut found = self.found(now);
         found.waiting_bytes -= u64::from(size);
         found.waiting_packets -= 1;
-        if self.rule.refuses(bytes, &found) {
+        if self.rule.drops(bytes, &found) {
             return None;
         }
         self.queued_bytes -= u64::from(size);
@@ -167,7 +167,7 @@ impl<P: Packet> Queueing<P> for DropTail<P> {
 
 impl<P: Packet> Stage<P> for DropTail<P> {
     fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
-        if self.rule.refuses(packet.bytes(), &self.found(now)) {
+        if self.rule.drops(packet.bytes(), &self.found(now)) {
             return Verdict::Refused(packet);
         }
         self.push(packet, now);

@@ -82,7 +82,7 @@ pub struct QueueSpec {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
     /// An arrival with which there would be so much is dropped.
-    refused_from: u64,
+    dropped_from: u64,
     pub(super) is_limited: bool,
     by_packets: bool,
     /// What is on the wire counts.
@@ -107,7 +107,7 @@ impl Rule {
             None => (u64::MAX, false),
         };
         Rule {
-            refused_from: most.saturating_add(u64::from(spec.counts != Counts::Ns2)),
+            dropped_from: most.saturating_add(u64::from(spec.counts != Counts::Ns2)),
             is_limited: spec.limit.is_some(),
             by_packets,
             with_service: spec.counts == Counts::WaitingAndService,
@@ -117,14 +117,14 @@ impl Rule {
 
     /// Whether a packet of `bytes` must be dropped.
     #[inline(always)]
-    pub(super) fn refuses(&self, bytes: u32, found: &Found) -> bool {
+    pub(super) fn drops(&self, bytes: u32, found: &Found) -> bool {
         let Found { waiting_bytes, waiting_packets, in_service } = *found;
         let (waiting, this, served) = match self.by_packets {
             false => (waiting_bytes, u64::from(bytes), in_service.map_or(0, u64::from)),
             true => (waiting_packets, 1, u64::from(in_service.is_some())),
         };
         let all = waiting + this + if self.with_service { served } else { 0 };
-        all >= self.refused_from && !(self.spares_idle && in_service.is_none()) && self.is_limited
+        all >= self.dropped_from && !(self.spares_idle && in_service.is_none()) && self.is_limited
     }
 
     /// While the wire is busy, none of `bytes` is taken where more wait than this before it, all of that size. An idle one takes
@@ -132,6 +132,6 @@ impl Rule {
     #[inline(always)]
     pub(super) fn most_waiting(&self, bytes: u32) -> u64 {
         let unit = if self.by_packets { 1 } else { u64::from(bytes.max(1)) };
-        self.refused_from.div_ceil(unit).saturating_sub(1 + u64::from(self.with_service))
+        self.dropped_from.div_ceil(unit).saturating_sub(1 + u64::from(self.with_service))
     }
 }

@@ -174,7 +174,7 @@ impl<K: Kernel> Ring<K> {
         &self.socket
     }
 
-    /// The next frame, which stays where it is until [`Ring::give_back`].
+    /// The next frame, which stays where it is until [`Ring::put_back`].
     pub fn next(&mut self, now: Instant) -> Option<Arrival> {
         let place = self.circle.take(&self.memory)?;
         let place = self.memory.offset(place);
@@ -219,8 +219,8 @@ impl<K: Kernel> Ring<K> {
     }
 
     /// Gives back all that [`Ring::next`] has yielded.
-    pub fn give_back(&mut self) {
-        self.circle.give_back(&self.memory);
+    pub fn put_back(&mut self) {
+        self.circle.put_back(&self.memory);
     }
 
     /// Whether there is a frame that has not been yielded.

@@ -153,7 +153,7 @@ impl<M: Memory> Ring<M> {
 
     /// What was taken is the other side's again.
     #[inline]
-    fn give_back(&self) {
+    fn put_back(&self) {
         self.memory.consumer().store(self.mine, Ordering::Release);
     }
 }
@@ -230,8 +230,8 @@ impl<M: Memory<Entry = Descriptor>> Frames<M> {
     }
 
     /// What was taken is the kernel's again.
-    pub(super) fn give_back(&mut self) {
-        self.0.give_back();
+    pub(super) fn put_back(&mut self) {
+        self.0.put_back();
     }
 
     #[inline]
@@ -265,7 +265,7 @@ impl<M: Memory<Entry = u64>> Addresses<M> {
     #[inline]
     pub(super) fn take(&mut self) -> Option<u64> {
         let address = self.0.take()?;
-        self.0.give_back();
+        self.0.put_back();
         Some(address)
     }
 }

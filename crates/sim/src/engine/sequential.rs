@@ -58,7 +58,7 @@ impl Engine<'_> {
     fn exchange_mail(&mut self, mut may_run_ahead: bool) {
         while self.hosts.mail.has_some() {
             if !self.hosts.mail.parcel.losses.is_empty() {
-                self.hosts.take_losses_of_links();
+                self.hosts.receive_losses_of_links();
             }
             // Links send nothing, and nothing reaches hosts from hosts: neither list grows meanwhile.
             for number in 0..self.hosts.mail.departures.len() {

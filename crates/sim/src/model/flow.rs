@@ -31,8 +31,8 @@ pub(crate) struct Flow {
     pub(crate) suffixes: [PathSuffix; 2],
     /// Whether data that reach its receiver, and acknowledgements that reach its sender, may be handled ahead of their time.
     pub(crate) gates: [Gate; 2],
-    /// Where its data wait that have left their host a short way, and its acknowledgements: positions among the stages.
-    pub(crate) stages: [u16; 2],
+    /// Where its data wait that have left their host a short way, and its acknowledgements: positions among the ordered_links.
+    pub(crate) ordered_links: [u16; 2],
     /// A pacing method acts on it.
     pub(crate) paced: bool,
     /// By instruments.
@@ -118,7 +118,7 @@ impl Flow {
                     // All that there is, as one message.
                     let (syn, end, payload) = (tcp.syn(), tcp.sender.limit(), tcp.sender.config().payload);
                     let bytes = u64::from(end - syn) * u64::from(payload);
-                    tcp.rest.messages.give(syn..end, payload, bytes, spec.start);
+                    tcp.rest.messages.push(syn..end, payload, bytes, spec.start);
                 }
                 Source::Tcp(tcp)
             }
@@ -155,7 +155,7 @@ impl Flow {
             hesitates: 0,
             has_port: false,
             source,
-            stages: [0; 2],
+            ordered_links: [0; 2],
             suffixes: [PathSuffix::SLOW; 2],
             at_source: AccessLinks::default(),
             at_sink: AccessLinks::default(),

@@ -10,7 +10,7 @@ pub enum RunError {
     /// The trace sink refused a row.
     TraceRefused,
     /// The batched engine was asked for by name (`windowed`), and this network needs the reference engine.
-    NoWindows,
+    NoBatchedEngine,
 }
 
 impl fmt::Display for RunError {
@@ -18,7 +18,7 @@ impl fmt::Display for RunError {
         f.write_str(match self {
             RunError::Cancelled => "the run was cancelled",
             RunError::TraceRefused => "the trace could not be written",
-            RunError::NoWindows => {
+            RunError::NoBatchedEngine => {
                 "the windowed engine cannot run this: packets get from host to host, round a ring of links, or through a link faster than 8 Gbit/s, without a delay; or no link is fed by several others"
             }
         })

@@ -67,6 +67,6 @@ impl User {
     }
 
     fn fetch(&mut self, actions: &mut Vec<Action>) {
-        actions.push(Action::Give(Side::Opener, self.habits.size.draw_bytes(&mut self.sizes)));
+        actions.push(Action::Write(Side::Opener, self.habits.size.draw_bytes(&mut self.sizes)));
     }
 }

@@ -183,7 +183,7 @@ impl Reader {
     }
 
     /// For one more connection or unit.
-    fn take_item(&mut self) -> Result<(), CvecError> {
+    fn count_item(&mut self) -> Result<(), CvecError> {
         self.items = self.items.checked_sub(1).ok_or_else(|| {
             self.error("the file holds more connections and units than fit; expected fewer: split it")
         })?;
@@ -202,7 +202,7 @@ impl Reader {
             start
         };
         let start = Span::from_nanos(start * 1000);
-        self.take_item()?;
+        self.count_item()?;
         self.vectors.push(Vector { start, windows: None, is_concurrent, units: Vec::new() });
         (self.pause, self.alternate) = ([None; 2], alternate);
         Ok(())
@@ -265,7 +265,7 @@ impl Reader {
         }
         self.last()?;
         if bytes > 0 {
-            self.take_item()?;
+            self.count_item()?;
             self.last()?.units.push(Unit { side, wait: Span::from_nanos(micros * 1000), bytes });
         }
         Ok(())

@@ -52,7 +52,7 @@ pub(crate) enum Action {
     /// The opener opens the connection before it has anything to send. [`Notice::Opened`] follows.
     Open,
     /// This side sends a message of so many bytes.
-    Give(Side, u64),
+    Write(Side, u64),
     /// This side is to be notified at this time. One timer a side.
     Wait(Side, Instant),
     /// This side's connection is closed, and a new one takes its place; nothing of the old one counts any more.

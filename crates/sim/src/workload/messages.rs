@@ -92,7 +92,7 @@ impl Messages {
     }
 
     /// The application writes a message, now: these packets, each of `payload` bytes at most, `bytes` in all.
-    pub(crate) fn give(&mut self, packets: Range<u32>, payload: u32, bytes: u64, now: Instant) {
+    pub(crate) fn push(&mut self, packets: Range<u32>, payload: u32, bytes: u64, now: Instant) {
         let Range { start: first, end } = packets;
         if self.queue.capacity() == 0 {
             self.queue.reserve_exact(1); // many have but one

@@ -62,13 +62,13 @@ impl Caller {
             Notice::Start | Notice::Timer(_) => {
                 let request = self.spec.request.draw_bytes(&mut self.requests);
                 (self.bytes, self.started) = (request, now);
-                actions.push(Action::Give(Side::Opener, request));
+                actions.push(Action::Write(Side::Opener, request));
             }
             Notice::Begun(Side::Opener) => self.data_from = now,
             Notice::Delivered(Side::Opener) => {
                 let response = self.spec.response.draw_bytes(&mut self.responses);
                 self.bytes += response;
-                actions.push(Action::Give(Side::Answerer, response));
+                actions.push(Action::Write(Side::Answerer, response));
             }
             Notice::Delivered(Side::Answerer) => {
                 let (started, data_from, bytes) = (self.started, self.data_from, self.bytes);

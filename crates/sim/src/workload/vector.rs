@@ -89,7 +89,7 @@ impl Player {
         let place = self.place(side);
         let at = self.next[place];
         let Some(unit) = self.vector.units.get(at) else { return };
-        actions.push(Action::Give(side, unit.bytes));
+        actions.push(Action::Write(side, unit.bytes));
         self.under_way[side.index() as usize] += 1;
         self.next[place] = if self.vector.is_concurrent { self.of_side(side, at + 1) } else { at + 1 };
     }

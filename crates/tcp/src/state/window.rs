@@ -95,7 +95,7 @@ impl State {
 
     /// A round trip was measured, and `last`, that of the packet sent last.
     #[inline]
-    pub(crate) fn take_sample(&mut self, sample: Span, last: Span, now: Instant) {
+    pub(crate) fn add_sample(&mut self, sample: Span, last: Span, now: Instant) {
         let sent = now - sample;
         let sample = self.rtt.on_echo(&self.config, smoothed!(self), self.una, now, sent);
         if let Some((pacing, _)) = pacing!(self) {

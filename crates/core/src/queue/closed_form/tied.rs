@@ -28,16 +28,16 @@ impl ClosedDropTail {
         }
     }
 
-    /// [`Self::admit_and_tell`] where who goes first may matter.
+    /// [`Self::admit_and_report`] where who goes first may matter.
     #[inline(never)]
     pub(super) fn admit_tied(&mut self, arrival: Arrival) -> Admission {
         let Arrival { bytes, now, .. } = arrival;
         let free_at = self.wire.free_at().as_nanos();
         let [decided_by, by] = self.by(&arrival);
-        let is_refused = self.is_full(bytes, decided_by);
+        let is_dropped = self.is_full(bytes, decided_by);
         let (early, late) = self.ties.either_side(now.as_nanos());
         let is_tied = self.is_full(bytes, early) && !self.is_full(bytes, late);
-        if is_refused {
+        if is_dropped {
             return Admission { departure: None, is_booked: false, is_tied };
         }
         let (start, finish) = self.wire.send(bytes, now);
@@ -67,7 +67,7 @@ impl ClosedDropTail {
             let is_behind_first = place > self.kept && before.start.as_nanos() > self.ties.busy_from;
             served_bytes = if is_behind_first { before.bytes } else { self.first_bytes };
         }
-        while place < self.behind && self.ring[place & last].start.as_nanos() <= by {
+        while place < self.newest && self.ring[place & last].start.as_nanos() <= by {
             let booking = self.ring[place & last];
             (packets, queued) = (packets - 1, queued - u64::from(booking.bytes));
             served_bytes = booking.bytes;
@@ -75,7 +75,7 @@ impl ClosedDropTail {
         }
         let is_idle = self.wire.free_at().as_nanos() <= by;
         let in_service = if is_idle { None } else { Some(served_bytes) };
-        self.rule.refuses(bytes, &Found { waiting_bytes: queued, waiting_packets: packets, in_service })
+        self.rule.drops(bytes, &Found { waiting_bytes: queued, waiting_packets: packets, in_service })
     }
 
     /// As ns-2 has it: `LinkDelay::recv` schedules a packet's arrival when its service at the link before begins, and the end of a

@@ -44,7 +44,7 @@ impl Circle {
         self.used < self.places && statuses.status(self.next).load(Ordering::Acquire) & STATUS_USER != 0
     }
 
-    /// The next place, which is the program's until [`Circle::give_back`].
+    /// The next place, which is the program's until [`Circle::put_back`].
     #[inline]
     pub(super) fn take(&mut self, statuses: &impl Statuses) -> Option<usize> {
         if !self.has_any(statuses) {
@@ -57,7 +57,7 @@ impl Circle {
     }
 
     /// All that was taken is the kernel's again.
-    pub(super) fn give_back(&mut self, statuses: &impl Statuses) {
+    pub(super) fn put_back(&mut self, statuses: &impl Statuses) {
         for _ in 0..self.used {
             statuses.status(self.oldest).store(STATUS_KERNEL, Ordering::Release);
             self.oldest = (self.oldest + 1) % self.places;

@@ -251,7 +251,7 @@ proptest! {
                     }
                 }
                 Event::GiveBack => {
-                    ring.give_back();
+                    ring.put_back();
                     out = 0;
                 }
             }

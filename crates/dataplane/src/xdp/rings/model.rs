@@ -134,7 +134,7 @@ fn receives(on_producer: Weak, on_consumer: Weak) -> bool {
                 assert_eq!(ring.take(), Some((number.into(), number)));
                 number += 1;
             } else {
-                ring.give_back();
+                ring.put_back();
                 yield_now();
             }
         }

@@ -175,7 +175,7 @@ impl Dumbbell {
     }
 
     fn access_stages(&self, layer: &mut Layer, name: &str, from: usize, to: usize) -> Vec<u32> {
-        let stage_of = |(i, group): (usize, &Group)| {
+        let ordered_link_of = |(i, group): (usize, &Group)| {
             let name = match &group.name {
                 Some(group) => format!("{name} ({group})"),
                 None if self.groups.len() > 1 => format!("{name} ({i})"),
@@ -183,7 +183,7 @@ impl Dumbbell {
             };
             layer.stage(&name, from, to, &group.access, Back::Alike)
         };
-        self.groups.iter().enumerate().map(stage_of).collect()
+        self.groups.iter().enumerate().map(ordered_link_of).collect()
     }
 }
 

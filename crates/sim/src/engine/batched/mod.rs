@@ -130,7 +130,7 @@ impl Engine<'_> {
             for position in 0..self.links.ordered().len() {
                 if leg.has(&self.links.ordered()[position]) {
                     served += self.links.serve(position, epoch, &mut self.hosts.mail);
-                    let have_taken = self.hosts.take_lists();
+                    let have_taken = self.hosts.receive_lists();
                     self.settle(!have_taken);
                 }
             }

@@ -26,11 +26,11 @@ pub(crate) enum Leg {
 
 impl Leg {
     /// Whether such a link is one of them.
-    pub(crate) fn has(self, stage: &OrderedLink) -> bool {
+    pub(crate) fn has(self, ordered_link: &OrderedLink) -> bool {
         match self {
             Leg::All => true,
-            Leg::There => !stage.carries_acks,
-            Leg::Back => stage.carries_acks,
+            Leg::There => !ordered_link.carries_acks,
+            Leg::Back => ordered_link.carries_acks,
         }
     }
 }

@@ -34,7 +34,7 @@ impl Hosts<'_> {
     }
 
     /// A dialogue starts, or one of its timers fires.
-    pub(crate) fn on_conversation(&mut self, flow: u32) {
+    pub(crate) fn on_dialogue(&mut self, flow: u32) {
         let Source::Tcp(tcp) = &self.flows[flow as usize].source else { return };
         let Some((talk, side)) = tcp.rest.application else { return };
         let notice = if self.dialogues[talk as usize].started {
@@ -75,10 +75,10 @@ impl Hosts<'_> {
                     self.notify(opener, Notice::Opened);
                 }
             }
-            Action::Give(side, bytes) => {
+            Action::Write(side, bytes) => {
                 let flow = flow_of(side);
                 let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-                tcp.give(bytes, self.now);
+                tcp.write(bytes, self.now);
                 let (end, other) = (tcp.sender.end(), tcp.rest.answers);
                 tcp.sender.start(self.now, &mut self.segments);
                 let sends = tcp.sender.end() > end;

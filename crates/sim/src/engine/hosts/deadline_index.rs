@@ -72,14 +72,14 @@ impl DeadlineIndex {
     }
 
     /// Takes out the flows whose timers run out before `end`, in order: each is to be noted anew.
-    pub(super) fn take_before(&mut self, end: Instant, due: &mut Vec<u32>) {
+    pub(super) fn pop_before(&mut self, end: Instant, due: &mut Vec<u32>) {
         if let Some(top) = self.levels.len().checked_sub(1) {
-            self.take_group((top, 0), end, due);
+            self.pop_group((top, 0), end, due);
         }
     }
 
     /// The same of a group, by its level and its place there.
-    fn take_group(&mut self, (level, place): (usize, usize), end: Instant, due: &mut Vec<u32>) {
+    fn pop_group(&mut self, (level, place): (usize, usize), end: Instant, due: &mut Vec<u32>) {
         let group = self.levels[level] + place;
         if self.due[group] >= end {
             return;
@@ -89,7 +89,7 @@ impl DeadlineIndex {
         let mut least = Instant::MAX;
         if level > 1 {
             for place in members {
-                self.take_group((level - 1, place), end, due);
+                self.pop_group((level - 1, place), end, due);
                 least = least.min(self.due[start + place]);
             }
         } else {
@@ -170,7 +170,7 @@ mod tests {
                 let mut due = Vec::new();
                 let first = known.iter().copied().filter(|at| *at < Instant::MAX).min();
                 prop_assert!(deadlines.next_at() <= first || first.is_none());
-                deadlines.take_before(time, &mut due);
+                deadlines.pop_before(time, &mut due);
                 let expected: Vec<u32> = (3..).zip(&known).filter(|(_, at)| **at < time).map(|(flow, _)| flow).collect();
                 prop_assert_eq!(&due, &expected);
                 for flow in due {

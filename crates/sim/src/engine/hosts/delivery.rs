@@ -13,13 +13,13 @@ impl Hosts<'_> {
     /// Hosts handle what links have delivered.
     pub(crate) fn deliver(&mut self) {
         let mut parcel = std::mem::take(&mut self.mail.parcel);
-        self.take_parcel(&mut parcel);
+        self.receive_parcel(&mut parcel);
         self.mail.parcel = parcel;
     }
 
     /// The same of a parcel, which is empty then.
-    pub(crate) fn take_parcel(&mut self, parcel: &mut Parcel) {
-        self.take_losses(&mut parcel.losses);
+    pub(crate) fn receive_parcel(&mut self, parcel: &mut Parcel) {
+        self.receive_losses(&mut parcel.losses);
         if !parcel.packets.is_empty() {
             let mut dealing = std::mem::take(&mut self.dealing);
             let (packets, flows) = (&parcel.packets, self.flows.list.len());
@@ -38,22 +38,22 @@ impl Hosts<'_> {
             parcel.packets.clear();
             self.dealing = dealing;
         }
-        self.take_lists_of(parcel);
+        self.receive_lists_of(parcel);
     }
 
     /// Hosts handle lists that have passed links in place, in the order of sending. Returns whether there are any.
-    pub(crate) fn take_lists(&mut self) -> bool {
+    pub(crate) fn receive_lists(&mut self) -> bool {
         if self.mail.parcel.lists.is_empty() {
             return false;
         }
         let mut parcel = std::mem::take(&mut self.mail.parcel);
-        self.take_losses(&mut parcel.losses);
-        self.take_lists_of(&mut parcel);
+        self.receive_losses(&mut parcel.losses);
+        self.receive_lists_of(&mut parcel);
         self.mail.parcel = parcel;
         true
     }
 
-    fn take_lists_of(&mut self, parcel: &mut Parcel) {
+    fn receive_lists_of(&mut self, parcel: &mut Parcel) {
         for mut list in parcel.lists.drain(..) {
             self.take_all(&mut list);
             list.clear();
@@ -62,9 +62,9 @@ impl Hosts<'_> {
     }
 
     /// Notifies flows of what links have dropped by now.
-    pub(crate) fn take_losses_of_links(&mut self) {
+    pub(crate) fn receive_losses_of_links(&mut self) {
         let mut losses = std::mem::take(&mut self.mail.parcel.losses);
-        self.take_losses(&mut losses);
+        self.receive_losses(&mut losses);
         self.mail.parcel.losses = losses;
     }
 
@@ -75,7 +75,7 @@ impl Hosts<'_> {
 
     /// Notifies flows of the packets that links have dropped. None is delivered before it is retransmitted: so they may be notified before
     /// what came meanwhile is handled.
-    pub(crate) fn take_losses(&mut self, losses: &mut Vec<Event>) {
+    pub(crate) fn receive_losses(&mut self, losses: &mut Vec<Event>) {
         let has_far_flows = self.has_far_flows();
         for (place, event) in losses.iter().enumerate() {
             if has_far_flows {
@@ -105,7 +105,7 @@ impl Hosts<'_> {
     /// A packet has come so far that its flow's private links are next.
     #[inline(always)]
     fn take(&mut self, event: &mut Event) {
-        if !self.take_fast(event) {
+        if !self.handle_fast(event) {
             self.take_in(event);
         }
     }
@@ -114,7 +114,7 @@ impl Hosts<'_> {
     #[inline(always)]
     fn take_in(&mut self, event: &mut Event) {
         if let Some(host) = self.shared.at(event.flow, event.is_ack().into()) {
-            return self.take_at_shared(event, host);
+            return self.receive_at_shared(event, host);
         }
         let flow = &mut self.flows[event.flow as usize];
         let ends = if event.is_ack() { &mut flow.at_source } else { &mut flow.at_sink };

@@ -52,7 +52,7 @@ impl Hosts<'_> {
     #[inline(always)]
     pub(super) fn send_out(&mut self, event: Event) {
         let (flow, end) = (&mut self.flows[event.flow as usize], usize::from(event.is_ack()));
-        let (position, suffix) = (flow.stages[end], flow.suffixes[end]);
+        let (position, suffix) = (flow.ordered_links[end], flow.suffixes[end]);
         let ends = if event.is_ack() { &mut flow.at_sink } else { &mut flow.at_source };
         let Some(link) = ends.out.link(&mut self.access) else { return self.mail.departures.push(event) };
         let packet = event.packet();
@@ -64,13 +64,13 @@ impl Hosts<'_> {
     /// Runs something that may make a flow's sender send, reports it, and schedules its timers.
     #[inline(always)]
     pub(crate) fn drive<F: Drive>(&mut self, id: u32, what: F) {
-        let Flow { source, stages, suffixes, gates, at_source, .. } = &mut self.flows[id as usize];
+        let Flow { source, ordered_links, suffixes, gates, at_source, .. } = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = source else { return };
         let is_free = gates[1].is_free();
         let Some(link) = at_source.out.link(&mut self.access) else {
             return self.drive_slowly(id, what);
         };
-        let (arrivals, tail) = (&mut self.mail.to_links[usize::from(stages[0])], suffixes[0].shared);
+        let (arrivals, tail) = (&mut self.mail.to_links[usize::from(ordered_links[0])], suffixes[0].shared);
         let sent = &mut self.sent;
         let mut out = EgressOutput { link, arrivals, flow: id, tail, base: tcp.base(), now: self.now, sent };
         what.drive(tcp, self.now, &mut out);
@@ -78,7 +78,7 @@ impl Hosts<'_> {
             self.deadlines.note(id, tcp.next_timer()); // for timers, their callers do
         }
         if tcp.has_reached_a_mark() || !is_free {
-            self.tell(id, F::ACKNOWLEDGES);
+            self.note_reply(id, F::ACKNOWLEDGES);
         }
     }
 
@@ -87,13 +87,13 @@ impl Hosts<'_> {
         if let Source::Tcp(tcp) = &mut self.flows[id as usize].source {
             what.drive(tcp, self.now, &mut self.segments);
             self.send(id);
-            self.tell_of_acknowledged(id, F::ACKNOWLEDGES);
+            self.note_acknowledging(id, F::ACKNOWLEDGES);
         }
     }
 
     /// What a sender has done has to do with messages, or its timers are events.
     #[inline(never)]
-    pub(crate) fn tell(&mut self, id: u32, acknowledges: bool) {
+    pub(crate) fn note_reply(&mut self, id: u32, acknowledges: bool) {
         let Source::Tcp(tcp) = &mut self.flows[id as usize].source else { return };
         let end = tcp.sender.end();
         let begun = (end > tcp.marks().send).then(|| tcp.on_message_begun(end - 1, self.now));
@@ -101,10 +101,10 @@ impl Hosts<'_> {
         if let Some(notice) = begun {
             self.notify(id, notice);
         }
-        self.tell_of_acknowledged(id, acknowledges);
+        self.note_acknowledging(id, acknowledges);
     }
 
-    fn tell_of_acknowledged(&mut self, id: u32, acknowledges: bool) {
+    fn note_acknowledging(&mut self, id: u32, acknowledges: bool) {
         let Source::Tcp(tcp) = &self.flows[id as usize].source else { return };
         if acknowledges && tcp.sender.una() >= tcp.marks().acknowledge {
             self.on_message_acknowledged(id);

@@ -190,7 +190,7 @@ impl<'a> Hosts<'a> {
     }
 
     /// Handles what happens at hosts alone before this time, where no packet takes a slow path: whether nothing does.
-    pub(crate) fn run_alone(&mut self, hosts_until: Instant) -> bool {
+    pub(crate) fn run_without_links(&mut self, hosts_until: Instant) -> bool {
         let mut is_idle = true;
         while let Some(event) = self.mail.calendar.pop_before(hosts_until) {
             is_idle = false;

@@ -197,7 +197,8 @@ impl Hosts<'_> {
     }
 
     fn acknowledge_with(&mut self, id: u32, feedback: Feedback) {
-        let Flow { source: Source::Tcp(tcp), stages, suffixes, at_sink, .. } = &mut self.flows[id as usize]
+        let Flow { source: Source::Tcp(tcp), ordered_links, suffixes, at_sink, .. } =
+            &mut self.flows[id as usize]
         else {
             return;
         };
@@ -209,7 +210,7 @@ impl Hosts<'_> {
         let ack = Packet { sent, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true };
         self.sent += 1;
         let Some(link) = at_sink.out.link(&mut self.access) else { return self.acknowledge_slowly(ack) };
-        let waiting = &mut self.mail.to_links[usize::from(stages[1])];
+        let waiting = &mut self.mail.to_links[usize::from(ordered_links[1])];
         pass_out(link, Packet { hop: ack.hop + 1, ..ack }, self.now, (suffixes[1].shared, waiting));
     }
 

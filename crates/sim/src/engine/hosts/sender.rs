@@ -64,7 +64,7 @@ impl Hosts<'_> {
                 tcp.sender.start(self.now, &mut self.segments);
                 self.send(flow);
             }
-            Source::Tcp(_) => self.on_conversation(flow),
+            Source::Tcp(_) => self.on_dialogue(flow),
             Source::OpenLoop(source) => {
                 if self.now >= source.stop {
                     return;

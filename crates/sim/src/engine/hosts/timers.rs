@@ -28,7 +28,7 @@ impl Hosts<'_> {
     pub(crate) fn run_due_timers(&mut self, end: Instant) -> bool {
         let mut is_idle = self.keep_shared_hosts(end);
         let mut due = std::mem::take(&mut self.due);
-        self.deadlines.take_before(end, &mut due);
+        self.deadlines.pop_before(end, &mut due);
         is_idle &= due.is_empty();
         let has_far_flows = self.has_far_flows();
         for (place, id) in due.iter().enumerate() {
@@ -99,7 +99,7 @@ impl Hosts<'_> {
             (0..2).for_each(|end| is_fast[end] &= self.shared.at(id, end).is_none());
             let is_bare = flow.bare_ends();
             for (end, gate) in flow.gates.iter_mut().enumerate() {
-                gate.take_long_way(!is_fast[end]);
+                gate.take_slow_path(!is_fast[end]);
                 gate.ask_for_more(!is_bare[end]);
             }
         }

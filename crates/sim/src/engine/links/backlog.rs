@@ -36,7 +36,7 @@ impl Backlog {
 
     /// An epoch ends then, of about such a length, for which all this waits.
     pub(super) fn keep(&mut self, waiting: &mut Vec<Event>, (end, length): (Instant, Span)) {
-        self.give_back(waiting, end);
+        self.put_back(waiting, end);
         self.epochs += 1;
         if !crate::ablation::FastPath::Backlog.is_on() || self.epochs < EPOCHS || waiting.len() <= FEW {
             return;
@@ -51,7 +51,7 @@ impl Backlog {
 
     /// What comes before this time waits again; all is put in the order of time then, so that a flow's packets keep theirs, what has
     /// come at once too.
-    fn give_back(&mut self, waiting: &mut Vec<Event>, end: Instant) {
+    fn put_back(&mut self, waiting: &mut Vec<Event>, end: Instant) {
         if self.first().is_none_or(|first| first >= end) {
             return;
         }
@@ -66,7 +66,7 @@ impl Backlog {
 
     /// All that is far waits with the rest again.
     pub(super) fn clear(&mut self, waiting: &mut Vec<Event>) {
-        self.give_back(waiting, Instant::MAX);
+        self.put_back(waiting, Instant::MAX);
         waiting.extend(std::mem::take(&mut self.far).into_values()); // what never comes
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Links;
 use crate::engine::mailbox::Mailbox;
-use crate::engine::plan::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
+use crate::engine::plan::routes::{AT_ONCE, IS_LINK, ORDERED, PLACE, PLAIN};
 use crate::kernel::packet::{Event, Kind};
 use crate::model::link::{Carry, Fate, Passage};
 use crate::observe::trace::TraceEvent;
@@ -13,11 +13,11 @@ impl<'a> Links<'a> {
     pub(crate) fn forward(&mut self, mut event: Event, mail: &mut Mailbox<'a>) {
         let entry = self.forwarding.routes[self.forwarding.way_of(&event)];
         event.place = entry & PLACE;
-        if entry & PLAIN != 0 && entry & STAGED == 0 {
+        if entry & PLAIN != 0 && entry & ORDERED == 0 {
             let link = &mut self.table[event.place as usize];
             event.move_on(link.carry(event.bytes, event.is_ack(), event.at));
             self.go_on(event, mail);
-        } else if entry & STAGED != 0 {
+        } else if entry & ORDERED != 0 {
             event.kind = Kind::Application; // after what links send
             self.wait_in_order(event, mail);
         } else {
@@ -35,7 +35,7 @@ impl<'a> Links<'a> {
         }
         match link.offer(&event) {
             Fate::Leaves(passage) => self.depart(event, passage, mail),
-            Fate::Dropped => self.refuse(&event, mail),
+            Fate::Dropped => self.drop_packet(&event, mail),
             Fate::Held => self.hold(&event, mail),
             Fate::Displaced(older) => {
                 self.drop(&older.at_place(event.place), mail);
@@ -86,7 +86,7 @@ impl<'a> Links<'a> {
     /// A packet will be at the event's place at the event's time.
     #[inline(always)]
     fn arrive(&mut self, event: Event, entry: u32, mail: &mut Mailbox<'a>) {
-        if entry & STAGED != 0 {
+        if entry & ORDERED != 0 {
             self.wait_in_order(event, mail);
         } else if entry & IS_LINK != 0 {
             mail.calendar.push(event);
@@ -104,7 +104,7 @@ impl<'a> Links<'a> {
 
     /// A link drops a packet as it arrives.
     #[cold]
-    pub(super) fn refuse(&mut self, event: &Event, mail: &mut Mailbox<'a>) {
+    pub(super) fn drop_packet(&mut self, event: &Event, mail: &mut Mailbox<'a>) {
         self.see_arrival(event);
         self.drop(event, mail);
     }

@@ -184,7 +184,7 @@ impl<'a> Links<'a> {
         let table = LinkTable::away(self.table.len());
         let mut links = Links::bare(self.network, self.precedence, table, ordered);
         for number in links.ordered.iter().flat_map(OrderedLink::links) {
-            self.table.give(number, &mut links.table);
+            self.table.move_to(number, &mut links.table);
             links.samples.extend(self.samples.extract_if(.., |one| one.link() as usize == number));
         }
         links
@@ -198,7 +198,7 @@ impl<'a> Links<'a> {
     /// All that some links have is this one's again, but for the ordered ones, which are returned.
     pub(crate) fn join(&mut self, mut other: Links<'a>) -> Vec<OrderedLink> {
         for number in other.ordered.iter().flat_map(OrderedLink::links) {
-            other.table.give(number, &mut self.table);
+            other.table.move_to(number, &mut self.table);
         }
         self.samples.append(&mut other.samples);
         self.series.append(&mut other.series);

@@ -43,12 +43,12 @@ impl<'a> Links<'a> {
         match how {
             Served::WithNext => 0,
             Served::WithSources => self.serve_fan_in(position, epoch, onward, mail),
-            Served::Alone => self.serve_alone(position, epoch, onward, mail),
+            Served::Alone => self.serve_by_itself(position, epoch, onward, mail),
         }
     }
 
     /// The same of a link alone.
-    fn serve_alone(
+    fn serve_by_itself(
         &mut self,
         position: usize,
         epoch: Epoch,
@@ -71,7 +71,7 @@ impl<'a> Links<'a> {
         let mut served = 0;
         let order = AtLink { link: number, precedence: self.precedence };
         while let Some(end) = blocks.sort(sorter, order) {
-            served += self.pass_line((number, service, onward), (sorter.due(), end), &mut out, mail);
+            served += self.pass_batch((number, service, onward), (sorter.due(), end), &mut out, mail);
         }
         blocks.keep(sorter, later);
         let waiting = &mut mail.to_links[position];
@@ -94,7 +94,7 @@ impl<'a> Links<'a> {
     }
 
     /// A link serves sorted packets, none of which comes after `end`. Returns how many. What leaves goes to `sent` if it goes to the next one.
-    pub(super) fn pass_line(
+    pub(super) fn pass_batch(
         &mut self,
         (number, service, onward): (u32, Service, Destination),
         (line, end): (&[Event], Instant),
@@ -131,7 +131,7 @@ impl<'a> Links<'a> {
     #[inline(never)]
     fn pass_downstream(&mut self, packets: &mut [Event], link: u32) {
         let are_few = packets.len() < MANY;
-        let mut downstream = self.downstream.iter_mut().find(|one| !are_few && one.is_behind(link));
+        let mut downstream = self.downstream.iter_mut().find(|one| !are_few && one.serves(link));
         for packets in packets.chunks_mut(TOGETHER) {
             let links = &mut self.table;
             if downstream.as_mut().is_some_and(|one| one.pass(packets, links, self.network)) {
@@ -150,7 +150,7 @@ impl<'a> Links<'a> {
         for (event, note) in notes.drain(..) {
             let event = event.at_place(link);
             match note {
-                Note::Dropped => self.refuse(&event, mail),
+                Note::Dropped => self.drop_packet(&event, mail),
                 Note::DroppedWaiting => self.drop(&event, mail),
                 Note::Arrives => self.enter(&event),
                 Note::Passes(passage) => self.record(event, passage, true),

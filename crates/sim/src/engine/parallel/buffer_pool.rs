@@ -11,7 +11,7 @@ impl<T: Default> BufferPool<T> {
         self.0.lock().ok().and_then(|mut free| free.pop()).unwrap_or_default()
     }
 
-    pub(crate) fn give_back(&self, room: T) {
+    pub(crate) fn put_back(&self, room: T) {
         if let Ok(mut free) = self.0.lock() {
             free.push(room);
         }

@@ -30,16 +30,16 @@ impl<'a> HostPartition<'a> {
     /// The hosts run up to this time.
     pub(super) fn run(&mut self, hosts_until: Instant, until: Instant) {
         self.hosts.run_until(until);
-        self.is_idle = self.hosts.run_alone(hosts_until);
+        self.is_idle = self.hosts.run_without_links(hosts_until);
     }
 
     /// Hosts handle what an epoch has delivered.
     pub(super) fn take(&mut self, parcel: &mut Parcel, free: &BufferPool<Dealing>) {
         let mut room = free.take();
         self.hosts.deal_in(&mut room);
-        self.hosts.take_parcel(parcel);
+        self.hosts.receive_parcel(parcel);
         self.hosts.deal_in(&mut room);
-        free.give_back(room);
+        free.put_back(room);
     }
 
     /// They have sent something that no link has yet.

@@ -1,6 +1,6 @@
 //! How packets come to their hosts after the last ordered link of their paths (`hosts/delivery.rs`).
 
-use super::routes::{AT_ONCE, IS_LINK, PLACE, PLAIN, STAGED};
+use super::routes::{AT_ONCE, IS_LINK, ORDERED, PLACE, PLAIN};
 use crate::model::flow::PathSuffix;
 use std::collections::BTreeSet;
 
@@ -25,20 +25,20 @@ impl Ingress {
 pub(crate) fn ingress_of(
     routes: &[u32],
     (stride, ack_hop): (usize, usize),
-    stages: usize,
+    ordered_links: usize,
     passes: &[u32],
     is_looked_at: &impl Fn(u32) -> bool,
     may_be_shared: impl Fn(usize, usize) -> bool,
 ) -> (Vec<[Ingress; 2]>, Vec<Option<BTreeSet<u32>>>) {
-    let mut ends = vec![Some(BTreeSet::new()); stages];
+    let mut ends = vec![Some(BTreeSet::new()); ordered_links];
     let ways = routes.chunks(stride).enumerate().map(|(flow, route)| {
         [(0, &route[..ack_hop]), (1, &route[ack_hop..])].map(|(end, way)| {
             let links = way.iter().take_while(|entry| **entry != u32::MAX && **entry & IS_LINK != 0).count();
             let way = &way[..links];
-            let last = way.iter().rposition(|entry| *entry & STAGED != 0);
+            let last = way.iter().rposition(|entry| *entry & ORDERED != 0);
             let downstream = &way[last.map_or(0, |last| last + 1)..];
             let way_in = suffix_of(downstream, passes, is_looked_at, may_be_shared(flow, end));
-            for (place, entry) in way.iter().enumerate().filter(|(_, entry)| **entry & STAGED != 0) {
+            for (place, entry) in way.iter().enumerate().filter(|(_, entry)| **entry & ORDERED != 0) {
                 let end = &mut ends[(entry & PLACE) as usize];
                 match end {
                     Some(shared) if Some(place) == last && !way_in.suffix.is_slow() => {
@@ -51,14 +51,15 @@ pub(crate) fn ingress_of(
         })
     });
     let mut ways: Vec<[Ingress; 2]> = ways.collect();
-    let is_end = |stage: u32| stage != Ingress::NO_ORDERED_LINK && ends[stage as usize].is_some();
+    let is_end =
+        |ordered_link: u32| ordered_link != Ingress::NO_ORDERED_LINK && ends[ordered_link as usize].is_some();
     for way in ways.iter_mut().flatten().filter(|way| !is_end(way.downstream)) {
         *way = Ingress::SLOW;
     }
     (ways, ends)
 }
 
-/// Downstream of the last staged entry of a way; whether the host at its end may be a shared one.
+/// Downstream of the last ordered entry of a way; whether the host at its end may be a shared one.
 fn suffix_of(
     downstream: &[u32],
     passes: &[u32],

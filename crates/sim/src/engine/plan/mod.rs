@@ -9,7 +9,7 @@ pub(crate) mod routes;
 use self::eligible_hosts::EligibleHosts;
 use self::ingress::Ingress;
 use self::ordered_links::{OrderedLink, lay_ordered_links, minimum_path_delay};
-use self::routes::{PLACE, STAGED, mark_at_once, routes_after, routes_of};
+use self::routes::{ORDERED, PLACE, mark_at_once, routes_after, routes_of};
 use crate::control::Method;
 use crate::kernel::packet::Event;
 use crate::model::flow::{AccessLink, Flow, PathSuffix, Source};
@@ -87,8 +87,8 @@ impl Layout {
                 epochs = lay_ordered_links(network, links, flows, ways, &needs_order, &is_observed);
             }
         }
-        let is_staged = |entry: &u32| *entry != u32::MAX && *entry & STAGED != 0;
-        let passes_ordered = routes.chunks(stride).map(|way| way[..ack_hop].iter().any(is_staged)).collect();
+        let is_ordered = |entry: &u32| *entry != u32::MAX && *entry & ORDERED != 0;
+        let passes_ordered = routes.chunks(stride).map(|way| way[..ack_hop].iter().any(is_ordered)).collect();
         let suffixes = flows.iter().map(|flow| flow.suffixes).collect();
         let forwarding = Forwarding { routes, stride, suffixes };
         Layout { forwarding, ack_hop: ack_hop as u8, passes_ordered, epochs }
@@ -168,8 +168,8 @@ impl Forwarding {
             (self.routes, self.stride) = routes_after(&ordered, network, links);
             return;
         }
-        for entry in self.routes.iter_mut().filter(|entry| **entry != u32::MAX && **entry & STAGED != 0) {
-            *entry = *entry & !(STAGED | PLACE) | ordered[(*entry & PLACE) as usize];
+        for entry in self.routes.iter_mut().filter(|entry| **entry != u32::MAX && **entry & ORDERED != 0) {
+            *entry = *entry & !(ORDERED | PLACE) | ordered[(*entry & PLACE) as usize];
         }
     }
 

@@ -9,7 +9,7 @@ use super::EpochLayout;
 use super::eligible_hosts::EligibleHosts;
 use super::ingress::ingress_of;
 use super::lookahead::{HOST, Lookahead, offsets, order, takes_no_time};
-use super::routes::{egress_of, mark_staged, smallest_packet};
+use super::routes::{egress_of, mark_ordered, smallest_packet};
 use crate::model::flow::{AccessLink, Flow};
 use crate::model::link::LinkTable;
 use crate::model::link::batch::Service;
@@ -45,7 +45,7 @@ pub(crate) struct OrderedLink {
     pub(crate) may_join_next: bool,
     pub(crate) may_be_joined: bool,
     /// For so many epochs each of them is served by itself.
-    pub(crate) alone_for: u32,
+    pub(crate) isolated_for: u32,
     /// Packets may be found isolated here (`links/fastpath/isolated_packets.rs`); for so many epochs it is not tried.
     pub(crate) finds_isolated: bool,
     pub(crate) skipped_for: u32,
@@ -58,14 +58,14 @@ pub(crate) struct OrderedLink {
 }
 
 impl OrderedLink {
-    /// Ordered links over the links that `is_staged` marks, each after those that feed it but for what leads back in a ring; `None`
+    /// Ordered links over the links that `is_ordered` marks, each after those that feed it but for what leads back in a ring; `None`
     /// where there are none, or where no time passes: at a link, or on the way from a place back to it.
     fn all(
         network: &Network,
-        is_staged: &[bool],
+        is_ordered: &[bool],
         service: impl Fn(u32) -> Service,
     ) -> Option<Vec<OrderedLink>> {
-        let ways = ways(network, is_staged)?;
+        let ways = ways(network, is_ordered)?;
         if takes_no_time(&ways) {
             return None;
         }
@@ -84,13 +84,14 @@ impl OrderedLink {
         }
         let data = passed_by(network, |flow| &flow.forward);
         let acks = passed_by(network, |flow| &flow.reverse);
-        let mut stages: Vec<OrderedLink> = Vec::new();
+        let mut ordered_links: Vec<OrderedLink> = Vec::new();
         for (&link, is_mixed) in order.iter().zip(is_mixed) {
             let mut feeders = ways_into.remove(&link)?;
             // Those that come later, and those that ask theirs.
-            feeders
-                .retain(|(from, _)| stages.get(*from as usize).is_none_or(|stage| !stage.feeders.is_empty()));
-            stages.push(OrderedLink {
+            feeders.retain(|(from, _)| {
+                ordered_links.get(*from as usize).is_none_or(|ordered_link| !ordered_link.feeders.is_empty())
+            });
+            ordered_links.push(OrderedLink {
                 link,
                 offset: *offsets.get(&link)?,
                 to_hosts: ways.get(&(link, HOST)).copied(),
@@ -102,7 +103,7 @@ impl OrderedLink {
                 sources: Vec::new(),
                 may_join_next: false,
                 may_be_joined: false,
-                alone_for: 0,
+                isolated_for: 0,
                 finds_isolated: false,
                 skipped_for: 0,
                 is_mixed,
@@ -110,44 +111,45 @@ impl OrderedLink {
                 served_until: Instant::ZERO,
             });
         }
-        for position in 0..stages.len() {
-            if let Some(next) = stages[position].next.filter(|next| *next as usize > position) {
-                stages[next as usize].sources.push(position as u32);
+        for position in 0..ordered_links.len() {
+            if let Some(next) = ordered_links[position].next.filter(|next| *next as usize > position) {
+                ordered_links[next as usize].sources.push(position as u32);
             }
         }
         let smallest = smallest_packet(network);
-        OrderedLink::gather(&mut stages, &ways, |link| {
+        OrderedLink::gather(&mut ordered_links, &ways, |link| {
             network.links[link as usize].lets_go_one_by_one(smallest)
         });
-        (!stages.is_empty()).then_some(stages)
+        (!ordered_links.is_empty()).then_some(ordered_links)
     }
 
     /// Those that are lossless and that no other ordered link feeds are served with the next one, where no ring is before it. What they let
     /// go is sorted by its times, so no two may leave one in the same nanosecond.
-    fn gather(stages: &mut [OrderedLink], ways: &Lookahead, lets_go_one_by_one: impl Fn(u32) -> bool) {
-        let fed_by_stages: BTreeSet<u32> =
+    fn gather(ordered_links: &mut [OrderedLink], ways: &Lookahead, lets_go_one_by_one: impl Fn(u32) -> bool) {
+        let fed_by_ordered: BTreeSet<u32> =
             ways.keys().filter(|(from, _)| *from != HOST).map(|(_, to)| *to).collect();
-        for position in 0..stages.len() {
-            let may_be_late = !stages[position].feeders.is_empty();
-            if stages[position].sources.len() >= MOST_FEEDS {
+        for position in 0..ordered_links.len() {
+            let may_be_late = !ordered_links[position].feeders.is_empty();
+            if ordered_links[position].sources.len() >= MOST_FEEDS {
                 continue;
             }
-            for source in stages[position].sources.clone() {
-                let stage = &mut stages[source as usize];
+            for source in ordered_links[position].sources.clone() {
+                let ordered_link = &mut ordered_links[source as usize];
                 let is_simple = crate::ablation::FastPath::FanInMerge.is_on()
-                    && stage.service == Service::All
-                    && !fed_by_stages.contains(&stage.link);
-                stage.may_join_next = is_simple && !may_be_late && lets_go_one_by_one(stage.link);
-                stages[position].may_be_joined |= stages[source as usize].may_join_next;
+                    && ordered_link.service == Service::All
+                    && !fed_by_ordered.contains(&ordered_link.link);
+                ordered_link.may_join_next =
+                    is_simple && !may_be_late && lets_go_one_by_one(ordered_link.link);
+                ordered_links[position].may_be_joined |= ordered_links[source as usize].may_join_next;
             }
         }
     }
 
     /// Whether packets may be found isolated here: nothing is dropped here or before, all go to hosts by suffixes, and no link next to this is
     /// slower.
-    pub(crate) fn may_find_isolated(&self, stages: &[OrderedLink], network: &Network) -> bool {
+    pub(crate) fn may_find_isolated(&self, ordered_links: &[OrderedLink], network: &Network) -> bool {
         let rate = |link: u32| network.links[link as usize].rate;
-        let sources = || self.sources.iter().map(|source| &stages[*source as usize]);
+        let sources = || self.sources.iter().map(|source| &ordered_links[*source as usize]);
         let Some(ends) = &self.ends else { return false };
         let mut others = sources().map(|source| source.link).chain(ends.iter().copied());
         let is_fan = self.service == Service::All && sources().all(|source| source.may_join_next);
@@ -192,7 +194,7 @@ pub(crate) fn lay_ordered_links(
     };
     let mut ordered = OrderedLink::all(network, needs_order, service)?;
     let position: BTreeMap<u32, u32> = (0..).zip(&ordered).map(|(place, one)| (one.link, place)).collect();
-    mark_staged(routes, |link| position.get(&link).copied());
+    mark_ordered(routes, |link| position.get(&link).copied());
     let mut passes = vec![0_u32; links.len()];
     for flow in &network.flows {
         flow.forward.iter().chain(&flow.reverse).for_each(|&link| passes[link as usize] += 1);
@@ -231,7 +233,7 @@ fn lay_fast_ways_out<'a>(
     let mut fast_passes = vec![0_u32; passes.len()];
     for (flow, route) in flows.iter_mut().zip(routes) {
         let [(from_source, data), (from_sink, acks)] = egress_of(route, ack_hop, &is_quiet);
-        flow.stages = [data, acks];
+        flow.ordered_links = [data, acks];
         flow.at_source.out = if flow.has_port { AccessLink::None } else { from_source };
         flow.at_sink.out = from_sink;
         for end in [&flow.at_source.out, &flow.at_sink.out] {
@@ -252,12 +254,12 @@ fn lay_fast_ways_out<'a>(
 }
 
 /// From one link that runs in epochs to the next (or a host), the least time between; `None` where none need pass.
-fn ways(network: &Network, is_staged: &[bool]) -> Option<Lookahead> {
+fn ways(network: &Network, is_ordered: &[bool]) -> Option<Lookahead> {
     let mut ways: Lookahead = BTreeMap::new();
     for route in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
         let (mut from, mut way) = (HOST, Span::ZERO);
         for &link in route {
-            if is_staged[link as usize] {
+            if is_ordered[link as usize] {
                 let least = ways.entry((from, link)).or_insert(way);
                 *least = way.min(*least);
                 (from, way) = (link, Span::ZERO);
@@ -328,8 +330,12 @@ mod tests {
 
     #[test]
     fn only_behind_a_way_back_the_feeders_are_asked() {
-        let feeders =
-            |flows| ring(flows).into_iter().map(|stage| (stage.link, stage.feeders)).collect::<Vec<_>>();
+        let feeders = |flows| {
+            ring(flows)
+                .into_iter()
+                .map(|ordered_link| (ordered_link.link, ordered_link.feeders))
+                .collect::<Vec<_>>()
+        };
         let none = Vec::new;
         // Two flows, over links 0 and 2 (of 1 and 20 ms), and 2 and 4: no ring.
         assert_eq!(feeders(2), [(0, none()), (2, none()), (4, none())]);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Bit of a place in a flow's route: packets pass this link as soon as the one before has let them go.
 pub(crate) const AT_ONCE: u32 = 1 << 31;
 /// The link runs in epochs (`links/service.rs`); the place is its ordered link's.
-pub(crate) const STAGED: u32 = 1 << 30;
+pub(crate) const ORDERED: u32 = 1 << 30;
 /// The place is a link.
 pub(crate) const IS_LINK: u32 = 1 << 29;
 /// The link is lossless, not observed, and nothing is traced.
@@ -106,9 +106,10 @@ pub(crate) fn mark_at_once(
         .flat_map(|flow| [downstream(&flow.forward), downstream(&flow.reverse)])
         .flatten();
     sampled.chain(fed_by_links).for_each(|link| needs_order[link] = true);
-    let mut is_staged: Vec<bool> = (0..links.len()).map(|link| needs_order[link] && !at_once[link]).collect();
-    stage_ways_of_shared_hosts(network, &feeders, &mut is_staged);
-    is_staged
+    let mut is_ordered: Vec<bool> =
+        (0..links.len()).map(|link| needs_order[link] && !at_once[link]).collect();
+    order_paths_of_shared_hosts(network, &feeders, &mut is_ordered);
+    is_ordered
 }
 
 /// What feeds each link.
@@ -182,11 +183,11 @@ fn are_in_step(network: &Network, smallest: u32) -> bool {
 
 /// Hosts that several flows share are handled ahead of their time where their packets pass a link that runs in epochs
 /// (`hosts/fastpath/shared_hosts.rs`). On a way from such a host without one, the second link becomes one, if epochs need not be shorter for it.
-fn stage_ways_of_shared_hosts(network: &Network, feeders: &[Only<Feeder>], is_staged: &mut [bool]) {
+fn order_paths_of_shared_hosts(network: &Network, feeders: &[Only<Feeder>], is_ordered: &mut [bool]) {
     let ways = || network.flows.iter().flat_map(|flow| [&flow.forward[..], &flow.reverse[..]]);
     let takes =
         |way: &[u32]| way.iter().fold(Span::ZERO, |sum, link| sum + network.links[*link as usize].delay);
-    let has_stage = |way: &[u32]| way.iter().any(|link| is_staged[*link as usize]);
+    let has_stage = |way: &[u32]| way.iter().any(|link| is_ordered[*link as usize]);
     let is_shared = |way: &[u32]| way.first().is_some_and(|first| feeders[*first as usize] == Only::More);
     let Some(least) = ways().filter(|way| has_stage(way)).map(takes).min() else { return };
     let more = ways().filter(|way| !has_stage(way) && is_shared(way));
@@ -201,15 +202,15 @@ fn stage_ways_of_shared_hosts(network: &Network, feeders: &[Only<Feeder>], is_st
         }
     }
     for (link, (there, on)) in around {
-        is_staged[link as usize] = there + on >= least && least > Span::ZERO;
+        is_ordered[link as usize] = there + on >= least && least > Span::ZERO;
     }
 }
 
-/// Sets [`STAGED`] for the links that run in epochs, each at its position in `stages`.
-pub(crate) fn mark_staged(routes: &mut [u32], stage_of: impl Fn(u32) -> Option<u32>) {
+/// Sets [`ORDERED`] for the links that run in epochs, each at its position in `ordered_links`.
+pub(crate) fn mark_ordered(routes: &mut [u32], ordered_link_of: impl Fn(u32) -> Option<u32>) {
     for entry in routes.iter_mut().filter(|entry| **entry != u32::MAX && **entry & IS_LINK != 0) {
-        if let Some(stage) = stage_of(*entry & PLACE) {
-            *entry = *entry & !(PLACE | AT_ONCE) | STAGED | stage; // not at once later either: some will wait for it then
+        if let Some(ordered_link) = ordered_link_of(*entry & PLACE) {
+            *entry = *entry & !(PLACE | AT_ONCE) | ORDERED | ordered_link; // not at once later either: some will wait for it then
         }
     }
 }
@@ -223,10 +224,10 @@ pub(crate) fn egress_of(
 ) -> [(AccessLink, u16); 2] {
     [0, ack_hop].map(|hop| match (route[hop], route.get(hop + 1)) {
         (first, Some(&next))
-            if first & (IS_LINK | STAGED) == IS_LINK && is_quiet(first & PLACE) && next & STAGED != 0 =>
+            if first & (IS_LINK | ORDERED) == IS_LINK && is_quiet(first & PLACE) && next & ORDERED != 0 =>
         {
             match u16::try_from(next & PLACE) {
-                Ok(stage) => (AccessLink::Shared(first & PLACE), stage),
+                Ok(ordered_link) => (AccessLink::Shared(first & PLACE), ordered_link),
                 Err(_) => (AccessLink::None, 0),
             }
         }

@@ -183,11 +183,11 @@ impl Tcp {
     }
 
     /// The application writes a message; the sender has to be started.
-    pub(crate) fn give(&mut self, bytes: u64, now: Instant) {
+    pub(crate) fn write(&mut self, bytes: u64, now: Instant) {
         let first = self.sender.limit();
         let end = self.sender.write(bytes);
         let payload = self.sender.config().payload;
-        self.rest.messages.give(first..end, payload, bytes, now);
+        self.rest.messages.push(first..end, payload, bytes, now);
     }
 
     /// Another connection takes the place of this one, all of whose data have been acknowledged.

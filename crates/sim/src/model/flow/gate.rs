@@ -64,7 +64,7 @@ impl Gate {
         self.set(IN_STEP, keeps);
     }
 
-    pub(crate) fn take_long_way(&mut self, takes: bool) {
+    pub(crate) fn take_slow_path(&mut self, takes: bool) {
         self.set(LONG, takes);
     }
 

@@ -59,7 +59,7 @@ impl Observer<Event> for QueueAccounting<'_> {
 
     #[inline(always)]
     fn arrives(&mut self, event: &Event, departure: Option<Departure>) {
-        let Some(departure) = departure else { return refuse(event, self.counters, self.notes) };
+        let Some(departure) = departure else { return record_drop(event, self.counters, self.notes) };
         if !self.is_plain {
             return self.write_down(event, departure);
         }
@@ -78,7 +78,7 @@ impl Observer<Event> for QueueAccounting<'_> {
             let room = appended(out, line);
             for event in line {
                 let Some(departure) = departure(event) else {
-                    refuse(event, counters, notes);
+                    record_drop(event, counters, notes);
                     continue;
                 };
                 room[passed] = *event;
@@ -92,7 +92,7 @@ impl Observer<Event> for QueueAccounting<'_> {
 
 /// The cold path, not inlined, so that the loop stays in the registers.
 #[inline(never)]
-fn refuse(event: &Event, counters: &mut LinkCounters, notes: &mut Notes) {
+fn record_drop(event: &Event, counters: &mut LinkCounters, notes: &mut Notes) {
     counters.drops_arrival(event.at);
     notes.push((*event, Note::Dropped));
 }

@@ -65,15 +65,15 @@ impl Link {
     fn pass_all(&mut self, line: &[Event], out: &mut Vec<Event>) {
         let (Some(first), Some(last)) = (line.first(), line.last()) else { return };
         let times = (first.at, last.at);
-        if let Some(mut running) = self.run(line.len(), times) {
+        if let Some(mut service) = self.begin_batch(line.len(), times) {
             for event in appended(out, line) {
-                let (start, arrival) = running.pass(event, event.at);
+                let (start, arrival) = service.pass(event, event.at);
                 if start > event.at {
                     self.makes_wait(event, event.at, start);
                 }
                 event.move_on(arrival);
             }
-            self.has_run(&running, times.0, line.len() as u64);
+            self.end_batch(&service, times.0, line.len() as u64);
         } else {
             for event in appended(out, line) {
                 event.move_on(self.pass(event.bytes, event.is_ack(), event.at).arrival);

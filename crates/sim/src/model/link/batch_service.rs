@@ -51,7 +51,11 @@ impl BatchService {
 impl Link {
     /// Begins to serve so many packets, which all come from the first of these times to the last; `None` where some may count
     /// and others not, or it is a compact one.
-    pub(crate) fn run(&self, packets: usize, (first, last): (Instant, Instant)) -> Option<BatchService> {
+    pub(crate) fn begin_batch(
+        &self,
+        packets: usize,
+        (first, last): (Instant, Instant),
+    ) -> Option<BatchService> {
         let Link::Wide(wide) = self else { return None };
         if !crate::ablation::FastPath::BatchService.is_on() {
             return None;
@@ -65,7 +69,7 @@ impl Link {
 
     /// The same of packets that are all like this one: `None` also where some that are there already are of other sizes, or so many
     /// wait that it is not worth it.
-    pub(crate) fn run_alike(
+    pub(crate) fn begin_alike_batch(
         &mut self,
         packets: usize,
         one: &Event,
@@ -99,9 +103,9 @@ impl Link {
     }
 
     /// So many packets have been served by it.
-    pub(crate) fn has_run_alike(
+    pub(crate) fn end_alike_batch(
         &mut self,
-        running: &mut OneSizeService,
+        service: &mut OneSizeService,
         (first, last): (Instant, Instant),
         packets: u64,
     ) {
@@ -109,7 +113,7 @@ impl Link {
         if packets == 0 {
             return;
         }
-        let OneSizeService { wire, is_ack, .. } = running;
+        let OneSizeService { wire, is_ack, .. } = service;
         wire.have_left(&mut wide.wire);
         wide.alike = (wire.bytes(), wide.wire.free_at());
         let Some(bounded) = &mut wide.bounded else { return };
@@ -125,11 +129,11 @@ impl Link {
     }
 
     /// So many packets have been served by it, the first of which came then.
-    pub(crate) fn has_run(&mut self, running: &BatchService, first: Instant, packets: u64) {
+    pub(crate) fn end_batch(&mut self, service: &BatchService, first: Instant, packets: u64) {
         let Link::Wide(wide) = self else { return };
-        wide.wire = running.wire;
+        wide.wire = service.wire;
         if let Some(bounded) = &mut wide.bounded {
-            bounded.counters.passes_all(first, (packets, running.bytes, u64::from(running.data)));
+            bounded.counters.passes_all(first, (packets, service.bytes, u64::from(service.data)));
         }
     }
 

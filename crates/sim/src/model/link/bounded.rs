@@ -98,7 +98,7 @@ impl BoundedLink {
         let Buffer::Closed(queue) = &mut self.buffer else { return None };
         let (bytes, now) = (arrival.bytes, arrival.now);
         let meter = &mut self.meter;
-        let admission = queue.admit_and_tell(arrival, |waited| {
+        let admission = queue.admit_and_report(arrival, |waited| {
             if let Some(meter) = meter {
                 meter.starts(waited.bytes, waited.start);
             }
@@ -129,7 +129,7 @@ impl BoundedLink {
         if let Buffer::Closed(queue) = &mut self.buffer
             && self.pacer.is_none()
         {
-            queue.tell_started(now, |waited| meter.starts(waited.bytes, waited.start));
+            queue.report_started(now, |waited| meter.starts(waited.bytes, waited.start));
         }
         Some(meter)
     }

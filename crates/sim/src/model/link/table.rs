@@ -85,7 +85,7 @@ impl LinkTable {
     }
 
     /// One goes to others that have the same numbers.
-    pub(crate) fn give(&mut self, number: usize, to: &mut LinkTable) {
+    pub(crate) fn move_to(&mut self, number: usize, to: &mut LinkTable) {
         if let Some(link) = self.take(number) {
             to.put_back(number, link);
         }

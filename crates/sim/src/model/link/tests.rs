@@ -181,7 +181,7 @@ fn by_steps(case: &Case, link: &mut Link, told: &Told) -> (Vec<Event>, Vec<(Even
 }
 
 /// In epochs, each in one loop.
-fn in_windows(case: &Case, link: &mut Link, _: &Told) -> (Vec<Event>, Vec<(Event, Note)>, Looks) {
+fn in_batches(case: &Case, link: &mut Link, _: &Told) -> (Vec<Event>, Vec<(Event, Note)>, Looks) {
     let (mut out, mut notes, mut looks) = (Vec::new(), Vec::new(), Looks::new());
     let mut line = &case.line[..];
     for end in &case.cuts {
@@ -196,12 +196,12 @@ fn in_windows(case: &Case, link: &mut Link, _: &Told) -> (Vec<Event>, Vec<(Event
 }
 
 #[test]
-fn a_link_does_what_its_definition_says_step_by_step_and_in_windows() {
+fn a_link_does_what_its_definition_says_step_by_step_and_in_batches() {
     for kind in KINDS {
         let (mut refused, mut dropped, mut left, mut all_tied) = (0, 0, 0, 0);
         for seed in 0..40 {
             let mut tied = Vec::new();
-            for ways in [by_steps, in_windows] {
+            for ways in [by_steps, in_batches] {
                 let (case, mut link, told) = both(kind, seed);
                 assert_eq!(link.holds(), kind.holds(), "{kind:?}");
                 assert_eq!(link.is_lossless(), kind.is_lossless(), "{kind:?}");
@@ -254,7 +254,7 @@ fn a_window_ends_before_what_comes_a_nanosecond_later() {
     for cut in [None, Some(last)] {
         case.cuts = cut.into_iter().chain([case.end]).collect();
         let mut link = case.link();
-        let (out, notes, _) = in_windows(&case, &mut link, &Told::default());
+        let (out, notes, _) = in_batches(&case, &mut link, &Told::default());
         assert_eq!(out.iter().map(|event| event.seq).collect::<Vec<_>>(), [0, 2], "{cut:?}");
         assert!(matches!(notes[..], [(Event { seq: 1, .. }, Note::DroppedWaiting)]), "{cut:?}");
     }

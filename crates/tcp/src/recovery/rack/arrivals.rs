@@ -122,6 +122,6 @@ pub(super) fn measure(
     if let Some((_, held)) = arrivals.held {
         last = held;
     }
-    state.take_sample(now.since(first), now.since(last), now);
+    state.add_sample(now.since(first), now.since(last), now);
     Some(now.since(last))
 }

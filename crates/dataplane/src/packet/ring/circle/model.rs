@@ -77,7 +77,7 @@ fn receives(weak: Weak) -> bool {
             let read = |place: &usize| places.at(*place).frame.with(|frame| unsafe { *frame });
             let frames: Vec<u32> = frames.iter().map(read).collect();
             assert!(frames.len() <= PLACES);
-            circle.give_back(&*places);
+            circle.put_back(&*places);
             frames
         };
         let mut seen = round();

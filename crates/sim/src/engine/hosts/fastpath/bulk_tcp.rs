@@ -47,7 +47,7 @@ impl Flow {
 impl Hosts<'_> {
     /// A packet has come to the last link before its host. Handles it whole, if the end of its flow allows it; else returns `false`.
     #[inline(always)]
-    pub(crate) fn take_fast(&mut self, event: &mut Event) -> bool {
+    pub(crate) fn handle_fast(&mut self, event: &mut Event) -> bool {
         if event.is_ack() { self.acknowledge_fast(event) } else { self.receive_fast(event) }
     }
 
@@ -68,7 +68,7 @@ impl Hosts<'_> {
     #[inline(always)]
     fn receive_as<const BARE: bool>(&mut self, event: &mut Event) -> bool {
         let flow = &mut self.flows[event.flow as usize];
-        let Flow { source, stages, suffixes, at_sink, delays, paced, .. } = flow;
+        let Flow { source, ordered_links, suffixes, at_sink, delays, paced, .. } = flow;
         let Source::Tcp(tcp) = source else { return false };
         let at = at_sink.pass_into(&mut self.access, (event.bytes, false), event.at);
         if at >= self.until {
@@ -112,7 +112,7 @@ impl Hosts<'_> {
             let seq = base.wrapping_add(next);
             let ack = Packet { sent: echo, flow: event.flow, seq, bytes, hop, is_ack: true };
             self.sent += 1;
-            let waiting = &mut self.mail.to_links[usize::from(stages[1])];
+            let waiting = &mut self.mail.to_links[usize::from(ordered_links[1])];
             pass_out(link, ack, at, (suffixes[1].shared, waiting));
         } else {
             self.now = at;
@@ -138,7 +138,7 @@ impl Hosts<'_> {
     #[inline(always)]
     fn acknowledge_as<const BARE: bool>(&mut self, event: &mut Event) -> bool {
         let flow = &mut self.flows[event.flow as usize];
-        let Flow { source, stages, suffixes, at_source, hesitates, .. } = flow;
+        let Flow { source, ordered_links, suffixes, at_source, hesitates, .. } = flow;
         let Source::Tcp(tcp) = source else { return false };
         let at = at_source.pass_into(&mut self.access, (event.bytes, true), event.at);
         let at = self.hesitation.after(at, event.flow, *hesitates);
@@ -154,7 +154,8 @@ impl Hosts<'_> {
         if (BARE || FeedbackInFlight::is_a_time(event.sent))
             && let AccessLink::Private(Link::Compact(link)) = &mut at_source.out
         {
-            let (arrivals, tail) = (&mut self.mail.to_links[usize::from(stages[0])], suffixes[0].shared);
+            let (arrivals, tail) =
+                (&mut self.mail.to_links[usize::from(ordered_links[0])], suffixes[0].shared);
             let sent = &mut self.sent;
             let out = EgressOutput { link, arrivals, flow: event.flow, tail, base: 0, now: at, sent };
             let is_ordinary = if BARE {
@@ -167,7 +168,7 @@ impl Hosts<'_> {
                 self.deadlines.note(event.flow, timer(tcp));
                 if !BARE && tcp.has_reached_a_mark() {
                     self.now = at;
-                    self.tell(event.flow, true);
+                    self.note_reply(event.flow, true);
                 }
                 return true;
             }

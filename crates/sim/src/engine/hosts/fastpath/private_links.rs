@@ -16,7 +16,7 @@ use crate::network::{FlowSpec, Network};
 impl Flow {
     /// Moves the links of its fast paths that no other flow passes, nor it twice, into the flow; `passes` counts passes by link. Others
     /// are stored with their hosts.
-    pub(crate) fn take_access_links(
+    pub(crate) fn borrow_access_links(
         &mut self,
         links: &mut LinkTable,
         access: &mut LinkTable,
@@ -42,7 +42,7 @@ impl Flow {
     }
 
     /// Returns them: packets go hop by hop over its paths from now on.
-    fn give_links_back(&mut self, links: &mut LinkTable, spec: &FlowSpec) {
+    fn return_access_links(&mut self, links: &mut LinkTable, spec: &FlowSpec) {
         let FlowSpec { forward, reverse, .. } = spec;
         let (sink, source) = (&mut self.at_sink, &mut self.at_source);
         let ends = [
@@ -72,7 +72,7 @@ impl EpochLayout {
         let EpochLayout { mut ordered, eligible, ingress, passes } = self;
         let mut access = LinkTable::away(links.len());
         for (flow, ingress) in flows.iter_mut().zip(&ingress) {
-            flow.take_access_links(links, &mut access, *ingress, &passes);
+            flow.borrow_access_links(links, &mut access, *ingress, &passes);
         }
         let shared = SharedHosts::new(network, flows, &eligible, &ingress);
         if !shared.are_none() {
@@ -88,9 +88,9 @@ impl Hosts<'_> {
         self.use_fast_paths(false, |_| false);
         self.leave_shared_hosts();
         for (flow, spec) in self.flows.list.iter_mut().zip(&self.network.flows) {
-            flow.give_links_back(links, spec);
+            flow.return_access_links(links, spec);
         }
         let mut access = std::mem::take(&mut self.access);
-        (0..access.len()).for_each(|number| access.give(number, links));
+        (0..access.len()).for_each(|number| access.move_to(number, links));
     }
 }

@@ -17,7 +17,7 @@ use paceline_core::{Instant, Span};
 impl Hosts<'_> {
     /// A packet has come so far that the last link before a shared host is next, or the host.
     #[inline(never)]
-    pub(crate) fn take_at_shared(&mut self, event: &mut Event, host: usize) {
+    pub(crate) fn receive_at_shared(&mut self, event: &mut Event, host: usize) {
         let Some(shared) = &mut self.shared.hosts[host] else { return };
         let flow = &mut self.flows[event.flow as usize];
         let own = if event.is_ack() { &mut flow.at_source } else { &mut flow.at_sink };
@@ -50,7 +50,7 @@ impl Hosts<'_> {
     }
 
     /// What waits at a shared host is there now, as far as it may be: whether there was any.
-    fn take_what_waits(&mut self, host: usize) -> bool {
+    fn receive_backlog(&mut self, host: usize) -> bool {
         let mut has_any = false;
         while let Some(shared) = &mut self.shared.hosts[host]
             && let Some(&event) = shared.waiting.front()
@@ -69,7 +69,7 @@ impl Hosts<'_> {
     #[inline(never)]
     pub(crate) fn come_to_start(&mut self, start: &Event) -> Option<usize> {
         let host = self.shared.at(start.flow, 1)?;
-        self.take_what_waits(host);
+        self.receive_backlog(host);
         // Of what happens at an instant starts come last.
         self.run_shared_timers(host, start.at + Span::from_nanos(1));
         self.shared.hosts[host].as_mut()?.starts.pop();
@@ -104,7 +104,7 @@ impl Hosts<'_> {
         let (now, mut is_idle) = (self.now, true);
         let mut late = std::mem::take(&mut self.shared.late);
         late.retain(|host| {
-            is_idle &= !self.take_what_waits(*host);
+            is_idle &= !self.receive_backlog(*host);
             self.shared.hosts[*host].as_mut().is_some_and(|shared| {
                 shared.is_late = !shared.waiting.is_empty();
                 shared.is_late

@@ -19,20 +19,20 @@ use crate::engine::plan::ordered_links::OrderedLink;
 use paceline_core::Instant;
 
 /// For so many epochs, where one has shown that it is not worth it.
-const ALONE_FOR: u32 = 64;
+const ISOLATED_FOR: u32 = 64;
 
 impl Links<'_> {
     /// How this ordered link is served in this epoch: asked once, of each in their order.
     pub(crate) fn how_served(&mut self, position: usize) -> Served {
         let OrderedLink { next, may_join_next, .. } = self.ordered[position];
-        if next.is_some_and(|next| may_join_next && self.ordered[next as usize].alone_for == 0) {
+        if next.is_some_and(|next| may_join_next && self.ordered[next as usize].isolated_for == 0) {
             return Served::WithNext;
         }
-        let stage = &mut self.ordered[position];
-        match stage.alone_for {
-            0 if stage.may_be_joined => Served::WithSources,
+        let ordered_link = &mut self.ordered[position];
+        match ordered_link.isolated_for {
+            0 if ordered_link.may_be_joined => Served::WithSources,
             epochs => {
-                stage.alone_for = epochs.saturating_sub(1);
+                ordered_link.isolated_for = epochs.saturating_sub(1);
                 Served::Alone
             }
         }
@@ -50,7 +50,7 @@ impl<'a> Links<'a> {
     ) -> u64 {
         let mut fan_in = std::mem::take(&mut self.fan_in);
         self.gather(&mut fan_in, position, (epoch.hosts_until, epoch.until), mail);
-        let OrderedLink { link, service, mut alone_for, .. } = self.ordered[position];
+        let OrderedLink { link, service, mut isolated_for, .. } = self.ordered[position];
         let (mut out, mut served, mut from) = (std::mem::take(&mut self.sent[position]), 0, fan_in.cut.from);
         let order = AtLink { link, precedence: self.precedence };
         for block in 0..fan_in.cut.blocks {
@@ -62,12 +62,12 @@ impl<'a> Links<'a> {
             } else {
                 self.pass_each(&mut fan_in, origin, order)
             };
-            alone_for = if is_worth_it { alone_for } else { ALONE_FOR };
+            isolated_for = if is_worth_it { isolated_for } else { ISOLATED_FOR };
             let due = fan_in.keep_later(block, to);
-            served += self.pass_line((link, service, onward), (due, to), &mut out, mail);
+            served += self.pass_batch((link, service, onward), (due, to), &mut out, mail);
             from = to;
         }
-        self.ordered[position].alone_for = alone_for;
+        self.ordered[position].isolated_for = isolated_for;
         self.sent[position] = out;
         self.hand_back(position, mail);
         served += self.end_fan_in(&mut fan_in, position, mail);
@@ -87,20 +87,21 @@ impl<'a> Links<'a> {
         fan_in.begin(self.ordered[position].advance(times), others);
         for place in 0..self.ordered[position].sources.len() {
             let source = self.ordered[position].sources[place] as usize;
-            let stage = &mut self.ordered[source];
-            if stage.may_join_next {
-                let spec = &self.network.links[stage.link as usize];
-                let (bounds, number) = (stage.advance(times), fan_in.feeds.len());
+            let ordered_link = &mut self.ordered[source];
+            if ordered_link.may_join_next {
+                let spec = &self.network.links[ordered_link.link as usize];
+                let (bounds, number) = (ordered_link.advance(times), fan_in.feeds.len());
                 fan_in.lists.push((number, std::mem::take(&mut mail.to_links[source])));
                 if let Some(partitions) = &mut mail.partitions {
                     fan_in.lists.extend(partitions.lists[source].drain(..).map(|(_, list)| (number, list)));
                 }
-                let (packets, ahead) = fan_in.add((stage.link, spec), bounds);
-                let link = &mut self.table[stage.link as usize];
-                let alike = fan_in.alike_at(number).and_then(|one| link.run_alike(packets, one, bounds));
+                let (packets, ahead) = fan_in.add((ordered_link.link, spec), bounds);
+                let link = &mut self.table[ordered_link.link as usize];
+                let alike =
+                    fan_in.alike_at(number).and_then(|one| link.begin_alike_batch(packets, one, bounds));
                 fan_in.alike.extend(alike.map(|alike| (ahead, alike)));
-                let running = link.run(packets, bounds);
-                fan_in.running.extend(running.map(|running| (ahead, running)));
+                let service = link.begin_batch(packets, bounds);
+                fan_in.service.extend(service.map(|service| (ahead, service)));
             } else {
                 fan_in.late.append(&mut self.sent[source]);
             }
@@ -139,9 +140,9 @@ impl<'a> Links<'a> {
             let Feed { link, end, .. } = fan_in.feeds[number];
             let link = &mut self.table[link as usize];
             if fan_in.all_run_alike() {
-                link.has_run_alike(&mut fan_in.alike[number].1, (first, end), passed);
+                link.end_alike_batch(&mut fan_in.alike[number].1, (first, end), passed);
             } else if fan_in.all_run() {
-                link.has_run(&fan_in.running[number].1, first, passed);
+                link.end_batch(&fan_in.service[number].1, first, passed);
             }
         }
         fan_in.late.append(&mut mail.to_links[position]);
@@ -163,12 +164,12 @@ impl<'a> Links<'a> {
     /// The same where all of them count alike.
     fn pass_all_counted(
         &mut self,
-        FanIn { sorter, feeds, running, .. }: &mut FanIn,
+        FanIn { sorter, feeds, service, .. }: &mut FanIn,
         from: u64,
         order: AtLink<'_>,
     ) -> bool {
         sorter.pass(from, order, |number, event, next| {
-            let (ahead, link) = running.get_mut(number)?;
+            let (ahead, link) = service.get_mut(number)?;
             let now = next - *ahead;
             let (start, arrival) = link.pass(event, now);
             if start > now {
@@ -198,10 +199,13 @@ mod tests {
         let network = Scenario::from_toml(&text).unwrap().network(1).unwrap();
         let mut engine = Engine::with_method(&network, Method::Windowed, None);
         engine.run_until(Instant::from_nanos(1_000_000_000), &Control::default()).unwrap();
-        let stages = &engine.links.ordered;
-        let name = |stage: &OrderedLink| network.links[stage.link as usize].name.to_string();
-        let gathered = stages.iter().filter(|stage| stage.may_join_next).map(name);
-        (gathered.collect(), stages.iter().filter(|stage| stage.alone_for > 0).map(name).collect())
+        let ordered_links = &engine.links.ordered;
+        let name = |ordered_link: &OrderedLink| network.links[ordered_link.link as usize].name.to_string();
+        let gathered = ordered_links.iter().filter(|ordered_link| ordered_link.may_join_next).map(name);
+        (
+            gathered.collect(),
+            ordered_links.iter().filter(|ordered_link| ordered_link.isolated_for > 0).map(name).collect(),
+        )
     }
 
     #[test]

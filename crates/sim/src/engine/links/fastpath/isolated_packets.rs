@@ -71,8 +71,8 @@ impl<'a> Links<'a> {
         packets: usize,
         mail: &Mailbox<'a>,
     ) -> Option<Foreseen> {
-        let stages = &mut self.ordered;
-        let OrderedLink { may_be_joined, skipped_for, .. } = &mut stages[position];
+        let ordered_links = &mut self.ordered;
+        let OrderedLink { may_be_joined, skipped_for, .. } = &mut ordered_links[position];
         if *may_be_joined != (served == Served::WithSources) {
             return None;
         }
@@ -80,9 +80,11 @@ impl<'a> Links<'a> {
             *skipped_for -= 1;
             return None;
         }
-        let stage = &stages[position];
-        let (link, bounds) = (stage.link, (stage.served_until, hosts_until + stage.offset));
-        let places = || [position].into_iter().chain(stage.sources.iter().map(|source| *source as usize));
+        let ordered_link = &ordered_links[position];
+        let (link, bounds) =
+            (ordered_link.link, (ordered_link.served_until, hosts_until + ordered_link.offset));
+        let places =
+            || [position].into_iter().chain(ordered_link.sources.iter().map(|source| *source as usize));
         let lists = |place: usize| {
             let of_parts =
                 mail.partitions.iter().flat_map(move |all| &all.lists[place]).map(|(_, list)| list);
@@ -103,7 +105,7 @@ impl<'a> Links<'a> {
         isolated.feeds.resize_with(places().flat_map(lists).count(), WaitingList::default);
         let mut feeds = isolated.feeds.iter_mut();
         for place in places() {
-            let OrderedLink { link: before, served_until: from, .. } = stages[place];
+            let OrderedLink { link: before, served_until: from, .. } = ordered_links[place];
             let at_work = &self.table[before as usize];
             let (ahead, links) = if place == position {
                 (Span::ZERO, 1)
@@ -121,7 +123,7 @@ impl<'a> Links<'a> {
                     .and_then(|number| lists.map(|(part, _)| *part).zip(0..).nth(number));
             }
         }
-        for &end in stage.ends.iter().flatten() {
+        for &end in ordered_link.ends.iter().flatten() {
             let at_work = &self.table[end as usize];
             free_at = free_at.max(at_work.free_at() - specs[link as usize].latency(plan.like.bytes));
             count_alike &= at_work.count_alike(bounds.0, latest);
@@ -186,10 +188,10 @@ impl<'a> Links<'a> {
         for (which, feed) in (0..).zip(feeds.iter_mut()) {
             let to_tail = feed.ahead + specs[plan.link as usize].latency(plan.like.bytes);
             let crowd = slots.crowd_of(feed.ahead, feed.list.iter().map(|event| event.at), room);
-            let staged = &mut mail.to_links[feed.place];
+            let waiting = &mut mail.to_links[feed.place];
             for &number in crowd {
-                staged.push(feed.list[number as usize]); // whole: see `Event::goes_on`
-                if let Some(event) = staged.last_mut() {
+                waiting.push(feed.list[number as usize]); // whole: see `Event::goes_on`
+                if let Some(event) = waiting.last_mut() {
                     event.sent = Instant::from_nanos(which << NUMBER | u64::from(number));
                 }
             }
@@ -286,9 +288,9 @@ mod tests {
         let network = Scenario::from_toml(&text).unwrap().network(1).unwrap();
         let mut engine = Engine::with_method(&network, Method::Windowed, None);
         engine.run_until(Instant::from_nanos(1_000_000_000), &Control::default()).unwrap();
-        let Links { ordered: stages, isolated, .. } = &engine.links;
-        let name = |stage: &OrderedLink| network.links[stage.link as usize].name.to_string();
-        let may = stages.iter().filter(|stage| stage.finds_isolated).map(name);
+        let Links { ordered: ordered_links, isolated, .. } = &engine.links;
+        let name = |ordered_link: &OrderedLink| network.links[ordered_link.link as usize].name.to_string();
+        let may = ordered_links.iter().filter(|ordered_link| ordered_link.finds_isolated).map(name);
         (may.collect(), (isolated.slots.marked, isolated.slots.crowd))
     }
 

@@ -39,21 +39,21 @@ struct Passed {
 
 impl Downstream {
     /// Downstream of all those ordered links where there are such links, and their numbers lie close together.
-    pub(crate) fn all(stages: &[OrderedLink], network: &Network) -> Vec<Self> {
-        let downstream = stages.iter().filter_map(|stage| {
-            let links: Vec<u32> = stage.ends.iter().flatten().copied().collect();
+    pub(crate) fn all(ordered_links: &[OrderedLink], network: &Network) -> Vec<Self> {
+        let downstream = ordered_links.iter().filter_map(|ordered_link| {
+            let links: Vec<u32> = ordered_link.ends.iter().flatten().copied().collect();
             let (first, last) = (*links.first()?, *links.last()?);
             let rate = |link: u32| network.links[link as usize].rate;
             let are_close = (last - first) as usize <= 8 * links.len();
             let passed = vec![Passed::default(); (last - first) as usize + 1];
-            let is_fast = links.iter().all(|link| rate(*link) >= rate(stage.link));
-            (are_close && is_fast).then_some(Downstream { link: stage.link, first, passed, links })
+            let is_fast = links.iter().all(|link| rate(*link) >= rate(ordered_link.link));
+            (are_close && is_fast).then_some(Downstream { link: ordered_link.link, first, passed, links })
         });
         downstream.collect()
     }
 
     /// Whether these are the links downstream of this one.
-    pub(crate) fn is_behind(&self, link: u32) -> bool {
+    pub(crate) fn serves(&self, link: u32) -> bool {
         self.link == link
     }
 
@@ -137,7 +137,7 @@ mod tests {
             packets.push(Event::of_packet(at, edges[number % 2] as u32, packet));
         }
         let Some(downstream) =
-            engine.links.downstream.iter_mut().find(|downstream| downstream.is_behind(core as u32))
+            engine.links.downstream.iter_mut().find(|downstream| downstream.serves(core as u32))
         else {
             return 0;
         };

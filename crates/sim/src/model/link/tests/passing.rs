@@ -56,16 +56,16 @@ fn a_wire_at_hand_serves_as_the_link_does() {
             .map(|seed| {
                 compare(kind, seed, |link, now| {
                     let (first, last) = (now[0].at, now[now.len() - 1].at);
-                    let mut running = link.run(now.len(), (first, last))?;
+                    let mut service = link.begin_batch(now.len(), (first, last))?;
                     let mut arrivals = Vec::new();
                     for event in now {
-                        let (start, arrival) = running.pass(event, event.at);
+                        let (start, arrival) = service.pass(event, event.at);
                         if start > event.at {
                             link.makes_wait(event, event.at, start);
                         }
                         arrivals.push(arrival);
                     }
-                    link.has_run(&running, first, now.len() as u64);
+                    link.end_batch(&service, first, now.len() as u64);
                     Some(arrivals)
                 })
             })
@@ -84,9 +84,9 @@ fn a_wire_for_packets_that_are_alike_serves_as_the_link_does() {
                     if !Event::all_are_like(&now[0], now) {
                         return None;
                     }
-                    let mut running = link.run_alike(now.len(), &now[0], window)?;
-                    let arrivals = now.iter().map(|event| running.pass(event.at)).collect();
-                    link.has_run_alike(&mut running, window, now.len() as u64);
+                    let mut service = link.begin_alike_batch(now.len(), &now[0], window)?;
+                    let arrivals = now.iter().map(|event| service.pass(event.at)).collect();
+                    link.end_alike_batch(&mut service, window, now.len() as u64);
                     Some(arrivals)
                 })
             })
@@ -132,16 +132,20 @@ fn a_wire_is_not_taken_in_hand_where_it_does_not_pay_or_has_no_end() {
     for (before, packets, is_taken) in [(65, 1, true), (66, 1, false), (66, 65, true), (67, 65, false)] {
         let mut link = case.link();
         let now = (Instant::ZERO, Instant::ZERO);
-        let mut running = link.run_alike(before, one, now).unwrap();
+        let mut service = link.begin_alike_batch(before, one, now).unwrap();
         for _ in 0..before {
-            running.pass(Instant::ZERO);
+            service.pass(Instant::ZERO);
         }
-        link.has_run_alike(&mut running, now, before as u64);
-        assert_eq!(link.run_alike(packets, one, now).is_some(), is_taken, "{before} {packets}");
+        link.end_alike_batch(&mut service, now, before as u64);
+        assert_eq!(link.begin_alike_batch(packets, one, now).is_some(), is_taken, "{before} {packets}");
     }
     for (before_the_end, is_taken) in [(service + 900_000, false), (service + 1_100_000, true)] {
         let last = Instant::from_nanos(u64::MAX - before_the_end);
-        assert_eq!(case.link().run_alike(1, one, (last, last)).is_some(), is_taken, "{before_the_end}");
+        assert_eq!(
+            case.link().begin_alike_batch(1, one, (last, last)).is_some(),
+            is_taken,
+            "{before_the_end}"
+        );
     }
 }
 

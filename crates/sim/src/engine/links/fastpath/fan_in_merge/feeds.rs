@@ -17,7 +17,7 @@ pub(crate) struct FanIn {
     /// Lists, each with the number of its feed.
     pub(super) lists: Vec<(usize, Vec<Event>)>,
     /// These links at work, if nothing keeps any from it.
-    pub(super) running: Vec<(Span, BatchService)>,
+    pub(super) service: Vec<(Span, BatchService)>,
     /// The same, if packets at each are all alike.
     pub(super) alike: Vec<(Span, OneSizeService)>,
     /// Of each link: when the first packet comes at the earliest, and how many come.
@@ -37,7 +37,7 @@ impl FanIn {
         self.cut = Cut { from, ..Cut::default() };
         (self.until, self.late) = (until, others);
         self.feeds.clear();
-        self.running.clear();
+        self.service.clear();
         self.alike.clear();
         self.comes.clear();
     }
@@ -117,7 +117,7 @@ impl FanIn {
 
     /// All links are at work.
     pub(super) fn all_run(&self) -> bool {
-        self.running.len() + 1 == self.feeds.len()
+        self.service.len() + 1 == self.feeds.len()
     }
 
     /// Sorts the packets of a block, which begins then. Returns from where their keys count, and up to when all is known that reaches

@@ -7,20 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let (file, target) = { (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name())) };
-        if file.is_dir() { copy(&file, &target) } else { fs::copy(&file, &target).map(drop).unwrap() }
-    }
-}
+mod scratch;
 
-/// Puts a line behind the first line of a file that ends so.
-fn insert(file: &Path, behind: &str, line: &str) {
-    let text = fs::read_to_string(file).unwrap();
-    let place = text.find(behind).unwrap() + behind.len();
-    fs::write(file, format!("{}{line}\n{}", &text[..place], &text[place..])).unwrap();
-}
+use scratch::{copy, insert};
 
 #[test]
 fn a_pacer_and_a_queue_discipline_are_a_file_and_a_line_each() {

@@ -6,6 +6,7 @@ pub mod ablation;
 mod compile;
 pub mod control;
 pub mod engine;
+mod input;
 mod kernel;
 mod model;
 pub mod network;

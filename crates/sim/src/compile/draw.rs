@@ -2,7 +2,7 @@
 
 use paceline_core::{Rate, Span};
 
-use crate::compile::input::Range;
+use crate::input::Range;
 use crate::kernel::chance::Stream;
 
 /// How ranges become values.

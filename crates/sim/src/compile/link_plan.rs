@@ -5,7 +5,7 @@ use paceline_core::{Rate, Span};
 use serde_json::{Value, json};
 
 use super::parameters::Named;
-use crate::compile::input::{BufferSize, Field, Range, Result, Table, any_of, suggestion};
+use crate::input::{BufferSize, Field, Range, Result, Table, any_of, suggestion};
 
 /// Keys of every link's table.
 const KEYS: [&str; 9] =

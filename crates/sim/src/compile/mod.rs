@@ -1,8 +1,7 @@
-//! From a text to a [`Network`](crate::network::Network): `input` reads values and words errors, `template` lays out hosts and links,
+//! From a text to a [`Network`](crate::network::Network): `template` lays out hosts and links,
 //! `scenario` puts flows, pacers and probes on them.
 
 pub(crate) mod draw;
-pub(crate) mod input;
 pub(crate) mod layout;
 pub(crate) mod link_plan;
 pub(crate) mod parameters;

@@ -4,7 +4,7 @@ use paceline_core::Rate;
 use paceline_core::parameters::{ParameterError, Parse, Value as Parameter};
 use serde_json::Value;
 
-use super::input::{Result, ScenarioError, Table};
+use crate::input::{Result, ScenarioError, Table};
 
 /// A name of a list, with parameters.
 #[derive(Debug, Clone, PartialEq)]

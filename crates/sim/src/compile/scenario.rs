@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub use self::description::{Description, LinkGroup, NodeGroup};
 pub use self::inspection::Inspection;
-pub use crate::compile::input::{ScenarioError, line_of};
+pub use crate::input::{ScenarioError, line_of};
 
 use self::deploy::{Context, Deployment};
 use self::names::Names;
@@ -30,9 +30,9 @@ use self::pacing::Pacing;
 use self::probes::{Loss, Probes};
 use self::traffic::Traffic;
 use crate::compile::draw::Draw;
-use crate::compile::input::{Faults, Field, Result};
 use crate::compile::layout::Layout;
 use crate::compile::template::Template;
+use crate::input::{Faults, Field, Result};
 use crate::network::{Fitting, FlowSpec, Host, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
 
 /// Keys of the file.

@@ -11,9 +11,9 @@ mod path;
 mod tandem;
 
 use crate::compile::draw::Draw;
-use crate::compile::input::{Field, Result, Table};
 use crate::compile::layout::Layout;
 use crate::compile::link_plan::Defaults;
+use crate::input::{Field, Result, Table};
 
 /// Keys of `[network]` in every template.
 const KEYS: [&str; 3] = ["template", "counts", "ties"];

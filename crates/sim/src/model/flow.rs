@@ -13,7 +13,7 @@ pub(crate) use self::paths::{AccessLink, AccessLinks, PathSuffix};
 use crate::kernel::packet::{Event, Packet};
 use crate::network::{FlowKind, FlowSpec, Part};
 use crate::workload::open_loop::OpenLoop;
-use crate::workload::{Application, Side};
+use crate::workload::{Converse, Side};
 use paceline_core::{Instant, Span};
 use paceline_tcp::Counters;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub(crate) struct RunningDialogue {
     /// Each message is a transfer.
     pub(crate) messages_are_transfers: bool,
     pub(crate) started: bool,
-    pub(crate) application: Application,
+    pub(crate) application: Box<dyn Converse>,
 }
 
 /// Counts of a flow at one moment.
@@ -128,9 +128,9 @@ impl Flow {
                     Part::Opens(talk) => {
                         dialogues.push(RunningDialogue {
                             opener: id,
-                            messages_are_transfers: talk.messages_are_transfers(),
+                            messages_are_transfers: talk.kind().messages_are_transfers(),
                             started: false,
-                            application: Application::new(talk, seed, &spec.name),
+                            application: talk.kind().application(seed, &spec.name),
                         });
                         Side::Opener
                     }
@@ -138,7 +138,7 @@ impl Flow {
                 };
                 tcp.rest.application = dialogues.len().checked_sub(1).map(|last| (last as u32, side));
                 tcp.rest.answers = match part {
-                    Part::Opens(talk) => talk.has_flow_back().then_some(id + 1),
+                    Part::Opens(talk) => talk.kind().has_flow_back().then_some(id + 1),
                     Part::Answers => id.checked_sub(1),
                 };
                 Source::Tcp(tcp)

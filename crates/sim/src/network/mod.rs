@@ -219,7 +219,7 @@ impl FlowKind {
     /// One connection follows another.
     pub(crate) fn replaces_connections(&self) -> bool {
         match self {
-            FlowKind::Dialogue { part: Part::Opens(talk), .. } => talk.replaces_connections(),
+            FlowKind::Dialogue { part: Part::Opens(talk), .. } => talk.kind().replaces_connections(),
             _ => false,
         }
     }
@@ -227,7 +227,7 @@ impl FlowKind {
     /// Part of a dialogue of two flows: what reaches one end may make the other flow send.
     pub(crate) fn is_two_way(&self) -> bool {
         match self {
-            FlowKind::Dialogue { part: Part::Opens(talk), .. } => talk.has_flow_back(),
+            FlowKind::Dialogue { part: Part::Opens(talk), .. } => talk.kind().has_flow_back(),
             FlowKind::Dialogue { part: Part::Answers, .. } => true,
             FlowKind::Bulk { .. } | FlowKind::OpenLoop { .. } => false,
         }

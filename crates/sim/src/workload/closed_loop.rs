@@ -9,8 +9,9 @@
 //! *References.* A. Feldmann et al., "Dynamics of IP traffic: a study of the role of variability and the impact of
 //! control" (SIGCOMM 1999); M. Crovella and A. Bestavros (1997).
 
-use super::dialogue::{Action, Notice, Side};
+use super::dialogue::{Action, Converse, Described, Dialogue, Messages, Notice, Side};
 use super::distribution::Distribution;
+use crate::input::{Field, Result, Table};
 use crate::kernel::chance::Stream;
 use paceline_core::Instant;
 
@@ -27,6 +28,40 @@ pub struct ClosedLoop {
     pub files: Option<u64>,
 }
 
+impl Described for ClosedLoop {
+    const KEYS: &'static [&'static str] = &["size", "think", "connection", "files"];
+
+    fn read(table: &Table<'_>) -> Result<Self> {
+        let connection = [("new", true), ("kept", false)];
+        let size = table.needs("size", "{ pareto = { mean = \"100 KB\", shape = 1.2 } }", Field::sizes);
+        Ok(ClosedLoop {
+            think: Distribution::think(table)?,
+            new_connections: table.optional("connection", |field| field.choice(&connection))?.unwrap_or(true),
+            files: table.optional("files", |field| field.whole(1, u64::MAX))?,
+            size: size?,
+        })
+    }
+}
+
+impl Dialogue for ClosedLoop {
+    fn application(&self, seed: u64, flow: &str) -> Box<dyn Converse> {
+        let stream = |what| Stream::new(seed, &format!("{flow}:{what}"));
+        Box::new(User { habits: *self, fetched: 0, sizes: stream("size"), thoughts: stream("think") })
+    }
+
+    fn messages(&self, _: Side) -> Messages {
+        Messages { size: self.size, pause: self.think, most: self.files }
+    }
+
+    fn has_flow_back(&self) -> bool {
+        false
+    }
+
+    fn replaces_connections(&self) -> bool {
+        self.new_connections
+    }
+}
+
 /// A user at work.
 #[derive(Debug)]
 pub(crate) struct User {
@@ -36,13 +71,8 @@ pub(crate) struct User {
     thoughts: Stream,
 }
 
-impl User {
-    pub(crate) fn new(habits: ClosedLoop, seed: u64, flow: &str) -> Self {
-        let stream = |what| Stream::new(seed, &format!("{flow}:{what}"));
-        User { habits, fetched: 0, sizes: stream("size"), thoughts: stream("think") }
-    }
-
-    pub(crate) fn notify(&mut self, notice: Notice, now: Instant, actions: &mut Vec<Action>) {
+impl Converse for User {
+    fn notify(&mut self, notice: Notice, now: Instant, actions: &mut Vec<Action>) {
         match notice {
             Notice::Start => self.fetch(actions),
             Notice::Timer(side) => {
@@ -62,10 +92,12 @@ impl User {
     }
 
     /// With the file under way the connection is over.
-    pub(crate) fn has_no_more(&self) -> bool {
+    fn has_no_more(&self, _: Side, _: usize) -> bool {
         self.habits.new_connections || self.habits.files.is_some_and(|files| self.fetched + 1 >= files)
     }
+}
 
+impl User {
     fn fetch(&mut self, actions: &mut Vec<Action>) {
         actions.push(Action::Write(Side::Opener, self.habits.size.draw_bytes(&mut self.sizes)));
     }

@@ -9,8 +9,9 @@
 //! *References.* V. Vasudevan et al., "Safe and effective fine-grained TCP retransmissions for datacenter communication"
 //! (SIGCOMM 2009).
 
-use super::dialogue::{Action, Notice, Side};
+use super::dialogue::{Action, Converse, Described, Dialogue, Messages, Notice, Side};
 use super::distribution::Distribution;
+use crate::input::{Field, Result, Table};
 use crate::kernel::chance::Stream;
 use paceline_core::Instant;
 
@@ -25,6 +26,59 @@ pub struct Rpc {
     pub think: Distribution,
     /// Calls to make; `None` goes on to the end.
     pub calls: Option<u64>,
+}
+
+impl Described for Rpc {
+    const KEYS: &'static [&'static str] = &["request", "response", "think", "calls"];
+
+    fn read(table: &Table<'_>) -> Result<Self> {
+        let request = table.needs("request", "\"200 B\"", Field::sizes);
+        let response = table.needs("response", "\"20 KB\"", Field::sizes);
+        Ok(Rpc {
+            think: Distribution::think(table)?,
+            calls: table.optional("calls", |field| field.whole(1, u64::MAX))?,
+            request: request?,
+            response: response?,
+        })
+    }
+}
+
+impl Dialogue for Rpc {
+    fn application(&self, seed: u64, flow: &str) -> Box<dyn Converse> {
+        let stream = |what| Stream::new(seed, &format!("{flow}:{what}"));
+        Box::new(Caller {
+            spec: *self,
+            made: 0,
+            started: Instant::ZERO,
+            data_from: Instant::ZERO,
+            bytes: 0,
+            requests: stream("request"),
+            responses: stream("response"),
+            thoughts: stream("think"),
+        })
+    }
+
+    fn messages(&self, side: Side) -> Messages {
+        match side {
+            Side::Opener => Messages { size: self.request, pause: self.think, most: self.calls },
+            Side::Answerer => {
+                Messages { size: self.response, pause: Distribution::Fixed(0.0), most: self.calls }
+            }
+        }
+    }
+
+    fn has_flow_back(&self) -> bool {
+        true
+    }
+
+    fn messages_are_transfers(&self) -> bool {
+        false
+    }
+
+    /// Calls find the window that the last one left.
+    fn keeps_window(&self) -> bool {
+        true
+    }
 }
 
 /// A caller and what it calls, at work.
@@ -42,22 +96,8 @@ pub(crate) struct Caller {
     thoughts: Stream,
 }
 
-impl Caller {
-    pub(crate) fn new(spec: Rpc, seed: u64, flow: &str) -> Self {
-        let stream = |what| Stream::new(seed, &format!("{flow}:{what}"));
-        Caller {
-            spec,
-            made: 0,
-            started: Instant::ZERO,
-            data_from: Instant::ZERO,
-            bytes: 0,
-            requests: stream("request"),
-            responses: stream("response"),
-            thoughts: stream("think"),
-        }
-    }
-
-    pub(crate) fn notify(&mut self, notice: Notice, now: Instant, actions: &mut Vec<Action>) {
+impl Converse for Caller {
+    fn notify(&mut self, notice: Notice, now: Instant, actions: &mut Vec<Action>) {
         match notice {
             Notice::Start | Notice::Timer(_) => {
                 let request = self.spec.request.draw_bytes(&mut self.requests);
@@ -86,7 +126,7 @@ impl Caller {
     }
 
     /// The call under way is the last.
-    pub(crate) fn has_no_more(&self) -> bool {
+    fn has_no_more(&self, _: Side, _: usize) -> bool {
         self.spec.calls.is_some_and(|calls| self.made + 1 >= calls)
     }
 }

@@ -8,9 +8,34 @@
 //! *References.* [`super::cvec`].
 
 use super::cvec::Vector;
-use super::dialogue::{Action, Notice, Side};
+use super::dialogue::{Action, Converse, Dialogue, Messages, Notice, Side};
+use super::distribution::Distribution;
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
+
+impl Dialogue for Arc<Vector> {
+    fn application(&self, _: u64, _: &str) -> Box<dyn Converse> {
+        Box::new(Player::new(Arc::clone(self)))
+    }
+
+    /// The means; its pauses are divided among this side's messages.
+    fn messages(&self, side: Side) -> Messages {
+        let own = self.units.iter().filter(|unit| unit.side == side);
+        let units = own.clone().count() as u64;
+        let pauses: f64 = own.map(|unit| unit.wait.as_seconds()).sum();
+        let mean = |sum: f64| Distribution::Fixed(sum / units.max(1) as f64);
+        let size = mean(self.bytes()[side.index() as usize] as f64);
+        Messages { size, pause: mean(pauses), most: Some(units) }
+    }
+
+    fn has_flow_back(&self) -> bool {
+        true
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.is_concurrent
+    }
+}
 
 /// A connection vector at work.
 #[derive(Debug)]
@@ -24,18 +49,8 @@ pub(crate) struct Player {
     awaits: Option<Side>,
 }
 
-impl Player {
-    pub(crate) fn new(vector: Arc<Vector>) -> Self {
-        let mut player = Player { vector, next: [0; 2], under_way: [0; 2], awaits: None };
-        if player.vector.is_concurrent {
-            for side in [Side::Opener, Side::Answerer] {
-                player.next[side.index() as usize] = player.of_side(side, 0);
-            }
-        }
-        player
-    }
-
-    pub(crate) fn notify(&mut self, notice: Notice, now: Instant, actions: &mut Vec<Action>) {
+impl Converse for Player {
+    fn notify(&mut self, notice: Notice, now: Instant, actions: &mut Vec<Action>) {
         match notice {
             Notice::Start => {
                 actions.push(Action::Open);
@@ -62,6 +77,23 @@ impl Player {
             }
             Notice::Begun(_) | Notice::Acknowledged(_) => {}
         }
+    }
+
+    /// This side has written all that it has.
+    fn has_no_more(&self, side: Side, written: usize) -> bool {
+        self.vector.units.iter().filter(|unit| unit.side == side).count() <= written
+    }
+}
+
+impl Player {
+    fn new(vector: Arc<Vector>) -> Self {
+        let mut player = Player { vector, next: [0; 2], under_way: [0; 2], awaits: None };
+        if player.vector.is_concurrent {
+            for side in [Side::Opener, Side::Answerer] {
+                player.next[side.index() as usize] = player.of_side(side, 0);
+            }
+        }
+        player
     }
 
     /// Whether this side sends without having received from the other.
@@ -97,11 +129,6 @@ impl Player {
     /// Where in `next` this side's unit is.
     fn place(&self, side: Side) -> usize {
         if self.vector.is_concurrent { side.index() as usize } else { 0 }
-    }
-
-    /// This side has given all that it has to say.
-    pub(crate) fn has_no_more(&self, side: Side, given: usize) -> bool {
-        self.vector.units.iter().filter(|unit| unit.side == side).count() <= given
     }
 
     /// Position of the first unit of `side` from `from` on.

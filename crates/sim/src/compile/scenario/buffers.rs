@@ -5,8 +5,8 @@ use std::sync::Arc;
 use paceline_core::queue::{Counts, Limit, QueueSpec};
 use paceline_core::units::NANOS_PER_SECOND;
 
-use crate::compile::input::{BufferSize, Result, ScenarioError};
 use crate::compile::layout::{Back, Layout};
+use crate::input::{BufferSize, Result, ScenarioError};
 use crate::network::{FlowKind, FlowSpec, LinkId};
 
 /// The buffer of every link; neighbours with equal ones share them.

@@ -6,9 +6,9 @@ use paceline_tcp::config::{Config, HostPacing, PacingRule, Profile};
 use super::names::{NameList, Names};
 use super::pacing::{LinkMethod, Method, Pacing};
 use super::settings::Settings;
-use crate::compile::input::{Result, ScenarioError};
 use crate::compile::layout::Layout;
 use crate::compile::link_plan::LinkPlan;
+use crate::input::{Result, ScenarioError};
 use crate::kernel::chance::Stream;
 use crate::network::{FlowSpec, HostId, LinkId};
 

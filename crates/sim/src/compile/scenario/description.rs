@@ -9,8 +9,8 @@ use super::Scenario;
 use super::buffers::{bandwidth_delay, round_trip};
 use super::pacing::{Method, Pacing};
 use crate::compile::draw::Draw;
-use crate::compile::input::Result;
 use crate::compile::layout::{Back, Layout, Stage};
+use crate::input::Result;
 use crate::network::Network;
 
 /// What a report prints of a scenario. Seconds and bytes where the name has them; quantities in text as one would write

@@ -11,8 +11,8 @@ use super::routes::Routes;
 use super::settings::Settings;
 use super::traffic::{DialogueTraffic, Kind, MOST_FLOWS, Script, Traffic};
 use crate::compile::draw::Draw;
-use crate::compile::input::{Result, ScenarioError};
 use crate::compile::layout::Layout;
+use crate::input::{Result, ScenarioError};
 use crate::network::{FlowKind, FlowSpec, HostId, LinkId, Name, Part};
 use crate::workload::cvec::Vector;
 use crate::workload::{DialogueSpec, Side};
@@ -136,7 +136,8 @@ impl Flows {
         start: Instant,
     ) {
         let mut tcp_of = |side| self.settings.shared(dialogue.tcp_of(side, &talk));
-        let (there, back) = (tcp_of(Side::Opener), talk.has_flow_back().then(|| tcp_of(Side::Answerer)));
+        let (there, back) =
+            (tcp_of(Side::Opener), talk.kind().has_flow_back().then(|| tcp_of(Side::Answerer)));
         let back_name = format_smolstr!("{name}{}", Part::BACK);
         let kind = FlowKind::Dialogue { tcp: there, part: Part::Opens(Box::new(talk)) };
         self.push(traffic, way.flow(name, start, kind));

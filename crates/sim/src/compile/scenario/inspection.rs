@@ -22,14 +22,14 @@ use super::names::Names;
 use super::pacing::{Method, Pacing};
 use super::{Scenario, flows};
 use crate::compile::draw::Draw;
-use crate::compile::input::{BufferSize, Result};
 use crate::compile::layout::{Back, Layout};
 use crate::compile::link_plan::LinkPlan;
+use crate::input::{BufferSize, Result};
 use crate::network::{
     DropRule, FlowKind, FlowSpec, ForcedDrop, Instrument, InstrumentKind, LinkSpec, Network, Part, ProbeKind,
 };
 use crate::workload::open_loop::Timing;
-use crate::workload::{DialogueSpec, Distribution, Side};
+use crate::workload::{DialogueSpec, Distribution, Messages, Side};
 
 impl Scenario {
     /// What it comes to under this seed. Refuses what [`Scenario::network`] refuses.
@@ -67,7 +67,7 @@ impl Scenario {
             };
             let is_talk = matches!(flow.kind, FlowKind::Dialogue { .. });
             let speech = talk.filter(|_| is_talk).map(|talk| dialogue_of(talk, side));
-            let message_bytes = talk.map_or(0.0, |talk| talk.mean_bytes(side));
+            let message_bytes = talk.map_or(0.0, |talk| talk.kind().messages(side).size.mean());
             flows
                 .push(Flow { speech, ..flow_of(flow, message_bytes, traffic_of(flow), &network, &mut tcps) });
         }
@@ -255,28 +255,18 @@ fn flow_of<'n>(
     seen
 }
 
-/// What `side` sends in a dialogue. Of a connection vector the means, its pauses divided among this side's messages.
+/// What `side` sends in a dialogue.
 fn dialogue_of(talk: &DialogueSpec, side: Side) -> Dialogue {
-    let opens = side == Side::Opener;
-    let (kind, size, pause, most, new_connections, is_concurrent) = match talk {
-        DialogueSpec::ClosedLoop(habits) => {
-            ("closed-loop", habits.size, habits.think, habits.files, habits.new_connections, false)
-        }
-        DialogueSpec::Rpc(spec) => {
-            let size = if opens { spec.request } else { spec.response };
-            let pause = if opens { spec.think } else { Distribution::Fixed(0.0) };
-            ("rpc", size, pause, spec.calls, false, false)
-        }
-        DialogueSpec::Vector(vector) => {
-            let own = vector.units.iter().filter(|unit| unit.side == side);
-            let units = own.clone().count() as u64;
-            let pauses: f64 = own.map(|unit| unit.wait.as_seconds()).sum();
-            let pause = Distribution::Fixed(pauses / units.max(1) as f64);
-            let size = Distribution::Fixed(talk.mean_bytes(side));
-            ("cvec", size, pause, Some(units), false, vector.is_concurrent)
-        }
-    };
-    Dialogue { kind, opens, size: drawn(size), pause: drawn(pause), most, new_connections, is_concurrent }
+    let Messages { size, pause, most } = talk.kind().messages(side);
+    Dialogue {
+        kind: talk.name(),
+        opens: side == Side::Opener,
+        size: drawn(size),
+        pause: drawn(pause),
+        most,
+        new_connections: talk.kind().replaces_connections(),
+        is_concurrent: talk.kind().is_concurrent(),
+    }
 }
 
 fn drawn(values: Distribution) -> Drawn {

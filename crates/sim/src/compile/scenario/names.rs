@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use crate::compile::input::{Field, Result, ScenarioError, shortened, suggestion};
 use crate::compile::layout::{Laid, Layout};
+use crate::input::{Field, Result, ScenarioError, shortened, suggestion};
 use crate::network::{HostId, LinkId, Name};
 
 /// Positions by name. They are listed when the first one is asked for: most large networks name nothing.

@@ -6,8 +6,8 @@ use paceline_tcp::config::PacingRule;
 use serde_json::{Map, Value};
 
 use super::names::NameList;
-use crate::compile::input::{Field, Result, Table, any_of, suggestion};
 use crate::compile::parameters::Named;
+use crate::input::{Field, Result, Table, any_of, suggestion};
 
 /// A method at work in a network.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,7 @@ use paceline_core::{Instant, Span};
 use self::flows::FlowName;
 use self::instruments::{ChosenInstrument, Context, INSTRUMENTS};
 use super::names::{NameList, Names};
-use crate::compile::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
+use crate::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
 use crate::network::{DropRule, FlowId, FlowSpec, ForcedDrop, Instrument, LinkId, Probe, ProbeKind};
 
 /// A series of more samples than this would fill a disk, not a plot.

@@ -3,7 +3,7 @@
 use paceline_tcp::config::{Config, Halving, IdleRestart, Profile, Recovery, Variant};
 use paceline_tcp::{Constants, MOST_BLOCKS, options};
 
-use crate::compile::input::{Field, Result, ScenarioError};
+use crate::input::{Field, Result, ScenarioError};
 
 /// The largest packet of the Internet Protocol, bytes.
 pub(crate) const MOST_PACKET: u32 = 65_535;

@@ -1,7 +1,6 @@
 //! `[[traffic]]`: what hosts send to each other.
 
 mod dialogue;
-mod distribution;
 mod file;
 mod open_loop;
 
@@ -11,7 +10,8 @@ use paceline_core::Span;
 use paceline_tcp::config::{Config, Profile};
 
 use super::names::NameList;
-use crate::compile::input::{Field, Range, Result, Table};
+use crate::input::{Field, Range, Result, Table};
+use crate::workload::{self, DIALOGUES};
 
 pub(crate) use self::dialogue::{DialogueTraffic, Script};
 pub(crate) use self::open_loop::OpenLoop;
@@ -64,30 +64,55 @@ pub(crate) enum Kind {
 /// What reads a table: it gets its range of starts, and the duration.
 type Reader = fn(&Table<'_>, Range<Span>, Span) -> Result<Kind>;
 
-/// Every kind by its name in a scenario, with its keys and its reader: the one list.
-const KINDS: [(&str, (&[&str], Reader)); 9] = [
-    ("bulk", (&BULK_KEYS, |table, _, _| Kind::bulk(table))),
-    ("cbr", (&open_loop::STEADY_KEYS, |table, start, _| open(OpenLoop::steady(table, start, false)))),
-    ("poisson", (&open_loop::STEADY_KEYS, |table, start, _| open(OpenLoop::steady(table, start, true)))),
-    ("on-off", (&open_loop::ON_OFF_KEYS, |table, start, _| open(OpenLoop::on_off(table, start)))),
-    (
-        "self-similar",
-        (&open_loop::SELF_SIMILAR_KEYS, |table, start, end| open(OpenLoop::self_similar(table, start, end))),
-    ),
-    ("pcap", (&open_loop::PCAP_KEYS, |table, start, end| open(OpenLoop::pcap(table, start, end)))),
-    ("closed-loop", (&dialogue::CLOSED_LOOP_KEYS, |table, _, _| talk(DialogueTraffic::closed_loop(table)))),
-    ("rpc", (&dialogue::RPC_KEYS, |table, _, _| talk(DialogueTraffic::rpc(table)))),
-    (CVEC, (&dialogue::CVEC_KEYS, |table, _, end| talk(DialogueTraffic::cvec(table, end)))),
+/// Kinds by their names in a scenario, with their keys and their readers; beside them there are [`DIALOGUES`].
+const KINDS: [(&str, &[&str], Reader); 7] = [
+    ("bulk", &BULK_KEYS, |table, _, _| Kind::bulk(table)),
+    ("cbr", &open_loop::STEADY_KEYS, |table, start, _| open(OpenLoop::steady(table, start, false))),
+    ("poisson", &open_loop::STEADY_KEYS, |table, start, _| open(OpenLoop::steady(table, start, true))),
+    ("on-off", &open_loop::ON_OFF_KEYS, |table, start, _| open(OpenLoop::on_off(table, start))),
+    ("self-similar", &open_loop::SELF_SIMILAR_KEYS, |table, start, end| {
+        open(OpenLoop::self_similar(table, start, end))
+    }),
+    ("pcap", &open_loop::PCAP_KEYS, |table, start, end| open(OpenLoop::pcap(table, start, end))),
+    (CVEC, &dialogue::CVEC_KEYS, |table, _, end| DialogueTraffic::cvec(table, end).map(Kind::Dialogue)),
 ];
+
+/// One of all kinds.
+#[derive(Clone, Copy)]
+enum Listed {
+    Kind(&'static [&'static str], Reader),
+    Dialogue(&'static workload::Row),
+}
+
+impl Listed {
+    fn all() -> Vec<(&'static str, Listed)> {
+        let kinds = KINDS.iter().map(|(name, keys, read)| (*name, Listed::Kind(keys, *read)));
+        kinds.chain(DIALOGUES.iter().map(|row| (row.name, Listed::Dialogue(row)))).collect()
+    }
+
+    fn keys(self) -> Vec<&'static str> {
+        match self {
+            Listed::Kind(keys, _) => keys.to_vec(),
+            Listed::Dialogue(row) => row.keys.iter().copied().chain(["tcp"]).collect(),
+        }
+    }
+
+    fn read(self, table: &Table<'_>, start: Range<Span>, duration: Span) -> Result<Kind> {
+        match self {
+            Listed::Kind(_, read) => read(table, start, duration),
+            Listed::Dialogue(row) => {
+                let talk = (row.read)(table);
+                let tcp = dialogue::settings(table);
+                DialogueTraffic::same(talk?, table, tcp).map(Kind::Dialogue)
+            }
+        }
+    }
+}
 /// Its file lists its connections: it has no `count`.
 const CVEC: &str = "cvec";
 
 fn open(read: Result<OpenLoop>) -> Result<Kind> {
     read.map(Kind::OpenLoop)
-}
-
-fn talk(read: Result<DialogueTraffic>) -> Result<Kind> {
-    read.map(Kind::Dialogue)
 }
 
 impl Traffic {
@@ -109,9 +134,9 @@ impl Traffic {
         let table = field.open()?;
         let kind_field = table.required("kind", "\"bulk\"")?;
         let kind_text = kind_field.text()?;
-        let (own, read) = kind_field.choice(&KINDS)?;
+        let listed = kind_field.choice(&Listed::all())?;
         let common = KEYS.into_iter().filter(|key| *key != "count" || kind_text != CVEC);
-        table.only(&common.chain(own.iter().copied()).collect::<Vec<_>>())?;
+        table.only(&common.chain(listed.keys()).collect::<Vec<_>>())?;
         let taken = |name: &str| before.iter().any(|other| other.name == name);
         let name = match table.get("name") {
             Some(name) if taken(name.text()?) => {
@@ -136,7 +161,7 @@ impl Traffic {
             from: table.optional("from", NameList::read)?,
             to: table.optional("to", NameList::read)?,
             start,
-            kind: read(&table, start, duration)?,
+            kind: listed.read(&table, start, duration)?,
         })
     }
 }

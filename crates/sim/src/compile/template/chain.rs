@@ -1,9 +1,9 @@
 //! Routers in a row: what tandem and parking lot share.
 
 use super::names::{MOST_HOSTS, links_in_a_row};
-use crate::compile::input::{Field, Result, ScenarioError, Table};
 use crate::compile::layout::{Back, Layer, NodeId};
 use crate::compile::link_plan::{Defaults, LinkPlan};
+use crate::input::{Field, Result, ScenarioError, Table};
 
 /// More hops than this are a slip of the pen.
 const MOST_HOPS: u64 = 1000;

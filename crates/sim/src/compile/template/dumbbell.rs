@@ -13,9 +13,9 @@ use smol_str::format_smolstr;
 
 use super::names::MOST_HOSTS;
 use crate::compile::draw::Draw;
-use crate::compile::input::{Field, Result, Table};
 use crate::compile::layout::{Back, Layer, Layout};
 use crate::compile::link_plan::{Defaults, LinkPlan};
+use crate::input::{Field, Result, Table};
 
 /// Keys of `[network]` beside those of every template.
 pub(super) const KEYS: [&str; 4] = ["core", "edge", "access", "receivers"];

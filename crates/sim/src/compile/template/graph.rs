@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::names::{CoreChoice, link_name};
 use crate::compile::draw::Draw;
-use crate::compile::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
 use crate::compile::layout::{Back, GivenRoute, Layer, Layout, NodeId};
 use crate::compile::link_plan::{Defaults, LinkPlan};
+use crate::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
 
 /// Keys of `[network]` beside those of every template.
 pub(super) const KEYS: [&str; 1] = ["core"];

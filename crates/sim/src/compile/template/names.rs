@@ -1,8 +1,8 @@
 //! Names of links and hosts in a template, and the link that it is about.
 
-use crate::compile::input::{Field, Result, Table, suggestion};
 use crate::compile::layout::Layout;
 use crate::compile::link_plan::{Defaults, LinkPlan};
+use crate::input::{Field, Result, Table, suggestion};
 use crate::network::LinkId;
 
 /// Senders: a network of more is not laid out, and looked at, within five seconds.

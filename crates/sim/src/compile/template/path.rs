@@ -6,9 +6,9 @@
 
 use super::names::{CoreChoice, links_in_a_row};
 use crate::compile::draw::Draw;
-use crate::compile::input::{Result, ScenarioError, Table};
 use crate::compile::layout::{Back, Layer, Layout};
 use crate::compile::link_plan::{Defaults, LinkPlan};
+use crate::input::{Result, ScenarioError, Table};
 
 /// Keys of `[network]` beside those of every template.
 pub(super) const KEYS: [&str; 3] = ["links", "reverse", "core"];

@@ -7,9 +7,9 @@
 use super::chain::{Access, Chain};
 use super::names::CoreChoice;
 use crate::compile::draw::Draw;
-use crate::compile::input::{Result, Table};
 use crate::compile::layout::{Back, Layer, Layout};
 use crate::compile::link_plan::Defaults;
+use crate::input::{Result, Table};
 
 /// Keys of `[network]` beside those of every template.
 pub(super) const KEYS: [&str; 5] = ["hops", "link", "links", "core", "access"];

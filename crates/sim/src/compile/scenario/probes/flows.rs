@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::names::matches;
-use crate::compile::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
+use crate::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
 use crate::network::{Classes, FlowId, FlowSpec};
 
 /// A larger matrix is no picture, and more classes of delays no memory.

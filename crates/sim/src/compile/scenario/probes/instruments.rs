@@ -4,7 +4,7 @@ use super::super::buffers::{mean_round_trip, round_trip_over};
 use super::super::names::{NameList, Names};
 use super::flows::{By, FlowNames, Rule, chosen};
 use super::{MOST_SAMPLES, every, interval};
-use crate::compile::input::{Field, Result, ScenarioError, Table};
+use crate::input::{Field, Result, ScenarioError, Table};
 use crate::network::{FlowSpec, Instrument, InstrumentKind, LinkId, Passing};
 use paceline_core::{Instant, Span};
 

@@ -1,4 +1,4 @@
-//! `closed-loop`, `rpc` and `cvec`: TCP connections that carry what applications say.
+//! Dialogues: TCP connections that carry what applications write, described by a table or listed in a file (`cvec`).
 
 use std::fs::File;
 use std::io::BufReader;
@@ -9,15 +9,11 @@ use paceline_core::Span;
 use paceline_tcp::config::{Config, IdleRestart, Profile};
 
 use super::file;
-use crate::compile::input::{Field, Result, Table};
 use crate::compile::scenario::tcp;
-use crate::workload::closed_loop::ClosedLoop;
+use crate::input::{Field, Result, Table};
 use crate::workload::cvec::{self, Vector};
-use crate::workload::rpc::Rpc;
-use crate::workload::{DialogueSpec, Distribution, Side};
+use crate::workload::{DialogueSpec, Side};
 
-pub(super) const CLOSED_LOOP_KEYS: [&str; 5] = ["size", "think", "connection", "files", "tcp"];
-pub(super) const RPC_KEYS: [&str; 5] = ["request", "response", "think", "calls", "tcp"];
 pub(super) const CVEC_KEYS: [&str; 4] = ["file", "speed", "windows", "tcp"];
 
 /// Dialogues that are alike, or those of a file.
@@ -42,34 +38,16 @@ pub(crate) enum Script {
 }
 
 impl DialogueTraffic {
-    pub(super) fn closed_loop(table: &Table<'_>) -> Result<DialogueTraffic> {
-        let connection = [("new", true), ("kept", false)];
-        let size = table.needs("size", "{ pareto = { mean = \"100 KB\", shape = 1.2 } }", Field::sizes);
-        let tcp = settings(table);
-        let talk = DialogueSpec::ClosedLoop(ClosedLoop {
-            think: think(table)?,
-            new_connections: table.optional("connection", |field| field.choice(&connection))?.unwrap_or(true),
-            files: table.optional("files", |field| field.whole(1, u64::MAX))?,
-            size: size?,
-        });
-        let (tcp, profile) = tcp?;
-        Ok(DialogueTraffic { tcp, profile, script: Script::Same(talk) })
-    }
-
-    pub(super) fn rpc(table: &Table<'_>) -> Result<DialogueTraffic> {
-        let request = table.needs("request", "\"200 B\"", Field::sizes);
-        let response = table.needs("response", "\"20 KB\"", Field::sizes);
-        let settings = settings(table);
-        let talk = DialogueSpec::Rpc(Rpc {
-            think: think(table)?,
-            calls: table.optional("calls", |field| field.whole(1, u64::MAX))?,
-            request: request?,
-            response: response?,
-        });
-        let (mut tcp, profile) = settings?;
+    /// The same dialogue on every connection.
+    pub(super) fn same(
+        talk: DialogueSpec,
+        table: &Table<'_>,
+        tcp: Result<(Config, Profile)>,
+    ) -> Result<Self> {
+        let (mut tcp, profile) = tcp?;
         let tcp_table = table.get("tcp").map(|field| field.open()).transpose()?;
-        if tcp_table.is_none_or(|table| table.get("idle_restart").is_none()) {
-            tcp.idle_restart = IdleRestart::Keep; // calls find the window that the last one left
+        if talk.kind().keeps_window() && tcp_table.is_none_or(|table| table.get("idle_restart").is_none()) {
+            tcp.idle_restart = IdleRestart::Keep;
         }
         Ok(DialogueTraffic { tcp, profile, script: Script::Same(talk) })
     }
@@ -111,11 +89,6 @@ impl DialogueTraffic {
         }
         tcp
     }
-}
-
-/// `think`: none unless given.
-fn think(table: &Table<'_>) -> Result<Distribution> {
-    Ok(table.optional("think", Field::times)?.unwrap_or(Distribution::Fixed(0.0)))
 }
 
 /// `tcp`, or the default profile.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::compile::input::{Field, Result, ScenarioError, Table};
+use crate::input::{Field, Result, ScenarioError, Table};
 
 /// The path of a file that is there.
 pub(super) fn path<'a>(field: &Field<'a>) -> Result<&'a str> {

@@ -6,8 +6,8 @@ use paceline_core::{Instant, Rate, Span};
 
 use super::file;
 use crate::compile::draw::Draw;
-use crate::compile::input::{Field, Range, Result, ScenarioError, Table};
 use crate::compile::scenario::tcp::MOST_PACKET;
+use crate::input::{Field, Range, Result, ScenarioError, Table};
 use crate::network::FlowKind;
 use crate::workload::Distribution;
 use crate::workload::on_off::OnOff;

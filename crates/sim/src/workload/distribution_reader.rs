@@ -5,9 +5,8 @@ use paceline_core::units::parse::{Quantity, Range};
 use paceline_core::{Bytes, Span};
 use serde_json::Value;
 
-use crate::compile::input::{Field, Result, Table};
-use crate::workload::Distribution;
-use crate::workload::distribution::MOST_BYTES;
+use super::distribution::{Distribution, MOST_BYTES};
+use crate::input::{Field, Result, Table};
 
 /// A Pareto shape beyond this is no tail any more.
 const STEEPEST: f64 = 1000.0;
@@ -22,6 +21,13 @@ struct What {
     may_be_zero: bool,
     /// Something is computed from the mean: there must be one.
     needs_mean: bool,
+}
+
+impl Distribution {
+    /// `think`, seconds: none unless given.
+    pub(super) fn think(table: &Table<'_>) -> Result<Self> {
+        Ok(table.optional("think", Field::times)?.unwrap_or(Distribution::Fixed(0.0)))
+    }
 }
 
 impl Field<'_> {

@@ -1,0 +1,55 @@
+//! A kind of dialogue is one file, its `mod` and one line in a list: in a copy of the crate, with the toy of `tests/toys/`.
+
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+#[path = "../../core/tests/scratch/mod.rs"]
+mod scratch;
+
+use scratch::{copy, insert};
+
+#[test]
+fn a_kind_of_dialogue_is_a_file_and_a_line() {
+    let krate = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adding");
+    let (toys, source) = (krate.join("tests/toys"), scratch.join("src"));
+    let _ = fs::remove_dir_all(&source);
+    copy(&krate.join("src"), &source);
+    fs::create_dir_all(scratch.join("examples")).unwrap();
+    // The fingerprint is of sources that lie beside the crate, which are not copied.
+    let build = "fn main() { println!(\"cargo::rustc-env=PACELINE_FINGERPRINT=0\"); }\n";
+    fs::write(scratch.join("build.rs"), build).unwrap();
+
+    fs::copy(toys.join("workload.rs"), source.join("workload/drip.rs")).unwrap();
+    insert(&source.join("workload/mod.rs"), "mod dialogue;\n", "pub mod drip;");
+    let line = "        \"drip\" => Drip(drip::Drip): \"the same message again and again\";";
+    insert(&source.join("workload/mod.rs"), "\n    tables {\n", line);
+    fs::copy(toys.join("drip.rs"), scratch.join("examples/drip.rs")).unwrap();
+
+    // The manifest without the dependencies of tests.
+    let manifest = fs::read_to_string(krate.join("Cargo.toml")).unwrap();
+    let dependencies = manifest.split_once("[dependencies]\n").unwrap().1.split("\n\n").next().unwrap();
+    let mut dependencies = dependencies.to_owned();
+    for name in ["core", "capture", "tcp"] {
+        let place = krate.join("..").join(name).canonicalize().unwrap();
+        let from = format!("paceline-{name}.workspace = true");
+        dependencies = dependencies.replace(&from, &format!("paceline-{name} = {{ path = {place:?} }}"));
+    }
+    let package = "[package]\nname = \"paceline-sim\"\nedition = \"2024\"\n\n[workspace]\n\n[features]\nablation = []\n";
+    let profile = "[profile.dev]\ndebug = false\nincremental = false\n";
+    let manifest = format!("{package}\n[dependencies]\n{dependencies}\n\n{profile}");
+    fs::write(scratch.join("Cargo.toml"), manifest).unwrap();
+    fs::copy(krate.join("../../Cargo.lock"), scratch.join("Cargo.lock")).unwrap();
+
+    let done = Command::new(env!("CARGO"))
+        .args(["run", "--offline", "--quiet", "--example", "drip"])
+        .current_dir(&scratch)
+        .env("CARGO_TARGET_DIR", scratch.join("target"))
+        .env("RUSTFLAGS", "")
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}

@@ -12,6 +12,6 @@ pub mod units;
 pub mod wire;
 
 pub use gap::Gap;
-pub use stage::{Packet, Stage, Verdict};
+pub use stage::{Cause, Ecn, Packet, Stage, Verdict};
 pub use units::{Bytes, Instant, Rate, Span};
 pub use wire::Wire;

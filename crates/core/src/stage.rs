@@ -6,6 +6,71 @@ use crate::units::Instant;
 pub trait Packet {
     /// Size on the wire, bytes.
     fn bytes(&self) -> u32;
+
+    /// The ECN field of its IP header. A packet that has none is dropped where another would be marked.
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    /// Sets the field to [`Ecn::Ce`]. Only called where [`Packet::ecn`] is not [`Ecn::NotEct`].
+    #[inline]
+    fn mark(&mut self) {}
+
+    /// Whose it is, for a queue that is fair to flows: a hash of addresses and ports, or a number.
+    #[inline]
+    fn flow(&self) -> u32 {
+        0
+    }
+}
+
+/// The ECN field of an IP header, by its two bits (RFC 3168 section 5).
+///
+/// ```
+/// # use paceline_core::Ecn;
+/// assert_eq!(Ecn::of_bits(0b11), Ecn::Ce);
+/// assert!(Ecn::Ect1.is_capable() && !Ecn::NotEct.is_capable());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Its transport does not understand marks.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable, and a queue may tell it of congestion early and often: the identifier of L4S (RFC 9331).
+    Ect1 = 0b01,
+    /// ECN-capable.
+    Ect0 = 0b10,
+    /// Congestion experienced.
+    Ce = 0b11,
+}
+
+impl Ecn {
+    /// The field of these bits; higher ones do not count.
+    #[inline]
+    pub const fn of_bits(bits: u8) -> Ecn {
+        match bits & 0b11 {
+            0b00 => Ecn::NotEct,
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    /// Its transport understands marks.
+    #[inline]
+    pub fn is_capable(self) -> bool {
+        self != Ecn::NotEct
+    }
+}
+
+/// Why a queue drops a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// Its limit is reached.
+    Overflow,
+    /// To signal congestion, before the limit is reached: active queue management (RFC 7567).
+    Early,
 }
 
 /// What became of a packet offered to a stage.

@@ -6,18 +6,39 @@
 use paceline_core::pacer::parameters::{Kind, Parameter, Value};
 use paceline_core::pacer::{Backlog, Envelope, METHODS, Pacer, PacerSpec, Row, parse};
 use paceline_core::queue::{self, Counts, DISCIPLINES, Limit, Queue, QueueSpec, Ties};
-use paceline_core::{Instant, Packet, Rate, Span, Stage, Verdict};
+use paceline_core::{Ecn, Instant, Packet, Rate, Span, Stage, Verdict};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Numbered {
     number: usize,
     bytes: u32,
+    ecn: Ecn,
+}
+
+impl Numbered {
+    /// The packet of that number: of three flows, two of which understand marks.
+    fn new(number: usize, bytes: u32) -> Self {
+        Numbered { number, bytes, ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][number % 3] }
+    }
 }
 
 impl Packet for Numbered {
     fn bytes(&self) -> u32 {
         self.bytes
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn mark(&mut self) {
+        assert!(self.ecn.is_capable(), "only a packet that understands marks is marked");
+        self.ecn = Ecn::Ce;
+    }
+
+    fn flow(&self) -> u32 {
+        self.number as u32 % 3
     }
 }
 
@@ -25,6 +46,16 @@ impl Packet for Numbered {
 trait Counted: Stage<Numbered> {
     /// Packets and bytes.
     fn held(&self) -> (u64, u64);
+
+    /// The next that it has dropped beside its verdicts.
+    fn take_dropped(&mut self) -> Option<Numbered> {
+        None
+    }
+
+    /// How many packets it has marked.
+    fn marks(&self) -> u64 {
+        0
+    }
 }
 
 impl Counted for Pacer<Numbered> {
@@ -36,6 +67,17 @@ impl Counted for Pacer<Numbered> {
 impl Counted for Queue<Numbered> {
     fn held(&self) -> (u64, u64) {
         (self.held_packets(), self.held_bytes())
+    }
+
+    fn take_dropped(&mut self) -> Option<Numbered> {
+        let has_dropped = self.has_dropped();
+        let dropped = Queue::take_dropped(self);
+        assert_eq!(has_dropped, dropped.is_some());
+        dropped.map(|(packet, _)| packet)
+    }
+
+    fn marks(&self) -> u64 {
+        Queue::marks(self)
     }
 }
 
@@ -54,6 +96,31 @@ struct Promise<'a> {
 struct Record {
     left: Vec<(usize, Instant)>,
     dropped: Vec<usize>,
+    marked: Vec<usize>,
+}
+
+impl Record {
+    /// A packet leaves; it is as it came, or marked.
+    fn leaves(&mut self, packet: &Numbered, now: Instant) -> Law {
+        self.left.push((packet.number, now));
+        let came = Numbered::new(packet.number, packet.bytes);
+        if packet.ecn != came.ecn {
+            prop_assert_eq!(packet.ecn, Ecn::Ce);
+            self.marked.push(packet.number);
+        }
+        Ok(())
+    }
+
+    /// What the stage has dropped since, beside its verdicts, is no longer held.
+    fn drain<S: Counted>(&mut self, stage: &mut S, held: &mut Backlog) {
+        while let Some(packet) = stage.take_dropped() {
+            held.packets -= 1;
+            held.bytes -= u64::from(packet.bytes);
+            let came = Numbered::new(packet.number, packet.bytes);
+            self.marked.extend((packet.ecn != came.ecn).then_some(packet.number));
+            self.dropped.push(packet.number);
+        }
+    }
 }
 
 type Law = Result<(), TestCaseError>;
@@ -95,16 +162,17 @@ fn drive<S: Counted>(
                 let Some(packet) = stage.dequeue(now) else {
                     return Err(TestCaseError::fail("something leaves at the wake-up"));
                 };
+                record.drain(stage, &mut held);
                 let stay = now.since(Instant::from_nanos(arrivals[packet.number].0));
                 let allowed = bounds[packet.number];
                 prop_assert!(!punctual || stay <= allowed, "held {stay}, promised {allowed}");
                 held.packets -= 1;
                 held.bytes -= u64::from(packet.bytes);
-                record.left.push((packet.number, now));
+                record.leaves(&packet, now)?;
             }
         } else if let Some(&(at, bytes)) = arrivals.get(next) {
             now = now.max(Instant::from_nanos(at));
-            let packet = Numbered { number: next, bytes };
+            let packet = Numbered::new(next, bytes);
             held.largest = held.largest.max(bytes);
             let refuses = (promise.refuses)(held, bytes);
             let verdict = stage.enqueue(packet, now);
@@ -127,6 +195,7 @@ fn drive<S: Counted>(
                         held.bytes -= u64::from(older.bytes);
                         record.dropped.push(older.number);
                     }
+                    record.drain(stage, &mut held);
                     bounds[next] = (promise.delay)(held).unwrap_or(Span::MAX);
                 }
             }
@@ -140,6 +209,7 @@ fn drive<S: Counted>(
         arrivals.len(),
         "in = out + dropped + held (nothing)"
     );
+    prop_assert_eq!(record.marked.len() as u64, stage.marks(), "it counts what it marks");
     let is_in_order = record.left.windows(2).all(|pair| pair[0].0 < pair[1].0);
     prop_assert!(is_in_order || !promise.keeps_order, "the order is kept");
     within_envelope(&record, arrivals, promise)?;
@@ -322,9 +392,10 @@ proptest! {
                         delay: &|backlog| row.keeps_order.then(|| rate.time_to_send(ahead(backlog))),
                         envelope: Some(Envelope { rate, burst: u64::from(largest) }),
                         keeps_order: row.keeps_order,
-                        refuses: &|_, _| limit.is_none().then_some(false),
+                        refuses: &|_, _| (limit.is_none() && !row.acts_early).then_some(false),
                     };
-                    laws(|| Queue::new(&spec, rate), &arrivals, &lateness, &promise, limit.is_some())
+                    let drops = limit.is_some() || row.acts_early;
+                    laws(|| Queue::new(&spec, rate).with_seed(drawn.seed), &arrivals, &lateness, &promise, drops)
                         .map_err(|error| TestCaseError::fail(format!("{spec:?} at {rate}: {error}")))?;
                 }
             }

@@ -41,7 +41,9 @@ fn place_in_order(row: &TraceRow) -> (u64, u8, u32, u32) {
     match row.event {
         TraceEvent::Receive => (row.time_ns, 0, row.place, row.flow),
         TraceEvent::Send => (row.time_ns, 1, row.place, row.flow),
-        TraceEvent::Enqueue | TraceEvent::Drop | TraceEvent::Dequeue => (row.time_ns, 2, row.place, 0),
+        TraceEvent::Enqueue | TraceEvent::Drop | TraceEvent::Dequeue | TraceEvent::Mark => {
+            (row.time_ns, 2, row.place, 0)
+        }
     }
 }
 
@@ -65,7 +67,7 @@ fn assert_order(rows: &[TraceRow]) {
                     inside.dropped -= 1;
                 }
             }
-            TraceEvent::Send | TraceEvent::Receive => {}
+            TraceEvent::Send | TraceEvent::Receive | TraceEvent::Mark => {}
         }
     }
 }

@@ -291,7 +291,7 @@ fn traffic_becomes_flows_in_the_order_of_the_file() {
             "bulk.0 right.7 left.7"
         ]
     );
-    let FlowKind::OpenLoop { bytes, header, timing, stop } = &network.flows[0].kind else { panic!() };
+    let FlowKind::OpenLoop { bytes, header, timing, stop, .. } = &network.flows[0].kind else { panic!() };
     assert_eq!((*bytes, *header, *stop), (1000, 40, Some(Instant::from_nanos(5_000_000_000))));
     let Timing::Constant(rate) = **timing else { panic!("{timing:?}") };
     assert!((1_000_000..=2_000_000).contains(&rate.bits_per_second()));

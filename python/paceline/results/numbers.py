@@ -42,6 +42,11 @@ class LinkStats(_Record):
         tied_drops: those of them that were dropped.
         queue_mean_bytes: bytes that wait, averaged over time.
         queue_p99_bytes: no more wait for 99 % of the time.
+        marked_packets: whose congestion-experienced bits its queue set; like the next three, of a link whose
+            discipline signals congestion before its buffer is full.
+        early_drops: dropped by which it signalled that.
+        overflow_drops: dropped because the buffer was full.
+        forced_drops: dropped because the scenario forced their loss.
 
     Examples:
         >>> core = pl.LinkStats(throughput_bps=9.1e6, utilisation=0.91)
@@ -58,6 +63,10 @@ class LinkStats(_Record):
     tied_drops: int | None = None
     queue_mean_bytes: float | None = None
     queue_p99_bytes: float | None = None
+    marked_packets: int | None = None
+    early_drops: int | None = None
+    overflow_drops: int | None = None
+    forced_drops: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

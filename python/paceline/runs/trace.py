@@ -51,7 +51,7 @@ COLUMNS = {
     "bytes": "uint32",
     "cwnd": "float64",
 }
-EVENTS = ("send", "enqueue", "drop", "dequeue", "receive")
+EVENTS = ("send", "enqueue", "drop", "dequeue", "receive", "mark")
 KINDS = ("data", "ack")
 TABLES = (".csv", ".parquet")
 

@@ -22,8 +22,9 @@ class Buffer:
         bytes: limit in bytes.
         packets: limit in packets.
         counts: what the limit counts: ``waiting``, ``waiting+service`` or ``ns2``.
-        discipline: of the queue, by its name: ``drop-tail``, ``drop-front``.
+        discipline: of the queue, by its name: ``drop-tail``, ``codel``.
         ties: who goes first where a packet arrives as another leaves: ``random``, ``departure``, ``arrival``, ``ns2``.
+        signals_early: it marks packets, or drops them before its limit is reached.
     """
 
     bytes: int | None
@@ -31,6 +32,7 @@ class Buffer:
     counts: str
     discipline: str
     ties: str = "departure"
+    signals_early: bool = False
 
     @property
     def limited(self) -> bool:

@@ -9,7 +9,7 @@ use std::fmt;
 use super::rule::QueueSpec;
 use super::{drop_front, drop_tail};
 use crate::parameters::{Parameter, ParameterError, Reader, Value};
-use crate::stage::{Packet, Stage, Verdict};
+use crate::stage::{Cause, Packet, Stage, Verdict};
 use crate::units::{Instant, Rate};
 use crate::wire::Wire;
 
@@ -24,6 +24,8 @@ pub struct Row {
     pub parameters: &'static [Parameter],
     /// Packets leave in the order in which they came.
     pub keeps_order: bool,
+    /// It marks packets, or drops them before its limit is reached.
+    pub acts_early: bool,
     read: fn(&mut Reader<'_>) -> Result<Discipline, ParameterError>,
 }
 
@@ -34,6 +36,9 @@ pub(crate) trait Tuned: Sized {
 
     /// Packets leave in the order in which they came. A law for those that say so.
     const KEEPS_ORDER: bool = true;
+
+    /// It marks packets, or drops them before its limit is reached; results then tell drops by their causes.
+    const ACTS_EARLY: bool = false;
 
     /// Reads them, refusing what is impossible.
     fn read(reader: &mut Reader<'_>) -> Result<Self, ParameterError>;
@@ -60,6 +65,33 @@ pub(crate) trait Queueing<P: Packet>: Stage<P> {
 
     /// All that is held, packets.
     fn held_packets(&self) -> u64;
+
+    /// What its draws are made from; it has none without this.
+    fn seed(&mut self, _seed: u64) {}
+
+    /// The next packet that it has dropped beside those of its verdicts: at a `dequeue`, or to make room. To be asked after every call
+    /// until there is none; what is here is no longer held.
+    #[inline]
+    fn take_dropped(&mut self) -> Option<(P, Cause)> {
+        None
+    }
+
+    /// [`Self::take_dropped`] has something.
+    #[inline]
+    fn has_dropped(&self) -> bool {
+        false
+    }
+
+    /// Why it refused a packet last.
+    fn why_refused(&self) -> Cause {
+        Cause::Overflow
+    }
+
+    /// How many packets it has marked; at most the one of the call before.
+    #[inline]
+    fn marks(&self) -> u64 {
+        0
+    }
 }
 
 macro_rules! disciplines {
@@ -76,6 +108,7 @@ macro_rules! disciplines {
             summary: $summary,
             parameters: <$module::Parameters as Tuned>::PARAMETERS,
             keeps_order: <$module::Parameters as Tuned>::KEEPS_ORDER,
+            acts_early: <$module::Parameters as Tuned>::ACTS_EARLY,
             read: |reader| Tuned::read(reader).map(Discipline::$Variant),
         },)+];
 
@@ -84,6 +117,13 @@ macro_rules! disciplines {
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Discipline::$Variant(_) => $name,)+
+                }
+            }
+
+            /// Whether it marks packets, or drops them before its limit is reached.
+            pub fn acts_early(&self) -> bool {
+                match self {
+                    $(Discipline::$Variant(_) => <$module::Parameters as Tuned>::ACTS_EARLY,)+
                 }
             }
 
@@ -129,6 +169,46 @@ macro_rules! disciplines {
             pub fn held_packets(&self) -> u64 {
                 match self {
                     $(Queue::$Variant(queue) => queue.held_packets(),)+
+                }
+            }
+
+            /// The same, with draws of its own for a discipline that draws.
+            pub fn with_seed(mut self, seed: u64) -> Self {
+                match &mut self {
+                    $(Queue::$Variant(queue) => queue.seed(seed),)+
+                }
+                self
+            }
+
+            /// The next packet that it has dropped beside those of its verdicts: at a `dequeue`, or to make room. To be asked after every
+            /// call until there is none.
+            #[inline]
+            pub fn take_dropped(&mut self) -> Option<(P, Cause)> {
+                match self {
+                    $(Queue::$Variant(queue) => queue.take_dropped(),)+
+                }
+            }
+
+            /// [`Self::take_dropped`] has something.
+            #[inline]
+            pub fn has_dropped(&self) -> bool {
+                match self {
+                    $(Queue::$Variant(queue) => queue.has_dropped(),)+
+                }
+            }
+
+            /// Why it refused a packet last.
+            pub fn why_refused(&self) -> Cause {
+                match self {
+                    $(Queue::$Variant(queue) => queue.why_refused(),)+
+                }
+            }
+
+            /// How many packets it has marked: at most one a call, the one that has just come or leaves.
+            #[inline]
+            pub fn marks(&self) -> u64 {
+                match self {
+                    $(Queue::$Variant(queue) => queue.marks(),)+
                 }
             }
         }

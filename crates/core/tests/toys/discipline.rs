@@ -62,7 +62,7 @@ impl<P: Packet> Stage<P> for Toy<P> {
             waiting_packets: self.stack.len() as u64,
             in_service: (!is_idle).then_some(self.served_bytes),
         };
-        if self.rule.refuses(packet.bytes(), &found) {
+        if self.rule.drops(packet.bytes(), &found) {
             return Verdict::Refused(packet);
         }
         if self.stack.is_empty() {

@@ -32,7 +32,7 @@ impl Engine<'_> {
     /// An event happens at a host or a link, and with it all that follows at its instant.
     #[inline]
     pub(crate) fn handle(&mut self, event: Event) {
-        let is_at_link = match event.kind {
+        let is_at_link = match event.kind() {
             Kind::Arrival => (event.place as usize) < self.network.links.len(),
             Kind::LinkWakeup => true,
             _ => false,

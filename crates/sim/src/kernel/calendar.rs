@@ -169,7 +169,7 @@ impl<'a> Calendar<'a> {
     fn push_outside(&mut self, event: Event, slot: u64) {
         if slot <= self.slot {
             self.late_count += 1;
-            let lead = match event.kind {
+            let lead = match event.kind() {
                 Kind::Arrival => self.precedence.lead(event.place, &event),
                 _ => Span::ZERO,
             };

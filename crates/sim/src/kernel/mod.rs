@@ -4,3 +4,4 @@ pub(crate) mod calendar;
 pub(crate) mod chance;
 pub(crate) mod packet;
 pub(crate) mod precedence;
+pub(crate) mod signals;

@@ -5,8 +5,9 @@
 //! instant (a sent packet reaching its first link) belong to the event and follow it at once.
 
 use crate::kernel::precedence::Precedence;
+use crate::kernel::signals::Signals;
 use paceline_core::queue::Arrival;
-use paceline_core::{Instant, Span};
+use paceline_core::{Ecn, Instant, Span};
 use std::cmp::Ordering;
 
 /// A data packet or an acknowledgement on its way.
@@ -24,6 +25,8 @@ pub(crate) struct Packet {
     pub(crate) hop: u8,
     /// Acknowledgements travel the reverse route.
     pub(crate) is_ack: bool,
+    /// What its headers say of congestion.
+    pub(crate) signals: Signals,
 }
 
 impl paceline_core::Packet for Packet {
@@ -38,6 +41,22 @@ impl paceline_core::Packet for Event {
     #[inline]
     fn bytes(&self) -> u32 {
         u32::from(self.bytes)
+    }
+
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.signals().ecn()
+    }
+
+    #[inline]
+    fn mark(&mut self) {
+        self.tag |= Signals::of(Ecn::Ce).bits();
+    }
+
+    /// Data and acknowledgements have other addresses.
+    #[inline]
+    fn flow(&self) -> u32 {
+        self.flow << 1 | u32::from(self.is_ack())
     }
 }
 
@@ -63,6 +82,13 @@ pub(crate) enum Kind {
     Application,
 }
 
+impl Kind {
+    #[inline(always)]
+    const fn tag(self) -> u8 {
+        (self as u8) << KIND
+    }
+}
+
 /// Something that will happen: 32 bytes, a packet among them (its fields lie open here, so that there is no padding). A
 /// packet stays in one of these from link to link.
 #[derive(Debug, Clone, Copy)]
@@ -78,19 +104,49 @@ pub(crate) struct Event {
     pub(crate) bytes: u16,
     /// [`Packet::hop`], with the highest bit set for an acknowledgement.
     hop: u8,
-    pub(crate) kind: Kind,
+    /// [`Kind`] in the highest three bits, [`Packet::signals`] in the others.
+    tag: u8,
 }
 
 /// The rest of [`Event::hop`] numbers the links of a round trip and its two hosts.
 const ACK_BIT: u8 = 0x80;
+/// How far [`Event::tag`] is shifted for its kind.
+const KIND: u32 = Signals::MASK.count_ones();
 
 impl Event {
     /// A packet reaches a place.
     #[inline]
     pub(crate) fn of_packet(at: Instant, place: u32, packet: Packet) -> Self {
-        let Packet { sent, flow, seq, bytes, hop, is_ack } = packet;
+        let Packet { sent, flow, seq, bytes, hop, is_ack, signals } = packet;
         let hop = hop | if is_ack { ACK_BIT } else { 0 };
-        Event { at, sent, place, flow, seq, bytes, hop, kind: Kind::Arrival }
+        Event { at, sent, place, flow, seq, bytes, hop, tag: Kind::Arrival.tag() | signals.bits() }
+    }
+
+    /// What it is.
+    #[inline(always)]
+    pub(crate) fn kind(&self) -> Kind {
+        match self.tag >> KIND {
+            0 => Kind::LinkWakeup,
+            1 => Kind::Arrival,
+            2 => Kind::Acknowledgement,
+            3 => Kind::RetransmissionTimer,
+            4 => Kind::PacingTimer,
+            5 => Kind::DelayedAckTimer,
+            6 => Kind::PortTimer,
+            _ => Kind::Application,
+        }
+    }
+
+    /// It is something else from now on.
+    #[inline(always)]
+    pub(crate) fn set_kind(&mut self, kind: Kind) {
+        self.tag = self.tag & Signals::MASK | kind.tag();
+    }
+
+    /// What the packet's headers say of congestion.
+    #[inline]
+    pub(crate) fn signals(&self) -> Signals {
+        Signals::of_bits(self.tag)
     }
 
     #[inline]
@@ -113,7 +169,9 @@ impl Event {
     /// The same packet at another time.
     #[inline]
     pub(crate) fn at_time(self, at: Instant) -> Self {
-        Event { at, kind: Kind::Arrival, ..self }
+        let mut event = Event { at, ..self };
+        event.set_kind(Kind::Arrival);
+        event
     }
 
     /// It comes to a queue that need not know where from.
@@ -128,15 +186,14 @@ impl Event {
     pub(crate) fn move_on(&mut self, at: Instant) {
         self.at = at;
         self.hop += 1;
-        self.kind = Kind::Arrival;
+        self.set_kind(Kind::Arrival);
     }
 
     /// How it differs from another: see [`Event::are_alike`].
     #[inline(always)]
     pub(crate) fn differs(&self, other: &Event) -> u32 {
-        let bits = |event: &Event| {
-            u32::from(event.bytes) | u32::from(event.hop) << 16 | u32::from(event.kind as u8) << 24
-        };
+        let bits =
+            |event: &Event| u32::from(event.bytes) | u32::from(event.hop) << 16 | u32::from(event.tag) << 24;
         bits(self) ^ bits(other)
     }
 
@@ -170,13 +227,14 @@ impl Event {
     /// An event that carries no packet.
     #[inline]
     pub(crate) fn of_flow(at: Instant, place: u32, kind: Kind, flow: u32) -> Self {
-        Event { at, sent: Instant::ZERO, place, flow, seq: 0, bytes: 0, hop: 0, kind }
+        Event { at, sent: Instant::ZERO, place, flow, seq: 0, bytes: 0, hop: 0, tag: kind.tag() }
     }
 
     #[inline]
     pub(crate) fn packet(&self) -> Packet {
         let Event { sent, flow, seq, bytes, hop, .. } = *self;
-        Packet { sent, flow, seq, bytes, hop: hop & !ACK_BIT, is_ack: hop & ACK_BIT != 0 }
+        let is_ack = hop & ACK_BIT != 0;
+        Packet { sent, flow, seq, bytes, hop: hop & !ACK_BIT, is_ack, signals: self.signals() }
     }
 
     /// A packet travels with this event.
@@ -187,7 +245,7 @@ impl Event {
     /// The total order; events of one flow at one place, hop and instant are equal, and keep the order of their making.
     #[inline]
     pub(crate) fn order(&self, other: &Event, precedence: &Precedence<'_>) -> Ordering {
-        self.order_by(other, || match self.kind {
+        self.order_by(other, || match self.kind() {
             Kind::Arrival => precedence.order(self.place, self, other),
             _ => Ordering::Equal,
         })
@@ -197,7 +255,7 @@ impl Event {
     #[inline]
     pub(crate) fn order_by(&self, other: &Event, precedence: impl FnOnce() -> Ordering) -> Ordering {
         self.at.cmp(&other.at).then_with(|| {
-            let kinds = (self.kind, self.place).cmp(&(other.kind, other.place));
+            let kinds = (self.kind(), self.place).cmp(&(other.kind(), other.place));
             kinds.then_with(precedence).then_with(|| (self.flow, self.hop()).cmp(&(other.flow, other.hop())))
         })
     }
@@ -215,5 +273,30 @@ mod tests {
     #[test]
     fn an_event_is_half_a_cache_line() {
         assert_eq!(size_of::<Event>(), 32);
+    }
+
+    #[test]
+    fn a_kind_and_signals_share_a_byte() {
+        let kinds = [
+            Kind::LinkWakeup,
+            Kind::Arrival,
+            Kind::Acknowledgement,
+            Kind::RetransmissionTimer,
+            Kind::PacingTimer,
+            Kind::DelayedAckTimer,
+            Kind::PortTimer,
+            Kind::Application,
+        ];
+        let signals = Signals::of(Ecn::Ect0).with(Signals::ECE).with(Signals::AE);
+        let packet = Packet { sent: Instant::ZERO, flow: 1, seq: 2, bytes: 3, hop: 4, is_ack: true, signals };
+        let mut event = Event::of_packet(Instant::ZERO, 0, packet);
+        for kind in kinds {
+            event.set_kind(kind);
+            assert_eq!((event.kind(), event.signals()), (kind, signals));
+            assert_eq!(Event::of_flow(Instant::ZERO, 0, kind, 0).kind(), kind);
+        }
+        paceline_core::Packet::mark(&mut event);
+        assert_eq!((event.kind(), event.signals().ecn()), (Kind::Application, Ecn::Ce));
+        assert!(event.signals().has(Signals::ECE) && event.packet().signals == event.signals());
     }
 }

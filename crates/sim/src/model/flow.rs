@@ -143,10 +143,12 @@ impl Flow {
                 };
                 Source::Tcp(tcp)
             }
-            FlowKind::OpenLoop { bytes, header, timing, stop } => {
+            FlowKind::OpenLoop { bytes, header, timing, stop, ecn } => {
                 let stop = stop.map_or(end, |stop| stop.min(end));
                 let times = (spec.start, stop);
-                Source::OpenLoop(Box::new(OpenLoop::new(timing, *bytes, *header, times, seed, &spec.name)))
+                let mut source = OpenLoop::new(timing, *bytes, u32::from(*header), times, seed, &spec.name);
+                source.ecn = *ecn;
+                Source::OpenLoop(Box::new(source))
             }
         };
         Flow {

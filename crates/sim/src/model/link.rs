@@ -16,6 +16,7 @@ mod leads;
 mod losses;
 mod meter;
 mod passage;
+mod stepwise;
 mod table;
 
 use self::meter::Meter;
@@ -29,9 +30,10 @@ pub(crate) use counters::LinkCounters;
 pub(crate) use leads::TieOrders;
 use losses::Loss;
 use paceline_core::pacer::Pacer;
-use paceline_core::queue::{ClosedDropTail, Queue, QueueSpec, Ties};
+use paceline_core::queue::{ClosedDropTail, QueueSpec, Ties};
 use paceline_core::{Instant, Span, Wire};
 pub(crate) use passage::{Carry, Fate, Passage};
+use stepwise::Stepwise;
 pub(crate) use table::LinkTable;
 
 /// One link in one direction, at work.
@@ -74,7 +76,7 @@ impl Link {
             let mut draws = Stream::new(seed, &format!("{}:ties", spec.name));
             let buffer = match ClosedDropTail::new(&QueueSpec { ties, ..(**buffer).clone() }, spec.rate) {
                 Some(closed) => Buffer::Closed(closed.with_seed(draws.between(0, u64::MAX))),
-                None => Buffer::Stepwise(Box::new(Queue::new(buffer, spec.rate))),
+                None => Buffer::Stepwise(Box::new(Stepwise::new(buffer, spec, seed))),
             };
             let losses = losses.into_iter().enumerate();
             BoundedLink {
@@ -143,7 +145,7 @@ impl Link {
         match self {
             Link::Compact(compact) => {
                 let (start, arrival) = compact.pass(bytes, at);
-                Passage { start, arrival, recorded: false }
+                Passage { start, arrival, recorded: false, marked: false }
             }
             Link::Wide(wide) => wide.pass(bytes, is_ack, at),
         }
@@ -219,7 +221,7 @@ impl Wide {
         let (start, finish) = self.wire.send(u32::from(bytes), at);
         let recorded =
             self.bounded.as_mut().is_some_and(|bounded| bounded.watch(bytes, is_ack, at, start, finish));
-        Passage { start, arrival: finish + self.delay, recorded }
+        Passage { start, arrival: finish + self.delay, recorded, marked: false }
     }
 }
 

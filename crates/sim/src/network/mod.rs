@@ -14,7 +14,7 @@ use crate::workload::open_loop::Timing;
 use paceline_core::pacer::PacerSpec;
 use paceline_core::queue::QueueSpec;
 use paceline_core::units::NANOS_PER_SECOND;
-use paceline_core::{Instant, Rate, Span};
+use paceline_core::{Ecn, Instant, Rate, Span};
 use paceline_tcp::Config;
 use std::sync::Arc;
 
@@ -175,11 +175,13 @@ pub enum FlowKind {
         /// The largest on the wire, bytes; all are as large unless they are replayed.
         bytes: u32,
         /// Of these, bytes that goodput does not count.
-        header: u32,
+        header: u16,
         /// When packets leave.
         timing: Box<Timing>,
         /// When it stops; `None` goes on to the end.
         stop: Option<Instant>,
+        /// The ECN field of each packet as it is sent.
+        ecn: Ecn,
     },
 }
 

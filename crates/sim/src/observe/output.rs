@@ -71,6 +71,22 @@ pub struct LinkStatistics {
     pub queue_mean_bytes: Option<f64>,
     /// 99th percentile over time of the same, bytes.
     pub queue_p99_bytes: Option<f64>,
+    /// What its queue did to signal congestion; of a link whose discipline does.
+    #[serde(flatten)]
+    pub signals: Option<SignalStatistics>,
+}
+
+/// How a link's queue signals congestion over the window: marks, and drops by cause. The rest of the drops is the buffer's overflow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SignalStatistics {
+    /// Packets whose congestion-experienced bits it set.
+    pub marked_packets: u64,
+    /// Packets dropped before the buffer's limit was reached.
+    pub early_drops: u64,
+    /// Packets dropped because it was.
+    pub overflow_drops: u64,
+    /// Packets whose loss the scenario forced.
+    pub forced_drops: u64,
 }
 
 /// Flows over the window. `None` is a quantity that does not exist in this run.
@@ -167,6 +183,12 @@ fn link_statistics(record: &mut RunRecord<'_>, id: usize, seconds: f64) -> LinkS
         tied_drops: counters.tied[1],
         queue_mean_bytes: queue.map(|(mean, _)| mean),
         queue_p99_bytes: queue.map(|(_, p99)| p99),
+        signals: record.network.links[id].fitting.buffer.discipline.acts_early().then(|| SignalStatistics {
+            marked_packets: counters.marked,
+            early_drops: counters.dropped_early,
+            overflow_drops: dropped - counters.dropped_early - counters.dropped_forced,
+            forced_drops: counters.dropped_forced,
+        }),
     }
 }
 

@@ -41,11 +41,13 @@ pub enum TraceEvent {
     Dequeue,
     /// Its last bit is at the destination host.
     Receive,
+    /// A queue sets its congestion-experienced bits.
+    Mark,
 }
 
 impl TraceEvent {
     /// Names in a trace file, by discriminant.
-    pub const NAMES: [&'static str; 5] = ["send", "enqueue", "drop", "dequeue", "receive"];
+    pub const NAMES: [&'static str; 6] = ["send", "enqueue", "drop", "dequeue", "receive", "mark"];
 }
 
 /// One row of a trace.
@@ -94,7 +96,9 @@ impl TraceRow {
         match self.event {
             TraceEvent::Receive => (0, self.place, self.flow),
             TraceEvent::Send => (1, self.place, self.flow),
-            TraceEvent::Enqueue | TraceEvent::Drop | TraceEvent::Dequeue => (2, self.place, 0),
+            TraceEvent::Enqueue | TraceEvent::Drop | TraceEvent::Dequeue | TraceEvent::Mark => {
+                (2, self.place, 0)
+            }
         }
     }
 }
@@ -191,11 +195,12 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
     use super::*;
+    use crate::kernel::signals::Signals;
     use TraceEvent::{Dequeue, Drop, Enqueue, Receive, Send};
 
     fn add(tracer: &mut Tracer<'_>, event: TraceEvent, at: u64, place: u32, flow: u32, seq: u32) {
         let sent = Instant::ZERO;
-        let packet = Packet { sent, flow, seq, bytes: 1000, hop: 0, is_ack: false };
+        let packet = Packet { sent, flow, seq, bytes: 1000, hop: 0, is_ack: false, signals: Signals::NONE };
         let mut made = TraceRows::default();
         made.add(event, Instant::from_nanos(at), place, &packet);
         tracer.take(&mut made);

@@ -7,7 +7,7 @@ use super::modulated::Modulated;
 use super::on_off::OnOff;
 use super::self_similar::SelfSimilar;
 use crate::kernel::chance::Stream;
-use paceline_core::{Instant, Rate, Span, Wire};
+use paceline_core::{Ecn, Instant, Rate, Span, Wire};
 use std::sync::Arc;
 
 /// When packets leave.
@@ -58,6 +58,8 @@ pub(crate) struct OpenLoop {
     pub(crate) bytes: u32,
     /// Of each packet, bytes that goodput does not count.
     pub(crate) header: u32,
+    /// The ECN field of each.
+    pub(crate) ecn: Ecn,
     /// Nothing leaves from then on.
     pub(crate) stop: Instant,
     pub(crate) next_seq: u32,
@@ -113,7 +115,17 @@ impl OpenLoop {
                 Gaps::Replay { schedule: Arc::clone(schedule), started: start, next: 0 }
             }
         };
-        OpenLoop { bytes, header, stop, next_seq: 0, sent: 0, received: 0, received_bytes: 0, gaps }
+        OpenLoop {
+            bytes,
+            header,
+            ecn: Ecn::NotEct,
+            stop,
+            next_seq: 0,
+            sent: 0,
+            received: 0,
+            received_bytes: 0,
+            gaps,
+        }
     }
 
     /// When the first packet leaves, of a source that starts at `start`; `None` if none ever does.

@@ -1,6 +1,6 @@
 //! Networks at random, and what other parts need to know of them: the names of their links and hosts.
 
-use super::listed::{listed, written};
+use super::listed::{Drawn, listed, written};
 use paceline_core::queue::{self, DISCIPLINES};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -80,12 +80,12 @@ fn link(lattice: bool) -> impl Strategy<Value = String> {
     let discipline = listed(disciplines, queue::parse);
     let buffer =
         (select(limits), 0..12_u32, discipline).prop_map(|(limit, more, queue)| match (limit, more) {
+            ("", 1) => format!(", {}", discipline_of(&queue)),
             ("", 0) => ", buffer = \"0 packets\", counts = \"waiting\"".to_owned(),
             ("", _) => String::new(),
             (limit, 0) => format!(", buffer = \"{limit}\", reverse_buffer = \"{limit}\""),
             (limit, 1 | 2) => {
-                let keys: Vec<String> = queue.1.iter().map(|one| format!(", {}", written(one))).collect();
-                format!(", buffer = \"{limit}\", queue = {{ discipline = \"{}\"{} }}", queue.0, keys.concat())
+                format!(", buffer = \"{limit}\", {}", discipline_of(&queue))
             }
             (limit, 3) => format!(", buffer = \"{limit}\", counts = \"waiting+service\", ties = \"arrival\""),
             (limit, _) => format!(", buffer = \"{limit}\""),
@@ -98,6 +98,13 @@ fn link(lattice: bool) -> impl Strategy<Value = String> {
     (select(rates.to_vec()), select(delays.to_vec()), buffer, pacer_buffer).prop_map(
         |(rate, delay, buffer, pacer)| format!("rate = \"{rate}\", delay = \"{delay}\"{buffer}{pacer}"),
     )
+}
+
+/// The key `queue` of a discipline with its parameters.
+fn discipline_of((name, parameters): &Drawn) -> String {
+    // without a space: graphs write a key a line, and split there
+    let keys: String = parameters.iter().map(|one| format!(",{}", written(one))).collect();
+    format!("queue = {{ discipline = \"{name}\"{keys} }}")
 }
 
 /// The same without limits: what access links are like as a rule.

@@ -172,10 +172,11 @@ fn steady(lattice: bool) -> impl Strategy<Value = String> {
         vec!["700 kbit/s", "3 Mbit/s", "9 Mbit/s"]
     };
     let kind = select(vec!["cbr", "poisson"]);
-    (kind, select(packets), select(rates), start(lattice), 1..3_u32, any::<bool>()).prop_map(
-        |(kind, packet, rate, start, count, stops)| {
-            let stop = if stops { "stop = \"700 ms\"\n" } else { "" };
-            format!("kind = \"{kind}\"\npacket = \"{packet}\"\nrate = \"{rate}\"\nstart = \"{start}\"\ncount = {count}\n{stop}")
+    let ends =
+        select(vec!["", "stop = \"700 ms\"\n", "ecn = \"ect0\"\n", "ecn = \"ect1\"\nstop = \"900 ms\"\n"]);
+    (kind, select(packets), select(rates), start(lattice), 1..3_u32, ends).prop_map(
+        |(kind, packet, rate, start, count, ends)| {
+            format!("kind = \"{kind}\"\npacket = \"{packet}\"\nrate = \"{rate}\"\nstart = \"{start}\"\ncount = {count}\n{ends}")
         },
     )
 }

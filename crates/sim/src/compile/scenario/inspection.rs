@@ -177,6 +177,7 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
             packets,
             counts: spec.fitting.buffer.counts.name(),
             discipline: spec.fitting.buffer.discipline.name(),
+            signals_early: spec.fitting.buffer.discipline.acts_early(),
             ties: spec.fitting.buffer.ties.name(),
         },
         pacer,

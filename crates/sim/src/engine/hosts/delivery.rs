@@ -147,7 +147,7 @@ impl Hosts<'_> {
         let host = if event.is_ack() { flow.source } else { flow.sink };
         event.place = self.network.links.len() as u32 + host;
         if event.is_ack() {
-            event.kind = Kind::Acknowledgement;
+            event.set_kind(Kind::Acknowledgement);
         }
         self.mail.calendar.push(event);
     }

@@ -5,6 +5,7 @@
 
 use crate::engine::hosts::Hosts;
 use crate::kernel::packet::{Event, Packet};
+use crate::kernel::signals::Signals;
 use crate::model::flow::{Flow, Source, Tcp};
 use crate::model::link::Carry;
 use paceline_core::Instant;
@@ -28,7 +29,15 @@ impl<L: Carry> Output for EgressOutput<'_, L> {
     #[inline(always)]
     fn send(&mut self, segment: Segment) {
         let (bytes, seq) = (segment.bytes as u16, self.base.wrapping_add(segment.seq));
-        let packet = Packet { sent: self.now, flow: self.flow, seq, bytes, hop: 1, is_ack: false };
+        let packet = Packet {
+            sent: self.now,
+            flow: self.flow,
+            seq,
+            bytes,
+            hop: 1,
+            is_ack: false,
+            signals: Signals::NONE,
+        };
         pass_out(self.link, packet, self.now, (self.tail, self.arrivals));
         *self.sent += 1;
     }

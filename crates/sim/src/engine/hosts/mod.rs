@@ -165,7 +165,7 @@ impl<'a> Hosts<'a> {
     #[inline]
     pub(crate) fn handle(&mut self, event: &Event) {
         self.now = event.at;
-        match event.kind {
+        match event.kind() {
             Kind::Arrival => {
                 self.flows[event.flow as usize].gates[0].pass();
                 self.receive(event);

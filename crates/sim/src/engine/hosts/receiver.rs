@@ -3,6 +3,7 @@
 use crate::engine::hosts::Hosts;
 use crate::engine::hosts::egress::pass_out;
 use crate::kernel::packet::{Event, Kind, Packet};
+use crate::kernel::signals::Signals;
 use crate::model::feedback::FeedbackInFlight;
 use crate::model::flow::{DelaySums, Flow, Source, Tcp};
 use crate::observe::output::Delays;
@@ -207,7 +208,8 @@ impl Hosts<'_> {
         let seq = tcp.base().wrapping_add(next);
         let carried = FeedbackInFlight::carried(&feedback, next, tcp.sender.config().needs_echo());
         let sent = carried.unwrap_or_else(|| tcp.rest.feedback.keep(feedback));
-        let ack = Packet { sent, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true };
+        let ack =
+            Packet { sent, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true, signals: Signals::NONE };
         self.sent += 1;
         let Some(link) = at_sink.out.link(&mut self.access) else { return self.acknowledge_slowly(ack) };
         let waiting = &mut self.mail.to_links[usize::from(ordered_links[1])];

@@ -3,6 +3,7 @@
 use crate::engine::hosts::Hosts;
 use crate::engine::hosts::egress::{Acknowledged, AcknowledgedWith, PacingTimer};
 use crate::kernel::packet::{Event, Kind, Packet};
+use crate::kernel::signals::Signals;
 use crate::model::flow::Source;
 use paceline_core::Instant;
 
@@ -79,7 +80,8 @@ impl Hosts<'_> {
                     let place = self.network.links.len() as u32 + host;
                     self.mail.calendar.push(Event::of_flow(next, place, Kind::Application, flow));
                 }
-                self.leave_host(flow, seq, bytes);
+                let signals = Signals::of(source.ecn);
+                self.leave_host((flow, seq), bytes, signals);
             }
         }
     }
@@ -96,7 +98,7 @@ impl Hosts<'_> {
                 begun = Some(tcp.on_message_begun(segment.seq, self.now));
             }
             let seq = tcp.base().wrapping_add(segment.seq);
-            self.leave_host(flow, seq, segment.bytes as u16);
+            self.leave_host((flow, seq), segment.bytes as u16, Signals::NONE);
         }
         self.segments = segments;
         self.schedule_timers(flow);
@@ -107,9 +109,9 @@ impl Hosts<'_> {
 
     /// A packet leaves its host, now: through the host's port, if that paces, to its first link.
     #[inline]
-    fn leave_host(&mut self, flow: u32, seq: u32, bytes: u16) {
-        let event =
-            Event::of_packet(self.now, 0, Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false });
+    fn leave_host(&mut self, (flow, seq): (u32, u32), bytes: u16, signals: Signals) {
+        let packet = Packet { sent: self.now, flow, seq, bytes, hop: 0, is_ack: false, signals };
+        let event = Event::of_packet(self.now, 0, packet);
         self.sent += 1;
         if self.trace.is_some() {
             let copy = event;

@@ -18,7 +18,7 @@ impl<'a> Links<'a> {
             event.move_on(link.carry(event.bytes, event.is_ack(), event.at));
             self.go_on(event, mail);
         } else if entry & ORDERED != 0 {
-            event.kind = Kind::Application; // after what links send
+            event.set_kind(Kind::Application); // after what links send
             self.wait_in_order(event, mail);
         } else {
             self.travel(event, mail);
@@ -37,6 +37,11 @@ impl<'a> Links<'a> {
             Fate::Leaves(passage) => self.depart(event, passage, mail),
             Fate::Dropped => self.drop_packet(&event, mail),
             Fate::Held => self.hold(&event, mail),
+            Fate::Marked => {
+                self.enter(&event);
+                self.see_mark(&event);
+                self.pump(event.place, event.at, mail);
+            }
             Fate::Displaced(older) => {
                 self.drop(&older.at_place(event.place), mail);
                 self.hold(&event, mail);
@@ -128,6 +133,12 @@ impl<'a> Links<'a> {
         }
     }
 
+    /// The trace records that a queue has marked a packet.
+    #[cold]
+    pub(super) fn see_mark(&mut self, event: &Event) {
+        self.trace_at_link(TraceEvent::Mark, event, event.at);
+    }
+
     fn see_arrival(&mut self, event: &Event) {
         if self.instruments.see_arrivals {
             self.instruments.arrives(event.place, u32::from(event.bytes), event.at);
@@ -151,6 +162,9 @@ impl<'a> Links<'a> {
         let link = event.place;
         if arrives {
             self.trace_at_link(TraceEvent::Enqueue, &event, event.at);
+        }
+        if passage.marked {
+            self.trace_at_link(TraceEvent::Mark, &event, passage.start);
         }
         self.trace_at_link(TraceEvent::Dequeue, &event, passage.start);
         let finish = passage.arrival - self.network.links[link as usize].delay;

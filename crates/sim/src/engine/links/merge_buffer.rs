@@ -293,7 +293,7 @@ pub(crate) struct AtLink<'a> {
 impl Order for AtLink<'_> {
     #[inline(never)]
     fn of_equal(&self, one: &Event, other: &Event) -> Ordering {
-        match (one.kind, other.kind) {
+        match (one.kind(), other.kind()) {
             (Kind::Arrival, Kind::Arrival) => {
                 let precedence = self.precedence.order(self.link, one, other);
                 precedence.then_with(|| (one.flow, one.hop()).cmp(&(other.flow, other.hop())))

@@ -107,7 +107,7 @@ impl<'a> Links<'a> {
     /// An event at a link: nothing before it happens any more.
     #[inline]
     pub(crate) fn handle(&mut self, event: Event, mail: &mut Mailbox<'a>) {
-        match event.kind {
+        match event.kind() {
             Kind::LinkWakeup => self.on_wakeup(event.place, event.at, mail),
             _ => self.travel(event, mail),
         }

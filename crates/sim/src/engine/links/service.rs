@@ -155,6 +155,7 @@ impl<'a> Links<'a> {
                 Note::Arrives => self.enter(&event),
                 Note::Passes(passage) => self.record(event, passage, true),
                 Note::Leaves(passage) => self.record(event, passage, false),
+                Note::Marked => self.see_mark(&event),
             }
         }
     }

@@ -105,7 +105,8 @@ impl QueueAccounting<'_> {
         }
         let arrival = finish + self.delay;
         if is_recorded(self.recorded, start) {
-            self.notes.push((*event, Note::Passes(Passage { start, arrival, recorded: true })));
+            self.notes
+                .push((*event, Note::Passes(Passage { start, arrival, recorded: true, marked: false })));
         }
         event.goes_on(arrival, self.out);
     }

@@ -34,6 +34,8 @@ pub(crate) enum Note {
     Passes(Passage),
     /// It had waited, and leaves so.
     Leaves(Passage),
+    /// It has arrived, and the queue has marked it.
+    Marked,
 }
 
 /// What is noted of an epoch, in the order in which it happens.
@@ -117,7 +119,7 @@ impl Link {
                 let passage = if bounded.only_watched {
                     let (start, finish) = wire.send(u32::from(event.bytes), event.at);
                     let recorded = bounded.watch(event.bytes, event.is_ack(), event.at, start, finish);
-                    Some(Passage { start, arrival: finish + delay, recorded })
+                    Some(Passage { start, arrival: finish + delay, recorded, marked: false })
                 } else {
                     bounded.admit(event, delay)
                 };
@@ -208,10 +210,13 @@ impl BoundedLink {
             Fate::Leaves(passage) => return event.leaves(passage, Note::Passes, out, notes),
             Fate::Dropped => return notes.push((*event, Note::Dropped)),
             Fate::Displaced(older) => notes.push((older, Note::DroppedWaiting)),
-            Fate::Held => {}
+            Fate::Held | Fate::Marked => {}
         }
         if self.record.is_some() {
             notes.push((*event, Note::Arrives));
+            if matches!(fate, Fate::Marked) {
+                notes.push((*event, Note::Marked));
+            }
         }
     }
 }

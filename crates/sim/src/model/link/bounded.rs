@@ -5,10 +5,11 @@ use super::leads::Leads;
 use super::losses::Loss;
 use super::meter::Meter;
 use super::passage::{Fate, Passage};
+use super::stepwise::{Out, Stepwise};
 use crate::kernel::packet::Event;
 use crate::network::FlowId;
 use paceline_core::pacer::Pacer;
-use paceline_core::queue::{Arrival, ClosedDropTail, Departure, Queue};
+use paceline_core::queue::{Arrival, ClosedDropTail, Departure};
 use paceline_core::{Instant, Span, Stage, Verdict};
 
 /// A link that has a limited buffer, a pacer, forced losses, a meter, a probe, or a trace.
@@ -35,7 +36,7 @@ pub(super) enum Buffer {
     /// Departures known at the arrival.
     Closed(ClosedDropTail),
     /// They are not: step by step.
-    Stepwise(Box<Queue<Event>>),
+    Stepwise(Box<Stepwise>),
 }
 
 impl BoundedLink {
@@ -70,7 +71,7 @@ impl BoundedLink {
         }
         self.counters.arrives(event.at);
         if self.is_lost(event.flow) {
-            self.counters.drops(event.at);
+            self.counters.drops_forced(event.at);
             return Fate::Dropped;
         }
         self.hold(event)
@@ -85,7 +86,7 @@ impl BoundedLink {
         {
             self.counters.passes(event.bytes, event.is_ack(), now, start, finish);
             let recorded = is_recorded(self.record, start);
-            return Some(Passage { start, arrival: finish + delay, recorded });
+            return Some(Passage { start, arrival: finish + delay, recorded, marked: false });
         }
         self.counters.drops_arrival(now);
         None
@@ -151,12 +152,23 @@ impl BoundedLink {
 
     pub(super) fn hold(&mut self, event: &Event) -> Fate {
         let now = event.at;
-        let verdict = match (&mut self.pacer, &mut self.buffer) {
-            (Some(pacer), _) => pacer.enqueue(*event, now),
-            (None, Buffer::Stepwise(queue)) => queue.enqueue(*event, now),
-            (None, Buffer::Closed(_)) => Verdict::Refused(*event),
+        let (verdict, marked) = match (&mut self.pacer, &mut self.buffer) {
+            (Some(pacer), _) => (pacer.enqueue(*event, now), false),
+            (None, Buffer::Stepwise(stepwise)) => stepwise.enqueue(*event, now),
+            (None, Buffer::Closed(_)) => (Verdict::Refused(*event), false),
         };
-        self.is_held(event, verdict)
+        if let (Verdict::Refused(_), Buffer::Stepwise(stepwise)) = (&verdict, &self.buffer)
+            && self.pacer.is_none()
+        {
+            self.counters.drops_by(stepwise.queue.why_refused(), now);
+        }
+        match self.is_held(event, verdict) {
+            Fate::Held if marked => {
+                self.counters.marks(now);
+                Fate::Marked
+            }
+            fate => fate,
+        }
     }
 
     /// What a pacer or a step-by-step queue has done with a packet that has arrived.
@@ -179,12 +191,11 @@ impl BoundedLink {
 
     pub(super) fn pump(&mut self, delay: Span, now: Instant) -> Option<(Event, Option<Passage>)> {
         loop {
-            if let Buffer::Stepwise(queue) = &mut self.buffer
-                && let Some(event) = queue.dequeue(now)
+            if let Buffer::Stepwise(stepwise) = &mut self.buffer
+                && let Some(out) = stepwise.take(now)
             {
-                let finish = queue.wire().free_at();
-                let passage = self.leaves(&event, now, Departure { start: now, finish }, delay);
-                return Some((event.at_time(now), Some(passage)));
+                let finish = stepwise.queue.wire().free_at();
+                return Some(self.comes_out(out, now, Departure { start: now, finish }, delay));
             }
             let event = self.pacer.as_mut()?.dequeue(now)?;
             let dropped = match &mut self.buffer {
@@ -192,13 +203,49 @@ impl BoundedLink {
                     let passage = self.is_released(&event, now, delay);
                     return Some((event.at_time(now), passage));
                 }
-                Buffer::Stepwise(queue) => match queue.enqueue(event, now) {
-                    Verdict::Queued => continue,
-                    Verdict::Refused(event) | Verdict::Displaced(event) => event,
-                },
+                Buffer::Stepwise(stepwise) => {
+                    let (verdict, marked) = stepwise.enqueue(event, now);
+                    let why = stepwise.queue.why_refused();
+                    if marked {
+                        self.counters.marks(now);
+                    }
+                    match verdict {
+                        Verdict::Queued => continue,
+                        Verdict::Refused(event) => {
+                            self.counters.drops_by(why, now);
+                            event
+                        }
+                        Verdict::Displaced(event) => event,
+                    }
+                }
             };
             self.drop_waiting(&dropped, now);
             return Some((dropped.at_time(now), None));
+        }
+    }
+
+    /// Something comes out of a step-by-step queue.
+    #[inline]
+    fn comes_out(
+        &mut self,
+        out: Out,
+        now: Instant,
+        departure: Departure,
+        delay: Span,
+    ) -> (Event, Option<Passage>) {
+        match out {
+            Out::Leaves { event, marked } => {
+                if marked {
+                    self.counters.marks(now);
+                }
+                let passage = self.leaves(&event, now, departure, delay);
+                (event.at_time(now), Some(Passage { marked, ..passage }))
+            }
+            Out::Dropped(event, cause) => {
+                self.counters.drops_by(cause, now);
+                self.drop_waiting(&event, now);
+                (event.at_time(now), None)
+            }
         }
     }
 
@@ -235,7 +282,7 @@ impl BoundedLink {
         let pacer = self.pacer.as_ref().and_then(Stage::<Event>::next_wakeup);
         let queue = match &self.buffer {
             Buffer::Closed(_) => None,
-            Buffer::Stepwise(queue) => queue.next_wakeup(),
+            Buffer::Stepwise(stepwise) => stepwise.next_wakeup(),
         };
         match (pacer, queue) {
             (Some(pacer), Some(queue)) => Some(pacer.min(queue)),
@@ -246,7 +293,7 @@ impl BoundedLink {
     pub(super) fn held_packets(&self) -> u64 {
         let queued = match &self.buffer {
             Buffer::Closed(_) => 0,
-            Buffer::Stepwise(queue) => queue.held_packets(),
+            Buffer::Stepwise(stepwise) => stepwise.queue.held_packets(),
         };
         self.pacer.as_ref().map_or(0, Pacer::held_packets) + queued
     }
@@ -260,7 +307,7 @@ impl BoundedLink {
         }
         self.counters.leaves(event.bytes, event.is_ack(), start, finish);
         let recorded = is_recorded(self.record, start);
-        Passage { start, arrival: finish + delay, recorded }
+        Passage { start, arrival: finish + delay, recorded, marked: false }
     }
 
     #[inline(never)]

@@ -1,7 +1,7 @@
 //! What a link counts.
 
 use crate::kernel::packet::Event;
-use paceline_core::Instant;
+use paceline_core::{Cause, Instant};
 
 /// What a link counts over the window from warm-up to end. A packet may pass ahead of time: its own times decide.
 #[derive(Debug, Clone, Copy, Default)]
@@ -12,7 +12,13 @@ pub(crate) struct LinkCounters {
     pub(crate) arrived: u64,
     /// Packets dropped: at arrival, displaced, or by a forced loss.
     pub(crate) dropped: u64,
-    /// The same since the start.
+    /// Of these, those by which its queue has signalled congestion before its limit was reached.
+    pub(crate) dropped_early: u64,
+    /// And those whose loss was forced, on links that hold packets.
+    pub(crate) dropped_forced: u64,
+    /// Packets that its queue has marked.
+    pub(crate) marked: u64,
+    /// Dropped since the start.
     pub(crate) dropped_ever: u64,
     /// Packets that arrived at the instant of a departure, so that the order decided, and those of them that were dropped.
     pub(crate) tied: [u64; 2],
@@ -54,6 +60,22 @@ impl LinkCounters {
     pub(super) fn drops(&mut self, now: Instant) {
         self.dropped += u64::from(self.counts(now));
         self.dropped_ever += 1;
+    }
+
+    /// The loss of a packet is forced, on a link that holds packets.
+    pub(super) fn drops_forced(&mut self, now: Instant) {
+        self.dropped_forced += u64::from(self.counts(now));
+        self.drops(now);
+    }
+
+    /// A packet is dropped for that cause, which [`Self::drops`] does not know.
+    pub(super) fn drops_by(&mut self, cause: Cause, now: Instant) {
+        self.dropped_early += u64::from(cause == Cause::Early && self.counts(now));
+    }
+
+    /// The queue marks a packet.
+    pub(super) fn marks(&mut self, now: Instant) {
+        self.marked += u64::from(self.counts(now));
     }
 
     /// A packet arrives and is dropped.

@@ -12,6 +12,8 @@ pub(crate) struct Passage {
     pub(crate) arrival: Instant,
     /// A probe or the trace records it.
     pub(crate) recorded: bool,
+    /// The queue has marked it, as it left.
+    pub(crate) marked: bool,
 }
 
 /// What became of a packet that reached a link.
@@ -21,6 +23,8 @@ pub(crate) enum Fate {
     Leaves(Passage),
     /// Held: ask [`Link::pump`].
     Held,
+    /// The same, and the queue has marked it.
+    Marked,
     /// Dropped.
     Dropped,
     /// Held, at the cost of this one.

@@ -163,7 +163,9 @@ fn by_steps(case: &Case, link: &mut Link, told: &Told) -> (Vec<Event>, Vec<(Even
         match link.offer(event) {
             Fate::Leaves(passage) => leaves(passage, &mut out, &mut notes),
             Fate::Dropped => notes.push((*event, Note::Dropped)),
-            Fate::Held | Fate::Displaced(_) if !case.kind.holds() => panic!("it holds nothing"),
+            Fate::Held | Fate::Marked | Fate::Displaced(_) if !case.kind.holds() => {
+                panic!("it holds nothing")
+            }
             fate => {
                 if let Fate::Displaced(older) = fate {
                     notes.push((older, Note::DroppedWaiting));

@@ -80,6 +80,8 @@ pub struct Buffer {
     pub counts: &'static str,
     /// The queue discipline.
     pub discipline: &'static str,
+    /// It marks packets, or drops them before its limit is reached.
+    pub signals_early: bool,
     /// Who goes first where a packet arrives as another leaves: `random`, `departure`, `arrival` or `ns2`.
     pub ties: &'static str,
 }

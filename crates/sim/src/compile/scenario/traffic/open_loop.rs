@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paceline_core::{Instant, Rate, Span};
+use paceline_core::{Ecn, Instant, Rate, Span};
 
 use super::file;
 use crate::compile::draw::Draw;
@@ -16,11 +16,11 @@ use crate::workload::self_similar::{MOST_SLOTS, SelfSimilar};
 use paceline_capture::CaptureError;
 use paceline_capture::order::Order;
 
-pub(super) const STEADY_KEYS: [&str; 4] = ["rate", "packet", "header", "stop"];
-pub(super) const ON_OFF_KEYS: [&str; 6] = ["rate", "on", "off", "packet", "header", "stop"];
-pub(super) const SELF_SIMILAR_KEYS: [&str; 9] =
-    ["mean", "min", "max", "deviation", "hurst", "slot", "packet", "header", "stop"];
-pub(super) const PCAP_KEYS: [&str; 5] = ["file", "speed", "interface", "header", "stop"];
+pub(super) const STEADY_KEYS: [&str; 5] = ["rate", "packet", "header", "stop", "ecn"];
+pub(super) const ON_OFF_KEYS: [&str; 7] = ["rate", "on", "off", "packet", "header", "stop", "ecn"];
+pub(super) const SELF_SIMILAR_KEYS: [&str; 10] =
+    ["mean", "min", "max", "deviation", "hurst", "slot", "packet", "header", "stop", "ecn"];
+pub(super) const PCAP_KEYS: [&str; 6] = ["file", "speed", "interface", "header", "stop", "ecn"];
 
 /// A cycle of on and off that is shorter on average is no burst but an accident.
 const SHORTEST_CYCLE_S: f64 = 1e-6;
@@ -37,6 +37,8 @@ pub(crate) struct OpenLoop {
     header: u32,
     /// When it stops.
     stop: Option<Span>,
+    /// The ECN field of each.
+    ecn: Ecn,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +56,7 @@ impl OpenLoop {
         let rate = rate(table, &packets)?;
         let (bytes, header, stop) = packets?;
         let rhythm = if poisson { Rhythm::Poisson(rate) } else { Rhythm::Constant(rate) };
-        Ok(OpenLoop { rhythm, bytes, header, stop })
+        Ok(OpenLoop { rhythm, bytes, header, stop, ecn: ecn(table)? })
     }
 
     pub(super) fn on_off(table: &Table<'_>, start: Range<Span>) -> Result<OpenLoop> {
@@ -70,7 +72,8 @@ impl OpenLoop {
                 on_field.wrong("on and off last less than a microsecond together; write longer times")
             );
         }
-        Ok(OpenLoop { rhythm: Rhythm::OnOff { rate, on, off }, bytes, header, stop })
+        let rhythm = Rhythm::OnOff { rate, on, off };
+        Ok(OpenLoop { rhythm, bytes, header, stop, ecn: ecn(table)? })
     }
 
     pub(super) fn self_similar(table: &Table<'_>, start: Range<Span>, duration: Span) -> Result<OpenLoop> {
@@ -132,7 +135,7 @@ impl OpenLoop {
             hurst,
             slot,
         });
-        Ok(OpenLoop { rhythm, bytes, header, stop })
+        Ok(OpenLoop { rhythm, bytes, header, stop, ecn: ecn(table)? })
     }
 
     pub(super) fn pcap(table: &Table<'_>, start: Range<Span>, duration: Span) -> Result<OpenLoop> {
@@ -149,7 +152,7 @@ impl OpenLoop {
             return Err(file::wrong(&field, path, format!("no packets{of} to replay; write another")));
         };
         let rhythm = Rhythm::Replay(Arc::new(schedule));
-        Ok(OpenLoop { rhythm, bytes: u32::from(largest), header, stop })
+        Ok(OpenLoop { rhythm, bytes: u32::from(largest), header, stop, ecn: ecn(table)? })
     }
 
     /// As the flow of this name draws it.
@@ -164,8 +167,16 @@ impl OpenLoop {
             Rhythm::Replay(schedule) => Timing::Replay(Arc::clone(schedule)),
         };
         let stop = self.stop.map(|stop| Instant::ZERO + stop);
-        FlowKind::OpenLoop { bytes: self.bytes, header: self.header, timing: Box::new(timing), stop }
+        let OpenLoop { bytes, ecn, .. } = *self;
+        let header = self.header as u16; // no larger than a packet
+        FlowKind::OpenLoop { bytes, header, timing: Box::new(timing), stop, ecn }
     }
+}
+
+/// `ecn`: the field of the IP header.
+fn ecn(table: &Table<'_>) -> Result<Ecn> {
+    let fields = [("not-ect", Ecn::NotEct), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)];
+    Ok(table.optional("ecn", |field| field.choice(&fields))?.unwrap_or_default())
 }
 
 /// `packet`, `header`, `stop`.

@@ -10,6 +10,7 @@
 use crate::engine::hosts::Hosts;
 use crate::engine::hosts::egress::{EgressOutput, pass_out};
 use crate::kernel::packet::{Event, Packet};
+use crate::kernel::signals::Signals;
 use crate::model::feedback::FeedbackInFlight;
 use crate::model::flow::{AccessLink, Flow, Source, Tcp};
 use crate::model::link::Link;
@@ -110,7 +111,15 @@ impl Hosts<'_> {
         {
             let (bytes, hop) = (tcp.ack_bytes(), self.ack_hop + 1);
             let seq = base.wrapping_add(next);
-            let ack = Packet { sent: echo, flow: event.flow, seq, bytes, hop, is_ack: true };
+            let ack = Packet {
+                sent: echo,
+                flow: event.flow,
+                seq,
+                bytes,
+                hop,
+                is_ack: true,
+                signals: Signals::NONE,
+            };
             self.sent += 1;
             let waiting = &mut self.mail.to_links[usize::from(ordered_links[1])];
             pass_out(link, ack, at, (suffixes[1].shared, waiting));

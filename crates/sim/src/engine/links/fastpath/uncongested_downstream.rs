@@ -112,6 +112,7 @@ mod tests {
 
     use super::*;
     use crate::kernel::packet::Packet;
+    use crate::kernel::signals::Signals;
     use crate::model::link::Link;
     use crate::{Engine, Method, Scenario};
 
@@ -132,7 +133,15 @@ mod tests {
         let mut others = Engine::with_method(&network, Method::Windowed, None).links.table;
         let mut packets: Vec<Event> = Vec::new();
         for (number, bytes) in sizes.enumerate() {
-            let packet = Packet { sent: Instant::ZERO, flow: 0, seq: 0, bytes, hop: 0, is_ack: false };
+            let packet = Packet {
+                sent: Instant::ZERO,
+                flow: 0,
+                seq: 0,
+                bytes,
+                hop: 0,
+                is_ack: false,
+                signals: Signals::NONE,
+            };
             let at = packets.last().map_or(Instant::ZERO, |last| last.at) + network.links[core].takes(bytes);
             packets.push(Event::of_packet(at, edges[number % 2] as u32, packet));
         }

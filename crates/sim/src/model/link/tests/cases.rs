@@ -4,6 +4,7 @@ use super::slow::Way;
 use super::{Link, Service, TieOrders};
 use crate::Scenario;
 use crate::kernel::packet::{Event, Packet};
+use crate::kernel::signals::Signals;
 use crate::network::{DropRule, Fitting, LinkSpec, Network};
 use paceline_core::pacer::parameters::Value;
 use paceline_core::pacer::{self, PacerSpec};
@@ -227,8 +228,15 @@ fn line(draws: &mut Draws, bps: u64, sizes: &[u16]) -> Vec<Event> {
         };
         let is_ack = mixed == 1 || mixed == 2 && draws.below(2) == 0;
         let flow = draws.below(FLOWS.into()) as u32;
-        let packet =
-            Packet { sent: Instant::ZERO, flow, seq: seq as u32, bytes: draws.one_of(sizes), hop: 0, is_ack };
+        let packet = Packet {
+            sent: Instant::ZERO,
+            flow,
+            seq: seq as u32,
+            bytes: draws.one_of(sizes),
+            hop: 0,
+            is_ack,
+            signals: Signals::NONE,
+        };
         line.push(Event::of_packet(Instant::from_nanos(at), 0, packet));
     }
     line

@@ -3,6 +3,7 @@
 use super::super::leads::TieOrders;
 use crate::Scenario;
 use crate::kernel::packet::{Event, Packet};
+use crate::kernel::signals::Signals;
 use crate::network::{Fitting, Network};
 use paceline_core::pacer::{Method, PacerSpec, none};
 use paceline_core::queue::Ties;
@@ -58,7 +59,8 @@ fn an_arrival_is_first_where_the_way_before_takes_longer_than_the_service() {
 fn what_a_host_sends_is_known_since_its_cause_set_out() {
     // an acknowledgement of 40 B is sent as a packet of 1040 B comes over b: 832 us, and the delay; it takes 32 us at c
     let packet = |bytes, is_ack| {
-        let packet = Packet { sent: Instant::ZERO, flow: 0, seq: 0, bytes, hop: 0, is_ack };
+        let packet =
+            Packet { sent: Instant::ZERO, flow: 0, seq: 0, bytes, hop: 0, is_ack, signals: Signals::NONE };
         Event::of_packet(Instant::ZERO, 0, packet)
     };
     let network = network([(10, 3_000), (10, 7_000), (10, 5_000), (10, 100_000)], TCP);

@@ -58,7 +58,7 @@ impl WaitingList {
     #[inline(never)]
     pub(super) fn mark_all(&mut self, slots: &mut Occupancy, plan: Foreseen) -> bool {
         let WaitingList { ahead, list, later, .. } = self;
-        debug_assert!(list.iter().all(|event| event.kind == Kind::Arrival));
+        debug_assert!(list.iter().all(|event| event.kind() == Kind::Arrival));
         let are_alike = Event::all_are_like(&plan.like, &*list);
         let mut marker = slots.marker(*ahead);
         later.extend(list.extract_if(.., |event| !marker.mark(event.at)));

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// Copies a folder whole.
-pub fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let file = entry.unwrap().path();
@@ -16,7 +16,7 @@ pub fn copy(from: &Path, to: &Path) {
 }
 
 /// Puts a line after the first line of a file that ends so.
-pub fn insert(file: &Path, before: &str, line: &str) {
+pub(crate) fn insert(file: &Path, before: &str, line: &str) {
     let text = fs::read_to_string(file).unwrap();
     let place = text.find(before).unwrap() + before.len();
     fs::write(file, format!("{}{line}\n{}", &text[..place], &text[place..])).unwrap();

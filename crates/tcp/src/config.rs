@@ -7,7 +7,7 @@ mod variants;
 
 use paceline_core::Span;
 
-pub use choices::{Constants, Halving, HostPacing, IdleRestart, PacingRule, Profile, Recovery};
+pub use choices::{Constants, EcnMode, Halving, HostPacing, IdleRestart, PacingRule, Profile, Recovery};
 pub use variants::Variant;
 pub(crate) use variants::variants;
 
@@ -138,6 +138,8 @@ pub struct Config {
     pub hystart: bool,
     /// The window after the application had nothing to send.
     pub idle_restart: IdleRestart,
+    /// Explicit congestion notification.
+    pub ecn: EcnMode,
 }
 
 impl Config {
@@ -200,6 +202,7 @@ impl Config {
             constants: Constants::Linux2007, // what ns-2.35's TCP-Linux has
             hystart: false,
             idle_restart: IdleRestart::One,
+            ecn: EcnMode::Off,
         };
         match profile {
             Profile::Ns2 => ns2,
@@ -293,7 +296,8 @@ impl Config {
             (Profile::Linux, Variant::Reno) => Variant::NewReno,
             _ => variant,
         };
-        let config = Config { variant, ..Config::new(profile) };
+        let ecn = if variant == Variant::Dctcp { EcnMode::Dctcp } else { EcnMode::Off };
+        let config = Config { variant, ecn, ..Config::new(profile) };
         let is_ns2 = !matches!(profile, Profile::Rfc | Profile::Linux);
         if !is_ns2 || !variant.is_control() {
             return config;

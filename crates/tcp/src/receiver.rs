@@ -10,6 +10,7 @@
 mod ack_policy;
 mod arrival;
 mod delayed_ack;
+mod ecn;
 mod out_of_order;
 mod sack_blocks;
 mod window;
@@ -147,6 +148,28 @@ impl Receiver {
         let Some(delay) = &mut policy.delay else { return Feedback::default() };
         delay.on_missed();
         self.feedback(echo)
+    }
+
+    /// The packet that arrives next is marked or not: returns the feedback of a delayed acknowledgement that has to go before it, with
+    /// the echo of those before ([`EcnMode::Dctcp`](crate::config::EcnMode::Dctcp)).
+    pub fn flush_before_mark(&mut self, is_marked: bool) -> Option<Feedback> {
+        let policy = self.held.policy()?;
+        let waits = policy.delay.as_ref().is_some_and(|delay| delay.due.is_some());
+        let echo = policy.echo;
+        (waits && policy.ecn?.flushes_before(is_marked)).then(|| self.feedback(echo))
+    }
+
+    /// The packet that arrives next is marked, or its sender says that the window is reduced (CWR).
+    pub fn on_ecn(&mut self, is_marked: bool, is_reduced: bool) {
+        if let Some(ecn) = self.held.policy_mut().and_then(|policy| policy.ecn.as_mut()) {
+            ecn.on_data(is_marked, is_reduced);
+        }
+    }
+
+    /// An acknowledgement that is sent now echoes a mark.
+    #[inline]
+    pub fn echoes_mark(&self) -> bool {
+        self.held.policy().and_then(|policy| policy.ecn).is_some_and(|ecn| ecn.echoes)
     }
 
     /// The packet that arrives next carries PSH: it is the last of a write, and the application reads everything.

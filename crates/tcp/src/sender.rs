@@ -158,6 +158,19 @@ impl Sender {
         }
     }
 
+    /// On a connection with [`Config::ecn`], before [`Sender::on_ack`] or [`Sender::on_ack_with`] of each acknowledgement: whether that
+    /// echoes a mark (ECE).
+    pub fn on_ecn_echo(&mut self, next: u32, is_marked: bool) {
+        if next <= self.state.end && !self.state.is_finished() {
+            self.state.on_echo(next, is_marked);
+        }
+    }
+
+    /// Packet `seq`, sent for the first time, says that the window has been reduced (CWR, RFC 3168 section 6.1.2).
+    pub fn carries_reduced(&self, seq: u32) -> bool {
+        self.state.cold.ecn.carries_reduced(seq)
+    }
+
     #[inline(never)]
     fn after_selective_ack(&mut self, now: Instant, out: &mut impl Output) {
         if recovery::rack::resumes_retransmission(&mut self.state) {

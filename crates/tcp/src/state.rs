@@ -4,16 +4,18 @@
 //! when, is up to [`crate::sender`], which owns the state and calls the recoveries.
 
 mod cold;
+mod ecn;
 mod eligibility;
 mod loss_timer;
 mod overhead;
 mod pending;
+mod reduction;
 mod trains;
 mod transmission;
 mod window;
 
 use crate::cc::Control;
-use crate::config::Config;
+use crate::config::{Config, EcnMode};
 use crate::pacing::Pacing;
 use crate::rtt::Rtt;
 use crate::sparse::Sparse;
@@ -100,7 +102,9 @@ impl State {
         let mut cold = Sparse::<Cold>::default();
         let control = Control::new(&config);
         let has_ticks = config.timer_tick != Span::ZERO;
-        let keeps_round_trips = control.is_some() || config.rack || config.min_rto_beyond_srtt || has_ticks;
+        let has_ecn = config.ecn != EcnMode::Off;
+        let keeps_round_trips =
+            has_ecn || control.is_some() || config.rack || config.min_rto_beyond_srtt || has_ticks;
         let is_bare = !keeps_round_trips
             && packets.is_none()
             && config.pacing.is_none()

@@ -46,6 +46,7 @@ _VARIANTS = {
     "fack": "FACK",
     "bic": "BIC",
     "cubic": "CUBIC",
+    "dctcp": "DCTCP",
 }
 
 _RULES = {

@@ -151,6 +151,8 @@ impl Flow {
                 Source::OpenLoop(Box::new(source))
             }
         };
+        let mut gates = Gate::SHUT;
+        gates[1].carry_ecn(matches!(&source, Source::Tcp(tcp) if tcp.has_ecn()));
         Flow {
             paced: spec.paced,
             observed: Observed::default(),
@@ -161,7 +163,7 @@ impl Flow {
             suffixes: [PathSuffix::SLOW; 2],
             at_source: AccessLinks::default(),
             at_sink: AccessLinks::default(),
-            gates: Gate::SHUT,
+            gates,
             delays: DelaySums::default(),
         }
     }

@@ -90,6 +90,8 @@ const TCP: &[&str] = &[
     "initial_ssthresh = \"8 packets\"",
     "max_window = \"6 packets\"",
     "idle_restart = \"one\"",
+    "ecn = \"rfc3168\"",
+    "ecn = \"dctcp\"",
     "hystart = true",
     "constants = \"rfc9438\"",
     "min_rto = \"50 ms\"",
@@ -105,7 +107,8 @@ const TCP: &[&str] = &[
 
 /// A `tcp` table.
 fn tcp(lattice: bool) -> impl Strategy<Value = String> {
-    let variant = select(vec!["reno", "newreno", "tahoe", "sack1", "rfc6675", "fack", "bic", "cubic"]);
+    let variant =
+        select(vec!["reno", "newreno", "tahoe", "sack1", "rfc6675", "fack", "bic", "cubic", "dctcp"]);
     let profile = select(vec!["rfc", "ns2", "linux", "ns2-2.28", "ns2-validation"]);
     (variant, profile, keys(TCP, 5)).prop_map(move |(variant, profile, more)| {
         let sizes = if lattice { ", payload = \"1000 B\", header = \"0 B\", ack = \"500 B\"" } else { "" };

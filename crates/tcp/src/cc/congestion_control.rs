@@ -28,6 +28,19 @@ pub(crate) struct Acked {
     pub(crate) sample: Option<Span>,
 }
 
+/// An acknowledgement on a connection with ECN.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Echo {
+    /// Packets that it covers for the first time.
+    pub(crate) packets: u32,
+    /// It covers all packets before this one.
+    pub(crate) next: u32,
+    /// It echoes a mark.
+    pub(crate) is_marked: bool,
+    /// One more than the highest packet sent so far.
+    pub(crate) end: u32,
+}
+
 /// What a congestion control changes, packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Window {
@@ -50,6 +63,14 @@ pub(crate) trait CongestionControl: Sized {
     /// A loss at this congestion window. Returns what is left of `window`, packets; `Config::halving` says what counts as the
     /// window.
     fn cut(&mut self, window: f64, cwnd: f64) -> f64;
+
+    /// A mark at this congestion window, at most one in a window. Returns what is left of `window`, packets.
+    fn cut_by_mark(&mut self, window: f64, cwnd: f64) -> f64 {
+        self.cut(window, cwnd)
+    }
+
+    /// An acknowledgement has come on a connection with ECN, before the window is cut or grows by it.
+    fn on_echo(&mut self, _echo: Echo) {}
 
     /// The retransmission timer has run out: what the path bears is unknown again.
     fn on_timeout(&mut self) {}

@@ -7,13 +7,14 @@ mod ack_ratio;
 mod bic;
 mod congestion_control;
 mod cubic;
+mod dctcp;
 mod hystart;
 mod linux2007;
 pub(crate) mod reno;
 
 use crate::config::{Config, Constants, Variant, variants};
 use congestion_control::CongestionControl;
-pub(crate) use congestion_control::{Acked, Window};
+pub(crate) use congestion_control::{Acked, Echo, Window};
 use linux2007::Linux2007;
 use paceline_core::{Instant, Span};
 
@@ -69,6 +70,22 @@ macro_rules! define_control {
                 match self {
                     Control::Linux2007(control) => control.cut(window, cwnd),
                     $(Control::$Control(control) => control.cut(window, cwnd),)*
+                }
+            }
+
+            /// A mark: returns what is left of `window`.
+            pub(crate) fn cut_by_mark(&mut self, window: f64, cwnd: f64) -> f64 {
+                match self {
+                    Control::Linux2007(control) => control.cut(window, cwnd),
+                    $(Control::$Control(control) => control.cut_by_mark(window, cwnd),)*
+                }
+            }
+
+            /// See [`CongestionControl::on_echo`].
+            pub(crate) fn on_echo(&mut self, echo: Echo) {
+                match self {
+                    Control::Linux2007(_) => {}
+                    $(Control::$Control(control) => control.on_echo(echo),)*
                 }
             }
 

@@ -154,6 +154,23 @@ impl IdleRestart {
     ];
 }
 
+/// Explicit congestion notification: what the two ends have agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EcnMode {
+    /// Packets are not ECN-capable: a queue drops what it would mark.
+    Off,
+    /// New data are ECN-capable. A mark is echoed until the sender says that its window is reduced; one reduction a window (RFC 3168).
+    Rfc3168,
+    /// All packets are, and the echo says which were marked, for a sender that counts them (RFC 8257).
+    Dctcp,
+}
+
+impl EcnMode {
+    /// Every mode by its name in a scenario.
+    pub const ALL: [(&'static str, EcnMode); 3] =
+        [("off", EcnMode::Off), ("rfc3168", EcnMode::Rfc3168), ("dctcp", EcnMode::Dctcp)];
+}
+
 /// The constants of CUBIC, by their source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constants {

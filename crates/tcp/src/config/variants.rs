@@ -24,6 +24,7 @@ macro_rules! variants {
             // Congestion controls. Their recovery is `Config::recovery`, or RACK with `Config::rack`.
             controls {
                 "bic" bic::Bic "Binary increase (Linux's tcp_bic).",
+                "dctcp" dctcp::Dctcp "Reno, but a mark cuts by the share of marked packets (RFC 8257; Linux's tcp_dctcp).",
                 "cubic" cubic::Cubic
                     "A cubic function of the time since the last loss (RFC 9438; Linux's tcp_cubic).",
             }

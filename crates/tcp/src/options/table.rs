@@ -1,7 +1,7 @@
 //! The table of options, in the order of a scenario's `tcp` table.
 
 use super::setting::{Setting, Value};
-use crate::config::{Config, Constants, Halving, IdleRestart, Recovery, Variant};
+use crate::config::{Config, Constants, EcnMode, Halving, IdleRestart, Recovery, Variant};
 
 /// Every option: its key, what it is, its value, and its sources in the RFCs, ns-2 and Linux.
 pub const OPTIONS: &[Setting] = &[
@@ -316,6 +316,12 @@ pub const OPTIONS: &[Setting] = &[
         "the window after an idle period: `\"keep\"`; `\"one\"` packet after one retransmission timeout; `\"initial\"`, the initial window after one; `\"decay\"`, halved for each",
         |config| name_of(&IdleRestart::ALL, config.idle_restart),
         ["RFC 5681 section 4.1", "`slow_start_restart_`", "net.ipv4.tcp_slow_start_after_idle"],
+    ),
+    option(
+        "ecn",
+        "explicit congestion notification: `\"off\"`; `\"rfc3168\"`, one cut a window; `\"dctcp\"`, the echo says which packets were marked",
+        |config| name_of(&EcnMode::ALL, config.ecn),
+        ["RFC 3168, RFC 8257", "`ecn_`", "net.ipv4.tcp_ecn; off unless the other end asks"],
     ),
 ];
 

@@ -3,6 +3,7 @@
 //! *References.* RFC 5681 section 4.2; RFC 7323 section 4.3; ns-2.35 tcp/tcp-sink.cc.
 
 use super::delayed_ack::DelayedAck;
+use super::ecn::EcnReceiver;
 use crate::config::Config;
 use crate::feedback::MOST_BLOCKS;
 use paceline_core::Instant;
@@ -22,6 +23,7 @@ pub(super) struct AckPolicy {
     pub(super) remembered_blocks: u8,
     /// `None` where every packet is acknowledged at once.
     pub(super) delay: Option<DelayedAck>,
+    pub(super) ecn: Option<EcnReceiver>,
 }
 
 impl AckPolicy {
@@ -30,13 +32,15 @@ impl AckPolicy {
     pub(super) fn of(config: &Config, seed: u64) -> Option<Self> {
         let delay = DelayedAck::of(config, seed);
         let most_blocks = config.sack_blocks.min(MOST_BLOCKS as u32) as u8;
-        (config.needs_feedback() || delay.is_some()).then(|| AckPolicy {
+        let ecn = EcnReceiver::of(config.ecn);
+        (config.needs_feedback() || delay.is_some() || ecn.is_some()).then(|| AckPolicy {
             echo: Instant::ZERO,
             acknowledged: 1,
             selective: config.variant.is_selective(),
             most_blocks,
             remembered_blocks: if config.rack { MOST_BLOCKS as u8 } else { most_blocks },
             delay,
+            ecn,
         })
     }
 

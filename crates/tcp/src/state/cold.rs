@@ -2,6 +2,7 @@
 
 use super::overhead::Overhead;
 use super::pending::{PendingTimer, Probe};
+use super::reduction::EcnSender;
 use super::trains::Trains;
 use crate::cc::Control;
 use crate::pacing::Pacing;
@@ -41,6 +42,7 @@ pub(crate) struct Cold {
     /// Packets that earlier connections have sent for the first time.
     pub(crate) sent_before: u64,
     pub(crate) wheel: Wheel,
+    pub(crate) ecn: EcnSender,
     // The fields below are used with `Config::has_rack`.
     pub(crate) trains: Trains,
     pub(crate) probe: Option<Probe>,
@@ -66,6 +68,7 @@ impl Cold {
         idle_since: Instant::ZERO,
         sent_before: 0,
         wheel: Wheel::EXACT,
+        ecn: EcnSender::NONE,
         trains: Trains::NONE,
         probe: None,
         pending: PendingTimer::Timeout,

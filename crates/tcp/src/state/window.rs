@@ -107,6 +107,9 @@ impl State {
     /// The window grows by one acknowledgement of new data (ns-2 `opencwnd`).
     #[inline]
     pub(crate) fn grow(&mut self) {
+        if self.cold.ecn.is_echoed {
+            return; // RFC 3168 section 6.1.2
+        }
         self.cwnd = reno::increase_by_one(self.cwnd, self.ssthresh).min(self.config.most_growth());
     }
 
@@ -129,6 +132,9 @@ impl State {
         sample: Option<Span>,
         now: Instant,
     ) {
+        if self.cold.ecn.is_echoed {
+            return;
+        }
         let used = self.was_used_up(in_flight);
         let srtt = self.cold.smoothed;
         let weight = if self.config.count_packets { packets } else { 1 };
@@ -239,6 +245,21 @@ impl State {
 
     /// What the congestion control leaves of the window as [`Halving`] counts it.
     fn window_after_loss(&mut self) -> f64 {
+        if self.is_cut_by_mark() {
+            return self.cwnd;
+        }
+        let (window, cwnd, least) = self.window_to_cut();
+        let is_fractional = self.config.fractional_halving;
+        let left = match self.control() {
+            None => reno::half(window, is_fractional),
+            Some(control) if is_fractional => control.cut(window, cwnd),
+            Some(control) => control.cut(window, cwnd).floor(),
+        };
+        left.max(least)
+    }
+
+    /// The window as [`Halving`] counts it, the congestion window, and the least that may be left of it.
+    pub(super) fn window_to_cut(&self) -> (f64, f64, f64) {
         let halves_in_flight = self.cold.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
         let cwnd = (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window));
         let (window, least) = match self.config.halving {
@@ -252,12 +273,6 @@ impl State {
             }
             Halving::Window => (cwnd, 0.0),
         };
-        let is_fractional = self.config.fractional_halving;
-        let left = match self.control() {
-            None => reno::half(window, is_fractional),
-            Some(control) if is_fractional => control.cut(window, cwnd),
-            Some(control) => control.cut(window, cwnd).floor(),
-        };
-        left.max(least)
+        (window, cwnd, least)
     }
 }

@@ -1,7 +1,7 @@
 //! A path that treats a sender, and a receiver, as bytes determine, which a fuzzer or a property test generates.
 
 use paceline_core::{Instant, Span};
-use paceline_tcp::config::{Halving, IdleRestart, Recovery};
+use paceline_tcp::config::{EcnMode, Halving, IdleRestart, Recovery};
 use paceline_tcp::{
     Block, Config, Constants, Feedback, HostPacing, Output, PacingRule, Profile, Receiver, Reply, Segment,
     Sender, Variant,
@@ -87,6 +87,7 @@ impl Story<'_> {
         config.constants = self.one_of(&Constants::ALL);
         config.hystart = self.flag();
         config.idle_restart = self.one_of(&IdleRestart::ALL);
+        config.ecn = self.one_of(&EcnMode::ALL);
         config
     }
 }
@@ -118,20 +119,24 @@ pub(crate) fn torment_sender(story: &[u8]) {
     while !story.is_over() {
         now += Span::from_nanos(u64::from(story.below(u32::MAX >> 16)) * 8_000);
         let number = story.below(120);
+        let echoes = sender.config().ecn != EcnMode::Off && number % 3 == 0;
         match story.byte() % 7 {
             0 => {
                 let (next, feedback) =
                     (sender.una() + number, claims(&mut story, &sender, now, &mut claimed));
+                sender.on_ecn_echo(next, echoes);
                 sender.on_ack_with(next, feedback.echo, feedback.blocks(), now, &mut wire); // perhaps beyond what was sent
             }
             1 => {
                 let next = (sender.una() + number % 3).min(sender.end());
                 let feedback = claims(&mut story, &sender, now, &mut claimed);
+                sender.on_ecn_echo(next, echoes);
                 sender.on_ack_with(next, feedback.echo, feedback.blocks(), now, &mut wire);
             }
             2 => {
                 let next = sender.una().saturating_sub(number % 4); // a duplicate, or an old one
                 let feedback = claims(&mut story, &sender, now, &mut claimed);
+                sender.on_ecn_echo(next, echoes);
                 sender.on_ack_with(next, feedback.echo, feedback.blocks(), now, &mut wire);
             }
             3 => sender.on_ack(sender.una().wrapping_sub(u32::from(story.flag())), now, &mut wire),

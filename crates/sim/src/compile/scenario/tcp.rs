@@ -1,7 +1,7 @@
 //! `tcp = { … }`: the settings of a TCP connection, a profile's and what is changed of them.
 
 use paceline_tcp::config::{Config, Halving, IdleRestart, Profile, Recovery, Variant};
-use paceline_tcp::{Constants, MOST_BLOCKS, options};
+use paceline_tcp::{Constants, EcnMode, MOST_BLOCKS, options};
 
 use crate::input::{Field, Result, ScenarioError};
 
@@ -63,6 +63,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         |field| field.choice(&Halving::ALL) => halving;
         |field| field.choice(&Constants::ALL) => constants;
         |field| field.choice(&IdleRestart::ALL) => idle_restart;
+        |field| field.choice(&EcnMode::ALL) => ecn;
     }
     let burst = table.optional("max_burst", |field| {
         or_false(field, "has no size; write for example \"4 packets\"", window)

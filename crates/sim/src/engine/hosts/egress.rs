@@ -76,9 +76,8 @@ impl Hosts<'_> {
         let Flow { source, ordered_links, suffixes, gates, at_source, .. } = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = source else { return };
         let is_free = gates[1].is_free();
-        let Some(link) = at_source.out.link(&mut self.access) else {
-            return self.drive_slowly(id, what);
-        };
+        let link = at_source.out.link(&mut self.access).filter(|_| !gates[1].has_ecn());
+        let Some(link) = link else { return self.drive_slowly(id, what) };
         let (arrivals, tail) = (&mut self.mail.to_links[usize::from(ordered_links[0])], suffixes[0].shared);
         let sent = &mut self.sent;
         let mut out = EgressOutput { link, arrivals, flow: id, tail, base: tcp.base(), now: self.now, sent };
@@ -153,6 +152,21 @@ impl Drive for AcknowledgedWith {
         tcp.sender.on_ack_with(self.0, echo, blocks, now, out);
         if let Some(rest) = tcp.rest.written() {
             rest.feedback.release(self.1);
+        }
+    }
+}
+
+/// The same on a connection with ECN: whether it echoes a mark.
+pub(crate) struct AcknowledgedWithEcho(pub(crate) AcknowledgedWith, pub(crate) bool);
+
+impl Drive for AcknowledgedWithEcho {
+    fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
+        let AcknowledgedWithEcho(AcknowledgedWith(next, carried), is_marked) = self;
+        tcp.sender.on_ecn_echo(next, is_marked);
+        if tcp.sender.config().needs_feedback() {
+            AcknowledgedWith(next, carried).drive(tcp, now, out);
+        } else {
+            tcp.sender.on_ack(next, now, out);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::kernel::signals::Signals;
 use crate::model::feedback::FeedbackInFlight;
 use crate::model::flow::{DelaySums, Flow, Source, Tcp};
 use crate::observe::output::Delays;
-use paceline_core::{Instant, Span};
+use paceline_core::{Ecn, Instant, Span};
 use paceline_tcp::{Feedback, Reply};
 use std::hint::select_unpredictable;
 use std::ops::Range;
@@ -78,6 +78,9 @@ impl Hosts<'_> {
             self.trace_receive(packet);
         }
         let (id, now, counting) = (packet.flow, self.now, self.counting);
+        if packet.signals() != Signals::NONE {
+            self.receive_ecn(packet);
+        }
         let flow = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = &mut flow.source else { return self.receive_open_loop(packet) };
         let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
@@ -97,6 +100,21 @@ impl Hosts<'_> {
             });
         }
         self.answer(packet, seq);
+    }
+
+    /// Before a packet is received: what its headers say of congestion.
+    #[inline(never)]
+    fn receive_ecn(&mut self, packet: &Event) {
+        let Source::Tcp(tcp) = &mut self.flows[packet.flow as usize].source else { return };
+        if !tcp.has_ecn() || tcp.number_of(packet.seq).is_none() {
+            return;
+        }
+        let is_marked = packet.signals().ecn() == Ecn::Ce;
+        if let Some(feedback) = tcp.receiver.flush_before_mark(is_marked) {
+            self.acknowledge_with(packet.flow, feedback);
+        }
+        let Source::Tcp(tcp) = &mut self.flows[packet.flow as usize].source else { return };
+        tcp.receiver.on_ecn(is_marked, packet.signals().has(Signals::CWR));
     }
 
     /// Packet `seq` of its connection has been received: its receiver answers, now or later.
@@ -208,8 +226,8 @@ impl Hosts<'_> {
         let seq = tcp.base().wrapping_add(next);
         let carried = FeedbackInFlight::carried(&feedback, next, tcp.sender.config().needs_echo());
         let sent = carried.unwrap_or_else(|| tcp.rest.feedback.keep(feedback));
-        let ack =
-            Packet { sent, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true, signals: Signals::NONE };
+        let signals = tcp.ack_signals();
+        let ack = Packet { sent, flow: id, seq, bytes, hop: self.ack_hop, is_ack: true, signals };
         self.sent += 1;
         let Some(link) = at_sink.out.link(&mut self.access) else { return self.acknowledge_slowly(ack) };
         let waiting = &mut self.mail.to_links[usize::from(ordered_links[1])];

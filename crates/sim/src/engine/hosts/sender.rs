@@ -1,7 +1,7 @@
 //! Senders at work: acknowledgements, timers, ports.
 
 use crate::engine::hosts::Hosts;
-use crate::engine::hosts::egress::{Acknowledged, AcknowledgedWith, PacingTimer};
+use crate::engine::hosts::egress::{Acknowledged, AcknowledgedWith, AcknowledgedWithEcho, PacingTimer};
 use crate::kernel::packet::{Event, Kind, Packet};
 use crate::kernel::signals::Signals;
 use crate::model::flow::Source;
@@ -15,6 +15,7 @@ impl Hosts<'_> {
         let flow = &self.flows[ack.flow as usize];
         let Source::Tcp(tcp) = &flow.source else { return };
         let needs_feedback = tcp.sender.config().needs_feedback();
+        let has_ecn = tcp.has_ecn();
         let next = ack.seq.wrapping_sub(tcp.base());
         if flow.is_free() && tcp.next_timer() < ack.at {
             self.run_timers_out(ack.flow, ack.at); // it runs by itself
@@ -22,7 +23,10 @@ impl Hosts<'_> {
         if self.trace.is_some() {
             self.trace_receive(ack);
         }
-        if needs_feedback {
+        if has_ecn {
+            let is_marked = ack.signals().has(Signals::ECE);
+            self.drive(ack.flow, AcknowledgedWithEcho(AcknowledgedWith(next, ack.sent), is_marked));
+        } else if needs_feedback {
             self.on_ack_with_feedback(ack, next);
         } else {
             self.drive(ack.flow, Acknowledged(next));
@@ -98,7 +102,8 @@ impl Hosts<'_> {
                 begun = Some(tcp.on_message_begun(segment.seq, self.now));
             }
             let seq = tcp.base().wrapping_add(segment.seq);
-            self.leave_host((flow, seq), segment.bytes as u16, Signals::NONE);
+            let signals = tcp.data_signals(segment);
+            self.leave_host((flow, seq), segment.bytes as u16, signals);
         }
         self.segments = segments;
         self.schedule_timers(flow);

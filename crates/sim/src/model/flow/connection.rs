@@ -2,12 +2,13 @@
 
 use super::first_transmissions::FirstTransmissions;
 use crate::kernel::chance::Stream;
+use crate::kernel::signals::Signals;
 use crate::model::feedback::FeedbackInFlight;
 use crate::network::{FlowKind, FlowSpec};
 use crate::workload::messages::{Marks, Messages};
 use crate::workload::{Notice, Side};
-use paceline_core::{Instant, Span};
-use paceline_tcp::{Blank, Config, Receiver, Sender, Sparse};
+use paceline_core::{Ecn, Instant, Span};
+use paceline_tcp::{Blank, Config, EcnMode, Receiver, Segment, Sender, Sparse};
 use std::sync::Arc;
 
 /// A TCP connection, both ends.
@@ -140,6 +141,36 @@ impl Tcp {
     #[inline(always)]
     pub(crate) fn syn(&self) -> u32 {
         self.sender.config().syn.is_some().into()
+    }
+
+    /// Its packets are ECN-capable.
+    pub(crate) fn has_ecn(&self) -> bool {
+        self.sender.config().ecn != EcnMode::Off
+    }
+
+    /// What the headers of a data packet say: RFC 3168 sections 6.1.1 (no SYN), 6.1.2 and 6.1.5 (no retransmission; ns-2 and DCTCP's senders
+    /// make those ECN-capable too).
+    pub(crate) fn data_signals(&self, segment: Segment) -> Signals {
+        let capable = Signals::of(Ecn::Ect0);
+        match self.sender.config().ecn {
+            EcnMode::Off => Signals::NONE,
+            _ if segment.seq < self.syn() => Signals::NONE,
+            EcnMode::Dctcp => capable,
+            EcnMode::Rfc3168 if segment.retransmission => Signals::NONE,
+            EcnMode::Rfc3168 if self.sender.carries_reduced(segment.seq) => capable.with(Signals::CWR),
+            EcnMode::Rfc3168 => capable,
+        }
+    }
+
+    /// What the headers of an acknowledgement say that is sent now.
+    pub(crate) fn ack_signals(&self) -> Signals {
+        let field = match self.sender.config().ecn {
+            EcnMode::Off => return Signals::NONE,
+            EcnMode::Rfc3168 => Ecn::NotEct,
+            EcnMode::Dctcp => Ecn::Ect0,
+        };
+        let signals = Signals::of(field);
+        if self.receiver.echoes_mark() { signals.with(Signals::ECE) } else { signals }
     }
 
     /// An acknowledgement that carries no more than a number, bytes.

@@ -17,6 +17,8 @@ const LONG: u32 = 1 << 30;
 const REPLACES: u32 = 1 << 29;
 /// The connection has messages, or its sender cold state: the fast path has to check.
 const MORE: u32 = 1 << 27;
+/// Packets carry ECN, which the fast path out of a host does not.
+const ECN: u32 = 1 << 26;
 
 impl Gate {
     /// A receiver's and a sender's, before the network has been examined.
@@ -43,12 +45,21 @@ impl Gate {
     /// A packet may be handled ahead of its time: no event waits that comes first.
     #[inline(always)]
     pub(crate) fn lets_run_ahead(self) -> bool {
-        self.0 & !(LONG | REPLACES | BOUND | MORE) == 0
+        self.0 & !(LONG | REPLACES | BOUND | MORE | ECN) == 0
     }
 
     #[inline(always)]
     pub(crate) fn is_free(self) -> bool {
         self.0 & BOUND == 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_ecn(self) -> bool {
+        self.0 & ECN != 0
+    }
+
+    pub(crate) fn carry_ecn(&mut self, carries: bool) {
+        self.set(ECN, carries);
     }
 
     pub(crate) fn set_free(&mut self, is_free: bool) {

@@ -22,7 +22,7 @@ impl Flow {
     pub(crate) fn fast_ends(&self) -> [bool; 2] {
         let Source::Tcp(tcp) = &self.source else { return [false; 2] };
         let has_timer = tcp.sender.config().delayed_ack.is_some();
-        if !crate::ablation::FastPath::BulkTcp.is_on() {
+        if tcp.has_ecn() || !crate::ablation::FastPath::BulkTcp.is_on() {
             return [false; 2];
         }
         let is_own = |out: &AccessLink| out.is_compact() || !crate::ablation::FastPath::PrivateLinks.is_on();

@@ -300,6 +300,16 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A time, or the default.
+    pub(crate) fn span_or(&mut self, parameter: &'static str, default: Span) -> Result<Span, ParameterError> {
+        if self.given(parameter) { self.span(parameter) } else { Ok(default) }
+    }
+
+    /// Bytes, or the default.
+    pub(crate) fn bytes_or(&mut self, parameter: &'static str, default: u64) -> Result<u64, ParameterError> {
+        if self.given(parameter) { self.bytes(parameter) } else { Ok(default) }
+    }
+
     /// A number in (0, 1].
     pub(crate) fn fraction(&mut self, parameter: &'static str) -> Result<f64, ParameterError> {
         let value = self.needed(parameter, Kind::Fraction)?;

@@ -49,5 +49,5 @@ fn a_pacer_and_a_queue_discipline_are_a_file_and_a_line_each() {
         .unwrap();
     let said = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
-    assert!(said.contains("running 3 tests"), "the laws have run: {said}");
+    assert!(said.contains("running 4 tests"), "the laws have run: {said}");
 }

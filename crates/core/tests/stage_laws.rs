@@ -403,34 +403,38 @@ proptest! {
     }
 }
 
-#[test]
-fn nothing_overflows() {
+/// Packets of all sizes, from the start of time to its end.
+fn extreme_arrivals() -> Vec<(u64, u32)> {
     let end = u64::MAX;
     let sizes = [u32::MAX, 0, 1, 65_536, 1_500, u32::MAX, u32::MAX];
     let times = [0, 0, 1, end / 2, end - 5_000, end - 1, end];
-    let arrivals: Vec<(u64, u32)> = times.into_iter().zip(sizes).collect();
-    let extremes = |kind: Kind| -> &[&str] {
-        match kind {
-            Kind::Span => &["0 ns", "1 ns", "100000 s", "18446744073709551615 ns"],
-            Kind::Rate => &["1 bit/s", "100 Tbit/s", "18446744073709551615 bit/s"],
-            Kind::Bytes => &["0 B", "1 B", "18446744073709551615 B"],
-            Kind::Buffer => &["0 packets", "1 B", "18446744073709551615 B", "18446744073709551615 packets"],
-            Kind::Fraction => &["1e-300", "1"],
-            Kind::Choice(words) => words,
-        }
+    times.into_iter().zip(sizes).collect()
+}
+
+/// What a seed gives a parameter, the least or the most that it may be, if it gives it.
+fn extreme(parameters: &[Parameter], name: &str, seed: u64) -> Option<Value> {
+    let bit = parameters.iter().position(|parameter| parameter.name == name)?;
+    let choices: &[&str] = match parameters[bit].kind {
+        Kind::Span => &["0 ns", "1 ns", "100000 s", "18446744073709551615 ns"],
+        Kind::Rate => &["1 bit/s", "100 Tbit/s", "18446744073709551615 bit/s"],
+        Kind::Bytes => &["0 B", "1 B", "18446744073709551615 B"],
+        Kind::Buffer => &["0 packets", "1 B", "18446744073709551615 B", "18446744073709551615 packets"],
+        Kind::Fraction => &["1e-300", "1"],
+        Kind::Choice(words) => words,
     };
+    let given = Draws(seed).below(1 << parameters.len());
+    let choice = Draws(seed ^ (bit as u64) << 32).below(choices.len() as u64) as usize;
+    (given >> bit & 1 == 1).then(|| Value::Text(choices[choice].to_owned()))
+}
+
+#[test]
+fn nothing_overflows() {
+    let arrivals = extreme_arrivals();
     let mut built = vec![0; METHODS.len()];
     for link_rate in [1, 100_000_000_000_000, u64::MAX].map(Rate::from_bits_per_second) {
         for (index, row) in METHODS.iter().enumerate() {
             for seed in 0..4_000 {
-                let mut draws = Draws(seed);
-                let given = draws.below(1 << row.parameters.len());
-                let mut values = |name: &str| {
-                    let bit = row.parameters.iter().position(|parameter| parameter.name == name)?;
-                    let choices = extremes(row.parameters[bit].kind);
-                    let choice = Draws(seed ^ (bit as u64) << 32).below(choices.len() as u64) as usize;
-                    (given >> bit & 1 == 1).then(|| Value::Text(choices[choice].to_owned()))
-                };
+                let mut values = |name: &str| extreme(row.parameters, name, seed);
                 let Ok(spec) = parse(row.name, &mut values, link_rate) else { continue };
                 built[index] += 1;
                 let mut pacer = Pacer::new(&spec, link_rate);
@@ -439,10 +443,39 @@ fn nothing_overflows() {
                     |held: Backlog, bytes: u32| (held.bytes + u64::from(bytes) <= 1 << 31).then_some(false);
                 let nothing =
                     Promise { delay: &|_| None, envelope: None, keeps_order: true, refuses: &refuses };
-                drive(&mut pacer, &arrivals, &[0, end / 3, 7], &nothing)
+                drive(&mut pacer, &arrivals, &[0, u64::MAX / 3, 7], &nothing)
                     .expect("the laws hold at the extremes");
             }
         }
     }
     assert!(built.iter().all(|built| *built > 100), "{built:?}");
+}
+
+#[test]
+fn no_queue_overflows() {
+    let arrivals = extreme_arrivals();
+    let limits =
+        [None, Some(Limit::Packets(0)), Some(Limit::Bytes(u64::MAX)), Some(Limit::Packets(u64::MAX))];
+    let mut built = vec![0; DISCIPLINES.len()];
+    for link_rate in [1, 100_000_000_000_000, u64::MAX].map(Rate::from_bits_per_second) {
+        for (index, row) in DISCIPLINES.iter().enumerate() {
+            for seed in 0..60 {
+                let mut values = |name: &str| extreme(row.parameters, name, seed);
+                let Ok(discipline) = queue::parse(row.name, &mut values, link_rate) else { continue };
+                built[index] += 1;
+                let limit = limits[seed as usize % limits.len()];
+                let spec = QueueSpec { limit, discipline, ..QueueSpec::default() };
+                let mut queue = Queue::new(&spec, link_rate).with_seed(seed);
+                let nothing = Promise {
+                    delay: &|_| None,
+                    envelope: None,
+                    keeps_order: row.keeps_order,
+                    refuses: &|_, _| None,
+                };
+                drive(&mut queue, &arrivals, &[0, u64::MAX / 3, 7], &nothing)
+                    .unwrap_or_else(|error| panic!("{spec:?} at {link_rate}: {error}"));
+            }
+        }
+    }
+    assert!(built.iter().all(|built| *built > 10), "{built:?}");
 }

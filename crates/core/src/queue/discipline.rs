@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::rule::QueueSpec;
-use super::{drop_front, drop_tail};
+use super::{codel, drop_front, drop_tail, dualpi2, fq_codel, pie, red};
 use crate::parameters::{Parameter, ParameterError, Reader, Value};
 use crate::stage::{Cause, Packet, Stage, Verdict};
 use crate::units::{Instant, Rate};
@@ -241,6 +241,11 @@ macro_rules! disciplines {
 disciplines! {
     "drop-tail" => DropTail(drop_tail::DropTail): "first in, first out; what arrives at a full buffer is dropped";
     "drop-front" => DropFront(drop_front::DropFront): "first in, first out; at a full buffer what has waited longest is dropped";
+    "codel" => Codel(codel::Codel): "first in, first out; drops or marks once packets have waited too long for too long (RFC 8289)";
+    "fq-codel" => FqCodel(fq_codel::FqCodel): "a queue a flow, served in turn, each under CoDel (RFC 8290)";
+    "pie" => Pie(pie::Pie): "first in, first out; drops or marks arrivals by a controller of the queueing delay (RFC 8033)";
+    "red" => Red(red::Red): "first in, first out; drops or marks arrivals by the average queue (ns-2's RED)";
+    "dualpi2" => DualPi2(dualpi2::DualPi2): "two coupled queues, for L4S and for the rest (RFC 9332)";
 }
 
 impl Default for Discipline {

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 
 use super::discipline::{Queueing, Tuned};
 use super::rule::{Found, QueueSpec, Rule};
+use super::signal::Stamped;
 use crate::parameters::{Parameter, ParameterError, Reader};
 use crate::stage::{Packet, Stage, Verdict};
 use crate::units::{Instant, Rate};
@@ -91,8 +92,9 @@ impl<P: Packet> DropTail<P> {
         &self.wire
     }
 
+    /// The service of a packet can begin.
     #[inline]
-    fn idle(&self, now: Instant) -> bool {
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
         self.wire.free_at() <= now
     }
 
@@ -108,16 +110,37 @@ impl<P: Packet> DropTail<P> {
 
     /// The packet whose service can begin at `now`: it no longer waits, though nobody has called `dequeue` yet.
     fn due(&self, now: Instant) -> Option<&P> {
-        if self.idle(now) { self.queue.front() } else { None }
+        if self.is_idle(now) { self.queue.front() } else { None }
     }
 
     fn found(&self, now: Instant) -> Found {
-        let in_service = if self.idle(now) { self.due(now).map(P::bytes) } else { Some(self.served_bytes) };
+        let in_service =
+            if self.is_idle(now) { self.due(now).map(P::bytes) } else { Some(self.served_bytes) };
         Found {
             waiting_bytes: self.waiting_bytes(now),
             waiting_packets: self.waiting_packets(now),
             in_service,
         }
+    }
+
+    /// A packet of so many bytes would be dropped.
+    pub(super) fn is_full(&self, bytes: u32, now: Instant) -> bool {
+        self.rule.drops(bytes, &self.found(now))
+    }
+
+    /// Takes the oldest packet out: to serve it, or to drop it.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<P> {
+        let packet = self.queue.pop_front()?;
+        self.queued_bytes -= u64::from(packet.bytes());
+        Some(packet)
+    }
+
+    /// The service of a packet of so many bytes begins.
+    #[inline]
+    pub(super) fn serve(&mut self, bytes: u32, now: Instant) {
+        self.served_bytes = bytes;
+        self.wire.send(bytes, now);
     }
 
     /// Takes a packet that the rule of admission has let in.
@@ -144,6 +167,17 @@ impl<P: Packet> DropTail<P> {
     }
 }
 
+impl<P: Packet> DropTail<Stamped<P>> {
+    /// The same as `enqueue`, of a packet that comes now.
+    pub(super) fn enqueue_stamped(&mut self, packet: P, now: Instant) -> Verdict<P> {
+        match self.enqueue(Stamped { packet, came: now }, now) {
+            Verdict::Queued => Verdict::Queued,
+            Verdict::Refused(stamped) => Verdict::Refused(stamped.packet),
+            Verdict::Displaced(stamped) => Verdict::Displaced(stamped.packet),
+        }
+    }
+}
+
 impl<P: Packet> Queueing<P> for DropTail<P> {
     type Parameters = Parameters;
 
@@ -167,7 +201,7 @@ impl<P: Packet> Queueing<P> for DropTail<P> {
 
 impl<P: Packet> Stage<P> for DropTail<P> {
     fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
-        if self.rule.drops(packet.bytes(), &self.found(now)) {
+        if self.is_full(packet.bytes(), now) {
             return Verdict::Refused(packet);
         }
         self.push(packet, now);
@@ -176,13 +210,11 @@ impl<P: Packet> Stage<P> for DropTail<P> {
 
     /// The service of the oldest packet begins, if the wire is free.
     fn dequeue(&mut self, now: Instant) -> Option<P> {
-        if !self.idle(now) {
+        if !self.is_idle(now) {
             return None;
         }
-        let packet = self.queue.pop_front()?;
-        self.queued_bytes -= u64::from(packet.bytes());
-        self.served_bytes = packet.bytes();
-        self.wire.send(packet.bytes(), now);
+        let packet = self.pop()?;
+        self.serve(packet.bytes(), now);
         Some(packet)
     }
 

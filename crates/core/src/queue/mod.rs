@@ -3,10 +3,16 @@
 mod alike;
 mod alike_wire;
 mod closed_form;
+mod codel;
 mod discipline;
 mod drop_front;
 mod drop_tail;
+mod dualpi2;
+mod fq_codel;
+mod pie;
+mod red;
 mod rule;
+mod signal;
 mod ties;
 
 pub use alike_wire::AlikeWire;

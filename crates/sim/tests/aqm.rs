@@ -1,0 +1,114 @@
+//! Links whose queues signal congestion early, in whole networks: what results say of them, and that both engines say it.
+
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+
+use paceline_sim::output::{LinkStatistics, RunOutput};
+use paceline_sim::trace::{TraceEvent, TraceRow};
+use paceline_sim::{Control, Engine, Method, Scenario};
+
+/// Three sources without feedback, 3 Mbit/s each with 1000 B and this field, over 8 Mbit/s; and three TCP flows.
+fn scenario(queue: &str, ecn: &str, more: &str) -> String {
+    format!(
+        "duration = \"8 s\"\nwarmup = \"2 s\"\n[network]\ntemplate = \"dumbbell\"\n\
+        core = {{ rate = \"8 Mbit/s\", delay = \"10 ms\", buffer = \"200 packets\", queue = {queue} }}\n\
+        access = {{ hosts = 3, rate = \"20 Mbit/s\", delay = \"1 ms .. 3 ms\" }}\n\
+        [[traffic]]\nkind = \"poisson\"\nrate = \"3 Mbit/s\"\npacket = \"1000 B\"\necn = \"{ecn}\"\n\
+        [[traffic]]\nkind = \"bulk\"\n{more}"
+    )
+}
+
+fn run(text: &str, method: Method) -> (RunOutput, Vec<TraceRow>) {
+    let network = Scenario::from_toml(text).unwrap().network(1).unwrap();
+    let mut rows: Vec<TraceRow> = Vec::new();
+    let output = Engine::run_by(&network, method, 1, &Control::default(), Some(&mut rows)).unwrap();
+    (output, rows)
+}
+
+fn core(output: &RunOutput) -> &LinkStatistics {
+    &output.links.iter().find(|(name, _)| name == "core").unwrap().1
+}
+
+const QUEUES: [&str; 5] = ["\"codel\"", "\"fq-codel\"", "\"pie\"", "\"red\"", "\"dualpi2\""];
+
+#[test]
+fn results_tell_marks_and_drops_by_cause_and_traces_show_them() {
+    for queue in QUEUES {
+        for ecn in ["not-ect", "ect0", "ect1"] {
+            let text = scenario(queue, ecn, "[[drop]]\nlink = \"core\"\nprobability = 0.01\n");
+            let (output, rows) = run(&text, Method::Reference);
+            let link = core(&output);
+            let signals = link.signals.as_ref().unwrap();
+            let name = format!("{queue} {ecn}: {link:?}");
+            let all = signals.early_drops + signals.overflow_drops + signals.forced_drops;
+            assert_eq!(all, link.dropped_packets, "{name}");
+            let forced = signals.forced_drops as f64 / link.arrived_packets as f64;
+            assert!((forced - 0.01).abs() < 0.005, "{name}");
+            // PIE and RED mark only while the probability is small, and these sources do not give way
+            let drops_in_the_end = queue.contains("pie") || queue.contains("red");
+            assert!(ecn != "not-ect" || signals.marked_packets == 0, "{name}");
+            assert!(ecn == "not-ect" || drops_in_the_end || signals.marked_packets > 0, "{name}");
+            assert!(signals.early_drops + signals.marked_packets > 100, "{name}");
+            assert!(link.utilisation > 0.98, "{name}");
+            let from = 2_000_000_000;
+            let count =
+                |what: TraceEvent| rows.iter().filter(|row| row.event == what && row.time_ns >= from).count();
+            assert_eq!(count(TraceEvent::Mark) as u64, signals.marked_packets, "{name}");
+            assert_eq!(count(TraceEvent::Drop) as u64, link.dropped_packets, "{name}");
+        }
+    }
+}
+
+#[test]
+fn both_engines_say_the_same() {
+    for queue in QUEUES {
+        for ecn in ["not-ect", "ect0", "ect1"] {
+            let pacing = "[pacing]\nmethod = \"token-bucket\"\nrate = \"9 Mbit/s\"\nburst = \"3 KB\"\nat = [\"core\"]\n";
+            for more in ["", pacing] {
+                let text = scenario(queue, ecn, more);
+                let [reference, batched] =
+                    [Method::Reference, Method::Windowed].map(|method| run(&text, method));
+                assert_eq!(reference.0.links, batched.0.links, "{queue} {ecn}");
+                assert_eq!(reference.0.flows, batched.0.flows, "{queue} {ecn}");
+                assert!(same(&reference.1, &batched.1), "{queue} {ecn}");
+            }
+        }
+    }
+}
+
+/// Windows are no numbers where there are none.
+fn same(one: &[TraceRow], other: &[TraceRow]) -> bool {
+    let equal = |(one, other): (&TraceRow, &TraceRow)| {
+        let bits = one.cwnd.to_bits() == other.cwnd.to_bits();
+        bits && TraceRow { cwnd: 0.0, ..*one } == TraceRow { cwnd: 0.0, ..*other }
+    };
+    one.len() == other.len() && one.iter().zip(other).all(equal)
+}
+
+/// A link without such a queue has none of these numbers, and its results no such keys.
+#[test]
+fn other_links_say_nothing_of_signals() {
+    let (output, rows) = run(&scenario("\"drop-front\"", "ect0", ""), Method::Reference);
+    assert!(core(&output).signals.is_none());
+    assert!(rows.iter().all(|row| row.event != TraceEvent::Mark));
+    let written = serde_json::to_string(&output).unwrap();
+    assert!(!written.contains("marked_packets") && written.contains("queue_p99_bytes"));
+}
+
+/// What arrives marked is not marked again: over two such links in a row, each packet counts at one of them.
+#[test]
+fn a_packet_is_marked_once() {
+    let text = "duration = \"10 s\"\n[network]\ntemplate = \"path\"\n\
+        links = [{ rate = \"8 Mbit/s\", delay = \"1 ms\", buffer = \"900 packets\", queue = \"codel\" }, \
+        { rate = \"4 Mbit/s\", delay = \"1 ms\", buffer = \"900 packets\", queue = \"codel\" }]\n\
+        [[traffic]]\nkind = \"poisson\"\nrate = \"9 Mbit/s\"\npacket = \"1000 B\"\necn = \"ect0\"\n";
+    let (output, rows) = run(text, Method::Reference);
+    let mut marked: Vec<i64> =
+        rows.iter().filter(|row| row.event == TraceEvent::Mark).map(|row| row.seq).collect();
+    let all = marked.len();
+    marked.sort_unstable();
+    marked.dedup();
+    assert_eq!(marked.len(), all);
+    let passed = output.links.iter().filter(|(_, link)| link.arrived_packets > 0);
+    let marked: Vec<u64> = passed.map(|(_, link)| link.signals.as_ref().unwrap().marked_packets).collect();
+    assert!(marked.len() == 2 && marked.iter().all(|marked| *marked > 10), "{marked:?}");
+}

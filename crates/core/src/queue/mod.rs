@@ -10,6 +10,7 @@ mod drop_tail;
 mod dualpi2;
 mod fq_codel;
 mod pie;
+mod powers;
 mod red;
 mod rule;
 mod signal;

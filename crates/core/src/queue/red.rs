@@ -11,7 +11,8 @@
 //!
 //! *Choices.* ns-2's automatic weight is for a round trip of three times the link's delay, 100 ms at least; here it is for 100 ms, which is
 //! the same for links up to 33 ms: 1 − exp(−1/C), for C packets a second. A limit is the link's buffer, by its rule; ns-2 sets bits only
-//! if told to.
+//! if told to. `ecn = "always"` marks above `maxthresh` too, as Linux's red does without `harddrop`: with one threshold, a weight of 1 and
+//! `max_p` 1 that is the switch of DCTCP.
 //!
 //! *Where it breaks.* Where thresholds lie is for who sets them: the average follows the load, not the delay. The average is of arrivals:
 //! a few large packets move it as much as a few small ones.
@@ -19,9 +20,9 @@
 //! *References.* S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM Transactions on Networking 1(4),
 //! 1993; S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED", 2001; ns-2 2.35, `queue/red.cc`.
 
-use super::codel::ECN;
 use super::discipline::{Queueing, Tuned};
 use super::drop_tail::DropTail;
+use super::powers::{exp_minus, power};
 use super::rule::{Limit, QueueSpec};
 use super::signal::{Draws, Signals};
 use crate::parameters::{Kind, Parameter, ParameterError, Reader};
@@ -72,6 +73,7 @@ pub struct Parameters {
 }
 
 const NO_YES: &[&str] = &["no", "yes"];
+const ECN: &[&str] = &["mark", "drop", "always"];
 
 impl Tuned for Parameters {
     const PARAMETERS: &'static [Parameter] = &[
@@ -133,7 +135,7 @@ impl Tuned for Parameters {
             name: "ecn",
             kind: Kind::Choice(ECN),
             default: Some("mark"),
-            doc: "what becomes of a packet that understands marks, while the probability is below `mark_p`",
+            doc: "what becomes of a packet that understands marks, while the probability is below `mark_p`; \"always\" marks at any",
         },
         Parameter { name: "mark_p", kind: Kind::Fraction, default: Some("0.1"), doc: "see `ecn`" },
     ];
@@ -167,6 +169,7 @@ impl Tuned for Parameters {
         };
         let q_weight = fraction("q_weight", 1.0 - exp_minus(1.0 / packets_per_second))?;
         let (max_p, mark_p) = (fraction("max_p", 0.1)?, fraction("mark_p", 0.1)?);
+        let ecn = reader.choice("ecn", ECN, 0)?;
         Ok(Parameters {
             thresh,
             maxthresh,
@@ -178,23 +181,11 @@ impl Tuned for Parameters {
             wait: reader.choice("wait", NO_YES, 1)? == 1,
             adaptive: reader.choice("adaptive", NO_YES, 0)? == 1,
             bottom: (80_000.0 / bps).min(0.01),
-            marks: reader.choice("ecn", ECN, 0)? == 0,
-            mark_p,
+            marks: ecn != 1,
+            mark_p: if ecn == 2 { f64::INFINITY } else { mark_p },
             packets_per_second,
         })
     }
-}
-
-/// e^−x for x >= 0, with sums and products alone, so that it is the same everywhere: Taylor's series for x / 2^n below 2^−10, squared
-/// n times.
-fn exp_minus(x: f64) -> f64 {
-    let (mut small, mut squares) = (x.min(1024.0), 0);
-    while small > 1.0 / 1024.0 {
-        (small, squares) = (small / 2.0, squares + 1);
-    }
-    let series =
-        1.0 - small * (1.0 - small / 2.0 * (1.0 - small / 3.0 * (1.0 - small / 4.0 * (1.0 - small / 5.0))));
-    (0..squares).fold(series, |power, _| power * power)
 }
 
 /// A FIFO under RED, and the wire that it feeds.
@@ -299,19 +290,6 @@ impl<P: Packet> Red<P> {
         self.begin_count(0, 0);
         is_full || !(p < self.parameters.mark_p && self.signals.mark(packet))
     }
-}
-
-/// `base` to the power of `exponent`, by squares.
-fn power(base: f64, mut exponent: u64) -> f64 {
-    let (mut square, mut power) = (base, 1.0);
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            power *= square;
-        }
-        square *= square;
-        exponent >>= 1;
-    }
-    power
 }
 
 impl<P: Packet> Queueing<P> for Red<P> {

@@ -198,7 +198,7 @@ fn mrg32k3a() -> impl FnMut() -> f64 {
         let p2 = (527_612 * two[2] - 1_370_589 * two[0]).rem_euclid(M2);
         two = [two[1], two[2], p2];
         let difference = if p1 > p2 { p1 - p2 } else { p1 - p2 + M1 };
-        difference as f64 * 2.328_306_549_295_727_7e-10
+        difference as f64 * 2.328_306_549_295_728e-10
     }
 }
 

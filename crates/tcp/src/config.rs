@@ -130,7 +130,7 @@ pub struct Config {
     pub full_ack_deflation: bool,
     /// Sack1: a partial acknowledgement sends two packets, whatever the pipe holds (`partial_ack_`).
     pub partial_ack: bool,
-    /// Host pacing; `None` sends as the window allows.
+    /// Host pacing; `None` sends as the window allows. [`Variant::is_by_rate`] paces itself, whatever stands here.
     pub pacing: Option<HostPacing>,
     /// CUBIC's constants.
     pub constants: Constants,
@@ -316,7 +316,7 @@ impl Config {
     /// ns-2.
     #[inline]
     pub fn halves_rate(&self) -> bool {
-        self.variant.is_control() && self.recovery == Recovery::RateHalving && !self.rack
+        self.variant.is_control() && self.recovery == Recovery::RateHalving && !self.has_rack()
     }
 
     /// The initial window of RFC 6928 section 2, packets of `payload` bytes: at most 10, and 14600 B or two packets.
@@ -332,7 +332,8 @@ impl Config {
     /// Losses are detected and repaired by RACK: [`Config::rack`], if the variant supports it.
     #[inline]
     pub(crate) fn has_rack(&self) -> bool {
-        self.rack && (self.variant == Variant::Rfc6675 || self.variant.is_control())
+        self.variant.is_by_rate()
+            || self.rack && (self.variant == Variant::Rfc6675 || self.variant.is_control())
     }
 
     /// The sender needs more of an acknowledgement than its number.

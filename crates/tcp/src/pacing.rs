@@ -10,6 +10,10 @@
 //!   ten packets free; bursts of about 1 ms, at least two packets, at most 64 KB.
 //! - `ideal`: exactly srtt / cwnd after each packet.
 //!
+//! A congestion control that has a rate of its own ([`crate::cc::Pace`]) is paced by that, whatever the rule: trains of `burst` packets,
+//! the first ten packets free, and a train that was held up by the window or the timer shortens the gap after it by that much, but no
+//! more than by half (Linux `tcp_update_skb_after_send`).
+//!
 //! Fast retransmit and limited transmit are not delayed under any rule; before the first sample nothing is paced.
 //!
 //! *Parameters.* `gain` (1): the rate is multiplied by it. `jitter` (0): each gap is drawn from gap (1 ± jitter).
@@ -21,6 +25,7 @@
 //! *References.* X. Wei, P. Cao, S. Low, "TCP pacing revisited" (2006); Linux net/ipv4/tcp_input.c
 //! `tcp_update_pacing_rate`, tcp_output.c `tcp_tso_autosize`; RFC 9002 section 7.7.
 
+use crate::cc::Pace;
 use crate::config::{Config, HostPacing, PacingRule};
 use paceline_core::{Gap, Instant, Span};
 use rand_core::{RngCore, SeedableRng};
@@ -112,6 +117,20 @@ pub(crate) struct Pacing {
     /// times a packet.
     is_free: bool,
     draws: Pcg32,
+    /// The rate of the congestion control, where it sets one.
+    control: Option<ByControl>,
+}
+
+/// What pacing by the congestion control's rate needs.
+#[derive(Debug, Clone, Copy)]
+struct ByControl {
+    pace: Pace,
+    /// Bytes of a packet that count for the rate.
+    payload: u32,
+    /// Packets that are not paced, a SYN included.
+    free: u64,
+    /// When the last train allowed the next (`tcp_wstamp_ns`).
+    next: Instant,
 }
 
 impl Pacing {
@@ -124,7 +143,22 @@ impl Pacing {
             sent: 0,
             is_free: true,
             draws: Pcg32::seed_from_u64(seed),
+            control: None,
         }
+    }
+
+    /// Pacing by the rate that the congestion control sets.
+    pub(crate) fn by_control(pace: Pace, config: &Config) -> Self {
+        let free = LINUX_FREE_PACKETS + u64::from(config.syn.is_some());
+        let control = ByControl { pace, payload: config.payload, free, next: Instant::ZERO };
+        let rule = HostPacing { rule: PacingRule::Linux, gain: 1.0, jitter: 0.0 };
+        Pacing { control: Some(control), ..Pacing::new(rule, 0) }
+    }
+
+    /// The rate that the congestion control sets, if it sets one.
+    #[inline]
+    pub(crate) fn pace(&mut self) -> Option<&mut Pace> {
+        self.control.as_mut().map(|control| &mut control.pace)
     }
 
     /// A round trip was measured.
@@ -199,6 +233,12 @@ impl Pacing {
         if self.is_free {
             return;
         }
+        if let Some(control) = &mut self.control {
+            if sent > 0 {
+                *timer = control.after_train(sent, now);
+            }
+            return;
+        }
         // Wei's patch sets the timer only while there is more to send; the others keep the gap after the last packet too.
         if more || (self.settings.rule != PacingRule::Wei && sent > 0) {
             *timer = (now + self.gap(&window(), sent.max(1))).min(LATEST);
@@ -220,12 +260,19 @@ impl Pacing {
 
     #[inline(never)]
     fn note_free(&mut self) {
+        if let Some(control) = &self.control {
+            self.is_free = self.sent < control.free;
+            return;
+        }
         self.is_free =
             self.srtt == 0.0 || (self.settings.rule == PacingRule::Linux && self.sent < LINUX_FREE_PACKETS);
     }
 
     #[inline(always)]
     fn burst(&self, window: impl FnOnce() -> Window) -> Permit {
+        if let Some(control) = &self.control {
+            return Permit::Some(control.pace.burst);
+        }
         match self.settings.rule {
             PacingRule::Wei | PacingRule::Ideal => Permit::Some(1),
             PacingRule::Linux => Permit::Some(self.linux_burst(&window())),
@@ -266,6 +313,18 @@ impl Pacing {
             PacingRule::Ideal => self.srtt / cwnd.min(limit).max(1.0),
         };
         seconds / self.settings.gain
+    }
+}
+
+impl ByControl {
+    /// So many packets have left: when the next may.
+    fn after_train(&mut self, packets: u32, now: Instant) -> Instant {
+        let packets = packets.min(self.pace.burst); // more only where some of them were free
+        let bytes = u64::from(packets) * u64::from(self.payload);
+        let gap = (u128::from(bytes) * 1_000_000_000 / u128::from(self.pace.rate)) as u64;
+        let credit = now.since(self.next).as_nanos();
+        self.next = now + Span::from_nanos(gap - credit.min(gap / 2));
+        self.next
     }
 }
 

@@ -107,6 +107,9 @@ impl Sender {
     /// ```
     pub fn write(&mut self, bytes: u64) -> u32 {
         let state = &mut self.state;
+        if state.config.variant.is_by_rate() {
+            recovery::rack::limit_by_application(state);
+        }
         let payload = u64::from(state.config.payload);
         let packets = u32::try_from(bytes.div_ceil(payload)).unwrap_or(u32::MAX);
         state.limit = state.limit.saturating_add(packets.max(1)).min(u32::MAX - 1);
@@ -302,6 +305,7 @@ impl Sender {
     fn on_pacing_timer_slow(&mut self, now: Instant, out: &mut impl Output) {
         self.end_wait(now, out);
         let state = &mut self.state;
+        state.follow_control();
         if let Some((pacing, pacing_at)) = pacing!(state)
             && *pacing_at <= now
         {
@@ -365,8 +369,14 @@ impl Sender {
         Some(self.state.cold.smoothed).filter(|srtt| *srtt > 0.0)
     }
 
-    /// The rate that the usable window stands for, packets · packet bits / srtt, bit/s; 0 where there is no srtt.
+    /// The rate that the usable window stands for, packets · packet bits / srtt, bit/s; 0 where there is no srtt. That of a control by
+    /// rate is its own.
     pub fn rate_bps(&self) -> u64 {
+        if let Some(pace) = self.state.cold.control.as_ref().and_then(|control| control.pace()) {
+            let config = &self.state.config;
+            let bits = u128::from(pace.rate) * u128::from(config.data_bytes()) * 8;
+            return u64::try_from(bits / u128::from(config.payload)).unwrap_or(u64::MAX);
+        }
         let srtt = self.state.cold.smoothed;
         let window = self.state.cwnd.min(self.state.config.max_window.into());
         if srtt == 0.0 { 0 } else { (window * f64::from(self.state.config.data_bytes()) * 8.0 / srtt) as u64 }

@@ -14,7 +14,7 @@ mod trains;
 mod transmission;
 mod window;
 
-use crate::cc::Control;
+use crate::cc::{Control, RateControl};
 use crate::config::{Config, EcnMode};
 use crate::pacing::Pacing;
 use crate::rtt::Rtt;
@@ -100,7 +100,7 @@ impl State {
         let waits = config.syn.is_some() && !config.data_with_syn;
         let cwnd = if waits { 1.0 } else { f64::from(config.initial_window) };
         let mut cold = Sparse::<Cold>::default();
-        let control = Control::new(&config);
+        let control = Control::new(&config, jitter_seed);
         let has_ticks = config.timer_tick != Span::ZERO;
         let has_ecn = config.ecn != EcnMode::Off;
         let keeps_round_trips =
@@ -111,7 +111,10 @@ impl State {
             && config.overhead == Span::ZERO;
         if !is_bare {
             cold.is_permanent = true;
-            cold.pacing = config.pacing.map(|settings| Pacing::new(settings, jitter_seed));
+            cold.pacing = match control.as_ref().and_then(Control::pace) {
+                Some(pace) => Some(Pacing::by_control(pace, &config)),
+                None => config.pacing.map(|settings| Pacing::new(settings, jitter_seed)),
+            };
             cold.overhead = Overhead::new(config.overhead, jitter_seed);
             cold.control = control;
             cold.wheel = Wheel::of(&config, jitter_seed);
@@ -160,6 +163,23 @@ impl State {
     #[inline]
     pub(crate) fn control(&mut self) -> Option<&mut Control> {
         if self.cold.control.is_some() { self.cold.control.as_mut() } else { None }
+    }
+
+    /// The congestion control, if it is one by rate.
+    pub(crate) fn rate_control(&mut self) -> Option<&mut dyn RateControl> {
+        self.control().and_then(Control::by_rate)
+    }
+
+    /// Pacing follows the rate of the congestion control, if that sets one.
+    #[inline]
+    pub(crate) fn follow_control(&mut self) {
+        if let Some(cold) = self.cold.written()
+            && let Some(pacing) = &mut cold.pacing
+            && let Some(pace) = pacing.pace()
+            && let Some(new) = cold.control.as_ref().and_then(Control::pace)
+        {
+            *pace = new;
+        }
     }
 
     /// A duplicate acknowledgement has come.

@@ -104,7 +104,19 @@ mod tests {
         let (packets, open, dubious, used, weight, end, srtt, sample) =
             (2, true, false, true, 1, 9, 0.1, None);
         let now = Instant::ZERO;
-        let acked = Acked { now, next: 1, packets, open, dubious, used, weight, end, srtt, sample };
+        let acked = Acked {
+            now,
+            next: 1,
+            packets,
+            open,
+            dubious,
+            used,
+            weight,
+            end,
+            srtt,
+            sample,
+            paced_until: Instant::MAX,
+        };
         let mut window = Window { cwnd, ssthresh: 2 };
         bic.increase(&mut window, acked);
         1.0 / (window.cwnd - cwnd)

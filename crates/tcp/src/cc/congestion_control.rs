@@ -1,6 +1,7 @@
 //! What a congestion control implements: how the window grows, and what a loss leaves of it.
 
 use crate::config::Config;
+use crate::sack::CaState;
 use paceline_core::{Instant, Span};
 
 /// An acknowledgement of new data, as a congestion control sees it.
@@ -26,6 +27,8 @@ pub(crate) struct Acked {
     pub(crate) srtt: f64,
     /// The round trip that it measured, if it measured one.
     pub(crate) sample: Option<Span>,
+    /// When pacing lets the next packet leave; [`Instant::MAX`] where it does not wait.
+    pub(crate) paced_until: Instant,
 }
 
 /// An acknowledgement on a connection with ECN.
@@ -57,6 +60,11 @@ pub(crate) trait CongestionControl: Sized {
     /// The state of a new connection.
     fn new(config: &Config) -> Self;
 
+    /// The seed of what the control draws, the connection's own.
+    fn with_seed(self, _seed: u64) -> Self {
+        self
+    }
+
     /// New data are acknowledged outside of recovery.
     fn increase(&mut self, window: &mut Window, acked: Acked);
 
@@ -81,4 +89,73 @@ pub(crate) trait CongestionControl: Sized {
     /// Packet `seq` is sent for the first time.
     #[inline]
     fn on_first_transmission(&mut self, _seq: u32, _now: Instant) {}
+
+    /// Packet `seq` is sent again.
+    #[inline]
+    fn on_retransmission(&mut self, _seq: u32, _now: Instant) {}
+
+    /// The rate at which packets leave, if the control sets it. The connection is then always paced, by this.
+    fn pace(&self) -> Option<Pace> {
+        None
+    }
+
+    /// The control sets the window at each acknowledgement, recovery or not, instead of [`CongestionControl::increase`] and
+    /// [`CongestionControl::cut`] (Linux `cong_control`).
+    fn by_rate(&mut self) -> Option<&mut dyn RateControl> {
+        None
+    }
+}
+
+/// How fast packets leave (Linux `sk_pacing_rate`, `tcp_tso_autosize`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// Payload, byte/s; at least 1.
+    pub(crate) rate: u64,
+    /// Packets that leave together.
+    pub(crate) burst: u32,
+}
+
+/// An acknowledgement, as a control by rate sees it once recovery has processed it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RateAck {
+    pub(crate) now: Instant,
+    /// It acknowledges all before this packet.
+    pub(crate) next: u32,
+    /// When the packet was sent that it echoes, with timestamps.
+    pub(crate) echo: Option<Instant>,
+    /// Packets that it newly reports (Linux `acked_sacked`), and packets newly known to be lost.
+    pub(crate) delivered: u32,
+    pub(crate) lost: u32,
+    /// Packets in flight before and after it.
+    pub(crate) prior_in_flight: u32,
+    pub(crate) in_flight: u32,
+    pub(crate) ca_state: CaState,
+    /// Smoothed round trip, seconds; 0 before the first sample.
+    pub(crate) srtt: f64,
+    /// [`Acked::paced_until`]
+    pub(crate) paced_until: Instant,
+}
+
+/// What the state of a sender tells a control by rate, besides what all controls are told.
+pub(crate) trait RateControl {
+    /// Packets from `start` up to `end` have arrived, beyond a hole or in order.
+    fn on_arrival(&mut self, start: u32, end: u32, beyond: bool);
+
+    /// The last transmission of packet `seq` is lost.
+    fn on_lost(&mut self, seq: u32, cwnd: f64, now: Instant);
+
+    /// An acknowledgement has been processed: sets the window.
+    fn on_ack(&mut self, window: &mut Window, ack: RateAck);
+
+    /// A timer has changed how many packets are in flight.
+    fn set_in_flight(&mut self, in_flight: u32);
+
+    /// The application writes, after everything before was sent and while the window has room.
+    fn limit_by_application(&mut self, in_flight: u32);
+
+    /// The application sends again after nothing was in flight.
+    fn on_restart(&mut self, window: &mut Window, now: Instant);
+
+    /// The timeout was needless.
+    fn on_undo(&mut self, window: &mut Window);
 }

@@ -210,7 +210,19 @@ mod tests {
     fn after(cubic: &mut Cubic, seconds: f64, sample: f64) -> f64 {
         let (packets, open, dubious, used, weight, end) = (100, true, false, true, 1, 999);
         let (now, sample) = (Instant::ZERO + Span::from_seconds(seconds), Some(Span::from_seconds(sample)));
-        let acked = Acked { now, next: 1, packets, open, dubious, used, weight, end, srtt: 0.1, sample };
+        let acked = Acked {
+            now,
+            next: 1,
+            packets,
+            open,
+            dubious,
+            used,
+            weight,
+            end,
+            srtt: 0.1,
+            sample,
+            paced_until: Instant::MAX,
+        };
         let mut window = Window { cwnd: 100.0, ssthresh: 2 };
         cubic.increase(&mut window, acked);
         window.cwnd

@@ -135,7 +135,19 @@ mod tests {
         hystart.on_first_transmission(seq, at(now - rtt));
         let (now, next) = (at(now), seq + 1);
         let (packets, open, dubious, used, weight, srtt, sample) = (1, true, false, true, 1, 0.0, None);
-        let acked = Acked { now, next, packets, open, dubious, used, weight, end, srtt, sample };
+        let acked = Acked {
+            now,
+            next,
+            packets,
+            open,
+            dubious,
+            used,
+            weight,
+            end,
+            srtt,
+            sample,
+            paced_until: Instant::MAX,
+        };
         hystart.ends_slow_start(LOW_WINDOW, acked)
     }
 

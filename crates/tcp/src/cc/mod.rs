@@ -4,17 +4,20 @@
 //! Which packets are lost, and what is sent while they are repaired, is loss recovery: [`crate::recovery`].
 
 mod ack_ratio;
+mod bbr;
+mod bbr3;
 mod bic;
 mod congestion_control;
 mod cubic;
 mod dctcp;
 mod hystart;
 mod linux2007;
+mod rate;
 pub(crate) mod reno;
 
 use crate::config::{Config, Constants, Variant, variants};
 use congestion_control::CongestionControl;
-pub(crate) use congestion_control::{Acked, Echo, Window};
+pub(crate) use congestion_control::{Acked, Echo, Pace, RateAck, RateControl, Window};
 use linux2007::Linux2007;
 use paceline_core::{Instant, Span};
 
@@ -33,13 +36,15 @@ macro_rules! define_control {
         }
 
         impl Control {
-            /// The control that a configuration selects.
-            pub(crate) fn new(config: &Config) -> Option<Self> {
+            /// The control that a configuration selects; `seed` is that of its draws.
+            pub(crate) fn new(config: &Config, seed: u64) -> Option<Self> {
                 match config.variant {
                     Variant::Bic | Variant::Cubic if config.constants == Constants::Linux2007 => {
                         Some(Control::Linux2007(Box::new(Linux2007::new(config))))
                     }
-                    $(Variant::$Control => Some(Control::$Control($file::$Control::new(config))),)*
+                    $(Variant::$Control => {
+                        Some(Control::$Control($file::$Control::new(config).with_seed(seed)))
+                    })*
                     _ => None,
                 }
             }
@@ -111,6 +116,30 @@ macro_rules! define_control {
                 match self {
                     Control::Linux2007(control) => control.on_first_transmission(seq, now),
                     $(Control::$Control(control) => control.on_first_transmission(seq, now),)*
+                }
+            }
+
+            /// Packet `seq` is sent again.
+            pub(crate) fn on_retransmission(&mut self, seq: u32, now: Instant) {
+                match self {
+                    Control::Linux2007(_) => {}
+                    $(Control::$Control(control) => control.on_retransmission(seq, now),)*
+                }
+            }
+
+            /// [`CongestionControl::pace`]
+            pub(crate) fn pace(&self) -> Option<Pace> {
+                match self {
+                    Control::Linux2007(_) => None,
+                    $(Control::$Control(control) => control.pace(),)*
+                }
+            }
+
+            /// [`CongestionControl::by_rate`]
+            pub(crate) fn by_rate(&mut self) -> Option<&mut dyn RateControl> {
+                match self {
+                    Control::Linux2007(_) => None,
+                    $(Control::$Control(control) => control.by_rate(),)*
                 }
             }
         }

@@ -21,12 +21,15 @@ macro_rules! variants {
                 "fack" fack::Fack
                     "Forward acknowledgements: what is beyond the highest packet held is in flight (ns-2's Agent/TCP/Fack).",
             }
-            // Congestion controls. Their recovery is `Config::recovery`, or RACK with `Config::rack`.
+            // Congestion controls. Their recovery is `Config::recovery`, or RACK with `Config::rack`. Those by rate are also in
+            // `Variant::is_by_rate`.
             controls {
                 "bic" bic::Bic "Binary increase (Linux's tcp_bic).",
                 "dctcp" dctcp::Dctcp "Reno, but a mark cuts by the share of marked packets (RFC 8257; Linux's tcp_dctcp).",
                 "cubic" cubic::Cubic
                     "A cubic function of the time since the last loss (RFC 9438; Linux's tcp_cubic).",
+                "bbr" bbr::Bbr "BBR, version 1: the rate and the round trip of the path (Linux's tcp_bbr).",
+                "bbr3" bbr3::Bbr3 "BBR, version 3 (draft-ietf-ccwg-bbr).",
             }
         }
     };
@@ -77,3 +80,17 @@ macro_rules! define_variant {
     };
 }
 variants!(define_variant);
+
+impl Variant {
+    /// The control sets window and pacing rate from the rate of delivery: it is always paced, by its own rate, recovers by RACK, and keeps
+    /// its window when idle, in every profile (Linux `cong_control`).
+    ///
+    /// ```
+    /// # use paceline_tcp::Variant;
+    /// assert!(Variant::Bbr.is_by_rate() && !Variant::Cubic.is_by_rate());
+    /// ```
+    #[inline]
+    pub fn is_by_rate(self) -> bool {
+        matches!(self, Variant::Bbr | Variant::Bbr3)
+    }
+}

@@ -32,7 +32,7 @@ macro_rules! define_selection {
             fn of(config: &Config) -> Self {
                 match config.variant {
                     $(Variant::$Duplicates => Recovery::$Duplicates,)*
-                    Variant::Rfc6675 $(| Variant::$Control)* if config.rack => Recovery::Rack,
+                    Variant::Rfc6675 $(| Variant::$Control)* if config.has_rack() => Recovery::Rack,
                     $(Variant::$Sack => Recovery::$Sack,)*
                     $(Variant::$Control)|* if config.halves_rate() => Recovery::RateHalving,
                     $(Variant::$Control)|* => Recovery::Rfc6675,

@@ -13,6 +13,7 @@
 //! the code names).
 
 mod arrivals;
+mod by_rate;
 mod losses;
 
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
@@ -21,6 +22,7 @@ use crate::sack::{CaState, RateReduction, Resent, SackState};
 use crate::segment::Output;
 use crate::state::{LastCut, State, probed_at};
 use arrivals::{Arrivals, measure, record};
+pub(crate) use by_rate::limit_by_application;
 use losses::{Marked, detect_losses, mark_lost};
 use paceline_core::{Instant, Span};
 
@@ -84,6 +86,7 @@ impl LossRecovery for Rack {
 fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant) -> u32 {
     let advanced = ack.next > state.una;
     let in_flight = state.next.saturating_sub(state.una);
+    let prior_pipe = by_rate::pipe_before(state);
     let handshake = state.is_shaking_hands();
     if handshake && advanced {
         state.on_new_ack(ack, now); // blocks with the first acknowledgement: unusual
@@ -116,6 +119,12 @@ fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant) -> u32 {
     }
 
     // `tcp_cong_control`
+    if let Some(prior_pipe) = prior_pipe {
+        if !handshake {
+            by_rate::control(state, (arrivals.delivered, marked.lost), prior_pipe, ack.echo, now);
+        }
+        return WHOLE_WINDOW;
+    }
     let ssthresh = state.ssthresh;
     let rack = &mut state.cold.sack.rack;
     if rack.ca_state == CaState::Recovery {
@@ -251,6 +260,9 @@ pub(crate) fn on_reordering(state: &mut State, now: Instant) -> u32 {
     }
     if state.cold.sack.rack.ca_state != CaState::Recovery {
         enter_recovery(state);
+        if state.config.variant.is_by_rate() {
+            return WHOLE_WINDOW;
+        }
         state.cold.sack.rack.reduction.delivered = 1;
         let (reduction, pipe) = (state.cold.sack.rack.reduction, pipe(state));
         state.cwnd = f64::from(pipe + reduction.permits(state.ssthresh, pipe, 1, false));
@@ -283,6 +295,7 @@ pub(crate) fn enter_loss(state: &mut State, now: Instant) {
         lost_to = if at.is_some() { lost_to + 1 } else { train.end.min(end - 1).max(lost_to + 1) };
     }
     let before = (state.cwnd.floor(), state.ssthresh);
+    by_rate::lose_by_timeout(state, lost_to, is_recent, now);
     let rack = &mut state.cold.sack.rack;
     rack.lost_to = rack.lost_to.max(lost_to);
     rack.resent_to = rack.resent_to.max(una);
@@ -302,6 +315,7 @@ pub(crate) fn enter_loss(state: &mut State, now: Instant) {
         state.count_cut();
     }
     state.cwnd = f64::from(pipe(state) + 1);
+    by_rate::set_in_flight(state);
     state.duplicates = 0;
     state.recover = end;
     state.last_cut = LastCut::Timeout;

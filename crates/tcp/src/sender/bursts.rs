@@ -59,6 +59,7 @@ impl Sender {
     #[inline(never)]
     fn send_paced(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
         let state = &mut self.state;
+        state.follow_control();
         if let Some((pacing, pacing_at)) = pacing!(state) {
             let permit = pacing.on_event(pacing_window!(state), pacing_at, now);
             self.send_permitted(permit, burst, now, out);

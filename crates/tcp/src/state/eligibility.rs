@@ -24,7 +24,7 @@ impl FastPath {
         let counts_duplicates = matches!(config.variant, Variant::Reno | Variant::NewReno);
         let has_fast_path = (selective || counts_duplicates && config.limited_transmit)
             && !config.timestamps
-            && !config.rack
+            && !config.has_rack()
             && !config.count_packets
             && config.overhead == Span::ZERO
             && config.max_burst == u32::MAX;

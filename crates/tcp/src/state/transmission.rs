@@ -46,6 +46,9 @@ impl State {
         out.send(Segment { seq, bytes, retransmission });
         if retransmission {
             self.counts.retransmits += 1;
+            if let Some(control) = self.control() {
+                control.on_retransmission(seq, now);
+            }
         } else {
             debug_assert_eq!(seq, self.end);
             self.end = seq + 1;

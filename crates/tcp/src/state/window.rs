@@ -138,8 +138,20 @@ impl State {
         let used = self.was_used_up(in_flight);
         let srtt = self.cold.smoothed;
         let weight = if self.config.count_packets { packets } else { 1 };
-        let acked =
-            Acked { now, next: self.una, packets, open, dubious, used, weight, end: self.end, srtt, sample };
+        let paced_until = self.cold.pacing_at;
+        let acked = Acked {
+            now,
+            next: self.una,
+            packets,
+            open,
+            dubious,
+            used,
+            weight,
+            end: self.end,
+            srtt,
+            sample,
+            paced_until,
+        };
         let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
         match self.control() {
             Some(control) => control.increase(&mut window, acked),
@@ -170,13 +182,22 @@ impl State {
         if let Some(control) = self.control() {
             control.on_idle(idle);
         }
+        let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
+        if let Some(control) = self.rate_control() {
+            control.on_restart(&mut window, now);
+            self.cwnd = window.cwnd;
+        }
         self.shrink_idle_window(now);
         self.cwnd = self.cwnd.max(1.0); // half of one packet, rounded down, would never send again
     }
 
-    /// Nothing is outstanding, and the path may no longer bear the last window: reduces it by [`IdleRestart`].
+    /// Nothing is outstanding, and the path may no longer bear the last window: reduces it by [`IdleRestart`]. A control by rate paces
+    /// what it sends then, and keeps its window (Linux `tcp_slow_start_after_idle_check`).
     #[cold]
     pub(crate) fn shrink_idle_window(&mut self, now: Instant) {
+        if self.config.variant.is_by_rate() {
+            return;
+        }
         let timeout = self.rtt.timeout();
         let unsent = now.since(self.cold.last_sent);
         let initial = f64::from(self.initial_window());
@@ -221,6 +242,12 @@ impl State {
 
     /// A cut was needless: window and ssthresh return to their earlier values.
     pub(crate) fn restore(&mut self, cwnd: f64, ssthresh: u32) {
+        let mut window = cc::Window { cwnd: self.cwnd, ssthresh: self.ssthresh };
+        if let Some(control) = self.rate_control() {
+            control.on_undo(&mut window);
+            self.cwnd = window.cwnd;
+            return;
+        }
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = self.ssthresh.max(ssthresh);
     }
@@ -230,8 +257,11 @@ impl State {
         self.counts.window_cuts += 1;
     }
 
-    /// The window to ssthresh, and at most to `packets`.
+    /// The window to ssthresh, and at most to `packets`, unless a control by rate sets it.
     pub(crate) fn deflate_to(&mut self, packets: u32) {
+        if self.config.variant.is_by_rate() {
+            return;
+        }
         self.cwnd = f64::from(self.ssthresh.min(packets));
     }
 

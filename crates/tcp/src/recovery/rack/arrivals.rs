@@ -64,6 +64,9 @@ fn arrive(
 ) {
     arrivals.delivered += packets.end - packets.start;
     arrivals.beyond |= beyond;
+    if let Some(control) = state.rate_control() {
+        control.on_arrival(packets.start, packets.end, beyond);
+    }
     let least = state.cold.least();
     let timestamps = state.config.timestamps;
     let mut once = Block { start: packets.end, end: packets.start }; // from the first to the last that was sent once only

@@ -36,8 +36,15 @@ pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked
     let threshold = state.config.duplicate_threshold;
     let patience = Span::from_nanos(state.cold.least().as_nanos() / 4);
     let smoothed = Span::from_seconds(state.cold.smoothed);
+    let cwnd = state.cwnd;
     let cold = &mut *state.cold;
     let (probe, trains) = (cold.probed(), &cold.trains);
+    let mut control = cold.control.as_mut().and_then(|control| control.by_rate());
+    let mut note = |seq: u32| {
+        if let Some(control) = &mut control {
+            control.on_lost(seq, cwnd, now);
+        }
+    };
     let SackState { board, rack, .. } = &mut *cold.sack;
     let sure = rack.ca_state >= CaState::Recovery || board.held() >= threshold;
     let patience = if sure { Span::ZERO } else { patience.min(smoothed) };
@@ -53,6 +60,7 @@ pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked
             Some(Span::ZERO) => {
                 marked.lost += 1;
                 rack.lost_to = seq + 1;
+                note(seq);
             }
             Some(more) => longest = longest.max(more),
         }
@@ -66,6 +74,7 @@ pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked
                 one.lost = true;
                 marked.lost += 1;
                 marked.again = true;
+                note(one.seq);
             }
             Some(more) => longest = longest.max(more),
         }

@@ -1,0 +1,85 @@
+//! The greatest value of a window of time, from three values (K. Nichols' windowed filter).
+//!
+//! *Idea.* Kept are the greatest value, the greatest since, and the greatest since that one. As the window moves on, the next best takes
+//! the place of one that is too old, so that no values need be stored.
+//! *References.* Linux lib/win_minmax.c.
+
+/// A value, and the time of the window's clock at which it was measured.
+#[derive(Debug, Clone, Copy, Default)]
+struct Measured {
+    at: u32,
+    value: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct WindowedMax([Measured; 3]);
+
+impl WindowedMax {
+    /// The greatest value.
+    pub(crate) fn get(&self) -> u64 {
+        self.0[0].value
+    }
+
+    /// A new value at time `at`, in a window of this length; at a quarter and at half of it without a greater one, it becomes the second and
+    /// the third best.
+    pub(crate) fn add(&mut self, window: u32, at: u32, value: u64) {
+        let new = Measured { at, value };
+        let best = &mut self.0;
+        if value >= best[0].value || at.wrapping_sub(best[2].at) > window {
+            *best = [new; 3];
+            return;
+        }
+        if value >= best[1].value {
+            (best[1], best[2]) = (new, new);
+        } else if value >= best[2].value {
+            best[2] = new;
+        }
+        let age = at.wrapping_sub(best[0].at);
+        if age > window {
+            *best = [best[1], best[2], new];
+            if at.wrapping_sub(best[0].at) > window {
+                *best = [best[1], best[2], new];
+            }
+        } else if best[1].at == best[0].at && age > window / 4 {
+            (best[1], best[2]) = (new, new);
+        } else if best[2].at == best[1].at && age > window / 2 {
+            best[2] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Never more than the greatest value of the window, and never less than the newest; a rising or steady series is exact.
+        #[test]
+        fn it_lies_between_the_newest_value_and_the_greatest(values in prop::collection::vec((0_u32..4, 0_u64..50), 1..200)) {
+            let mut max = WindowedMax::default();
+            let mut at = 0;
+            let mut all = Vec::new();
+            for (pause, value) in values {
+                at += pause;
+                max.add(10, at, value);
+                all.push((at, value));
+                let greatest = all.iter().filter(|(then, _)| at - then <= 10).map(|(_, value)| *value).max();
+                prop_assert!(max.get() >= value && Some(max.get()) <= greatest);
+            }
+        }
+    }
+
+    #[test]
+    fn a_maximum_is_forgotten_after_its_window() {
+        let mut max = WindowedMax::default();
+        max.add(10, 0, 100);
+        let seen: Vec<_> = (1..14)
+            .map(|at| {
+                max.add(10, at, 50);
+                max.get()
+            })
+            .collect();
+        assert_eq!(seen, [vec![100; 10], vec![50; 3]].concat());
+    }
+}

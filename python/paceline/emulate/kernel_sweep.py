@@ -92,7 +92,8 @@ def carry_out(
     if not and_simulate:
         return _run(points, layouts, choices, store, watch)
     if choices.congestion_control == "bbr":
-        raise InputError("the simulator has no bbr; leave --and-simulate out", "--congestion-control")
+        problem = 'is of the kernel alone; write variant = "bbr" into the file, or leave --and-simulate out'
+        raise InputError(f"bbr {problem}", "--congestion-control")
     simulated = execute([_named(point, "simulation") for point in points], store=store, keep_columns=True, watch=watch)
     real = _run([_named(point, "kernel") for point in points], layouts, choices, store, watch, simulated.results)
     return Execution(

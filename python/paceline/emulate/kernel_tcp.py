@@ -28,6 +28,7 @@ _VARIANTS: dict[str, tuple[str, bool, str]] = {
     "fack": ("reno", True, "the kernel's recovery is RACK's, not FACK"),
     "bic": ("bic", True, ""),
     "cubic": ("cubic", True, ""),
+    "bbr": ("bbr", True, ""),
 }
 #: Options that are honoured, if with the limits that are warned of.
 _HONOURED = {
@@ -130,7 +131,7 @@ def translate(place: str, written: Iterable[str], tcp: Tcp, choices: Choices, wa
 
 def _congestion_control(place: str, variant: str, choices: Choices, warn: Callable[[str], None]) -> tuple[str, bool]:
     if variant not in _VARIANTS:
-        raise InputError(f'{place}.variant: the kernel has no "{variant}"; write "newreno", "sack" or "cubic"')
+        raise InputError(f'{place}.variant: the kernel has no "{variant}"; write "newreno", "sack", "cubic" or "bbr"')
     control, sack, difference = _VARIANTS[variant]
     if choices.congestion_control:
         control = choices.congestion_control
@@ -145,6 +146,8 @@ def _congestion_control(place: str, variant: str, choices: Choices, warn: Callab
 
 def _pacing(place: str, tcp: Tcp, warn: Callable[[str], None]) -> tuple[tuple[int, int], int | None]:
     """Ratios in slow start and after, percent, and how many segments TCP may hand over at once."""
+    if tcp.variant == "bbr":
+        return (200, 120), None  # it has a rate of its own, and trains as the kernel sizes them
     if tcp.rule is None:
         return (200, 120), 1
     if tcp.jitter:

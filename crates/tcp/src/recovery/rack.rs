@@ -14,6 +14,7 @@
 
 mod arrivals;
 mod by_rate;
+mod in_flight;
 mod losses;
 
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
@@ -23,6 +24,7 @@ use crate::segment::Output;
 use crate::state::{LastCut, State, probed_at};
 use arrivals::{Arrivals, measure, record};
 pub(crate) use by_rate::limit_by_application;
+use in_flight::{lost, next_lost, pipe};
 use losses::{Marked, detect_losses, mark_lost};
 use paceline_core::{Instant, Span};
 
@@ -320,27 +322,6 @@ pub(crate) fn enter_loss(state: &mut State, now: Instant) {
     state.recover = end;
     state.last_cut = LastCut::Timeout;
     state.forget_probe();
-}
-
-fn next_lost(state: &State) -> Option<u32> {
-    let SackState { board, rack, .. } = &*state.cold.sack;
-    let again = rack.resent.iter().filter(|one| one.lost).map(|one| one.seq).min();
-    let first = board.gap_from(rack.resent_to.max(state.una));
-    let first = (first < rack.lost_to).then_some(first);
-    again.map_or(first, |again| Some(first.map_or(again, |first| first.min(again))))
-}
-
-/// Packets lost, retransmitted or not (`lost_out`).
-fn lost(state: &State) -> u32 {
-    let SackState { board, rack, .. } = &*state.cold.sack;
-    rack.lost_to.saturating_sub(state.una).saturating_sub(board.held_below(rack.lost_to))
-}
-
-/// `tcp_packets_in_flight`
-fn pipe(state: &State) -> u32 {
-    let SackState { board, rack, .. } = &*state.cold.sack;
-    let again = rack.resent.iter().filter(|one| !one.lost).count() as u32;
-    (state.end - state.una + again).saturating_sub(board.held() + lost(state))
 }
 
 #[cfg(test)]

@@ -24,7 +24,8 @@ impl FastPath {
         let counts_duplicates = matches!(config.variant, Variant::Reno | Variant::NewReno);
         let has_fast_path = (selective || counts_duplicates && config.limited_transmit)
             && !config.timestamps
-            && !config.has_rack()
+            && !config.rack
+            && !config.variant.is_by_rate()
             && !config.count_packets
             && config.overhead == Span::ZERO
             && config.max_burst == u32::MAX;

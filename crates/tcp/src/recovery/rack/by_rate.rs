@@ -2,7 +2,7 @@
 //!
 //! *References.* Linux net/ipv4/tcp_input.c `tcp_cong_control`, tcp_rate.c `tcp_rate_check_app_limited`.
 
-use super::{next_lost, pipe};
+use super::in_flight::{next_lost, pipe};
 use crate::cc::{RateAck, Window};
 use crate::sack::SackState;
 use crate::state::State;

@@ -161,7 +161,7 @@ def test_bbr_runs_on_the_kernel_alone() -> None:
     run = emulate(one_flow().set("duration", "3 s"), choices)[0]
     assert run.links["slow"].utilisation is not None
     assert run.links["slow"].utilisation > 0.7
-    with pytest.raises(pl.InputError, match=r"^--congestion-control: the simulator has no bbr"):
+    with pytest.raises(pl.InputError, match=r"^--congestion-control: bbr is of the kernel alone"):
         emulate(one_flow(), choices, and_simulate=True)
 
 

@@ -297,7 +297,10 @@ impl Config {
             _ => variant,
         };
         let ecn = if variant == Variant::Dctcp { EcnMode::Dctcp } else { EcnMode::Off };
-        let config = Config { variant, ecn, ..Config::new(profile) };
+        let mut config = Config { variant, ecn, ..Config::new(profile) };
+        if variant.is_by_rate() {
+            (config.rack, config.idle_restart) = (true, IdleRestart::Keep);
+        }
         let is_ns2 = !matches!(profile, Profile::Rfc | Profile::Linux);
         if !is_ns2 || !variant.is_control() {
             return config;

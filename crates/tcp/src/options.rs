@@ -44,7 +44,8 @@ pub fn page() -> String {
          leaves out is the\nprofile's.",
     );
     page += " With `bic` and `cubic`, ns-2's profiles are TCP-Linux's: `tick` 1 ms, `max_rto` 120 s, `min_rto` 200 ms, `initial_rto` \
-             3 s,\n`timestamps_end_back_off`.";
+             3 s,\n`timestamps_end_back_off`. `bbr` and `bbr3` have `rack`, and `idle_restart` is `\"keep\"`, in every profile; they are always \
+             paced,\nby their own rate.";
     page += &format!(
         " A scenario that names no profile has `{}` ([why](adr/0001-default-tcp.md)).\n\n\
          | profile | what it is |\n|---|---|\n",

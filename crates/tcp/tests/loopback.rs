@@ -41,7 +41,10 @@ fn fast_retransmit_repairs_one_loss_without_a_timeout() {
         let repeats: Vec<u64> = talk.sent.iter().filter(|(_, seq)| *seq == 9).map(|(at, _)| *at).collect();
         // A control by rate paces retransmissions too.
         let latest = if variant.is_by_rate() { 420 } else { 400 };
-        assert!(repeats.len() == 2 && repeats[0] == 300 && (400..=latest).contains(&repeats[1]), "{variant:?}");
+        assert!(
+            repeats.len() == 2 && repeats[0] == 300 && (400..=latest).contains(&repeats[1]),
+            "{variant:?}"
+        );
     }
 }
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from paceline.doctor import small_buffers
+from paceline.doctor import small_buffers, tcp_windows
 from paceline.doctor.model import Model
 from paceline.doctor.transfer_times import Array, Ways
 from paceline.doctor.uncertainty import UNSURE, relative_variance
@@ -263,6 +263,10 @@ class _Search:
         of_links = np.where(self.price > 0, 0.0, spread / total)
         whole = self.sent * sources.bytes
         of_all = float(np.sqrt((whole**2 * doubt).sum()) / max(whole.sum(), 1e-9))
+        # prices of losses say nothing of who heeds none
+        by_rate = np.array([tcp_windows.is_by_rate(flow.tcp) for flow in network.flows])
+        if by_rate.any():
+            of_links[hops.link[by_rate[hops.flow]]] = of_all = np.inf
         return Forecast(self.sent + opening, load, arrived, lost, core, of_links, of_all)
 
     def _burst_lost(self) -> Array:

@@ -121,8 +121,14 @@ def _tcp(case: Case, group: Group, tcp: Tcp) -> dict[str, Any]:
         "min_rto_s": tcp.min_rto_s,
         "fair_window": _ends(case.window[one] for one in group.flows),
         "window_at_overflow": overflow if math.isfinite(overflow) else None,
-        "regime": tcp_windows.NO_LOSS if capped or math.isinf(overflow) else tcp_windows.regime(overflow),
+        "regime": _regime(tcp, overflow, capped),
     }
+
+
+def _regime(tcp: Tcp, overflow: float, capped: bool) -> str:
+    if capped or math.isinf(overflow):
+        return tcp_windows.NO_LOSS
+    return tcp_windows.BY_RATE if tcp_windows.is_by_rate(tcp) else tcp_windows.regime(overflow)
 
 
 def _hop(case: Case, hop: Hop) -> dict[str, Any]:
@@ -242,7 +248,9 @@ def _sends(case: Case, group: Group) -> str:
 
 def _host_pacing(flow: Flow) -> str | None:
     parts = ["port"] if flow.port_paced else []
-    if flow.tcp and flow.tcp.rule:
+    if tcp_windows.is_by_rate(flow.tcp):
+        parts.append("host, by the measured rate")
+    elif flow.tcp and flow.tcp.rule:
         rule = f"host, rule {flow.tcp.rule}"
         rule += f", gain {units.number(flow.tcp.gain)}" if flow.tcp.gain != 1 else ""
         rule += f", jitter {units.number(flow.tcp.jitter)}" if flow.tcp.jitter else ""

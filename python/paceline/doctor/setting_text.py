@@ -139,7 +139,7 @@ def _flows(name: str, group: Mapping[str, Any]) -> list[Entry]:
     share = f"{window} packets in flight, at most {units.number(tcp['max_window'])}"
     overflow = tcp["window_at_overflow"]
     losses = tcp["regime"]
-    if overflow is not None and not losses.startswith("no loss"):
+    if overflow is not None and not losses.startswith(("no loss", "not foreseen")):
         losses = f"repaired by {losses}: {units.about(overflow)} packets in flight when the buffer overflows"
     apart = ""
     if group["spacing"][0] > 1:

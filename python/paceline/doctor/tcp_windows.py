@@ -9,6 +9,9 @@ ns-2 has 0.57 timeouts a window cut with it and 0.55 without, at three packets (
 *The sawtooth.* Reno's window falls to half and grows by a packet a round trip, so losses of a flow are half its peak of
 round trips apart, and further where timeouts lie between. CUBIC's takes the time of its curve. BIC has shorter ones:
 the estimate is good to a factor of two.
+
+*Rates.* BBR's window follows the rate and the round trip that it measures. It has no sawtooth, and losses neither cut its
+window as these formulas have it nor end in timeouts by them, so that they are not applied to it.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from paceline.doctor.case import Case
+    from paceline.scenario.resolved_network import Tcp
 
 #: Mean windows, packets: below the one, timeouts; from the other on, fast recovery.
 TIMEOUTS_BELOW = 4.0
@@ -27,6 +31,14 @@ TIMEOUTS = "timeouts"
 MIXED = "timeouts and fast recovery"
 RECOVERY = "fast recovery"
 NO_LOSS = "no loss: the window's limit comes first"
+BY_RATE = "not foreseen: the measured rate sets the window, not losses"
+#: Congestion controls by rate.
+_BY_RATE = ("bbr", "bbr3")
+
+
+def is_by_rate(tcp: Tcp | None) -> bool:
+    """Whether formulas of losses say nothing of these connections."""
+    return tcp is not None and tcp.variant in _BY_RATE
 
 
 def regime(window: float) -> str:
@@ -42,7 +54,12 @@ def regime_of(case: Case, flow: int) -> str:
     window = case.overflow_window[flow]
     if tcp is not None and tcp.max_window < case.window[flow]:
         return NO_LOSS
-    return regime(window)
+    return BY_RATE if is_by_rate(tcp) else regime(window)
+
+
+def has_sawtooth(case: Case, flow: int) -> bool:
+    """Whether losses cut the window of a flow with feedback again and again."""
+    return regime_of(case, flow) not in (NO_LOSS, BY_RATE)
 
 
 def peak_uncapped(case: Case, flow: int) -> float:

@@ -24,8 +24,10 @@ pub(crate) fn of_fast_links() -> BoxedStrategy<String> {
         (edge.0 * access.0, text)
     });
     let sizes = (select(vec![1, 10, 40, 100, 1000]), select(vec![0, 20]), select(vec![20, 40, 1000]));
-    let variant =
-        (select(vec!["rfc", "ns2", "linux"]), select(vec!["reno", "newreno", "sack1", "rfc6675", "cubic"]));
+    let variant = (
+        select(vec!["rfc", "ns2", "linux"]),
+        select(vec!["reno", "newreno", "sack1", "rfc6675", "cubic", "bbr", "bbr3"]),
+    );
     let more = select(vec!["", ", syn = false", ", delayed_ack = \"100 us\"", ", duplicate_threshold = 1"]);
     let tcp = (sizes, variant, select(vec![100, 500, 2000]), more).prop_map(|(sizes, variant, window, more)| {
         format!(

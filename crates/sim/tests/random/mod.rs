@@ -58,7 +58,8 @@ access = {{ per_edge = {hosts}, rate = "2 Mbit/s .. 40 Mbit/s", delay = "0 ms ..
         (edges * hosts, network)
     });
     let buffer = select(vec!["\"5 KB\"", "\"3 packets\"", "\"20 KB\"", "\"8 packets\", drop = \"front\""]);
-    let variants = vec!["tahoe", "reno", "newreno", "sack1", "rfc6675", "fack", "bic", "cubic"];
+    let variants =
+        vec!["tahoe", "reno", "newreno", "sack1", "rfc6675", "fack", "bic", "cubic", "bbr", "bbr3"];
     let tcp = (select(variants), select(vec!["ns2", "rfc", "linux"])).prop_map(|(variant, profile)| {
         format!("kind = \"bulk\"\ntcp = {{ variant = \"{variant}\", profile = \"{profile}\" }}\n")
     });

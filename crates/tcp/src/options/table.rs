@@ -151,7 +151,7 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "rack",
-        "`rfc6675`, `bic`, `cubic`: a packet or retransmission is lost when a packet sent after it has arrived; a probe precedes a timeout, and a needless timeout is undone",
+        "`rfc6675`, `bic`, `cubic`: a packet or retransmission is lost when a packet sent after it has arrived; a probe precedes a timeout, and a needless timeout is undone; `bbr` and `bbr3` always have it",
         |config| Value::Flag(config.rack),
         ["RFC 8985, 9937, 5682", "", "net.ipv4.tcp_recovery, tcp_early_retrans, tcp_frto"],
     ),

@@ -36,7 +36,7 @@ def warmup_short(case: Case) -> Iterator[Problem]:
         start = max(tcp_windows.slow_start_s(case, flow) for flow in group.flows)
         timers = 3 * max(tcp.min_rto_s, 2 * fmean(case.trip_s[flow] for flow in group.flows))
         ready = last + start + timers
-        loses = tcp_windows.regime_of(case, group.flows[0]) is not tcp_windows.NO_LOSS
+        loses = tcp_windows.has_sawtooth(case, group.flows[0])
         shared = any(
             case.limited_by[link] > 1 for link in {case.fair.limit[flow] for flow in group.flows} if link is not None
         )
@@ -81,7 +81,7 @@ def few_cuts(case: Case) -> Iterator[Problem]:
         if (
             link is None
             or case.places(link) is None
-            or tcp_windows.regime_of(case, group.flows[0]) is tcp_windows.NO_LOSS
+            or not tcp_windows.has_sawtooth(case, group.flows[0])
         ):
             continue
         epoch = fmean(tcp_windows.epoch_s(case, flow) for flow in group.flows)

@@ -47,7 +47,9 @@ def window_cap(case: Case) -> Iterator[Problem]:
                 f"a flow has at most that in flight each round trip: {rest}, and the buffer decides nothing for them",
                 remedy,
             )
-        elif len(clipped) > len(group.flows) // 2 and group.first.packets is None:
+        elif (
+            len(clipped) > len(group.flows) // 2 and group.first.packets is None and not tcp_windows.is_by_rate(tcp)
+        ):
             yield Problem(
                 path,
                 f"{units.count(tcp.max_window, 'packet')}{origin}, is below 4/3 of the fair window of {fair} packets",
@@ -66,7 +68,7 @@ def window_below_one(case: Case) -> Iterator[Problem]:
     """
     for group in case.connections:
         mean = fmean(case.overflow_window[flow] for flow in group.flows)
-        if mean < 1:
+        if mean < 1 and not tcp_windows.is_by_rate(group.first.tcp):
             yield Problem(
                 _path(case, group),
                 f"{len(group.flows)} flows have {units.number(mean)} packets each in flight and in the buffer",
@@ -92,6 +94,7 @@ def timeout_regime(case: Case) -> Iterator[Problem]:
         found = tcp_windows.regime(mean)
         if (
             mean >= 1
+            and not tcp_windows.is_by_rate(tcp)
             and found is not tcp_windows.RECOVERY
             and tcp.max_window >= fmean(case.window[flow] for flow in group.flows)
         ):

@@ -79,6 +79,10 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
             return Err(ScenarioError::at(&table.path_of(name), problem));
         }
     }
+    if tcp.variant.is_by_rate() && !tcp.rack {
+        let problem = "BBR finds its losses by RACK; leave rack out";
+        return Err(ScenarioError::at(&table.path_of("rack"), problem));
+    }
     if tcp.max_rto < tcp.min_rto {
         let problem =
             format!("min_rto {} is above max_rto {}; write the lesser first", tcp.min_rto, tcp.max_rto);

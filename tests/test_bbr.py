@@ -13,7 +13,7 @@ BBR3 = {"variant": "bbr3"}
 
 
 def shared(flows: list[tuple[dict[str, Any], float]], buffer: float, duration_s: int = 60) -> pl.Scenario:
-    """One flow each of these settings and access delays, ms, over 20 Mbit/s; the buffer in BDPs of 40 ms, 67 packets."""
+    """A flow each of these settings and access delays, ms, over 20 Mbit/s; the buffer in BDPs of 40 ms, 67 packets."""
     return pl.Scenario(
         {
             "duration": f"{duration_s} s",
@@ -21,9 +21,7 @@ def shared(flows: list[tuple[dict[str, Any], float]], buffer: float, duration_s:
             "network": {
                 "template": "dumbbell",
                 "core": {"rate": "20 Mbit/s", "delay": "10 ms", "buffer": f"{max(1, round(buffer * 67))} packets"},
-                "access": [
-                    {"hosts": 1, "rate": "1 Gbit/s", "delay": f"{delay * 1000:.0f} us"} for _, delay in flows
-                ],
+                "access": [{"hosts": 1, "rate": "1 Gbit/s", "delay": f"{delay * 1000:.0f} us"} for _, delay in flows],
             },
             "traffic": [
                 {"name": f"f{one}", "kind": "bulk", "start": "0 s .. 1 s", "from": f"left.{one}", "tcp": tcp}
@@ -78,9 +76,21 @@ def test_host_pacing_changes_nothing() -> None:
     """Linux has one pacing rate for a socket, and BBR sets it."""
     scenario = shared([(BBR, 5), (BBR3, 5)], 1, 20)
     plain, paced = (pl.run(scenario.set("pacing", how)) for how in ("none", "host"))
-    assert plain.per_flow is not None and paced.per_flow is not None
+    assert plain.per_flow is not None
+    assert paced.per_flow is not None
     for key in ("goodput_bps", "sent_packets", "retransmits"):
         assert list(plain.per_flow[key]) == list(paced.per_flow[key])
+
+
+def test_the_doctor_applies_no_formula_of_losses() -> None:
+    diagnosis = pl.doctor(shared([(BBR, 5), (BBR3, 5)], 0.05))
+    assert not {"timeout-regime", "few-cuts", "window-below-one"} & {finding.id for finding in diagnosis.findings}
+    told = diagnosis.to_dict()["settings"][0]
+    assert told["core"]["expected_loss"] is None
+    for group in told["groups"]:
+        assert group["tcp"]["regime"].startswith("not foreseen")
+    loss_based = pl.doctor(shared([({"variant": "sack"}, 5)] * 2, 0.05))
+    assert {"timeout-regime", "few-cuts"} & {finding.id for finding in loss_based.findings}
 
 
 def test_its_losses_are_found_by_rack() -> None:

@@ -5,7 +5,7 @@
     python benches/kernel/bbr.py --show          what is recorded, beside the simulator's
 
 Each has one flow or a few over one bottleneck, 10 to 200 Mbit/s, 10 to 100 ms, a buffer of 0.2 to 4 BDP. A valid run is a row of
-tests/oracles/kernel-bbr.csv. tests/test_kernel_bbr.py compares with what is recorded.
+tests/oracles/kernel-bbr.csv, and tests/test_kernel_bbr.py compares with it.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def scenario(case: Case) -> dict[str, Any]:
 def measure(case: Case, run: pl.Result) -> dict[str, float]:
     """Utilisation of the link, the round trip with the mean queue in ms, retransmissions over packets sent."""
     core = run.links["core"]
-    assert core.queue_mean_bytes is not None and run.per_flow is not None
+    assert core.queue_mean_bytes is not None
+    assert run.per_flow is not None
     sent, again = (sum(run.per_flow[key]) for key in ("sent_packets", "retransmits"))
     return {
         "utilisation": core.utilisation or 0.0,
@@ -148,8 +149,9 @@ def record(seeds: int, tries: int) -> None:
 def show() -> None:
     """A row a scenario: kernel, simulator, and how far apart."""
     near = dict.fromkeys(MEASURES, 0)
+    known = recorded()
     print("flows Mbit/s  ms  BDP   utilisation          round trip, ms       retransmissions, %")
-    for case, runs in recorded().items():
+    for case, runs in known.items():
         theirs, ours = median(runs), median(simulate(case))
         off = {key: ours[key] / theirs[key] - 1 for key in ("utilisation", "rtt_ms")}
         apart = ours["retransmits"] - theirs["retransmits"]
@@ -163,7 +165,7 @@ def show() -> None:
             f"   {theirs['retransmits']:.3%} {ours['retransmits']:.3%}",
             flush=True,
         )
-    print("within 3 %:", ", ".join(f"{key} {count}" for key, count in near.items()), "of", len(recorded()))
+    print("within 3 %:", ", ".join(f"{key} {count}" for key, count in near.items()), "of", len(known))
 
 
 def main() -> int:

@@ -54,10 +54,11 @@ rates from 50 kbit/s to 200 Mbit/s and buffers from two packets on, these are wi
 | losses of a link | 81 % (75 at least) | a ratio of 1 % and 20 packets lost |
 
 Where a run hangs on a few draws (transfers with a heavy tail, long times on or off), on a timeout that is long beside
-the run, or on which flow wins a place in a small buffer, and where BBR sends, whose rate losses do not set, it says *not foreseeable*, and its JSON has null: of these
-scenarios, 7 % as a whole. It misses most where flows are locked out in step ([`phase-locked`](#phase-locked),
-[`rates-in-step`](#rates-in-step)), in the load of one flow's links behind a full one, in acknowledgements or answers of
-flows that an overload starves, and in losses of a few large bursts. Measured by `make foresee`.
+the run, or on which flow wins a place in a small buffer, and where BBR sends, whose rate losses do not set, it says
+*not foreseeable*, and its JSON has null: of these scenarios, 7 % as a whole. It misses most where flows are locked
+out in step ([`phase-locked`](#phase-locked), [`rates-in-step`](#rates-in-step)), in the load of one flow's links
+behind a full one, in acknowledgements or answers of flows that an overload starves, and in losses of a few large
+bursts. Measured by `make foresee`.
 
 ## Checks
 

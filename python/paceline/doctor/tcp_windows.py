@@ -10,8 +10,8 @@ ns-2 has 0.57 timeouts a window cut with it and 0.55 without, at three packets (
 round trips apart, and further where timeouts lie between. CUBIC's takes the time of its curve. BIC has shorter ones:
 the estimate is good to a factor of two.
 
-*Rates.* BBR's window follows the rate and the round trip that it measures. It has no sawtooth, and losses neither cut its
-window as these formulas have it nor end in timeouts by them, so that they are not applied to it.
+*Rates.* BBR's window follows the rate and the round trip that it measures. It has no sawtooth, and losses neither cut
+its window as these formulas have it nor end in timeouts by them, so that they are not applied to it.
 """
 
 from __future__ import annotations

@@ -78,11 +78,7 @@ def few_cuts(case: Case) -> Iterator[Problem]:
         if tcp is None or group.first.packets is not None or case.table(group.first).get("kind") != "bulk":
             continue
         link = case.fair.limit[group.flows[0]]
-        if (
-            link is None
-            or case.places(link) is None
-            or not tcp_windows.has_sawtooth(case, group.flows[0])
-        ):
+        if link is None or case.places(link) is None or not tcp_windows.has_sawtooth(case, group.flows[0]):
             continue
         epoch = fmean(tcp_windows.epoch_s(case, flow) for flow in group.flows)
         cuts = case.window_s / epoch

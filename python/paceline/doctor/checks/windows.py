@@ -47,9 +47,7 @@ def window_cap(case: Case) -> Iterator[Problem]:
                 f"a flow has at most that in flight each round trip: {rest}, and the buffer decides nothing for them",
                 remedy,
             )
-        elif (
-            len(clipped) > len(group.flows) // 2 and group.first.packets is None and not tcp_windows.is_by_rate(tcp)
-        ):
+        elif len(clipped) > len(group.flows) // 2 and group.first.packets is None and not tcp_windows.is_by_rate(tcp):
             yield Problem(
                 path,
                 f"{units.count(tcp.max_window, 'packet')}{origin}, is below 4/3 of the fair window of {fair} packets",

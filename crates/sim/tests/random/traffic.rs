@@ -107,8 +107,9 @@ const TCP: &[&str] = &[
 
 /// A `tcp` table.
 fn tcp(lattice: bool) -> impl Strategy<Value = String> {
-    let variant =
-        select(vec!["reno", "newreno", "tahoe", "sack1", "rfc6675", "fack", "bic", "cubic", "dctcp", "bbr", "bbr3"]);
+    let variant = select(vec![
+        "reno", "newreno", "tahoe", "sack1", "rfc6675", "fack", "bic", "cubic", "dctcp", "bbr", "bbr3",
+    ]);
     let profile = select(vec!["rfc", "ns2", "linux", "ns2-2.28", "ns2-validation"]);
     (variant, profile, keys(TCP, 5)).prop_map(move |(variant, profile, more)| {
         let sizes = if lattice { ", payload = \"1000 B\", header = \"0 B\", ack = \"500 B\"" } else { "" };

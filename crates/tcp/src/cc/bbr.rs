@@ -16,16 +16,17 @@
 
 mod aggregation;
 mod long_term;
+mod probe_rtt;
+mod window;
 
 use super::rate::{
-    BW_SCALE, BW_UNIT, ByRate, Pace, Path, PathModel, RateAck, RateSample, Sampler, UNIT, WindowedMax,
-    micros, train,
+    BW_UNIT, ByRate, Pace, Path, PathModel, RateSample, Sampler, UNIT, WindowedMax, micros, train,
 };
 use crate::config::Config;
 use crate::sack::CaState;
 use aggregation::Aggregation;
 use long_term::LongTerm;
-use paceline_core::{Instant, Span};
+use paceline_core::Instant;
 use rand_core::RngCore;
 use rand_pcg::Pcg32;
 
@@ -42,16 +43,11 @@ const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNI
 const CYCLE_STARTS: u64 = 7;
 /// `bbr_bw_rtts`: window of the greatest delivery rate, round trips.
 const BW_ROUNDS: u32 = 10;
-/// `bbr_min_rtt_win_sec`, `bbr_probe_rtt_mode_ms`
-const MIN_RTT_WINDOW: Span = Span::from_millis(10_000);
-const PROBE_RTT: Span = Span::from_millis(200);
 /// `bbr_cwnd_min_target`, packets.
 const LEAST_CWND: u32 = 4;
 /// `bbr_full_bw_thresh`, `bbr_full_bw_cnt`
 const FULL_BW_GROWTH: u64 = UNIT * 5 / 4;
 const FULL_BW_ROUNDS: u32 = 3;
-/// `TCP_INIT_CWND`, packets.
-const INITIAL_CWND: u32 = 10;
 /// The stream of the connection's generator; others are pacing jitter's and `overhead`'s.
 const STREAM: u64 = 2;
 
@@ -238,33 +234,6 @@ impl Model {
         if self.pacing_rate < 1_200_000 / 8 { 1 } else { 2 }
     }
 
-    /// `bbr_bdp`, packets.
-    fn bdp(&self, bw: u64, gain: u64) -> u32 {
-        let Some(min_rtt) = self.min_rtt_us else { return INITIAL_CWND };
-        super::rate::bdp(bw, min_rtt, gain)
-    }
-
-    /// `bbr_quantization_budget`: three trains, an even number, and two more while probing.
-    fn with_trains(&self, cwnd: u32) -> u32 {
-        let goal = train(self.pacing_rate, self.payload, self.least_train(), None).min(127); // `bbr_tso_segs_goal`
-        let even = (cwnd + 3 * goal + 1) & !1;
-        even + if self.mode == Mode::ProbeBw && self.phase == 0 { 2 } else { 0 }
-    }
-
-    /// `bbr_inflight`
-    fn target(&self, bw: u64, gain: u64) -> u32 {
-        self.with_trains(self.bdp(bw, gain))
-    }
-
-    /// `bbr_packets_in_net_at_edt`: how many will be in flight when the next packet leaves.
-    fn in_net_at_next_send(&self, in_flight: u32, ack: &RateAck) -> u32 {
-        let until = if ack.paced_until == Instant::MAX { Span::ZERO } else { ack.paced_until.since(ack.now) };
-        let delivered = (self.bw() * (until.as_nanos() / 1000)) >> BW_SCALE;
-        let goal = train(self.pacing_rate, self.payload, self.least_train(), None).min(127);
-        let at_edt = in_flight + if self.pacing_gain > UNIT { goal } else { 0 };
-        at_edt.saturating_sub(delivered.min(u64::from(u32::MAX)) as u32)
-    }
-
     /// `bbr_update_bw`
     fn update_bw(&mut self, path: &Path<'_>, sample: &RateSample) {
         self.round_start = false;
@@ -364,57 +333,6 @@ impl Model {
         }
     }
 
-    /// `bbr_update_min_rtt`
-    fn update_min_rtt(&mut self, path: &mut Path<'_>, sample: &RateSample) {
-        let ticks = self.ticks(path.ack.now);
-        let is_expired = ticks > self.min_rtt_stamp + MIN_RTT_WINDOW.as_nanos() / self.tick;
-        if let Some(rtt) = sample.rtt_us
-            && (is_expired || self.min_rtt_us.is_none_or(|least| rtt < least))
-        {
-            (self.min_rtt_us, self.min_rtt_stamp) = (Some(rtt), ticks);
-        }
-        if is_expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
-            self.save_cwnd(*path.cwnd);
-            self.probe_rtt_done = None;
-        }
-        if self.mode == Mode::ProbeRtt {
-            self.probe_rtt(path, ticks);
-        }
-        if sample.delivered.is_some_and(|delivered| delivered > 0) {
-            self.idle_restart = false;
-        }
-    }
-
-    fn probe_rtt(&mut self, path: &mut Path<'_>, ticks: u64) {
-        path.rates.limit(path.ack.in_flight); // samples of so few packets are low
-        if self.probe_rtt_done.is_some() {
-            self.probe_rtt_round_done |= self.round_start;
-            if self.probe_rtt_round_done {
-                self.check_probe_rtt_done(path.rates, path.cwnd, path.ack.now);
-            }
-        } else if path.ack.in_flight <= LEAST_CWND {
-            self.probe_rtt_done = Some(ticks + PROBE_RTT.as_nanos().div_ceil(self.tick));
-            self.probe_rtt_round_done = false;
-            self.next_round = path.rates.delivered;
-        }
-    }
-
-    /// `bbr_check_probe_rtt_done`, `bbr_reset_mode`
-    fn check_probe_rtt_done(&mut self, rates: &Sampler, cwnd: &mut u32, now: Instant) {
-        let ticks = self.ticks(now);
-        if self.probe_rtt_done.is_none_or(|done| ticks <= done) {
-            return;
-        }
-        self.min_rtt_stamp = ticks;
-        *cwnd = (*cwnd).max(self.prior_cwnd);
-        if self.full_bw_reached {
-            self.enter_probe_bw(rates);
-        } else {
-            self.mode = Mode::Startup;
-        }
-    }
-
     /// `bbr_update_gains`
     fn update_gains(&mut self) {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
@@ -424,55 +342,6 @@ impl Model {
             Mode::ProbeBw => (CYCLE[self.phase], CWND_GAIN),
             Mode::ProbeRtt => (UNIT, UNIT),
         };
-    }
-
-    /// `bbr_save_cwnd`: the window before losses and PROBE_RTT.
-    fn save_cwnd(&mut self, cwnd: u32) {
-        let keeps = self.prior_state >= CaState::Recovery || self.mode == Mode::ProbeRtt;
-        self.prior_cwnd = if keeps { self.prior_cwnd.max(cwnd) } else { cwnd };
-    }
-
-    /// `bbr_set_cwnd`
-    fn set_cwnd(&mut self, path: &mut Path<'_>) {
-        let acked = path.ack.delivered;
-        let mut cwnd = *path.cwnd;
-        if acked > 0 && !self.conserves_packets(path, &mut cwnd) {
-            let bw = self.bw();
-            let mut target = self.bdp(bw, self.cwnd_gain);
-            if self.full_bw_reached {
-                target += self.aggregation.cwnd(bw);
-            }
-            let target = self.with_trains(target);
-            if self.full_bw_reached {
-                cwnd = (cwnd + acked).min(target);
-            } else if cwnd < target || path.rates.delivered < u64::from(INITIAL_CWND) {
-                cwnd += acked;
-            }
-            cwnd = cwnd.max(LEAST_CWND);
-        }
-        *path.cwnd = if self.mode == Mode::ProbeRtt { cwnd.min(LEAST_CWND) } else { cwnd };
-    }
-
-    /// `bbr_set_cwnd_to_recover_or_restore`
-    fn conserves_packets(&mut self, path: &Path<'_>, cwnd: &mut u32) -> bool {
-        let (before, state) = (self.prior_state, path.ack.ca_state);
-        let arrived = path.ack.in_flight + path.ack.delivered;
-        if path.ack.lost > 0 {
-            *cwnd = cwnd.saturating_sub(path.ack.lost).max(1);
-        }
-        if state == CaState::Recovery && before != CaState::Recovery {
-            self.packet_conservation = true;
-            self.next_round = path.rates.delivered;
-            *cwnd = arrived;
-        } else if before >= CaState::Recovery && state < CaState::Recovery {
-            *cwnd = (*cwnd).max(self.prior_cwnd);
-            self.packet_conservation = false;
-        }
-        self.prior_state = state;
-        if self.packet_conservation {
-            *cwnd = (*cwnd).max(arrived);
-        }
-        self.packet_conservation
     }
 }
 

@@ -14,10 +14,11 @@
 mod congestion;
 mod probe_bw;
 mod probe_rtt;
+mod window;
 
 use super::rate::{
     BW_UNIT, ByRate, Pace, Path, PathModel, RateAck, RateSample, Sampler, Transmission, UNIT, WindowedMax,
-    bdp, micros, payload_rate,
+    micros, payload_rate,
 };
 use crate::config::Config;
 use crate::sack::CaState;
@@ -270,27 +271,6 @@ impl Model {
         }
     }
 
-    /// `BDPMultiple`, packets.
-    fn bdp(&self, gain: u64) -> u32 {
-        self.min_rtt.least().map_or(self.settings.initial_window, |rtt| bdp(self.bw, rtt, gain))
-    }
-
-    /// `QuantizationBudget`
-    fn with_trains(&self, volume: u32) -> u32 {
-        let volume = volume.max(3 * self.pace().burst).max(LEAST_CWND);
-        volume + if self.state == State::Up { 2 } else { 0 }
-    }
-
-    /// `Inflight`
-    fn in_flight(&self, gain: u64) -> u32 {
-        self.with_trains(self.bdp(gain))
-    }
-
-    /// `TargetInflight`
-    fn target(&self, cwnd: u32) -> u32 {
-        self.bdp(UNIT).min(cwnd)
-    }
-
     fn is_window_used(&self) -> bool {
         self.window_used[0] || self.window_used[1]
     }
@@ -369,39 +349,6 @@ impl Model {
         if self.state == State::Drain && is_drained {
             self.start_down(acked.delivered, micros(acked.ack.now));
         }
-    }
-
-    /// `SaveCwnd`
-    fn save_cwnd(&mut self, cwnd: u32) {
-        let keeps = self.prior_state >= CaState::Recovery || self.state == State::ProbeRtt;
-        self.prior_cwnd = if keeps { self.prior_cwnd.max(cwnd) } else { cwnd };
-    }
-
-    /// `RestoreCwnd` at the end of a recovery.
-    fn restore_after_recovery(&mut self, acked: &mut Acknowledged) {
-        if self.prior_state >= CaState::Recovery && acked.ack.ca_state < CaState::Recovery {
-            acked.cwnd = acked.cwnd.max(self.prior_cwnd);
-        }
-        self.prior_state = acked.ack.ca_state;
-    }
-
-    /// `SetCwnd`
-    fn set_cwnd(&mut self, acked: &mut Acknowledged) {
-        let extra = self.extra.get().min(u64::from(u32::MAX / 4)) as u32;
-        let most = self.with_trains(self.bdp(self.state.cwnd_gain()).saturating_add(extra));
-        let (newly, cwnd) = (acked.ack.delivered, acked.cwnd);
-        acked.cwnd = if self.full_bw_reached {
-            (cwnd + newly).min(most)
-        } else if cwnd < most || acked.delivered < u64::from(self.settings.initial_window) {
-            cwnd + newly
-        } else {
-            cwnd
-        };
-        acked.cwnd = acked.cwnd.max(LEAST_CWND);
-        if self.state == State::ProbeRtt {
-            acked.cwnd = acked.cwnd.min(self.probe_rtt_cwnd());
-        }
-        acked.cwnd = acked.cwnd.min(self.most_by_losses());
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! *Idea.* A mark is a loss without the loss: the window is cut, once in a window of data, and nothing is sent again. An acknowledgement that
 //! echoes a mark does not let the window grow. With classic ECN the next new packet says that the window is reduced (CWR), which ends the
-//! echo.
+//! echo. Controls by rate do not heed marks: neither Linux's BBR does, nor does draft-ietf-ccwg-bbr specify how. They only end the echo.
 //! *Where it breaks.* The window is cut at once, as RFC 3168 and ns-2 have it; Linux lets it fall packet by packet (PRR), to the same
 //! value.
 //! *References.* RFC 3168 sections 6.1.2 and 6.1.5; RFC 8257 sections 3.3 and 3.4; ns-2.35 tcp/tcp.cc `ecn`, `recv_newack_helper`.
@@ -32,6 +32,12 @@ impl State {
     }
 
     fn cut_by_mark(&mut self) {
+        if self.config.variant.is_by_rate() {
+            if self.config.ecn == EcnMode::Rfc3168 {
+                self.cold.ecn.reduced_at = self.end;
+            }
+            return;
+        }
         self.counts.window_cuts += 1;
         let (window, cwnd, least) = self.window_to_cut();
         let is_fractional = self.config.fractional_halving;

@@ -132,7 +132,7 @@ impl State {
         sample: Option<Span>,
         now: Instant,
     ) {
-        if self.cold.ecn.is_echoed {
+        if self.cold.ecn.is_echoed && !self.config.variant.is_by_rate() {
             return;
         }
         let used = self.was_used_up(in_flight);

@@ -177,7 +177,7 @@ fn random_losses_do_not_slow_it() {
     let mut state = 1_u64;
     path.loses = Box::new(move |_, _| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % 100 == 0
+        (state >> 33).is_multiple_of(100)
     });
     path.run(3000);
     let share = path.utilisation(9_000);

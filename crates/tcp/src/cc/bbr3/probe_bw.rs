@@ -94,13 +94,15 @@ impl Model {
                 self.probe.is_sample = true;
                 self.start_up(acked);
             }
-            State::Up => {
-                if self.is_time_to_go_down(acked) {
-                    self.probe.was_too_high = false;
-                    self.start_down(acked.delivered, now);
-                }
-            }
+            State::Up => self.check_probe_done(acked, now),
             _ => {}
+        }
+    }
+
+    fn check_probe_done(&mut self, acked: &Acknowledged, now: u64) {
+        if self.is_time_to_go_down(acked) {
+            self.probe.was_too_high = false;
+            self.start_down(acked.delivered, now);
         }
     }
 

@@ -80,7 +80,9 @@ impl Receiver {
     #[inline]
     pub fn echo(&mut self, seq: u32, sent: Instant) -> Option<Instant> {
         let next = (self.next == self.end).then_some(self.next)?;
-        let policy = self.held.policy_mut().filter(|policy| policy.delay.is_none())?;
+        self.held.policy().filter(|policy| policy.delay.is_none())?;
+        self.held.forget_reported();
+        let policy = self.held.policy_mut()?;
         let echo = policy.update_echo(seq, sent);
         policy.acknowledged = next;
         Some(echo)
@@ -110,9 +112,12 @@ impl Receiver {
     fn reply_slow(&mut self, seq: u32, echo: Instant, now: Instant) -> Reply {
         let (next, has_gap) = (self.next, self.next != self.end);
         let Some(policy) = self.held.policy() else { return Reply::Now(Feedback::new(echo)) };
-        let (selective, remembered) = (policy.selective, policy.remembered_blocks);
+        let (selective, remembered, delays) =
+            (policy.selective, policy.remembered_blocks, policy.delay.is_some());
         let mut flushed = None;
-        if selective && has_gap {
+        if !has_gap {
+            self.held.forget_reported();
+        } else if selective {
             let latest = if seq >= next { self.held.run(seq) } else { Block { start: 0, end: next } };
             let is_compressing = self.delay().is_some_and(|delay| delay.is_compressing());
             // Linux `tcp_sack_new_ofo_skb`, with `TCP_SACK_BLOCKS_EXPECTED`: the delayed acknowledgement does not report this packet.
@@ -121,7 +126,8 @@ impl Receiver {
             }
             self.held.reported().note(latest, seq >= next, remembered);
         }
-        let (held, reach) = (if has_gap { self.held.count(next..self.end) } else { 0 }, self.end - next);
+        let held = if has_gap && delays { self.held.count(next..self.end) } else { 0 };
+        let reach = self.end - next;
         if let Some(delay) = self.delay() {
             let before = std::mem::replace(&mut delay.reached, next);
             if delay.delays(Arrival { seq, before, next, held, reach, selective, now }) {

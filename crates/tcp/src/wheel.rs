@@ -89,7 +89,10 @@ impl Wheel {
         let expires = self.ticks(now.as_nanos() + self.phase) + ticks;
         let is_ahead = self.ran_out <= now && now.since(self.ran_out).as_nanos() < self.tick;
         let distance = ticks - u64::from(is_ahead).min(ticks);
-        let level = (1..=LEVELS).find(|level| distance < ROOM << (3 * (level - 1))).unwrap_or(LEVELS) - 1;
+        if distance < ROOM {
+            return Instant::from_nanos(((expires + 1) * self.tick).saturating_sub(self.phase));
+        }
+        let level = (2..=LEVELS).find(|level| distance < ROOM << (3 * (level - 1))).unwrap_or(LEVELS) - 1;
         let fires = ((expires >> (3 * level)) + 1) << (3 * level);
         Instant::from_nanos((fires * self.tick).saturating_sub(self.phase))
     }

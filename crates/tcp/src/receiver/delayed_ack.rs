@@ -61,6 +61,8 @@ pub(super) struct DelayedAck {
     /// that was set at the last tick.
     least: Span,
     least_timer: Instant,
+    /// Half of it, in whole ticks.
+    half: Span,
     /// The delay now (Linux `icsk_ack.ato`).
     wait: Span,
     adapts: bool,
@@ -71,8 +73,11 @@ pub(super) struct DelayedAck {
     /// When the SYN came, until data have come; then the handshake's round trip.
     syn_at: Option<Instant>,
     round_trip: Option<Span>,
+    /// The retransmission timeout of the receiving end, which has measured only the handshake (Linux `tcp_rtt_estimator`).
+    timeout: Span,
+    /// The longest delay, but for the least one.
+    longest: Span,
     min_rto: Span,
-    initial_rto: Span,
     reading: Reading,
     quick: Quick,
     compression: Compression,
@@ -142,14 +147,16 @@ impl DelayedAck {
             wheel,
             least,
             least_timer: Instant::ZERO,
+            half: wheel.floor(Span::from_nanos(least.as_nanos() / 2)),
             wait: least,
             adapts: config.adaptive_delay,
             urgent: u32::from(config.syn.is_some() && !config.delayed_syn_ack),
             push: config.push,
             syn_at: None,
             round_trip: None,
+            timeout: wheel.ceil(config.initial_rto),
+            longest: Span::from_millis(LONGEST_MS).min(config.min_rto),
             min_rto: config.min_rto,
-            initial_rto: config.initial_rto,
             reading: Reading { most: config.read_delay, seed, begun: false, now: false },
             quick: Quick { most: packets, left: 0, pushed: false, answers: false },
             compression,
@@ -204,7 +211,7 @@ impl DelayedAck {
             return false;
         }
         if let Some(at) = self.syn_at.take() {
-            self.round_trip = Some(now.since(at));
+            self.measure_round_trip(now.since(at));
         }
         if self.is_adaptive() {
             self.adapt(arrival);
@@ -254,6 +261,8 @@ impl DelayedAck {
         if next > before {
             match std::mem::replace(&mut self.received_at, now) {
                 Instant::MAX => self.enter_quick_mode(),
+                // A steady wait, which a short time leaves as it is.
+                at if now.since(at) < self.soon && self.wait == self.half + self.half => {}
                 at => self.measure(self.wheel.between(at, now)),
             }
             self.quick.pushed |= seq == self.push_at;
@@ -271,13 +280,12 @@ impl DelayedAck {
 
     /// The time between two packets in order (Linux `tcp_event_data_recv`).
     fn measure(&mut self, gap: Span) {
-        let half = self.wheel.floor(Span::from_nanos(self.least.as_nanos() / 2));
         let halved = self.wheel.floor(Span::from_nanos(self.wait.as_nanos() / 2));
-        if gap <= half {
-            self.wait = halved + half;
+        if gap <= self.half {
+            self.wait = halved + self.half;
         } else if gap < self.wait {
-            self.wait = (halved + gap).min(self.timeout());
-        } else if gap > self.timeout() {
+            self.wait = (halved + gap).min(self.timeout);
+        } else if gap > self.timeout {
             self.enter_quick_mode();
         }
     }
@@ -286,22 +294,22 @@ impl DelayedAck {
         self.quick.left = self.quick.left.max(self.quick.most);
     }
 
-    /// The retransmission timeout of the receiving end, which has measured only the handshake (Linux `tcp_rtt_estimator`).
-    fn timeout(&self) -> Span {
-        let timeout = match self.round_trip {
-            Some(rtt) => rtt + (rtt + rtt).max(self.min_rto),
-            None => self.initial_rto,
-        };
-        self.wheel.ceil(timeout)
+    /// The handshake has taken so long.
+    fn measure_round_trip(&mut self, rtt: Span) {
+        self.round_trip = Some(rtt);
+        self.timeout = self.wheel.ceil(rtt + (rtt + rtt).max(self.min_rto));
+        self.longest = self.wheel.ceil(rtt).max(self.least).min(self.most_delay());
     }
 
     fn delay(&self) -> Span {
         if !self.adapts {
             return self.least;
         }
-        let most = Span::from_millis(LONGEST_MS).min(self.min_rto);
-        let bound = self.round_trip.map_or(most, |rtt| self.wheel.ceil(rtt).max(self.least));
-        if self.wait > self.least { self.wait.min(bound).min(most) } else { self.wait.min(most) }
+        self.wait.min(if self.wait > self.least { self.longest } else { self.most_delay() })
+    }
+
+    fn most_delay(&self) -> Span {
+        Span::from_millis(LONGEST_MS).min(self.min_rto)
     }
 
     /// A packet beyond a gap has arrived. Returns whether its acknowledgement is delayed.
@@ -363,7 +371,7 @@ impl DelayedAck {
         if std::mem::take(&mut self.quick.answers) {
             self.wait = self.least;
         } else {
-            self.wait = (self.wait + self.wait).min(self.timeout());
+            self.wait = (self.wait + self.wait).min(self.timeout);
         }
     }
 

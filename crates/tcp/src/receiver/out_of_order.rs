@@ -27,9 +27,9 @@ struct Extension {
 }
 
 impl Extension {
-    /// No gap needs it.
-    fn is_unused(&self) -> bool {
-        self.far.is_empty() && self.reported.is_empty()
+    /// The ring within the receiver is enough.
+    fn is_near(&self) -> bool {
+        self.far.is_empty()
     }
 }
 
@@ -64,7 +64,17 @@ impl OutOfOrder {
     /// All packets held are within the word.
     #[inline(always)]
     fn is_near(&self) -> bool {
-        self.more.as_ref().is_none_or(|more| more.is_unused())
+        self.more.as_ref().is_none_or(|more| more.is_near())
+    }
+
+    /// No gap is left that blocks have reported.
+    #[inline]
+    pub(super) fn forget_reported(&mut self) {
+        if let Some(more) = &mut self.more
+            && !more.reported.is_empty()
+        {
+            more.reported = SackBlocks::default();
+        }
     }
 
     /// Blocks reported before.

@@ -102,8 +102,7 @@ fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant) -> u32 {
         state.cold.sack.rack.timeouts = 0;
     }
     let sample = measure(state, &arrivals, ack.echo, advanced, now);
-    let head = state.last_sent_at(state.una);
-    let restart = advanced || arrivals.held.is_some_and(|(first, _)| first < head);
+    let restart = advanced || arrivals.held.is_some_and(|(first, _)| first < state.last_sent_at(state.una));
     state.process_probe_ack(ack.next, !advanced && !arrivals.beyond);
 
     // `tcp_fastretrans_alert`

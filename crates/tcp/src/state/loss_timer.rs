@@ -110,10 +110,15 @@ impl State {
 
     /// An acknowledgement of all before `next`, or a duplicate of it, may answer a probe. If the probe was needed, a packet was lost
     /// (`tcp_process_tlp_ack`).
+    #[inline]
     pub(crate) fn process_probe_ack(&mut self, next: u32, is_duplicate: bool) {
-        if self.cold.probe.is_none() {
-            return;
+        if self.cold.probe.is_some() {
+            self.end_probe(next, is_duplicate);
         }
+    }
+
+    #[inline(never)]
+    fn end_probe(&mut self, next: u32, is_duplicate: bool) {
         let Some(probe) = self.cold.probe.filter(|probe| next >= probe.end) else { return };
         if !probe.again || next > probe.end || is_duplicate {
             self.cold.probe = None;

@@ -1,11 +1,14 @@
 //! When each packet was first sent: packets that left at one instant are one train.
 //!
-//! *Idea.* Trains are sorted by packet number and by time, so that a binary search finds one. Acknowledged trains are removed as new ones
+//! *Idea.* Trains are sorted by packet number and by time, so that a binary search finds one that is not among the first. Acknowledged trains are removed as new ones
 //! are added.
 //! *References.* Linux `tcp_skb_timestamp_us`.
 
 use paceline_core::Instant;
 use std::collections::VecDeque;
+
+/// So many trains are searched one by one: a small window has no more.
+const FEW: usize = 4;
 
 /// Packets from the end of the train before up to `end`.
 #[derive(Debug, Clone, Copy)]
@@ -42,11 +45,14 @@ impl Trains {
     /// The train of packet `seq`, which has been sent and is not acknowledged.
     #[inline]
     pub(crate) fn of(&self, seq: u32) -> Train {
-        let first = self.0.front().filter(|first| first.end > seq);
-        first.copied().unwrap_or_else(|| {
-            let place = self.0.partition_point(|train| train.end <= seq);
-            self.0.get(place).copied().unwrap_or(Train { end: u32::MAX, at: Instant::ZERO })
-        })
+        let first = self.0.iter().take(FEW).find(|train| train.end > seq);
+        first.copied().unwrap_or_else(|| self.of_many(seq))
+    }
+
+    #[inline(never)]
+    fn of_many(&self, seq: u32) -> Train {
+        let place = self.0.partition_point(|train| train.end <= seq);
+        self.0.get(place).copied().unwrap_or(Train { end: u32::MAX, at: Instant::ZERO })
     }
 }
 

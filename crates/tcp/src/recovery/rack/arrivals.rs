@@ -25,12 +25,8 @@ pub(super) struct Arrivals {
 pub(super) fn record(state: &mut State, ack: Ack<'_>, now: Instant) -> Arrivals {
     let mut arrivals = Arrivals::default();
     let end = state.end;
-    // Sorted by number, since the highest packet counts as the one that arrived last.
-    let mut blocks = [Block { start: 0, end: 0 }; MOST_BLOCKS];
-    let blocks = &mut blocks[..ack.blocks.len().min(MOST_BLOCKS)];
-    blocks.copy_from_slice(&ack.blocks[..blocks.len()]);
-    blocks.sort_unstable_by_key(|block| block.start);
-    for &Block { start, end: block_end } in &*blocks {
+    let mut sorted = [Block { start: 0, end: 0 }; MOST_BLOCKS];
+    for &Block { start, end: block_end } in by_number(ack.blocks, &mut sorted) {
         if block_end > end {
             continue;
         }
@@ -51,6 +47,18 @@ pub(super) fn record(state: &mut State, ack: Ack<'_>, now: Instant) -> Arrivals 
     }
     state.cold.sack.board.forget_below(ack.next);
     arrivals
+}
+
+/// Sorted by number, since the highest packet counts as the one that arrived last.
+#[inline]
+fn by_number<'a>(blocks: &'a [Block], sorted: &'a mut [Block; MOST_BLOCKS]) -> &'a [Block] {
+    if blocks.len() < 2 {
+        return blocks;
+    }
+    let sorted = &mut sorted[..blocks.len().min(MOST_BLOCKS)];
+    sorted.copy_from_slice(&blocks[..sorted.len()]);
+    sorted.sort_unstable_by_key(|block| block.start);
+    sorted
 }
 
 /// These packets are newly known to have arrived.
@@ -94,7 +102,10 @@ fn arrive(
     if once.start >= once.end {
         return;
     }
-    let (first, last) = (state.cold.trains.of(once.start).at, state.cold.trains.of(once.end - 1).at);
+    let trains = &state.cold.trains;
+    let first = trains.of(once.start);
+    let last = if once.end <= first.end { first } else { trains.of(once.end - 1) };
+    let (first, last) = (first.at, last.at);
     state.cold.sack.rack.advance(last, once.end, false, now);
     arrivals.original |= once.start < state.recover;
     let times = if beyond { &mut arrivals.held } else { &mut arrivals.acked };

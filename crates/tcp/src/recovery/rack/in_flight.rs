@@ -15,7 +15,10 @@ pub(super) fn next_lost(state: &State) -> Option<u32> {
 /// Packets lost, retransmitted or not (`lost_out`).
 pub(super) fn lost(state: &State) -> u32 {
     let SackState { board, rack, .. } = &*state.cold.sack;
-    rack.lost_to.saturating_sub(state.una).saturating_sub(board.held_below(rack.lost_to))
+    match rack.lost_to.saturating_sub(state.una) {
+        0 => 0,
+        below => below.saturating_sub(board.held_below(rack.lost_to)),
+    }
 }
 
 /// `tcp_packets_in_flight`

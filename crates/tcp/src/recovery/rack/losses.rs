@@ -34,10 +34,9 @@ pub(super) fn mark_lost(state: &mut State, arrivals: &Arrivals, now: Instant) ->
 pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked) -> Span {
     let (una, end) = (state.una, state.end);
     let threshold = state.config.duplicate_threshold;
-    let patience = Span::from_nanos(state.cold.least().as_nanos() / 4);
-    let smoothed = Span::from_seconds(state.cold.smoothed);
     let cwnd = state.cwnd;
     let cold = &mut *state.cold;
+    let least = cold.least();
     let (probe, trains) = (cold.probed(), &cold.trains);
     let mut control = cold.control.as_mut().and_then(|control| control.by_rate());
     let mut note = |seq: u32| {
@@ -47,7 +46,10 @@ pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked
     };
     let SackState { board, rack, .. } = &mut *cold.sack;
     let sure = rack.ca_state >= CaState::Recovery || board.held() >= threshold;
-    let patience = if sure { Span::ZERO } else { patience.min(smoothed) };
+    let patience = match sure {
+        true => Span::ZERO,
+        false => Span::from_nanos(least.as_nanos() / 4).min(Span::from_seconds(cold.smoothed)),
+    };
     let mut longest = Span::ZERO;
     // How much longer a packet sent at `at` may be late; `None` where no packet sent after it has arrived.
     let (latest, round_trip) = (rack.latest, rack.round_trip);

@@ -2,7 +2,7 @@
 
 use super::Links;
 use crate::engine::mailbox::Mailbox;
-use crate::engine::plan::routes::{AT_ONCE, IS_LINK, ORDERED, PLACE, PLAIN};
+use crate::engine::plan::routes::{AT_ONCE, IS_LINK, ORDERED, PLACE, PLAIN, SUFFIX};
 use crate::kernel::packet::{Event, Kind};
 use crate::model::link::{Carry, Fate, Passage};
 use crate::observe::trace::TraceEvent;
@@ -85,6 +85,20 @@ impl<'a> Links<'a> {
                 self.leave(&mut event, passage);
             }
             way += 1;
+        }
+    }
+
+    /// A packet has left an ordered link from which others go elsewhere: to its host by the suffix of its path, to the next ordered
+    /// link, or hop by hop.
+    #[inline]
+    pub(super) fn go_anywhere(&mut self, event: Event, mail: &mut Mailbox<'a>) {
+        let entry = self.forwarding.routes[self.forwarding.way_of(&event)];
+        if entry & SUFFIX != 0 {
+            mail.parcel.packets.push(event);
+        } else if entry & ORDERED != 0 {
+            mail.to_links[(entry & PLACE) as usize].push(event);
+        } else {
+            self.go_on(event, mail);
         }
     }
 

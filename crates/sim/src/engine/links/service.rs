@@ -121,7 +121,7 @@ impl<'a> Links<'a> {
                 self.pass_downstream(&mut mail.parcel.packets[before..], number);
                 mail.deal_to_partitions();
             }
-            Destination::Anywhere => room.drain(..).for_each(|event| self.go_on(event, mail)),
+            Destination::Anywhere => room.drain(..).for_each(|event| self.go_anywhere(event, mail)),
         }
         self.passing = Passing { room, notes };
         line.len() as u64

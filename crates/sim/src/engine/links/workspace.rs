@@ -29,7 +29,7 @@ pub(super) enum Destination {
     OrderedLink,
     /// To hosts, by suffixes.
     Hosts,
-    /// To several places: each packet by itself.
+    /// To several places: each packet where its route says.
     Anywhere,
 }
 

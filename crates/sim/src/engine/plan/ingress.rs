@@ -1,6 +1,6 @@
 //! How packets come to their hosts after the last ordered link of their paths (`hosts/delivery.rs`).
 
-use super::routes::{AT_ONCE, IS_LINK, ORDERED, PLACE, PLAIN};
+use super::routes::{AT_ONCE, IS_LINK, ORDERED, PLACE, PLAIN, SUFFIX};
 use crate::model::flow::PathSuffix;
 use std::collections::BTreeSet;
 
@@ -21,7 +21,8 @@ impl Ingress {
 }
 
 /// The ways of each flow's data and acknowledgements into hosts; and by ordered link, where a suffix begins downstream of it for every packet,
-/// their shared links. Elsewhere, and downstream of an observed link, every packet goes hop by hop.
+/// their shared links. Downstream of another ordered link a suffix has no shared link, since packets that go on to other places might pass
+/// that; else, and downstream of an observed link, every packet goes hop by hop.
 pub(crate) fn ingress_of(
     routes: &[u32],
     (stride, ack_hop): (usize, usize),
@@ -51,12 +52,27 @@ pub(crate) fn ingress_of(
         })
     });
     let mut ways: Vec<[Ingress; 2]> = ways.collect();
-    let is_end =
-        |ordered_link: u32| ordered_link != Ingress::NO_ORDERED_LINK && ends[ordered_link as usize].is_some();
-    for way in ways.iter_mut().flatten().filter(|way| !is_end(way.downstream)) {
+    let is_fast = |way: &Ingress| {
+        way.downstream != Ingress::NO_ORDERED_LINK
+            && (way.suffix.shared().is_none() || ends[way.downstream as usize].is_some())
+    };
+    for way in ways.iter_mut().flatten().filter(|way| !is_fast(way)) {
         *way = Ingress::SLOW;
     }
     (ways, ends)
+}
+
+/// Marks in routes where suffixes begin.
+pub(crate) fn mark_suffixes(routes: &mut [u32], (stride, ack_hop): (usize, usize), ways: &[[Ingress; 2]]) {
+    for (route, ways) in routes.chunks_mut(stride).zip(ways) {
+        let (there, back) = route.split_at_mut(ack_hop);
+        for (route, _) in [there, back].into_iter().zip(ways).filter(|(_, way)| !way.suffix.is_slow()) {
+            let is_ordered = |entry: &u32| *entry != u32::MAX && *entry & ORDERED != 0;
+            if let Some(last) = route.iter().rposition(is_ordered) {
+                route[last + 1] |= SUFFIX;
+            }
+        }
+    }
 }
 
 /// Downstream of the last ordered entry of a way; whether the host at its end may be a shared one.

@@ -7,7 +7,7 @@
 
 use super::EpochLayout;
 use super::eligible_hosts::EligibleHosts;
-use super::ingress::ingress_of;
+use super::ingress::{ingress_of, mark_suffixes};
 use super::lookahead::{HOST, Lookahead, offsets, order, takes_no_time};
 use super::routes::{egress_of, mark_ordered, smallest_packet};
 use crate::model::flow::{AccessLink, Flow};
@@ -211,6 +211,7 @@ pub(crate) fn lay_ordered_links(
             break found;
         }
     };
+    mark_suffixes(routes, (stride, ack_hop), &ingress);
     ordered.iter_mut().zip(ends).for_each(|(link, ends)| link.ends = ends);
     for position in 0..ordered.len() {
         ordered[position].finds_isolated = crate::ablation::FastPath::IsolatedPackets.is_on()

@@ -14,8 +14,10 @@ pub(crate) const ORDERED: u32 = 1 << 30;
 pub(crate) const IS_LINK: u32 = 1 << 29;
 /// The link is lossless, not observed, and nothing is traced.
 pub(crate) const PLAIN: u32 = 1 << 28;
+/// The first place after the last ordered link, where the suffix of the path begins by which packets come to their host.
+pub(crate) const SUFFIX: u32 = 1 << 27;
 /// The bits of the place itself.
-pub(crate) const PLACE: u32 = PLAIN - 1;
+pub(crate) const PLACE: u32 = SUFFIX - 1;
 
 /// The links of a network, with meters where results or probes ask for them; under a trace each records what passes it.
 pub(crate) fn links_of(network: &Network, traced: bool) -> LinkTable {

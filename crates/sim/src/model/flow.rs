@@ -191,7 +191,7 @@ impl Flow {
         match &self.source {
             Source::Tcp(tcp) if event.is_ack() => self.is_free() || tcp.next_timer() >= event.at,
             Source::Tcp(tcp) => {
-                not_before(tcp.receiver.due())
+                (self.gates[0].is_free() || not_before(tcp.receiver.due()))
                     && (!self.gates[0].replaces_connections() || self.waits_for(event))
             }
             Source::OpenLoop(_) => true,
@@ -217,6 +217,15 @@ impl Flow {
             Source::OpenLoop(_) => true,
         };
         !self.gates[1].keeps_in_step() && !self.observed.window() && !self.has_port && !has_application
+    }
+
+    /// Nothing but what reaches its receiver and the receiver's timer makes that send.
+    pub(crate) fn may_answer_freely(&self) -> bool {
+        let has_application = match &self.source {
+            Source::Tcp(tcp) => tcp.rest.application.is_some(),
+            Source::OpenLoop(_) => true,
+        };
+        !self.gates[0].keeps_in_step() && !has_application
     }
 
     /// When its first event is, if it starts at `start`; `None` where none ever comes, or another flow makes it send.

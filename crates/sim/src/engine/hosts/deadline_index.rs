@@ -1,6 +1,6 @@
-//! Deadline index: when the next timer of each sender is due.
+//! Deadline index: when the next timer of each sender is due, or of each receiver.
 //!
-//! *Idea.* A sender whose links are private (`Flow::is_free`) needs no order with other flows. So its timers are no events in the calendar:
+//! *Idea.* An end whose links are private (`Flow::is_free`) needs no order with other flows. So its timers are no events in the calendar:
 //! the index knows when the next one of each flow is due, and flows run theirs epoch by epoch. An acknowledgement that moves a timer
 //! changes a number, no more. Flows with due timers are found by groups: each has a time before which none of its flows has one due, and
 //! so has each group of groups.

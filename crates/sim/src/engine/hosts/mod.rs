@@ -66,6 +66,8 @@ pub(crate) struct Hosts<'a> {
     trace: Option<TraceRows>,
     dealing: Dealing,
     deadlines: DeadlineIndex,
+    /// When delayed acknowledgements are due of receivers that are free.
+    delayed_acks: DeadlineIndex,
     shared: SharedHosts,
     /// Room for the flows whose timers run out.
     due: Vec<u32>,
@@ -141,6 +143,7 @@ impl<'a> Hosts<'a> {
             trace: None,
             dealing: Dealing::default(),
             deadlines: DeadlineIndex::default(),
+            delayed_acks: DeadlineIndex::default(),
             shared: SharedHosts::default(),
             due: Vec::new(),
             segments: Segments::default(),
@@ -248,7 +251,7 @@ impl<'a> Hosts<'a> {
             counting: self.counting,
             ..Hosts::bare(self.network, FlowTable { first, list }, self.ack_hop, mail)
         };
-        hosts.use_fast_paths(true, |_| true);
+        hosts.use_fast_paths(true, |_| [true; 2]);
         hosts
     }
 

@@ -73,6 +73,7 @@ impl Tcp {
 impl Hosts<'_> {
     /// Data reach their destination.
     pub(crate) fn receive(&mut self, packet: &Event) {
+        self.let_due_acknowledgement_go(packet.flow, packet.at);
         self.received += 1;
         if self.trace.is_some() {
             self.trace_receive(packet);
@@ -159,16 +160,16 @@ impl Hosts<'_> {
 
     /// Data have reached a receiver that may report blocks, echo times or wait.
     fn reply(&mut self, flow: u32, seq: u32, sent: Instant) {
-        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        match tcp.receiver.reply(seq, sent, self.now) {
-            Reply::Now(feedback) => {
-                let more = tcp.receiver.due().is_some();
-                self.acknowledge_with(flow, feedback);
-                if more {
-                    self.schedule_delayed_ack(flow);
-                }
-            }
-            Reply::Later => self.schedule_delayed_ack(flow),
+        let Flow { source: Source::Tcp(tcp), gates, .. } = &mut self.flows[flow as usize] else { return };
+        let delays = tcp.delays_acks();
+        let reply = tcp.receiver.reply(seq, sent, self.now);
+        if delays && gates[0].is_free() {
+            self.delayed_acks.note(flow, tcp.receiver.due().unwrap_or(Instant::MAX));
+        } else if delays {
+            self.schedule_delayed_ack(flow);
+        }
+        if let Reply::Now(feedback) = reply {
+            self.acknowledge_with(flow, feedback);
         }
     }
 
@@ -200,12 +201,28 @@ impl Hosts<'_> {
         self.acknowledge_with(flow, feedback);
     }
 
-    /// An event for that, where the receiver's host does not see to it (`hosts/fastpath/shared_hosts.rs`).
+    /// The delayed acknowledgement of a free receiver goes if it is due before `end`.
+    #[inline]
+    pub(crate) fn let_due_acknowledgement_go(&mut self, flow: u32, end: Instant) {
+        if let Source::Tcp(tcp) = &self.flows[flow as usize].source
+            && let Some(due) = tcp.receiver.due()
+            && due < end
+        {
+            let now = std::mem::replace(&mut self.now, due);
+            self.let_acknowledgement_go(flow);
+            self.now = now;
+        }
+    }
+
+    /// A deadline or an event for that, where the receiver's host does not see to it (`hosts/fastpath/shared_hosts.rs`).
     pub(crate) fn schedule_delayed_ack(&mut self, flow: u32) {
-        if self.shared.at(flow, 0).is_some() {
+        let Flow { source: Source::Tcp(tcp), gates, .. } = &mut self.flows[flow as usize] else { return };
+        if !tcp.delays_acks() || self.shared.at(flow, 0).is_some() {
             return;
         }
-        let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
+        if gates[0].is_free() {
+            return self.delayed_acks.note(flow, tcp.receiver.due().unwrap_or(Instant::MAX));
+        }
         if let Some(due) = tcp.receiver.due()
             && due < tcp.rest.delayed_ack_event
         {

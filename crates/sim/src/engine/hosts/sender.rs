@@ -33,8 +33,9 @@ impl Hosts<'_> {
         }
     }
 
+    /// The same where it may carry more than a number: no timer comes before, and nothing is traced.
     #[inline(never)]
-    fn on_ack_with_feedback(&mut self, ack: &Event, next: u32) {
+    pub(crate) fn on_ack_with_feedback(&mut self, ack: &Event, next: u32) {
         self.drive(ack.flow, AcknowledgedWith(next, ack.sent));
     }
 

@@ -1,10 +1,10 @@
-//! Timers of senders: events where flows depend on each other, deadlines where they do not ([`DeadlineIndex`]).
+//! Timers of senders and receivers: events where flows depend on each other, deadlines where they do not ([`DeadlineIndex`]).
 
 use super::Hosts;
 use super::deadline_index::DeadlineIndex;
 use super::egress::{PacingTimer, RetransmissionTimer};
 use super::fastpath::prefetch::FLOWS_AHEAD;
-use crate::model::flow::{Source, Tcp};
+use crate::model::flow::{Flow, Source, Tcp};
 use paceline_core::Instant;
 
 impl Tcp {
@@ -20,11 +20,12 @@ impl Hosts<'_> {
     /// When something next happens at a host, or may.
     pub(crate) fn next_at(&mut self) -> Option<Instant> {
         let waits = self.shared.waiting().map(|event| event.at);
-        let timers = [self.deadlines.next_at(), self.shared.next_timer()].into_iter().flatten();
+        let deadlines = [&self.deadlines, &self.delayed_acks].map(DeadlineIndex::next_at);
+        let timers = deadlines.into_iter().chain([self.shared.next_timer()]).flatten();
         self.mail.calendar.next_at().into_iter().chain(timers).chain(waits).min()
     }
 
-    /// Senders that run by themselves catch up with their timers before `end`: whether none had any.
+    /// Senders and receivers that run by themselves catch up with their timers before `end`: whether none had any.
     pub(crate) fn run_due_timers(&mut self, end: Instant) -> bool {
         let mut is_idle = self.keep_shared_hosts(end);
         let mut due = std::mem::take(&mut self.due);
@@ -37,6 +38,16 @@ impl Hosts<'_> {
             }
             self.run_timers_out(*id, end);
             self.note_deadline(*id);
+        }
+        due.clear();
+        self.delayed_acks.pop_before(end, &mut due);
+        is_idle &= due.is_empty();
+        for (place, id) in due.iter().enumerate() {
+            if has_far_flows {
+                self.prefetch(due.get(place + FLOWS_AHEAD).copied());
+            }
+            self.let_due_acknowledgement_go(*id, end);
+            self.schedule_delayed_ack(*id);
         }
         due.clear();
         self.due = due;
@@ -74,26 +85,27 @@ impl Hosts<'_> {
         }
     }
 
-    /// Whether flows that may run by themselves do, from now on: those, by position, of which what they send reaches no host within the
-    /// epoch in which it is sent.
-    pub(crate) fn use_fast_paths(&mut self, may_be: bool, passes_an_ordered_link: impl Fn(usize) -> bool) {
+    /// Whether senders and receivers that may run by themselves do, from now on: those, by position, of which what the receiver sends,
+    /// and the sender, reaches no host within the epoch in which it is sent.
+    pub(crate) fn use_fast_paths(
+        &mut self,
+        may_be: bool,
+        passes_an_ordered_link: impl Fn(usize) -> [bool; 2],
+    ) {
         let flows = self.flows.all().len();
-        self.deadlines =
-            if may_be { DeadlineIndex::of(self.flows.first, flows) } else { DeadlineIndex::default() };
+        let delays_acks =
+            |flow: &Flow| matches!(&flow.source, Source::Tcp(tcp) if may_be && tcp.delays_acks());
+        let index = |is_used| {
+            if is_used { DeadlineIndex::of(self.flows.first, flows) } else { DeadlineIndex::default() }
+        };
+        self.deadlines = index(may_be);
+        self.delayed_acks = index(self.flows.all().iter().any(delays_acks));
         self.shared.forget_timers();
         for position in 0..flows {
-            let is_free = may_be && passes_an_ordered_link(position);
-            let flow = &mut self.flows.list[position];
-            let is_free = is_free && flow.may_be_free();
+            let passes = passes_an_ordered_link(position).map(|passes| may_be && passes);
             let id = (self.flows.first + position) as u32;
-            let has_changes = flow.is_free() || is_free;
-            if let Source::Tcp(tcp) = &mut flow.source
-                && has_changes
-            {
-                flow.gates[1].set_free(is_free);
-                tcp.forget_timer_events();
-                self.schedule_timers(id);
-            }
+            self.free_receiver(id, passes[0]);
+            self.free_sender(id, passes[1]);
             let flow = &mut self.flows.list[position];
             let mut is_fast = if may_be { flow.fast_ends() } else { [false; 2] };
             (0..2).for_each(|end| is_fast[end] &= self.shared.at(id, end).is_none());
@@ -102,6 +114,37 @@ impl Hosts<'_> {
                 gate.take_slow_path(!is_fast[end]);
                 gate.ask_for_more(!is_bare[end]);
             }
+        }
+    }
+
+    fn free_sender(&mut self, id: u32, may_be: bool) {
+        let flow = &mut self.flows[id as usize];
+        let (was_free, is_free) = (flow.is_free(), may_be && flow.may_be_free());
+        if let Source::Tcp(tcp) = &mut flow.source
+            && (was_free || is_free)
+        {
+            flow.gates[1].set_free(is_free);
+            tcp.forget_timer_events();
+            self.schedule_timers(id);
+        }
+    }
+
+    /// A receiver that acknowledges at once has no timer, and is free.
+    fn free_receiver(&mut self, id: u32, may_be: bool) {
+        let is_at_shared = self.shared.at(id, 0).is_some();
+        let flow = &mut self.flows[id as usize];
+        let Source::Tcp(tcp) = &flow.source else { return };
+        if !tcp.delays_acks() {
+            return flow.gates[0].set_free(true);
+        }
+        let (was_free, is_free) =
+            (flow.gates[0].is_free(), may_be && !is_at_shared && flow.may_answer_freely());
+        if let Source::Tcp(tcp) = &mut flow.source
+            && (was_free || is_free)
+        {
+            flow.gates[0].set_free(is_free);
+            tcp.forget_delayed_ack_event();
+            self.schedule_delayed_ack(id);
         }
     }
 }

@@ -108,7 +108,7 @@ impl<'a> Engine<'a> {
         for partition in coordinator.hosts {
             self.hosts.join(partition.into_inner().unwrap_or_else(PoisonError::into_inner).hosts);
         }
-        self.hosts.use_fast_paths(true, |_| true);
+        self.hosts.use_fast_paths(true, |_| [true; 2]);
     }
 
     /// Runs until this time, or until epochs turn out not to pay.

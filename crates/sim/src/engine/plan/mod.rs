@@ -49,8 +49,8 @@ pub(crate) struct Layout {
     pub(crate) forwarding: Forwarding,
     /// Where in a flow's route the acknowledgements' begins.
     pub(crate) ack_hop: u8,
-    /// By flow: what it sends reaches no host within the epoch in which it is sent.
-    pub(crate) passes_ordered: Vec<bool>,
+    /// By flow: whether what its receiver sends, and its sender, reaches no host within the epoch in which it is sent.
+    pub(crate) passes_ordered: Vec<[bool; 2]>,
     /// `None` under the reference engine.
     pub(crate) epochs: Option<EpochLayout>,
 }
@@ -88,7 +88,9 @@ impl Layout {
             }
         }
         let is_ordered = |entry: &u32| *entry != u32::MAX && *entry & ORDERED != 0;
-        let passes_ordered = routes.chunks(stride).map(|way| way[..ack_hop].iter().any(is_ordered)).collect();
+        let passes = |way: &[u32]| way.iter().any(is_ordered);
+        let of_flow = |way: &[u32]| [passes(&way[ack_hop..]), passes(&way[..ack_hop])];
+        let passes_ordered = routes.chunks(stride).map(of_flow).collect();
         let suffixes = flows.iter().map(|flow| flow.suffixes).collect();
         let forwarding = Forwarding { routes, stride, suffixes };
         Layout { forwarding, ack_hop: ack_hop as u8, passes_ordered, epochs }

@@ -186,6 +186,18 @@ impl Tcp {
         }
     }
 
+    /// So does the receiver's.
+    pub(crate) fn forget_delayed_ack_event(&mut self) {
+        if let Some(rest) = self.rest.written() {
+            rest.delayed_ack_event = Instant::MAX;
+        }
+    }
+
+    /// Its receiver delays acknowledgements.
+    pub(crate) fn delays_acks(&self) -> bool {
+        self.sender.config().delayed_ack.is_some()
+    }
+
     /// The number within the connection of a data packet by its number on the wire; `None` for one of an older connection.
     #[inline]
     pub(crate) fn number_of(&self, on_the_wire: u32) -> Option<u32> {

@@ -7,7 +7,7 @@
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gate(u32);
 
-/// The timers of its sender are in the calendar; else it is free (`Flow::is_free`).
+/// The timers of this end are in the calendar; else it is free (`Flow::is_free`).
 const BOUND: u32 = 1 << 28;
 /// Nothing may be handled ahead of its time.
 const IN_STEP: u32 = 1 << 31;
@@ -15,14 +15,14 @@ const IN_STEP: u32 = 1 << 31;
 const LONG: u32 = 1 << 30;
 /// Another connection may begin before a packet comes that is late.
 const REPLACES: u32 = 1 << 29;
-/// The connection has messages, or its sender cold state: the fast path has to check.
+/// The connection has messages, its sender cold state, or its receiver a timer: the fast path has to check.
 const MORE: u32 = 1 << 27;
 /// Packets carry ECN, which the fast path out of a host does not.
 const ECN: u32 = 1 << 26;
 
 impl Gate {
     /// A receiver's and a sender's, before the network has been examined.
-    pub(crate) const SHUT: [Gate; 2] = [Gate(IN_STEP | LONG), Gate(IN_STEP | LONG | BOUND)];
+    pub(crate) const SHUT: [Gate; 2] = [Gate(IN_STEP | LONG | BOUND); 2];
 
     /// The fast path is open, and there is no cold state to look for on it.
     #[inline(always)]

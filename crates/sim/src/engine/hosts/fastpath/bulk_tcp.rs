@@ -21,20 +21,19 @@ impl Flow {
     /// observed.
     pub(crate) fn fast_ends(&self) -> [bool; 2] {
         let Source::Tcp(tcp) = &self.source else { return [false; 2] };
-        let has_timer = tcp.sender.config().delayed_ack.is_some();
         if tcp.has_ecn() || !crate::ablation::FastPath::BulkTcp.is_on() {
             return [false; 2];
         }
         let is_own = |out: &AccessLink| out.is_compact() || !crate::ablation::FastPath::PrivateLinks.is_on();
-        let receives = is_own(&self.at_sink.out) && !self.observed.delays() && !has_timer;
-        [receives, self.is_free() && is_own(&self.at_source.out)]
+        let receives = is_own(&self.at_sink.out) && !self.observed.delays();
+        [receives && self.gates[0].is_free(), self.is_free() && is_own(&self.at_source.out)]
     }
 
     /// Whether there is nothing to ask for at its receiver, and its sender, that few connections have.
     pub(crate) fn bare_ends(&self) -> [bool; 2] {
         let Source::Tcp(tcp) = &self.source else { return [false; 2] };
         let receives = crate::ablation::FastPath::BareCopies.is_on() && tcp.never_has_messages();
-        [receives, receives && tcp.sender.is_bare()]
+        [receives && !tcp.delays_acks(), receives && tcp.sender.is_bare()]
     }
 
     /// Whether the end that this packet reaches is such a one, now.
@@ -74,6 +73,10 @@ impl Hosts<'_> {
         let at = at_sink.pass_into(&mut self.access, (event.bytes, false), event.at);
         if at >= self.until {
             self.reach_by_event(event.at_time(at));
+            return true;
+        }
+        if !BARE && tcp.receiver.due().is_some_and(|due| due < at) {
+            self.receive_after_timer(&event.at_time(at));
             return true;
         }
         self.received += 1;
@@ -130,6 +133,13 @@ impl Hosts<'_> {
         true
     }
 
+    /// The same, now; before, a delayed acknowledgement goes that was due.
+    #[inline(never)]
+    fn receive_after_timer(&mut self, event: &Event) {
+        self.now = event.at;
+        self.receive(event);
+    }
+
     /// An acknowledgement reaches its sender (see [`Engine::on_ack`]).
     #[inline(always)]
     fn acknowledge_fast(&mut self, event: &mut Event) -> bool {
@@ -183,7 +193,13 @@ impl Hosts<'_> {
             }
         }
         self.now = at;
-        self.on_ack(&event.at_time(at));
+        if !BARE && tcp.sender.config().needs_feedback() {
+            self.received += 1;
+            let next = event.seq.wrapping_sub(tcp.base());
+            self.on_ack_with_feedback(event, next);
+        } else {
+            self.on_ack(&event.at_time(at));
+        }
         true
     }
 

@@ -85,7 +85,7 @@ impl EpochLayout {
 impl Hosts<'_> {
     /// Flows have no fast paths any more: the links beside hosts go to the others.
     pub(crate) fn leave_fast_paths(&mut self, links: &mut LinkTable) {
-        self.use_fast_paths(false, |_| false);
+        self.use_fast_paths(false, |_| [false; 2]);
         self.leave_shared_hosts();
         for (flow, spec) in self.flows.list.iter_mut().zip(&self.network.flows) {
             flow.return_access_links(links, spec);

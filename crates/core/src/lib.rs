@@ -6,6 +6,7 @@
 pub mod gap;
 pub mod pacer;
 pub mod parameters;
+pub mod policer;
 pub mod queue;
 pub mod stage;
 pub mod units;

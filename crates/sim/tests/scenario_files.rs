@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
+mod sweeps;
+
 use std::path::{Path, PathBuf};
 
 use paceline_sim::Scenario;
 use serde_json::Value;
+use sweeps::settings;
 
 #[test]
 fn every_scenario_in_the_project_is_sound_in_all_its_settings() {
@@ -50,33 +53,4 @@ fn every_example_in_the_reference_is_sound() {
 fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.is_file()).collect()
-}
-
-/// Every combination of the values in `[sweep]`.
-fn settings(mut file: Value) -> Vec<Value> {
-    let sweep = file.as_object_mut().unwrap().remove("sweep").unwrap_or_default();
-    let mut all = vec![file];
-    for (path, values) in sweep.as_object().into_iter().flatten().filter(|(path, _)| *path != "seeds") {
-        let with = |file: &Value| {
-            values.as_array().unwrap().iter().map(|value| set(file.clone(), path, value)).collect()
-        };
-        all = all.iter().flat_map(|file| -> Vec<Value> { with(file) }).collect();
-    }
-    all
-}
-
-/// Entries of lists go by number or by name.
-fn set(mut file: Value, path: &str, value: &Value) -> Value {
-    let mut here = &mut file;
-    for key in path.split('.') {
-        here = match here {
-            Value::Array(entries) => {
-                let named = entries.iter().position(|entry| entry["name"] == key);
-                &mut entries[named.unwrap_or_else(|| key.parse().unwrap())]
-            }
-            table => &mut table[key],
-        };
-    }
-    *here = value.clone();
-    file
 }

@@ -252,8 +252,8 @@ class Case:
         return Counter({link: lasting[link] or count for link, count in limits.items()})
 
     def places(self, link: int, packet_bytes: int | None = None) -> int | None:
-        """How many data packets can wait before a link; of the largest that pass unless told."""
-        return self.network.links[link].buffer.places(packet_bytes or self.largest[link])
+        """How many data packets can wait before a link, or fit into its policer; of the largest that pass unless told."""
+        return self.network.links[link].places(packet_bytes or self.largest[link])
 
     @cached_property
     def window(self) -> list[float]:

@@ -90,7 +90,7 @@ class Model:
         holds = np.zeros(self.links)  # by pacers, seconds
         for number, link in enumerate(network.links):
             size = int(self.largest[number])
-            known = link.buffer.places(size)
+            known = link.places(size)
             pacer = link.pacer
             if pacer is not None and pacer.method != "none":
                 held = pacer.delay_s(size) or 0.0
@@ -104,11 +104,12 @@ class Model:
                 elif pacer.mu_max_bps is not None:
                     holds[number] = held / 2
                     self.capacity[number] = min(self.capacity[number], pacer.mu_max_bps)
-                if self.capacity[number] < link.rate_bps:
+                if self.capacity[number] < link.rate_bps and not link.is_policed:
                     known = limit
             places[number] = np.inf if known is None else known
         self.places = places
-        self.full_wait = np.where(
+        waits = np.array([not link.is_policed for link in network.links])  # at a policer nothing does
+        self.full_wait = waits * np.where(
             np.isinf(places),
             max(network.duration_s / 2, 1e-3),
             _FILLED * (places + 1) * self.largest * 8 / self.capacity,

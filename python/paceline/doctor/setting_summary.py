@@ -156,6 +156,12 @@ def _hop(case: Case, hop: Hop) -> dict[str, Any]:
             "rate_bps": pacer.rate_bps,
             "burst_bytes": pacer.burst_bytes,
         },
+        "policer": None
+        if specs[0].policer is None
+        else {
+            "rate_bps": _ends(spec.policer.rate_bps for spec in specs if spec.policer),
+            "burst_bytes": _ends(spec.policer.burst_bytes for spec in specs if spec.policer),
+        },
         "queue": _queue(case, links),
     }
 

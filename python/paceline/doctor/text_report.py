@@ -155,6 +155,9 @@ def _hop_cells(hops: list[dict[str, Any]], bottleneck: bool) -> list[Text]:
     pacer = _alternatives((_pacer_words(hop["pacer"]) or "unpaced") for hop in hops)
     if pacer != "unpaced":
         waits = Text.assemble((text_tables.kept(f"[{pacer}]"), "magenta"), (" then ", "dim"), waits)
+    policer = _alternatives(_policer_words(hop["policer"]) for hop in hops)
+    if policer:
+        waits = Text.assemble((text_tables.kept(f"[{policer}]"), "magenta"), (" then ", "dim"), waits)
     if bottleneck:
         waits.append(f"  ←{text_tables.NO_BREAK}bottleneck", "bold")
     return [
@@ -193,6 +196,12 @@ def _limit_words(queue: Mapping[str, Any]) -> str:
     if limit.endswith("BDP") and queue["limit_bytes"]:
         limit += f" = {units.span(queue['limit_bytes'], units.size)}"
     return limit
+
+
+def _policer_words(policer: Mapping[str, Any] | None) -> str:
+    if policer is None:
+        return ""
+    return f"policer {units.span(policer['rate_bps'], units.rate)}, {units.span(policer['burst_bytes'], units.size)}"
 
 
 def _pacer_words(pacer: Mapping[str, Any] | None) -> str:

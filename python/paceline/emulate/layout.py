@@ -90,6 +90,8 @@ def lay_out(document: Mapping[str, Any], network: Network, choices: Choices, see
         if link.buffer.discipline not in fifo:
             what = f'{link.name} has "{link.buffer.discipline}"'
             raise InputError(f'network: {what}, and emulated links drop at the tail; write queue = "drop-tail"')
+        if link.policer:
+            raise InputError(f"network: {link.name} has a policer, and emulated links have none; leave police out")
         if link.buffer.ties == "ns2" and link.buffer.limited:
             layout.warn(
                 'network: ties = "ns2" has no meaning without ns-2\'s calendar; they are drawn on emulated links'

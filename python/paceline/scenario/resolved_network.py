@@ -105,6 +105,14 @@ class Pacer:
 
 
 @dataclass(frozen=True, slots=True)
+class Policer:
+    """A policer before a link's pacer and buffer: it drops what comes faster than `rate_bps` once `burst_bytes` are used up."""
+
+    rate_bps: float
+    burst_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A link's table in the file, one direction of it.
 
@@ -131,7 +139,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link in one direction: pacer, buffer, wire, propagation."""
+    """A link in one direction: policer, pacer, buffer, wire, propagation."""
 
     name: str
     plan: int
@@ -139,14 +147,33 @@ class Link:
     delay_s: float
     buffer: Buffer
     pacer: Pacer | None
+    policer: Policer | None
     reported: bool
 
     @property
+    def is_pacer_limited(self) -> bool:
+        """Its pacer passes less than its wire does."""
+        return self.pacer is not None and self.pacer.rate_bps is not None and self.pacer.rate_bps < self.rate_bps
+
+    @property
+    def is_policed(self) -> bool:
+        """Its policer drops before what is behind it is full."""
+        return self.policer is not None and self.policer.rate_bps < self._behind_bps
+
+    @property
     def capacity_bps(self) -> float:
-        """What it passes in the long run: its rate, or its pacer's where that is less."""
-        if self.pacer and self.pacer.rate_bps is not None:
-            return min(self.rate_bps, self.pacer.rate_bps)
-        return self.rate_bps
+        """What it passes in the long run: its rate, or its pacer's or its policer's where that is less."""
+        return min(self._behind_bps, self.policer.rate_bps if self.policer else self._behind_bps)
+
+    @property
+    def _behind_bps(self) -> float:
+        return self.pacer.rate_bps if self.is_pacer_limited and self.pacer and self.pacer.rate_bps else self.rate_bps
+
+    def places(self, packet_bytes: int) -> int | None:
+        """How many packets of this size fit at once, beside the one on the wire; of a policed link, into the bucket."""
+        if self.is_policed and self.policer:
+            return max(0, self.policer.burst_bytes // packet_bytes - 1)
+        return self.buffer.places(packet_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +331,16 @@ def _link(link: dict[str, Any], buffers: dict[tuple[Any, ...], Buffer], pacers: 
             pairs = (part.split(" = ", 1) for part in link["pacer"]["parameters"].split(", ") if part)
             pacers[key] = Pacer(**link["pacer"] | {"parameters": dict(pairs)})
         pacer = pacers[key]
-    delay_s = link["delay_ns"] * _NS
-    return Link(link["name"], link["plan"], link["rate_bps"], delay_s, buffers[buffer], pacer, link["reported"])
+    return Link(
+        name=link["name"],
+        plan=link["plan"],
+        rate_bps=link["rate_bps"],
+        delay_s=link["delay_ns"] * _NS,
+        buffer=buffers[buffer],
+        pacer=pacer,
+        policer=Policer(**link["policer"]) if link["policer"] else None,
+        reported=link["reported"],
+    )
 
 
 def _flow(flow: dict[str, Any], tcps: list[Tcp]) -> Flow:

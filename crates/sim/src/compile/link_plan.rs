@@ -1,5 +1,6 @@
 //! A link's table: rate, delay, buffers.
 
+use paceline_core::policer::PolicerSpec;
 use paceline_core::queue::{self, Counts, DISCIPLINES, Limit, QueueSpec, Ties};
 use paceline_core::{Rate, Span};
 use serde_json::{Value, json};
@@ -8,8 +9,18 @@ use super::parameters::Named;
 use crate::input::{BufferSize, Field, Range, Result, Table, any_of, suggestion};
 
 /// Keys of every link's table.
-const KEYS: [&str; 9] =
-    ["rate", "delay", "buffer", "counts", "ties", "queue", "drop", "pacer_buffer", "reverse_buffer"];
+const KEYS: [&str; 10] = [
+    "rate",
+    "delay",
+    "buffer",
+    "counts",
+    "ties",
+    "queue",
+    "drop",
+    "police",
+    "pacer_buffer",
+    "reverse_buffer",
+];
 
 /// What `[network]` sets for all its links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,6 +55,8 @@ pub(crate) struct LinkPlan {
     pub(crate) reverse_buffer: Option<BufferSize>,
     /// What a pacer in front of it may hold; `None` is unlimited.
     pub(crate) pacer_buffer: Option<BufferSize>,
+    /// The forward direction's policer.
+    pub(crate) policer: Option<PolicerSpec>,
     /// What the limits count.
     pub(crate) counts: Counts,
     /// Who goes first where a packet arrives as another leaves.
@@ -80,6 +93,7 @@ impl LinkPlan {
             buffer: table.optional("buffer", Field::buffer)?,
             reverse_buffer: table.optional("reverse_buffer", Field::buffer)?,
             pacer_buffer: table.optional("pacer_buffer", Field::buffer)?,
+            policer: table.optional("police", policer)?,
             counts,
             ties: ties.unwrap_or(if counts == Counts::Ns2 { Ties::Ns2 } else { Ties::Random }),
             discipline: discipline(table)?,
@@ -108,6 +122,14 @@ impl LinkPlan {
             BufferSize::Bdp(multiple) => Limit::Bytes((multiple * bdp()? as f64) as u64),
         })
     }
+}
+
+/// `police = { rate = "10 Mbit/s", burst = "15 KB" }`.
+fn policer(field: &Field<'_>) -> Result<PolicerSpec> {
+    let table = field.table(&["rate", "burst"])?;
+    let rate = table.needs("rate", "\"10 Mbit/s\"", Field::one_of);
+    let burst = table.needs("burst", "\"15 KB\"", Field::one_of)?;
+    Ok(PolicerSpec { rate: rate?, burst })
 }
 
 /// `queue = "drop-front"`, or a table with `discipline` and its parameters; of the two FIFOs `drop = "front"` says the same.

@@ -157,6 +157,7 @@ impl Scenario {
         let _ = faults.note(check_routes(&flows, &layout, self.duration));
         let deployed = faults.note(deploy::deploy(&self.pacing, &context, &mut flows));
         let buffers = faults.note(buffers::buffers(&layout, &flows));
+        let policers = faults.note(buffers::policers(&layout, &flows));
         let drops: Vec<_> =
             self.losses.iter().flat_map(|loss| faults.note(loss.place(&names, &flows))).collect();
         let pacers = deployed.as_ref().map_or(&[][..], |deployed| &deployed.pacers);
@@ -167,12 +168,16 @@ impl Scenario {
         let instruments = faults.note(self.probes.instruments(&names, layout.core, &flows, &delays));
         faults.unless_any(Ok(()))?;
         let (Deployment { ports, pacers, .. }, buffers) = (deployed?, buffers?);
+        let policers = policers?;
         let (probes, instruments) = (probes?, instruments?);
 
         let mut reported: Vec<bool> = (0..layout.links.len())
             .map(|i| {
                 let few = layout.links.len() <= FEW_LINKS;
-                few || layout.is_inner(&layout.links[i]) || pacers[i].is_some() || buffers[i].limit.is_some()
+                few || layout.is_inner(&layout.links[i])
+                    || pacers[i].is_some()
+                    || buffers[i].limit.is_some()
+                    || policers[i].is_some()
             })
             .collect();
         let named = drops.iter().map(|drop| drop.link).chain(probes.iter().map(|probe| probe.link));
@@ -181,10 +186,10 @@ impl Scenario {
 
         let core = layout.core;
         let Layout { links, hosts, .. } = layout;
-        let parts = links.into_iter().zip(buffers).zip(pacers).zip(reported);
+        let parts = links.into_iter().zip(buffers).zip(pacers).zip(policers).zip(reported);
         let mut last: Option<Arc<Fitting>> = None;
-        let links = parts.map(|(((link, buffer), pacer), reported)| {
-            let fitting = Fitting { buffer, pacer, reported };
+        let links = parts.map(|((((link, buffer), pacer), policer), reported)| {
+            let fitting = Fitting { buffer, pacer, policer, reported };
             let fitting = last.take().filter(|last| **last == fitting).unwrap_or_else(|| Arc::new(fitting));
             last = Some(Arc::clone(&fitting));
             LinkSpec { name: link.name, rate: link.rate, delay: link.delay, fitting }

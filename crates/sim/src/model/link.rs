@@ -1,4 +1,4 @@
-//! A link: forced losses, then the pacer, then the buffer, then the wire, then propagation.
+//! A link: forced losses, then the policer, then the pacer, then the buffer, then the wire, then propagation.
 //!
 //! *Idea.* A plain FIFO returns at the arrival when the packet will have left: one event a hop. A pacer, or a queue
 //! without such a closed form, works step by step: the engine then calls [`Link::pump`] at the link's wake-ups.
@@ -28,7 +28,7 @@ use bounded::Buffer;
 use compact::Compact;
 pub(crate) use counters::LinkCounters;
 pub(crate) use leads::TieOrders;
-use losses::Loss;
+use losses::Losses;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{ClosedDropTail, QueueSpec, Ties};
 use paceline_core::{Instant, Span, Wire};
@@ -67,7 +67,8 @@ impl Link {
         let (seed, flows) = (network.seed, network.flows.len());
         let Fitting { buffer, pacer, .. } = &*spec.fitting;
         let is_fifo = buffer.discipline.has_closed_form(false);
-        let plain = pacer.is_none() && buffer.limit.is_none() && is_fifo && losses.is_empty();
+        let losses = Losses::of(losses, spec, seed, flows);
+        let plain = pacer.is_none() && buffer.limit.is_none() && is_fifo && losses.is_none();
         let bounded = (!plain || metered || traced).then(|| {
             let (ties, leads) = match buffer.ties {
                 Ties::Ns2 => decided.at(number),
@@ -78,14 +79,11 @@ impl Link {
                 Some(closed) => Buffer::Closed(closed.with_seed(draws.between(0, u64::MAX))),
                 None => Buffer::Stepwise(Box::new(Stepwise::new(buffer, spec, seed))),
             };
-            let losses = losses.into_iter().enumerate();
             BoundedLink {
                 buffer,
                 only_watched: plain,
                 pacer: pacer.as_ref().map(|pacer| Pacer::new(pacer, spec.rate)),
-                losses: losses
-                    .map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows))
-                    .collect(),
+                losses,
                 counters: LinkCounters::over(window),
                 meter: metered.then(|| Meter::new(window.0, window.1)),
                 leads,
@@ -183,7 +181,7 @@ impl Link {
             let has_only_a_limit = matches!(&link.buffer, Buffer::Closed(queue) if queue.keeps_what_waits());
             has_only_a_limit
                 && link.pacer.is_none()
-                && link.losses.is_empty()
+                && link.losses.is_none()
                 && link.leads.is_none()
                 && link.meter.is_some()
         })

@@ -12,6 +12,7 @@ pub use self::watch::{Classes, Instrument, InstrumentKind, Passing, Probe, Probe
 use crate::workload::DialogueSpec;
 use crate::workload::open_loop::Timing;
 use paceline_core::pacer::PacerSpec;
+use paceline_core::policer::PolicerSpec;
 use paceline_core::queue::QueueSpec;
 use paceline_core::units::NANOS_PER_SECOND;
 use paceline_core::{Ecn, Instant, Rate, Span};
@@ -67,7 +68,7 @@ pub struct Host {
     pub port_gain: f64,
 }
 
-/// A link in one direction: pacer, then buffer, then wire, then propagation.
+/// A link in one direction: policer, then pacer, then buffer, then wire, then propagation.
 #[derive(Debug, Clone)]
 pub struct LinkSpec {
     /// `core`, `edge.l.3`, `access.r.17.reverse`, …
@@ -87,6 +88,8 @@ pub struct Fitting {
     pub buffer: Arc<QueueSpec>,
     /// The pacer before the buffer; `None` is no pacer at all.
     pub pacer: Option<Box<PacerSpec>>,
+    /// What drops before them all what comes faster than it allows.
+    pub policer: Option<PolicerSpec>,
     /// Whether the results name this link (large networks leave their access links out).
     pub reported: bool,
 }
@@ -250,7 +253,7 @@ impl Part {
     pub(crate) const BACK: &'static str = ".back";
 }
 
-/// A loss forced on a link, before its pacer and buffer see the packet.
+/// A loss forced on a link, before its policer, pacer and buffer see the packet.
 #[derive(Debug, Clone)]
 pub struct ForcedDrop {
     /// Where.

@@ -95,8 +95,16 @@ fn link(lattice: bool) -> impl Strategy<Value = String> {
         1 => Just(", pacer_buffer = \"4 packets\""),
         1 => Just(", pacer_buffer = \"9 KB\""),
     ];
-    (select(rates.to_vec()), select(delays.to_vec()), buffer, pacer_buffer).prop_map(
-        |(rate, delay, buffer, pacer)| format!("rate = \"{rate}\", delay = \"{delay}\"{buffer}{pacer}"),
+    // keys with dots: no comma lies within a value
+    let policer = prop_oneof![
+        9 => Just(""),
+        1 => Just(", police.rate = \"1 Mbit/s\", police.burst = \"70 KB\""),
+        1 => Just(", police.rate = \"8 Mbit/s\", police.burst = \"5 KB\""),
+    ];
+    (select(rates.to_vec()), select(delays.to_vec()), buffer, pacer_buffer, policer).prop_map(
+        |(rate, delay, buffer, pacer, policer)| {
+            format!("rate = \"{rate}\", delay = \"{delay}\"{buffer}{pacer}{policer}")
+        },
     )
 }
 

@@ -81,7 +81,7 @@ def unlimited_bottleneck(case: Case) -> Iterator[Problem]:
         if held <= 10 * case.largest[worst]:
             continue
         name = common_name(case.network.links[one].name for one in links)
-        pacer = spec.pacer and spec.capacity_bps < spec.rate_bps
+        pacer = spec.is_pacer_limited
         key = f"{case.network.plans[plan].path}.pacer_buffer" if pacer else case.network.plans[plan].buffer_path
         flows = units.count(sum(case.limited_by[one] for one in links), "flow")
         yield Problem(
@@ -266,8 +266,9 @@ def _by_plan(case: Case, links: Iterable[int]) -> Iterator[tuple[int, list[int]]
 
 
 def _limited(case: Case) -> list[int]:
-    """Links with data and a limited buffer."""
-    return [number for number, link in enumerate(case.network.links) if link.buffer.limited and case.on[number]]
+    """Links with data and a limited buffer, which no policer keeps from being full."""
+    links = enumerate(case.network.links)
+    return [number for number, link in links if link.buffer.limited and case.on[number] and not link.is_policed]
 
 
 def _limit(case: Case, link: int) -> str:
@@ -287,9 +288,9 @@ def never_fills(case: Case, link: int) -> bool:
 def _holds_back(case: Case, link: int) -> bool:
     """Whether a queue that TCP fills there has an end."""
     spec = case.network.links[link]
-    if spec.pacer and spec.capacity_bps < spec.rate_bps:
+    if spec.pacer and spec.is_pacer_limited and not spec.is_policed:
         return spec.pacer.limited
-    return spec.buffer.limited
+    return spec.buffer.limited or spec.is_policed
 
 
 def _standing_bytes(case: Case, flow: int) -> float:

@@ -20,7 +20,7 @@ FEW_PLACES = 4
 def overload(case: Case) -> Iterator[Problem]:
     """Unresponsive sources offer more than a link can send.
 
-    CBR and Poisson sources send at their rate whatever happens. Above the link's rate (or its pacer's) the excess is
+    CBR and Poisson sources send at their rate whatever happens. Above the link's rate (its pacer's, its policer's) the excess is
     lost, and TCP beside them gets nothing; an error where no limit loses it, for the queue then grows as long as the
     run lasts.
     """
@@ -35,8 +35,8 @@ def overload(case: Case) -> Iterator[Problem]:
                 continue
             if link not in seen:
                 seen.add(link)
-                slow_pacer = spec.pacer is not None and spec.capacity_bps < spec.rate_bps
-                endless = not (spec.pacer.limited if slow_pacer and spec.pacer else spec.buffer.limited)
+                limited = spec.pacer.limited if spec.pacer and spec.is_pacer_limited else spec.buffer.limited
+                endless = not (limited or spec.is_policed)
                 excess = (case.offered_bps[link] - spec.capacity_bps) / 8 * case.network.duration_s
                 yield Problem(
                     f"{case.network.traffics[case.network.flows[number].traffic].path}.rate",

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use paceline_core::policer::PolicerSpec;
 use paceline_core::queue::{Counts, Limit, QueueSpec};
 use paceline_core::units::NANOS_PER_SECOND;
 
-use crate::compile::layout::{Back, Layout};
+use crate::compile::layout::{Back, Laid, Layout};
+use crate::compile::link_plan::LinkPlan;
 use crate::input::{BufferSize, Result, ScenarioError};
 use crate::network::{FlowKind, FlowSpec, LinkId};
 
@@ -35,6 +37,32 @@ pub(crate) fn buffers(layout: &Layout, flows: &[FlowSpec]) -> Result<Vec<Arc<Que
         buffers.push(shared.unwrap_or_else(|| Arc::new(queue)));
     }
     Ok(buffers)
+}
+
+/// The policer of every link that has one; its bucket must take the largest packet.
+pub(crate) fn policers(layout: &Layout, flows: &[FlowSpec]) -> Result<Vec<Option<PolicerSpec>>> {
+    let plan_of = |link: &Laid| {
+        let own_back = matches!(layout.stages[link.stage as usize].back, Back::Own(_));
+        (!link.reversed || own_back).then(|| layout.plan_of(link))
+    };
+    let plans: Vec<Option<&LinkPlan>> = layout.links.iter().map(plan_of).collect();
+    let policed = |plan: &Option<&LinkPlan>| plan.and_then(|plan| plan.policer);
+    if plans.iter().all(|plan| policed(plan).is_none()) {
+        return Ok(vec![None; plans.len()]);
+    }
+    let largest = largest_packets(layout, flows);
+    let policers = plans.iter().zip(layout.links.iter().zip(largest)).map(|(plan, (link, packet))| {
+        let (Some(plan), Some(policer)) = (plan, policed(plan)) else { return Ok(None) };
+        if policer.burst.count() >= u64::from(packet) {
+            return Ok(Some(policer));
+        }
+        let (burst, name) = (policer.burst, &link.name);
+        let problem = format!(
+            "\"{burst}\" lets no packet of {packet} B through, which passes {name}; write at least \"{packet} B\""
+        );
+        Err(ScenarioError::at(&format!("{}.police.burst", plan.path), problem))
+    });
+    policers.collect()
 }
 
 /// What one BDP is, bytes: the link's rate times the mean propagation round-trip time of the flows whose data pass

@@ -7,8 +7,8 @@ mod resolved;
 
 pub use resolved::Inspection;
 use resolved::{
-    Buffer, Bursts, Deployed, Dialogue, Drawn, Flow, ForcedLoss, Link, Pacer, Plan, Probed, Replay, Tcp,
-    TrafficTable,
+    Buffer, Bursts, Deployed, Dialogue, Drawn, Flow, ForcedLoss, Link, Pacer, Plan, Policer, Probed, Replay,
+    Tcp, TrafficTable,
 };
 
 use paceline_core::pacer::Method as LinkPacer;
@@ -181,6 +181,10 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
             ties: spec.fitting.buffer.ties.name(),
         },
         pacer,
+        policer: spec.fitting.policer.map(|policer| Policer {
+            rate_bps: policer.rate.bits_per_second(),
+            burst_bytes: policer.burst.count(),
+        }),
         reported: spec.fitting.reported,
     }
 }

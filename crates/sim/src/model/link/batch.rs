@@ -252,7 +252,7 @@ impl Driver<Event> for Pacing<'_> {
                 wakeup = pacer.next_wakeup().map_or(Instant::MAX, |at| at.max(wakeup));
             }
             let Some(event) = line.next() else { break };
-            let fate = if link.is_lost(event.flow) {
+            let fate = if link.is_lost(event) {
                 link.counters.drops(event.at);
                 Fate::Dropped
             } else {

@@ -1,25 +1,24 @@
-//! What a link may have besides a wire and a delay: a buffer, a pacer, forced losses, counters, a meter, probes.
+//! What a link may have besides a wire and a delay: a buffer, a pacer, forced losses, a policer, counters, a meter, probes.
 
 use super::counters::LinkCounters;
 use super::leads::Leads;
-use super::losses::Loss;
+use super::losses::Losses;
 use super::meter::Meter;
 use super::passage::{Fate, Passage};
 use super::stepwise::{Out, Stepwise};
 use crate::kernel::packet::Event;
-use crate::network::FlowId;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Arrival, ClosedDropTail, Departure};
 use paceline_core::{Instant, Span, Stage, Verdict};
 
-/// A link that has a limited buffer, a pacer, forced losses, a meter, a probe, or a trace.
+/// A link that has a limited buffer, a pacer, forced losses, a policer, a meter, a probe, or a trace.
 #[derive(Debug)]
 pub(crate) struct BoundedLink {
     pub(super) buffer: Buffer,
     /// A lossless link but for its counters, meter and probes: the wire of `Wide` serves it.
     pub(super) only_watched: bool,
     pub(super) pacer: Option<Pacer<Event>>,
-    pub(super) losses: Vec<Loss>,
+    pub(super) losses: Option<Box<Losses>>,
     pub(crate) counters: LinkCounters,
     pub(crate) meter: Option<Meter>,
     /// How long before ns-2 would have known of arrivals, where that decides ties packet by packet.
@@ -70,7 +69,7 @@ impl BoundedLink {
             return self.admit(event, delay).map_or(Fate::Dropped, Fate::Leaves);
         }
         self.counters.arrives(event.at);
-        if self.is_lost(event.flow) {
+        if self.is_lost(event) {
             self.counters.drops_forced(event.at);
             return Fate::Dropped;
         }
@@ -81,7 +80,7 @@ impl BoundedLink {
     #[inline(always)]
     pub(super) fn admit(&mut self, event: &Event, delay: Span) -> Option<Passage> {
         let now = event.at;
-        if !self.is_lost(event.flow)
+        if !self.is_lost(event)
             && let Some(Departure { start, finish }) = self.take(event)
         {
             self.counters.passes(event.bytes, event.is_ack(), now, start, finish);
@@ -135,19 +134,10 @@ impl BoundedLink {
         Some(meter)
     }
 
-    /// Whether a rule forces the loss of this packet; every rule counts it.
+    /// Whether a rule forces the loss of this packet, or the policer drops it.
     #[inline(always)]
-    pub(super) fn is_lost(&mut self, flow: FlowId) -> bool {
-        !self.losses.is_empty() && self.is_lost_by_rule(flow)
-    }
-
-    #[inline(never)]
-    fn is_lost_by_rule(&mut self, flow: FlowId) -> bool {
-        let mut lost = false;
-        for loss in &mut self.losses {
-            lost |= loss.takes(flow);
-        }
-        lost
+    pub(super) fn is_lost(&mut self, event: &Event) -> bool {
+        self.losses.as_mut().is_some_and(|losses| losses.take(event))
     }
 
     pub(super) fn hold(&mut self, event: &Event) -> Fate {

@@ -1,7 +1,42 @@
-//! Forced losses: of packets by their number, or by chance.
+//! What is dropped before a link's pacer and buffer see it: by forced losses, of packets by their number or by chance, and by a policer.
 
 use crate::kernel::chance::Stream;
+use crate::kernel::packet::Event;
 use crate::network::{DropRule, FlowId, LinkSpec};
+use paceline_core::policer::Policer;
+
+/// All of a link's: the rules, then the policer, which sees what they leave.
+#[derive(Debug)]
+pub(super) struct Losses {
+    pub(super) rules: Vec<Loss>,
+    pub(super) policer: Option<Policer>,
+}
+
+impl Losses {
+    /// Of these rules and a link's policer; `None` where there are none.
+    pub(super) fn of(
+        rules: Vec<(Option<FlowId>, DropRule)>,
+        spec: &LinkSpec,
+        seed: u64,
+        flows: usize,
+    ) -> Option<Box<Self>> {
+        let rules = rules.into_iter().enumerate();
+        let rules: Vec<Loss> =
+            rules.map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows)).collect();
+        let policer = spec.fitting.policer.as_ref().map(Policer::new);
+        (!rules.is_empty() || policer.is_some()).then(|| Box::new(Losses { rules, policer }))
+    }
+
+    /// A packet arrives: whether it is dropped. Every rule counts it.
+    #[inline(never)]
+    pub(super) fn take(&mut self, event: &Event) -> bool {
+        let mut lost = false;
+        for loss in &mut self.rules {
+            lost |= loss.takes(event.flow);
+        }
+        lost || self.policer.as_mut().is_some_and(|policer| !policer.conforms(event.bytes.into(), event.at))
+    }
+}
 
 /// A rule that forces losses, at work.
 #[derive(Debug)]

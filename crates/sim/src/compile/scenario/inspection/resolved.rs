@@ -65,6 +65,8 @@ pub struct Link {
     pub buffer: Buffer,
     /// The pacer before the buffer.
     pub pacer: Option<Pacer>,
+    /// The policer before both.
+    pub policer: Option<Policer>,
     /// Whether results name it.
     pub reported: bool,
 }
@@ -111,6 +113,15 @@ pub struct Pacer {
     pub q_max_bytes: Option<u64>,
     /// The same where it is counted in packets.
     pub q_max_packets: Option<u64>,
+}
+
+/// A policer on a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Policer {
+    /// In the long run no more passes than this, bit/s.
+    pub rate_bps: u64,
+    /// What may pass at once beside that, bytes.
+    pub burst_bytes: u64,
 }
 
 /// Something to record or to measure on a link or of flows.

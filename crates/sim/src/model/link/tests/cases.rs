@@ -8,8 +8,9 @@ use crate::kernel::signals::Signals;
 use crate::network::{DropRule, Fitting, LinkSpec, Network};
 use paceline_core::pacer::parameters::Value;
 use paceline_core::pacer::{self, PacerSpec};
+use paceline_core::policer::PolicerSpec;
 use paceline_core::queue::{Counts, Discipline, Limit, QueueSpec, Ties};
-use paceline_core::{Instant, Rate, Span};
+use paceline_core::{Bytes, Instant, Rate, Span};
 use std::sync::{Arc, OnceLock};
 
 /// What a link has.
@@ -27,6 +28,8 @@ pub(super) enum Kind {
     Bounded,
     /// A buffer, with a limit or without, and forced losses.
     Lossy,
+    /// A policer, forced losses, and a buffer, with a limit or without.
+    Policed,
     /// A buffer with a limit.
     Limited,
     /// A pacer, its limit, and a buffer with one.
@@ -37,13 +40,14 @@ pub(super) enum Kind {
     Front,
 }
 
-pub(super) const KINDS: [Kind; 10] = [
+pub(super) const KINDS: [Kind; 11] = [
     Kind::Compact,
     Kind::Bare,
     Kind::Watched,
     Kind::Recorded,
     Kind::Bounded,
     Kind::Lossy,
+    Kind::Policed,
     Kind::Limited,
     Kind::Paced,
     Kind::PacedFront,
@@ -65,7 +69,7 @@ impl Kind {
     }
 
     fn has_losses(self) -> bool {
-        matches!(self, Kind::Lossy | Kind::PacedFront)
+        matches!(self, Kind::Lossy | Kind::Policed | Kind::PacedFront)
     }
 }
 
@@ -134,6 +138,10 @@ impl Case {
         let fitting = Fitting {
             buffer: Arc::new(buffer(&mut draws, kind)),
             pacer: matches!(kind, Kind::Paced | Kind::PacedFront).then(|| Box::new(pacer(&mut draws, bps))),
+            policer: (kind == Kind::Policed).then(|| PolicerSpec {
+                rate: Rate::from_bits_per_second(draws.one_of(&[bps / 2, bps, 1_234_567])),
+                burst: Bytes::new(draws.one_of(&[1500, 4000, 12_345])),
+            }),
             reported: false,
         };
         let delay = Span::from_nanos(draws.below(3_000_000));
@@ -178,7 +186,7 @@ impl Case {
         match self.kind {
             Kind::Compact | Kind::Bare | Kind::Watched => Service::All,
             Kind::Bounded => Service::Bounded,
-            Kind::Recorded | Kind::Lossy | Kind::Limited => Service::Each,
+            Kind::Recorded | Kind::Lossy | Kind::Policed | Kind::Limited => Service::Each,
             Kind::Paced | Kind::PacedFront | Kind::Front => Service::Between,
         }
     }
@@ -244,7 +252,7 @@ fn line(draws: &mut Draws, bps: u64, sizes: &[u16]) -> Vec<Event> {
 
 fn buffer(draws: &mut Draws, kind: Kind) -> QueueSpec {
     let limit = draws.one_of(&[Limit::Packets(1), Limit::Packets(4), Limit::Bytes(3000), Limit::Bytes(4500)]);
-    let is_unlimited = kind == Kind::Lossy && draws.below(3) == 0;
+    let is_unlimited = matches!(kind, Kind::Lossy | Kind::Policed) && draws.below(3) == 0;
     QueueSpec {
         limit: (!kind.is_lossless() && !is_unlimited).then_some(limit),
         counts: draws.one_of(&[Counts::Waiting, Counts::WaitingAndService]),

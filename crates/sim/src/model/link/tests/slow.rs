@@ -73,6 +73,8 @@ struct Slow<'a> {
     now: Instant,
     /// When what is in the queue was given to it.
     released: Vec<(u32, Instant)>,
+    /// What a policer has let pass.
+    conforming: Vec<Event>,
 }
 
 impl Slow<'_> {
@@ -116,11 +118,26 @@ impl Slow<'_> {
         self.released.push((event.seq, now));
     }
 
+    /// With it, more than burst and rate would have passed since some packet that did.
+    fn is_policed(&mut self, event: &Event) -> bool {
+        let Some(policer) = self.case.spec.fitting.policer else { return false };
+        let (rate, burst) = (policer.rate.bits_per_second(), 8_000_000_000 * policer.burst.count());
+        let mut sum = 0;
+        let conforms = [*event].iter().chain(self.conforming.iter().rev()).all(|from| {
+            sum += 8_000_000_000 * u64::from(from.bytes);
+            sum <= burst + rate * event.at.since(from.at).as_nanos()
+        });
+        if conforms {
+            self.conforming.push(*event);
+        }
+        !conforms
+    }
+
     fn arrives(&mut self, event: Event) {
         let now = event.at;
         self.advance(now);
         self.now = now;
-        if self.case.is_lost(&event) {
+        if self.case.is_lost(&event) || self.is_policed(&event) {
             return self.told.refused.push(event);
         }
         let verdict = match &mut self.pacer {
@@ -151,6 +168,7 @@ pub(super) fn serve(case: &Case) -> Told {
         told: Told::default(),
         now: Instant::ZERO,
         released: Vec::new(),
+        conforming: Vec::new(),
     };
     for event in &case.line {
         slow.arrives(*event);

@@ -95,7 +95,7 @@ def _draws(case: Case, seed: int) -> bool:
     if any(one.size.random or one.pause.random for flow in network.flows if (one := flow.dialogue)):
         return True
     drops = document.get("drop", [])
-    if any("probability" in drop for drop in ([drops] if isinstance(drops, dict) else drops)):
+    if any({"probability", "bursts"} & drop.keys() for drop in ([drops] if isinstance(drops, dict) else drops)):
         return True
     if any(flow.tcp and (flow.tcp.draws_phase or (flow.tcp.rule and flow.tcp.jitter)) for flow in network.flows):
         return True

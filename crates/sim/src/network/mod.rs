@@ -271,4 +271,41 @@ pub enum DropRule {
     Arrivals(Vec<u64>),
     /// Each packet with this probability.
     Probability(f64),
+    /// Packets in bursts.
+    Bursts(GilbertElliott),
+}
+
+/// Bursts of losses: a chain that is in a good or a bad state as a packet comes, which decides how likely the loss is, and may change it after
+/// each packet. It begins in either as is likely of one that has run for long.
+///
+/// *References.* E. N. Gilbert, "Capacity of a burst-noise channel" (1960); E. O. Elliott, "Estimates of error rates for codes on burst-noise
+/// channels" (1963); Linux `net/sched/sch_netem.c`, `loss gemodel`, which begins in the good state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GilbertElliott {
+    /// Probability to go from the good state to the bad one.
+    pub p: f64,
+    /// And back.
+    pub r: f64,
+    /// Probability of a loss in the good state.
+    pub good: f64,
+    /// And in the bad one.
+    pub bad: f64,
+}
+
+impl GilbertElliott {
+    /// All packets are lost in the bad state and none in the good: of this mean loss, in runs of this mean length, packets.
+    pub fn of_runs(loss: f64, length: f64) -> Self {
+        let r = 1.0 / length;
+        GilbertElliott { p: loss * r / (1.0 - loss), r, good: 0.0, bad: 1.0 }
+    }
+
+    /// The share of packets that find the bad state.
+    pub fn badness(&self) -> f64 {
+        self.p / (self.p + self.r)
+    }
+
+    /// Mean loss.
+    pub fn loss(&self) -> f64 {
+        self.badness() * self.bad + (1.0 - self.badness()) * self.good
+    }
 }

@@ -155,6 +155,11 @@ fn loss() -> impl Strategy<Value = Loss> {
     let which = prop_oneof![
         (0..30_u32).prop_map(|n| format!("arrivals = [{n}, {}]", n + 2)),
         (1..20_u32).prop_map(|percent| format!("probability = 0.{percent:02}")),
+        (1..20_u32, 1..9_u32)
+            .prop_map(|(percent, length)| format!("bursts = {{ loss = 0.{percent:02}, length = {length} }}")),
+        (1..9_u32).prop_map(|tenths| format!(
+            "bursts = {{ p = 0.0{tenths}, r = 0.{tenths}, good = 0.01, bad = 0.7 }}"
+        )),
     ];
     (any::<Index>(), any::<bool>(), any::<bool>(), which).prop_map(|(link, reverse, of_first, which)| Loss {
         link,

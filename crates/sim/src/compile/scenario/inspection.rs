@@ -318,6 +318,7 @@ fn probes_of(network: &Network) -> Vec<Probed> {
 fn forced_loss_of(drop: &ForcedDrop) -> ForcedLoss {
     let (probability, packets) = match &drop.rule {
         DropRule::Probability(probability) => (*probability, 0),
+        DropRule::Bursts(chain) => (chain.loss(), 0),
         DropRule::Arrivals(arrivals) => (0.0, arrivals.len() as u64),
     };
     ForcedLoss { link: drop.link, flow: drop.flow, probability, packets }

@@ -9,7 +9,9 @@ use self::flows::FlowName;
 use self::instruments::{ChosenInstrument, Context, INSTRUMENTS};
 use super::names::{NameList, Names};
 use crate::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
-use crate::network::{DropRule, FlowId, FlowSpec, ForcedDrop, Instrument, LinkId, Probe, ProbeKind};
+use crate::network::{
+    DropRule, FlowId, FlowSpec, ForcedDrop, GilbertElliott, Instrument, LinkId, Probe, ProbeKind,
+};
 
 /// A series of more samples than this would fill a disk, not a plot.
 const MOST_SAMPLES: u64 = 10_000_000;
@@ -166,6 +168,7 @@ pub(crate) struct Loss {
 enum Rule {
     Arrivals(Vec<u64>),
     Probability(f64),
+    Bursts(GilbertElliott),
 }
 
 impl Loss {
@@ -175,11 +178,12 @@ impl Loss {
     }
 
     fn read(field: &Field<'_>) -> Result<Loss> {
-        let table = field.table(&["link", "flow", "arrivals", "probability"])?;
+        let table = field.table(&["link", "flow", "arrivals", "probability", "bursts"])?;
         let link = table.needs("link", "\"core\"", |field| field.text().map(str::to_owned));
         let flow = table.optional("flow", FlowName::read)?;
-        let rule = match (table.get("arrivals"), table.get("probability")) {
-            (Some(arrivals), None) => {
+        let rules = ["arrivals", "probability", "bursts"].map(|key| table.get(key));
+        let rule = match rules {
+            [Some(arrivals), None, None] => {
                 let numbers = arrivals.list()?;
                 let mut numbers: Vec<u64> =
                     numbers.iter().map(|number| number.whole(0, u64::MAX)).collect::<Result<_>>()?;
@@ -190,11 +194,15 @@ impl Loss {
                 numbers.dedup();
                 Rule::Arrivals(numbers)
             }
-            (None, Some(probability)) => Rule::Probability(probability.number("a fraction", 0.0, 1.0)?),
-            (Some(_), Some(_)) => return Err(field.wrong("both arrivals and probability; write one of them")),
-            (None, None) => {
-                return Err(field.wrong("loses nothing; write arrivals = [14] or probability = 0.01"));
+            [None, Some(probability), None] => {
+                Rule::Probability(probability.number("a fraction", 0.0, 1.0)?)
             }
+            [None, None, Some(bursts)] => Rule::Bursts(read_bursts(&bursts)?),
+            [None, None, None] => {
+                let ways = "arrivals = [14], probability = 0.01 or bursts = { loss = 0.01, length = 4 }";
+                return Err(field.wrong(format!("loses nothing; write {ways}")));
+            }
+            _ => return Err(field.wrong("two of arrivals, probability and bursts; write one of them")),
         };
         Ok(Loss { path: field.path().to_owned(), link: link?, flow, rule })
     }
@@ -231,7 +239,52 @@ impl Loss {
         let rule = match &self.rule {
             Rule::Arrivals(numbers) => DropRule::Arrivals(numbers.clone()),
             Rule::Probability(probability) => DropRule::Probability(*probability),
+            Rule::Bursts(chain) => DropRule::Bursts(*chain),
         };
         Ok(ForcedDrop { link, flow, rule })
+    }
+}
+
+/// `{ loss = 0.01, length = 4 }`, or `{ p = 0.002, r = 0.25, good = 0, bad = 1 }`.
+fn read_bursts(field: &Field<'_>) -> Result<GilbertElliott> {
+    let example = "{ loss = 0.01, length = 4 } or { p = 0.002, r = 0.25 }";
+    let table = field.table(&["loss", "length", "p", "r", "good", "bad"])?;
+    let share = |field: Field<'_>| match field.number("a fraction", 0.0, 1.0)? {
+        0.0 => Err(field.refused("never changes the state; write a fraction above 0")),
+        share => Ok(share),
+    };
+    match ["loss", "length", "p", "r"].map(|key| table.get(key)) {
+        [Some(loss), Some(length), None, None] => {
+            if let Some(field) = table.get("good").or_else(|| table.get("bad")) {
+                return Err(field.wrong(
+                    "loss and length lose all in the bad state and none in the good; write p and r beside it",
+                ));
+            }
+            let length = length.number("a number of packets", 1.0, 1e9)?;
+            let most = length / (1.0 + length);
+            let mean = loss.number("a fraction", 0.0, 1.0)?;
+            if mean == 0.0 || mean > most {
+                let what = format!(
+                    "cannot be lost in runs of {length} on average; write more than 0 and {most:.3} at most"
+                );
+                return Err(loss.refused(what));
+            }
+            Ok(GilbertElliott::of_runs(mean, length))
+        }
+        [None, None, Some(p), Some(r)] => {
+            let chance = |field: Field<'_>| field.number("a fraction", 0.0, 1.0);
+            let good = table.get("good").map(chance).transpose()?.unwrap_or(0.0);
+            let bad = table.get("bad").map(chance).transpose()?.unwrap_or(1.0);
+            if good >= bad {
+                return Err(field.wrong(format!(
+                    "loses {good} in the good state and {bad} in the bad; write more for bad"
+                )));
+            }
+            Ok(GilbertElliott { p: share(p)?, r: share(r)?, good, bad })
+        }
+        _ => {
+            Err(field
+                .wrong(format!("says neither how much is lost nor how the state changes; write {example}")))
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! What is dropped before a link's pacer and buffer see it: by forced losses, of packets by their number or by chance, and by a policer.
+//! What is dropped before a link's pacer and buffer see it: by forced losses, of packets by their number, by chance or in bursts, and by a policer.
 
 use crate::kernel::chance::Stream;
 use crate::kernel::packet::Event;
-use crate::network::{DropRule, FlowId, LinkSpec};
+use crate::network::{DropRule, FlowId, GilbertElliott, LinkSpec};
 use paceline_core::policer::Policer;
 
 /// All of a link's: the rules, then the policer, which sees what they leave.
@@ -56,6 +56,11 @@ enum LossRule {
         probability: f64,
         draws: Stream,
     },
+    Bursts {
+        chain: GilbertElliott,
+        is_bad: bool,
+        draws: Stream,
+    },
 }
 
 impl Loss {
@@ -67,11 +72,13 @@ impl Loss {
         seed: u64,
         flows: usize,
     ) -> Self {
+        let mut draws = Stream::new(seed, &format!("{}:loss {number}", spec.name));
         let rule = match rule {
             DropRule::Arrivals(numbers) => LossRule::Arrivals { numbers, seen: vec![0; flows] },
-            DropRule::Probability(probability) => {
-                let draws = Stream::new(seed, &format!("{}:loss {number}", spec.name));
-                LossRule::Probability { probability, draws }
+            DropRule::Probability(probability) => LossRule::Probability { probability, draws },
+            DropRule::Bursts(chain) => {
+                let is_bad = draws.unit() < chain.badness();
+                LossRule::Bursts { chain, is_bad, draws }
             }
         };
         Loss { flow, rule }
@@ -89,6 +96,12 @@ impl Loss {
                 numbers.binary_search(&(*seen - 1)).is_ok()
             }
             LossRule::Probability { probability, draws } => draws.unit() < *probability,
+            LossRule::Bursts { chain, is_bad, draws } => {
+                let (loss, leaves) = if *is_bad { (chain.bad, chain.r) } else { (chain.good, chain.p) };
+                let is_lost = draws.unit() < loss;
+                *is_bad ^= draws.unit() < leaves;
+                is_lost
+            }
         }
     }
 }

@@ -69,6 +69,33 @@ def test_the_ways_back_are_told_where_something_is_there() -> None:
     assert "bottleneck.reverse 3 packets by ns2: 2 packets wait" in str(pl.doctor(limited))
 
 
+def test_links_that_are_not_ideal_say_so() -> None:
+    scenario = pl.Scenario.load(ROOT / "scenarios/one-flow.toml")
+    link = "network.links.bottleneck"
+
+    def line(key: str, value: object) -> str:
+        lines = str(pl.doctor(scenario.set(f"{link}.{key}", value))).splitlines()
+        return next(" ".join(line.split()) for line in lines if line.strip().startswith("→ bottleneck"))
+
+    assert "[policer 5 Mbit/s, 20 KB] then" in line("police", {"rate": "5 Mbit/s", "burst": "20 KB"})
+    assert "+ 2 ms ± 1 ms, reorders" in line("jitter", {"mean": "2 ms", "spread": "1 ms", "reorder": True})
+    assert "4 Mbit/s by steps" in line("rate", {"steps": [["0 s", "6 Mbit/s"], ["1 s", "2 Mbit/s"]], "every": "2 s"})
+
+
+def test_a_policer_is_what_a_link_can_carry() -> None:
+    """No queue grows behind it, whatever the windows; and what it cannot carry is lost, not kept."""
+    tables = {"name": "link", "rate": "100 Mbit/s", "delay": "5 ms", "police": {"rate": "10 Mbit/s", "burst": "30 KB"}}
+    network = {"template": "path", "links": [tables]}
+    bulk = {"kind": "bulk", "tcp": {"profile": "linux"}}
+    found = pl.doctor(pl.Scenario({"duration": "20 s", "network": network, "traffic": [bulk]}))
+    assert not [one for one in found.findings if one.id == "unlimited-bottleneck"]
+    cbr = {"kind": "cbr", "rate": "20 Mbit/s", "packet": "1000 B"}
+    found = pl.doctor(pl.Scenario({"duration": "20 s", "network": network, "traffic": [cbr]}))
+    overload = next(one for one in found.findings if one.id == "overload")
+    assert overload.severity == "warning"
+    assert "50 %" in overload.why
+
+
 def test_settings_of_a_sweep_stand_side_by_side(command: Command, tmp_path: Path) -> None:
     done = command("doctor", ROOT / "scenarios/edge-vs-host.toml")
     assert "5 KB: 4 | 10 KB: 9 | 20 KB: 19 packets wait, by ns2" in " ".join(done.stdout.split())

@@ -35,6 +35,12 @@ def scenario(traffic: dict[str, Any] | None = None, **more: Any) -> pl.Scenario:
     return pl.Scenario(document | more)
 
 
+def odd(**more: Any) -> pl.Scenario:
+    """Over a link that has this."""
+    link = {"rate": "1 Mbit/s", "delay": "1 ms", "buffer": "9 KB"} | more
+    return scenario(network={"template": "path", "links": [link]})
+
+
 def laid_out(asked: pl.Scenario, choices: Choices | None = None) -> Layout:
     point = asked.check()[0]
     return lay_out(json.loads(point.json), Network.resolve(point.json, point.seed), choices or Choices(), point.seed)
@@ -119,6 +125,9 @@ def test_host_pacing_is_the_kernel_s(pacing: Any, ratios: tuple[str, str], segme
             ),
             'network: link.0 has "drop-front"',
         ),
+        (odd(police={"rate": "1 Mbit/s", "burst": "9 KB"}), "network: link.0 has a policer"),
+        (odd(jitter={"mean": "1 ms", "spread": "1 ms"}), "network: link.0 has jitter"),
+        (odd(rate={"steps": [["0 s", "1 Mbit/s"]]}), "network: the rate of link.0 varies"),
     ],
 )
 def test_what_no_kernel_does_is_refused_in_a_line(asked: pl.Scenario, said: str) -> None:

@@ -105,3 +105,32 @@ def test_the_table_shows_how_long_transfers_take_where_there_are_any(tmp_path: P
     took = json.loads(command("run", path, "--out", tmp_path / "out", "--json").stdout)[0]["flows"]["fct_mean_s"]
     assert 0.010 < took < 0.020
     assert f"{took * 1e3:.2f}" in row
+
+
+TRACED = """\
+duration = "2 s"
+
+[network]
+template = "path"
+links = [{ name = "cell", rate = { trace = "cell.up" }, delay = "5 ms" }]
+
+[[traffic]]
+kind = "cbr"
+rate = "1 Mbit/s"
+packet = "1000 B"
+
+[sweep]
+"network.links.cell.rate.trace" = ["cell.up", "cell.down"]
+"""
+
+
+def test_traces_of_rates_lie_beside_the_scenario_and_are_known_by_what_they_hold(tmp_path: Path) -> None:
+    keys = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "cell.up").write_text("6\n12\n")
+        (tmp_path / folder / "cell.down").write_text("5\n")
+        (tmp_path / folder / "cell.toml").write_text(TRACED)
+        keys.append([point.key for point in pl.Scenario.load(tmp_path / folder / "cell.toml").points()])
+    assert keys[0] == keys[1]
+    assert len(set(keys[0])) == 2

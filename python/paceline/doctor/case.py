@@ -63,8 +63,8 @@ class Case:
 
     @cached_property
     def rtt_s(self) -> list[float]:
-        """Propagation there and back of each flow, seconds; twice the way there where nothing comes back."""
-        delay = [link.delay_s for link in self.network.links]
+        """Propagation and mean jitter there and back of each flow, seconds; twice the way there without a way back."""
+        delay = [link.mean_delay_s for link in self.network.links]
         times = []
         for flow in self.network.flows:
             there = math.fsum(delay[link] for link in flow.forward)
@@ -252,7 +252,7 @@ class Case:
         return Counter({link: lasting[link] or count for link, count in limits.items()})
 
     def places(self, link: int, packet_bytes: int | None = None) -> int | None:
-        """How many data packets can wait before a link, or fit into its policer; of the largest that pass unless told."""
+        """How many data packets can wait before a link, or fit into its policer; the largest that pass unless told."""
         return self.network.links[link].places(packet_bytes or self.largest[link])
 
     @cached_property

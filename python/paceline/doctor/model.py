@@ -74,6 +74,8 @@ class Model:
             [1e18 if -1 in before else max(1.0, sum(self.capacity[link] for link in before)) for before in fed]
         )
         self.most_bits = self.capacity * np.maximum(network.duration_s - first, 1e-9)
+        odd = np.array([link.reorders or link.varying is not None for link in network.links])
+        self.unforeseen = np.bincount(hops.flow, odd[hops.link], minlength=self.flows) > 0
         self.syn_bytes = np.array([(flow.tcp.syn_bytes or 0) if flow.tcp else 0 for flow in network.flows], dtype=float)
         self.last_forward = np.zeros(self.flows, dtype=np.int64)
         self.last_forward[hops.flow[~hops.back]] = np.flatnonzero(~hops.back)
@@ -125,7 +127,7 @@ class Model:
 
     def _latency(self, holds: Array) -> Array:
         hops, sources = self.hops, self.sources
-        delay = np.array([link.delay_s for link in self.network.links]) + holds
+        delay = np.array([link.mean_delay_s for link in self.network.links]) + holds
         ack = np.where(sources.acks > 0, sources.ack_bytes / np.maximum(sources.acks, 0.5), 0.0)
         size = np.where(hops.back, ack[hops.flow], sources.bytes[hops.flow])
         return np.asarray(delay[hops.link] + size * 8 / self.capacity[hops.link])

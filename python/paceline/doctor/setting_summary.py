@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
@@ -141,7 +142,9 @@ def _hop(case: Case, hop: Hop) -> dict[str, Any]:
         "link": common_name(spec.name for spec in specs),
         "count": len(links),
         "rate_bps": _ends(spec.rate_bps for spec in specs),
+        "varying": specs[0].varying,
         "delay_s": _ends(spec.delay_s for spec in specs),
+        "jitter": None if specs[0].jitter is None else asdict(specs[0].jitter),
         "expected_load_bps": _ends(float(case.forecast.load_bps[link]) for link in links) if known else None,
         "expected_loss": _ends(case.loss_ratio(link) for link in links) if known else None,
         "pacer": None

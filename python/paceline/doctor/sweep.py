@@ -99,6 +99,8 @@ def _draws(case: Case, seed: int) -> bool:
         return True
     if any(flow.tcp and (flow.tcp.draws_phase or (flow.tcp.rule and flow.tcp.jitter)) for flow in network.flows):
         return True
+    if any(link.jitter or link.varying == "markov" for link in network.links):
+        return True
     if any(link.buffer.limited and link.buffer.ties == "random" for link in network.links):
         return True
     try:

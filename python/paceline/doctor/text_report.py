@@ -162,8 +162,8 @@ def _hop_cells(hops: list[dict[str, Any]], bottleneck: bool) -> list[Text]:
         waits.append(f"  ←{text_tables.NO_BREAK}bottleneck", "bold")
     return [
         name,
-        Text(text_tables.kept(_alternatives(units.span(hop["rate_bps"], units.rate) for hop in hops))),
-        Text(text_tables.kept(_alternatives(units.span(hop["delay_s"], units.time) for hop in hops))),
+        Text(text_tables.kept(_alternatives(_rate_words(hop) for hop in hops))),
+        Text(text_tables.kept(_alternatives(_delay_words(hop) for hop in hops))),
         waits,
     ]
 
@@ -196,6 +196,21 @@ def _limit_words(queue: Mapping[str, Any]) -> str:
     if limit.endswith("BDP") and queue["limit_bytes"]:
         limit += f" = {units.span(queue['limit_bytes'], units.size)}"
     return limit
+
+
+def _rate_words(hop: Mapping[str, Any]) -> str:
+    """``10 Mbit/s``; ``4 Mbit/s by trace`` where it varies about that mean."""
+    words = units.span(hop["rate_bps"], units.rate)
+    return f"{words} by {hop['varying']}" if hop["varying"] else words
+
+
+def _delay_words(hop: Mapping[str, Any]) -> str:
+    """``20 ms``; ``20 ms + 2 ms ± 1 ms, reorders`` with jitter."""
+    words, jitter = units.span(hop["delay_s"], units.time), hop["jitter"]
+    if jitter is None:
+        return words
+    more = f"{units.time(jitter['mean_s'])} ± {units.time(jitter['spread_s'])}"
+    return f"{words} + {more}, reorders" if jitter["reorder"] else f"{words} + {more}"
 
 
 def _policer_words(policer: Mapping[str, Any] | None) -> str:

@@ -43,10 +43,11 @@ def variation(flow: Flow, window: float, messages: float, cycle: float) -> float
 
 
 def _variance_of_contention(model: Model, sent: Sent, ways: Ways, window: float) -> Array:
-    """The same for what does not hang on draws: who gets how much of a full link, and who waits in a timeout."""
+    """The same for what does not hang on draws: who gets how much of a full link, who waits in a timeout, who takes
+    reordering for loss, or follows a rate that varies."""
     sources = model.sources
     lossy = ways.loss > _UNFAIR
     timeout = np.maximum(sources.senders.least_timeout, ways.trip)
     stalls = (lossy | (sent.burst_lost > 0)) & (window < 5 * timeout)
-    of_tcp = np.where(stalls, 1.0, 0.0) + np.where(lossy, 0.5, 0.0)
+    of_tcp = np.where(stalls | model.unforeseen, 1.0, 0.0) + np.where(lossy, 0.5, 0.0)
     return np.asarray(np.where(sources.tcp, of_tcp, 0.0))

@@ -92,6 +92,10 @@ def lay_out(document: Mapping[str, Any], network: Network, choices: Choices, see
             raise InputError(f'network: {what}, and emulated links drop at the tail; write queue = "drop-tail"')
         if link.policer:
             raise InputError(f"network: {link.name} has a policer, and emulated links have none; leave police out")
+        if link.varying:
+            raise InputError(f"network: the rate of {link.name} varies, and that of emulated links does not; write one")
+        if link.jitter:
+            raise InputError(f"network: {link.name} has jitter, and emulated links have none; leave it out")
         if link.buffer.ties == "ns2" and link.buffer.limited:
             layout.warn(
                 'network: ties = "ns2" has no meaning without ns-2\'s calendar; they are drawn on emulated links'

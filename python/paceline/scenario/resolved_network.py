@@ -105,8 +105,18 @@ class Pacer:
 
 
 @dataclass(frozen=True, slots=True)
+class Jitter:
+    """What a link adds to its delay, packet by packet: ``uniform`` or ``normal``; packets overtake if `reorder`."""
+
+    mean_s: float
+    spread_s: float
+    shape: str
+    reorder: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Policer:
-    """A policer before a link's pacer and buffer: it drops what comes faster than `rate_bps` once `burst_bytes` are used up."""
+    """A policer before a link's pacer and buffer: it drops what comes faster, once `burst_bytes` are used up."""
 
     rate_bps: float
     burst_bytes: int
@@ -139,7 +149,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link in one direction: policer, pacer, buffer, wire, propagation."""
+    """A link in one direction: policer, pacer, buffer, wire, propagation.
+
+    A rate that varies, by ``steps``, ``markov`` or ``trace``, is its mean here.
+    """
 
     name: str
     plan: int
@@ -148,7 +161,18 @@ class Link:
     buffer: Buffer
     pacer: Pacer | None
     policer: Policer | None
+    jitter: Jitter | None
+    varying: str | None
     reported: bool
+
+    @property
+    def mean_delay_s(self) -> float:
+        """Propagation, and the mean of its jitter."""
+        return self.delay_s + (self.jitter.mean_s if self.jitter else 0.0)
+
+    @property
+    def reorders(self) -> bool:
+        return self.jitter is not None and self.jitter.reorder
 
     @property
     def is_pacer_limited(self) -> bool:
@@ -339,8 +363,14 @@ def _link(link: dict[str, Any], buffers: dict[tuple[Any, ...], Buffer], pacers: 
         buffer=buffers[buffer],
         pacer=pacer,
         policer=Policer(**link["policer"]) if link["policer"] else None,
+        jitter=_jitter(link["jitter"]) if link["jitter"] else None,
+        varying=link["varying"],
         reported=link["reported"],
     )
+
+
+def _jitter(jitter: dict[str, Any]) -> Jitter:
+    return Jitter(jitter["mean_ns"] * _NS, jitter["spread_ns"] * _NS, jitter["shape"], jitter["reorder"])
 
 
 def _flow(flow: dict[str, Any], tcps: list[Tcp]) -> Flow:

@@ -60,6 +60,9 @@ pub(crate) trait Queueing<P: Packet>: Stage<P> {
     /// The wire: after a `dequeue`, its `free_at` is when the packet's last bit has left.
     fn wire(&self) -> &Wire;
 
+    /// The same, for a link that sends at another rate than the wire's: it says when the packet last begun will have left.
+    fn wire_mut(&mut self) -> &mut Wire;
+
     /// All that is held, bytes.
     fn held_bytes(&self) -> u64;
 
@@ -155,6 +158,13 @@ macro_rules! disciplines {
             pub fn wire(&self) -> &Wire {
                 match self {
                     $(Queue::$Variant(queue) => queue.wire(),)+
+                }
+            }
+
+            /// No service begins before this time, whatever the wire's rate: of a link that sends at another.
+            pub fn busy_until(&mut self, free_at: Instant) {
+                match self {
+                    $(Queue::$Variant(queue) => queue.wire_mut().is_free_from(free_at),)+
                 }
             }
 

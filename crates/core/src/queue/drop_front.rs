@@ -51,6 +51,10 @@ impl<P: Packet> Queueing<P> for DropFront<P> {
         self.0.wire()
     }
 
+    fn wire_mut(&mut self) -> &mut Wire {
+        self.0.wire_mut()
+    }
+
     fn held_bytes(&self) -> u64 {
         self.0.held_bytes()
     }

@@ -190,6 +190,10 @@ impl<P: Packet> Queueing<P> for DropTail<P> {
         self.wire()
     }
 
+    fn wire_mut(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
     fn held_bytes(&self) -> u64 {
         self.queued_bytes
     }

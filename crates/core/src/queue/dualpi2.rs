@@ -254,6 +254,10 @@ impl<P: Packet> Queueing<P> for DualPi2<P> {
         &self.wire
     }
 
+    fn wire_mut(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
     fn held_bytes(&self) -> u64 {
         self.l4s.bytes + self.classic.bytes
     }

@@ -185,6 +185,10 @@ impl<P: Packet> Queueing<P> for FqCodel<P> {
         &self.wire
     }
 
+    fn wire_mut(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
     fn held_bytes(&self) -> u64 {
         self.held_bytes
     }

@@ -316,6 +316,10 @@ impl<P: Packet> Queueing<P> for Red<P> {
         self.fifo.wire()
     }
 
+    fn wire_mut(&mut self) -> &mut Wire {
+        self.fifo.wire_mut()
+    }
+
     fn held_bytes(&self) -> u64 {
         self.fifo.held_bytes()
     }

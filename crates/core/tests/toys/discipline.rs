@@ -45,6 +45,10 @@ impl<P: Packet> Queueing<P> for Toy<P> {
         &self.wire
     }
 
+    fn wire_mut(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
     fn held_bytes(&self) -> u64 {
         self.held_bytes
     }

@@ -6,12 +6,15 @@ use paceline_core::{Rate, Span};
 use serde_json::{Value, json};
 
 use super::parameters::Named;
+use super::rate;
 use crate::input::{BufferSize, Field, Range, Result, Table, any_of, suggestion};
+use crate::network::{JitterShape, JitterSpec, VaryingRate};
 
 /// Keys of every link's table.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "rate",
     "delay",
+    "jitter",
     "buffer",
     "counts",
     "ties",
@@ -29,14 +32,18 @@ pub(crate) struct Defaults {
     pub(crate) counts: Counts,
     /// Who goes first where a packet arrives as another leaves; where it is not given, that depends on what the buffer counts.
     pub(crate) ties: Option<Ties>,
+    /// How long the run is, for means over it.
+    pub(crate) duration: Span,
 }
 
 impl Defaults {
-    /// Reads them from `[network]`.
-    pub(crate) fn read(network: &Table<'_>) -> Result<Self> {
+    /// Reads them from `[network]`, and the duration from the file, which is wrong elsewhere if it is.
+    pub(crate) fn read(network: &Table<'_>, file: &Table<'_>) -> Result<Self> {
         let counts = network.optional("counts", |field| field.choice(Counts::ALL))?;
         let ties = network.optional("ties", |field| field.choice(Ties::ALL))?;
-        Ok(Defaults { counts: counts.unwrap_or_default(), ties })
+        let duration = file.get("duration").and_then(|field| field.positive_span().ok());
+        let duration = duration.unwrap_or(Span::from_millis(3_600_000));
+        Ok(Defaults { counts: counts.unwrap_or_default(), ties, duration })
     }
 }
 
@@ -45,10 +52,14 @@ impl Defaults {
 pub(crate) struct LinkPlan {
     /// Where it is written: `network.core`.
     pub(crate) path: String,
-    /// Serialisation rate.
+    /// Serialisation rate; of one that varies, its mean.
     pub(crate) rate: Range<Rate>,
+    /// How it varies.
+    pub(crate) varying: Option<VaryingRate>,
     /// Propagation delay.
     pub(crate) delay: Range<Span>,
+    /// What is added to it, packet by packet.
+    pub(crate) jitter: Option<JitterSpec>,
     /// The forward direction's buffer; `None` is unlimited.
     pub(crate) buffer: Option<BufferSize>,
     /// The other direction's buffer; `None` is unlimited.
@@ -86,19 +97,29 @@ impl LinkPlan {
     fn from_table(field: &Field<'_>, table: &Table<'_>, defaults: &Defaults) -> Result<LinkPlan> {
         let counts = table.optional("counts", |field| field.choice(Counts::ALL))?.unwrap_or(defaults.counts);
         let ties = table.optional("ties", |field| field.choice(Ties::ALL))?.or(defaults.ties);
-        let rate = table.needs("rate", "\"100 Mbit/s\"", Field::rates);
+        let rate = table.needs("rate", "\"100 Mbit/s\"", |field| rate::read(field, defaults.duration));
         let delay = table.needs("delay", "\"10 ms\"", Field::spans);
+        let is_trace = matches!(&rate, Ok((_, Some(VaryingRate::Trace(_)))));
+        if is_trace && counts != Counts::Waiting {
+            let by = counts.name();
+            let what =
+                format!("is by a trace, and the buffer counts by \"{by}\"; write counts = \"waiting\"");
+            return Err(table.required("rate", "")?.wrong(what));
+        }
+        let (rate, delay) = (rate?, delay?);
         Ok(LinkPlan {
             path: field.path().to_owned(),
             buffer: table.optional("buffer", Field::buffer)?,
             reverse_buffer: table.optional("reverse_buffer", Field::buffer)?,
             pacer_buffer: table.optional("pacer_buffer", Field::buffer)?,
             policer: table.optional("police", policer)?,
+            jitter: table.optional("jitter", jitter)?,
             counts,
             ties: ties.unwrap_or(if counts == Counts::Ns2 { Ties::Ns2 } else { Ties::Random }),
             discipline: discipline(table)?,
-            rate: rate?,
-            delay: delay?,
+            rate: rate.0,
+            varying: rate.1,
+            delay,
         })
     }
 
@@ -122,6 +143,20 @@ impl LinkPlan {
             BufferSize::Bdp(multiple) => Limit::Bytes((multiple * bdp()? as f64) as u64),
         })
     }
+}
+
+/// `jitter = { mean = "2 ms", spread = "1 ms", shape = "normal", reorder = true }`.
+fn jitter(field: &Field<'_>) -> Result<JitterSpec> {
+    let table = field.table(&["mean", "spread", "shape", "reorder"])?;
+    let mean = table.needs("mean", "\"2 ms\"", Field::positive_span);
+    let spread = table.needs("spread", "\"1 ms\"", Field::positive_span)?;
+    let (mean, shape) = (mean?, table.optional("shape", |field| field.choice(JitterShape::ALL))?);
+    if spread > mean {
+        let what = format!("is above the mean, and no delay is below zero; write \"{mean}\" at most");
+        return Err(table.required("spread", "")?.refused(what));
+    }
+    let reorder = table.optional("reorder", Field::flag)?.unwrap_or(false);
+    Ok(JitterSpec { mean, spread, shape: shape.unwrap_or_default(), reorder })
 }
 
 /// `police = { rate = "10 Mbit/s", burst = "15 KB" }`.

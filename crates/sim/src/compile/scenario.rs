@@ -185,11 +185,13 @@ impl Scenario {
         named.chain([layout.core]).for_each(|link| reported[link as usize] = true);
 
         let core = layout.core;
+        let plans = layout.links.iter().map(|link| layout.plan_of(link));
+        let varied: Vec<_> = plans.map(|plan| (plan.jitter, plan.varying.clone())).collect();
         let Layout { links, hosts, .. } = layout;
-        let parts = links.into_iter().zip(buffers).zip(pacers).zip(policers).zip(reported);
+        let parts = links.into_iter().zip(buffers).zip(pacers).zip(policers).zip(varied).zip(reported);
         let mut last: Option<Arc<Fitting>> = None;
-        let links = parts.map(|((((link, buffer), pacer), policer), reported)| {
-            let fitting = Fitting { buffer, pacer, policer, reported };
+        let links = parts.map(|(((((link, buffer), pacer), policer), (jitter, varying)), reported)| {
+            let fitting = Fitting { buffer, pacer, policer, varying, jitter, reported };
             let fitting = last.take().filter(|last| **last == fitting).unwrap_or_else(|| Arc::new(fitting));
             last = Some(Arc::clone(&fitting));
             LinkSpec { name: link.name, rate: link.rate, delay: link.delay, fitting }

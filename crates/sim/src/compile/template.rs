@@ -75,6 +75,6 @@ impl Template {
         if let Some(stray) = stray {
             return Err(stray.wrong("only a graph has these; write template = \"graph\" in [network]"));
         }
-        read(&network, file, &Defaults::read(&network)?)
+        read(&network, file, &Defaults::read(&network, file)?)
     }
 }

@@ -1,6 +1,7 @@
 //! Tables, fields and values of a text, and what is wrong with them, in a line that names its place.
 
 mod error;
+pub(crate) mod file;
 mod line;
 mod quantity;
 mod reader;

@@ -12,12 +12,14 @@ pub(crate) mod batch_service;
 mod bounded;
 mod compact;
 mod counters;
+mod jitter;
 mod leads;
 mod losses;
 mod meter;
 mod passage;
 mod stepwise;
 mod table;
+mod transmitter;
 
 use self::meter::Meter;
 use crate::kernel::chance::Stream;
@@ -27,6 +29,7 @@ pub(crate) use bounded::BoundedLink;
 use bounded::Buffer;
 use compact::Compact;
 pub(crate) use counters::LinkCounters;
+use jitter::Jitter;
 pub(crate) use leads::TieOrders;
 use losses::Losses;
 use paceline_core::pacer::Pacer;
@@ -35,6 +38,7 @@ use paceline_core::{Instant, Span, Wire};
 pub(crate) use passage::{Carry, Fate, Passage};
 use stepwise::Stepwise;
 pub(crate) use table::LinkTable;
+pub(crate) use transmitter::Transmitter;
 
 /// One link in one direction, at work.
 #[derive(Debug)]
@@ -66,16 +70,20 @@ impl Link {
     ) -> Self {
         let (seed, flows) = (network.seed, network.flows.len());
         let Fitting { buffer, pacer, .. } = &*spec.fitting;
-        let is_fifo = buffer.discipline.has_closed_form(false);
+        let varying = spec.fitting.varying.as_ref();
+        let is_fifo = buffer.discipline.has_closed_form(false) && varying.is_none();
         let losses = Losses::of(losses, spec, seed, flows);
-        let plain = pacer.is_none() && buffer.limit.is_none() && is_fifo && losses.is_none();
+        let jitter = spec.fitting.jitter.map(|jitter| Box::new(Jitter::new(jitter, seed, &spec.name)));
+        let plain =
+            pacer.is_none() && buffer.limit.is_none() && is_fifo && losses.is_none() && jitter.is_none();
         let bounded = (!plain || metered || traced).then(|| {
             let (ties, leads) = match buffer.ties {
                 Ties::Ns2 => decided.at(number),
                 ties => (ties, None),
             };
             let mut draws = Stream::new(seed, &format!("{}:ties", spec.name));
-            let buffer = match ClosedDropTail::new(&QueueSpec { ties, ..(**buffer).clone() }, spec.rate) {
+            let closed = ClosedDropTail::new(&QueueSpec { ties, ..(**buffer).clone() }, spec.rate);
+            let buffer = match closed.filter(|_| varying.is_none()) {
                 Some(closed) => Buffer::Closed(closed.with_seed(draws.between(0, u64::MAX))),
                 None => Buffer::Stepwise(Box::new(Stepwise::new(buffer, spec, seed))),
             };
@@ -84,6 +92,7 @@ impl Link {
                 only_watched: plain,
                 pacer: pacer.as_ref().map(|pacer| Pacer::new(pacer, spec.rate)),
                 losses,
+                jitter,
                 counters: LinkCounters::over(window),
                 meter: metered.then(|| Meter::new(window.0, window.1)),
                 leads,
@@ -185,6 +194,12 @@ impl Link {
                 && link.leads.is_none()
                 && link.meter.is_some()
         })
+    }
+
+    /// What delays packets that have left it, one by one.
+    #[inline]
+    pub(crate) fn jitter_mut(&mut self) -> Option<&mut Jitter> {
+        self.bounded_mut()?.jitter.as_deref_mut()
     }
 
     /// A packet may wait here for a wake-up.

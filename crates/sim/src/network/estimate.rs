@@ -7,6 +7,7 @@
 //! *Where it breaks.* It is a bound, not a forecast: windows need not grow to `max_window`, and who is limited by an application
 //! sends less. A source's bursts above its mean rate are taken to fit in what else is counted.
 
+use paceline_core::Span;
 use paceline_core::queue::Limit;
 
 use super::{FlowKind, FlowSpec, InstrumentKind, LinkSpec, Network, Part, ProbeKind};
@@ -104,7 +105,8 @@ impl Network {
             let bits = 8.0 * at.smallest;
             let rate = link.rate.bits_per_second() as f64;
             let carried = (rate * seconds / bits).min(at.packets);
-            let on_wire = (rate * link.delay.as_seconds() / bits).min(carried) + 1.0;
+            let longest = link.delay + link.fitting.jitter.map_or(Span::ZERO, |jitter| jitter.most());
+            let on_wire = (rate * longest.as_seconds() / bits).min(carried) + 1.0;
             let excess = (at.fresh_bps + at.carried_bps - rate).max(0.0) * seconds / bits;
             let places = places(link, at.smallest);
             let open = if at.fresh_bps + at.carried_bps > 0.0 { excess.min(places) + on_wire } else { 0.0 };

@@ -4,10 +4,14 @@
 //! Identifiers are positions in the vectors below.
 
 mod estimate;
+mod jitter;
 mod precedence;
+mod varying;
 mod watch;
 
 pub use self::estimate::Estimate;
+pub use self::jitter::{JitterShape, JitterSpec};
+pub use self::varying::VaryingRate;
 pub use self::watch::{Classes, Instrument, InstrumentKind, Passing, Probe, ProbeKind};
 use crate::workload::DialogueSpec;
 use crate::workload::open_loop::Timing;
@@ -73,7 +77,7 @@ pub struct Host {
 pub struct LinkSpec {
     /// `core`, `edge.l.3`, `access.r.17.reverse`, …
     pub name: Name,
-    /// Serialisation rate.
+    /// Serialisation rate; of one that varies, the mean.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Span,
@@ -90,24 +94,39 @@ pub struct Fitting {
     pub pacer: Option<Box<PacerSpec>>,
     /// What drops before them all what comes faster than it allows.
     pub policer: Option<PolicerSpec>,
+    /// What its rate is, where that varies; [`LinkSpec::rate`] is the mean.
+    pub varying: Option<VaryingRate>,
+    /// What is added to the propagation delay of each packet.
+    pub jitter: Option<JitterSpec>,
     /// Whether the results name this link (large networks leave their access links out).
     pub reported: bool,
 }
 
 impl LinkSpec {
-    /// Packets of so many bytes or more take at least a nanosecond: no two of them arrive at once.
+    /// Packets of so many bytes or more take at least a nanosecond, and keep their order: no two of them arrive at once.
     pub(crate) fn lets_go_one_by_one(&self, bytes: u32) -> bool {
-        self.rate.bits_per_second() <= (8 * NANOS_PER_SECOND).saturating_mul(u64::from(bytes))
+        self.fitting.jitter.is_none()
+            && self.fastest() <= (8 * NANOS_PER_SECOND).saturating_mul(u64::from(bytes))
     }
 
-    /// What a packet takes on its wire, if that is idle; fractions of a nanosecond are left out.
+    /// What a packet takes on its wire at least, if that is idle; fractions of a nanosecond are left out.
     pub(crate) fn takes(&self, bytes: u16) -> Span {
-        Span::from_nanos(8 * u64::from(bytes) * NANOS_PER_SECOND / self.rate.bits_per_second())
+        Span::from_nanos(8 * u64::from(bytes) * NANOS_PER_SECOND / self.fastest())
+    }
+
+    /// The highest rate that it ever has, bit/s.
+    pub(crate) fn fastest(&self) -> u64 {
+        self.fitting.varying.as_ref().map_or(self.rate.bits_per_second(), VaryingRate::fastest)
     }
 
     /// Whether there are none.
     pub(crate) fn takes_whole_nanoseconds(&self, bytes: u16) -> bool {
         (8 * u64::from(bytes) * NANOS_PER_SECOND).is_multiple_of(self.rate.bits_per_second())
+    }
+
+    /// What leaves it is at the far end in that order.
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.fitting.jitter.is_none()
     }
 
     /// What it takes to the far end then.

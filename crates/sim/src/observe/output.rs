@@ -10,7 +10,8 @@ use super::rows::Curve;
 pub use super::rows::{FlowRow, SeriesKind, SeriesRow};
 use crate::control::Method;
 use crate::model::flow::Source;
-use crate::model::link::Link;
+use crate::model::link::{Link, Transmitter};
+use crate::network::Network;
 use crate::workload::Transfer;
 use paceline_core::{Instant, Span};
 use serde::{Serialize, Serializer};
@@ -175,7 +176,7 @@ fn link_statistics(record: &mut RunRecord<'_>, id: usize, seconds: f64) -> LinkS
     let queue = meter.map(|meter| meter.finish());
     LinkStatistics {
         throughput_bps,
-        utilisation: throughput_bps / record.network.links[id].rate.bits_per_second() as f64,
+        utilisation: throughput_bps / capacity_bps(record.network, id),
         arrived_packets: arrived,
         dropped_packets: dropped,
         loss_ratio: (arrived > 0).then(|| dropped as f64 / arrived as f64),
@@ -190,6 +191,15 @@ fn link_statistics(record: &mut RunRecord<'_>, id: usize, seconds: f64) -> LinkS
             forced_drops: counters.dropped_forced,
         }),
     }
+}
+
+/// What a link could have sent in the window, bit/s.
+fn capacity_bps(network: &Network, id: usize) -> f64 {
+    let spec = &network.links[id];
+    let Some(varying) = &spec.fitting.varying else { return spec.rate.bits_per_second() as f64 };
+    let (from, to) = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);
+    let bits = Transmitter::new(varying, network.seed, &spec.name).bits_between(from, to);
+    bits / to.since(from).as_seconds()
 }
 
 fn flow_row(record: &RunRecord<'_>, id: usize, from: Instant, seconds: f64) -> FlowRow {

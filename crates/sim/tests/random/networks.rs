@@ -101,11 +101,27 @@ fn link(lattice: bool) -> impl Strategy<Value = String> {
         1 => Just(", police.rate = \"1 Mbit/s\", police.burst = \"70 KB\""),
         1 => Just(", police.rate = \"8 Mbit/s\", police.burst = \"5 KB\""),
     ];
-    (select(rates.to_vec()), select(delays.to_vec()), buffer, pacer_buffer, policer).prop_map(
-        |(rate, delay, buffer, pacer, policer)| {
-            format!("rate = \"{rate}\", delay = \"{delay}\"{buffer}{pacer}{policer}")
-        },
-    )
+    let jitter = prop_oneof![
+        15 => Just(""),
+        1 => Just(", jitter.mean = \"2 ms\", jitter.spread = \"2 ms\", jitter.reorder = true"),
+        1 => Just(", jitter.mean = \"3 ms\", jitter.spread = \"1 ms\""),
+        1 => Just(", jitter.mean = \"20 us\", jitter.spread = \"20 us\", jitter.shape = \"normal\", jitter.reorder = true"),
+    ];
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/random/trace.mahimahi");
+    let rate = prop_oneof![
+        15 => select(rates.to_vec()).prop_map(|rate| format!("rate = \"{rate}\"")),
+        1 => Just(r#"rate.steps = [["0 s","8 Mbit/s"],["40 ms","1 Mbit/s"],["90 ms","0 bit/s"]], rate.every = "100 ms""#.to_owned()),
+        1 => Just(r#"rate.states = ["8 Mbit/s","7301 kbit/s","0 bit/s"], rate.hold = ["30 ms","20 ms","5 ms"]"#.to_owned()),
+        1 => Just(format!("rate.trace = {trace:?}, counts = \"waiting\"")),
+    ];
+    let parts = (rate, select(delays.to_vec()), jitter, buffer, pacer_buffer, policer);
+    parts.prop_map(|(rate, delay, jitter, mut buffer, pacer, policer)| {
+        if rate.contains("counts") {
+            buffer =
+                buffer.replace(", counts = \"waiting+service\"", "").replace(", counts = \"waiting\"", "");
+        }
+        format!("{rate}, delay = \"{delay}\"{jitter}{buffer}{pacer}{policer}")
+    })
 }
 
 /// The key `queue` of a discipline with its parameters.

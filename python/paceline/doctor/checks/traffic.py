@@ -20,9 +20,9 @@ FEW_PLACES = 4
 def overload(case: Case) -> Iterator[Problem]:
     """Unresponsive sources offer more than a link can send.
 
-    CBR and Poisson sources send at their rate whatever happens. Above the link's rate (its pacer's, its policer's) the excess is
-    lost, and TCP beside them gets nothing; an error where no limit loses it, for the queue then grows as long as the
-    run lasts.
+    CBR and Poisson sources send at their rate whatever happens. Above the link's rate (its pacer's, its policer's) the
+    excess is lost, and TCP beside them gets nothing; an error where no limit loses it, for the queue then grows as
+    long as the run lasts.
     """
     seen: set[int] = set()
     for number, flow in enumerate(case.network.flows):

@@ -7,8 +7,8 @@ mod resolved;
 
 pub use resolved::Inspection;
 use resolved::{
-    Buffer, Bursts, Deployed, Dialogue, Drawn, Flow, ForcedLoss, Link, Pacer, Plan, Policer, Probed, Replay,
-    Tcp, TrafficTable,
+    Buffer, Bursts, Deployed, Dialogue, Drawn, Flow, ForcedLoss, Jitter, Link, Pacer, Plan, Policer, Probed,
+    Replay, Tcp, TrafficTable,
 };
 
 use paceline_core::pacer::Method as LinkPacer;
@@ -27,6 +27,7 @@ use crate::compile::link_plan::LinkPlan;
 use crate::input::{BufferSize, Result};
 use crate::network::{
     DropRule, FlowKind, FlowSpec, ForcedDrop, Instrument, InstrumentKind, LinkSpec, Network, Part, ProbeKind,
+    VaryingRate,
 };
 use crate::workload::open_loop::Timing;
 use crate::workload::{DialogueSpec, Distribution, Messages, Side};
@@ -171,6 +172,7 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
         name: spec.name.to_string(),
         plan,
         rate_bps: spec.rate.bits_per_second(),
+        varying: spec.fitting.varying.as_ref().map(VaryingRate::name),
         delay_ns: spec.delay.as_nanos(),
         buffer: Buffer {
             bytes,
@@ -184,6 +186,12 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
         policer: spec.fitting.policer.map(|policer| Policer {
             rate_bps: policer.rate.bits_per_second(),
             burst_bytes: policer.burst.count(),
+        }),
+        jitter: spec.fitting.jitter.map(|jitter| Jitter {
+            mean_ns: jitter.mean.as_nanos(),
+            spread_ns: jitter.spread.as_nanos(),
+            shape: jitter.shape.name(),
+            reorder: jitter.reorder,
         }),
         reported: spec.fitting.reported,
     }

@@ -52,7 +52,11 @@ impl<'a> Links<'a> {
     /// A packet is on the wire of a link that may drop or hold packets.
     #[inline]
     fn depart(&mut self, mut event: Event, passage: Passage, mail: &mut Mailbox<'a>) {
+        let link = event.place;
         self.leave(&mut event, passage);
+        if let Some(jitter) = self.table[link as usize].jitter_mut() {
+            event.at = jitter.delay(event.at);
+        }
         self.go_on(event, mail);
     }
 

@@ -111,6 +111,9 @@ impl<'a> Links<'a> {
         let (samples, series) = (&mut self.samples, &mut self.series);
         let look = |at_work: &mut BoundedLink, time| look(samples, number, at_work, time, series);
         self.table[number as usize].serve(service, line, end, out, &mut notes, look);
+        if let Some(jitter) = self.table[number as usize].jitter_mut() {
+            out[before..].iter_mut().for_each(|event| event.at = jitter.delay(event.at));
+        }
         match &mut mail.partitions {
             Some(partitions) => partitions.note(number, &mut notes),
             None => self.report(number, &mut notes, mail),

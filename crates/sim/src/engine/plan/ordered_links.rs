@@ -49,7 +49,7 @@ pub(crate) struct OrderedLink {
     /// Packets may be found isolated here (`links/fastpath/isolated_packets.rs`); for so many epochs it is not tried.
     pub(crate) finds_isolated: bool,
     pub(crate) skipped_for: u32,
-    /// Others feed it too, or hosts.
+    /// Others feed it too, or hosts, or one that does not keep the order of packets.
     pub(crate) is_mixed: bool,
     /// Where the suffix of every packet's way begins downstream of it (`hosts/delivery.rs`): the links of several flows in them.
     pub(crate) ends: Option<BTreeSet<u32>>,
@@ -79,7 +79,9 @@ impl OrderedLink {
             let position = positions.get(from);
             ways_into.entry(*to).or_default().extend(position.map(|from| (*from, *way)));
             if let Some(&to) = positions.get(to) {
-                is_mixed[to as usize] |= position.is_none_or(|at| *at >= to || next(*from) != Some(to));
+                let is_in_order = *from != HOST && network.links[*from as usize].keeps_order();
+                is_mixed[to as usize] |=
+                    !is_in_order || position.is_none_or(|at| *at >= to || next(*from) != Some(to));
             }
         }
         let data = passed_by(network, |flow| &flow.forward);
@@ -267,7 +269,7 @@ fn ways(network: &Network, is_ordered: &[bool]) -> Option<Lookahead> {
             }
             let spec = &network.links[link as usize];
             way = way + spec.delay;
-            if spec.delay == Span::ZERO && spec.rate.bits_per_second() > A_BYTE_TAKES_TIME {
+            if spec.delay == Span::ZERO && spec.fastest() > A_BYTE_TAKES_TIME {
                 return None;
             }
         }

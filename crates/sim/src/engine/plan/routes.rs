@@ -66,7 +66,8 @@ impl<T: Copy + PartialEq> Only<T> {
 }
 
 /// Sets [`AT_ONCE`] where it is true: on links that are lossless, hold nothing, and are fed by one other link alone. Marks
-/// in each flow whether its receiver and its sender may run ahead: where the link that they feed is theirs alone. Returns
+/// in each flow whether its receiver and its sender may run ahead: where the link that they feed is theirs alone, and what comes to them is in the
+/// order of time. Returns
 /// which links are to run in epochs, if any do: those that must serve their packets in the order of time, from whatever source.
 pub(crate) fn mark_at_once(
     routes: &mut [u32],
@@ -90,11 +91,16 @@ pub(crate) fn mark_at_once(
         if spec.kind.is_two_way() {
             continue; // each of its flows may be made to send by what reaches the other
         }
-        if is_its_own(spec.reverse.first(), true) {
+        let comes_in_order =
+            |way: &[u32]| way.last().is_none_or(|&last| network.links[last as usize].keeps_order());
+        if is_its_own(spec.reverse.first(), true) && comes_in_order(&spec.forward) {
             flow.let_run_ahead(0);
             flow.gates[0].replace_connections(spec.kind.replaces_connections());
         }
-        if is_its_own(spec.forward.first(), false) && !network.hosts[spec.source as usize].port_pacing {
+        if is_its_own(spec.forward.first(), false)
+            && !network.hosts[spec.source as usize].port_pacing
+            && comes_in_order(&spec.reverse)
+        {
             flow.let_run_ahead(1);
         }
     }

@@ -1,6 +1,7 @@
-//! What a link may have besides a wire and a delay: a buffer, a pacer, forced losses, a policer, counters, a meter, probes.
+//! What a link may have besides a wire and a delay: a buffer, a pacer, forced losses, a policer, jitter, counters, a meter, probes.
 
 use super::counters::LinkCounters;
+use super::jitter::Jitter;
 use super::leads::Leads;
 use super::losses::Losses;
 use super::meter::Meter;
@@ -11,7 +12,7 @@ use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Arrival, ClosedDropTail, Departure};
 use paceline_core::{Instant, Span, Stage, Verdict};
 
-/// A link that has a limited buffer, a pacer, forced losses, a policer, a meter, a probe, or a trace.
+/// A link that has a limited buffer, a pacer, forced losses, a policer, jitter, a meter, a probe, or a trace.
 #[derive(Debug)]
 pub(crate) struct BoundedLink {
     pub(super) buffer: Buffer,
@@ -19,6 +20,7 @@ pub(crate) struct BoundedLink {
     pub(super) only_watched: bool,
     pub(super) pacer: Option<Pacer<Event>>,
     pub(super) losses: Option<Box<Losses>>,
+    pub(super) jitter: Option<Box<Jitter>>,
     pub(crate) counters: LinkCounters,
     pub(crate) meter: Option<Meter>,
     /// How long before ns-2 would have known of arrivals, where that decides ties packet by packet.
@@ -184,7 +186,7 @@ impl BoundedLink {
             if let Buffer::Stepwise(stepwise) = &mut self.buffer
                 && let Some(out) = stepwise.take(now)
             {
-                let finish = stepwise.queue.wire().free_at();
+                let finish = stepwise.finish();
                 return Some(self.comes_out(out, now, Departure { start: now, finish }, delay));
             }
             let event = self.pacer.as_mut()?.dequeue(now)?;

@@ -3,6 +3,7 @@
 //! *Idea.* A discipline may drop packets as another leaves, or to make room, and may mark one. What it has dropped comes out first, then
 //! what leaves.
 
+use super::transmitter::Transmitter;
 use crate::kernel::chance::Stream;
 use crate::kernel::packet::Event;
 use crate::network::LinkSpec;
@@ -17,6 +18,9 @@ pub(super) struct Stepwise {
     next: Option<Event>,
     /// Marks that are accounted for.
     marks: u64,
+    /// Of a rate that varies; and when the packet last begun will have left.
+    transmitter: Option<Box<Transmitter>>,
+    finish: Instant,
 }
 
 /// What comes out of it.
@@ -31,24 +35,49 @@ impl Stepwise {
     pub(super) fn new(buffer: &QueueSpec, spec: &LinkSpec, seed: u64) -> Self {
         let mut draws = Stream::new(seed, &format!("{}:queue", spec.name));
         let queue = Queue::new(buffer, spec.rate).with_seed(draws.between(0, u64::MAX));
-        Stepwise { queue, next: None, marks: 0 }
+        let varying = spec.fitting.varying.as_ref();
+        let transmitter = varying.map(|rate| Box::new(Transmitter::new(rate, seed, &spec.name)));
+        Stepwise { queue, next: None, marks: 0, transmitter, finish: Instant::ZERO }
     }
 
-    /// A packet comes, and whether the queue has marked it.
+    /// A packet comes, and whether the queue has marked it. By the rate of an idle link its service may begin later.
     #[inline]
     pub(super) fn enqueue(&mut self, event: Event, now: Instant) -> (Verdict<Event>, bool) {
+        if let Some(transmitter) = &mut self.transmitter
+            && self.queue.wire().free_at() <= now
+        {
+            self.queue.busy_until(transmitter.opens(now));
+        }
         (self.queue.enqueue(event, now), self.has_marked())
     }
 
     /// What comes out of it at `now`: call until there is nothing.
     #[inline]
     pub(super) fn take(&mut self, now: Instant) -> Option<Out> {
-        let next = self.next.take().or_else(|| self.queue.dequeue(now));
+        let next = self.next.take().or_else(|| self.begin(now));
         if let Some((dropped, cause)) = self.queue.take_dropped() {
             self.next = next;
             return Some(Out::Dropped(dropped, cause));
         }
         next.map(|event| Out::Leaves { event, marked: self.has_marked() })
+    }
+
+    /// The service of the next packet begins, if there is one.
+    #[inline]
+    fn begin(&mut self, now: Instant) -> Option<Event> {
+        let event = self.queue.dequeue(now)?;
+        if let Some(transmitter) = &mut self.transmitter {
+            let free_at;
+            (self.finish, free_at) = transmitter.send(event.bytes, now);
+            self.queue.busy_until(free_at);
+        }
+        Some(event)
+    }
+
+    /// When the packet will have left that has just come out.
+    #[inline]
+    pub(super) fn finish(&self) -> Instant {
+        if self.transmitter.is_some() { self.finish } else { self.queue.wire().free_at() }
     }
 
     /// When something may next come out of it.

@@ -57,8 +57,10 @@ pub struct Link {
     pub name: String,
     /// Position in [`Inspection::plans`].
     pub plan: u32,
-    /// Bit/s.
+    /// Bit/s; of a rate that varies, the mean.
     pub rate_bps: u64,
+    /// How it varies: `steps`, `markov` or `trace`.
+    pub varying: Option<&'static str>,
     /// Nanoseconds.
     pub delay_ns: u64,
     /// What may wait, and what that counts.
@@ -67,6 +69,8 @@ pub struct Link {
     pub pacer: Option<Pacer>,
     /// The policer before both.
     pub policer: Option<Policer>,
+    /// What is added to its delay.
+    pub jitter: Option<Jitter>,
     /// Whether results name it.
     pub reported: bool,
 }
@@ -113,6 +117,19 @@ pub struct Pacer {
     pub q_max_bytes: Option<u64>,
     /// The same where it is counted in packets.
     pub q_max_packets: Option<u64>,
+}
+
+/// Jitter of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Jitter {
+    /// Mean, nanoseconds.
+    pub mean_ns: u64,
+    /// Half the width, or the standard deviation, nanoseconds.
+    pub spread_ns: u64,
+    /// `uniform` or `normal`.
+    pub shape: &'static str,
+    /// Packets may overtake one another.
+    pub reorder: bool,
 }
 
 /// A policer on a link.

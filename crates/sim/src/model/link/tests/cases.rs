@@ -142,6 +142,8 @@ impl Case {
                 rate: Rate::from_bits_per_second(draws.one_of(&[bps / 2, bps, 1_234_567])),
                 burst: Bytes::new(draws.one_of(&[1500, 4000, 12_345])),
             }),
+            varying: None,
+            jitter: None,
             reported: false,
         };
         let delay = Span::from_nanos(draws.below(3_000_000));

@@ -50,7 +50,7 @@ fn assert_distributed(values: &[u64], below: impl Fn(f64) -> f64) {
     let mut values = values.to_vec();
     values.sort_unstable();
     let n = values.len() as f64;
-    let most = (2000_f64.ln() / (2.0 * n)).sqrt();
+    let most = (libm::log(2000.0) / (2.0 * n)).sqrt();
     for (before, value) in values.iter().enumerate() {
         let expected = below(*value as f64);
         let apart = (expected - before as f64 / n).abs().max((expected - (before + 1) as f64 / n).abs());

@@ -81,7 +81,7 @@ pub(crate) enum Back {
     /// The same rate and delay; its buffer is the plan's `reverse_buffer`.
     Alike,
     /// A plan of its own.
-    Own(LinkPlan),
+    Own(Box<LinkPlan>),
     /// There is none.
     None,
 }

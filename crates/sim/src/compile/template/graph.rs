@@ -146,7 +146,7 @@ impl GraphLink {
             Some(own) => match own.value() {
                 Value::Bool(true) => Back::Alike,
                 Value::Bool(false) => Back::None,
-                _ => Back::Own(LinkPlan::read_way_back(&own, defaults)?),
+                _ => Back::Own(Box::new(LinkPlan::read_way_back(&own, defaults)?)),
             },
         };
         if let (Some(buffer), true) = (table.get("reverse_buffer"), back != Back::Alike) {

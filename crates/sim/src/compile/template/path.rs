@@ -72,7 +72,7 @@ impl Path {
             } else {
                 (right.end + i as u32, layer.drawn(&format!("router.{i}"), false, 1))
             };
-            let back = self.reverse.get(i).map_or(Back::Alike, |plan| Back::Own(plan.clone()));
+            let back = self.reverse.get(i).map_or(Back::Alike, |plan| Back::Own(Box::new(plan.clone())));
             let stage = layer.stage(name, drawn_from, drawn_to, plan, back);
             layer.cable(stage, name.clone(), from, to);
             (from, drawn_from) = (to, drawn_to);

@@ -171,7 +171,8 @@ fn sent_by(steps: &[(u64, u64)], every: Option<u64>, time: u64) -> u128 {
 /// Each packet leaves when as much has been sent, in all, as it takes from the beginning of its busy period: by the integral of the steps.
 #[test]
 fn steps_are_integrated() {
-    let cases: [(&str, Vec<(u64, u64)>, Option<u64>); 3] = [
+    type Case = (&'static str, Vec<(u64, u64)>, Option<u64>);
+    let cases: [Case; 3] = [
         (
             r#"{ steps = [["0 s", "6 Mbit/s"], ["3 s", "700 kbit/s"], ["4500 ms", "0 bit/s"], ["5 s", "29 Mbit/s"]] }"#,
             vec![(0, 6_000_000), (3_000 * MS, 700_000), (4_500 * MS, 0), (5_000 * MS, 29_000_000)],

@@ -46,7 +46,7 @@ class LinkStats(_Record):
             discipline signals congestion before its buffer is full.
         early_drops: dropped by which it signalled that.
         overflow_drops: dropped because the buffer was full.
-        forced_drops: dropped because the scenario forced their loss.
+        forced_drops: dropped because the scenario forced their loss, or by a policer.
 
     Examples:
         >>> core = pl.LinkStats(throughput_bps=9.1e6, utilisation=0.91)

@@ -86,7 +86,7 @@ pub struct SignalStatistics {
     pub early_drops: u64,
     /// Packets dropped because it was.
     pub overflow_drops: u64,
-    /// Packets whose loss the scenario forced.
+    /// Packets whose loss the scenario forced, or that a policer dropped.
     pub forced_drops: u64,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct LinkCounters {
     pub(crate) dropped: u64,
     /// Of these, those by which its queue has signalled congestion before its limit was reached.
     pub(crate) dropped_early: u64,
-    /// And those whose loss was forced, on links that hold packets.
+    /// And those whose loss was forced, or that a policer dropped, on links that hold packets.
     pub(crate) dropped_forced: u64,
     /// Packets that its queue has marked.
     pub(crate) marked: u64,
@@ -62,7 +62,7 @@ impl LinkCounters {
         self.dropped_ever += 1;
     }
 
-    /// The loss of a packet is forced, on a link that holds packets.
+    /// The loss of a packet is forced, or a policer drops it, on a link that holds packets.
     pub(super) fn drops_forced(&mut self, now: Instant) {
         self.dropped_forced += u64::from(self.counts(now));
         self.drops(now);

@@ -83,14 +83,14 @@ def test_host_pacing_changes_nothing() -> None:
 
 
 def test_the_doctor_applies_no_formula_of_losses() -> None:
-    diagnosis = pl.doctor(shared([(BBR, 5), (BBR3, 5)], 0.05))
+    diagnosis = pl.doctor(shared([(BBR, 5), (BBR3, 5)], 4, 20))
     assert not {"timeout-regime", "few-cuts", "window-below-one"} & {finding.id for finding in diagnosis.findings}
     told = diagnosis.to_dict()["settings"][0]
     assert told["core"]["expected_loss"] is None
     for group in told["groups"]:
         assert group["tcp"]["regime"].startswith("not foreseen")
-    loss_based = pl.doctor(shared([({"variant": "sack"}, 5)] * 2, 0.05))
-    assert {"timeout-regime", "few-cuts"} & {finding.id for finding in loss_based.findings}
+    loss_based = pl.doctor(shared([({"variant": "sack"}, 5)] * 2, 4, 20))
+    assert "few-cuts" in {finding.id for finding in loss_based.findings}
 
 
 def test_its_losses_are_found_by_rack() -> None:

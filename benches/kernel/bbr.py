@@ -4,8 +4,8 @@
     python benches/kernel/bbr.py --seeds 3       so many runs of each, the medians of which count
     python benches/kernel/bbr.py --show          what is recorded, beside the simulator's
 
-Each has one flow or a few over one bottleneck, 10 to 200 Mbit/s, 10 to 100 ms, a buffer of 0.2 to 4 BDP. A valid run is a row of
-tests/oracles/kernel-bbr.csv, and tests/test_kernel_bbr.py compares with it.
+Each has one flow or a few over one bottleneck, 10 to 200 Mbit/s, 10 to 100 ms, a buffer of 0.2 to 4 BDP. A valid run is
+a row of tests/oracles/kernel-bbr.csv, and tests/test_kernel_bbr.py compares with it.
 """
 
 from __future__ import annotations

@@ -159,6 +159,13 @@ SAMPLES = [
         {f"{ACCESS}.rate": "20 Mbit/s", "traffic.0.tcp.max_window": "50 packets"},
         {f"{ACCESS}.rate": "25 Mbit/s"},
     ),
+    Sample(
+        "active-queue",
+        "note",
+        f"{CORE.rpartition('.')[0]}.queue",
+        {"network.core.queue": "codel"},
+        {"network.core.queue": "drop-tail"},
+    ),
     Sample("series-bottlenecks", "note", "traffic[0]", {}, {"traffic": PARKING["traffic"][:1]}, PARKING),
     Sample(
         "pacer-buffer",

@@ -7,7 +7,8 @@ least at which what it lets through is no more than its rate (F. Kelly, A. Maull
 they offer above the rate is lost.
 
 *Where it breaks.* All is means: bursts lose more in small buffers than a price says, and where one draw or one on-time
-decides a run nothing can be said (`doubt.py`).
+decides a run nothing can be said (`doubt.py`). Queues that signal congestion before they are full have another price:
+of their links nothing is said either.
 """
 
 from __future__ import annotations
@@ -261,6 +262,8 @@ class _Search:
         total = np.maximum(np.bincount(hops.link, here, minlength=model.links), 1e-9)
         # what is full is full, whoever fills it
         of_links = np.where(self.price > 0, 0.0, spread / total)
+        # what an active queue drops is none of what this knows
+        of_links[[link.buffer.signals_early for link in network.links]] = np.inf
         whole = self.sent * sources.bytes
         of_all = float(np.sqrt((whole**2 * doubt).sum()) / max(whole.sum(), 1e-9))
         # prices of losses say nothing of who heeds none

@@ -173,6 +173,8 @@ def rates_in_step(case: Case) -> Iterator[Problem]:
         ]
         if len(feeding) < 2 or not equal or not core.buffer.limited or core.pacer or not case.on[link]:
             continue
+        if core.buffer.signals_early:
+            continue  # whom it drops is not who finds no place
         filling = [flow for one in equal for flow in case.on[one] if _can_fill(case, flow, core.rate_bps)]
         name = common_name(case.network.links[one].name for one in equal)
         what = f"{name} and {core.name} have the same rate, {units.rate(core.rate_bps)}"
@@ -193,6 +195,27 @@ def rates_in_step(case: Case) -> Iterator[Problem]:
                 f'as it is to repeat a paper; else a range, as rate = "{_around(core.rate_bps)}"',
                 "note",
             )
+
+
+@check("active-queue", "note")
+def active_queue(case: Case) -> Iterator[Problem]:
+    """A queue that signals congestion before it is full.
+
+    CoDel, FQ-CoDel, PIE, RED and DualPI2 mark packets, or drop them while there is room (docs/design/aqm.md). What the
+    doctor knows of queues is drop-tail's: that they fill, and drop what comes then. So it foresees neither the losses
+    nor the load of such a link, and what it says of windows and round trips at a full buffer is what it would be there
+    with drop-tail.
+    """
+    active = [number for number, link in enumerate(case.network.links) if link.buffer.signals_early and case.on[number]]
+    for plan, links in _by_plan(case, active):
+        link = case.network.links[links[0]]
+        yield Problem(
+            f"{case.network.plans[plan].path}.queue",
+            f"{common_name(case.network.links[one].name for one in links)}: {link.buffer.discipline} signals congestion"
+            " before the buffer is full",
+            "its losses and load are not foreseen, and what is said of full buffers holds for drop-tail",
+            'as it is; queue = "drop-tail" to see the difference',
+        )
 
 
 @check("series-bottlenecks", "note")
@@ -290,7 +313,7 @@ def _holds_back(case: Case, link: int) -> bool:
     spec = case.network.links[link]
     if spec.pacer and spec.is_pacer_limited and not spec.is_policed:
         return spec.pacer.limited
-    return spec.buffer.limited or spec.is_policed
+    return spec.buffer.limited or spec.is_policed or spec.buffer.signals_early
 
 
 def _standing_bytes(case: Case, flow: int) -> float:

@@ -1,5 +1,5 @@
 //! A pacer, and a queue discipline, is one file, its `mod` and one line in a list: in a copy of the crate, with the toys of
-//! `tests/toys/`, which are found by name there and obey the laws of `stage_laws.rs`.
+//! `tests/toys/`, which are found by name there and obey the laws of `stage_laws/`.
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
@@ -16,7 +16,7 @@ fn a_pacer_and_a_queue_discipline_are_a_file_and_a_line_each() {
     let krate = Path::new(env!("CARGO_MANIFEST_DIR"));
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adding");
     let (toys, source, tests) = (krate.join("tests/toys"), scratch.join("src"), scratch.join("tests"));
-    let _ = fs::remove_dir_all(&source);
+    let _ = (fs::remove_dir_all(&source), fs::remove_dir_all(&tests));
     copy(&krate.join("src"), &source);
     fs::create_dir_all(&tests).unwrap();
 
@@ -30,7 +30,7 @@ fn a_pacer_and_a_queue_discipline_are_a_file_and_a_line_each() {
     insert(&source.join("queue/discipline.rs"), "\ndisciplines! {\n", line);
     insert(&source.join("queue/discipline.rs"), "use super::rule::QueueSpec;\n", "use super::newest;");
     fs::copy(toys.join("names.rs"), tests.join("names.rs")).unwrap();
-    fs::copy(krate.join("tests/stage_laws.rs"), tests.join("stage_laws.rs")).unwrap();
+    copy(&krate.join("tests/stage_laws"), &tests.join("stage_laws"));
 
     let manifest = fs::read_to_string(krate.join("Cargo.toml")).unwrap();
     let proptest = manifest.lines().find(|line| line.starts_with("proptest = ")).unwrap();

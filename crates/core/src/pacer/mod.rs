@@ -2,7 +2,7 @@
 //!
 //! A new pacer is a file beside this one and a line in `pacers!` below: from there come the enum that dispatches
 //! ([`Pacer`], [`Method`]), the names in a scenario ([`METHODS`]), the parser and the documentation of its parameters, and
-//! the laws that it must pass (`tests/stage_laws.rs`).
+//! the laws that it must pass (`tests/stage_laws/`).
 
 pub mod edge;
 mod limited;

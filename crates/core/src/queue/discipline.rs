@@ -2,7 +2,7 @@
 //!
 //! A new discipline is a file beside this one and a line in `disciplines!` below: from there come the enum that dispatches ([`Queue`],
 //! [`Discipline`]), the names in a scenario ([`DISCIPLINES`]), the parser and the documentation of its parameters, its place in random
-//! scenarios, and the laws that it must pass (`tests/stage_laws.rs`).
+//! scenarios, and the laws that it must pass (`tests/stage_laws/`).
 
 use std::fmt;
 

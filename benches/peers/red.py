@@ -1,6 +1,7 @@
 """Which packets ns-2's own RED drops, of arrivals that the tests of `crates/core/tests/aqm/red.rs` draw too.
 
-`python benches/peers/red.py` runs ns-2 and writes `crates/core/tests/aqm/red-ns2.txt`: a line a setting, then the numbers of the packets dropped, then
+`python benches/peers/red.py` runs ns-2 and writes `crates/core/tests/aqm/red-ns2.txt`: a line a setting, then the
+numbers of the packets dropped, then
 the average queue after each hundredth arrival.
 """
 

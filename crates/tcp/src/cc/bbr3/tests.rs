@@ -358,7 +358,7 @@ fn precautionary_bandwidth_probing() {
     assert!(first < 200 * MS);
 }
 
-/// The draft's table of gains, in 256ths.
+/// The draft's table of gains, as fractions of 256.
 #[test]
 fn the_gains_are_the_draft_s() {
     let gains =

@@ -21,6 +21,9 @@ use crate::state::{Counts, LastCut, PendingTimer, State, pacing};
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
 
+/// Above any rate of a host, and the sum of those of millions of connections fits 64 bits: 4.4 Tbit/s.
+const MOST_BPS: u64 = 1 << 42;
+
 /// What a sender counts, over its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
@@ -374,8 +377,12 @@ impl Sender {
     pub fn rate_bps(&self) -> u64 {
         if let Some(pace) = self.state.cold.control.as_ref().and_then(|control| control.pace()) {
             let config = &self.state.config;
+            if pace.rate == u64::MAX {
+                return 0; // no round trip is known
+            }
             let bits = u128::from(pace.rate) * u128::from(config.data_bytes()) * 8;
-            return u64::try_from(bits / u128::from(config.payload)).unwrap_or(u64::MAX);
+            return u64::try_from(bits / u128::from(config.payload))
+                .map_or(MOST_BPS, |bps| bps.min(MOST_BPS));
         }
         let srtt = self.state.cold.smoothed;
         let window = self.state.cwnd.min(self.state.config.max_window.into());

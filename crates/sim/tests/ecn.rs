@@ -8,7 +8,7 @@ use paceline_sim::{Control, Engine, Method, Scenario};
 /// `flows` connections over 100 Mbit/s and a round trip of 10 ms.
 fn scenario(flows: u32, queue: &str, tcp: &str) -> String {
     format!(
-        "duration = \"20 s\"\nwarmup = \"5 s\"\n[network]\ntemplate = \"dumbbell\"\n\
+        "duration = \"10 s\"\nwarmup = \"3 s\"\n[network]\ntemplate = \"dumbbell\"\n\
         core = {{ rate = \"100 Mbit/s\", delay = \"4 ms\", buffer = \"500 packets\", queue = {queue} }}\n\
         access = {{ hosts = {flows}, rate = \"1 Gbit/s\", delay = \"0.5 ms\" }}\n\
         [[traffic]]\nkind = \"bulk\"\nstart = \"0 s .. 100 ms\"\ntcp = {{ {tcp} }}\n"
@@ -94,7 +94,7 @@ fn both_engines_agree() {
         "profile = \"rfc\", variant = \"dctcp\", delayed_ack = \"40 ms\"",
     ] {
         for queue in [CODEL, "\"dualpi2\"", "\"fq-codel\"", &step(10)] {
-            let text = scenario(7, queue, tcp).replace("20 s", "4 s").replace("5 s\"\n[net", "1 s\"\n[net");
+            let text = scenario(7, queue, tcp).replace("10 s", "3 s").replace("3 s\"\n[net", "1 s\"\n[net");
             let [reference, batched] = [Method::Reference, Method::Windowed].map(|method| run(&text, method));
             assert_eq!(
                 format!("{:?}", reference.flow_rows),

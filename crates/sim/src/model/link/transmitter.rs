@@ -3,7 +3,7 @@
 //! *Idea.* The queue works step by step; each time it lets a packet go, the transmitter says until when it is busy. A rate in pieces is integrated
 //! exactly, in bit-nanoseconds per second: what is left of a nanosecond is owed to the next packet of the busy period, as by
 //! [`paceline_core::Wire`]. By a trace a packet leaves at the delivery opportunity that carries its last byte: it begins at the first after its
-//! arrival, takes what others before it have left, and what nobody takes is gone.
+//! arrival, takes what earlier packets have left; an opportunity that finds no packet waiting is lost.
 //! *References.* mahimahi, `src/frontend/link_queue.cc` (`LinkQueue::rationalize`): R. Netravali et al., "Mahimahi: accurate record-and-replay for
 //! HTTP" (USENIX ATC 2015), section 4.
 
@@ -170,7 +170,7 @@ impl Pieces {
 pub(crate) struct Opportunities {
     /// Milliseconds from the beginning of a round; the last is that of the next.
     times: Arc<[u64]>,
-    /// The next one that nobody has used, and when its round began, nanoseconds.
+    /// The next unused one, and when its round began, nanoseconds.
     next: usize,
     round: u64,
     /// The one in use, and the bytes that are left of it.
@@ -200,7 +200,7 @@ impl Opportunities {
         }
     }
 
-    /// The first after this time; those before it, and at it, nobody will use.
+    /// The first after this time; those up to it stay unused.
     fn first_after(&mut self, now: Instant) -> Instant {
         let rounds = now.as_nanos().saturating_sub(self.round) / self.last();
         if rounds > 0 {

@@ -42,7 +42,8 @@ fn results_tell_marks_and_drops_by_cause_and_traces_show_them() {
             let all = signals.early_drops + signals.overflow_drops + signals.forced_drops;
             assert_eq!(all, link.dropped_packets, "{name}");
             let forced = signals.forced_drops as f64 / link.arrived_packets as f64;
-            assert!((forced - 0.01).abs() < 0.005, "{name}");
+            let error = (0.01 * 0.99 / link.arrived_packets as f64).sqrt();
+            assert!((forced - 0.01).abs() < 3.89 * error, "{name}"); // once in 10,000
             // PIE and RED mark only while the probability is small, and these sources do not give way
             let drops_in_the_end = queue.contains("pie") || queue.contains("red");
             assert!(ecn != "not-ect" || signals.marked_packets == 0, "{name}");

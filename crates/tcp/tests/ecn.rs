@@ -154,6 +154,45 @@ fn one_packet_is_the_least_window() {
     }
 }
 
+/// RFC 3168 section 6.1.2: a reduction of any kind is said with the first new packet after it.
+#[test]
+fn a_loss_is_said_too() {
+    let mut path = Path::new(reno(EcnMode::Rfc3168), 200, &[], &[4]);
+    path.finish();
+    let counters = path.sender.counters();
+    assert_eq!((counters.window_cuts, counters.retransmits, counters.timeouts), (1, 1, 0));
+    assert_eq!(path.reduced.len(), 1, "{:?}", path.reduced);
+}
+
+/// A whole window with a mark in it is lost but for its first packets: what is sent again goes without marks and says nothing of the
+/// reduction, so each acknowledgement echoes until all is repaired; the window grows nevertheless.
+#[test]
+fn an_echo_does_not_hold_a_window_after_a_timeout() {
+    for (profile, variant) in
+        [(Profile::Ns2, Variant::Reno), (Profile::Rfc, Variant::NewReno), (Profile::Linux, Variant::Cubic)]
+    {
+        let lost: Vec<u32> = (32..51).collect();
+        let config = Config {
+            ecn: EcnMode::Rfc3168,
+            initial_window: 32,
+            initial_ssthresh: Some(1000),
+            max_window: 20,
+            ..Config::of_variant(profile, variant)
+        };
+        let mut path = Path::new(config, 400, &[31], &lost);
+        let mut rounds = 0;
+        while path.sender.una() < 51 {
+            if path.wire.0.is_empty() {
+                path.now = path.now.max(path.sender.retransmission_at().unwrap());
+                path.sender.on_retransmission_timer(path.now, &mut path.wire);
+            }
+            path.round();
+            rounds += 1;
+        }
+        assert!(rounds <= 10, "{profile:?} {variant:?}: {rounds} round trips");
+    }
+}
+
 #[test]
 fn without_ecn_nothing_is_marked_or_echoed() {
     let mut path = Path::new(reno(EcnMode::Off), 60, &[3], &[]);

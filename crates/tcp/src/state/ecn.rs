@@ -33,9 +33,7 @@ impl State {
 
     fn cut_by_mark(&mut self) {
         if self.config.variant.is_by_rate() {
-            if self.config.ecn == EcnMode::Rfc3168 {
-                self.cold.ecn.reduced_at = self.end;
-            }
+            self.note_reduction();
             return;
         }
         self.counts.window_cuts += 1;
@@ -50,9 +48,22 @@ impl State {
         self.ssthresh = (left as u32).max(2);
         self.cwnd = left.max(1.0);
         self.cold.ecn.recover = self.end;
+        self.note_reduction();
+    }
+
+    /// The window is reduced, by a mark or a loss: the first new packet after says so (RFC 3168 section 6.1.2).
+    #[inline]
+    pub(super) fn note_reduction(&mut self) {
         if self.config.ecn == EcnMode::Rfc3168 {
             self.cold.ecn.reduced_at = self.end;
         }
+    }
+
+    /// An acknowledgement that echoes does not let the window grow (RFC 3168 section 6.1.2), but after a timeout it does, as in Linux:
+    /// the echo ends with a new packet, and a window of one would send none before all of the old ones are repaired.
+    #[inline]
+    pub(super) fn is_held_by_echo(&self) -> bool {
+        self.cold.ecn.is_echoed && !self.is_repairing()
     }
 
     /// A loss within a window of data that a mark has cut: RFC 3168 section 6.1.2 has one reduction for both.

@@ -107,8 +107,8 @@ impl State {
     /// The window grows by one acknowledgement of new data (ns-2 `opencwnd`).
     #[inline]
     pub(crate) fn grow(&mut self) {
-        if self.cold.ecn.is_echoed {
-            return; // RFC 3168 section 6.1.2
+        if self.is_held_by_echo() {
+            return;
         }
         self.cwnd = reno::increase_by_one(self.cwnd, self.ssthresh).min(self.config.most_growth());
     }
@@ -132,7 +132,7 @@ impl State {
         sample: Option<Span>,
         now: Instant,
     ) {
-        if self.cold.ecn.is_echoed && !self.config.variant.is_by_rate() {
+        if self.is_held_by_echo() && !self.config.variant.is_by_rate() {
             return;
         }
         let used = self.was_used_up(in_flight);
@@ -268,6 +268,7 @@ impl State {
     /// A loss: ssthresh to what the congestion control leaves of the window, which is returned (ns-2 `slowdown`).
     pub(crate) fn cut(&mut self) -> f64 {
         self.counts.window_cuts += 1;
+        self.note_reduction();
         let left = self.window_after_loss();
         self.ssthresh = (left as u32).max(2);
         left

@@ -17,11 +17,12 @@ AGAIN = ("retransmission", "fast_retransmission", "spurious_retransmission", "ou
 ANALYSIS = (*AGAIN, "lost_segment", "ack_lost_segment", "ack_rtt")
 FIELDS = (
     *("frame.time_epoch", "frame.len", "_ws.malformed", "ip.src", "ip.proto", "ip.len", "ip.checksum.status"),
+    "ip.dsfield.ecn",
     *("tcp.stream", "tcp.srcport", "tcp.len", "tcp.seq_raw", "tcp.ack_raw", "tcp.flags", "udp.length"),
     *("tcp.options.sack_le", "tcp.options.timestamp.tsval", "tcp.options.timestamp.tsecr"),
     *("tcp.options.mss_val", "tcp.options.wscale.shift", "tcp.options.sack_perm"),
 )
-FIN, SYN, ACK = 1, 2, 16
+FIN, SYN, ACK, ECE, CWR = 1, 2, 16, 64, 128
 
 PATH = """
 seed = 2
@@ -265,3 +266,29 @@ def test_both_engines_write_the_same_bytes(tmp_path: Path) -> None:
     for path in paths:
         pl.run(scenario, trace=path, engine=path.stem)
     assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize("profile", ["rfc", "linux"])
+@pytest.mark.parametrize("ecn", ["off", "rfc3168", "dctcp"])
+def test_congestion_notification_stands_in_the_headers(tmp_path: Path, ecn: str, profile: str) -> None:
+    """RFC 3168 section 6.1: asked for in the SYN, in its answer by ECE alone; CWR once a reduction."""
+    text = PATH.replace('buffer = "%s"', 'buffer = "100 packets", queue = "codel"')
+    tcp = f'tcp = {{ profile = "{profile}", variant = "reno", ecn = "{ecn}", max_window = "100 packets" }}'
+    result, seen = run(tmp_path, text + f'[[traffic]]\nkind = "bulk"\n{tcp}\n')
+    opening, answer = seen[0], next(packet for packet in seen if flags(packet) & SYN and flags(packet) & ACK)
+    data = [packet for packet in seen if packet["tcp.len"] != "0"]
+    acks = [packet for packet in seen[2:] if packet["ip.src"] == answer["ip.src"]]
+    reduced = [packet for packet in data if flags(packet) & CWR]
+    assert (flags(opening), flags(answer)) == ((SYN, SYN | ACK) if ecn == "off" else (SYN | ECE | CWR, SYN | ACK | ECE))
+    assert opening["ip.dsfield.ecn"] == answer["ip.dsfield.ecn"] == "0"
+    assert {packet["ip.dsfield.ecn"] for packet in data} == {"0" if ecn == "off" else "2"}
+    assert {packet["ip.dsfield.ecn"] for packet in acks} == {"2" if ecn == "dctcp" else "0"}
+    marked = result.links["b"].marked_packets
+    assert marked is not None
+    echoed = sum(bool(flags(packet) & ECE) for packet in acks)
+    if ecn == "dctcp":  # an acknowledgement for at most two packets, but for those under way at the end
+        assert marked / 2 - 1 <= echoed <= marked
+        assert marked
+    else:
+        assert (echoed > marked > 1) if ecn == "rfc3168" else not marked + echoed
+    assert len(reduced) == (result.flows.window_cuts if ecn == "rfc3168" else 0)

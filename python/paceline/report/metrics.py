@@ -79,6 +79,25 @@ METRICS: tuple[Metric, ...] = (
         "Packets dropped at the link as a share of the packets that arrived there.",
     ),
     Metric(
+        "marks",
+        "Marked",
+        "share",
+        0,
+        "links.{core}.marked_packets",
+        "Packets that the link’s queue marks as having met congestion (ECN), as a share of those that arrived there.",
+        "links.{core}.arrived_packets",
+    ),
+    Metric(
+        "early_drops",
+        "Dropped early",
+        "share",
+        0,
+        "links.{core}.early_drops",
+        "Packets that the link’s queue discipline drops to signal congestion, as a share of the packets that arrived "
+        "there; the rest of the loss is overflow.",
+        "links.{core}.arrived_packets",
+    ),
+    Metric(
         "timeouts",
         "Timeouts per window cut",
         "number",

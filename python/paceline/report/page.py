@@ -31,7 +31,7 @@ from paceline.report.topology import topology
 from paceline.results import ties
 
 #: What is drawn against the axis, those first that the question is about.
-_CHARTS = ("throughput", "goodput", "loss", "fct_mean")
+_CHARTS = ("throughput", "goodput", "loss", "marks", "fct_mean")
 #: Charts of more conditions would not be looked at; the table has them all.
 MOST_PARTS = 6
 
@@ -152,6 +152,8 @@ def _charts(study: Study) -> Iterator[dict[str, Any]]:
         for key in _CHARTS:
             metric = BY_KEY[key]
             if metric not in study.metrics or (key == "fct_mean" and "goodput" in {m.key for m in study.metrics}):
+                continue
+            if key == "marks" and not study.total(metric.source.format(core=study.core)):
                 continue
             axis = part.axis
             drawing = metric_charts.against(part, axis, metric) if axis else metric_charts.bars(part, metric)

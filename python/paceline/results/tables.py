@@ -88,6 +88,11 @@ def summary_rows(results: Results) -> tuple[list[str], list[list[str]]]:
         columns += [("mean transfer", "flows.fct_mean_s", "s")]
     if link:
         columns += [("loss", f"links.{link}.loss_ratio", "%")]
+        numbers = [run.links[link] for run in results if link in run.links]
+        if any(one.marked_packets for one in numbers):
+            columns.append(("marks", f"links.{link}.marked_packets", ""))
+        if any(one.early_drops for one in numbers):
+            columns.append(("early drops", f"links.{link}.early_drops", ""))
     columns += [("timeouts", "flows.timeouts", ""), ("Jain", "flows.jain", "")]
     if link:
         columns += [("mean queue", f"links.{link}.queue_mean_bytes", "B")]

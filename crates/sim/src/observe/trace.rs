@@ -21,7 +21,8 @@ mod packets;
 
 use super::error::RunError;
 use crate::kernel::packet::Packet;
-use paceline_core::Instant;
+use crate::kernel::signals::Signals;
+use paceline_core::{Ecn, Instant};
 use paceline_tcp::Feedback;
 use std::cmp::Ordering;
 
@@ -82,6 +83,12 @@ pub struct Detail {
     pub closes: bool,
     /// Acknowledgements at hosts: the echoed time, where that is asked for, and the blocks that are reported, in numbers of data.
     pub feedback: Feedback,
+    /// The ECN field of the IP header.
+    pub ecn: Ecn,
+    /// TCP's flag ECE: the packet echoes a mark.
+    pub echoes_mark: bool,
+    /// TCP's flag CWR: the sender's window is reduced.
+    pub is_reduced: bool,
 }
 
 impl TraceRow {
@@ -139,6 +146,13 @@ impl TraceRows {
         cwnd: f64,
         detail: Detail,
     ) {
+        let signals = packet.signals;
+        let detail = Detail {
+            ecn: signals.ecn(),
+            echoes_mark: signals.has(Signals::ECE),
+            is_reduced: signals.has(Signals::CWR),
+            ..detail
+        };
         self.0.push(TraceRow {
             time_ns: at.as_nanos(),
             event,
@@ -195,7 +209,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
     use super::*;
-    use crate::kernel::signals::Signals;
     use TraceEvent::{Dequeue, Drop, Enqueue, Receive, Send};
 
     fn add(tracer: &mut Tracer<'_>, event: TraceEvent, at: u64, place: u32, flow: u32, seq: u32) {

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use paceline_tcp::{Config, Feedback};
+use paceline_core::Ecn;
+use paceline_tcp::{Config, EcnMode, Feedback};
 
 use super::frames::{Host, Opening, Segment, Way};
 use super::numbers::Numbers;
@@ -88,15 +89,15 @@ impl Flow {
         self.connections.iter_mut().flatten().find(is_of)
     }
 
-    /// From the sender of data to their receiver, or back, for the next packet.
-    pub(super) fn way(&mut self, ports: (u16, u16), is_back: bool) -> Way {
+    /// From the sender of data to their receiver, or back, for the next packet and its ECN field.
+    pub(super) fn way(&mut self, ports: (u16, u16), is_back: bool, ecn: Ecn) -> Way {
         let (here, there) = ((self.hosts.0, ports.0), (self.hosts.1, ports.1));
         let count = &mut self.packets[usize::from(is_back)];
         *count = count.wrapping_add(1);
         let identification = *count;
         match is_back {
-            false => Way { from: here, to: there, routers: 0, identification },
-            true => Way { from: there, to: here, routers: self.routers, identification },
+            false => Way { from: here, to: there, routers: 0, identification, ecn },
+            true => Way { from: there, to: here, routers: self.routers, identification, ecn },
         }
     }
 
@@ -107,13 +108,16 @@ impl Flow {
         Segment { window: scaled(tcp).1, timestamps, ..Segment::default() }
     }
 
-    /// The same of a SYN.
-    pub(super) fn syn(&self, time_ns: u64, echo: u32) -> Segment {
+    /// The same of a SYN, or of the answer to one: both ask for ECN if the scenario has it, the answer by ECE alone (RFC 3168 section 6.1.1).
+    pub(super) fn syn(&self, time_ns: u64, echo: u32, ack: Option<u32>) -> Segment {
         let Some(tcp) = &self.tcp else { return Segment::default() };
         // the options of every packet count to it (RFC 6691)
         let size = tcp.payload + if tcp.timestamps { 12 } else { 0 };
         Segment {
             syn: true,
+            ack,
+            ece: tcp.ecn != EcnMode::Off,
+            cwr: tcp.ecn != EcnMode::Off && ack.is_none(),
             window: u16::try_from(window(tcp)).unwrap_or(u16::MAX),
             opening: Some(Opening {
                 segment: u16::try_from(size).unwrap_or(u16::MAX),

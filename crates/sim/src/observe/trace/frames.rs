@@ -2,7 +2,10 @@
 //!
 //! *Idea.* The library builds headers and checksums; payload is zeros, which add nothing to a checksum, and is not kept.
 
-use etherparse::{EtherType, Ethernet2Header, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
+use etherparse::{
+    EtherType, Ethernet2Header, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader,
+};
+use paceline_core::Ecn;
 
 /// The longest payload of an IPv4 packet.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
@@ -39,6 +42,8 @@ pub(super) struct Way {
     pub(super) routers: u8,
     /// IP's number of the packet.
     pub(super) identification: u16,
+    /// IP's field for explicit congestion notification.
+    pub(super) ecn: Ecn,
 }
 
 /// What a SYN agrees on.
@@ -61,6 +66,10 @@ pub(super) struct Segment {
     pub(super) syn: bool,
     pub(super) fin: bool,
     pub(super) psh: bool,
+    /// A mark is echoed; of a SYN, the host is ECN-capable (RFC 3168 section 6.1.1).
+    pub(super) ece: bool,
+    /// The window is reduced.
+    pub(super) cwr: bool,
     /// As it stands in the header: scaled, but for a SYN's.
     pub(super) window: u16,
     /// The further fields of a SYN.
@@ -79,6 +88,7 @@ pub(super) fn tcp(way: &Way, segment: &Segment, simulated: u32, frame: &mut Vec<
     header.acknowledgment_number = segment.ack.unwrap_or(0);
     (header.syn, header.fin, header.psh) = (segment.syn, segment.fin, segment.psh);
     header.ack = segment.ack.is_some();
+    (header.ece, header.cwr) = (segment.ece, segment.cwr);
     let mut options = Vec::with_capacity(8);
     options_of(segment, &mut options);
     let _ = header.set_options(&options); // they fit: see `options_of`
@@ -151,6 +161,12 @@ fn network(way: &Way, protocol: IpNumber, bytes: u32, frame: &mut Vec<u8>) -> u3
     // 0 is longer than the field holds, as for what a card cuts into packets
     header.total_len = u16::try_from(IPV4 + bytes).unwrap_or(0);
     (header.dont_fragment, header.identification) = (true, way.identification);
+    header.ecn = match way.ecn {
+        Ecn::NotEct => IpEcn::NotEct,
+        Ecn::Ect1 => IpEcn::Ect1,
+        Ecn::Ect0 => IpEcn::Ect0,
+        Ecn::Ce => IpEcn::CongestionExperienced,
+    };
     header.header_checksum = header.calc_header_checksum();
     frame.extend_from_slice(&header.to_bytes());
     IPV4 + bytes

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use paceline_capture::Interface;
 use paceline_capture::link_type::LinkType;
 use paceline_capture::write::Writer;
+use paceline_core::Ecn;
 
 use super::connection::{Flow, timestamp};
 use super::frames::{self, Host, Segment, Way};
@@ -95,7 +96,7 @@ impl Frames<'_> {
             flow.begin(0, self.next_ports(flow.hosts));
         }
         let Some(ports) = flow.connection().map(|connection| connection.ports) else { return Ok(()) };
-        let length = frames::udp(&flow.way(ports, false), row.bytes, &mut self.frame);
+        let length = frames::udp(&flow.way(ports, false, row.detail.ecn), row.bytes, &mut self.frame);
         self.put(row.time_ns, length)
     }
 
@@ -122,8 +123,9 @@ impl Frames<'_> {
         let fin = connection.numbers.is_last(number);
         let (seq, ack) = (connection.numbers.seq(number), Some(connection.reverse_seq()));
         let psh = fin || payload < tcp.payload;
-        let (ports, segment) = (connection.ports, Segment { seq, ack, fin, psh, payload, ..common });
-        self.segment(flow.way(ports, false), &segment, row.time_ns, row.bytes)
+        let cwr = row.detail.is_reduced;
+        let (ports, segment) = (connection.ports, Segment { seq, ack, fin, psh, payload, cwr, ..common });
+        self.segment(flow.way(ports, false, row.detail.ecn), &segment, row.time_ns, row.bytes)
     }
 
     /// An acknowledgement is back at the sender of data. The first is the SYN's; with that of all there is, the other side closes.
@@ -147,11 +149,12 @@ impl Frames<'_> {
         let (seq, ack) = (connection.reverse_seq(), connection.numbers.seq(number));
         connection.is_closed |= fin;
         let (ports, reverse_seq) = (connection.ports, connection.reverse_seq());
-        let segment = Segment { seq, ack: Some(ack), fin, blocks, ..common };
-        self.segment(flow.way(ports, true), &segment, row.time_ns, row.bytes)?;
+        let ece = row.detail.echoes_mark;
+        let segment = Segment { seq, ack: Some(ack), fin, ece, blocks, ..common };
+        self.segment(flow.way(ports, true, row.detail.ecn), &segment, row.time_ns, row.bytes)?;
         if fin {
             let last = Segment { seq: ack, ack: Some(reverse_seq), ..confirmed };
-            self.segment(flow.way(ports, false), &last, row.time_ns, 0)?;
+            self.segment(flow.way(ports, false, Ecn::NotEct), &last, row.time_ns, 0)?;
         }
         Ok(())
     }
@@ -159,8 +162,8 @@ impl Frames<'_> {
     /// A SYN leaves, perhaps again.
     fn syn(&mut self, flow: &mut Flow, time_ns: u64, bytes: u32) -> Result<(), String> {
         let Some(ports) = flow.connection().map(|connection| connection.ports) else { return Ok(()) };
-        let segment = flow.syn(time_ns, 0);
-        self.segment(flow.way(ports, false), &segment, time_ns, bytes)
+        let segment = flow.syn(time_ns, 0, None);
+        self.segment(flow.way(ports, false, Ecn::NotEct), &segment, time_ns, bytes)
     }
 
     /// The answer to a SYN comes, which was sent and is received then, and is acknowledged at once.
@@ -175,10 +178,10 @@ impl Frames<'_> {
         let Some(connection) = flow.connection_of(next) else { return Ok(()) };
         connection.is_open = true;
         let ports = connection.ports;
-        let answer = Segment { ack: Some(1), ..flow.syn(sent_ns, echoed) };
-        self.segment(flow.way(ports, true), &answer, time_ns, bytes)?;
+        let answer = flow.syn(sent_ns, echoed, Some(1));
+        self.segment(flow.way(ports, true, Ecn::NotEct), &answer, time_ns, bytes)?;
         let confirmed = Segment { seq: 1, ack: Some(1), ..flow.segment(time_ns, timestamp(sent_ns)) };
-        self.segment(flow.way(ports, false), &confirmed, time_ns, 0)
+        self.segment(flow.way(ports, false, Ecn::NotEct), &confirmed, time_ns, 0)
     }
 
     fn segment(&mut self, way: Way, segment: &Segment, time_ns: u64, bytes: u32) -> Result<(), String> {

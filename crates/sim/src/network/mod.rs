@@ -114,6 +114,11 @@ impl LinkSpec {
         Span::from_nanos(8 * u64::from(bytes) * NANOS_PER_SECOND / self.fastest())
     }
 
+    /// Packets of one size leave it as far apart at least as they take on a wire of its rate, and in order.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.fitting.varying.is_none() && self.fitting.jitter.is_none()
+    }
+
     /// The highest rate that it ever has, bit/s.
     pub(crate) fn fastest(&self) -> u64 {
         self.fitting.varying.as_ref().map_or(self.rate.bits_per_second(), VaryingRate::fastest)

@@ -150,12 +150,16 @@ impl OrderedLink {
     /// Whether packets may be found isolated here: nothing is dropped here or before, all go to hosts by suffixes, and no link next to this is
     /// slower.
     pub(crate) fn may_find_isolated(&self, ordered_links: &[OrderedLink], network: &Network) -> bool {
-        let rate = |link: u32| network.links[link as usize].rate;
+        let own = &network.links[self.link as usize];
+        let is_no_slower = |link: u32| {
+            let link = &network.links[link as usize];
+            link.is_steady() && link.rate >= own.rate
+        };
         let sources = || self.sources.iter().map(|source| &ordered_links[*source as usize]);
         let Some(ends) = &self.ends else { return false };
         let mut others = sources().map(|source| source.link).chain(ends.iter().copied());
         let is_fan = self.service == Service::All && sources().all(|source| source.may_join_next);
-        is_fan && self.feeders.is_empty() && others.all(|link| rate(link) >= rate(self.link))
+        is_fan && self.feeders.is_empty() && own.is_steady() && others.all(is_no_slower)
     }
 
     /// Its link, and those downstream of it that it alone feeds.

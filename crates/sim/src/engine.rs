@@ -37,7 +37,7 @@ pub use crate::control::Method;
 use crate::model::flow::{Flow, Source};
 use crate::model::hesitation;
 use crate::network::Network;
-use crate::observe::instrument::Instruments;
+use crate::observe::instruments::Instruments;
 use crate::observe::output::{self, RunError, RunOutput, RunRecord};
 use crate::observe::trace::{TraceSink, Tracer};
 use paceline_core::Instant;

@@ -7,6 +7,7 @@ mod compile;
 pub mod control;
 pub mod engine;
 mod input;
+mod instrument;
 mod kernel;
 mod model;
 pub mod network;
@@ -16,10 +17,10 @@ pub mod workload;
 pub use compile::scenario::{self, Scenario};
 pub use control::{Control, Method};
 pub use engine::Engine;
+pub use instrument::{Curve, Point};
 pub use network::Network;
 pub use observe::error::RunError;
 pub use observe::output::{self, RunOutput};
-pub use observe::rows::{Curve, Point};
 pub use observe::trace;
 
 /// What results are known by beside the scenario and the seed: a hash of all sources that they come from (`build.rs`).

@@ -1,4 +1,5 @@
-//! A kind of dialogue is one file, its `mod` and one line in a list: in a copy of the crate, with the toy of `tests/toys/`.
+//! A kind of dialogue, and a kind of instrument, is one file, its `mod` and one line in a list: in a copy of the crate, with the toys of
+//! `tests/toys/`.
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
@@ -12,7 +13,7 @@ mod scratch;
 use scratch::{copy, insert};
 
 #[test]
-fn a_kind_of_dialogue_is_a_file_and_a_line() {
+fn a_kind_of_dialogue_or_instrument_is_a_file_and_a_line() {
     let krate = Path::new(env!("CARGO_MANIFEST_DIR"));
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adding");
     let (toys, source) = (krate.join("tests/toys"), scratch.join("src"));
@@ -27,7 +28,12 @@ fn a_kind_of_dialogue_is_a_file_and_a_line() {
     insert(&source.join("workload/mod.rs"), "mod dialogue;\n", "pub mod drip;");
     let line = "        \"drip\" => Drip(drip::Drip): \"the same message again and again\";";
     insert(&source.join("workload/mod.rs"), "\n    tables {\n", line);
-    fs::copy(toys.join("drip.rs"), scratch.join("examples/drip.rs")).unwrap();
+    fs::copy(toys.join("instrument.rs"), source.join("instrument/silence.rs")).unwrap();
+    insert(&source.join("instrument/mod.rs"), "mod sampling;\n", "mod silence;");
+    let line =
+        "    \"silence\" => Silence(silence::Silence): \"the longest time for which a link's wire is idle\";";
+    insert(&source.join("instrument/mod.rs"), "\ninstruments! {\n", line);
+    fs::copy(toys.join("run.rs"), scratch.join("examples/run.rs")).unwrap();
 
     // The manifest without the dependencies of tests.
     let manifest = fs::read_to_string(krate.join("Cargo.toml")).unwrap();
@@ -45,7 +51,7 @@ fn a_kind_of_dialogue_is_a_file_and_a_line() {
     fs::copy(krate.join("../../Cargo.lock"), scratch.join("Cargo.lock")).unwrap();
 
     let done = Command::new(env!("CARGO"))
-        .args(["run", "--offline", "--quiet", "--example", "drip"])
+        .args(["run", "--offline", "--quiet", "--example", "run"])
         .current_dir(&scratch)
         .env("CARGO_TARGET_DIR", scratch.join("target"))
         .env("RUSTFLAGS", "")

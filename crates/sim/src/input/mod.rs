@@ -6,6 +6,7 @@ mod line;
 mod quantity;
 mod reader;
 mod suggest;
+mod wildcard;
 
 pub use self::error::ScenarioError;
 pub(crate) use self::error::{Faults, Result, shortened};
@@ -13,3 +14,4 @@ pub use self::line::line_of;
 pub(crate) use self::quantity::{BufferSize, Range};
 pub(crate) use self::reader::{Field, Table, any_of};
 pub(crate) use self::suggest::suggestion;
+pub(crate) use self::wildcard::matches;

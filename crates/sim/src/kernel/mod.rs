@@ -2,6 +2,7 @@
 
 pub(crate) mod calendar;
 pub(crate) mod chance;
+pub(crate) mod ids;
 pub(crate) mod packet;
 pub(crate) mod precedence;
 pub(crate) mod signals;

@@ -9,8 +9,9 @@
 
 use paceline_core::Span;
 use paceline_core::queue::Limit;
+use std::cell::OnceCell;
 
-use super::{FlowKind, FlowSpec, InstrumentKind, LinkSpec, Network, Part, ProbeKind};
+use super::{FlowId, FlowKind, FlowSpec, LinkSpec, Network, Part, ProbeKind};
 use crate::workload::open_loop::Timing;
 
 /// Of a flow with both its ends and its routes, a link, and a host, bytes.
@@ -134,36 +135,14 @@ impl Network {
             };
             parts.add(ROW * rows, || format!("{rows:.2e} rows of a series of {name}"));
         }
+        let shares = OnceCell::new();
+        let packets = |flow: FlowId| {
+            let shares = shares.get_or_init(|| Shares::of(self));
+            Sent::by(&self.flows[flow as usize], self, shares).packets
+        };
         for instrument in &self.instruments {
             let over = instrument.to.since(instrument.from).as_seconds();
-            let points = match &instrument.what {
-                InstrumentKind::Window { flows, every: Some(every) } => {
-                    3.0 * flows.len() as f64 * over / every.as_seconds().max(1e-9)
-                }
-                InstrumentKind::Window { flows, every: None } => {
-                    let shares = Shares::of(self);
-                    3.0 * flows
-                        .iter()
-                        .map(|&flow| Sent::by(&self.flows[flow as usize], self, &shares).packets)
-                        .sum::<f64>()
-                }
-                InstrumentKind::RateVariation { finest, .. } => over / finest.as_seconds().max(1e-9) / 8.0,
-                InstrumentKind::AutoCovariance { interval, .. } => {
-                    over / interval.as_seconds().max(1e-9) / 8.0
-                }
-                InstrumentKind::Fairness { flows, steps, every } => {
-                    flows.len() as f64 * f64::from(*steps) / 8.0 + over / every.as_seconds().max(1e-9)
-                }
-                InstrumentKind::Carried { every, .. } => over / every.as_seconds().max(1e-9),
-                InstrumentKind::Delivered { classes, every } => {
-                    classes.names.len() as f64 * over / every.as_seconds().max(1e-9)
-                }
-                InstrumentKind::Succession { .. }
-                | InstrumentKind::Bursts { .. }
-                | InstrumentKind::DropEvents { .. }
-                | InstrumentKind::Delay { .. }
-                | InstrumentKind::Transfers { .. } => 0.0, // counters
-            };
+            let points = instrument.what.points(over, &packets);
             parts.add(ROW * points, || format!("{points:.2e} points of an instrument"));
         }
     }

@@ -6,13 +6,16 @@
 mod estimate;
 mod jitter;
 mod precedence;
+mod probe;
 mod varying;
-mod watch;
 
 pub use self::estimate::Estimate;
 pub use self::jitter::{JitterShape, JitterSpec};
+pub use self::probe::{Probe, ProbeKind};
 pub use self::varying::VaryingRate;
-pub use self::watch::{Classes, Instrument, InstrumentKind, Passing, Probe, ProbeKind};
+pub use crate::instrument::Instrument;
+use crate::instrument::classes::NamedFlow;
+pub use crate::kernel::ids::{FlowId, HostId, LinkId};
 use crate::workload::DialogueSpec;
 use crate::workload::open_loop::Timing;
 use paceline_core::pacer::PacerSpec;
@@ -25,13 +28,6 @@ use std::sync::Arc;
 
 /// A name. One of up to 23 bytes, as nearly all of a large network are, takes no memory of its own.
 pub use smol_str::SmolStr as Name;
-
-/// Position in [`Network::links`].
-pub type LinkId = u32;
-/// Position in [`Network::hosts`].
-pub type HostId = u32;
-/// Position in [`Network::flows`].
-pub type FlowId = u32;
 
 /// The most links on a flow's way there and back together.
 pub const MOST_ROUND_TRIP: usize = 126;
@@ -169,6 +165,12 @@ impl FlowSpec {
             _ => &self.name,
         };
         there.rsplit_once('.').map_or(there, |(traffic, _)| traffic)
+    }
+
+    /// As instruments choose it.
+    pub(crate) fn as_named(&self) -> NamedFlow<'_> {
+        let has_window = !self.reverse.is_empty();
+        NamedFlow { name: &self.name, traffic: self.traffic(), is_paced: self.paced, has_window }
     }
 
     /// Its data packets on the wire, bytes.

@@ -1,8 +1,6 @@
 //! What is seen of a run: statistics, instruments, traces. Watching changes nothing.
 
 pub(crate) mod error;
-pub(crate) mod instrument;
-pub(crate) mod observer;
+pub(crate) mod instruments;
 pub mod output;
-pub(crate) mod rows;
 pub mod trace;

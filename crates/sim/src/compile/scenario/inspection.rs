@@ -26,8 +26,7 @@ use crate::compile::layout::{Back, Layout};
 use crate::compile::link_plan::LinkPlan;
 use crate::input::{BufferSize, Result};
 use crate::network::{
-    DropRule, FlowKind, FlowSpec, ForcedDrop, Instrument, InstrumentKind, LinkSpec, Network, Part, ProbeKind,
-    VaryingRate,
+    DropRule, FlowKind, FlowSpec, ForcedDrop, LinkSpec, Network, Part, ProbeKind, VaryingRate,
 };
 use crate::workload::open_loop::Timing;
 use crate::workload::{DialogueSpec, Distribution, Messages, Side};
@@ -308,17 +307,9 @@ fn probes_of(network: &Network) -> Vec<Probed> {
         };
         probed(kind, Some(probe.link), Vec::new(), every, probe.from, probe.to)
     });
-    let instruments = network.instruments.iter().map(|Instrument { what, link, from, to }| {
-        let (flows, every) = match what {
-            InstrumentKind::Window { flows, every } => (flows.clone(), *every),
-            InstrumentKind::Delivered { classes, every } => {
-                let flows = (0..network.flows.len() as u32).filter(|flow| classes.class(*flow).is_some());
-                (flows.collect(), Some(*every))
-            }
-            InstrumentKind::Carried { every, .. } => (Vec::new(), Some(*every)),
-            _ => (Vec::new(), None),
-        };
-        probed(what.key(), *link, flows, every, *from, *to)
+    let instruments = network.instruments.iter().map(|instrument| {
+        let (flows, every) = instrument.sampling();
+        probed(instrument.key, instrument.link, flows, every, instrument.from, instrument.to)
     });
     series.chain(instruments).collect()
 }

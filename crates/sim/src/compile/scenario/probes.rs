@@ -1,20 +1,19 @@
 //! `[probes]` and `[[drop]]`: what to record over time, and which losses to force.
 
-mod flows;
 mod instruments;
 
 use paceline_core::{Instant, Span};
 
-use self::flows::FlowName;
-use self::instruments::{ChosenInstrument, Context, INSTRUMENTS};
+use self::instruments::ChosenInstrument;
+use super::buffers::{mean_round_trip, round_trip_over};
 use super::names::{NameList, Names};
 use crate::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
+use crate::instrument::classes::{FlowName, NamedFlow};
+use crate::instrument::{INSTRUMENTS, every, interval, sampling};
 use crate::network::{
     DropRule, FlowId, FlowSpec, ForcedDrop, GilbertElliott, Instrument, LinkId, Probe, ProbeKind,
 };
 
-/// A series of more samples than this would fill a disk, not a plot.
-const MOST_SAMPLES: u64 = 10_000_000;
 /// How much of the end of a run the default probes watch departures.
 const DEPARTURES: Span = Span::from_millis(300);
 
@@ -40,13 +39,14 @@ pub(crate) struct ChosenProbe {
 impl Probes {
     /// Reads `[probes]`.
     pub(crate) fn read(field: &Field<'_>, warmup: Span, duration: Span) -> Result<Probes> {
-        let keys: Vec<&str> = ["queue", "departures"].into_iter().chain(INSTRUMENTS).collect();
+        let keys: Vec<&str> =
+            ["queue", "departures"].into_iter().chain(INSTRUMENTS.iter().map(|row| row.name)).collect();
         let table = field.table(&keys)?;
         let queues = field.all_of(&each(&table, "queue"), |queue| {
             let own = queue.table(&["links", "every", "from", "to"])?;
             let links = own.optional("links", NameList::read)?;
             let (from, to) = interval(&own, Span::ZERO, duration)?;
-            let every = every(&own, from, to)?;
+            let every = every(&own, (from, to))?;
             Ok(ChosenProbe { links, from, to, what: ProbeKind::Queue { every } })
         });
         let departures = field.all_of(&each(&table, "departures"), |departures| {
@@ -57,9 +57,9 @@ impl Probes {
         });
         let instruments: Vec<Result<Vec<ChosenInstrument>>> = INSTRUMENTS
             .iter()
-            .map(|kind| {
-                let read = |own: &Field<'_>| ChosenInstrument::read(kind, own, warmup, duration);
-                field.all_of(&each(&table, kind), read)
+            .map(|row| {
+                let read = |own: &Field<'_>| ChosenInstrument::read(row, own, warmup, duration);
+                field.all_of(&each(&table, row.name), read)
             })
             .collect();
         let instruments = instruments.into_iter().collect::<Result<Vec<_>>>()?.concat();
@@ -75,9 +75,13 @@ impl Probes {
         delays: &[Span],
     ) -> Result<Vec<Instrument>> {
         let Probes::Chosen(_, chosen) = self else { return Ok(Vec::new()) };
-        let context = Context { names, core, flows, delays };
-        let placed =
-            chosen.iter().map(|instrument| instrument.place(&context)).collect::<Result<Vec<_>>>()?;
+        let named: Vec<NamedFlow<'_>> = flows.iter().map(FlowSpec::as_named).collect();
+        let round_trip = |link| {
+            let delay = |link: LinkId| delays[link as usize].as_nanos();
+            mean_round_trip(flows, link, |flow| round_trip_over(flow, delay)).map(Span::from_nanos)
+        };
+        let place = |instrument: &ChosenInstrument| instrument.place((names, core), &named, &round_trip);
+        let placed = chosen.iter().map(place).collect::<Result<Vec<_>>>()?;
         Ok(placed.into_iter().flatten().collect())
     }
 
@@ -116,42 +120,9 @@ impl Probes {
     }
 }
 
-/// Two thousand samples, but none closer than a millisecond.
-fn sampling(over: Span) -> Span {
-    Span::from_nanos(over.as_nanos() / 2000).max(Span::from_millis(1))
-}
-
 /// The tables under a key: one, a list, or none.
 fn each<'a>(table: &Table<'a>, key: &str) -> Vec<Field<'a>> {
     table.get(key).map(|field| field.one_or_many()).unwrap_or_default()
-}
-
-/// `every`: how often to sample.
-fn every(table: &Table<'_>, from: Instant, to: Instant) -> Result<Span> {
-    let Some(field) = table.get("every") else { return Ok(sampling(to.since(from))) };
-    let every = field.positive_span()?;
-    let samples = to.since(from).as_nanos() / every.as_nanos();
-    if samples > MOST_SAMPLES {
-        return Err(field.refused(format!("makes {samples} samples; write a longer interval")));
-    }
-    Ok(every)
-}
-
-/// `from` and `to`: from `start` to the end unless they say otherwise.
-fn interval(table: &Table<'_>, start: Span, duration: Span) -> Result<(Instant, Instant)> {
-    let from = table.optional("from", Field::span)?.unwrap_or(start);
-    let to = table.optional("to", |field| match field.span()? {
-        to if to > duration => {
-            Err(field.refused(format!("is after the end; write the duration, \"{duration}\", at most")))
-        }
-        to if to <= from => Err(field.refused(format!("is not after from; write more than \"{from}\""))),
-        to => Ok(to),
-    })?;
-    if to.is_none() && from >= duration {
-        let problem = format!("{from} is not before the end; write less than the duration, \"{duration}\"");
-        return Err(ScenarioError::at(&table.path_of("from"), problem));
-    }
-    Ok((Instant::ZERO + from, Instant::ZERO + to.unwrap_or(duration)))
 }
 
 /// A loss to force.

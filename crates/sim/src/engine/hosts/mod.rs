@@ -34,7 +34,7 @@ use crate::model::hesitation::Hesitation;
 use crate::model::link::LinkTable;
 use crate::model::port::Port;
 use crate::network::{Host, Network};
-use crate::observe::instrument::Instruments;
+use crate::observe::instruments::Instruments;
 use crate::observe::output::Delays;
 use crate::observe::trace::TraceRows;
 use crate::workload::Action;

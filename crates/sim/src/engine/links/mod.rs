@@ -29,12 +29,12 @@ use self::workspace::{Passing, Workspace};
 use super::mailbox::Mailbox;
 use super::plan::Forwarding;
 use super::plan::ordered_links::OrderedLink;
+use crate::instrument::SeriesRow;
 use crate::kernel::packet::{Event, Kind};
 use crate::kernel::precedence::Precedence;
 use crate::model::link::{Link, LinkTable};
 use crate::network::Network;
-use crate::observe::instrument::Instruments;
-use crate::observe::rows::SeriesRow;
+use crate::observe::instruments::Instruments;
 use crate::observe::trace::TraceRows;
 use paceline_core::Instant;
 

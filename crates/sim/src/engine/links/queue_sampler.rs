@@ -1,8 +1,8 @@
 //! Queues that are sampled: how much waits at a link, at regular times.
 
+use crate::instrument::{SeriesKind, SeriesRow};
 use crate::model::link::BoundedLink;
 use crate::network::{Network, ProbeKind};
-use crate::observe::rows::{SeriesKind, SeriesRow};
 use paceline_core::{Instant, Span};
 
 /// A queue that is sampled.

@@ -2,11 +2,11 @@
 
 use super::delays::Delays;
 use crate::control::Method;
+use crate::instrument::SeriesRow;
 use crate::model::flow::{Flow, Snapshot};
 use crate::model::link::LinkTable;
 use crate::network::Network;
-use crate::observe::instrument::Instruments;
-use crate::observe::rows::SeriesRow;
+use crate::observe::instruments::Instruments;
 
 /// A network after a run.
 pub(crate) struct RunRecord<'a> {

@@ -1,46 +1,21 @@
-//! Instruments: what a scenario's probes measure while the network runs, as curves.
+//! Instruments at work: each observer is brought what it sees.
 //!
-//! *Idea.* An instrument is an [`Observer`]: it sees packets at a link, or what a flow does, as it happens, and keeps counts and sums, never the
-//! packets: its memory is bounded by what is asked of it. A packet may pass a link ahead of simulated time, so an
-//! instrument goes by the packet's own times; those of one link never go back. What is sampled over many flows is read
-//! between events; the receivers that it reads do not run ahead (`Flow::keep_in_step`).
+//! *Idea.* What a scenario's probes measure is [`crate::instrument`]; here its observers stand at links, beside senders and receivers, or are
+//! shown flows at regular times. A packet may pass a link ahead of simulated time, so an instrument goes by the packet's own times; those
+//! of one link never go back. What is sampled over many flows is read between events; the receivers that it reads do not run ahead
+//! (`Flow::keep_in_step`).
 //!
-//! One algorithm a file. An instrument that is off costs a flow one branch an acknowledgement and one a delivered packet,
-//! and a link nothing: [`crate::model::link::Passage::recorded`] is set already where a packet is recorded.
+//! An instrument that is off costs a flow one branch an acknowledgement and one a delivered packet, and a link nothing:
+//! [`crate::model::link::Passage::recorded`] is set already where a packet is recorded.
 
-mod auto_covariance;
-mod bursts;
-mod cumulative;
-mod delay;
-mod departures;
-mod distribution;
-mod drop_events;
-mod fairness;
-mod intervals;
-mod rate_variation;
-mod sampling;
-mod succession;
-mod transfers;
-mod window;
-
-use self::auto_covariance::AutoCovariance;
-use self::bursts::Bursts;
-use self::cumulative::{Carried, Delivered};
-use self::delay::DelayDistribution;
-use self::departures::Departures;
-use self::drop_events::DropEvents;
-use self::fairness::Fairness;
-use self::rate_variation::RateVariation;
-use self::sampling::next_of;
-use self::succession::Succession;
-use self::transfers::Transfers;
-use self::window::Window;
-use super::observer::Observer;
-use super::rows::{Curve, FlowRow, SeriesRow};
+use crate::instrument::{
+    Curve, Departures, FlowRow, Instrument, Observer, Passing, SeriesRow, View, next_of,
+};
+use crate::kernel::ids::LinkId;
 use crate::kernel::packet::Packet;
 use crate::model::flow::{Flow, Source};
 use crate::model::link::LinkTable;
-use crate::network::{Classes, Instrument, InstrumentKind, LinkId, Network, Passing, ProbeKind};
+use crate::network::{Network, ProbeKind};
 use paceline_core::{Instant, Span};
 use std::collections::BTreeMap;
 
@@ -115,72 +90,49 @@ impl Instruments {
     }
 
     fn add(&mut self, instrument: &Instrument, network: &Network, links: &mut LinkTable, flows: &mut [Flow]) {
-        let Instrument { ref what, link, from, to } = *instrument;
-        let (at, what): (Passing, Box<dyn Observer>) = match what {
-            InstrumentKind::RateVariation { at, finest, scales } => {
-                (*at, Box::new(RateVariation::new(from, to, *finest, *scales)))
-            }
-            InstrumentKind::AutoCovariance { at, interval, lags } => {
-                (*at, Box::new(AutoCovariance::new(from, to, *interval, *lags)))
-            }
-            InstrumentKind::Succession { classes } => {
-                (Passing::Departure, Box::new(Succession::new(classes.clone())))
-            }
-            InstrumentKind::Bursts { gap, of_one_flow } => {
-                (Passing::Departure, Box::new(Bursts::new(*gap, *of_one_flow)))
-            }
-            InstrumentKind::Carried { every } => {
-                (Passing::Departure, Box::new(Carried::new(from, to, *every)))
-            }
-            InstrumentKind::DropEvents { gap, length } => {
-                let events = DropEvents::new(from, to, *gap, *length, flows.len());
-                self.drops.extend(link.map(|link| (link, Box::new(events) as Box<dyn Observer>)));
+        let Instrument { ref what, link, from, to, .. } = *instrument;
+        let always = (Instant::ZERO, Instant::MAX);
+        // A packet may leave long after it arrived; and it may be on the wire as the time watched begins.
+        let (at, seen, counts) = match what.view() {
+            View::Link(Passing::Arrival) => (Passing::Arrival, always, (from, to)),
+            View::Link(Passing::Departure) => (Passing::Departure, (from, to), (from, to)),
+            View::Wire => (Passing::Departure, (Instant::ZERO, to), always),
+            View::Drops => {
+                self.drops.extend(link.map(|link| (link, what.observer((from, to)))));
                 return;
             }
-            InstrumentKind::Window { flows: watched, every } => {
+            View::Senders(chosen) => {
                 self.windows.resize_with(flows.len(), Vec::new);
-                for id in watched.iter().map(|id| *id as usize) {
+                for id in chosen.into_iter().map(|id| id as usize) {
                     let Source::Tcp(tcp) = &mut flows[id].source else { continue };
                     tcp.sender.keep_round_trips();
-                    let from = from.max(network.flows[id].start);
-                    self.windows[id].push(Box::new(Window::new(&tcp.sender, from, to, *every)));
+                    let mut window = what.observer((from.max(network.flows[id].start), to));
+                    window.on_start(&tcp.sender);
+                    self.windows[id].push(window);
                     flows[id].observed.add_window();
                 }
                 return;
             }
-            InstrumentKind::Delay { classes } => {
-                mark(flows, classes, |flow| flow.observed.add_delays());
-                self.delays.push(Box::new(DelayDistribution::new(from, to, classes.clone())));
+            View::Deliveries(classes) => {
+                classes.members().for_each(|(flow, _)| flows[flow as usize].observed.add_delays());
+                self.delays.push(what.observer((from, to)));
                 return;
             }
-            InstrumentKind::Transfers { classes } => {
-                self.transfers.push(Box::new(Transfers(classes.clone())));
+            View::Results => {
+                self.transfers.push(what.observer((from, to)));
                 return;
             }
-            InstrumentKind::Fairness { flows: chosen, steps, every } => {
-                chosen.iter().for_each(|&flow| flows[flow as usize].keep_in_step(0));
-                let what = Box::new(Fairness::new(chosen.clone(), *steps));
-                self.samplers.push(Sampler { every: *every, next: Some(from), to, what });
-                return;
-            }
-            InstrumentKind::Delivered { classes, every } => {
-                mark(flows, classes, |flow| flow.keep_in_step(0));
-                let what = Box::new(Delivered::new(classes.clone()));
-                self.samplers.push(Sampler { every: *every, next: Some(from), to, what });
+            View::Samples { flows: chosen, every } => {
+                chosen.into_iter().for_each(|flow| flows[flow as usize].keep_in_step(0));
+                self.samplers.push(Sampler { every, next: Some(from), to, what: what.observer((from, to)) });
                 return;
             }
         };
         let Some(link) = link else { return };
-        // A packet may leave long after it arrived; and it may be on the wire as the time that is carried begins.
-        let carries = matches!(instrument.what, InstrumentKind::Carried { .. });
-        let (seen, counts) = match at {
-            Passing::Arrival => ((Instant::ZERO, Instant::MAX), (from, to)),
-            Passing::Departure if carries => ((Instant::ZERO, to), (Instant::ZERO, Instant::MAX)),
-            Passing::Departure => ((from, to), (from, to)),
-        };
         self.see_arrivals |= at == Passing::Arrival;
         links[link as usize].record(seen);
-        self.links.entry(link).or_default().push(OnLink { from: counts.0, to: counts.1, at, what });
+        let watched = OnLink { from: counts.0, to: counts.1, at, what: what.observer((from, to)) };
+        self.links.entry(link).or_default().push(watched);
     }
 
     /// A packet is on the wire of a link from `start` to `finish`.
@@ -237,7 +189,7 @@ impl Instruments {
     pub(crate) fn sample_before(&mut self, time: Instant, flows: &[Flow]) {
         for Sampler { every, next, to, what } in &mut self.samplers {
             while let Some(at) = next.filter(|next| *next < time) {
-                what.sample(at, flows);
+                what.sample(at, &|flow| flows[flow as usize].snapshot().delivered_bytes);
                 *next = next_of(at, *every, *to);
             }
         }
@@ -268,9 +220,4 @@ impl Instruments {
         curves.retain(|curve| !curve.points.is_empty());
         curves
     }
-}
-
-fn mark(flows: &mut [Flow], classes: &Classes, set: impl Fn(&mut Flow)) {
-    let chosen = flows.iter_mut().zip(&classes.of).filter(|(_, class)| **class != Classes::NONE);
-    chosen.for_each(|(flow, _)| set(flow));
 }

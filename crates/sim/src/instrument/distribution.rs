@@ -1,6 +1,6 @@
 //! Distributions as curves: the share of all that is no larger than x.
 
-use crate::observe::rows::Point;
+use super::rows::Point;
 
 /// Points of a curve of shares from values in ascending order, each with how often it came.
 pub(crate) fn cumulative(values: impl Iterator<Item = (f64, u64)> + Clone) -> Vec<Point> {

@@ -1,8 +1,8 @@
 //! Each packet that starts to leave a link, as a row of a series: time, flow, bytes.
 
+use super::observer::Observer;
+use super::rows::{Curve, FlowRow, SeriesKind, SeriesRow};
 use crate::kernel::packet::Packet;
-use crate::observe::observer::Observer;
-use crate::observe::rows::{Curve, FlowRow, SeriesKind, SeriesRow};
 use paceline_core::Instant;
 
 /// On the link of this number.

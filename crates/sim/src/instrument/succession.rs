@@ -10,15 +10,49 @@
 //! *References.* A. Aggarwal, S. Savage and T. Anderson 2000 and D. X. Wei, P. Cao and S. Low 2006 explain why it matters: drops
 //! fall on the flows whose packets come together.
 
+use super::classes::{By, Classes, Rule};
+use super::described::{Described, Measure, Passing, Placed, Placing, View};
+use super::observer::Observer;
+use super::rows::{Curve, FlowRow, Point, SeriesRow};
+use crate::input::{Result, Table};
 use crate::kernel::packet::Packet;
-use crate::network::Classes;
-use crate::observe::observer::Observer;
-use crate::observe::rows::{Curve, FlowRow, Point, SeriesRow};
 use paceline_core::Instant;
+
+/// The table `succession`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Successions {
+    by: By,
+}
+
+impl Described for Successions {
+    const KEYS: &'static [&'static str] = &["links", "flows", "by", "from", "to"];
+
+    fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
+        Ok(Successions { by: By::read(table, Rule::Flow)? })
+    }
+
+    fn place(&self, placing: &Placing<'_>) -> Result<Vec<Placed>> {
+        Ok(placing.on_links(SuccessionOf(self.by.classes(placing.flows, placing.path)?)))
+    }
+}
+
+/// Of packets of these classes; those of flows in no class are left out of sight but do separate others.
+#[derive(Debug)]
+struct SuccessionOf(Classes);
+
+impl Measure for SuccessionOf {
+    fn view(&self) -> View {
+        View::Link(Passing::Departure)
+    }
+
+    fn observer(&self, _: (Instant, Instant)) -> Box<dyn Observer> {
+        Box::new(Succession::new(self.0.clone()))
+    }
+}
 
 /// At work on one link.
 #[derive(Debug)]
-pub(crate) struct Succession {
+struct Succession {
     classes: Classes,
     /// Pairs by class of the first and class of the next; the last class is `other`, the last column `same flow`.
     pairs: Vec<u64>,
@@ -26,7 +60,7 @@ pub(crate) struct Succession {
 }
 
 impl Succession {
-    pub(crate) fn new(classes: Classes) -> Self {
+    fn new(classes: Classes) -> Self {
         let rows = classes.names.len() + 1;
         Succession { classes, pairs: vec![0; rows * (rows + 1)], last: None }
     }
@@ -79,8 +113,8 @@ impl Observer for Succession {
 
 #[cfg(test)]
 mod tests {
+    use super::super::observer::found;
     use super::*;
-    use crate::observe::observer::found;
 
     fn matrix(classes: Classes, flows: &[u32]) -> Vec<(String, String, f64)> {
         let mut succession = Succession::new(classes);

@@ -7,17 +7,52 @@
 //! *Where it breaks.* Transfers that do not end within the window of the statistics are not in it: in an overload, the slowest are missing.
 //! *References.* N. Dukkipati and N. McKeown 2006, "Why flow-completion time is the right metric for congestion control".
 
+use super::classes::{By, Classes, Rule};
+use super::described::{Described, Measure, Placed, Placing, View, at_flows};
 use super::distribution::of_sorted;
-use crate::network::Classes;
-use crate::observe::observer::Observer;
-use crate::observe::rows::{Curve, FlowRow};
+use super::observer::Observer;
+use super::rows::{Curve, FlowRow};
+use crate::input::{Result, Table};
+use paceline_core::Instant;
 
 /// More points than this in a curve are thinned.
 const MOST_POINTS: usize = 1000;
 
+/// The table `transfers`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TransfersOf {
+    by: By,
+}
+
+impl Described for TransfersOf {
+    const KEYS: &'static [&'static str] = &["flows", "by"];
+
+    fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
+        Ok(TransfersOf { by: By::read(table, Rule::All)? })
+    }
+
+    fn place(&self, placing: &Placing<'_>) -> Result<Vec<Placed>> {
+        Ok(at_flows(TransfersIn(self.by.classes(placing.flows, placing.path)?)))
+    }
+}
+
+/// Transfers of these classes.
+#[derive(Debug)]
+struct TransfersIn(Classes);
+
+impl Measure for TransfersIn {
+    fn view(&self) -> View {
+        View::Results
+    }
+
+    fn observer(&self, _: (Instant, Instant)) -> Box<dyn Observer> {
+        Box::new(Transfers(self.0.clone()))
+    }
+}
+
 /// Of chosen flows.
 #[derive(Debug)]
-pub(crate) struct Transfers(pub(crate) Classes);
+struct Transfers(Classes);
 
 impl Observer for Transfers {
     fn curves(self: Box<Self>, _: &str, rows: &[FlowRow], curves: &mut Vec<Curve>) {

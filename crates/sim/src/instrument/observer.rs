@@ -1,8 +1,8 @@
 //! What an instrument may see of a run.
 
 use super::rows::{Curve, FlowRow, SeriesRow};
+use crate::kernel::ids::FlowId;
 use crate::kernel::packet::Packet;
-use crate::model::flow::Flow;
 use paceline_core::{Instant, Span};
 use paceline_tcp::Sender;
 use std::fmt::Debug;
@@ -18,14 +18,17 @@ pub(crate) trait Observer: Debug + Send {
     /// The link drops a packet of this flow.
     fn on_drop(&mut self, _flow: u32, _now: Instant) {}
 
+    /// The flow's sender, before anything happens.
+    fn on_start(&mut self, _sender: &Sender) {}
+
     /// The flow's sender has handled something: its window may have changed.
     fn on_window(&mut self, _sender: &Sender, _now: Instant) {}
 
     /// A packet of a flow is delivered in order, so long after it was first sent.
     fn on_delivery(&mut self, _flow: u32, _delay: Span, _now: Instant) {}
 
-    /// The time of a sample has come.
-    fn sample(&mut self, _at: Instant, _flows: &[Flow]) {}
+    /// The time of a sample has come, and flows have had so many bytes of payload delivered.
+    fn sample(&mut self, _at: Instant, _delivered: &dyn Fn(FlowId) -> u64) {}
 
     /// What it has found, once the run has ended, at a link or of a flow of this name.
     fn curves(self: Box<Self>, name: &str, rows: &[FlowRow], curves: &mut Vec<Curve>);

@@ -8,14 +8,85 @@
 //! as there are acknowledgements. The smoothed round-trip time is without ticks, whatever the clock of the profile.
 //! *References.* RFC 5681, RFC 6298; the traced variables `cwnd_`, `ssthresh_`, `srtt_` of ns-2.
 
-use crate::observe::observer::Observer;
-use crate::observe::rows::{Curve, FlowRow, Point};
+use super::classes::FlowNames;
+use super::described::{Described, Measure, Placed, Placing, View, at_flows};
+use super::observer::Observer;
+use super::rows::{Curve, FlowRow, Point};
+use super::sampling::{MOST_SAMPLES, every};
+use crate::input::{Result, ScenarioError, Table};
+use crate::kernel::ids::FlowId;
 use paceline_core::{Instant, Span};
 use paceline_tcp::Sender;
 
+/// The table `window`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Windows {
+    flows: FlowNames,
+    /// `None`: every change.
+    every: Option<Span>,
+}
+
+impl Described for Windows {
+    const KEYS: &'static [&'static str] = &["flows", "every", "from", "to"];
+    const IS_OVER_TIME: bool = true;
+
+    fn read(table: &Table<'_>, watched: (Instant, Instant)) -> Result<Self> {
+        let flows = FlowNames::read(&table.required("flows", "\"bulk.0\"")?)?;
+        let at_changes = table.get("every").is_some_and(|field| field.value().as_str() == Some("change"));
+        let every = if at_changes { None } else { Some(every(table, watched)?) };
+        Ok(Windows { flows, every })
+    }
+
+    fn place(&self, placing: &Placing<'_>) -> Result<Vec<Placed>> {
+        let mut flows = self.flows.find(placing.flows)?;
+        flows.retain(|flow| placing.flows[*flow as usize].has_window);
+        if flows.is_empty() {
+            return Err(ScenarioError::at(&self.flows.path, "names no TCP flow; only TCP has a window"));
+        }
+        if let Some(every) = self.every {
+            let (from, to) = placing.watched;
+            let samples = to.since(from).as_nanos() / every.as_nanos() * flows.len() as u64;
+            if samples > MOST_SAMPLES {
+                let problem =
+                    format!("{} flows make {samples} samples; write fewer, or a longer every", flows.len());
+                return Err(ScenarioError::at(&self.flows.path, problem));
+            }
+        }
+        Ok(at_flows(WindowsOf { flows, every: self.every }))
+    }
+}
+
+/// Windows of these flows.
+#[derive(Debug)]
+struct WindowsOf {
+    flows: Vec<FlowId>,
+    every: Option<Span>,
+}
+
+impl Measure for WindowsOf {
+    fn view(&self) -> View {
+        View::Senders(self.flows.clone())
+    }
+
+    fn observer(&self, (from, to): (Instant, Instant)) -> Box<dyn Observer> {
+        Box::new(Window::new(from, to, self.every))
+    }
+
+    fn points(&self, seconds: f64, packets: &dyn Fn(FlowId) -> f64) -> f64 {
+        3.0 * match self.every {
+            Some(every) => self.flows.len() as f64 * seconds / every.as_seconds().max(1e-9),
+            None => self.flows.iter().map(|flow| packets(*flow)).sum(),
+        }
+    }
+
+    fn sampling(&self) -> (Vec<FlowId>, Option<Span>) {
+        (self.flows.clone(), self.every)
+    }
+}
+
 /// One flow.
 #[derive(Debug)]
-pub(crate) struct Window {
+struct Window {
     from: Instant,
     to: Instant,
     /// `None`: every change.
@@ -35,6 +106,8 @@ struct State {
 }
 
 impl State {
+    const UNKNOWN: State = State { cwnd: f64::NAN, ssthresh: 0, srtt_s: f64::NAN };
+
     fn of(sender: &Sender) -> Self {
         State {
             cwnd: sender.cwnd(),
@@ -51,8 +124,8 @@ impl State {
 }
 
 impl Window {
-    pub(crate) fn new(sender: &Sender, from: Instant, to: Instant, every: Option<Span>) -> Self {
-        Window { from, to, every, next: from, state: State::of(sender), states: Vec::new() }
+    fn new(from: Instant, to: Instant, every: Option<Span>) -> Self {
+        Window { from, to, every, next: from, state: State::UNKNOWN, states: Vec::new() }
     }
 
     /// What stood until `now`.
@@ -65,6 +138,10 @@ impl Window {
 }
 
 impl Observer for Window {
+    fn on_start(&mut self, sender: &Sender) {
+        self.state = State::of(sender);
+    }
+
     fn on_window(&mut self, sender: &Sender, now: Instant) {
         let state = State::of(sender);
         if state.is(&self.state) {

@@ -6,12 +6,12 @@
 //! *Where it breaks.* A slope is only as fine as the samples.
 //! *References.* The arrival and departure curves of network calculus: J.-Y. Le Boudec and P. Thiran 2001.
 
+use super::classes::Classes;
+use super::observer::Observer;
+use super::rows::{Curve, FlowRow, Point, SeriesRow};
 use super::sampling::next_of;
+use crate::kernel::ids::FlowId;
 use crate::kernel::packet::Packet;
-use crate::model::flow::Flow;
-use crate::network::Classes;
-use crate::observe::observer::Observer;
-use crate::observe::rows::{Curve, FlowRow, Point, SeriesRow};
 use paceline_core::{Instant, Span};
 
 /// One link.
@@ -85,12 +85,10 @@ impl Delivered {
 }
 
 impl Observer for Delivered {
-    fn sample(&mut self, at: Instant, flows: &[Flow]) {
+    fn sample(&mut self, at: Instant, of_flow: &dyn Fn(FlowId) -> u64) {
         let mut delivered = vec![0; self.classes.names.len()];
-        for (id, flow) in flows.iter().enumerate() {
-            if let Some(class) = self.classes.class(id as u32) {
-                delivered[class] += flow.snapshot().delivered_bytes;
-            }
+        for (flow, class) in self.classes.members() {
+            delivered[class] += of_flow(flow);
         }
         if self.before.is_empty() {
             self.before.clone_from(&delivered);
@@ -109,8 +107,8 @@ impl Observer for Delivered {
 
 #[cfg(test)]
 mod tests {
+    use super::super::observer::found;
     use super::*;
-    use crate::observe::observer::found;
 
     #[test]
     fn a_packet_counts_while_it_is_on_the_wire() {

@@ -9,15 +9,70 @@
 //! *References.* P. Brockwell and R. Davis, "Time Series" (1991), section 7.2; Y. Cai et al. 2012 (QLBP), section IV, takes
 //! the auto-covariance of a pacer's output. Counts of a Poisson stream: variance lambda T, 0 at every lag.
 
-use super::intervals::Intervals;
+use super::described::{Described, Measure, Passing, Placed, Placing, View};
+use super::intervals::{Intervals, length};
+use super::observer::Observer;
+use super::rows::{Curve, FlowRow, Point, SeriesRow};
+use crate::input::{Result, Table};
+use crate::kernel::ids::FlowId;
 use crate::kernel::packet::Packet;
-use crate::observe::observer::Observer;
-use crate::observe::rows::{Curve, FlowRow, Point, SeriesRow};
 use paceline_core::{Instant, Span};
+
+/// More lags than this are no picture.
+const MOST_LAGS: u64 = 10_000;
+
+/// The table `auto_covariance`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Lags {
+    at: Passing,
+    /// The rate is that over intervals of this length.
+    interval: Span,
+    /// The longest lag, intervals.
+    most: u32,
+}
+
+impl Described for Lags {
+    const KEYS: &'static [&'static str] = &["links", "at", "interval", "lags", "from", "to"];
+
+    fn read(table: &Table<'_>, (from, to): (Instant, Instant)) -> Result<Self> {
+        let interval = length(table, "interval", from, to)?;
+        let intervals = to.since(from).as_nanos() / interval.as_nanos();
+        let most = match table.get("lags") {
+            None => 50.min(intervals / 2),
+            Some(field) => {
+                let lags = field.whole(1, MOST_LAGS)?;
+                if lags >= intervals {
+                    let problem = format!("is too many: there are {intervals} intervals; write fewer");
+                    return Err(field.refused(problem));
+                }
+                lags
+            }
+        };
+        Ok(Lags { at: Passing::read(table)?, interval, most: most as u32 })
+    }
+
+    fn place(&self, placing: &Placing<'_>) -> Result<Vec<Placed>> {
+        Ok(placing.on_links(self.clone()))
+    }
+}
+
+impl Measure for Lags {
+    fn view(&self) -> View {
+        View::Link(self.at)
+    }
+
+    fn observer(&self, (from, to): (Instant, Instant)) -> Box<dyn Observer> {
+        Box::new(AutoCovariance::new(from, to, self.interval, self.most))
+    }
+
+    fn points(&self, seconds: f64, _: &dyn Fn(FlowId) -> f64) -> f64 {
+        seconds / self.interval.as_seconds().max(1e-9) / 8.0
+    }
+}
 
 /// At work on one link.
 #[derive(Debug)]
-pub(crate) struct AutoCovariance {
+struct AutoCovariance {
     intervals: Intervals,
     sums: Sums,
 }
@@ -35,7 +90,7 @@ struct Sums {
 }
 
 impl AutoCovariance {
-    pub(crate) fn new(from: Instant, to: Instant, interval: Span, lags: u32) -> Self {
+    fn new(from: Instant, to: Instant, interval: Span, lags: u32) -> Self {
         let length = lags as usize + 1;
         let sums = Sums { count: 0, sum: 0, products: vec![0; length], last: vec![0; length], first: vec![] };
         AutoCovariance { intervals: Intervals::new(from, to, interval), sums }
@@ -113,8 +168,8 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
+    use super::super::observer::found;
     use super::*;
-    use crate::observe::observer::found;
 
     #[test]
     fn agrees_with_the_definition() {

@@ -11,15 +11,71 @@
 //! *References.* W. Leland et al. 1994 (variance against scale); V. Sivaraman et al. 2009, section II (burstiness of a pacer).
 //! A Poisson stream of rate lambda has 1/sqrt(lambda T) at scale T, equal packets at equal gaps 0 at multiples of the gap.
 
-use super::intervals::Intervals;
+use super::described::{Described, Measure, Passing, Placed, Placing, View};
+use super::intervals::{Intervals, length};
+use super::observer::Observer;
+use super::rows::{Curve, FlowRow, Point, SeriesRow};
+use crate::input::{Result, Table};
+use crate::kernel::ids::FlowId;
 use crate::kernel::packet::Packet;
-use crate::observe::observer::Observer;
-use crate::observe::rows::{Curve, FlowRow, Point, SeriesRow};
 use paceline_core::{Instant, Span};
+
+/// The table `rate_variation`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Scales {
+    at: Passing,
+    finest: Span,
+    /// How many, each twice the one before.
+    count: u32,
+}
+
+impl Described for Scales {
+    const KEYS: &'static [&'static str] = &["links", "at", "finest", "coarsest", "from", "to"];
+
+    fn read(table: &Table<'_>, (from, to): (Instant, Instant)) -> Result<Self> {
+        let finest = length(table, "finest", from, to)?;
+        let watched = to.since(from);
+        let coarsest = match table.get("coarsest") {
+            None => Span::from_nanos(watched.as_nanos() / 16).max(finest),
+            Some(field) => match field.span()? {
+                coarsest if coarsest < finest => {
+                    return Err(field.refused(format!("is finer than finest; write \"{finest}\" or more")));
+                }
+                coarsest if coarsest.as_nanos() > watched.as_nanos() / 2 => {
+                    let most = Span::from_nanos(watched.as_nanos() / 2);
+                    return Err(field.refused(format!(
+                        "leaves fewer than two intervals in \"{watched}\"; write \"{most}\" or less"
+                    )));
+                }
+                coarsest => coarsest,
+            },
+        };
+        let count = (coarsest.as_nanos() / finest.as_nanos()).ilog2() + 1;
+        Ok(Scales { at: Passing::read(table)?, finest, count })
+    }
+
+    fn place(&self, placing: &Placing<'_>) -> Result<Vec<Placed>> {
+        Ok(placing.on_links(self.clone()))
+    }
+}
+
+impl Measure for Scales {
+    fn view(&self) -> View {
+        View::Link(self.at)
+    }
+
+    fn observer(&self, (from, to): (Instant, Instant)) -> Box<dyn Observer> {
+        Box::new(RateVariation::new(from, to, self.finest, self.count))
+    }
+
+    fn points(&self, seconds: f64, _: &dyn Fn(FlowId) -> f64) -> f64 {
+        seconds / self.finest.as_seconds().max(1e-9) / 8.0
+    }
+}
 
 /// At work on one link.
 #[derive(Debug)]
-pub(crate) struct RateVariation {
+struct RateVariation {
     intervals: Intervals,
     scales: Vec<Scale>,
 }
@@ -34,7 +90,7 @@ struct Scale {
 }
 
 impl RateVariation {
-    pub(crate) fn new(from: Instant, to: Instant, finest: Span, scales: u32) -> Self {
+    fn new(from: Instant, to: Instant, finest: Span, scales: u32) -> Self {
         RateVariation {
             intervals: Intervals::new(from, to, finest),
             scales: vec![Scale::default(); scales as usize],
@@ -102,8 +158,8 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
+    use super::super::observer::found;
     use super::*;
-    use crate::observe::observer::found;
 
     #[test]
     fn each_scale_adds_up_two_intervals_of_the_one_before() {

@@ -8,19 +8,53 @@
 //! never delivered has no delay.
 //! *References.* RFC 7679 for one-way delay as such; G. Tene, HdrHistogram.
 
+use super::classes::{By, Classes, Rule};
+use super::described::{Described, Measure, Placed, Placing, View, at_flows};
 use super::distribution::cumulative;
-use crate::network::Classes;
-use crate::observe::observer::Observer;
-use crate::observe::rows::{Curve, FlowRow};
+use super::observer::Observer;
+use super::rows::{Curve, FlowRow};
+use crate::input::{Result, Table};
 use hdrhistogram::Histogram;
 use paceline_core::{Instant, Span};
 
 /// Nineteen hours, nanoseconds: longer delays count as that.
 const LONGEST: u64 = 1 << 46;
 
+/// The table `delay`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct DelaysOf {
+    by: By,
+}
+
+impl Described for DelaysOf {
+    const KEYS: &'static [&'static str] = &["flows", "by", "from", "to"];
+
+    fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
+        Ok(DelaysOf { by: By::read(table, Rule::All)? })
+    }
+
+    fn place(&self, placing: &Placing<'_>) -> Result<Vec<Placed>> {
+        Ok(at_flows(DelaysIn(self.by.classes(placing.flows, placing.path)?)))
+    }
+}
+
+/// Delays of packets of these classes.
+#[derive(Debug)]
+struct DelaysIn(Classes);
+
+impl Measure for DelaysIn {
+    fn view(&self) -> View {
+        View::Deliveries(self.0.clone())
+    }
+
+    fn observer(&self, (from, to): (Instant, Instant)) -> Box<dyn Observer> {
+        Box::new(DelayDistribution::new(from, to, self.0.clone()))
+    }
+}
+
 /// The delays of chosen flows.
 #[derive(Debug)]
-pub(crate) struct DelayDistribution {
+struct DelayDistribution {
     from: Instant,
     to: Instant,
     classes: Classes,
@@ -36,7 +70,7 @@ struct Delays {
 }
 
 impl DelayDistribution {
-    pub(crate) fn new(from: Instant, to: Instant, classes: Classes) -> Self {
+    fn new(from: Instant, to: Instant, classes: Classes) -> Self {
         let delays = classes.names.iter().map(|_| None).collect();
         DelayDistribution { from, to, classes, delays }
     }
@@ -75,8 +109,8 @@ impl Observer for DelayDistribution {
 
 #[cfg(test)]
 mod tests {
+    use super::super::observer::found;
     use super::*;
-    use crate::observe::observer::found;
 
     #[test]
     fn equal_delays_are_one_exact_point() {

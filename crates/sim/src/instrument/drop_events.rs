@@ -11,15 +11,73 @@
 //! *References.* RFC 5348, section 5.2; D. X. Wei, P. Cao and S. Low 2006 and M. Ghobadi and Y. Ganjali 2013 (flows affected by a
 //! drop event).
 
+use super::described::{Described, Measure, Placed, Placing, View};
 use super::distribution::cumulative;
-use crate::observe::observer::Observer;
-use crate::observe::rows::{Curve, FlowRow};
+use super::observer::Observer;
+use super::rows::{Curve, FlowRow};
+use crate::input::{Field, Result, ScenarioError, Table};
+use crate::kernel::ids::LinkId;
 use paceline_core::{Instant, Span};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The table `drop_events`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct EventRule {
+    /// Drops this far apart or farther belong to different events.
+    gap: Option<Span>,
+    /// An event ends this long after its first drop.
+    length: Option<Span>,
+}
+
+impl Described for EventRule {
+    const KEYS: &'static [&'static str] = &["links", "gap", "length", "from", "to"];
+
+    fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
+        Ok(EventRule {
+            gap: table.optional("gap", Field::positive_span)?,
+            length: table.optional("length", Field::positive_span)?,
+        })
+    }
+
+    fn place(&self, placing: &Placing<'_>) -> Result<Vec<Placed>> {
+        let of_round_trip = |&link: &LinkId| -> Result<Placed> {
+            let problem =
+                "no flow passes a link named here, so it has no round-trip time; write gap or length";
+            let length =
+                (placing.round_trip)(link).ok_or_else(|| ScenarioError::at(placing.path, problem))?;
+            Ok((Some(link), Arc::new(Rule { gap: Span::MAX, length })))
+        };
+        match (self.gap, self.length) {
+            (None, None) => placing.links.iter().map(of_round_trip).collect(),
+            (gap, length) => {
+                Ok(placing
+                    .on_links(Rule { gap: gap.unwrap_or(Span::MAX), length: length.unwrap_or(Span::MAX) }))
+            }
+        }
+    }
+}
+
+/// When an event ends.
+#[derive(Debug)]
+struct Rule {
+    gap: Span,
+    length: Span,
+}
+
+impl Measure for Rule {
+    fn view(&self) -> View {
+        View::Drops
+    }
+
+    fn observer(&self, (from, to): (Instant, Instant)) -> Box<dyn Observer> {
+        Box::new(DropEvents::new(from, to, self.gap, self.length))
+    }
+}
 
 /// At work on one link.
 #[derive(Debug)]
-pub(crate) struct DropEvents {
+struct DropEvents {
     from: Instant,
     to: Instant,
     gap: Span,
@@ -28,7 +86,7 @@ pub(crate) struct DropEvents {
     last: Instant,
     /// Events so far, this one included.
     number: u32,
-    /// The last event that hit each flow.
+    /// The last event that hit each flow, as far as any was hit.
     hit_by: Vec<u32>,
     /// Flows and packets of the event under way.
     flows_hit: u64,
@@ -39,7 +97,7 @@ pub(crate) struct DropEvents {
 }
 
 impl DropEvents {
-    pub(crate) fn new(from: Instant, to: Instant, gap: Span, length: Span, flows: usize) -> Self {
+    fn new(from: Instant, to: Instant, gap: Span, length: Span) -> Self {
         DropEvents {
             from,
             to,
@@ -48,7 +106,7 @@ impl DropEvents {
             first: Instant::ZERO,
             last: Instant::ZERO,
             number: 0,
-            hit_by: vec![0; flows],
+            hit_by: Vec::new(),
             flows_hit: 0,
             packets: 0,
             by_flows: BTreeMap::new(),
@@ -77,6 +135,9 @@ impl Observer for DropEvents {
         }
         self.last = now;
         self.packets += 1;
+        if self.hit_by.len() <= flow as usize {
+            self.hit_by.resize(flow as usize + 1, 0);
+        }
         let hit_by = &mut self.hit_by[flow as usize];
         if *hit_by != self.number {
             *hit_by = self.number;
@@ -103,13 +164,13 @@ impl Observer for DropEvents {
 
 #[cfg(test)]
 mod tests {
+    use super::super::observer::found;
     use super::*;
-    use crate::observe::observer::found;
 
     /// Sizes in flows and in packets, with how many events are no larger.
     fn sizes(gap: Span, length: Span, drops: &[(u32, u64)]) -> [Vec<(u64, u64)>; 2] {
         let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
-        let mut events = DropEvents::new(at(0), at(1000), gap, length, 3);
+        let mut events = DropEvents::new(at(0), at(1000), gap, length);
         drops.iter().for_each(|(flow, millis)| events.on_drop(*flow, at(*millis)));
         let curves = found(events);
         let of = |curve: &Curve| curve.points.iter().map(|p| (p.x as u64, p.count)).collect();

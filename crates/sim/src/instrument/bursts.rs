@@ -8,16 +8,51 @@
 //! last burst are cut where the time watched begins and ends.
 //! *References.* H. Jiang and C. Dovrolis 2005, "Why is the Internet traffic bursty in short time scales?"
 
+use super::described::{Described, Measure, Passing, Placed, Placing, View};
 use super::distribution::cumulative;
+use super::observer::Observer;
+use super::rows::{Curve, FlowRow, SeriesRow};
+use crate::input::{Field, Result, Table};
 use crate::kernel::packet::Packet;
-use crate::observe::observer::Observer;
-use crate::observe::rows::{Curve, FlowRow, SeriesRow};
 use paceline_core::{Instant, Span};
 use std::collections::BTreeMap;
 
+/// The table `bursts`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct BurstRule {
+    /// A wire idle for no longer does not end a burst; `None` is a twentieth of the last packet's time on the wire.
+    gap: Option<Span>,
+    /// A packet of another flow ends a burst.
+    of_one_flow: bool,
+}
+
+impl Described for BurstRule {
+    const KEYS: &'static [&'static str] = &["links", "gap", "of", "from", "to"];
+
+    fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
+        let gap = table.optional("gap", Field::span)?;
+        let of = table.optional("of", |field| field.choice(&[("link", false), ("flow", true)]))?;
+        Ok(BurstRule { gap, of_one_flow: of.unwrap_or(false) })
+    }
+
+    fn place(&self, placing: &Placing<'_>) -> Result<Vec<Placed>> {
+        Ok(placing.on_links(self.clone()))
+    }
+}
+
+impl Measure for BurstRule {
+    fn view(&self) -> View {
+        View::Link(Passing::Departure)
+    }
+
+    fn observer(&self, _: (Instant, Instant)) -> Box<dyn Observer> {
+        Box::new(Bursts::new(self.gap, self.of_one_flow))
+    }
+}
+
 /// At work on one link.
 #[derive(Debug)]
-pub(crate) struct Bursts {
+struct Bursts {
     gap: Option<Span>,
     of_one_flow: bool,
     /// Packets of the burst under way; 0 before the first.
@@ -36,7 +71,7 @@ struct Last {
 }
 
 impl Bursts {
-    pub(crate) fn new(gap: Option<Span>, of_one_flow: bool) -> Self {
+    fn new(gap: Option<Span>, of_one_flow: bool) -> Self {
         Bursts { gap, of_one_flow, size: 0, last: Last::default(), sizes: BTreeMap::new() }
     }
 
@@ -76,8 +111,8 @@ impl Observer for Bursts {
 
 #[cfg(test)]
 mod tests {
+    use super::super::observer::found;
     use super::*;
-    use crate::observe::observer::found;
 
     #[test]
     fn bursts_end_where_the_wire_idles_or_the_flow_changes() {

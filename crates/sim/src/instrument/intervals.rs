@@ -1,6 +1,30 @@
 //! Time cut into intervals of equal length: how much falls into each.
 
+use crate::input::{Field, Result, ScenarioError, Table};
 use paceline_core::{Instant, Span};
+
+/// More intervals than this, and sums of squares would need more than 128 bits.
+pub(super) const MOST_INTERVALS: u64 = 100_000_000;
+
+/// The length of the intervals that a rate is taken over; a millisecond unless given.
+pub(super) fn length(own: &Table<'_>, key: &str, from: Instant, to: Instant) -> Result<Span> {
+    let length = own.optional(key, Field::positive_span)?.unwrap_or(Span::from_millis(1));
+    let watched = to.since(from);
+    let intervals = watched.as_nanos() / length.as_nanos();
+    let wrong = |problem: String| Err(ScenarioError::at(&own.path_of(key), problem));
+    if intervals > MOST_INTERVALS {
+        return wrong(format!(
+            "\"{length}\" makes {intervals} intervals of \"{watched}\"; write a longer one"
+        ));
+    }
+    if intervals < 2 {
+        let most = Span::from_nanos(watched.as_nanos() / 2);
+        return wrong(format!(
+            "\"{length}\" makes fewer than two intervals of \"{watched}\"; write \"{most}\" or less"
+        ));
+    }
+    Ok(length)
+}
 
 /// Whole intervals from a start on; what falls after the last of them does not count.
 #[derive(Debug)]

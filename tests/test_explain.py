@@ -35,7 +35,7 @@ def test_json_lists_every_profile_with_every_option(command: Command) -> None:
         ("rfc", "payload", 1460, "B", "RFC 9293 section 3.7.1"),
         ("rfc", "constants", "rfc9438", None, "RFC 9438 section 4"),
         ("rfc", "max_burst", False, None, "ns-2 maxburst_"),
-        ("linux", "hystart", True, None, "tcp_cubic.c hystart"),
+        ("linux", "hystart", "linux", None, "tcp_cubic.c hystart"),
         ("linux", "max_rto", 120, "s", "TCP_RTO_MAX"),
     ],
 )

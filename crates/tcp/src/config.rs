@@ -7,7 +7,9 @@ mod variants;
 
 use paceline_core::Span;
 
-pub use choices::{Constants, EcnMode, Halving, HostPacing, IdleRestart, PacingRule, Profile, Recovery};
+pub use choices::{
+    Constants, EcnMode, Halving, HostPacing, HyStartMode, IdleRestart, PacingRule, Profile, Recovery,
+};
 pub use variants::Variant;
 pub(crate) use variants::variants;
 
@@ -135,7 +137,7 @@ pub struct Config {
     /// CUBIC's constants.
     pub constants: Constants,
     /// CUBIC: slow start ends when a queue begins to build.
-    pub hystart: bool,
+    pub hystart: HyStartMode,
     /// The window after the application had nothing to send.
     pub idle_restart: IdleRestart,
     /// Explicit congestion notification.
@@ -200,7 +202,7 @@ impl Config {
             partial_ack: false,
             pacing: None,
             constants: Constants::Linux2007, // what ns-2.35's TCP-Linux has
-            hystart: false,
+            hystart: HyStartMode::Off,
             idle_restart: IdleRestart::One,
             ecn: EcnMode::Off,
         };
@@ -274,7 +276,7 @@ impl Config {
                 count_packets: true,              // tcp_slow_start, tcp_cong_avoid_ai
                 fractional_halving: false,        // tcp_reno_ssthresh: cwnd >> 1
                 constants: Constants::Linux2013,
-                hystart: true,                    // tcp_cubic.c
+                hystart: HyStartMode::Linux,      // tcp_cubic.c
                 idle_restart: IdleRestart::Decay, // tcp_cwnd_restart
                 ..ns2
             },

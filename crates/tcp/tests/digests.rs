@@ -8,7 +8,8 @@
 
 use paceline_core::{Instant, Span};
 use paceline_tcp::{
-    Block, Config, HostPacing, IdleRestart, Output, PacingRule, Profile, Recovery, Segment, Sender, Variant,
+    Block, Config, HostPacing, HyStartMode, IdleRestart, Output, PacingRule, Profile, Recovery, Segment,
+    Sender, Variant,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -197,13 +198,13 @@ fn settings() -> Vec<(&'static str, Config)> {
         ("linux paced", Config { pacing: paced(PacingRule::Linux, 1.0, 0.0), ..linux.clone() }),
         ("linux jitter", Config { pacing: paced(PacingRule::Linux, 0.8, 0.2), ..linux.clone() }),
         ("linux window", Config { max_window: 30, limited_transmit: false, ..linux.clone() }),
-        ("linux exact", Config { timer_tick: Span::ZERO, hystart: false, ..linux.clone() }),
+        ("linux exact", Config { timer_tick: Span::ZERO, hystart: HyStartMode::Off, ..linux.clone() }),
         ("linux without rack", Config { rack: false, ..linux }),
         ("rfc newreno", rfc(Variant::NewReno)),
         ("rfc 6675", rfc(Variant::Rfc6675)),
         ("rfc cubic", rfc(Variant::Cubic)),
         ("rfc rack", Config { rack: true, ..rfc(Variant::Rfc6675) }),
-        ("rfc cubic hystart", Config { hystart: true, ..rfc(Variant::Cubic) }),
+        ("rfc cubic hystart", Config { hystart: HyStartMode::Linux, ..rfc(Variant::Cubic) }),
         ("rfc bic halving", Config { recovery: Recovery::RateHalving, ..rfc(Variant::Bic) }),
         ("rfc ideal", Config { pacing: paced(PacingRule::Ideal, 1.2, 0.0), ..rfc(Variant::Rfc6675) }),
         ("rfc fack", rfc(Variant::Fack)),

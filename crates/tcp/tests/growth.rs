@@ -10,7 +10,7 @@
 mod path;
 
 use paceline_core::Span;
-use paceline_tcp::{Config, Constants, Halving, HostPacing, PacingRule, Profile, Variant};
+use paceline_tcp::{Config, Constants, Halving, HostPacing, HyStartMode, PacingRule, Profile, Variant};
 use path::{Epoch, FAST, SLOW};
 
 /// Loses, once, the first packet sent after each of `losses`, all in seconds.
@@ -252,7 +252,7 @@ fn hystart_ends_slow_start_where_the_queue_begins() {
         initial_window: 10,
         ..Config::new(Profile::Linux)
     };
-    assert!(config.hystart);
+    assert_eq!(config.hystart, HyStartMode::Linux);
     // Acknowledgements 1 ms apart are a train. Rounds have 1, 10, 20, 40, 80 of them. The last one's lasts half of the round
     // trip, 101 ms, with its 52nd: the window is 80 then, and one more for each.
     let ends = slow_start_ends(config.clone(), (1_000_000, 100_000_000), 1.0).unwrap();
@@ -264,5 +264,38 @@ fn hystart_ends_slow_start_where_the_queue_begins() {
     // Without a queue slow start does not end.
     assert_eq!(slow_start_ends(config.clone(), (1_000, 100_000_000), 0.6), None);
     // Nor is there one without HyStart.
-    assert_eq!(slow_start_ends(Config { hystart: false, ..config }, (3_000_000, 103_000_000), 2.0), None);
+    assert_eq!(
+        slow_start_ends(Config { hystart: HyStartMode::Off, ..config }, (3_000_000, 103_000_000), 2.0),
+        None
+    );
+}
+
+/// RFC 9406, where a packet takes 3 ms and a round trip 106 ms without a queue, as above.
+#[test]
+fn hystart_plus_plus_grows_slower_where_the_queue_begins_and_then_by_the_curve() {
+    let config = Config {
+        variant: Variant::Cubic,
+        hystart: HyStartMode::Rfc9406,
+        delayed_ack: None,
+        initial_window: 10,
+        ..Config::of_variant(Profile::Rfc, Variant::Cubic)
+    };
+    let windows = |config, until| -> Vec<f64> {
+        epochs(config, (3_000_000, 103_000_000), &[], until)[0]
+            .points
+            .iter()
+            .map(|point| point.cwnd)
+            .collect()
+    };
+    let found = windows(config.clone(), 4.0);
+    let grown = |pair: &[f64]| pair[1] - pair[0];
+    let slower = found.windows(2).position(|pair| (grown(pair) - 0.25).abs() < 1e-9).unwrap();
+    let over = found.windows(2).position(|pair| grown(pair) > 0.0 && grown(pair) < 0.2).unwrap();
+    // What an acknowledgement sends counts for the round after the next: rounds have 10, 18, 36 and 72 packets. The path holds 35: so the
+    // fourth is the first without a packet that found no queue. It begins at a window of 74, and its eighth acknowledgement says so.
+    assert!((found[slower] - 82.0).abs() <= 1.0, "{}", found[slower]);
+    assert!(over > slower && found[over] > 1.25_f64.powi(4) * found[slower], "{}", found[over]);
+    // Without it slow start goes on.
+    let plain = windows(Config { hystart: HyStartMode::Off, ..config }, 2.0);
+    assert!(plain.windows(2).all(|pair| grown(pair) == 0.0 || (grown(pair) - 1.0).abs() < 1e-9));
 }

@@ -93,6 +93,7 @@ const TCP: &[&str] = &[
     "ecn = \"rfc3168\"",
     "ecn = \"dctcp\"",
     "hystart = true",
+    "hystart = \"rfc9406\"",
     "constants = \"rfc9438\"",
     "min_rto = \"50 ms\"",
     "initial_rto = \"300 ms\"",

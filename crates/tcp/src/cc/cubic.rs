@@ -4,7 +4,8 @@
 //! reaches after K = ³√((W_max - cwnd) / C), then ever faster. At each acknowledgement the window grows towards W one round trip
 //! ahead. It is at least that of a Reno that cuts by the same factor (W_est). After a loss below the last W_max, W_max becomes
 //! (1 + beta) / 2 of the window (fast convergence).
-//! *Parameters.* [`Constants`]: beta, C (packets/s³) and other differences between versions. HyStart ([`super::hystart`]).
+//! *Parameters.* [`Constants`]: beta, C (packets/s³) and other differences between versions. HyStart ([`super::hystart`]), or
+//! HyStart++ ([`super::hystart_plus_plus`]).
 //! *Where it breaks.* Growth is by time, not by round trips, so at small windows and short round trips it is Reno. After a timeout,
 //! W_max is unknown: the curve starts flat, at the window where congestion avoidance begins.
 //! *References.* RFC 9438; S. Ha, I. Rhee, L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", SIGOPS OSR 42(5),
@@ -12,8 +13,9 @@
 
 use super::congestion_control::{Acked, CongestionControl, Window};
 use super::hystart::HyStart;
+use super::hystart_plus_plus::HyStartPlusPlus;
 use super::reno;
-use crate::config::{Config, Constants};
+use crate::config::{Config, Constants, HyStartMode};
 use paceline_core::{Instant, Span};
 
 /// A set of constants.
@@ -81,7 +83,25 @@ pub(crate) struct Cubic {
     curve: Option<Curve>,
     /// Least round trip; 0 before the first sample.
     least_rtt: f64,
-    hystart: Option<Box<HyStart>>,
+    slow_start: Option<Box<SlowStart>>,
+}
+
+/// What ends slow start before a loss.
+#[derive(Debug, Clone)]
+enum SlowStart {
+    Linux(HyStart),
+    PlusPlus(HyStartPlusPlus),
+}
+
+impl SlowStart {
+    fn of(config: &Config) -> Option<Self> {
+        let is_paced = config.pacing.is_some();
+        match config.hystart {
+            HyStartMode::Off => None,
+            HyStartMode::Linux => Some(SlowStart::Linux(HyStart::new(is_paced))),
+            HyStartMode::Rfc9406 => Some(SlowStart::PlusPlus(HyStartPlusPlus::new(is_paced))),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -103,7 +123,7 @@ impl CongestionControl for Cubic {
             prior: 0.0,
             curve: None,
             least_rtt: 0.0,
-            hystart: config.hystart.then(|| Box::new(HyStart::new(config.pacing.is_some()))),
+            slow_start: SlowStart::of(config).map(Box::new),
         }
     }
 
@@ -114,17 +134,22 @@ impl CongestionControl for Cubic {
             self.least_rtt = sample;
         }
         if window.cwnd < f64::from(window.ssthresh) {
-            window.cwnd = reno::increase(window.cwnd, window.ssthresh, acked.weight);
-            if let Some(hystart) = &mut self.hystart
-                && hystart.ends_slow_start(window.cwnd, acked)
-            {
+            let is_over = match self.slow_start.as_deref_mut() {
+                Some(SlowStart::PlusPlus(hystart)) => hystart.increase(window, acked),
+                linux => {
+                    window.cwnd = reno::increase(window.cwnd, window.ssthresh, acked.weight);
+                    match linux {
+                        Some(SlowStart::Linux(hystart)) => hystart.ends_slow_start(window.cwnd, acked),
+                        _ => false,
+                    }
+                }
+            };
+            if is_over {
                 window.ssthresh = window.cwnd as u32;
             }
             return;
         }
-        if let Some(hystart) = &mut self.hystart {
-            hystart.stop();
-        }
+        self.end_slow_start();
         self.follow_the_curve(window, acked);
     }
 
@@ -133,17 +158,16 @@ impl CongestionControl for Cubic {
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
         self.prior = cwnd;
         self.curve = None;
-        if let Some(hystart) = &mut self.hystart {
-            hystart.stop();
-        }
+        self.end_slow_start();
         (window * beta).max(2.0)
     }
 
     fn on_timeout(&mut self) {
         self.w_max = 0.0;
         self.curve = None;
-        if let Some(hystart) = &mut self.hystart {
-            hystart.restart();
+        match self.slow_start.as_deref_mut() {
+            Some(SlowStart::Linux(hystart)) => hystart.restart(),
+            _ => self.slow_start = None, // the first slow start alone (RFC 9406 section 4.3)
         }
     }
 
@@ -156,13 +180,23 @@ impl CongestionControl for Cubic {
 
     #[inline]
     fn on_first_transmission(&mut self, seq: u32, now: Instant) {
-        if let Some(hystart) = &mut self.hystart {
-            hystart.on_first_transmission(seq, now);
+        match self.slow_start.as_deref_mut() {
+            Some(SlowStart::Linux(hystart)) => hystart.on_first_transmission(seq, now),
+            Some(SlowStart::PlusPlus(hystart)) => hystart.on_first_transmission(seq, now),
+            None => {}
         }
     }
 }
 
 impl Cubic {
+    fn end_slow_start(&mut self) {
+        match self.slow_start.as_deref_mut() {
+            Some(SlowStart::Linux(hystart)) => hystart.stop(),
+            Some(SlowStart::PlusPlus(_)) => self.slow_start = None,
+            None => {}
+        }
+    }
+
     fn follow_the_curve(&mut self, window: &mut Window, acked: Acked) {
         let values = self.values;
         let cwnd = window.cwnd;
@@ -203,7 +237,7 @@ mod tests {
     use crate::config::Profile;
 
     fn cubic(constants: Constants) -> Cubic {
-        Cubic::new(&Config { constants, hystart: false, ..Config::new(Profile::Rfc) })
+        Cubic::new(&Config { constants, hystart: HyStartMode::Off, ..Config::new(Profile::Rfc) })
     }
 
     /// A whole window of 100 packets is acknowledged at this time, seconds: the window after that.

@@ -30,8 +30,7 @@ pub(super) struct HyStart {
     paced: bool,
     /// Slow start is over: nothing is measured.
     done: bool,
-    /// Packets on their way, with the time at which each left.
-    sent: VecDeque<(u32, Instant)>,
+    departures: Departures,
     /// Least round trip of the connection.
     least: Option<Span>,
     round: Round,
@@ -48,15 +47,44 @@ struct Round {
     samples: u32,
 }
 
+/// Packets on their way, with the time at which each left.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Departures(VecDeque<(u32, Instant)>);
+
+impl Departures {
+    #[inline]
+    pub(super) fn add(&mut self, seq: u32, now: Instant) {
+        self.0.push_back((seq, now));
+    }
+
+    /// When the newest packet left of those that are acknowledged, which are all before `next`. They are forgotten.
+    pub(super) fn newest_before(&mut self, next: u32) -> Option<Instant> {
+        let mut newest = None;
+        while let Some(&(seq, left)) = self.0.front()
+            && seq < next
+        {
+            newest = Some(left);
+            self.0.pop_front();
+        }
+        newest
+    }
+}
+
 impl HyStart {
     pub(super) fn new(paced: bool) -> Self {
-        HyStart { paced, done: false, sent: VecDeque::new(), least: None, round: Round::default() }
+        HyStart {
+            paced,
+            done: false,
+            departures: Departures::default(),
+            least: None,
+            round: Round::default(),
+        }
     }
 
     #[inline]
     pub(super) fn on_first_transmission(&mut self, seq: u32, now: Instant) {
         if !self.done {
-            self.sent.push_back((seq, now));
+            self.departures.add(seq, now);
         }
     }
 
@@ -65,14 +93,8 @@ impl HyStart {
         if self.done {
             return false;
         }
-        let mut newest = None;
-        while let Some(&(seq, left)) = self.sent.front()
-            && seq < acked.next
-        {
-            newest = Some(left);
-            self.sent.pop_front();
-        }
-        let Some(rtt) = newest.map(|left| acked.now.since(left)) else { return false };
+        let Some(left) = self.departures.newest_before(acked.next) else { return false };
+        let rtt = acked.now.since(left);
         let least = self.least.map_or(rtt, |least| least.min(rtt));
         self.least = Some(least);
         if acked.next > self.round.end {
@@ -112,7 +134,7 @@ impl HyStart {
     pub(super) fn stop(&mut self) {
         if !self.done {
             self.done = true;
-            self.sent = VecDeque::new();
+            self.departures = Departures::default();
         }
     }
 

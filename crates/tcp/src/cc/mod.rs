@@ -11,6 +11,7 @@ mod congestion_control;
 mod cubic;
 mod dctcp;
 mod hystart;
+mod hystart_plus_plus;
 mod linux2007;
 mod rate;
 pub(crate) mod reno;

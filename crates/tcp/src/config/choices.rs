@@ -171,6 +171,23 @@ impl EcnMode {
         [("off", EcnMode::Off), ("rfc3168", EcnMode::Rfc3168), ("dctcp", EcnMode::Dctcp)];
 }
 
+/// How CUBIC's slow start ends where a queue begins to build, before a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HyStartMode {
+    /// It does not.
+    Off,
+    /// At once, by trains of acknowledgements or by delay (Linux `tcp_cubic.c`).
+    Linux,
+    /// HyStart++: by delay, first to a slower growth for some rounds, from which it may return (RFC 9406).
+    Rfc9406,
+}
+
+impl HyStartMode {
+    /// Every mode by its name in a scenario.
+    pub const ALL: [(&'static str, HyStartMode); 3] =
+        [("off", HyStartMode::Off), ("linux", HyStartMode::Linux), ("rfc9406", HyStartMode::Rfc9406)];
+}
+
 /// The constants of CUBIC, by their source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constants {

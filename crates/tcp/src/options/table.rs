@@ -1,7 +1,7 @@
 //! The table of options, in the order of a scenario's `tcp` table.
 
 use super::setting::{Setting, Value};
-use crate::config::{Config, Constants, EcnMode, Halving, IdleRestart, Recovery, Variant};
+use crate::config::{Config, Constants, EcnMode, Halving, HyStartMode, IdleRestart, Recovery, Variant};
 
 /// Every option: its key, what it is, its value, and its sources in the RFCs, ns-2 and Linux.
 pub const OPTIONS: &[Setting] = &[
@@ -307,9 +307,9 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "hystart",
-        "CUBIC: slow start ends when a queue begins to build",
-        |config| Value::Flag(config.hystart),
-        ["RFC 9438 section 4.10", "", "tcp_cubic.c `hystart`"],
+        "CUBIC: slow start ends when a queue begins to build: `\"off\"`; `\"linux\"`, at once, by trains of acknowledgements or delay; `\"rfc9406\"`, HyStart++, by delay, after some rounds of slower growth",
+        |config| name_of(&HyStartMode::ALL, config.hystart),
+        ["RFC 9406, RFC 9438 section 4.10", "", "tcp_cubic.c `hystart`"],
     ),
     option(
         "idle_restart",

@@ -1,7 +1,7 @@
 //! A path that treats a sender, and a receiver, as bytes determine, which a fuzzer or a property test generates.
 
 use paceline_core::{Instant, Span};
-use paceline_tcp::config::{EcnMode, Halving, IdleRestart, Recovery};
+use paceline_tcp::config::{EcnMode, Halving, HyStartMode, IdleRestart, Recovery};
 use paceline_tcp::{
     Block, Config, Constants, Feedback, HostPacing, Output, PacingRule, Profile, Receiver, Reply, Segment,
     Sender, Variant,
@@ -85,7 +85,7 @@ impl Story<'_> {
         config.full_ack_deflation = self.flag();
         config.partial_ack = self.flag();
         config.constants = self.one_of(&Constants::ALL);
-        config.hystart = self.flag();
+        config.hystart = self.one_of(&HyStartMode::ALL);
         config.idle_restart = self.one_of(&IdleRestart::ALL);
         config.ecn = self.one_of(&EcnMode::ALL);
         config

@@ -15,7 +15,7 @@ use paceline_core::pacer::Method as LinkPacer;
 use paceline_core::queue::Limit;
 use paceline_core::{Instant, Span};
 use paceline_tcp::Config;
-use paceline_tcp::config::{IdleRestart, PacingRule, Variant};
+use paceline_tcp::config::{HyStartMode, IdleRestart, PacingRule, Variant};
 
 use super::deploy::{Context, deploy};
 use super::names::Names;
@@ -341,7 +341,7 @@ fn tcp_of(tcp: &Config) -> Tcp {
         min_rto_s: tcp.min_rto.as_seconds(),
         initial_rto_s: tcp.initial_rto.as_seconds(),
         max_rto_s: tcp.max_rto.as_seconds(),
-        hystart: tcp.hystart,
+        hystart: tcp.hystart != HyStartMode::Off,
         idle_restart: idle.map_or("", |(name, _)| *name),
         timestamps: tcp.timestamps,
         duplicate_threshold: tcp.duplicate_threshold,

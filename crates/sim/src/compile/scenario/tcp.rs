@@ -1,7 +1,7 @@
 //! `tcp = { … }`: the settings of a TCP connection, a profile's and what is changed of them.
 
 use paceline_tcp::config::{Config, Halving, IdleRestart, Profile, Recovery, Variant};
-use paceline_tcp::{Constants, EcnMode, MOST_BLOCKS, options};
+use paceline_tcp::{Constants, EcnMode, HyStartMode, MOST_BLOCKS, options};
 
 use crate::input::{Field, Result, ScenarioError};
 
@@ -46,7 +46,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         Field::flag => grow_unused, data_with_syn, adaptive_delay, delayed_syn_ack, timestamps,
             timestamps_end_back_off, limited_transmit, rack, count_packets, min_rto_beyond_srtt, min_rto_backs_off,
             back_off_to_maximum, fractional_halving, careful, less_careful, first_packet_fix, forgives_syn, impatient,
-            partial_deflation, full_ack_deflation, partial_ack, hystart;
+            partial_deflation, full_ack_deflation, partial_ack;
         window => initial_window;
         |field| window(field).map(Some) => initial_ssthresh;
         count => quick_acks, push, linear_syn_timeouts;
@@ -64,6 +64,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         |field| field.choice(&Constants::ALL) => constants;
         |field| field.choice(&IdleRestart::ALL) => idle_restart;
         |field| field.choice(&EcnMode::ALL) => ecn;
+        hystart => hystart;
     }
     let burst = table.optional("max_burst", |field| {
         or_false(field, "has no size; write for example \"4 packets\"", window)
@@ -116,5 +117,13 @@ fn or_false<'a, T>(
 fn set<T>(setting: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *setting = value;
+    }
+}
+
+/// By its name; `true` is Linux's.
+fn hystart(field: &Field<'_>) -> Result<HyStartMode> {
+    match field.value().as_bool() {
+        Some(is_on) => Ok(if is_on { HyStartMode::Linux } else { HyStartMode::Off }),
+        None => field.choice(&HyStartMode::ALL),
     }
 }

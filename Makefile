@@ -18,6 +18,7 @@ CASES := 20000
 SCENARIOS := 400
 FUZZ_S := 60
 FUZZ_JOBS := $(shell nproc)
+PYTEST_JOBS := $(shell n=$$(nproc); echo $$((n < 4 ? n : 4)))
 SIMULATED_S := 1000000
 SEED := 0
 # In full unless LENGTH is given: it is short elsewhere.
@@ -43,7 +44,7 @@ demo: $(VENV)/.installed  ## The papers' network under every pacing method: a ta
 
 test: lint $(VENV)/.installed
 	cargo test --workspace --locked
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(PYTEST_JOBS) --dist loadgroup
 
 lint: $(VENV)/.tools | rust
 	cargo fmt --all --check

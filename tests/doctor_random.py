@@ -124,7 +124,8 @@ class Draw:
         variants = ["reno", "newreno", "tahoe", "sack1", "rfc6675", "fack", "bic", "cubic"]
         tcp: dict[str, Any] = {"profile": self.pick(["rfc", "ns2", "linux"]), "variant": self.pick(variants)}
         extras: list[dict[str, Any]] = [
-            {"delayed_ack": "100 ms"}, {"syn": False}, {"initial_window": "10 packets"}, {"hystart": True}, {"hystart": "rfc9406"},
+            {"delayed_ack": "100 ms"}, {"syn": False}, {"initial_window": "10 packets"}, {"hystart": True},
+            {"hystart": "rfc9406"},
             {"max_window": "6 packets"}, {"min_rto": "50 ms"}, {"idle_restart": "one"},
             {"initial_ssthresh": "8 packets"},
         ]  # fmt: skip

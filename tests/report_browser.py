@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -68,8 +69,7 @@ class Browser:
 
         def wire() -> None:
             # the browser reads commands from 3 and writes answers to 4
-            high = [os.dup(to_child), os.dup(from_child)]
-            spare = [os.dup2(fd, number) for fd, number in ((high[0], 20), (high[1], 21))]
+            spare = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in (to_child, from_child)]
             os.dup2(spare[0], 3, inheritable=True)
             os.dup2(spare[1], 4, inheritable=True)
 

@@ -22,7 +22,7 @@ FIELDS = (
     *("tcp.options.sack_le", "tcp.options.timestamp.tsval", "tcp.options.timestamp.tsecr"),
     *("tcp.options.mss_val", "tcp.options.wscale.shift", "tcp.options.sack_perm"),
 )
-FIN, SYN, ACK, ECE, CWR = 1, 2, 16, 64, 128
+FIN, SYN, ACK, ECE, CWR, AE = 1, 2, 16, 64, 128, 256
 
 PATH = """
 seed = 2
@@ -269,9 +269,9 @@ def test_both_engines_write_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", ["rfc", "linux"])
-@pytest.mark.parametrize("ecn", ["off", "rfc3168", "dctcp"])
+@pytest.mark.parametrize("ecn", ["off", "rfc3168", "dctcp", "accecn"])
 def test_congestion_notification_stands_in_the_headers(tmp_path: Path, ecn: str, profile: str) -> None:
-    """RFC 3168 section 6.1: asked for in the SYN, in its answer by ECE alone; CWR once a reduction."""
+    """RFC 3168 section 6.1: asked for in the SYN, answered by ECE alone; CWR once a reduction. RFC 9768 likewise."""
     text = PATH.replace('buffer = "%s"', 'buffer = "100 packets", queue = "codel"')
     tcp = f'tcp = {{ profile = "{profile}", variant = "reno", ecn = "{ecn}", max_window = "100 packets" }}'
     result, seen = run(tmp_path, text + f'[[traffic]]\nkind = "bulk"\n{tcp}\n')
@@ -279,14 +279,22 @@ def test_congestion_notification_stands_in_the_headers(tmp_path: Path, ecn: str,
     data = [packet for packet in seen if packet["tcp.len"] != "0"]
     acks = [packet for packet in seen[2:] if packet["ip.src"] == answer["ip.src"]]
     reduced = [packet for packet in data if flags(packet) & CWR]
-    assert (flags(opening), flags(answer)) == ((SYN, SYN | ACK) if ecn == "off" else (SYN | ECE | CWR, SYN | ACK | ECE))
+    asked, answered = {"off": (0, 0), "accecn": (AE | CWR | ECE, CWR)}.get(ecn, (ECE | CWR, ECE))
+    assert (flags(opening), flags(answer)) == (SYN | asked, SYN | ACK | answered)
     assert opening["ip.dsfield.ecn"] == answer["ip.dsfield.ecn"] == "0"
     assert {packet["ip.dsfield.ecn"] for packet in data} == {"0" if ecn == "off" else "2"}
     assert {packet["ip.dsfield.ecn"] for packet in acks} == {"2" if ecn == "dctcp" else "0"}
     marked = result.links["b"].marked_packets
     assert marked is not None
     echoed = sum(bool(flags(packet) & ECE) for packet in acks)
-    if ecn == "dctcp":  # an acknowledgement for at most two packets, but for those under way at the end
+    if ecn == "accecn":  # RFC 9768 section 3.2.2.1: marks modulo 8, from 5 on; some may be under way at the end
+        counts = [
+            flags(packet) // ECE % 8 for packet in acks if flags(packet) == flags(packet) & (AE | CWR | ECE | ACK)
+        ]
+        told = sum((after - before) % 8 for before, after in zip([5, *counts], counts, strict=False))
+        assert marked
+        assert marked - 3 <= told <= marked
+    elif ecn == "dctcp":  # an acknowledgement for at most two packets, but for those under way at the end
         assert marked / 2 - 1 <= echoed <= marked
         assert marked
     else:

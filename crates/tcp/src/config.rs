@@ -298,8 +298,13 @@ impl Config {
             (Profile::Linux, Variant::Reno) => Variant::NewReno,
             _ => variant,
         };
-        let ecn = if variant == Variant::Dctcp { EcnMode::Dctcp } else { EcnMode::Off };
+        let ecn = match variant {
+            Variant::Dctcp => EcnMode::Dctcp,
+            Variant::Prague => EcnMode::Accurate,
+            _ => EcnMode::Off,
+        };
         let mut config = Config { variant, ecn, ..Config::new(profile) };
+        config.fractional_halving |= variant == Variant::Prague;
         if variant.is_by_rate() {
             (config.rack, config.idle_restart) = (true, IdleRestart::Keep);
         }

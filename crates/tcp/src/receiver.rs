@@ -20,6 +20,7 @@ use crate::feedback::{Block, Feedback};
 use ack_policy::AckPolicy;
 use arrival::Arrival;
 use delayed_ack::DelayedAck;
+use ecn::EcnReceiver;
 use out_of_order::OutOfOrder;
 use paceline_core::Instant;
 
@@ -96,6 +97,7 @@ impl Receiver {
         let echo = policy.update_echo(seq, sent);
         if !has_gap
             && seq + 1 == next
+            && policy.ecn.is_none()
             && let Some(delay) = &mut policy.delay
             && let Some(waits) = delay.delays_steadily(next, now)
         {
@@ -126,11 +128,12 @@ impl Receiver {
             }
             self.held.reported().note(latest, seq >= next, remembered);
         }
+        let hurries = self.held.policy().and_then(|policy| policy.ecn).is_some_and(EcnReceiver::hurries);
         let held = if has_gap && delays { self.held.count(next..self.end) } else { 0 };
         let reach = self.end - next;
         if let Some(delay) = self.delay() {
             let before = std::mem::replace(&mut delay.reached, next);
-            if delay.delays(Arrival { seq, before, next, held, reach, selective, now }) {
+            if delay.delays(Arrival { seq, before, next, held, reach, selective, now }) && !hurries {
                 return flushed.map_or(Reply::Later, Reply::Now);
             }
         }
@@ -178,6 +181,11 @@ impl Receiver {
         self.held.policy().and_then(|policy| policy.ecn).is_some_and(|ecn| ecn.echoes)
     }
 
+    /// The field ACE of an acknowledgement that is sent now: marked packets so far modulo 8, from 5 on (RFC 9768 section 3.2.2.1).
+    pub fn ace(&self) -> u8 {
+        self.held.policy().and_then(|policy| policy.ecn).map_or(0, EcnReceiver::ace)
+    }
+
     /// The packet that arrives next carries PSH: it is the last of a write, and the application reads everything.
     pub fn on_push(&mut self) {
         if let Some(delay) = self.delay() {
@@ -203,6 +211,9 @@ impl Receiver {
         policy.acknowledged = self.next;
         if let Some(delay) = &mut policy.delay {
             delay.on_acknowledged();
+        }
+        if let Some(ecn) = &mut policy.ecn {
+            ecn.on_acknowledged();
         }
         let most_blocks = policy.most_blocks;
         if policy.selective && self.next != self.end {

@@ -172,6 +172,13 @@ impl Sender {
         }
     }
 
+    /// The same with [`EcnMode::Accurate`](crate::config::EcnMode::Accurate): its field ACE.
+    pub fn on_ace(&mut self, next: u32, ace: u8) {
+        if next <= self.state.end && !self.state.is_finished() {
+            self.state.on_ace(next, ace);
+        }
+    }
+
     /// Packet `seq`, sent for the first time, says that the window has been reduced (CWR, RFC 3168 section 6.1.2).
     pub fn carries_reduced(&self, seq: u32) -> bool {
         self.state.cold.ecn.carries_reduced(seq)

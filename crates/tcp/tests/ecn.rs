@@ -52,7 +52,7 @@ impl Path {
     fn round(&mut self) -> (f64, f64) {
         let before = self.sender.cwnd();
         self.now += Span::from_millis(100);
-        let is_dctcp = self.sender.config().ecn == EcnMode::Dctcp;
+        let is_always_capable = matches!(self.sender.config().ecn, EcnMode::Dctcp | EcnMode::Accurate);
         for segment in std::mem::take(&mut self.wire.0) {
             let seq = segment.seq;
             if !segment.retransmission && self.lost.contains(&seq) {
@@ -60,14 +60,17 @@ impl Path {
             }
             let is_reduced = !segment.retransmission && self.sender.carries_reduced(seq);
             self.reduced.extend(is_reduced.then_some(seq));
-            let is_capable = !segment.retransmission || is_dctcp;
+            let is_capable = !segment.retransmission || is_always_capable;
             self.receiver.on_ecn(is_capable && self.marked.contains(&seq), is_reduced);
             self.receiver.on_data(seq);
             let Reply::Now(feedback) = self.receiver.reply(seq, self.now, self.now) else { continue };
             let is_marked = self.receiver.echoes_mark();
             self.echoed.extend(is_marked.then_some(seq));
             let next = self.receiver.next();
-            self.sender.on_ecn_echo(next, is_marked);
+            match self.sender.config().ecn {
+                EcnMode::Accurate => self.sender.on_ace(next, self.receiver.ace()),
+                _ => self.sender.on_ecn_echo(next, is_marked),
+            }
             self.sender.on_ack_with(next, feedback.echo, feedback.blocks(), self.now, &mut self.wire);
         }
         (before, self.sender.cwnd())
@@ -142,8 +145,15 @@ fn a_mark_and_a_loss_in_one_window_are_one_reduction() {
 fn one_packet_is_the_least_window() {
     let all: Vec<u32> = (0..60).collect();
     for profile in [Profile::Rfc, Profile::Ns2, Profile::Linux] {
-        for variant in [Variant::Reno, Variant::NewReno, Variant::Rfc6675, Variant::Cubic, Variant::Dctcp] {
-            for mode in [EcnMode::Rfc3168, EcnMode::Dctcp] {
+        for variant in [
+            Variant::Reno,
+            Variant::NewReno,
+            Variant::Rfc6675,
+            Variant::Cubic,
+            Variant::Dctcp,
+            Variant::Prague,
+        ] {
+            for mode in [EcnMode::Rfc3168, EcnMode::Dctcp, EcnMode::Accurate] {
                 let config = Config { ecn: mode, ..Config::of_variant(profile, variant) };
                 let mut path = Path::new(config, 60, &all, &[]);
                 path.finish();
@@ -221,4 +231,16 @@ fn dctcp_cuts_by_the_share_of_marks() {
     let share = path.echoed.len() as f64 / f64::from(path.sender.una());
     assert!((share - 0.25).abs() < 0.01, "{share}");
     assert!((mean - 2.0 * (1.0 - share) / share).abs() < 1.5, "{mean}");
+}
+
+#[test]
+fn accurate_marks_cut_once_a_window_without_saying_so() {
+    let mut path = Path::new(reno(EcnMode::Accurate), 200, &[2, 5], &[]);
+    let (before, after) = path.round();
+    assert_eq!(before, 10.0);
+    // Ten acknowledgements, of which two tell of a mark; the eight others let the window grow.
+    assert!((5.0..6.9).contains(&after), "{after}");
+    path.finish();
+    let counters = path.sender.counters();
+    assert_eq!((counters.window_cuts, counters.retransmits, path.reduced.len()), (1, 0, 0));
 }

@@ -13,7 +13,7 @@ from paceline.scenario.distributions import Distribution
 from paceline.scenario.resolved_network import Flow, Network, Tcp
 
 #: Variants that repair several losses of a window at once.
-_REPAIRS = ("newreno", "sack1", "rfc6675", "fack", "bic", "cubic", "dctcp")
+_REPAIRS = ("newreno", "sack1", "rfc6675", "fack", "bic", "cubic", "dctcp", "prague")
 #: Messages that one flow is taken to draw sizes for, at most, where nothing limits them: only tails hang on it.
 _MANY = 1e6
 

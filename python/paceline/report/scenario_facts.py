@@ -47,6 +47,7 @@ _VARIANTS = {
     "bic": "BIC",
     "cubic": "CUBIC",
     "dctcp": "DCTCP",
+    "prague": "Prague",
 }
 
 _RULES = {

@@ -43,6 +43,18 @@ impl Signals {
         Ecn::of_bits(self.0)
     }
 
+    /// Not ECN-capable, with the field ACE of RFC 9768 section 3.2.1 in place of the flags: AE, CWR, ECE.
+    #[inline]
+    pub(crate) const fn of_ace(ace: u8) -> Self {
+        Signals(ace << 2 & Signals::MASK)
+    }
+
+    /// That field.
+    #[inline]
+    pub(crate) const fn ace(self) -> u8 {
+        self.0 >> 2
+    }
+
     /// These flags too.
     #[inline]
     pub(crate) const fn with(self, flags: Signals) -> Self {
@@ -70,5 +82,11 @@ mod tests {
         }
         let all = Signals::of(Ecn::Ce).with(Signals::ECE).with(Signals::CWR).with(Signals::AE);
         assert_eq!(all.bits(), Signals::MASK);
+        for ace in 0..8 {
+            let signals = Signals::of_ace(ace);
+            assert_eq!((signals.ace(), signals.ecn()), (ace, Ecn::NotEct));
+            let flags = [(Signals::AE, 4), (Signals::CWR, 2), (Signals::ECE, 1)];
+            assert!(flags.iter().all(|(flag, bit)| signals.has(*flag) == (ace & bit != 0)));
+        }
     }
 }

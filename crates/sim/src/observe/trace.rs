@@ -87,8 +87,10 @@ pub struct Detail {
     pub ecn: Ecn,
     /// TCP's flag ECE: the packet echoes a mark.
     pub echoes_mark: bool,
-    /// TCP's flag CWR: the sender's window is reduced.
+    /// TCP's flag CWR: the sender's window is reduced. With accurate ECN these two and the next are a counter of marks.
     pub is_reduced: bool,
+    /// TCP's flag AE.
+    pub is_accurate: bool,
 }
 
 impl TraceRow {
@@ -151,6 +153,7 @@ impl TraceRows {
             ecn: signals.ecn(),
             echoes_mark: signals.has(Signals::ECE),
             is_reduced: signals.has(Signals::CWR),
+            is_accurate: signals.has(Signals::AE),
             ..detail
         };
         self.0.push(TraceRow {

@@ -92,6 +92,7 @@ const TCP: &[&str] = &[
     "idle_restart = \"one\"",
     "ecn = \"rfc3168\"",
     "ecn = \"dctcp\"",
+    "ecn = \"accecn\"",
     "hystart = true",
     "hystart = \"rfc9406\"",
     "constants = \"rfc9438\"",
@@ -109,7 +110,8 @@ const TCP: &[&str] = &[
 /// A `tcp` table.
 fn tcp(lattice: bool) -> impl Strategy<Value = String> {
     let variant = select(vec![
-        "reno", "newreno", "tahoe", "sack1", "rfc6675", "fack", "bic", "cubic", "dctcp", "bbr", "bbr3",
+        "reno", "newreno", "tahoe", "sack1", "rfc6675", "fack", "bic", "cubic", "dctcp", "prague", "bbr",
+        "bbr3",
     ]);
     let profile = select(vec!["rfc", "ns2", "linux", "ns2-2.28", "ns2-validation"]);
     (variant, profile, keys(TCP, 5)).prop_map(move |(variant, profile, more)| {

@@ -38,8 +38,8 @@ pub(crate) struct Echo {
     pub(crate) packets: u32,
     /// It covers all packets before this one.
     pub(crate) next: u32,
-    /// It echoes a mark.
-    pub(crate) is_marked: bool,
+    /// Those of them that were marked, as far as the echo tells.
+    pub(crate) marked: u32,
     /// One more than the highest packet sent so far.
     pub(crate) end: u32,
 }

@@ -53,7 +53,7 @@ impl CongestionControl for Dctcp {
 
     fn on_echo(&mut self, echo: Echo) {
         self.acknowledged += echo.packets;
-        self.marked += if echo.is_marked { echo.packets } else { 0 };
+        self.marked += echo.marked;
         if echo.next > self.window_end {
             let share = f64::from(self.marked) / f64::from(self.acknowledged.max(1));
             self.alpha = (1.0 - G) * self.alpha + G * share;
@@ -75,7 +75,7 @@ mod tests {
             dctcp.window_end = end - 1;
             for number in 0..packets {
                 next += 1;
-                dctcp.on_echo(Echo { packets: 1, next, is_marked: number < marked, end });
+                dctcp.on_echo(Echo { packets: 1, marked: (number < marked).into(), next, end });
             }
         }
         dctcp

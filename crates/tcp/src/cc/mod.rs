@@ -13,6 +13,7 @@ mod dctcp;
 mod hystart;
 mod hystart_plus_plus;
 mod linux2007;
+mod prague;
 mod rate;
 pub(crate) mod reno;
 

@@ -163,12 +163,18 @@ pub enum EcnMode {
     Rfc3168,
     /// All packets are, and the echo says which were marked, for a sender that counts them (RFC 8257).
     Dctcp,
+    /// All packets are, and each acknowledgement has three bits of the number of marked packets so far: accurate ECN (RFC 9768).
+    Accurate,
 }
 
 impl EcnMode {
     /// Every mode by its name in a scenario.
-    pub const ALL: [(&'static str, EcnMode); 3] =
-        [("off", EcnMode::Off), ("rfc3168", EcnMode::Rfc3168), ("dctcp", EcnMode::Dctcp)];
+    pub const ALL: [(&'static str, EcnMode); 4] = [
+        ("off", EcnMode::Off),
+        ("rfc3168", EcnMode::Rfc3168),
+        ("dctcp", EcnMode::Dctcp),
+        ("accecn", EcnMode::Accurate),
+    ];
 }
 
 /// How CUBIC's slow start ends where a queue begins to build, before a loss.

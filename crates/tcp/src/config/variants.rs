@@ -26,6 +26,8 @@ macro_rules! variants {
             controls {
                 "bic" bic::Bic "Binary increase (Linux's tcp_bic).",
                 "dctcp" dctcp::Dctcp "Reno, but a mark cuts by the share of marked packets (RFC 8257; Linux's tcp_dctcp).",
+                "prague" prague::Prague
+                    "Prague: as dctcp, for the Internet, alike for round trips below 25 ms (draft-briscoe-iccrg-prague-congestion-control).",
                 "cubic" cubic::Cubic
                     "A cubic function of the time since the last loss (RFC 9438; Linux's tcp_cubic).",
                 "bbr" bbr::Bbr "BBR, version 1: the rate and the round trip of the path (Linux's tcp_bbr).",
@@ -82,6 +84,12 @@ macro_rules! define_variant {
 variants!(define_variant);
 
 impl Variant {
+    /// The control counts marks: they stand for themselves, and a loss in the same window is cut for as well.
+    #[inline]
+    pub(crate) fn counts_marks(self) -> bool {
+        matches!(self, Variant::Dctcp | Variant::Prague)
+    }
+
     /// The control sets window and pacing rate from the rate of delivery: it is always paced, by its own rate, recovers by RACK, and keeps
     /// its window when idle, in every profile (Linux `cong_control`).
     ///

@@ -319,9 +319,9 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "ecn",
-        "explicit congestion notification: `\"off\"`; `\"rfc3168\"`, one cut a window; `\"dctcp\"`, the echo says which packets were marked",
+        "explicit congestion notification: `\"off\"`; `\"rfc3168\"`, one cut a window; `\"dctcp\"`, the echo says which packets were marked; `\"accecn\"`, it counts them",
         |config| name_of(&EcnMode::ALL, config.ecn),
-        ["RFC 3168, RFC 8257", "`ecn_`", "net.ipv4.tcp_ecn; off unless the other end asks"],
+        ["RFC 3168, RFC 8257, RFC 9768", "`ecn_`", "net.ipv4.tcp_ecn; off unless the other end asks"],
     ),
 ];
 

@@ -9,10 +9,13 @@ pub(crate) struct EcnSender {
     pub(super) reduced_at: u32,
     /// The acknowledgement at hand echoes a mark.
     pub(crate) is_echoed: bool,
+    /// Marks that the receiver has told of, and 5 (RFC 9768 `s.cep`).
+    pub(super) marked: u32,
 }
 
 impl EcnSender {
-    pub(crate) const NONE: EcnSender = EcnSender { recover: 0, reduced_at: u32::MAX, is_echoed: false };
+    pub(crate) const NONE: EcnSender =
+        EcnSender { recover: 0, reduced_at: u32::MAX, is_echoed: false, marked: 5 };
 
     /// This packet is the one that says that the window is reduced.
     pub(crate) fn carries_reduced(&self, seq: u32) -> bool {

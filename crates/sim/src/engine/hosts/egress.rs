@@ -9,7 +9,7 @@ use crate::kernel::signals::Signals;
 use crate::model::flow::{Flow, Source, Tcp};
 use crate::model::link::Carry;
 use paceline_core::Instant;
-use paceline_tcp::{Feedback, Output, Segment};
+use paceline_tcp::{EcnMode, Feedback, Output, Segment};
 
 /// What a sender sends goes straight to the ordered link.
 pub(crate) struct EgressOutput<'a, L> {
@@ -156,13 +156,16 @@ impl Drive for AcknowledgedWith {
     }
 }
 
-/// The same on a connection with ECN: whether it echoes a mark.
-pub(crate) struct AcknowledgedWithEcho(pub(crate) AcknowledgedWith, pub(crate) bool);
+/// The same on a connection with ECN: what its flags say.
+pub(crate) struct AcknowledgedWithEcho(pub(crate) AcknowledgedWith, pub(crate) Signals);
 
 impl Drive for AcknowledgedWithEcho {
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
-        let AcknowledgedWithEcho(AcknowledgedWith(next, carried), is_marked) = self;
-        tcp.sender.on_ecn_echo(next, is_marked);
+        let AcknowledgedWithEcho(AcknowledgedWith(next, carried), signals) = self;
+        match tcp.sender.config().ecn {
+            EcnMode::Accurate => tcp.sender.on_ace(next, signals.ace()),
+            _ => tcp.sender.on_ecn_echo(next, signals.has(Signals::ECE)),
+        }
         if tcp.sender.config().needs_feedback() {
             AcknowledgedWith(next, carried).drive(tcp, now, out);
         } else {

@@ -24,8 +24,7 @@ impl Hosts<'_> {
             self.trace_receive(ack);
         }
         if has_ecn {
-            let is_marked = ack.signals().has(Signals::ECE);
-            self.drive(ack.flow, AcknowledgedWithEcho(AcknowledgedWith(next, ack.sent), is_marked));
+            self.drive(ack.flow, AcknowledgedWithEcho(AcknowledgedWith(next, ack.sent), ack.signals()));
         } else if needs_feedback {
             self.on_ack_with_feedback(ack, next);
         } else {

@@ -8,7 +8,7 @@ use crate::network::{FlowKind, FlowSpec};
 use crate::workload::messages::{Marks, Messages};
 use crate::workload::{Notice, Side};
 use paceline_core::{Ecn, Instant, Span};
-use paceline_tcp::{Blank, Config, EcnMode, Receiver, Segment, Sender, Sparse};
+use paceline_tcp::{Blank, Config, EcnMode, Receiver, Segment, Sender, Sparse, Variant};
 use std::sync::Arc;
 
 /// A TCP connection, both ends.
@@ -156,6 +156,9 @@ impl Tcp {
             EcnMode::Off => Signals::NONE,
             _ if segment.seq < self.syn() => Signals::NONE,
             EcnMode::Dctcp => capable,
+            // RFC 9331 section 4.1: ECT(1) is for who answers to L4S's marks.
+            EcnMode::Accurate if self.sender.config().variant == Variant::Prague => Signals::of(Ecn::Ect1),
+            EcnMode::Accurate => capable,
             EcnMode::Rfc3168 if segment.retransmission => Signals::NONE,
             EcnMode::Rfc3168 if self.sender.carries_reduced(segment.seq) => capable.with(Signals::CWR),
             EcnMode::Rfc3168 => capable,
@@ -168,6 +171,7 @@ impl Tcp {
             EcnMode::Off => return Signals::NONE,
             EcnMode::Rfc3168 => Ecn::NotEct,
             EcnMode::Dctcp => Ecn::Ect0,
+            EcnMode::Accurate => return Signals::of_ace(self.receiver.ace()),
         };
         let signals = Signals::of(field);
         if self.receiver.echoes_mark() { signals.with(Signals::ECE) } else { signals }

@@ -108,16 +108,19 @@ impl Flow {
         Segment { window: scaled(tcp).1, timestamps, ..Segment::default() }
     }
 
-    /// The same of a SYN, or of the answer to one: both ask for ECN if the scenario has it, the answer by ECE alone (RFC 3168 section 6.1.1).
+    /// The same of a SYN, or of the answer to one: both ask for ECN if the scenario has it, the answer by ECE alone (RFC 3168 section 6.1.1),
+    /// or for accurate ECN, the answer by CWR: the SYN was not ECN-capable (RFC 9768 section 3.1.2).
     pub(super) fn syn(&self, time_ns: u64, echo: u32, ack: Option<u32>) -> Segment {
         let Some(tcp) = &self.tcp else { return Segment::default() };
         // the options of every packet count to it (RFC 6691)
         let size = tcp.payload + if tcp.timestamps { 12 } else { 0 };
+        let is_accurate = tcp.ecn == EcnMode::Accurate;
         Segment {
             syn: true,
             ack,
-            ece: tcp.ecn != EcnMode::Off,
-            cwr: tcp.ecn != EcnMode::Off && ack.is_none(),
+            ece: tcp.ecn != EcnMode::Off && !(is_accurate && ack.is_some()),
+            cwr: tcp.ecn != EcnMode::Off && (is_accurate || ack.is_none()),
+            ae: is_accurate && ack.is_none(),
             window: u16::try_from(window(tcp)).unwrap_or(u16::MAX),
             opening: Some(Opening {
                 segment: u16::try_from(size).unwrap_or(u16::MAX),

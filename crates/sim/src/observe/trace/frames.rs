@@ -70,6 +70,8 @@ pub(super) struct Segment {
     pub(super) ece: bool,
     /// The window is reduced.
     pub(super) cwr: bool,
+    /// Accurate ECN (RFC 9768): a counter of marks together with the two others.
+    pub(super) ae: bool,
     /// As it stands in the header: scaled, but for a SYN's.
     pub(super) window: u16,
     /// The further fields of a SYN.
@@ -88,7 +90,8 @@ pub(super) fn tcp(way: &Way, segment: &Segment, simulated: u32, frame: &mut Vec<
     header.acknowledgment_number = segment.ack.unwrap_or(0);
     (header.syn, header.fin, header.psh) = (segment.syn, segment.fin, segment.psh);
     header.ack = segment.ack.is_some();
-    (header.ece, header.cwr) = (segment.ece, segment.cwr);
+    // AE is what was NS
+    (header.ece, header.cwr, header.ns) = (segment.ece, segment.cwr, segment.ae);
     let mut options = Vec::with_capacity(8);
     options_of(segment, &mut options);
     let _ = header.set_options(&options); // they fit: see `options_of`

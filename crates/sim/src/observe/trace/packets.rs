@@ -19,7 +19,7 @@ use paceline_core::Ecn;
 
 use super::connection::{Flow, timestamp};
 use super::frames::{self, Host, Segment, Way};
-use super::{TraceEvent, TraceRow, TraceSink};
+use super::{Detail, TraceEvent, TraceRow, TraceSink};
 use crate::network::Network;
 
 /// Linux's `ip_local_port_range`: what the connections between two hosts get, one after the other.
@@ -149,8 +149,8 @@ impl Frames<'_> {
         let (seq, ack) = (connection.reverse_seq(), connection.numbers.seq(number));
         connection.is_closed |= fin;
         let (ports, reverse_seq) = (connection.ports, connection.reverse_seq());
-        let ece = row.detail.echoes_mark;
-        let segment = Segment { seq, ack: Some(ack), fin, ece, blocks, ..common };
+        let Detail { echoes_mark: ece, is_reduced: cwr, is_accurate: ae, .. } = row.detail;
+        let segment = Segment { seq, ack: Some(ack), fin, ece, cwr, ae, blocks, ..common };
         self.segment(flow.way(ports, true, row.detail.ecn), &segment, row.time_ns, row.bytes)?;
         if fin {
             let last = Segment { seq: ack, ack: Some(reverse_seq), ..confirmed };

@@ -20,12 +20,12 @@
 
 use super::discipline::{Queueing, Tuned};
 use super::drop_tail::DropTail;
+use super::held::Held;
 use super::rule::QueueSpec;
 use super::signal::{Signals, Stamped};
 use crate::parameters::{Kind, Parameter, ParameterError, Reader};
 use crate::stage::{Cause, Packet, Stage, Verdict};
 use crate::units::{Instant, Rate, Span};
-use crate::wire::Wire;
 
 /// Whether packets that understand marks are marked: the words of `ecn`.
 pub(super) const ECN: &[&str] = &["mark", "drop"];
@@ -213,35 +213,22 @@ impl<P: Packet> Queueing<P> for Codel<P> {
     }
 
     #[inline]
-    fn wire(&self) -> &Wire {
-        self.fifo.wire()
+    fn held(&self) -> &Held {
+        self.fifo.held()
     }
 
-    fn wire_mut(&mut self) -> &mut Wire {
-        self.fifo.wire_mut()
-    }
-
-    fn held_bytes(&self) -> u64 {
-        self.fifo.held_bytes()
-    }
-
-    fn held_packets(&self) -> u64 {
-        self.fifo.held_packets()
+    fn held_mut(&mut self) -> &mut Held {
+        self.fifo.held_mut()
     }
 
     #[inline]
-    fn take_dropped(&mut self) -> Option<(P, Cause)> {
-        self.signals.take_dropped()
+    fn signals(&self) -> Option<&Signals<P>> {
+        Some(&self.signals)
     }
 
     #[inline]
-    fn has_dropped(&self) -> bool {
-        self.signals.has_dropped()
-    }
-
-    #[inline]
-    fn marks(&self) -> u64 {
-        self.signals.marks()
+    fn signals_mut(&mut self) -> Option<&mut Signals<P>> {
+        Some(&mut self.signals)
     }
 }
 
@@ -255,7 +242,7 @@ impl<P: Packet> Stage<P> for Codel<P> {
             return None;
         }
         let Codel { fifo, control, signals, parameters } = self;
-        let packet = control.dequeue(now, parameters, signals, || Some((fifo.pop()?, fifo.held_bytes())))?;
+        let packet = control.dequeue(now, parameters, signals, || Some((fifo.pop()?, fifo.held().bytes)))?;
         fifo.serve(packet.bytes(), now);
         Some(packet)
     }

@@ -6,7 +6,9 @@
 
 use std::fmt;
 
+use super::held::Held;
 use super::rule::QueueSpec;
+use super::signal::Signals;
 use super::{codel, drop_front, drop_tail, dualpi2, fq_codel, pie, red};
 use crate::parameters::{Parameter, ParameterError, Reader, Value};
 use crate::stage::{Cause, Packet, Stage, Verdict};
@@ -57,44 +59,26 @@ pub(crate) trait Queueing<P: Packet>: Stage<P> {
     /// Empty; the wire is free.
     fn with(spec: &QueueSpec, parameters: &Self::Parameters, rate: Rate) -> Self;
 
-    /// The wire: after a `dequeue`, its `free_at` is when the packet's last bit has left.
-    fn wire(&self) -> &Wire;
+    /// What it holds, and the wire.
+    fn held(&self) -> &Held;
 
-    /// The same, for a link that sends at another rate than the wire's: it says when the packet last begun will have left.
-    fn wire_mut(&mut self) -> &mut Wire;
+    /// The same, to change it.
+    fn held_mut(&mut self) -> &mut Held;
 
-    /// All that is held, bytes.
-    fn held_bytes(&self) -> u64;
-
-    /// All that is held, packets.
-    fn held_packets(&self) -> u64;
-
-    /// What its draws are made from; it has none without this.
-    fn seed(&mut self, _seed: u64) {}
-
-    /// The next packet that it has dropped beside those of its verdicts: at a `dequeue`, or to make room. To be asked after every call
-    /// until there is none; what is here is no longer held.
+    /// What it drops and marks beside its verdicts; `None` if it never does.
     #[inline]
-    fn take_dropped(&mut self) -> Option<(P, Cause)> {
+    fn signals(&self) -> Option<&Signals<P>> {
         None
     }
 
-    /// [`Self::take_dropped`] has something.
+    /// The same, to change it.
     #[inline]
-    fn has_dropped(&self) -> bool {
-        false
+    fn signals_mut(&mut self) -> Option<&mut Signals<P>> {
+        None
     }
 
-    /// Why it refused a packet last.
-    fn why_refused(&self) -> Cause {
-        Cause::Overflow
-    }
-
-    /// How many packets it has marked; at most the one of the call before.
-    #[inline]
-    fn marks(&self) -> u64 {
-        0
-    }
+    /// What its draws are made from; it has none without this.
+    fn seed(&mut self, _seed: u64) {}
 }
 
 macro_rules! disciplines {
@@ -153,32 +137,31 @@ macro_rules! disciplines {
                 }
             }
 
-            /// The wire: after a `dequeue`, its `free_at` is when the packet's last bit has left.
             #[inline]
-            pub fn wire(&self) -> &Wire {
+            fn held(&self) -> &Held {
                 match self {
-                    $(Queue::$Variant(queue) => queue.wire(),)+
+                    $(Queue::$Variant(queue) => Queueing::held(queue),)+
                 }
             }
 
-            /// No service begins before this time, whatever the wire's rate: of a link that sends at another.
-            pub fn busy_until(&mut self, free_at: Instant) {
+            #[inline]
+            fn held_mut(&mut self) -> &mut Held {
                 match self {
-                    $(Queue::$Variant(queue) => queue.wire_mut().is_free_from(free_at),)+
+                    $(Queue::$Variant(queue) => Queueing::held_mut(queue),)+
                 }
             }
 
-            /// All that is held, bytes.
-            pub fn held_bytes(&self) -> u64 {
+            #[inline]
+            fn signals(&self) -> Option<&Signals<P>> {
                 match self {
-                    $(Queue::$Variant(queue) => queue.held_bytes(),)+
+                    $(Queue::$Variant(queue) => Queueing::signals(queue),)+
                 }
             }
 
-            /// All that is held, packets.
-            pub fn held_packets(&self) -> u64 {
+            #[inline]
+            fn signals_mut(&mut self) -> Option<&mut Signals<P>> {
                 match self {
-                    $(Queue::$Variant(queue) => queue.held_packets(),)+
+                    $(Queue::$Variant(queue) => Queueing::signals_mut(queue),)+
                 }
             }
 
@@ -188,38 +171,6 @@ macro_rules! disciplines {
                     $(Queue::$Variant(queue) => queue.seed(seed),)+
                 }
                 self
-            }
-
-            /// The next packet that it has dropped beside those of its verdicts: at a `dequeue`, or to make room. To be asked after every
-            /// call until there is none.
-            #[inline]
-            pub fn take_dropped(&mut self) -> Option<(P, Cause)> {
-                match self {
-                    $(Queue::$Variant(queue) => queue.take_dropped(),)+
-                }
-            }
-
-            /// [`Self::take_dropped`] has something.
-            #[inline]
-            pub fn has_dropped(&self) -> bool {
-                match self {
-                    $(Queue::$Variant(queue) => queue.has_dropped(),)+
-                }
-            }
-
-            /// Why it refused a packet last.
-            pub fn why_refused(&self) -> Cause {
-                match self {
-                    $(Queue::$Variant(queue) => queue.why_refused(),)+
-                }
-            }
-
-            /// How many packets it has marked: at most one a call, the one that has just come or leaves.
-            #[inline]
-            pub fn marks(&self) -> u64 {
-                match self {
-                    $(Queue::$Variant(queue) => queue.marks(),)+
-                }
             }
         }
 
@@ -256,6 +207,53 @@ disciplines! {
     "pie" => Pie(pie::Pie): "first in, first out; drops or marks arrivals by a controller of the queueing delay (RFC 8033)";
     "red" => Red(red::Red): "first in, first out; drops or marks arrivals by the average queue (ns-2's RED)";
     "dualpi2" => DualPi2(dualpi2::DualPi2): "two coupled queues, for L4S and for the rest (RFC 9332)";
+}
+
+impl<P: Packet> Queue<P> {
+    /// The wire: after a `dequeue`, its `free_at` is when the packet's last bit has left.
+    #[inline]
+    pub fn wire(&self) -> &Wire {
+        &self.held().wire
+    }
+
+    /// No service begins before this time, whatever the wire's rate: of a link that sends at another.
+    pub fn busy_until(&mut self, free_at: Instant) {
+        self.held_mut().wire.is_free_from(free_at);
+    }
+
+    /// All that is held, bytes.
+    pub fn held_bytes(&self) -> u64 {
+        self.held().bytes
+    }
+
+    /// All that is held, packets.
+    pub fn held_packets(&self) -> u64 {
+        self.held().packets
+    }
+
+    /// The next packet that it has dropped beside those of its verdicts: at a `dequeue`, or to make room. To be asked after every call
+    /// until there is none; what is here is no longer held.
+    #[inline]
+    pub fn take_dropped(&mut self) -> Option<(P, Cause)> {
+        self.signals_mut()?.take_dropped()
+    }
+
+    /// [`Self::take_dropped`] has something.
+    #[inline]
+    pub fn has_dropped(&self) -> bool {
+        self.signals().is_some_and(Signals::has_dropped)
+    }
+
+    /// Why it refused a packet last.
+    pub fn why_refused(&self) -> Cause {
+        self.signals().map_or(Cause::Overflow, Signals::why_refused)
+    }
+
+    /// How many packets it has marked: at most one a call, the one that has just come or leaves.
+    #[inline]
+    pub fn marks(&self) -> u64 {
+        self.signals().map_or(0, Signals::marks)
+    }
 }
 
 impl Default for Discipline {

@@ -12,11 +12,11 @@
 
 use super::discipline::{Queueing, Tuned};
 use super::drop_tail::DropTail;
+use super::held::Held;
 use super::rule::QueueSpec;
 use crate::parameters::{Parameter, ParameterError, Reader};
 use crate::stage::{Packet, Stage, Verdict};
 use crate::units::{Instant, Rate};
-use crate::wire::Wire;
 
 /// Nothing to set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,20 +47,12 @@ impl<P: Packet> Queueing<P> for DropFront<P> {
     }
 
     #[inline]
-    fn wire(&self) -> &Wire {
-        self.0.wire()
+    fn held(&self) -> &Held {
+        self.0.held()
     }
 
-    fn wire_mut(&mut self) -> &mut Wire {
-        self.0.wire_mut()
-    }
-
-    fn held_bytes(&self) -> u64 {
-        self.0.held_bytes()
-    }
-
-    fn held_packets(&self) -> u64 {
-        self.0.held_packets()
+    fn held_mut(&mut self) -> &mut Held {
+        self.0.held_mut()
     }
 }
 

@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 
 use super::discipline::{Queueing, Tuned};
+use super::held::Held;
 use super::rule::{Found, QueueSpec, Rule};
 use super::signal::Stamped;
 use crate::parameters::{Parameter, ParameterError, Reader};
@@ -61,51 +62,38 @@ impl Tuned for Parameters {
 /// ```
 #[derive(Debug, Clone)]
 pub struct DropTail<P> {
-    wire: Wire,
+    held: Held,
     rule: Rule,
     /// What waits, oldest first. The first one's service may be due.
     queue: VecDeque<P>,
-    /// Sum over `queue`, bytes.
-    queued_bytes: u64,
-    /// Size of the packet whose service began last, bytes.
-    served_bytes: u32,
-    /// When the oldest packet found the queue empty, so that it is never due in the past.
-    arrived: Instant,
 }
 
 impl<P: Packet> DropTail<P> {
     /// Empty; the wire is free.
     pub fn new(spec: &QueueSpec, rate: Rate) -> Self {
-        DropTail {
-            wire: Wire::new(rate),
-            rule: Rule::new(spec),
-            queue: VecDeque::new(),
-            queued_bytes: 0,
-            served_bytes: 0,
-            arrived: Instant::ZERO,
-        }
+        DropTail { held: Held::new(rate), rule: Rule::new(spec), queue: VecDeque::new() }
     }
 
     /// The wire: after a `dequeue`, its `free_at` is when the packet's last bit has left.
     #[inline]
     pub fn wire(&self) -> &Wire {
-        &self.wire
+        &self.held.wire
     }
 
     /// The service of a packet can begin.
     #[inline]
     pub(super) fn is_idle(&self, now: Instant) -> bool {
-        self.wire.free_at() <= now
+        self.held.is_idle(now)
     }
 
     /// Bytes that wait at `now`, not counting what is on the wire or due to be.
     pub fn waiting_bytes(&self, now: Instant) -> u64 {
-        self.queued_bytes - self.due(now).map_or(0, |head| u64::from(head.bytes()))
+        self.held.bytes - self.due(now).map_or(0, |head| u64::from(head.bytes()))
     }
 
     /// Packets that wait at `now`, not counting what is on the wire or due to be.
     pub fn waiting_packets(&self, now: Instant) -> u64 {
-        self.queue.len() as u64 - u64::from(self.due(now).is_some())
+        self.held.packets - u64::from(self.due(now).is_some())
     }
 
     /// The packet whose service can begin at `now`: it no longer waits, though nobody has called `dequeue` yet.
@@ -115,7 +103,7 @@ impl<P: Packet> DropTail<P> {
 
     fn found(&self, now: Instant) -> Found {
         let in_service =
-            if self.is_idle(now) { self.due(now).map(P::bytes) } else { Some(self.served_bytes) };
+            if self.is_idle(now) { self.due(now).map(P::bytes) } else { Some(self.held.served_bytes) };
         Found {
             waiting_bytes: self.waiting_bytes(now),
             waiting_packets: self.waiting_packets(now),
@@ -132,23 +120,19 @@ impl<P: Packet> DropTail<P> {
     #[inline]
     pub(super) fn pop(&mut self) -> Option<P> {
         let packet = self.queue.pop_front()?;
-        self.queued_bytes -= u64::from(packet.bytes());
+        self.held.remove(packet.bytes());
         Some(packet)
     }
 
     /// The service of a packet of so many bytes begins.
     #[inline]
     pub(super) fn serve(&mut self, bytes: u32, now: Instant) {
-        self.served_bytes = bytes;
-        self.wire.send(bytes, now);
+        self.held.serve(bytes, now);
     }
 
     /// Takes a packet that the rule of admission has let in.
     pub(super) fn push(&mut self, packet: P, now: Instant) {
-        if self.queue.is_empty() {
-            self.arrived = now;
-        }
-        self.queued_bytes += u64::from(packet.bytes());
+        self.held.add(packet.bytes(), now);
         self.queue.push_back(packet);
     }
 
@@ -162,7 +146,7 @@ impl<P: Packet> DropTail<P> {
         if self.rule.drops(bytes, &found) {
             return None;
         }
-        self.queued_bytes -= u64::from(size);
+        self.held.remove(size);
         self.queue.remove(oldest)
     }
 }
@@ -186,20 +170,12 @@ impl<P: Packet> Queueing<P> for DropTail<P> {
     }
 
     #[inline]
-    fn wire(&self) -> &Wire {
-        self.wire()
+    fn held(&self) -> &Held {
+        &self.held
     }
 
-    fn wire_mut(&mut self) -> &mut Wire {
-        &mut self.wire
-    }
-
-    fn held_bytes(&self) -> u64 {
-        self.queued_bytes
-    }
-
-    fn held_packets(&self) -> u64 {
-        self.queue.len() as u64
+    fn held_mut(&mut self) -> &mut Held {
+        &mut self.held
     }
 }
 
@@ -223,6 +199,6 @@ impl<P: Packet> Stage<P> for DropTail<P> {
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
-        self.queue.front().map(|_| self.wire.free_at().max(self.arrived))
+        self.held.next_wakeup()
     }
 }

@@ -21,12 +21,12 @@
 use std::collections::VecDeque;
 
 use super::discipline::{Queueing, Tuned};
-use super::rule::{Found, Limit, QueueSpec, Rule};
+use super::held::Held;
+use super::rule::{Limit, QueueSpec, Rule};
 use super::signal::{Signals, Stamped, Updates};
 use crate::parameters::{Kind, Parameter, ParameterError, Reader};
 use crate::stage::{Cause, Packet, Stage, Verdict};
 use crate::units::{Instant, Rate, Span};
-use crate::wire::Wire;
 
 /// The coupling factor k (RFC 9332 section 4.2).
 const K: f64 = 2.0;
@@ -108,24 +108,12 @@ impl Tuned for Parameters {
 #[derive(Debug, Clone)]
 struct Lane<P> {
     packets: VecDeque<Stamped<P>>,
-    bytes: u64,
     /// What has not yet added up to a mark or a drop.
     likelihood: f64,
 }
 
 impl<P: Packet> Lane<P> {
-    const EMPTY: Self = Lane { packets: VecDeque::new(), bytes: 0, likelihood: 0.0 };
-
-    fn push(&mut self, packet: P, now: Instant) {
-        self.bytes += u64::from(packet.bytes());
-        self.packets.push_back(Stamped { packet, came: now });
-    }
-
-    fn pop(&mut self) -> Option<Stamped<P>> {
-        let stamped = self.packets.pop_front()?;
-        self.bytes -= u64::from(stamped.bytes());
-        Some(stamped)
-    }
+    const EMPTY: Self = Lane { packets: VecDeque::new(), likelihood: 0.0 };
 
     /// How long its head has waited.
     fn wait(&self, now: Instant) -> Span {
@@ -146,7 +134,7 @@ impl<P: Packet> Lane<P> {
 /// The two queues, and the wire that they feed.
 #[derive(Debug, Clone)]
 pub struct DualPi2<P> {
-    wire: Wire,
+    held: Held,
     rule: Rule,
     parameters: Parameters,
     l4s: Lane<P>,
@@ -157,9 +145,6 @@ pub struct DualPi2<P> {
     base: f64,
     last_wait: Span,
     updates: Updates,
-    served_bytes: u32,
-    /// When a packet last found nothing held.
-    arrived: Instant,
     signals: Signals<P>,
 }
 
@@ -190,7 +175,9 @@ impl<P: Packet> DualPi2<P> {
     fn schedule(&mut self) -> Option<(Stamped<P>, bool, Option<i64>)> {
         let (l4s, classic) = (!self.l4s.packets.is_empty(), !self.classic.packets.is_empty());
         let is_l4s = l4s && (!classic || self.credit <= 0);
-        let stamped = if is_l4s { self.l4s.pop() } else { self.classic.pop() }?;
+        let lane = if is_l4s { &mut self.l4s } else { &mut self.classic };
+        let stamped = lane.packets.pop_front()?;
+        self.held.remove(stamped.bytes());
         let bytes = i64::from(stamped.bytes());
         let change = (l4s && classic).then_some(bytes * if is_l4s { CLASSIC_WEIGHT } else { -L4S_WEIGHT });
         Some((stamped, is_l4s, change))
@@ -199,9 +186,8 @@ impl<P: Packet> DualPi2<P> {
     /// What becomes of a packet that would leave now.
     fn signal(&mut self, stamped: Stamped<P>, is_l4s: bool, now: Instant) -> Option<P> {
         let Stamped { mut packet, came } = stamped;
-        let behind = self.l4s.bytes + self.classic.bytes;
         let (coupled, square) = (K * self.base, (self.base * self.base).min(MOST_CLASSIC));
-        let may_drop = behind > self.parameters.mtu;
+        let may_drop = self.held.bytes > self.parameters.mtu;
         if is_l4s && coupled < 1.0 {
             let is_late = now.since(came) > self.parameters.step && !self.l4s.packets.is_empty();
             let likelihood = if is_late { 1.0 } else { coupled };
@@ -232,7 +218,7 @@ impl<P: Packet> Queueing<P> for DualPi2<P> {
         let default = Limit::Bytes(rate.bits_per_second() / 32); // 250 ms
         let limit = spec.limit.or(Some(default));
         let mut queue = DualPi2 {
-            wire: Wire::new(rate),
+            held: Held::new(rate),
             rule: Rule::new(&QueueSpec { limit, ..spec.clone() }),
             parameters: *parameters,
             l4s: Lane::EMPTY,
@@ -241,8 +227,6 @@ impl<P: Packet> Queueing<P> for DualPi2<P> {
             base: 0.0,
             last_wait: Span::ZERO,
             updates: Updates::new(parameters.update()),
-            served_bytes: 0,
-            arrived: Instant::ZERO,
             signals: Signals::new(true),
         };
         queue.credit = queue.first_credit();
@@ -250,73 +234,53 @@ impl<P: Packet> Queueing<P> for DualPi2<P> {
     }
 
     #[inline]
-    fn wire(&self) -> &Wire {
-        &self.wire
+    fn held(&self) -> &Held {
+        &self.held
     }
 
-    fn wire_mut(&mut self) -> &mut Wire {
-        &mut self.wire
-    }
-
-    fn held_bytes(&self) -> u64 {
-        self.l4s.bytes + self.classic.bytes
-    }
-
-    fn held_packets(&self) -> u64 {
-        (self.l4s.packets.len() + self.classic.packets.len()) as u64
+    fn held_mut(&mut self) -> &mut Held {
+        &mut self.held
     }
 
     #[inline]
-    fn take_dropped(&mut self) -> Option<(P, Cause)> {
-        self.signals.take_dropped()
+    fn signals(&self) -> Option<&Signals<P>> {
+        Some(&self.signals)
     }
 
     #[inline]
-    fn has_dropped(&self) -> bool {
-        self.signals.has_dropped()
-    }
-
-    #[inline]
-    fn marks(&self) -> u64 {
-        self.signals.marks()
+    fn signals_mut(&mut self) -> Option<&mut Signals<P>> {
+        Some(&mut self.signals)
     }
 }
 
 impl<P: Packet> Stage<P> for DualPi2<P> {
     fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
         self.update_until(now);
-        let is_empty = self.held_packets() == 0;
-        let in_service =
-            if self.wire.free_at() > now { Some(self.served_bytes) } else { (!is_empty).then_some(0) };
-        let (waiting_bytes, waiting_packets) = (self.held_bytes(), self.held_packets());
-        if self.rule.drops(packet.bytes(), &Found { waiting_bytes, waiting_packets, in_service }) {
+        if self.rule.drops(packet.bytes(), &self.held.found(now)) {
             return Verdict::Refused(packet);
         }
-        if is_empty {
-            self.arrived = now;
-        }
+        self.held.add(packet.bytes(), now);
         // ECT(1) or CE
         let lane = if packet.ecn() as u8 & 1 == 1 { &mut self.l4s } else { &mut self.classic };
-        lane.push(packet, now);
+        lane.packets.push_back(Stamped { packet, came: now });
         Verdict::Queued
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P> {
-        if self.wire.free_at() > now || self.held_packets() == 0 {
+        if !self.held.is_idle(now) || self.held.packets == 0 {
             return None;
         }
         self.update_until(now);
         while let Some((stamped, is_l4s, change)) = self.schedule() {
             let Some(packet) = self.signal(stamped, is_l4s, now) else { continue };
             self.credit = change.map_or_else(|| self.first_credit(), |change| self.credit + change);
-            self.served_bytes = packet.bytes();
-            self.wire.send(packet.bytes(), now);
+            self.held.serve(packet.bytes(), now);
             return Some(packet);
         }
         None
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
-        (self.held_packets() > 0).then(|| self.wire.free_at().max(self.arrived))
+        self.held.next_wakeup()
     }
 }

@@ -21,13 +21,13 @@ use std::collections::VecDeque;
 
 use super::codel::{self, Control};
 use super::discipline::{Queueing, Tuned};
+use super::held::Held;
 use super::rule::{Found, Limit, QueueSpec, Rule};
 use super::signal::{Signals, Stamped};
 use super::ties::mix;
 use crate::parameters::{Kind, Parameter, ParameterError, Reader};
 use crate::stage::{Cause, Packet, Stage, Verdict};
 use crate::units::{Instant, Rate};
-use crate::wire::Wire;
 
 /// Queues (RFC 8290 section 5.2.3).
 const QUEUES: u64 = 1024;
@@ -85,7 +85,7 @@ struct FlowQueue<P> {
 /// Queues of flows, and the wire that they feed.
 #[derive(Debug, Clone)]
 pub struct FqCodel<P> {
-    wire: Wire,
+    held: Held,
     rule: Rule,
     parameters: Parameters,
     seed: u64,
@@ -95,12 +95,6 @@ pub struct FqCodel<P> {
     /// Places of queues that go first, and of others.
     new: VecDeque<u16>,
     old: VecDeque<u16>,
-    held_bytes: u64,
-    held_packets: u64,
-    /// Size of the packet whose service began last, bytes.
-    served_bytes: u32,
-    /// When a packet last found nothing held.
-    arrived: Instant,
     signals: Signals<P>,
 }
 
@@ -130,13 +124,13 @@ impl<P: Packet> FqCodel<P> {
     /// Makes room for a packet of so many bytes, the last in the queue at `place`, by dropping from the head of the longest queue: in the
     /// end that may be the packet itself.
     fn make_room(&mut self, place: u16, bytes: u32, now: Instant) {
-        let is_idle = self.wire.free_at() <= now;
+        let is_idle = self.held.is_idle(now);
         loop {
-            let others = (self.held_bytes - u64::from(bytes), self.held_packets - 1);
+            let others = (self.held.bytes - u64::from(bytes), self.held.packets - 1);
             let found = Found {
                 waiting_bytes: others.0,
                 waiting_packets: others.1,
-                in_service: if is_idle { (others.1 > 0).then_some(0) } else { Some(self.served_bytes) },
+                in_service: if is_idle { (others.1 > 0).then_some(0) } else { Some(self.held.served_bytes) },
             };
             if !self.rule.drops(bytes, &found) {
                 return;
@@ -145,10 +139,8 @@ impl<P: Packet> FqCodel<P> {
             let longest = queues.max_by_key(|(_, flow)| (flow.bytes, Reverse(flow.number)));
             let Some((at, flow)) = longest else { return };
             let Some(Stamped { packet, .. }) = flow.packets.pop_front() else { return };
-            let size = u64::from(packet.bytes());
-            flow.bytes -= size;
-            self.held_bytes -= size;
-            self.held_packets -= 1;
+            flow.bytes -= u64::from(packet.bytes());
+            self.held.remove(packet.bytes());
             let was_itself = at == usize::from(place) && flow.packets.is_empty();
             self.signals.drop(packet, Cause::Overflow);
             if was_itself {
@@ -164,7 +156,7 @@ impl<P: Packet> Queueing<P> for FqCodel<P> {
     fn with(spec: &QueueSpec, parameters: &Parameters, rate: Rate) -> Self {
         let limit = spec.limit.or(Some(LIMIT));
         FqCodel {
-            wire: Wire::new(rate),
+            held: Held::new(rate),
             rule: Rule::new(&QueueSpec { limit, ..spec.clone() }),
             parameters: *parameters,
             seed: 0,
@@ -172,29 +164,17 @@ impl<P: Packet> Queueing<P> for FqCodel<P> {
             flows: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
-            held_bytes: 0,
-            held_packets: 0,
-            served_bytes: 0,
-            arrived: Instant::ZERO,
             signals: Signals::new(parameters.codel.marks),
         }
     }
 
     #[inline]
-    fn wire(&self) -> &Wire {
-        &self.wire
+    fn held(&self) -> &Held {
+        &self.held
     }
 
-    fn wire_mut(&mut self) -> &mut Wire {
-        &mut self.wire
-    }
-
-    fn held_bytes(&self) -> u64 {
-        self.held_bytes
-    }
-
-    fn held_packets(&self) -> u64 {
-        self.held_packets
+    fn held_mut(&mut self) -> &mut Held {
+        &mut self.held
     }
 
     fn seed(&mut self, seed: u64) {
@@ -202,29 +182,21 @@ impl<P: Packet> Queueing<P> for FqCodel<P> {
     }
 
     #[inline]
-    fn take_dropped(&mut self) -> Option<(P, Cause)> {
-        self.signals.take_dropped()
+    fn signals(&self) -> Option<&Signals<P>> {
+        Some(&self.signals)
     }
 
     #[inline]
-    fn has_dropped(&self) -> bool {
-        self.signals.has_dropped()
-    }
-
-    #[inline]
-    fn marks(&self) -> u64 {
-        self.signals.marks()
+    fn signals_mut(&mut self) -> Option<&mut Signals<P>> {
+        Some(&mut self.signals)
     }
 }
 
 impl<P: Packet> Stage<P> for FqCodel<P> {
     fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
         let (place, bytes) = (self.place_of(packet.flow()), packet.bytes());
-        if self.held_packets == 0 {
-            self.arrived = now;
-            if self.wire.free_at() <= now {
-                self.forget_lists();
-            }
+        if self.held.packets == 0 && self.held.is_idle(now) {
+            self.forget_lists();
         }
         let flow = &mut self.flows[usize::from(place)];
         flow.packets.push_back(Stamped { packet, came: now });
@@ -233,14 +205,13 @@ impl<P: Packet> Stage<P> for FqCodel<P> {
             (flow.is_listed, flow.deficit) = (true, self.parameters.quantum as i64);
             self.new.push_back(place);
         }
-        self.held_bytes += u64::from(bytes);
-        self.held_packets += 1;
+        self.held.add(bytes, now);
         self.make_room(place, bytes, now);
         Verdict::Queued
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P> {
-        if self.wire.free_at() > now || self.held_packets == 0 {
+        if !self.held.is_idle(now) || self.held.packets == 0 {
             return None;
         }
         loop {
@@ -255,13 +226,11 @@ impl<P: Packet> Stage<P> for FqCodel<P> {
                 continue;
             }
             let FlowQueue { packets, bytes, control, .. } = flow;
-            let (held_bytes, held_packets) = (&mut self.held_bytes, &mut self.held_packets);
+            let held = &mut self.held;
             let next = control.dequeue(now, &self.parameters.codel, &mut self.signals, || {
                 let stamped = packets.pop_front()?;
-                let size = u64::from(stamped.bytes());
-                *bytes -= size;
-                *held_bytes -= size;
-                *held_packets -= 1;
+                *bytes -= u64::from(stamped.bytes());
+                held.remove(stamped.bytes());
                 Some((stamped, *bytes))
             });
             let Some(packet) = next else {
@@ -274,13 +243,12 @@ impl<P: Packet> Stage<P> for FqCodel<P> {
                 continue;
             };
             flow.deficit -= i64::from(packet.bytes());
-            self.served_bytes = packet.bytes();
-            self.wire.send(packet.bytes(), now);
+            self.held.serve(packet.bytes(), now);
             return Some(packet);
         }
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
-        (self.held_packets > 0).then(|| self.wire.free_at().max(self.arrived))
+        self.held.next_wakeup()
     }
 }

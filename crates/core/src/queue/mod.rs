@@ -9,6 +9,7 @@ mod drop_front;
 mod drop_tail;
 mod dualpi2;
 mod fq_codel;
+mod held;
 mod pie;
 mod powers;
 mod red;

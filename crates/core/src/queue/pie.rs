@@ -18,12 +18,12 @@
 use super::codel::ECN;
 use super::discipline::{Queueing, Tuned};
 use super::drop_tail::DropTail;
+use super::held::Held;
 use super::rule::QueueSpec;
 use super::signal::{Draws, Signals, Stamped, Updates};
 use crate::parameters::{Kind, Parameter, ParameterError, Reader};
 use crate::stage::{Cause, Packet, Stage, Verdict};
 use crate::units::{Instant, Rate, Span};
-use crate::wire::Wire;
 
 /// Gains of the controller, 1/s (RFC 8033 section 4.2).
 const ALPHA: f64 = 0.125;
@@ -124,7 +124,6 @@ pub struct Pie<P> {
     /// Nothing is dropped for so long.
     allowance: Span,
     updates: Updates,
-    why_refused: Cause,
 }
 
 impl<P: Packet> Pie<P> {
@@ -172,7 +171,7 @@ impl<P: Packet> Pie<P> {
             return false;
         }
         let few = self.parameters.mtu.saturating_mul(2);
-        if (self.last_delay < half && self.probability < 0.2) || self.fifo.held_bytes() <= few {
+        if (self.last_delay < half && self.probability < 0.2) || self.fifo.held().bytes <= few {
             return false;
         }
         if !self.parameters.derandomises {
@@ -209,38 +208,30 @@ impl<P: Packet> Queueing<P> for Pie<P> {
             last_delay: Span::ZERO,
             allowance: Span::ZERO,
             updates: Updates::new(parameters.update),
-            why_refused: Cause::Overflow,
         }
     }
 
     #[inline]
-    fn wire(&self) -> &Wire {
-        self.fifo.wire()
+    fn held(&self) -> &Held {
+        self.fifo.held()
     }
 
-    fn wire_mut(&mut self) -> &mut Wire {
-        self.fifo.wire_mut()
-    }
-
-    fn held_bytes(&self) -> u64 {
-        self.fifo.held_bytes()
-    }
-
-    fn held_packets(&self) -> u64 {
-        self.fifo.held_packets()
+    fn held_mut(&mut self) -> &mut Held {
+        self.fifo.held_mut()
     }
 
     fn seed(&mut self, seed: u64) {
         self.draws = Draws::new(seed);
     }
 
-    fn why_refused(&self) -> Cause {
-        self.why_refused
+    #[inline]
+    fn signals(&self) -> Option<&Signals<P>> {
+        Some(&self.signals)
     }
 
     #[inline]
-    fn marks(&self) -> u64 {
-        self.signals.marks()
+    fn signals_mut(&mut self) -> Option<&mut Signals<P>> {
+        Some(&mut self.signals)
     }
 }
 
@@ -248,24 +239,22 @@ impl<P: Packet> Stage<P> for Pie<P> {
     fn enqueue(&mut self, mut packet: P, now: Instant) -> Verdict<P> {
         self.update_until(now);
         if self.fifo.is_full(packet.bytes(), now) {
-            self.why_refused = Cause::Overflow;
-            return Verdict::Refused(packet);
+            return self.signals.refuse(packet, Cause::Overflow);
         }
         if self.acts() && !(self.probability < MARKS_BELOW && self.signals.mark(&mut packet)) {
-            self.why_refused = Cause::Early;
-            return Verdict::Refused(packet);
+            return self.signals.refuse(packet, Cause::Early);
         }
         self.fifo.push(Stamped { packet, came: now }, now);
         Verdict::Queued
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P> {
-        if !self.fifo.is_idle(now) || self.fifo.held_packets() == 0 {
+        if !self.fifo.is_idle(now) || self.fifo.held().packets == 0 {
             return None;
         }
         self.update_until(now);
         let Stamped { packet, came } = self.fifo.pop()?;
-        self.delay = if self.fifo.held_packets() == 0 { Span::ZERO } else { now.since(came) };
+        self.delay = if self.fifo.held().packets == 0 { Span::ZERO } else { now.since(came) };
         self.fifo.serve(packet.bytes(), now);
         Some(packet)
     }

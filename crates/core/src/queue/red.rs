@@ -22,13 +22,13 @@
 
 use super::discipline::{Queueing, Tuned};
 use super::drop_tail::DropTail;
+use super::held::Held;
 use super::powers::{exp_minus, power};
 use super::rule::{Limit, QueueSpec};
 use super::signal::{Draws, Signals};
 use crate::parameters::{Kind, Parameter, ParameterError, Reader};
 use crate::stage::{Cause, Packet, Stage, Verdict};
 use crate::units::{Instant, NANOS_PER_SECOND, Rate, Span};
-use crate::wire::Wire;
 
 /// What `adaptive` moves `max_p` by, between which bounds, how often (ns-2's `alpha_`, `beta_`, `top_`, `interval_`).
 const ALPHA: f64 = 0.01;
@@ -204,7 +204,6 @@ pub struct Red<P> {
     count_bytes: u64,
     /// The average was above `thresh` at the last arrival, and packets waited.
     was_above: bool,
-    why_refused: Cause,
 }
 
 impl<P: Packet> Red<P> {
@@ -216,7 +215,7 @@ impl<P: Packet> Red<P> {
     /// An arrival finds a queue of that length: the average follows.
     fn estimate(&mut self, length: u64, now: Instant) {
         let mut idle = 0;
-        if self.fifo.held_packets() == 0 && self.fifo.is_idle(now) {
+        if self.fifo.held().packets == 0 && self.fifo.is_idle(now) {
             let nanos = now.since(self.fifo.wire().free_at()).as_nanos() as f64;
             idle = (self.parameters.packets_per_second * (nanos / NANOS_PER_SECOND as f64)) as u64;
         }
@@ -307,38 +306,30 @@ impl<P: Packet> Queueing<P> for Red<P> {
             count: 0,
             count_bytes: 0,
             was_above: false,
-            why_refused: Cause::Overflow,
         }
     }
 
     #[inline]
-    fn wire(&self) -> &Wire {
-        self.fifo.wire()
+    fn held(&self) -> &Held {
+        self.fifo.held()
     }
 
-    fn wire_mut(&mut self) -> &mut Wire {
-        self.fifo.wire_mut()
-    }
-
-    fn held_bytes(&self) -> u64 {
-        self.fifo.held_bytes()
-    }
-
-    fn held_packets(&self) -> u64 {
-        self.fifo.held_packets()
+    fn held_mut(&mut self) -> &mut Held {
+        self.fifo.held_mut()
     }
 
     fn seed(&mut self, seed: u64) {
         self.draws = Draws::new(seed);
     }
 
-    fn why_refused(&self) -> Cause {
-        self.why_refused
+    #[inline]
+    fn signals(&self) -> Option<&Signals<P>> {
+        Some(&self.signals)
     }
 
     #[inline]
-    fn marks(&self) -> u64 {
-        self.signals.marks()
+    fn signals_mut(&mut self) -> Option<&mut Signals<P>> {
+        Some(&mut self.signals)
     }
 }
 
@@ -363,12 +354,10 @@ impl<P: Packet> Stage<P> for Red<P> {
         }
         if is_full {
             self.begin_count(0, 0);
-            self.why_refused = Cause::Overflow;
-            return Verdict::Refused(packet);
+            return self.signals.refuse(packet, Cause::Overflow);
         }
         if is_dropped {
-            self.why_refused = Cause::Early;
-            return Verdict::Refused(packet);
+            return self.signals.refuse(packet, Cause::Early);
         }
         self.fifo.push(packet, now);
         Verdict::Queued

@@ -3,21 +3,22 @@
 use std::collections::VecDeque;
 
 use super::ties::mix;
-use crate::stage::{Cause, Ecn, Packet};
+use crate::stage::{Cause, Ecn, Packet, Verdict};
 use crate::units::{Instant, Span};
 
-/// What [`super::discipline::Queueing`] reports beside verdicts.
+/// What a discipline does beside what its verdicts say.
 #[derive(Debug, Clone)]
-pub(super) struct Signals<P> {
+pub(crate) struct Signals<P> {
     dropped: VecDeque<(P, Cause)>,
     marks: u64,
     /// A packet that understands marks is marked instead of dropped.
     marks_packets: bool,
+    why_refused: Cause,
 }
 
 impl<P: Packet> Signals<P> {
     pub(super) fn new(marks_packets: bool) -> Self {
-        Signals { dropped: VecDeque::new(), marks: 0, marks_packets }
+        Signals { dropped: VecDeque::new(), marks: 0, marks_packets, why_refused: Cause::Overflow }
     }
 
     /// A mark will do.
@@ -34,6 +35,17 @@ impl<P: Packet> Signals<P> {
             self.marks += 1;
         }
         can
+    }
+
+    /// A packet that comes is not taken.
+    pub(super) fn refuse(&mut self, packet: P, why: Cause) -> Verdict<P> {
+        self.why_refused = why;
+        Verdict::Refused(packet)
+    }
+
+    /// Why it refused one last.
+    pub(super) fn why_refused(&self) -> Cause {
+        self.why_refused
     }
 
     /// It is dropped, and no longer held.

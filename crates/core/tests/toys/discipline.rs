@@ -1,11 +1,11 @@
 //! A toy queue discipline: the newest packet is served first.
 
 use super::discipline::{Queueing, Tuned};
-use super::rule::{Found, QueueSpec, Rule};
+use super::held::Held;
+use super::rule::{QueueSpec, Rule};
 use crate::parameters::{Parameter, ParameterError, Reader};
 use crate::stage::{Packet, Stage, Verdict};
 use crate::units::{Instant, Rate};
-use crate::wire::Wire;
 
 /// Nothing to set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,75 +20,51 @@ impl Tuned for Parameters {
     }
 }
 
-/// What waits, the newest last, and the wire that it feeds.
+/// What waits, the newest last.
 #[derive(Debug, Clone)]
 pub struct Toy<P> {
-    wire: Wire,
+    held: Held,
     rule: Rule,
     stack: Vec<P>,
-    held_bytes: u64,
-    /// Size of the packet whose service began last, bytes.
-    served_bytes: u32,
-    /// When a packet found the stack empty.
-    arrived: Instant,
 }
 
 impl<P: Packet> Queueing<P> for Toy<P> {
     type Parameters = Parameters;
 
     fn with(spec: &QueueSpec, _: &Parameters, rate: Rate) -> Self {
-        let (wire, rule) = (Wire::new(rate), Rule::new(spec));
-        Toy { wire, rule, stack: Vec::new(), held_bytes: 0, served_bytes: 0, arrived: Instant::ZERO }
+        Toy { held: Held::new(rate), rule: Rule::new(spec), stack: Vec::new() }
     }
 
-    fn wire(&self) -> &Wire {
-        &self.wire
+    fn held(&self) -> &Held {
+        &self.held
     }
 
-    fn wire_mut(&mut self) -> &mut Wire {
-        &mut self.wire
-    }
-
-    fn held_bytes(&self) -> u64 {
-        self.held_bytes
-    }
-
-    fn held_packets(&self) -> u64 {
-        self.stack.len() as u64
+    fn held_mut(&mut self) -> &mut Held {
+        &mut self.held
     }
 }
 
 impl<P: Packet> Stage<P> for Toy<P> {
     fn enqueue(&mut self, packet: P, now: Instant) -> Verdict<P> {
-        let is_idle = self.wire.free_at() <= now && self.stack.is_empty();
-        let found = Found {
-            waiting_bytes: self.held_bytes,
-            waiting_packets: self.stack.len() as u64,
-            in_service: (!is_idle).then_some(self.served_bytes),
-        };
-        if self.rule.drops(packet.bytes(), &found) {
+        if self.rule.drops(packet.bytes(), &self.held.found(now)) {
             return Verdict::Refused(packet);
         }
-        if self.stack.is_empty() {
-            self.arrived = now;
-        }
-        self.held_bytes += u64::from(packet.bytes());
+        self.held.add(packet.bytes(), now);
         self.stack.push(packet);
         Verdict::Queued
     }
 
     fn dequeue(&mut self, now: Instant) -> Option<P> {
-        if self.wire.free_at() > now {
+        if !self.held.is_idle(now) {
             return None;
         }
         let packet = self.stack.pop()?;
-        self.held_bytes -= u64::from(packet.bytes());
-        self.served_bytes = packet.bytes();
-        self.wire.send(packet.bytes(), now);
+        self.held.remove(packet.bytes());
+        self.held.serve(packet.bytes(), now);
         Some(packet)
     }
 
     fn next_wakeup(&self) -> Option<Instant> {
-        self.stack.last().map(|_| self.wire.free_at().max(self.arrived))
+        self.held.next_wakeup()
     }
 }

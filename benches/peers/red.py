@@ -38,20 +38,19 @@ class Draws:
         return (mixed ^ (mixed >> 32)) % below
 
 
-def arrivals(seed: int) -> list[tuple[int, int]]:
-    """Times in nanoseconds and sizes in bytes, as `drive.rs` draws them for the seed."""
+def arrivals(seed: int, packets: int = PACKETS) -> list[tuple[int, int, int]]:
+    """Times in nanoseconds, sizes in bytes and flows, as `drive.rs` draws them for the seed."""
     draws = Draws(seed ^ 0x5EED)
     now, load, flows = 1_000_000_000, 100, 1
     sizes = [1500, 1500, 1500, 40, 576, 1000]
     out = []
-    for _ in range(PACKETS):
+    for _ in range(packets):
         if draws.below(200) == 0:
             load = [20, 60, 90, 110, 150, 300, 1_000][draws.below(7)]
             flows = 1 + draws.below(12)
         size = sizes[draws.below(6)]
         now += draws.below(2 * size * 1_000 * 100 // load + 1) * [0, 1, 1, 1][draws.below(4)]
-        draws.below(flows)
-        out.append((now, size))
+        out.append((now, size, draws.below(flows)))
     return out
 
 
@@ -70,7 +69,7 @@ def run(seed: int, settings: dict[str, object]) -> tuple[list[int], list[float]]
         "set red [[$ns link $a $b] queue]",
         "set averages [open averages w]",
     ]
-    for number, (at, size) in enumerate(packets):
+    for number, (at, size, _) in enumerate(packets):
         script.append(f"$ns at {at / 1e9!r} {{$udp send {size}}}")
         if number % 100 == 99:
             script.append(f"$ns at {at / 1e9!r} {{puts $averages [format %.17g [$red set ave_]]}}")

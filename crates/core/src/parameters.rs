@@ -1,10 +1,15 @@
 //! The parameters of pacers and queue disciplines as scenarios write them: what each is called, what it measures, and what is wrong with it.
 
+mod closest;
+
+use std::array::from_fn;
 use std::fmt;
 
-use crate::queue::Limit;
+use crate::queue::{CLASSES, Limit};
 use crate::units::parse::{self, BufferSize, QuantityError};
 use crate::units::{Rate, Span};
+
+pub use closest::closest;
 
 /// A parameter of a method: what its row in the documentation says, and what its reader accepts.
 #[derive(Debug)]
@@ -34,6 +39,8 @@ pub enum Kind {
     Fraction,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// One of these for all classes of packets, or a list of them by class.
+    ByClass(&'static Kind),
 }
 
 impl Kind {
@@ -51,6 +58,7 @@ impl Kind {
             Kind::Buffer => "\"5 KB\" or \"5 packets\"",
             Kind::Fraction => "0.8",
             Kind::Choice(_) => "one of the words that it knows",
+            Kind::ByClass(one) => one.example(),
         }
     }
 }
@@ -67,6 +75,7 @@ impl fmt::Display for Kind {
                 let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
                 f.write_str(&words.join(" or "))
             }
+            Kind::ByClass(one) => write!(f, "{one}; or a list by class, the last for those after it"),
         }
     }
 }
@@ -85,6 +94,8 @@ pub enum Value {
     Text(String),
     /// A bare number.
     Number(f64),
+    /// Several.
+    List(Vec<Value>),
 }
 
 impl fmt::Display for Value {
@@ -92,6 +103,10 @@ impl fmt::Display for Value {
         match self {
             Value::Text(text) => write!(f, "{text:?}"),
             Value::Number(number) => number.fmt(f),
+            Value::List(values) => {
+                let values: Vec<String> = values.iter().map(Value::to_string).collect();
+                write!(f, "[{}]", values.join(", "))
+            }
         }
     }
 }
@@ -220,39 +235,6 @@ impl fmt::Display for ParameterError {
     }
 }
 
-/// The one of `names` that `name` is a slip of, if there is one.
-///
-/// ```
-/// # use paceline_core::parameters::closest;
-/// assert_eq!(closest("dela", ["delay", "release"].into_iter()), Some("delay"));
-/// assert_eq!(closest("gain", ["delay", "release"].into_iter()), None);
-/// ```
-pub fn closest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let near = names.map(|candidate| (distance(name, candidate), candidate)).min()?;
-    (near.0 <= near.1.chars().count().div_ceil(3)).then_some(near.1)
-}
-
-/// Letters to add, remove or change to make one word the other; case, `-` and `_` do not count.
-fn distance(a: &str, b: &str) -> usize {
-    let letters = |word: &str| -> Vec<char> {
-        let plain =
-            |letter: char| if letter == '-' || letter == ' ' { '_' } else { letter.to_ascii_lowercase() };
-        word.chars().take(64).map(plain).collect()
-    };
-    let (a, b) = (letters(a), letters(b));
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 /// Reads the parameters of one method.
 pub(crate) struct Reader<'a> {
     method: &'static str,
@@ -316,6 +298,7 @@ impl<'a> Reader<'a> {
         let number = match &value {
             Value::Number(number) => Some(*number),
             Value::Text(text) => text.trim().parse().ok(),
+            Value::List(_) => None,
         };
         match number {
             Some(number) if number > 0.0 && number <= 1.0 => Ok(number),
@@ -336,10 +319,32 @@ impl<'a> Reader<'a> {
         let Some(value) = (self.values)(parameter) else { return Ok(default) };
         let found = match &value {
             Value::Text(text) => words.iter().position(|word| word == text),
-            Value::Number(_) => None,
+            Value::Number(_) | Value::List(_) => None,
         };
         let problem = || format!("{value} is none of its values; write {}", Kind::Choice(words));
         found.ok_or_else(|| self.impossible(parameter, problem()))
+    }
+
+    /// By class of packets: one value for all, or a list from class 0 on, whose last is that of the classes after it.
+    pub(crate) fn by_class<T: Copy>(
+        &mut self,
+        parameter: &'static str,
+        read: fn(&mut Reader<'_>, &'static str) -> Result<T, ParameterError>,
+    ) -> Result<[T; CLASSES], ParameterError> {
+        let values = match (self.values)(parameter) {
+            Some(Value::List(values)) => values,
+            one => one.into_iter().collect(),
+        };
+        let one = |value: &Value| {
+            let mut alone = |_: &str| Some(value.clone());
+            read(&mut Reader::new(self.method, &mut alone, self.link_rate), parameter)
+        };
+        let read: Vec<T> = values.iter().map(one).collect::<Result<_, _>>()?;
+        let (Some(last), true) = (read.last(), read.len() <= CLASSES) else {
+            let problem = format!("{} values are not one for each class; write 1 to {CLASSES}", read.len());
+            return Err(self.impossible(parameter, problem));
+        };
+        Ok(from_fn(|class| *read.get(class).unwrap_or(last)))
     }
 
     pub(crate) fn impossible(&self, parameter: &'static str, problem: impl Into<String>) -> ParameterError {
@@ -364,6 +369,9 @@ impl<'a> Reader<'a> {
         let text = match self.needed(parameter, kind)? {
             Value::Text(text) => text,
             Value::Number(number) => number.to_string(), // the parser says which unit to write
+            list @ Value::List(_) => {
+                return Err(self.impossible(parameter, format!("{list} is a list; write {}", kind.example())));
+            }
         };
         parse(&text).map_err(|error| ParameterError::Quantity { method: self.method, parameter, error })
     }

@@ -67,6 +67,7 @@ fn word(kind: Kind) -> String {
         Kind::Bytes | Kind::Buffer => "SIZE".to_owned(),
         Kind::Fraction => "NUMBER".to_owned(),
         Kind::Choice(words) => words.join("|"),
+        Kind::ByClass(one) => word(*one),
     }
 }
 

@@ -10,6 +10,7 @@ begin with keep that small.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -28,6 +29,8 @@ from paceline.terminal.progress import Watch
 #: No setting has fewer.
 LEAST_SEEDS = 5
 MOST_SEEDS = 200
+#: Numbers of a link whose queue tells classes apart (docs/reference/results.md).
+_BY_CLASS = re.compile(r"class_[0-7]_(arrived_packets|dropped_packets|queue_mean_bytes)")
 
 #: Runs and their columns by key.
 _Found = dict[str, tuple[dict[str, Any], Any]]
@@ -105,7 +108,8 @@ def _is_number(path: str) -> bool:
     head, _, rest = path.partition(".")
     name, _, key = rest.rpartition(".")
     kind = LinkStats if head == "links" else FlowStats
-    if key not in {item.name for item in fields(kind)}:
+    is_by_class = head == "links" and _BY_CLASS.fullmatch(key)
+    if key not in {item.name for item in fields(kind)} and not is_by_class:
         return False
     return not name if head == "flows" else head in ("links", "groups") and bool(name)
 

@@ -5,11 +5,12 @@
 //! scenarios, and the laws that it must pass (`tests/stage_laws/`).
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::held::Held;
 use super::rule::QueueSpec;
 use super::signal::Signals;
-use super::{codel, drop_front, drop_tail, dualpi2, fq_codel, pie, red};
+use super::{codel, drop_front, drop_tail, drr, dualpi2, fq_codel, pie, priority, red};
 use crate::parameters::{Parameter, ParameterError, Reader, Value};
 use crate::stage::{Cause, Packet, Stage, Verdict};
 use crate::units::{Instant, Rate};
@@ -28,6 +29,8 @@ pub struct Row {
     pub keeps_order: bool,
     /// It marks packets, or drops them before its limit is reached.
     pub acts_early: bool,
+    /// It tells packets by their classes, and may have limits of its own for each.
+    pub has_classes: bool,
     read: fn(&mut Reader<'_>) -> Result<Discipline, ParameterError>,
 }
 
@@ -41,6 +44,9 @@ pub(crate) trait Tuned: Sized {
 
     /// It marks packets, or drops them before its limit is reached; results then tell drops by their causes.
     const ACTS_EARLY: bool = false;
+
+    /// It tells packets by their classes, and may have limits of its own for each.
+    const HAS_CLASSES: bool = false;
 
     /// Reads them, refusing what is impossible.
     fn read(reader: &mut Reader<'_>) -> Result<Self, ParameterError>;
@@ -79,6 +85,9 @@ pub(crate) trait Queueing<P: Packet>: Stage<P> {
 
     /// What its draws are made from; it has none without this.
     fn seed(&mut self, _seed: u64) {}
+
+    /// The class of each [`Packet::flow`]; all are 0 without this.
+    fn classify(&mut self, _classes: &Arc<[u8]>) {}
 }
 
 macro_rules! disciplines {
@@ -96,6 +105,7 @@ macro_rules! disciplines {
             parameters: <$module::Parameters as Tuned>::PARAMETERS,
             keeps_order: <$module::Parameters as Tuned>::KEEPS_ORDER,
             acts_early: <$module::Parameters as Tuned>::ACTS_EARLY,
+            has_classes: <$module::Parameters as Tuned>::HAS_CLASSES,
             read: |reader| Tuned::read(reader).map(Discipline::$Variant),
         },)+];
 
@@ -111,6 +121,13 @@ macro_rules! disciplines {
             pub fn acts_early(&self) -> bool {
                 match self {
                     $(Discipline::$Variant(_) => <$module::Parameters as Tuned>::ACTS_EARLY,)+
+                }
+            }
+
+            /// Whether it tells packets by their classes.
+            pub fn has_classes(&self) -> bool {
+                match self {
+                    $(Discipline::$Variant(_) => <$module::Parameters as Tuned>::HAS_CLASSES,)+
                 }
             }
 
@@ -172,6 +189,14 @@ macro_rules! disciplines {
                 }
                 self
             }
+
+            /// The same, with the class of each [`Packet::flow`] for a discipline that has classes; of a flow that is not there it is 0.
+            pub fn with_classes(mut self, classes: &Arc<[u8]>) -> Self {
+                match &mut self {
+                    $(Queue::$Variant(queue) => queue.classify(classes),)+
+                }
+                self
+            }
         }
 
         impl<P: Packet> Stage<P> for Queue<P> {
@@ -207,6 +232,8 @@ disciplines! {
     "pie" => Pie(pie::Pie): "first in, first out; drops or marks arrivals by a controller of the queueing delay (RFC 8033)";
     "red" => Red(red::Red): "first in, first out; drops or marks arrivals by the average queue (ns-2's RED)";
     "dualpi2" => DualPi2(dualpi2::DualPi2): "two coupled queues, for L4S and for the rest (RFC 9332)";
+    "priority" => Priority(priority::Priority): "a queue a class; the highest class that holds a packet is served next";
+    "drr" => Drr(drr::Drr): "a queue a class, served in turn by bytes: deficit round robin";
 }
 
 impl<P: Packet> Queue<P> {

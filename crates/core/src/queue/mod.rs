@@ -2,22 +2,26 @@
 
 mod alike;
 mod alike_wire;
+mod classes;
 mod closed_form;
 mod codel;
 mod discipline;
 mod drop_front;
 mod drop_tail;
+mod drr;
 mod dualpi2;
 mod fq_codel;
 mod held;
 mod pie;
 mod powers;
+mod priority;
 mod red;
 mod rule;
 mod signal;
 mod ties;
 
 pub use alike_wire::AlikeWire;
+pub use classes::CLASSES;
 pub use closed_form::{Admission, Booking, ClosedDropTail, Departure, Observer, Waited};
 pub use discipline::{DISCIPLINES, Discipline, Queue, Row, parse, table};
 pub use drop_front::DropFront;

@@ -92,7 +92,11 @@ pub(crate) fn discipline_at(
     let rate = Rate::from_bits_per_second(rate);
     let mut values = |key: &str| {
         let given = parameters.iter().find(|(name, _)| *name == key);
-        given.map(|(_, text)| Value::Text((*text).to_owned()))
+        let one = |text: &str| Value::Text(text.to_owned());
+        given.map(|(_, text)| match text.contains(", ") {
+            true => Value::List(text.split(", ").map(one).collect()),
+            false => one(text),
+        })
     };
     let discipline = queue::parse(name, &mut values, rate).unwrap();
     Queue::new(&QueueSpec { limit, discipline, ..QueueSpec::default() }, rate).with_seed(seed)

@@ -24,7 +24,9 @@ impl Drawn {
         let legal = (0..100_000).find_map(|_| {
             let given = draws.below(1 << parameters.len());
             let drawn: Vec<Option<Value>> = (parameters.iter().enumerate())
-                .map(|(bit, parameter)| (given >> bit & 1 == 1).then(|| self.value(parameter, &mut draws)))
+                .map(|(bit, parameter)| {
+                    (given >> bit & 1 == 1).then(|| self.value(parameter.kind, &mut draws))
+                })
                 .collect();
             let mut values = |name: &str| {
                 let index = parameters.iter().position(|parameter| parameter.name == name);
@@ -39,9 +41,9 @@ impl Drawn {
         self.legal(row.parameters, |values, rate| parse(row.name, values, rate))
     }
 
-    fn value(&self, parameter: &Parameter, draws: &mut Draws) -> Value {
+    fn value(&self, kind: Kind, draws: &mut Draws) -> Value {
         let link = self.link_rate.bits_per_second();
-        Value::Text(match parameter.kind {
+        Value::Text(match kind {
             Kind::Rate => format!("{} bit/s", (link / 100 * (1 + draws.below(100))).max(1)),
             Kind::Span => format!("{} us", [0, 10, 1_000, 20_000][draws.below(4) as usize]),
             Kind::Bytes => format!("{} B", [0, 40, 1_500, 20_000][draws.below(4) as usize]),
@@ -49,6 +51,10 @@ impl Drawn {
             Kind::Buffer => format!("{} B", draws.below(20_000)),
             Kind::Fraction => return Value::Number((1 + draws.below(100)) as f64 / 100.0),
             Kind::Choice(words) => words[draws.below(words.len() as u64) as usize].to_owned(),
+            Kind::ByClass(one) => {
+                let values = 1 + draws.below(3);
+                return Value::List((0..values).map(|_| self.value(*one, draws)).collect());
+            }
         })
     }
 }
@@ -102,13 +108,18 @@ pub(crate) fn extreme_arrivals() -> Vec<(u64, u32)> {
 /// What a seed gives a parameter, the least or the most that it may be, if it gives it.
 pub(crate) fn extreme(parameters: &[Parameter], name: &str, seed: u64) -> Option<Value> {
     let bit = parameters.iter().position(|parameter| parameter.name == name)?;
-    let choices: &[&str] = match parameters[bit].kind {
+    let kind = match parameters[bit].kind {
+        Kind::ByClass(one) => *one,
+        kind => kind,
+    };
+    let choices: &[&str] = match kind {
         Kind::Span => &["0 ns", "1 ns", "100000 s", "18446744073709551615 ns"],
         Kind::Rate => &["1 bit/s", "100 Tbit/s", "18446744073709551615 bit/s"],
         Kind::Bytes => &["0 B", "1 B", "18446744073709551615 B"],
         Kind::Buffer => &["0 packets", "1 B", "18446744073709551615 B", "18446744073709551615 packets"],
         Kind::Fraction => &["1e-300", "1"],
         Kind::Choice(words) => words,
+        Kind::ByClass(_) => &[],
     };
     let given = Draws(seed).below(1 << parameters.len());
     let choice = Draws(seed ^ (bit as u64) << 32).below(choices.len() as u64) as usize;

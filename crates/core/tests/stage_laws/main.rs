@@ -12,6 +12,7 @@ use paceline_core::Rate;
 use paceline_core::pacer::{Backlog, Envelope, METHODS, Pacer, PacerSpec, Row, parse};
 use paceline_core::queue::{self, Counts, DISCIPLINES, Limit, Queue, QueueSpec, Ties};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn pacer_laws(
     drawn: &Drawn,
@@ -54,21 +55,23 @@ proptest! {
     fn every_queue(drawn in drawn(), arrivals in arrivals(), lateness in lateness(), limit in limit()) {
         let rate = drawn.link_rate;
         let largest = arrivals.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+        let classes = Arc::from([2, 0, 1]);
         for row in DISCIPLINES {
             let discipline = drawn.legal(row.parameters, |values, rate| queue::parse(row.name, values, rate));
             for (_, counts) in Counts::ALL {
                 for limit in [None, Some(limit)] {
                     let discipline = discipline.clone();
                     let spec = QueueSpec { limit, counts: *counts, discipline, ties: Ties::Departure };
+                    let may_drop = limit.is_some() || row.acts_early || row.has_classes; // which have limits of their own
                     let ahead = |backlog: Backlog| backlog.bytes + u64::from(largest);
                     let promise = Promise {
                         delay: &|backlog| row.keeps_order.then(|| rate.time_to_send(ahead(backlog))),
                         envelope: Some(Envelope { rate, burst: u64::from(largest) }),
                         keeps_order: row.keeps_order,
-                        refuses: &|_, _| (limit.is_none() && !row.acts_early).then_some(false),
+                        refuses: &|_, _| (!may_drop).then_some(false),
                     };
-                    let drops = limit.is_some() || row.acts_early;
-                    laws(|| Queue::new(&spec, rate).with_seed(drawn.seed), &arrivals, &lateness, &promise, drops)
+                    let make = || Queue::new(&spec, rate).with_seed(drawn.seed).with_classes(&classes);
+                    laws(make, &arrivals, &lateness, &promise, may_drop)
                         .map_err(|error| TestCaseError::fail(format!("{spec:?} at {rate}: {error}")))?;
                 }
             }

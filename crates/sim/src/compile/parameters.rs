@@ -6,6 +6,15 @@ use serde_json::Value;
 
 use crate::input::{Result, ScenarioError, Table};
 
+/// Text or a number.
+fn scalar(value: &Value) -> Option<Parameter> {
+    match value {
+        Value::String(text) => Some(Parameter::Text(text.clone())),
+        Value::Number(number) => Some(Parameter::Number(number.as_f64().unwrap_or(f64::NAN))),
+        _ => None,
+    }
+}
+
 /// A name of a list, with parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Named {
@@ -22,13 +31,11 @@ impl Named {
         for key in keys {
             if let Some(field) = table.get(key) {
                 let value = match field.value() {
-                    Value::String(text) => Parameter::Text(text.clone()),
-                    Value::Number(number) => Parameter::Number(number.as_f64().unwrap_or(f64::NAN)),
-                    _ => {
-                        return Err(field.refused("is neither text nor a number; write a quantity in quotes"));
-                    }
+                    Value::Array(list) => list.iter().map(scalar).collect::<Option<_>>().map(Parameter::List),
+                    one => scalar(one),
                 };
-                parameters.push(((*key).to_owned(), value));
+                let wrong = || field.refused("is neither text nor a number; write a quantity in quotes");
+                parameters.push(((*key).to_owned(), value.ok_or_else(wrong)?));
             }
         }
         Ok(Named { name: name.to_owned(), parameters })

@@ -184,6 +184,7 @@ impl Scenario {
         let named = named.chain(instruments.iter().filter_map(|instrument| instrument.link));
         named.chain([layout.core]).for_each(|link| reported[link as usize] = true);
 
+        let classes = flows::classes(&self.traffic, &flows);
         let core = layout.core;
         let plans = layout.links.iter().map(|link| layout.plan_of(link));
         let varied: Vec<_> = plans.map(|plan| (plan.jitter, plan.varying.clone())).collect();
@@ -207,6 +208,7 @@ impl Scenario {
             hosts: hosts.collect(),
             links,
             flows,
+            classes,
             drops,
             probes,
             instruments,

@@ -10,6 +10,7 @@ mod accounting;
 pub(crate) mod batch;
 pub(crate) mod batch_service;
 mod bounded;
+mod by_class;
 mod compact;
 mod counters;
 mod jitter;
@@ -27,6 +28,7 @@ use crate::kernel::packet::Event;
 use crate::network::{DropRule, Fitting, FlowId, LinkId, LinkSpec, Network};
 pub(crate) use bounded::BoundedLink;
 use bounded::Buffer;
+pub(crate) use by_class::ByClass;
 use compact::Compact;
 pub(crate) use counters::LinkCounters;
 use jitter::Jitter;
@@ -85,7 +87,7 @@ impl Link {
             let closed = ClosedDropTail::new(&QueueSpec { ties, ..(**buffer).clone() }, spec.rate);
             let buffer = match closed.filter(|_| varying.is_none()) {
                 Some(closed) => Buffer::Closed(closed.with_seed(draws.between(0, u64::MAX))),
-                None => Buffer::Stepwise(Box::new(Stepwise::new(buffer, spec, seed))),
+                None => Buffer::Stepwise(Box::new(Stepwise::new(buffer, spec, (network, window)))),
             };
             BoundedLink {
                 buffer,

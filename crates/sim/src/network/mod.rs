@@ -41,6 +41,8 @@ pub struct Network {
     pub links: Vec<LinkSpec>,
     /// Every flow, numbered in the order of the file.
     pub flows: Vec<FlowSpec>,
+    /// Classes of packets, for queues that tell them apart: of flow n's data at 2 n, of its acknowledgements behind. Empty where all are 0.
+    pub classes: Arc<[u8]>,
     /// Losses forced on top of what buffers drop.
     pub drops: Vec<ForcedDrop>,
     /// Series to record beyond the statistics: queues and departures.

@@ -10,10 +10,11 @@ use crate::control::Method;
 use crate::instrument::Curve;
 pub use crate::instrument::{FlowRow, SeriesKind, SeriesRow};
 use crate::model::flow::Source;
-use crate::model::link::{Link, Transmitter};
+use crate::model::link::{BoundedLink, ByClass, Link, Transmitter};
 use crate::network::Network;
 use crate::workload::Transfer;
 use paceline_core::{Instant, Span};
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 /// One run.
@@ -75,6 +76,20 @@ pub struct LinkStatistics {
     /// What its queue did to signal congestion; of a link whose discipline does.
     #[serde(flatten)]
     pub signals: Option<SignalStatistics>,
+    /// Of each class up to the highest of its packets; of a link whose discipline tells classes apart.
+    #[serde(flatten, serialize_with = "by_class")]
+    pub classes: Vec<ClassStatistics>,
+}
+
+/// Packets of a class at a link's queue over the window; what a pacer before it holds, or a forced loss takes, does not count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClassStatistics {
+    /// Packets that reached the queue.
+    pub arrived_packets: u64,
+    /// Of these, packets that it dropped.
+    pub dropped_packets: u64,
+    /// Mean of what waits, bytes.
+    pub queue_mean_bytes: f64,
 }
 
 /// How a link's queue signals congestion over the window: marks, and drops by cause. The rest of the drops is the buffer's overflow.
@@ -174,6 +189,8 @@ fn link_statistics(record: &mut RunRecord<'_>, id: usize, seconds: f64) -> LinkS
     let end = Instant::ZERO + record.network.duration;
     let meter = record.links[id].bounded_mut().and_then(|link| link.meter_at(end));
     let queue = meter.map(|meter| meter.finish());
+    let by_class = record.links[id].bounded_mut().and_then(BoundedLink::by_class);
+    let classes = by_class.map(class_statistics).unwrap_or_default();
     LinkStatistics {
         throughput_bps,
         utilisation: throughput_bps / capacity_bps(record.network, id),
@@ -190,7 +207,22 @@ fn link_statistics(record: &mut RunRecord<'_>, id: usize, seconds: f64) -> LinkS
             overflow_drops: dropped - counters.dropped_early - counters.dropped_forced,
             forced_drops: counters.dropped_forced,
         }),
+        classes,
     }
+}
+
+fn class_statistics(by_class: &mut ByClass) -> Vec<ClassStatistics> {
+    let mut classes: Vec<ClassStatistics> = by_class
+        .finish()
+        .map(|(counts, mean)| ClassStatistics {
+            arrived_packets: counts.arrived,
+            dropped_packets: counts.dropped,
+            queue_mean_bytes: mean,
+        })
+        .collect();
+    let highest = classes.iter().rposition(|class| class.arrived_packets > 0);
+    classes.truncate(highest.map_or(0, |highest| highest + 1));
+    classes
 }
 
 /// What a link could have sent in the window, bit/s.
@@ -293,6 +325,17 @@ fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let below = position as usize;
     let above = (below + 1).min(last);
     Some(sorted[below] + (sorted[above] - sorted[below]) * (position - below as f64))
+}
+
+/// `class_1_dropped_packets`, and so on.
+fn by_class<S: Serializer>(classes: &[ClassStatistics], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(3 * classes.len()))?;
+    for (class, counts) in classes.iter().enumerate() {
+        map.serialize_entry(&format!("class_{class}_arrived_packets"), &counts.arrived_packets)?;
+        map.serialize_entry(&format!("class_{class}_dropped_packets"), &counts.dropped_packets)?;
+        map.serialize_entry(&format!("class_{class}_queue_mean_bytes"), &counts.queue_mean_bytes)?;
+    }
+    map.end()
 }
 
 fn as_map<S: Serializer, T: Serialize>(pairs: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {

@@ -29,7 +29,7 @@ pub(crate) fn listed<T: 'static>(
         drawn.prop_filter("legal together", move |(name, given)| {
             let mut value = |key: &str| {
                 let text = given.iter().find(|(name, _)| *name == key).map(|(_, text)| text);
-                text.map(|text| text.parse().map_or_else(|_| Value::Text(text.clone()), Value::Number))
+                text.map(|text| value_of(text))
             };
             RATES.into_iter().all(|rate| parse(name, &mut value, Rate::from_bits_per_second(rate)).is_ok())
         })
@@ -44,11 +44,25 @@ fn value(kind: Kind) -> BoxedStrategy<String> {
         Kind::Buffer => (1..30_u32).prop_map(|packets| format!("{packets} packets")).boxed(),
         Kind::Fraction => (1..10_u32).prop_map(|tenths| format!("0.{tenths}")).boxed(),
         Kind::Choice(words) => select(words).prop_map(str::to_owned).boxed(),
+        Kind::ByClass(one) => {
+            prop::collection::vec(value(*one), 1..=3).prop_map(|values| values.join(",")).boxed()
+        }
     }
 }
 
-/// `key = "value"`, a bare number without quotes.
+/// What a text stands for: a list where it has commas.
+fn value_of(text: &str) -> Value {
+    match text.contains(',') {
+        true => Value::List(text.split(',').map(value_of).collect()),
+        false => text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Number),
+    }
+}
+
+/// `key = "value"`, a bare number without quotes; a list without a space.
 pub(crate) fn written((key, text): &(&'static str, String)) -> String {
+    if text.contains(',') {
+        return format!("{key} = [\"{}\"]", text.replace(',', "\",\""));
+    }
     let is_number = text.parse::<f64>().is_ok();
     if is_number { format!("{key} = {text}") } else { format!("{key} = \"{text}\"") }
 }

@@ -10,6 +10,7 @@ use proptest::sample::{Index, select};
 pub(crate) struct Traffic {
     /// Its own keys.
     lines: String,
+    class: u32,
     direction: Direction,
     pub(crate) is_tcp: bool,
 }
@@ -44,7 +45,8 @@ impl Traffic {
                 between(&hosts[from], &hosts[(from + step) % hosts.len()])
             }
         };
-        format!("[[traffic]]\nname = \"t{number}\"\n{}{ends}\n", self.lines)
+        let class = if self.class > 0 { format!("class = {}\n", self.class) } else { String::new() };
+        format!("[[traffic]]\nname = \"t{number}\"\n{class}{}{ends}\n", self.lines)
     }
 }
 
@@ -60,7 +62,13 @@ pub(crate) fn traffic(lattice: bool) -> impl Strategy<Value = Traffic> {
         2 => steady(lattice).prop_map(|lines| (lines, false)),
         1 => modulated().prop_map(|lines| (lines, false)),
     ];
-    (lines, direction).prop_map(|((lines, is_tcp), direction)| Traffic { lines, direction, is_tcp })
+    let class = prop_oneof![2 => Just(0), 1 => 1..4_u32];
+    (lines, direction, class).prop_map(|((lines, is_tcp), direction, class)| Traffic {
+        lines,
+        class,
+        direction,
+        is_tcp,
+    })
 }
 
 /// Settings of TCP beside variant and profile: any few of them.

@@ -168,7 +168,7 @@ impl Pacing {
                 for (i, (key, value)) in link.named.parameters.iter().enumerate() {
                     let value = match value {
                         Parameter::Text(text) => text.clone(),
-                        Parameter::Number(number) => number.to_string(),
+                        other => other.to_string(),
                     };
                     let alone = i == 0 && link.named.parameters.len() == 1;
                     words.push(if alone { value } else { format!("{key} {value}") });

@@ -1,5 +1,6 @@
 //! From `[[traffic]]` to flows: pairs of hosts, routes, starts.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use paceline_core::Instant;
@@ -68,6 +69,17 @@ pub(crate) fn flows(
         }
     }
     Ok((all_flows.specs, all_flows.profiles))
+}
+
+/// [`crate::network::Network::classes`] of these flows.
+pub(crate) fn classes(all: &[Traffic], flows: &[FlowSpec]) -> Arc<[u8]> {
+    if all.iter().all(|traffic| traffic.class == 0) {
+        return Arc::default();
+    }
+    let by_name: HashMap<&str, u8> =
+        all.iter().map(|traffic| (traffic.name.as_str(), traffic.class)).collect();
+    let class = |flow: &FlowSpec| by_name.get(flow.traffic()).copied().unwrap_or(0);
+    flows.iter().flat_map(|flow| [class(flow); 2]).collect()
 }
 
 /// Two hosts and the links between them.

@@ -7,6 +7,7 @@ mod open_loop;
 use std::sync::Arc;
 
 use paceline_core::Span;
+use paceline_core::queue::CLASSES;
 use paceline_tcp::config::{Config, Profile};
 
 use super::names::NameList;
@@ -20,7 +21,7 @@ pub(crate) use self::open_loop::OpenLoop;
 pub(crate) const MOST_FLOWS: u64 = 10_000_000;
 
 /// Keys of every kind.
-const KEYS: [&str; 6] = ["name", "kind", "count", "from", "to", "start"];
+const KEYS: [&str; 7] = ["name", "kind", "count", "from", "to", "start", "class"];
 const BULK_KEYS: [&str; 2] = ["tcp", "size"];
 
 /// Flows that are alike.
@@ -38,6 +39,8 @@ pub(crate) struct Traffic {
     pub(crate) to: Option<NameList>,
     /// When each flow starts, drawn once for each.
     pub(crate) start: Range<Span>,
+    /// Of its packets, for queues that tell classes apart.
+    pub(crate) class: u8,
     /// What it sends.
     pub(crate) kind: Kind,
 }
@@ -161,6 +164,7 @@ impl Traffic {
             from: table.optional("from", NameList::read)?,
             to: table.optional("to", NameList::read)?,
             start,
+            class: table.optional("class", |field| field.whole(0, CLASSES as u64 - 1))?.unwrap_or(0) as u8,
             kind: listed.read(&table, start, duration)?,
         })
     }

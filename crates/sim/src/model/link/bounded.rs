@@ -1,5 +1,6 @@
 //! What a link may have besides a wire and a delay: a buffer, a pacer, forced losses, a policer, jitter, counters, a meter, probes.
 
+use super::by_class::ByClass;
 use super::counters::LinkCounters;
 use super::jitter::Jitter;
 use super::leads::Leads;
@@ -279,6 +280,14 @@ impl BoundedLink {
         match (pacer, queue) {
             (Some(pacer), Some(queue)) => Some(pacer.min(queue)),
             (pacer, queue) => pacer.or(queue),
+        }
+    }
+
+    /// What its queue does by class, if it tells classes apart.
+    pub(crate) fn by_class(&mut self) -> Option<&mut ByClass> {
+        match &mut self.buffer {
+            Buffer::Closed(_) => None,
+            Buffer::Stepwise(stepwise) => stepwise.by_class.as_deref_mut(),
         }
     }
 

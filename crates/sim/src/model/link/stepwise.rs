@@ -3,10 +3,11 @@
 //! *Idea.* A discipline may drop packets as another leaves, or to make room, and may mark one. What it has dropped comes out first, then
 //! what leaves.
 
+use super::by_class::ByClass;
 use super::transmitter::Transmitter;
 use crate::kernel::chance::Stream;
 use crate::kernel::packet::Event;
-use crate::network::LinkSpec;
+use crate::network::{LinkSpec, Network};
 use paceline_core::queue::{Queue, QueueSpec};
 use paceline_core::{Cause, Instant, Stage, Verdict};
 
@@ -18,6 +19,8 @@ pub(super) struct Stepwise {
     next: Option<Event>,
     /// Marks that are accounted for.
     marks: u64,
+    /// Of a discipline that tells classes apart.
+    pub(super) by_class: Option<Box<ByClass>>,
     /// Of a rate that varies; and when the packet last begun will have left.
     transmitter: Option<Box<Transmitter>>,
     finish: Instant,
@@ -32,12 +35,19 @@ pub(super) enum Out {
 }
 
 impl Stepwise {
-    pub(super) fn new(buffer: &QueueSpec, spec: &LinkSpec, seed: u64) -> Self {
+    /// Counts by class are over this window.
+    pub(super) fn new(
+        buffer: &QueueSpec,
+        spec: &LinkSpec,
+        (network, window): (&Network, (Instant, Instant)),
+    ) -> Self {
+        let (seed, classes) = (network.seed, &network.classes);
         let mut draws = Stream::new(seed, &format!("{}:queue", spec.name));
-        let queue = Queue::new(buffer, spec.rate).with_seed(draws.between(0, u64::MAX));
+        let queue = Queue::new(buffer, spec.rate).with_seed(draws.between(0, u64::MAX)).with_classes(classes);
+        let by_class = buffer.discipline.has_classes().then(|| Box::new(ByClass::new(classes, window)));
         let varying = spec.fitting.varying.as_ref();
         let transmitter = varying.map(|rate| Box::new(Transmitter::new(rate, seed, &spec.name)));
-        Stepwise { queue, next: None, marks: 0, transmitter, finish: Instant::ZERO }
+        Stepwise { queue, next: None, marks: 0, by_class, transmitter, finish: Instant::ZERO }
     }
 
     /// A packet comes, and whether the queue has marked it. By the rate of an idle link its service may begin later.
@@ -48,7 +58,14 @@ impl Stepwise {
         {
             self.queue.busy_until(transmitter.opens(now));
         }
-        (self.queue.enqueue(event, now), self.has_marked())
+        let verdict = self.queue.enqueue(event, now);
+        if let Some(by_class) = &mut self.by_class {
+            by_class.comes(&event, now, !matches!(verdict, Verdict::Refused(_)));
+            if let Verdict::Displaced(older) = &verdict {
+                by_class.goes(older, now, true);
+            }
+        }
+        (verdict, self.has_marked())
     }
 
     /// What comes out of it at `now`: call until there is nothing.
@@ -57,6 +74,9 @@ impl Stepwise {
         let next = self.next.take().or_else(|| self.begin(now));
         if let Some((dropped, cause)) = self.queue.take_dropped() {
             self.next = next;
+            if let Some(by_class) = &mut self.by_class {
+                by_class.goes(&dropped, now, true);
+            }
             return Some(Out::Dropped(dropped, cause));
         }
         next.map(|event| Out::Leaves { event, marked: self.has_marked() })
@@ -66,6 +86,9 @@ impl Stepwise {
     #[inline]
     fn begin(&mut self, now: Instant) -> Option<Event> {
         let event = self.queue.dequeue(now)?;
+        if let Some(by_class) = &mut self.by_class {
+            by_class.goes(&event, now, false);
+        }
         if let Some(transmitter) = &mut self.transmitter {
             let free_at;
             (self.finish, free_at) = transmitter.send(event.bytes, now);

@@ -53,6 +53,12 @@ fn one_way_rings() {
 }
 
 #[test]
+fn switches() {
+    // ports by events, beside other links by epochs
+    assert!(equal_on_family(Family::Switch).in_batches > 0);
+}
+
+#[test]
 fn circuits() {
     let ran = equal_on_family(Family::Circuit);
     // Where a link without delay has its rate from a trace, nothing says how soon a packet is at its far end.

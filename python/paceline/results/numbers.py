@@ -47,6 +47,7 @@ class LinkStats(_Record):
         early_drops: dropped by which it signalled that.
         overflow_drops: dropped because the buffer was full.
         forced_drops: dropped because the scenario forced their loss, or by a policer.
+        memory_drops: dropped because a memory had no room that the link shares; of one that shares one.
 
     Examples:
         >>> core = pl.LinkStats(throughput_bps=9.1e6, utilisation=0.91)
@@ -67,6 +68,7 @@ class LinkStats(_Record):
     early_drops: int | None = None
     overflow_drops: int | None = None
     forced_drops: int | None = None
+    memory_drops: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

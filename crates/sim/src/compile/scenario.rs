@@ -8,6 +8,7 @@ mod deploy;
 mod description;
 mod flows;
 mod inspection;
+mod memory;
 mod names;
 mod pacing;
 mod probes;
@@ -25,6 +26,7 @@ pub use self::inspection::Inspection;
 pub use crate::input::{ScenarioError, line_of};
 
 use self::deploy::{Context, Deployment};
+use self::memory::Memory;
 use self::names::Names;
 use self::pacing::Pacing;
 use self::probes::{Loss, Probes};
@@ -36,9 +38,9 @@ use crate::input::{Faults, Field, Result};
 use crate::network::{Fitting, FlowSpec, Host, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
 
 /// Keys of the file.
-const KEYS: [&str; 13] = [
-    "title", "duration", "warmup", "seed", "network", "traffic", "pacing", "drop", "probes", "sweep", "node",
-    "link", "route",
+const KEYS: [&str; 14] = [
+    "title", "duration", "warmup", "seed", "network", "traffic", "pacing", "drop", "memory", "probes",
+    "sweep", "node", "link", "route",
 ];
 /// Networks of no more links than this report on every one.
 const FEW_LINKS: usize = 64;
@@ -54,6 +56,7 @@ pub struct Scenario {
     traffic: Vec<Traffic>,
     pacing: Vec<Pacing>,
     losses: Vec<Loss>,
+    memories: Vec<Memory>,
     probes: Probes,
 }
 
@@ -104,6 +107,7 @@ impl Scenario {
             title: file.optional("title", |title| title.text().map(str::to_owned))?.unwrap_or_default(),
             pacing: file.optional("pacing", Pacing::read_all)?.unwrap_or_default(),
             losses: file.optional("drop", Loss::read_all)?.unwrap_or_default(),
+            memories: file.optional("memory", Memory::read_all)?.unwrap_or_default(),
             probes: file
                 .optional("probes", |field| Probes::read(field, warmup, until))?
                 .unwrap_or(Probes::Default),
@@ -160,6 +164,7 @@ impl Scenario {
         let policers = faults.note(buffers::policers(&layout, &flows));
         let drops: Vec<_> =
             self.losses.iter().flat_map(|loss| faults.note(loss.place(&names, &flows))).collect();
+        let memories = faults.note(Memory::place_all(&self.memories, &layout, &names, &flows));
         let pacers = deployed.as_ref().map_or(&[][..], |deployed| &deployed.pacers);
         let first_pacer = pacers.iter().position(Option::is_some).map(|i| i as u32);
         let watched = first_pacer.or_else(|| layout.pacable.first().copied());
@@ -168,7 +173,7 @@ impl Scenario {
         let instruments = faults.note(self.probes.instruments(&names, layout.core, &flows, &delays));
         faults.unless_any(Ok(()))?;
         let (Deployment { ports, pacers, .. }, buffers) = (deployed?, buffers?);
-        let policers = policers?;
+        let (policers, memories) = (policers?, memories?);
         let (probes, instruments) = (probes?, instruments?);
 
         let mut reported: Vec<bool> = (0..layout.links.len())
@@ -180,9 +185,10 @@ impl Scenario {
                     || policers[i].is_some()
             })
             .collect();
+        let sharing = memories.iter().flat_map(|memory| memory.links.iter().copied());
         let named = drops.iter().map(|drop| drop.link).chain(probes.iter().map(|probe| probe.link));
         let named = named.chain(instruments.iter().filter_map(|instrument| instrument.link));
-        named.chain([layout.core]).for_each(|link| reported[link as usize] = true);
+        named.chain(sharing).chain([layout.core]).for_each(|link| reported[link as usize] = true);
 
         let classes = flows::classes(&self.traffic, &flows);
         let core = layout.core;
@@ -208,6 +214,7 @@ impl Scenario {
             hosts: hosts.collect(),
             links,
             flows,
+            memories,
             classes,
             drops,
             probes,

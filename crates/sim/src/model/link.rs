@@ -61,11 +61,11 @@ pub(crate) struct Wide {
 }
 
 impl Link {
-    /// `metered`: results or probes ask for what this link does. `traced`: each packet is recorded.
+    /// `metered`: results or probes ask for what this link does. `traced`: each packet is recorded. `shares`: a memory.
     pub(crate) fn new(
         spec: &LinkSpec,
         losses: Vec<(Option<FlowId>, DropRule)>,
-        (metered, traced): (bool, bool),
+        (metered, traced, shares): (bool, bool, bool),
         window: (Instant, Instant),
         (network, number): (&Network, LinkId),
         decided: &mut TieOrders,
@@ -76,8 +76,12 @@ impl Link {
         let is_fifo = buffer.discipline.has_closed_form(false) && varying.is_none();
         let losses = Losses::of(losses, spec, seed, flows);
         let jitter = spec.fitting.jitter.map(|jitter| Box::new(Jitter::new(jitter, seed, &spec.name)));
-        let plain =
-            pacer.is_none() && buffer.limit.is_none() && is_fifo && losses.is_none() && jitter.is_none();
+        let plain = pacer.is_none()
+            && buffer.limit.is_none()
+            && is_fifo
+            && losses.is_none()
+            && jitter.is_none()
+            && !shares;
         let bounded = (!plain || metered || traced).then(|| {
             let (ties, leads) = match buffer.ties {
                 Ties::Ns2 => decided.at(number),
@@ -85,7 +89,7 @@ impl Link {
             };
             let mut draws = Stream::new(seed, &format!("{}:ties", spec.name));
             let closed = ClosedDropTail::new(&QueueSpec { ties, ..(**buffer).clone() }, spec.rate);
-            let buffer = match closed.filter(|_| varying.is_none()) {
+            let buffer = match closed.filter(|_| varying.is_none() && !shares) {
                 Some(closed) => Buffer::Closed(closed.with_seed(draws.between(0, u64::MAX))),
                 None => Buffer::Stepwise(Box::new(Stepwise::new(buffer, spec, (network, window)))),
             };

@@ -4,4 +4,5 @@ pub(crate) mod feedback;
 pub(crate) mod flow;
 pub(crate) mod hesitation;
 pub(crate) mod link;
+pub(crate) mod memory;
 pub(crate) mod port;

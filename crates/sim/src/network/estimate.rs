@@ -109,7 +109,8 @@ impl Network {
             let longest = link.delay + link.fitting.jitter.map_or(Span::ZERO, |jitter| jitter.most());
             let on_wire = (rate * longest.as_seconds() / bits).min(carried) + 1.0;
             let excess = (at.fresh_bps + at.carried_bps - rate).max(0.0) * seconds / bits;
-            let places = places(link, at.smallest);
+            let memory = self.memory_of(link_at as u32).map(|memory| memory.size);
+            let places = places(link, at.smallest).min(most(memory, at.smallest));
             let open = if at.fresh_bps + at.carried_bps > 0.0 { excess.min(places) + on_wire } else { 0.0 };
             parts.add(PACKET * open, || format!("{open:.2e} packets that wait at {}", link.name));
             // each acknowledgement lets a window grow by a packet at most
@@ -274,11 +275,15 @@ fn slots_of(flow: &FlowSpec, seconds: f64) -> f64 {
 
 /// How many packets of this size can wait at a link, its pacer's included.
 fn places(link: &LinkSpec, bytes: f64) -> f64 {
-    let of = |limit: Option<Limit>| match limit {
+    let pacer = link.fitting.pacer.as_ref().map_or(0.0, |pacer| most(pacer.limit, bytes));
+    most(link.fitting.buffer.limit, bytes) + pacer
+}
+
+/// How many packets of this size a limit lets wait.
+fn most(limit: Option<Limit>, bytes: f64) -> f64 {
+    match limit {
         None => f64::INFINITY,
         Some(Limit::Packets(packets)) => packets as f64,
         Some(Limit::Bytes(limit)) => limit as f64 / bytes + 1.0,
-    };
-    let pacer = link.fitting.pacer.as_ref().map_or(0.0, |pacer| of(pacer.limit));
-    of(link.fitting.buffer.limit) + pacer
+    }
 }

@@ -5,6 +5,7 @@
 
 mod estimate;
 mod jitter;
+mod memory;
 mod precedence;
 mod probe;
 mod varying;
@@ -12,6 +13,7 @@ mod varying;
 pub use self::estimate::Estimate;
 pub use self::jitter::{JitterShape, JitterSpec};
 pub use self::probe::{Probe, ProbeKind};
+pub use self::memory::MemorySpec;
 pub use self::varying::VaryingRate;
 pub use crate::instrument::Instrument;
 use crate::instrument::classes::NamedFlow;
@@ -41,6 +43,8 @@ pub struct Network {
     pub links: Vec<LinkSpec>,
     /// Every flow, numbered in the order of the file.
     pub flows: Vec<FlowSpec>,
+    /// Memories that links share.
+    pub memories: Vec<MemorySpec>,
     /// Classes of packets, for queues that tell them apart: of flow n's data at 2 n, of its acknowledgements behind. Empty where all are 0.
     pub classes: Arc<[u8]>,
     /// Losses forced on top of what buffers drop.
@@ -57,6 +61,13 @@ pub struct Network {
     pub seed: u64,
     /// The link whose delivered packets are the unit of cost (`engine.core_packets`).
     pub core: LinkId,
+}
+
+impl Network {
+    /// The memory that a link shares with others.
+    pub fn memory_of(&self, link: LinkId) -> Option<&MemorySpec> {
+        self.memories.iter().find(|memory| memory.links.contains(&link))
+    }
 }
 
 /// An end host.

@@ -76,6 +76,9 @@ pub struct LinkStatistics {
     /// What its queue did to signal congestion; of a link whose discipline does.
     #[serde(flatten)]
     pub signals: Option<SignalStatistics>,
+    /// Of the packets dropped, those for which the memory had no room that it shares; of a link that shares one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_drops: Option<u64>,
     /// Of each class up to the highest of its packets; of a link whose discipline tells classes apart.
     #[serde(flatten, serialize_with = "by_class")]
     pub classes: Vec<ClassStatistics>,
@@ -207,6 +210,7 @@ fn link_statistics(record: &mut RunRecord<'_>, id: usize, seconds: f64) -> LinkS
             overflow_drops: dropped - counters.dropped_early - counters.dropped_forced,
             forced_drops: counters.dropped_forced,
         }),
+        memory_drops: record.network.memory_of(id as u32).map(|_| counters.dropped_by_memory),
         classes,
     }
 }

@@ -121,9 +121,10 @@ fn body(
         "ties = \"ns2\"\n",
         "ties = \"random\"\n",
     ]);
-    let parts = (networks::network(family, lattice), traffics, pacing::pacing(), losses, probes);
+    let memory = prop::option::weighted(0.1, (any::<Index>(), networks::shared_memory()));
+    let parts = (networks::network(family, lattice), traffics, pacing::pacing(), losses, memory, probes);
     (1..1000_u64, counts, ties, parts).prop_map(
-        |(seed, counts, ties, (layout, traffics, pacing, losses, probes))| {
+        |(seed, counts, ties, (layout, traffics, pacing, losses, memory, probes))| {
             let mut text =
                 format!("seed = {seed}\n\n[network]\ncounts = \"{counts}\"\n{ties}{}\n", layout.text);
             for (number, traffic) in traffics.iter().enumerate() {
@@ -136,6 +137,9 @@ fn body(
             let is_through = layout.has_sides && traffics[0].is_through();
             for loss in &losses {
                 text += &loss.text(&layout, is_through);
+            }
+            if let Some((which, memory)) = memory.filter(|_| !layout.ports.is_empty()) {
+                text += &format!("[[memory]]\nlinks = {}\n{memory}\n", which.get(&layout.ports));
             }
             text + &probes.iter().map(|probe| probe.text(&layout, tcp)).collect::<String>()
         },

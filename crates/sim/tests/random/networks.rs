@@ -20,11 +20,13 @@ pub(crate) enum Family {
     Circuit,
     /// One-way links that all packets pass, data and acknowledgements, some of them twice: a flow meets itself there.
     Trunk,
+    /// Hosts around a switch whose ports share a memory, and a few behind another; many send to one.
+    Switch,
 }
 
 impl Family {
     /// Every family by its name.
-    pub(crate) const ALL: [(&'static str, Family); 8] = [
+    pub(crate) const ALL: [(&'static str, Family); 9] = [
         ("dumbbell", Family::Dumbbell),
         ("path", Family::Path),
         ("tandem", Family::Tandem),
@@ -33,6 +35,7 @@ impl Family {
         ("one-way-ring", Family::OneWayRing),
         ("circuit", Family::Circuit),
         ("trunk", Family::Trunk),
+        ("switch", Family::Switch),
     ];
 }
 
@@ -49,6 +52,8 @@ pub(crate) struct Layout {
     pub(crate) hosts: Vec<String>,
     /// Traffic needs no `from` and `to`.
     pub(crate) has_sides: bool,
+    /// Links out of one node each, as a list: they may share a memory.
+    pub(crate) ports: Vec<String>,
 }
 
 /// A network of a family.
@@ -62,6 +67,7 @@ pub(crate) fn network(family: Family, lattice: bool) -> BoxedStrategy<Layout> {
         Family::OneWayRing => ring(lattice, false).boxed(),
         Family::Circuit => circuit(lattice).boxed(),
         Family::Trunk => trunk(lattice).boxed(),
+        Family::Switch => switch(lattice).boxed(),
     }
 }
 
@@ -161,7 +167,13 @@ fn dumbbell(lattice: bool) -> impl Strategy<Value = Layout> {
             links.extend((0..left).map(|i| format!("access.l.{i}")));
             links.extend((0..right).map(|i| format!("access.r.{i}")));
             let hosts = (0..right).flat_map(|i| [format!("left.{i}"), format!("right.{i}")]).collect();
-            Layout { text, links, two_ways: true, hosts, has_sides: true }
+            let next = if edges > 0 { "edge" } else { "access" };
+            let ports = vec![
+                format!("[\"core\", \"{next}.l.*.reverse\"]"),
+                format!("[\"core.reverse\", \"{next}.r.*\"]"),
+                format!("[\"{next}.r.*\"]"),
+            ];
+            Layout { text, links, two_ways: true, hosts, has_sides: true, ports }
         },
     )
 }
@@ -176,7 +188,9 @@ fn path(lattice: bool) -> impl Strategy<Value = Layout> {
             .collect();
         let links = (0..rows.len()).map(|number| format!("link.{number}")).collect();
         let text = format!("template = \"path\"\nlinks = [\n{}]\n", rows.concat());
-        Layout { text, links, two_ways: true, hosts: names(&["left.0", "right.0"]), has_sides: true }
+        let ports = (1..rows.len()).map(|k| format!("[\"link.{k}\", \"link.{}.reverse\"]", k - 1));
+        let ports = ports.chain(["\"link.0\"".to_owned()]).collect();
+        Layout { text, links, two_ways: true, hosts: names(&["left.0", "right.0"]), has_sides: true, ports }
     })
 }
 
@@ -207,7 +221,9 @@ fn row(lattice: bool, crossed: bool) -> impl Strategy<Value = Layout> {
                 links.extend((0..hops).map(|hop| format!("access.cross.{hop}.l.0")));
             }
             let text = format!("template = \"{template}\"\n{text}");
-            Layout { text, links, two_ways: true, hosts: all, has_sides: true }
+            let ports = (1..hops).map(|k| format!("[\"hop.{k}\", \"hop.{}.reverse\"]", k - 1));
+            let ports = ports.chain(["\"hop.0\"".to_owned()]).collect();
+            Layout { text, links, two_ways: true, hosts: all, has_sides: true, ports }
         },
     )
 }
@@ -249,6 +265,7 @@ fn circuit(lattice: bool) -> impl Strategy<Value = Layout> {
                 hops.push(hops[hops.len() - 1].clone());
             }
             let mut ring = lay_ring(&hops, [&lasts(&near), &lasts(&far)], each, two_ways);
+            ring.ports.clear(); // time passes between links that share none
             let ahead = if all_round && !two_ways { hops.len() - 1 } else { 2 };
             for k in 0..hops.len() {
                 let to = (k + ahead) % hops.len();
@@ -298,7 +315,8 @@ fn trunk(lattice: bool) -> impl Strategy<Value = Layout> {
             text += &format!("\n[[route]]\nfrom = \"h0\"\nto = \"h1\"\nvia = [{}]\n", via.join(", "));
         }
         let hosts = (0..hosts).map(|host| format!("h{host}")).collect();
-        Layout { text, links, two_ways: false, hosts, has_sides: false }
+        let ports = vec![format!("\"hop{}\"", hops - 1), format!("[\"down0\", \"down1\"]")];
+        Layout { text, links, two_ways: false, hosts, has_sides: false, ports }
     })
 }
 
@@ -331,7 +349,66 @@ fn lay_ring(hops: &[String], access: [&str; 2], each: usize, two_ways: bool) -> 
         }
     }
     text += &cables;
-    Layout { text, links, two_ways, hosts, has_sides: false }
+    let ports = (0..count).map(|k| {
+        let back =
+            if two_ways { format!("\"hop{}.reverse\", ", (k + count - 1) % count) } else { String::new() };
+        format!("[\"hop{k}\", {back}\"to{k}.reverse\"]")
+    });
+    Layout { text, links, two_ways, hosts, has_sides: false, ports: ports.collect() }
+}
+
+/// Two switches, with hosts at each; from all hosts of one kind data come to the first. The first one's ports share a memory.
+fn switch(lattice: bool) -> impl Strategy<Value = Layout> {
+    let traffic = select(vec![
+        "kind = \"bulk\"\nstart = \"0 s .. 50 ms\"\n",
+        "kind = \"bulk\"\ntcp = { variant = \"sack1\", profile = \"linux\" }\n",
+        "kind = \"cbr\"\npacket = \"1000 B\"\nrate = \"2 Mbit/s\"\n",
+        "kind = \"poisson\"\npacket = \"400 B\"\nrate = \"1 Mbit/s\"\nclass = 1\n",
+    ]);
+    let cables = (link(lattice), access(lattice), access(lattice));
+    (cables, 2..=4_usize, 1..=3_usize, traffic, shared_memory()).prop_map(
+        |((trunk, near, far), here, there, traffic, memory)| {
+            let mut text = "template = \"graph\"\n".to_owned();
+            for name in ["r0", "r1"] {
+                text += &format!("\n[[node]]\nname = \"{name}\"\nkind = \"router\"\n");
+            }
+            let lines = trunk.replace(", ", "\n");
+            let mut cables = format!("\n[[link]]\nname = \"trunk\"\nfrom = \"r0\"\nto = \"r1\"\n{lines}\n");
+            let mut links = vec!["trunk".to_owned()];
+            for host in 0..here + there {
+                let (router, keys) = if host < here { ("r0", &near) } else { ("r1", &far) };
+                let lines = keys.replace(", ", "\n");
+                text += &format!("\n[[node]]\nname = \"h{host}\"\nkind = \"host\"\n");
+                cables += &format!(
+                    "\n[[link]]\nname = \"to{host}\"\nfrom = \"{router}\"\nto = \"h{host}\"\n{lines}\n"
+                );
+                links.push(format!("to{host}"));
+            }
+            let hosts: Vec<String> = (0..here + there).map(|host| format!("h{host}")).collect();
+            let ports: Vec<String> = (0..here).map(|host| format!("to{host}")).collect();
+            text += &cables;
+            text += &format!(
+                "\n[[memory]]\nlinks = {:?}\n{memory}",
+                [&["trunk".to_owned()][..], &ports].concat()
+            );
+            text += &format!(
+                "\n[[traffic]]\nname = \"incast\"\nfrom = {:?}\nto = \"h0\"\n{traffic}",
+                &hosts[1..]
+            );
+            text += &format!(
+                "\n[[traffic]]\nname = \"away\"\nfrom = {:?}\nto = \"h{here}\"\n{traffic}",
+                &hosts[..here]
+            );
+            Layout { text, links, two_ways: true, hosts, has_sides: false, ports: Vec::new() }
+        },
+    )
+}
+
+/// What it is like, but for its links.
+pub(crate) fn shared_memory() -> impl Strategy<Value = String> {
+    let sizes = vec!["3 packets", "12 packets", "40 packets", "2 KB", "9 KB", "60 KB"];
+    (select(sizes), select(vec!["0.25", "0.5", "1", "8", "1000"]))
+        .prop_map(|(size, alpha)| format!("size = \"{size}\"\nalpha = {alpha}\n"))
 }
 
 fn names(of: &[&str]) -> Vec<String> {

@@ -108,7 +108,7 @@ pub(crate) fn round_trip_over(flow: &FlowSpec, delay: impl Fn(LinkId) -> u64) ->
 }
 
 /// The largest packet that passes each link, bytes; 0 where none does.
-fn largest_packets(layout: &Layout, flows: &[FlowSpec]) -> Vec<u32> {
+pub(super) fn largest_packets(layout: &Layout, flows: &[FlowSpec]) -> Vec<u32> {
     let mut largest = vec![0; layout.links.len()];
     for flow in flows {
         let (data, ack) = match &flow.kind {

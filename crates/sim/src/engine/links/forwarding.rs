@@ -33,7 +33,8 @@ impl<'a> Links<'a> {
             self.leave(&mut event, passage);
             return self.go_on(event, mail);
         }
-        match link.offer(&event) {
+        let fate = if self.memories.are_none() { link.offer(&event) } else { self.offer_shared(&event) };
+        match fate {
             Fate::Leaves(passage) => self.depart(event, passage, mail),
             Fate::Dropped => self.drop_packet(&event, mail),
             Fate::Held => self.hold(&event, mail),
@@ -47,6 +48,13 @@ impl<'a> Links<'a> {
                 self.hold(&event, mail);
             }
         }
+    }
+
+    /// The same where links share memories: those run by events under both engines, and their queues are sampled as they go.
+    #[inline(never)]
+    fn offer_shared(&mut self, event: &Event) -> Fate {
+        self.look_at(event.place, event.at);
+        self.memories.offer(&mut self.table[event.place as usize], event)
     }
 
     /// A packet is on the wire of a link that may drop or hold packets.
@@ -201,12 +209,18 @@ impl<'a> Links<'a> {
             }
         }
         let Some(link) = self.table[place as usize].bounded_mut() else { return };
+        if !self.memories.are_none() {
+            self.memories.settle(place, link);
+        }
         if let Some(at) = link.set_wakeup(now) {
             mail.calendar.push(Event::of_flow(at, place, Kind::LinkWakeup, 0));
         }
     }
 
     pub(super) fn on_wakeup(&mut self, place: u32, at: Instant, mail: &mut Mailbox<'a>) {
+        if !self.memories.are_none() {
+            self.look_at(place, at);
+        }
         let Some(link) = self.table[place as usize].bounded_mut() else { return };
         if link.wakeup_at == Some(at) {
             link.wakeup_at = None;

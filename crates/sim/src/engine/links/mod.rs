@@ -33,6 +33,7 @@ use crate::instrument::SeriesRow;
 use crate::kernel::packet::{Event, Kind};
 use crate::kernel::precedence::Precedence;
 use crate::model::link::{Link, LinkTable};
+use crate::model::memory::Memories;
 use crate::network::Network;
 use crate::observe::instruments::Instruments;
 use crate::observe::trace::TraceRows;
@@ -44,6 +45,7 @@ pub(crate) struct Links<'a> {
     /// Of packets that reach a link at one instant.
     precedence: Precedence<'a>,
     table: LinkTable,
+    memories: Memories,
     forwarding: Forwarding,
     series: Vec<SeriesRow>,
     samples: Vec<Sample>,
@@ -74,7 +76,8 @@ impl<'a> Links<'a> {
         let samples = Sample::all(network);
         let trace = is_traced.then(TraceRows::default);
         let links = Links::bare(network, precedence, table, ordered);
-        Links { forwarding, samples, instruments, trace, backlogs, ..links }
+        let memories = Memories::of(network);
+        Links { memories, forwarding, samples, instruments, trace, backlogs, ..links }
     }
 
     /// These, of which nothing is observed.
@@ -88,6 +91,7 @@ impl<'a> Links<'a> {
             network,
             precedence,
             table,
+            memories: Memories::default(),
             forwarding: Forwarding::default(),
             series: Vec::new(),
             samples: Vec::new(),
@@ -158,11 +162,16 @@ impl<'a> Links<'a> {
     pub(crate) fn sample_before(&mut self, time: Instant) {
         for place in 0..self.samples.len() {
             let (link, next) = (self.samples[place].link(), self.samples[place].next);
-            if next < time
-                && let Some(at_work) = self.table[link as usize].bounded_mut()
-            {
-                look(&mut self.samples, link, at_work, time, &mut self.series);
+            if next < time {
+                self.look_at(link, time);
             }
+        }
+    }
+
+    /// Takes the samples of a link's queue that fall before `time`.
+    fn look_at(&mut self, link: u32, time: Instant) {
+        if let Some(at_work) = self.table[link as usize].bounded_mut() {
+            look(&mut self.samples, link, at_work, time, &mut self.series);
         }
     }
 

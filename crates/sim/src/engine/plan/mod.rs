@@ -9,7 +9,7 @@ pub(crate) mod routes;
 use self::eligible_hosts::EligibleHosts;
 use self::ingress::Ingress;
 use self::ordered_links::{OrderedLink, lay_ordered_links, minimum_path_delay};
-use self::routes::{ORDERED, PLACE, mark_at_once, routes_after, routes_of};
+use self::routes::{IS_LINK, ORDERED, PLACE, mark_at_once, routes_after, routes_of};
 use crate::control::Method;
 use crate::kernel::packet::Event;
 use crate::model::flow::{AccessLink, Flow, PathSuffix, Source};
@@ -88,7 +88,14 @@ impl Layout {
             }
         }
         let is_ordered = |entry: &u32| *entry != u32::MAX && *entry & ORDERED != 0;
-        let passes = |way: &[u32]| way.iter().any(is_ordered);
+        let runs_by_events = |entry: &u32| {
+            *entry != u32::MAX
+                && *entry & (IS_LINK | ORDERED) == IS_LINK
+                && network.memory_of(*entry & PLACE).is_some()
+        };
+        let passes = |way: &[u32]| {
+            way.iter().find(|entry| is_ordered(entry) || runs_by_events(entry)).is_some_and(is_ordered)
+        };
         let of_flow = |way: &[u32]| [passes(&way[ack_hop..]), passes(&way[..ack_hop])];
         let passes_ordered = routes.chunks(stride).map(of_flow).collect();
         let suffixes = flows.iter().map(|flow| flow.suffixes).collect();

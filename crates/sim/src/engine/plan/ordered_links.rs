@@ -260,16 +260,19 @@ fn lay_fast_ways_out<'a>(
     }
 }
 
-/// From one link that runs in epochs to the next (or a host), the least time between; `None` where none need pass.
+/// From one link that runs in epochs to the next (or a host), the least time between; `None` where none need pass. Links that share a memory
+/// run by events as hosts do, and count as such.
 fn ways(network: &Network, is_ordered: &[bool]) -> Option<Lookahead> {
     let mut ways: Lookahead = BTreeMap::new();
     for route in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
         let (mut from, mut way) = (HOST, Span::ZERO);
         for &link in route {
-            if is_ordered[link as usize] {
-                let least = ways.entry((from, link)).or_insert(way);
+            let runs_by_events = network.memory_of(link).is_some();
+            if is_ordered[link as usize] || runs_by_events {
+                let place = if runs_by_events { HOST } else { link };
+                let least = ways.entry((from, place)).or_insert(way);
                 *least = way.min(*least);
-                (from, way) = (link, Span::ZERO);
+                (from, way) = (place, Span::ZERO);
             }
             let spec = &network.links[link as usize];
             way = way + spec.delay;

@@ -37,7 +37,8 @@ pub(crate) fn links_of(network: &Network, traced: bool) -> LinkTable {
     let window = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);
     LinkTable::of(network.links.iter().zip(metered).enumerate().map(|(number, (spec, metered))| {
         let losses = losses.remove(&number).unwrap_or_default();
-        Link::new(spec, losses, (metered, traced), window, (network, number as u32), &mut decided)
+        let shares = network.memory_of(number as u32).is_some();
+        Link::new(spec, losses, (metered, traced, shares), window, (network, number as u32), &mut decided)
     }))
 }
 
@@ -116,7 +117,10 @@ pub(crate) fn mark_at_once(
     sampled.chain(fed_by_links).for_each(|link| needs_order[link] = true);
     let mut is_ordered: Vec<bool> =
         (0..links.len()).map(|link| needs_order[link] && !at_once[link]).collect();
+    let sharing = || network.memories.iter().flat_map(|memory| &memory.links);
+    sharing().for_each(|link| is_ordered[*link as usize] = false); // they run by events, beside the hosts
     order_paths_of_shared_hosts(network, &feeders, &mut is_ordered);
+    sharing().for_each(|link| is_ordered[*link as usize] = false);
     is_ordered
 }
 

@@ -79,6 +79,37 @@ impl BoundedLink {
         self.hold(event)
     }
 
+    /// A packet reaches a link that shares a memory, which has room for it or not.
+    pub(crate) fn offer_if(&mut self, event: &Event, has_room: bool) -> Fate {
+        self.counters.arrives(event.at);
+        if self.is_lost(event) {
+            self.counters.drops_forced(event.at);
+            return Fate::Dropped;
+        }
+        if !has_room {
+            self.counters.drops_by_memory(event.at);
+            return Fate::Dropped;
+        }
+        self.hold(event)
+    }
+
+    /// A packet that comes now goes on the wire at once.
+    pub(crate) fn is_idle(&self, now: Instant) -> bool {
+        matches!(&self.buffer, Buffer::Stepwise(stepwise) if stepwise.is_idle(now)) && self.pacer.is_none()
+    }
+
+    /// What waits in its pacer and in its queue, bytes and packets, where the queue works step by step.
+    pub(crate) fn holds(&self) -> (u64, u64) {
+        let (mut bytes, mut packets) = (0, 0);
+        if let Buffer::Stepwise(stepwise) = &self.buffer {
+            (bytes, packets) = (stepwise.queue.held_bytes(), stepwise.queue.held_packets());
+        }
+        if let Some(pacer) = &self.pacer {
+            (bytes, packets) = (bytes + pacer.held_bytes(), packets + pacer.held_packets());
+        }
+        (bytes, packets)
+    }
+
     /// A packet reaches a link whose departures are known at the arrival: its passage, if it is not dropped.
     #[inline(always)]
     pub(super) fn admit(&mut self, event: &Event, delay: Span) -> Option<Passage> {

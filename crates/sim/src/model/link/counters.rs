@@ -16,6 +16,8 @@ pub(crate) struct LinkCounters {
     pub(crate) dropped_early: u64,
     /// And those whose loss was forced, or that a policer dropped, on links that hold packets.
     pub(crate) dropped_forced: u64,
+    /// And those for which a memory that it shares had no room.
+    pub(crate) dropped_by_memory: u64,
     /// Packets that its queue has marked.
     pub(crate) marked: u64,
     /// Dropped since the start.
@@ -65,6 +67,12 @@ impl LinkCounters {
     /// The loss of a packet is forced, or a policer drops it, on a link that holds packets.
     pub(super) fn drops_forced(&mut self, now: Instant) {
         self.dropped_forced += u64::from(self.counts(now));
+        self.drops(now);
+    }
+
+    /// A memory that it shares has no room for a packet that arrives.
+    pub(super) fn drops_by_memory(&mut self, now: Instant) {
+        self.dropped_by_memory += u64::from(self.counts(now));
         self.drops(now);
     }
 

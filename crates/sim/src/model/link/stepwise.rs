@@ -68,6 +68,12 @@ impl Stepwise {
         (verdict, self.has_marked())
     }
 
+    /// A packet that comes now is served at once; by a trace it waits for an opportunity.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        let waits = matches!(self.transmitter.as_deref(), Some(Transmitter::Opportunities(_)));
+        !waits && self.queue.held_packets() == 0 && self.queue.wire().free_at() <= now
+    }
+
     /// What comes out of it at `now`: call until there is nothing.
     #[inline]
     pub(super) fn take(&mut self, now: Instant) -> Option<Out> {

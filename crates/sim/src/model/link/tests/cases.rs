@@ -172,7 +172,7 @@ impl Case {
     pub(super) fn link(&self) -> Link {
         let losses = [Some(0), None].into_iter().zip(LOST).filter(|_| self.kind.has_losses());
         let losses = losses.map(|(flow, numbers)| (flow, DropRule::Arrivals(numbers.to_vec()))).collect();
-        let watched = (self.metered, self.record.is_some());
+        let watched = (self.metered, self.record.is_some(), false);
         let mut link =
             Link::new(&self.spec, losses, watched, self.window, (network(), 0), &mut TieOrders::default());
         if let Some(bounded) = link.bounded_mut() {

@@ -166,6 +166,20 @@ SAMPLES = [
         {"network.core.queue": "codel"},
         {"network.core.queue": "drop-tail"},
     ),
+    Sample(
+        "class-queue",
+        "note",
+        f"{CORE.rpartition('.')[0]}.queue",
+        {"network.core.queue": "priority"},
+        {"network.core.queue": "drop-tail"},
+    ),
+    Sample(
+        "class-queue",
+        "note",
+        "memory",
+        {"memory": [{"links": "core", "size": "20 packets"}]},
+        {"memory": []},
+    ),
     Sample("series-bottlenecks", "note", "traffic[0]", {}, {"traffic": PARKING["traffic"][:1]}, PARKING),
     Sample(
         "pacer-buffer",

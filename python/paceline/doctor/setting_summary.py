@@ -183,6 +183,7 @@ def _queue(case: Case, links: list[int]) -> dict[str, Any]:
         "limit_packets": first.packets,
         "counts": first.counts,
         "drop": first.discipline.removeprefix("drop-"),
+        "memory": asdict(first.memory) if first.memory else None,
         "packets_wait": _ends(known) if known else None,
     }
 

@@ -174,25 +174,44 @@ def _queues_words(queues: list[Mapping[str, Any]]) -> str:
     if len(known) == 1 or any(queue["packets_wait"] is None for queue in known):
         return _alternatives(_queue_words(queue) for queue in known)
     counts = _alternatives(queue["counts"] for queue in known)
-    return f"{_alternatives(f'{_limit_words(one)}: {_waits(one)}' for one in known)} packets wait, by {counts}"
+    waits = f"{_alternatives(f'{_limit_words(one)}: {_waits(one)}' for one in known)} packets wait, by {counts}"
+    how = "" if all(queue["drop"] == "tail" for queue in known) else f", {_alternatives(one['drop'] for one in known)}"
+    memory = {_memory_words(queue["memory"]) for queue in known}
+    return f"{waits}{how}{memory.pop() if len(memory) == 1 else ', of a memory that several share'}"
 
 
 def _queue_words(queue: Mapping[str, Any]) -> str:
     if queue["packets_wait"] is None:
         return "no limit"
     wait = _waits(queue)
-    front = ", drops at its front" if queue["drop"] == "front" else ""
     return (
-        f"{_limit_words(queue)} by {queue['counts']}: {wait} {'packet waits' if wait == '1' else 'packets wait'}{front}"
+        f"{_limit_words(queue)} by {queue['counts']}: {wait} {'packet waits' if wait == '1' else 'packets wait'}"
+        f"{_how(queue)}{_memory_words(queue['memory'])}"
     )
+
+
+def _how(queue: Mapping[str, Any]) -> str:
+    """A discipline that is no drop-tail: ``, drops at its front`` or ``, priority``."""
+    return {"tail": "", "front": ", drops at its front"}.get(queue["drop"], f", {queue['drop']}")
 
 
 def _waits(queue: Mapping[str, Any]) -> str:
     return units.span(queue["packets_wait"], units.number)
 
 
+def _memory_words(memory: Mapping[str, Any] | None) -> str:
+    """``, of 300 KB that 2 links share by alpha 1``."""
+    if memory is None:
+        return ""
+    size = units.size(memory["bytes"]) if memory["bytes"] is not None else units.count(memory["packets"], "packet")
+    return f", of {size} that {memory['links']} links share by alpha {memory['alpha']:g}"
+
+
 def _limit_words(queue: Mapping[str, Any]) -> str:
     limit = str(queue["written"] or "")
+    if not limit and queue["memory"]:
+        share = units.span(queue["limit_bytes"], units.size) if queue["limit_bytes"] else queue["limit_packets"]
+        return f"{share} alone" if queue["limit_bytes"] else f"{share} packets alone"
     if limit.endswith("BDP") and queue["limit_bytes"]:
         limit += f" = {units.span(queue['limit_bytes'], units.size)}"
     return limit

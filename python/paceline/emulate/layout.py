@@ -84,6 +84,8 @@ def lay_out(document: Mapping[str, Any], network: Network, choices: Choices, see
             raise InputError(f'{_pacing_place(document, number)}: the kernel has no "port" pacing; write "host"')
     if document.get("drop"):
         raise InputError("drop: losses cannot be forced on the kernel's packets; leave it out")
+    if document.get("memory"):
+        raise InputError("memory: emulated links share none; leave it out")
     _converse(document, layout, choices, seed)
     for number, link in enumerate(network.links):
         fifo = ("drop-tail",) if link.buffer.limited else ("drop-tail", "drop-front")

@@ -10,6 +10,7 @@ from typing import Any
 
 from paceline import _core
 from paceline.scenario.distributions import Bursts, Dialogue, Replay
+from paceline.scenario.link_parts import Jitter, Memory, Policer
 
 _NS = 1e-9
 
@@ -25,6 +26,9 @@ class Buffer:
         discipline: of the queue, by its name: ``drop-tail``, ``codel``.
         ties: who goes first where a packet arrives as another leaves: ``random``, ``departure``, ``arrival``, ``ns2``.
         signals_early: it marks packets, or drops them before its limit is reached.
+        has_classes: it tells packets by their classes.
+        memory: that it shares with other links; without a limit of its own its limit is what it holds where it alone
+            is congested.
     """
 
     bytes: int | None
@@ -33,6 +37,8 @@ class Buffer:
     discipline: str
     ties: str = "departure"
     signals_early: bool = False
+    has_classes: bool = False
+    memory: Memory | None = None
 
     @property
     def limited(self) -> bool:
@@ -102,24 +108,6 @@ class Pacer:
             finish = self.parameters["release"] == "finish"
             return f"edge {self.parameters['delay']}" + ", release at the finish" * finish
         return " ".join([self.method, *(f"{key} {value}" for key, value in self.parameters.items())])
-
-
-@dataclass(frozen=True, slots=True)
-class Jitter:
-    """What a link adds to its delay, packet by packet: ``uniform`` or ``normal``; packets overtake if `reorder`."""
-
-    mean_s: float
-    spread_s: float
-    shape: str
-    reorder: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Policer:
-    """A policer before a link's pacer and buffer: it drops what comes faster, once `burst_bytes` are used up."""
-
-    rate_bps: float
-    burst_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,9 +333,11 @@ def _plan(plan: dict[str, Any]) -> Plan:
 
 
 def _link(link: dict[str, Any], buffers: dict[tuple[Any, ...], Buffer], pacers: dict[tuple[Any, ...], Pacer]) -> Link:
-    buffer = tuple(link["buffer"].values())
+    own = link["buffer"]
+    memory = Memory(**own["memory"]) if own["memory"] else None
+    buffer = tuple((own | {"memory": memory}).values())
     if buffer not in buffers:
-        buffers[buffer] = Buffer(**link["buffer"])
+        buffers[buffer] = Buffer(**own | {"memory": memory})
     pacer = None
     if link["pacer"]:
         key = tuple(link["pacer"].values())

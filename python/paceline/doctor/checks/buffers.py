@@ -218,6 +218,33 @@ def active_queue(case: Case) -> Iterator[Problem]:
         )
 
 
+@check("class-queue", "note")
+def class_queue(case: Case) -> Iterator[Problem]:
+    """A queue that tells classes apart, or a memory that links share.
+
+    Strict priority, deficit round robin (docs/design/classes.md): what a flow waits and loses depends on its class, and
+    the doctor foresees what one FIFO does to all. Links that share a memory take its places from each other, and the
+    doctor takes for each what it may hold while it alone is congested, alpha / (1 + alpha) of the size.
+    """
+    on = [number for number, link in enumerate(case.network.links) if case.on[number]]
+    for plan, links in _by_plan(case, [one for one in on if case.network.links[one].buffer.has_classes]):
+        yield Problem(
+            f"{case.network.plans[plan].path}.queue",
+            f"{common_name(case.network.links[one].name for one in links)}:"
+            f" {case.network.links[links[0]].buffer.discipline} tells classes apart",
+            "what is said of its delay and losses is that of one FIFO, and differs by class",
+            'as it is; queue = "drop-tail" to see the difference',
+        )
+    sharing = [one for one in on if case.network.links[one].buffer.memory]
+    if sharing:
+        yield Problem(
+            "memory",
+            f"{common_name(case.network.links[one].name for one in sharing)}: links share a memory",
+            "what is said of each holds while no other is congested",
+            "as it is; larger alpha, or size, for ports that fill at the same time",
+        )
+
+
 @check("series-bottlenecks", "note")
 def series_bottlenecks(case: Case) -> Iterator[Problem]:
     """Several full links on one path.

@@ -7,8 +7,8 @@ mod resolved;
 
 pub use resolved::Inspection;
 use resolved::{
-    Buffer, Bursts, Deployed, Dialogue, Drawn, Flow, ForcedLoss, Jitter, Link, Pacer, Plan, Policer, Probed,
-    Replay, Tcp, TrafficTable,
+    Buffer, Bursts, Deployed, Dialogue, Drawn, Flow, ForcedLoss, Jitter, Link, Memory, Pacer, Plan, Policer,
+    Probed, Replay, Tcp, TrafficTable,
 };
 
 use paceline_core::pacer::Method as LinkPacer;
@@ -26,7 +26,8 @@ use crate::compile::layout::{Back, Layout};
 use crate::compile::link_plan::LinkPlan;
 use crate::input::{BufferSize, Result};
 use crate::network::{
-    DropRule, FlowKind, FlowSpec, ForcedDrop, LinkSpec, Network, Part, ProbeKind, VaryingRate,
+    DropRule, FlowKind, FlowSpec, ForcedDrop, LinkSpec, MemorySpec, Network,
+    Part, ProbeKind, VaryingRate,
 };
 use crate::workload::open_loop::Timing;
 use crate::workload::{DialogueSpec, Distribution, Messages, Side};
@@ -78,9 +79,10 @@ impl Scenario {
             start_ns: [traffic.start.low, traffic.start.high].map(|start| start.as_nanos()),
         });
         let largest = largest_data(&network);
-        let links = layout.links.iter().zip(&network.links).zip(largest).map(|((laid, spec), largest)| {
+        let links = layout.links.iter().zip(&network.links).zip(largest).zip(0..);
+        let links = links.map(|(((laid, spec), largest), number)| {
             let plan = 2 * laid.stage + u32::from(laid.reversed);
-            link_of(spec, plan, largest)
+            link_of(spec, plan, largest, network.memory_of(number))
         });
         Ok(Inspection {
             template: self.template.name(),
@@ -135,8 +137,8 @@ fn plans(layout: &Layout) -> Vec<Plan> {
     both.collect()
 }
 
-fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
-    let (bytes, packets) = both_units(spec.fitting.buffer.limit);
+fn link_of(spec: &LinkSpec, plan: u32, largest: u32, memory: Option<&MemorySpec>) -> Link {
+    let (bytes, packets) = both_units(spec.fitting.buffer.limit.or(memory.map(MemorySpec::alone)));
     let pacer = spec.fitting.pacer.as_ref().map(|pacer| {
         let envelope = pacer.method.envelope(spec.rate, largest);
         let (bytes, packets) = both_units(pacer.limit);
@@ -179,7 +181,12 @@ fn link_of(spec: &LinkSpec, plan: u32, largest: u32) -> Link {
             counts: spec.fitting.buffer.counts.name(),
             discipline: spec.fitting.buffer.discipline.name(),
             signals_early: spec.fitting.buffer.discipline.acts_early(),
+            has_classes: spec.fitting.buffer.discipline.has_classes(),
             ties: spec.fitting.buffer.ties.name(),
+            memory: memory.map(|MemorySpec { links, size, alpha }| {
+                let (bytes, packets) = both_units(Some(*size));
+                Memory { bytes, packets, alpha: *alpha, links: links.len() as u32 }
+            }),
         },
         pacer,
         policer: spec.fitting.policer.map(|policer| Policer {

@@ -76,7 +76,7 @@ pub struct Link {
 }
 
 /// A queue's limit; unlimited where both are `None`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Buffer {
     /// Limit in bytes.
     pub bytes: Option<u64>,
@@ -88,8 +88,25 @@ pub struct Buffer {
     pub discipline: &'static str,
     /// It marks packets, or drops them before its limit is reached.
     pub signals_early: bool,
+    /// It tells packets by their classes.
+    pub has_classes: bool,
     /// Who goes first where a packet arrives as another leaves: `random`, `departure`, `arrival` or `ns2`.
     pub ties: &'static str,
+    /// The memory that it shares with other links; where it has no limit of its own, the limit above is what it holds if it alone is congested.
+    pub memory: Option<Memory>,
+}
+
+/// A memory that links share.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Memory {
+    /// Its size in bytes.
+    pub bytes: Option<u64>,
+    /// Its size in packets.
+    pub packets: Option<u64>,
+    /// A link takes a packet while it holds less than so many times what is free.
+    pub alpha: f64,
+    /// How many links share it.
+    pub links: u32,
 }
 
 /// A pacer on a link.

@@ -149,7 +149,7 @@ fn what_is_wrong_is_said_in_a_line() {
             "target: [\"5 ms\"] is a list; write \"10 ms\"",
         ),
         ("queue = \"priority\"", 8, "class: 8 is above 7"),
-        ("queue = \"priorty\"", 0, "did you mean \"priority\"?"),
+        ("queue = \"drrr\"", 0, "is no queue discipline; did you mean \"drr\"?"),
     ] {
         let text = scenario(queue, 5, &[("cbr", class, 1000, 4000)]);
         let error =

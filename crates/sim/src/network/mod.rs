@@ -12,8 +12,8 @@ mod varying;
 
 pub use self::estimate::Estimate;
 pub use self::jitter::{JitterShape, JitterSpec};
-pub use self::probe::{Probe, ProbeKind};
 pub use self::memory::MemorySpec;
+pub use self::probe::{Probe, ProbeKind};
 pub use self::varying::VaryingRate;
 pub use crate::instrument::Instrument;
 use crate::instrument::classes::NamedFlow;

@@ -26,8 +26,7 @@ use crate::compile::layout::{Back, Layout};
 use crate::compile::link_plan::LinkPlan;
 use crate::input::{BufferSize, Result};
 use crate::network::{
-    DropRule, FlowKind, FlowSpec, ForcedDrop, LinkSpec, MemorySpec, Network,
-    Part, ProbeKind, VaryingRate,
+    DropRule, FlowKind, FlowSpec, ForcedDrop, LinkSpec, MemorySpec, Network, Part, ProbeKind, VaryingRate,
 };
 use crate::workload::open_loop::Timing;
 use crate::workload::{DialogueSpec, Distribution, Messages, Side};

@@ -37,6 +37,8 @@ pub enum Kind {
     Buffer,
     /// A bare number above 0, 1 at most.
     Fraction,
+    /// A bare whole number, a million at most.
+    Count,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// One of these for all classes of packets, or a list of them by class.
@@ -57,6 +59,7 @@ impl Kind {
             Kind::Bytes => "\"5 KB\"",
             Kind::Buffer => "\"5 KB\" or \"5 packets\"",
             Kind::Fraction => "0.8",
+            Kind::Count => "4",
             Kind::Choice(_) => "one of the words that it knows",
             Kind::ByClass(one) => one.example(),
         }
@@ -71,6 +74,7 @@ impl fmt::Display for Kind {
             Kind::Bytes => f.write_str("bytes"),
             Kind::Buffer => f.write_str("bytes or packets"),
             Kind::Fraction => f.write_str("number in (0, 1]"),
+            Kind::Count => f.write_str("whole number"),
             Kind::Choice(words) => {
                 let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
                 f.write_str(&words.join(" or "))
@@ -235,6 +239,9 @@ impl fmt::Display for ParameterError {
     }
 }
 
+/// The most that a [`Kind::Count`] may be.
+const MOST_COUNT: u64 = 1_000_000;
+
 /// Reads the parameters of one method.
 pub(crate) struct Reader<'a> {
     method: &'static str,
@@ -307,6 +314,18 @@ impl<'a> Reader<'a> {
                 Err(self.impossible(parameter, problem))
             }
         }
+    }
+
+    /// A whole number, a million at most.
+    pub(crate) fn count(&mut self, parameter: &'static str) -> Result<u64, ParameterError> {
+        let value = self.needed(parameter, Kind::Count)?;
+        let number = match &value {
+            Value::Number(number) if number.fract() == 0.0 && *number >= 0.0 => Some(*number as u64),
+            Value::Number(_) | Value::List(_) => None,
+            Value::Text(text) => text.trim().parse().ok(),
+        };
+        let problem = || format!("{value} is no whole number of at most {MOST_COUNT}; write for example 4");
+        number.filter(|number| *number <= MOST_COUNT).ok_or_else(|| self.impossible(parameter, problem()))
     }
 
     /// One of `words`, `default` if it is left out: its position.

@@ -65,7 +65,7 @@ fn word(kind: Kind) -> String {
         Kind::Rate => "RATE".to_owned(),
         Kind::Span => "TIME".to_owned(),
         Kind::Bytes | Kind::Buffer => "SIZE".to_owned(),
-        Kind::Fraction => "NUMBER".to_owned(),
+        Kind::Fraction | Kind::Count => "NUMBER".to_owned(),
         Kind::Choice(words) => words.join("|"),
         Kind::ByClass(one) => word(*one),
     }

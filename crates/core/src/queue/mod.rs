@@ -12,6 +12,7 @@ mod drr;
 mod dualpi2;
 mod fq_codel;
 mod held;
+mod mrg32k3a;
 mod pie;
 mod powers;
 mod priority;

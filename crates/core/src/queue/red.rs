@@ -7,7 +7,7 @@
 //! *Parameters.* As ns-2's `Queue/RED`, in its words, and with its defaults: `thresh` 5 packets, or half of what the link sends in 5 ms if
 //! that is more; `maxthresh` three times that; `unit = "bytes"` measures the queue in bytes, and drops large packets more often.
 //! `adaptive` moves `max_p` so that the average stays halfway between the thresholds. A mark does instead of a drop while the
-//! probability is below `mark_p`. A packet that arrives while one or none waits is taken.
+//! probability is below `mark_p`. `ns2_draws` draws what a run of ns-2 draws: its reference traces, packet for packet. A packet that arrives while one or none waits is taken.
 //!
 //! *Choices.* ns-2's automatic weight is for a round trip of three times the link's delay, 100 ms at least; here it is for 100 ms, which is
 //! the same for links up to 33 ms: 1 − exp(−1/C), for C packets a second. A limit is the link's buffer, by its rule; ns-2 sets bits only
@@ -20,173 +20,23 @@
 //! *References.* S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM Transactions on Networking 1(4),
 //! 1993; S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED", 2001; ns-2 2.35, `queue/red.cc`.
 
-use super::discipline::{Queueing, Tuned};
+mod parameters;
+
+use super::discipline::Queueing;
 use super::drop_tail::DropTail;
 use super::held::Held;
-use super::powers::{exp_minus, power};
-use super::rule::{Limit, QueueSpec};
-use super::signal::{Draws, Signals};
-use crate::parameters::{Kind, Parameter, ParameterError, Reader};
+use super::mrg32k3a::Source;
+use super::powers::power;
+use super::rule::QueueSpec;
+use super::signal::Signals;
 use crate::stage::{Cause, Packet, Stage, Verdict};
 use crate::units::{Instant, NANOS_PER_SECOND, Rate, Span};
+pub(super) use parameters::Parameters;
 
-/// What `adaptive` moves `max_p` by, between which bounds, how often (ns-2's `alpha_`, `beta_`, `top_`, `interval_`).
-const ALPHA: f64 = 0.01;
-const BETA: f64 = 0.9;
-const TOP: f64 = 0.5;
+/// How often `adaptive` moves `max_p` (ns-2's `interval_`).
 const INTERVAL: Span = Span::from_millis(500);
-/// The least threshold, packets, and the delay by which it grows with the link, s (`targetdelay_`).
-const LEAST_THRESH: f64 = 5.0;
-const TARGET_DELAY: f64 = 0.005;
 /// The average is computed step by step for so many packets of an idle time; above, by squares.
 const STEPS: u64 = 1 << 10;
-
-/// Thresholds and weights. Lengths of queues are in packets of `mean_packet` bytes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parameters {
-    /// From there on packets are dropped.
-    pub thresh: f64,
-    /// There the probability is `max_p`.
-    pub maxthresh: f64,
-    /// The weight of an arrival in the average.
-    pub q_weight: f64,
-    /// ns-2's `1/linterm_`.
-    pub max_p: f64,
-    /// Bytes.
-    pub mean_packet: u64,
-    /// The queue is measured in bytes.
-    pub by_bytes: bool,
-    /// Beyond `maxthresh` the probability grows to 1 at twice that; else it is 1 there.
-    pub gentle: bool,
-    /// No drop within 1/p packets of the last.
-    pub wait: bool,
-    /// `max_p` moves.
-    pub adaptive: bool,
-    /// The least that it moves to.
-    pub bottom: f64,
-    /// It marks what understands marks, while the probability is below `mark_p`.
-    pub marks: bool,
-    /// See `marks`.
-    pub mark_p: f64,
-    /// Packets of `mean_packet` bytes that the link sends in a second.
-    pub packets_per_second: f64,
-}
-
-const NO_YES: &[&str] = &["no", "yes"];
-const ECN: &[&str] = &["mark", "drop", "always"];
-
-impl Tuned for Parameters {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter {
-            name: "thresh",
-            kind: Kind::Buffer,
-            default: Some("the larger of 5 packets and 2.5 ms"),
-            doc: "average queue from which packets are dropped",
-        },
-        Parameter {
-            name: "maxthresh",
-            kind: Kind::Buffer,
-            default: Some("3 `thresh`"),
-            doc: "average queue at which the probability is `max_p`",
-        },
-        Parameter {
-            name: "q_weight",
-            kind: Kind::Fraction,
-            default: Some("1 - exp(-1/C), C packets a second"),
-            doc: "weight of an arrival in the average",
-        },
-        Parameter {
-            name: "max_p",
-            kind: Kind::Fraction,
-            default: Some("0.1"),
-            doc: "probability at `maxthresh`",
-        },
-        Parameter {
-            name: "mean_packet",
-            kind: Kind::Bytes,
-            default: Some("500 B"),
-            doc: "an average packet: what `packets` of thresholds and idle times are",
-        },
-        Parameter {
-            name: "unit",
-            kind: Kind::Choice(&["bytes", "packets"]),
-            default: Some("bytes"),
-            doc: "what the queue is measured in",
-        },
-        Parameter {
-            name: "gentle",
-            kind: Kind::Choice(NO_YES),
-            default: Some("yes"),
-            doc: "beyond `maxthresh` the probability grows, to 1 at twice that",
-        },
-        Parameter {
-            name: "wait",
-            kind: Kind::Choice(NO_YES),
-            default: Some("yes"),
-            doc: "1/p packets pass between two drops",
-        },
-        Parameter {
-            name: "adaptive",
-            kind: Kind::Choice(NO_YES),
-            default: Some("no"),
-            doc: "`max_p` moves so that the average stays between the thresholds",
-        },
-        Parameter {
-            name: "ecn",
-            kind: Kind::Choice(ECN),
-            default: Some("mark"),
-            doc: "what becomes of a packet that understands marks, while the probability is below `mark_p`; \"always\" marks at any",
-        },
-        Parameter { name: "mark_p", kind: Kind::Fraction, default: Some("0.1"), doc: "see `ecn`" },
-    ];
-
-    const ACTS_EARLY: bool = true;
-
-    fn read(reader: &mut Reader<'_>) -> Result<Self, ParameterError> {
-        let mean_packet = reader.bytes_or("mean_packet", 500)?;
-        if mean_packet == 0 {
-            return Err(reader.impossible("mean_packet", "is no packet; write for example \"500 B\""));
-        }
-        let bps = reader.link_rate().bits_per_second() as f64;
-        let packets_per_second = bps / (8.0 * mean_packet as f64);
-        let packets = |limit: Limit| match limit {
-            Limit::Bytes(bytes) => bytes as f64 / mean_packet as f64,
-            Limit::Packets(packets) => packets as f64,
-        };
-        let thresh = match reader.given("thresh") {
-            true => packets(reader.buffer("thresh")?),
-            false => LEAST_THRESH.max(TARGET_DELAY * packets_per_second / 2.0),
-        };
-        let maxthresh = match reader.given("maxthresh") {
-            true => packets(reader.buffer("maxthresh")?),
-            false => 3.0 * thresh,
-        };
-        if maxthresh < thresh {
-            return Err(reader.impossible("maxthresh", "is below thresh; write at least as much"));
-        }
-        let mut fraction = |name: &'static str, default: f64| {
-            if reader.given(name) { reader.fraction(name) } else { Ok(default) }
-        };
-        let q_weight = fraction("q_weight", 1.0 - exp_minus(1.0 / packets_per_second))?;
-        let (max_p, mark_p) = (fraction("max_p", 0.1)?, fraction("mark_p", 0.1)?);
-        let ecn = reader.choice("ecn", ECN, 0)?;
-        Ok(Parameters {
-            thresh,
-            maxthresh,
-            q_weight,
-            max_p,
-            mean_packet,
-            by_bytes: reader.choice("unit", &["bytes", "packets"], 0)? == 0,
-            gentle: reader.choice("gentle", NO_YES, 1)? == 1,
-            wait: reader.choice("wait", NO_YES, 1)? == 1,
-            adaptive: reader.choice("adaptive", NO_YES, 0)? == 1,
-            bottom: (80_000.0 / bps).min(0.01),
-            marks: ecn != 1,
-            mark_p: if ecn == 2 { f64::INFINITY } else { mark_p },
-            packets_per_second,
-        })
-    }
-}
 
 /// A FIFO under RED, and the wire that it feeds.
 #[derive(Debug, Clone)]
@@ -194,7 +44,7 @@ pub struct Red<P> {
     fifo: DropTail<P>,
     parameters: Parameters,
     signals: Signals<P>,
-    draws: Draws,
+    draws: Source,
     average: f64,
     /// The present `max_p`, and when it moved last.
     max_p: f64,
@@ -234,11 +84,12 @@ impl<P: Packet> Red<P> {
     fn move_max_p(&mut self, now: Instant) {
         let (low, high) = (self.measure(self.parameters.thresh), self.measure(self.parameters.maxthresh));
         let part = 0.4 * (high - low);
-        if self.average < low + part && self.max_p > self.parameters.bottom {
-            self.max_p *= BETA;
+        let Parameters { alpha, beta, top, bottom, .. } = self.parameters;
+        if self.average < low + part && self.max_p > bottom {
+            self.max_p *= beta;
             self.moved = now;
-        } else if self.average > high - part && self.max_p < TOP {
-            self.max_p += ALPHA.min(0.25 * self.max_p);
+        } else if self.average > high - part && self.max_p < top {
+            self.max_p += alpha.min(0.25 * self.max_p);
             self.moved = now;
         }
     }
@@ -262,15 +113,15 @@ impl<P: Packet> Red<P> {
 
     /// The same by what has come since the last drop, of a packet of so many bytes.
     fn spaced(&self, p: f64, bytes: u32) -> f64 {
-        let Parameters { by_bytes, mean_packet, wait, .. } = self.parameters;
-        let count = if by_bytes { self.count_bytes / mean_packet } else { self.count } as f64;
+        let Parameters { by_size, mean_packet, wait, .. } = self.parameters;
+        let count = if by_size { self.count_bytes / mean_packet } else { self.count } as f64;
         let mut p = match wait {
             true if count * p < 1.0 => 0.0,
             true if count * p < 2.0 => p / (2.0 - count * p),
             false if count * p < 1.0 => p / (1.0 - count * p),
             _ => 1.0,
         };
-        if by_bytes && p < 1.0 {
+        if by_size && p < 1.0 {
             p = p * f64::from(bytes) / mean_packet as f64;
         }
         p.min(1.0)
@@ -299,7 +150,7 @@ impl<P: Packet> Queueing<P> for Red<P> {
             fifo: DropTail::new(spec, rate),
             parameters: *parameters,
             signals: Signals::new(parameters.marks),
-            draws: Draws::new(0),
+            draws: Source::of(parameters.ns2_draws),
             average: 0.0,
             max_p: parameters.max_p,
             moved: Instant::ZERO,
@@ -319,7 +170,7 @@ impl<P: Packet> Queueing<P> for Red<P> {
     }
 
     fn seed(&mut self, seed: u64) {
-        self.draws = Draws::new(seed);
+        self.draws.seed(seed);
     }
 
     #[inline]
@@ -343,7 +194,10 @@ impl<P: Packet> Stage<P> for Red<P> {
         let is_full = self.fifo.is_full(packet.bytes(), now);
         let mut is_dropped = false;
         if self.average >= self.measure(self.parameters.thresh) && length > 1 {
-            if !self.was_above {
+            if self.parameters.drops_undrawn && self.probability() >= 1.0 {
+                self.begin_count(0, 0);
+                is_dropped = true;
+            } else if !self.was_above {
                 self.begin_count(1, packet.bytes().into());
                 self.was_above = true;
             } else {

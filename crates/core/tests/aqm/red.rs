@@ -1,5 +1,5 @@
-//! RED: ns-2 2.35's `REDQueue`, written out here; that against ns-2 itself with ns-2's draws (`red-ns2.txt`, by `benches/peers/red.py`), and
-//! the crate's against that with its own.
+//! RED: ns-2 2.35's `REDQueue`, written out here; that and the crate's against ns-2 itself with ns-2's draws (`red-ns2.txt`, by
+//! `benches/peers/red.py`), and the crate's against that with its own.
 
 use super::drive::{
     Fifo, Log, Oracle, Parcel, RATE, Uniform, arrivals, assert_equal, discipline, ours, theirs,
@@ -21,6 +21,7 @@ struct RedQueue<U> {
     adaptive: bool,
     setbit: bool,
     mark_p: f64,
+    use_mark_p: bool,
     limit: Option<u64>,
     v_ave: f64,
     cur_max_p: f64,
@@ -57,6 +58,7 @@ impl<U> RedQueue<U> {
             adaptive: false,
             setbit: false,
             mark_p: 0.1,
+            use_mark_p: true,
             limit: None,
             v_ave: 0.0,
             cur_max_p: 0.1,
@@ -148,15 +150,18 @@ impl<U: FnMut() -> f64> Oracle for RedQueue<U> {
         self.averages.push(self.v_ave);
         self.count += 1;
         self.count_bytes += u64::from(pkt.bytes);
-        let mut unforced = false;
+        let (mut unforced, mut forced) = (false, false);
         if self.v_ave >= self.th_min && qlen > 1 {
-            if !self.old {
+            let most = if self.gentle { 2.0 * self.th_max } else { self.th_max };
+            if !self.use_mark_p && self.v_ave >= most {
+                forced = true;
+            } else if !self.old {
                 (self.count, self.count_bytes, self.old) = (1, pkt.bytes.into(), true);
             } else {
                 let v_prob1 = self.calculate_p_new();
                 if (self.uniform)() <= self.modify_p(v_prob1, pkt.bytes) {
                     (self.count, self.count_bytes) = (0, 0);
-                    if self.setbit && pkt.ecn != Ecn::NotEct && v_prob1 < self.mark_p {
+                    if self.setbit && pkt.ecn != Ecn::NotEct && (!self.use_mark_p || v_prob1 < self.mark_p) {
                         pkt.ecn = Ecn::Ce;
                     } else {
                         unforced = true;
@@ -170,6 +175,9 @@ impl<U: FnMut() -> f64> Oracle for RedQueue<U> {
         if !is_idle && self.limit.is_some_and(|limit| self.queue.packets.len() as u64 >= limit) {
             (self.count, self.count_bytes) = (0, 0);
             dropped.push((pkt, Cause::Overflow));
+        } else if forced {
+            (self.count, self.count_bytes) = (0, 0);
+            dropped.push((pkt, Cause::Early));
         } else if unforced {
             dropped.push((pkt, Cause::Early));
         } else {
@@ -257,11 +265,16 @@ fn ns2_drops_the_same_packets_with_the_same_draws() {
     let mut settings = 0;
     for (seed, lines) in (0..).zip(lines.chunks(3)) {
         let [name, dropped, averages] = lines else { panic!("{lines:?}") };
-        let (mut oracle, _) = setting(name, mrg32k3a());
-        let log = theirs(&mut oracle, &arrivals(seed, 4_000));
-        let ours: Vec<usize> = log.early.iter().map(|(number, _)| *number).collect();
+        let (mut oracle, mut parameters) = setting(name, mrg32k3a());
+        let arrivals = arrivals(seed, 4_000);
+        let log = theirs(&mut oracle, &arrivals);
         let dropped: Vec<usize> = dropped.split(' ').map(|number| number.parse().unwrap()).collect();
-        assert!(ours == dropped, "{name}: {} and {}", ours.len(), dropped.len());
+        parameters.extend([("ns2_draws", "0"), ("ecn", "drop")]);
+        let ours = ours(discipline("red", &parameters, None, seed), &arrivals);
+        for early in [&log.early, &ours.early] {
+            let early: Vec<usize> = early.iter().map(|(number, _)| *number).collect();
+            assert!(early == dropped, "{name}: {} and {}", early.len(), dropped.len());
+        }
         for (average, written) in oracle.averages.iter().skip(99).step_by(100).zip(averages.split(' ')) {
             let written: f64 = written.parse().unwrap(); // to six digits
             assert!((average - written).abs() <= 1e-5 * written, "{name}: {average} {written}");
@@ -278,6 +291,8 @@ fn every_packet_fares_as_in_ns2() {
         let mut draws = Uniform::new(seed);
         let (mut oracle, mut parameters) = setting(NAMES[seed as usize % 5], || draws.unit());
         (oracle.setbit, oracle.limit) = (seed % 3 > 0, (seed % 4 == 0).then_some(30));
+        oracle.use_mark_p = seed % 7 > 1;
+        parameters.push(("use_mark_p", if oracle.use_mark_p { "yes" } else { "no" }));
         parameters.push(("ecn", if oracle.setbit { "mark" } else { "drop" }));
         let limit = oracle.limit.map(Limit::Packets);
         let arrivals = arrivals(seed, 4_000);

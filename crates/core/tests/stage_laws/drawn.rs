@@ -50,6 +50,7 @@ impl Drawn {
             Kind::Buffer if draws.below(2) == 0 => format!("{} packets", draws.below(20)),
             Kind::Buffer => format!("{} B", draws.below(20_000)),
             Kind::Fraction => return Value::Number((1 + draws.below(100)) as f64 / 100.0),
+            Kind::Count => return Value::Number(draws.below(100) as f64),
             Kind::Choice(words) => words[draws.below(words.len() as u64) as usize].to_owned(),
             Kind::ByClass(one) => {
                 let values = 1 + draws.below(3);
@@ -118,6 +119,7 @@ pub(crate) fn extreme(parameters: &[Parameter], name: &str, seed: u64) -> Option
         Kind::Bytes => &["0 B", "1 B", "18446744073709551615 B"],
         Kind::Buffer => &["0 packets", "1 B", "18446744073709551615 B", "18446744073709551615 packets"],
         Kind::Fraction => &["1e-300", "1"],
+        Kind::Count => &["0", "1000000"],
         Kind::Choice(words) => words,
         Kind::ByClass(_) => &[],
     };

@@ -43,6 +43,7 @@ fn value(kind: Kind) -> BoxedStrategy<String> {
         Kind::Bytes => (2..9_u32).prop_map(|size| format!("{size} KB")).boxed(),
         Kind::Buffer => (1..30_u32).prop_map(|packets| format!("{packets} packets")).boxed(),
         Kind::Fraction => (1..10_u32).prop_map(|tenths| format!("0.{tenths}")).boxed(),
+        Kind::Count => (0..100_u32).prop_map(|count| count.to_string()).boxed(),
         Kind::Choice(words) => select(words).prop_map(str::to_owned).boxed(),
         Kind::ByClass(one) => {
             prop::collection::vec(value(*one), 1..=3).prop_map(|values| values.join(",")).boxed()

@@ -113,3 +113,29 @@ fn a_packet_is_marked_once() {
     let marked: Vec<u64> = passed.map(|(_, link)| link.signals.as_ref().unwrap().marked_packets).collect();
     assert!(marked.len() == 2 && marked.iter().all(|marked| *marked > 10), "{marked:?}");
 }
+
+/// `[[mark]]` marks the packets that it names, once each, where they are ECN-capable; the queue here marks none by itself.
+#[test]
+fn marks_are_forced_on_the_packets_that_are_named() {
+    let queue = "{ discipline = \"red\", thresh = \"1000 packets\" }";
+    let marks = "[[mark]]\nlink = \"core\"\nflow = 0\narrivals = [3, 5, 5]\n\
+        [[mark]]\nlink = \"core\"\nflow = 0\narrivals = [5, 700]\n";
+    for (ecn, expected) in [("ect0", vec![3, 5, 700]), ("not-ect", vec![])] {
+        let text = scenario(queue, ecn, marks).replace("8 Mbit/s", "80 Mbit/s");
+        let outputs = [Method::Reference, Method::Windowed].map(|method| run(&text, method));
+        for (output, rows) in &outputs {
+            let marked = rows.iter().filter(|row| row.event == TraceEvent::Mark);
+            assert_eq!(marked.map(|row| row.seq).collect::<Vec<_>>(), expected, "{ecn}");
+            assert_eq!(core(output).signals.as_ref().unwrap().early_drops, 0);
+        }
+        assert!(same(&outputs[0].1, &outputs[1].1));
+    }
+}
+
+#[test]
+fn a_mark_needs_a_queue_that_marks() {
+    let text = scenario("\"drop-tail\"", "ect0", "[[mark]]\nlink = \"core\"\narrivals = [3]\n");
+    let error = Scenario::from_toml(&text).and_then(|scenario| scenario.network(1)).unwrap_err();
+    let expected = "mark[0].link: core has a queue that marks nothing; write queue = \"red\" there";
+    assert!(error.to_string().contains(expected), "{error}");
+}

@@ -94,8 +94,9 @@ def _draws(case: Case, seed: int) -> bool:
         return True
     if any(one.size.random or one.pause.random for flow in network.flows if (one := flow.dialogue)):
         return True
-    drops = document.get("drop", [])
-    if any({"probability", "bursts"} & drop.keys() for drop in ([drops] if isinstance(drops, dict) else drops)):
+    forced = [document.get(key, []) for key in ("drop", "mark")]
+    rules = [rule for rules in forced for rule in ([rules] if isinstance(rules, dict) else rules)]
+    if any({"probability", "bursts"} & rule.keys() for rule in rules):
         return True
     if any(flow.tcp and (flow.tcp.draws_phase or (flow.tcp.rule and flow.tcp.jitter)) for flow in network.flows):
         return True

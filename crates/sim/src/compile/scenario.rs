@@ -38,9 +38,9 @@ use crate::input::{Faults, Field, Result};
 use crate::network::{Fitting, FlowSpec, Host, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
 
 /// Keys of the file.
-const KEYS: [&str; 14] = [
-    "title", "duration", "warmup", "seed", "network", "traffic", "pacing", "drop", "memory", "probes",
-    "sweep", "node", "link", "route",
+const KEYS: [&str; 15] = [
+    "title", "duration", "warmup", "seed", "network", "traffic", "pacing", "drop", "mark", "memory",
+    "probes", "sweep", "node", "link", "route",
 ];
 /// Networks of no more links than this report on every one.
 const FEW_LINKS: usize = 64;
@@ -106,7 +106,11 @@ impl Scenario {
         Ok(Scenario {
             title: file.optional("title", |title| title.text().map(str::to_owned))?.unwrap_or_default(),
             pacing: file.optional("pacing", Pacing::read_all)?.unwrap_or_default(),
-            losses: file.optional("drop", Loss::read_all)?.unwrap_or_default(),
+            losses: [
+                file.optional("drop", Loss::read_all)?.unwrap_or_default(),
+                file.optional("mark", Loss::read_marks)?.unwrap_or_default(),
+            ]
+            .concat(),
             memories: file.optional("memory", Memory::read_all)?.unwrap_or_default(),
             probes: file
                 .optional("probes", |field| Probes::read(field, warmup, until))?
@@ -162,8 +166,8 @@ impl Scenario {
         let deployed = faults.note(deploy::deploy(&self.pacing, &context, &mut flows));
         let buffers = faults.note(buffers::buffers(&layout, &flows));
         let policers = faults.note(buffers::policers(&layout, &flows));
-        let drops: Vec<_> =
-            self.losses.iter().flat_map(|loss| faults.note(loss.place(&names, &flows))).collect();
+        let place = |loss: &Loss| loss.place(&names, &flows, buffers.as_deref().unwrap_or_default());
+        let drops: Vec<_> = self.losses.iter().flat_map(|loss| faults.note(place(loss))).collect();
         let memories = faults.note(Memory::place_all(&self.memories, &layout, &names, &flows));
         let pacers = deployed.as_ref().map_or(&[][..], |deployed| &deployed.pacers);
         let first_pacer = pacers.iter().position(Option::is_some).map(|i| i as u32);

@@ -25,7 +25,7 @@ mod transmitter;
 use self::meter::Meter;
 use crate::kernel::chance::Stream;
 use crate::kernel::packet::Event;
-use crate::network::{DropRule, Fitting, FlowId, LinkId, LinkSpec, Network};
+use crate::network::{Fitting, ForcedDrop, LinkId, LinkSpec, Network};
 pub(crate) use bounded::BoundedLink;
 use bounded::Buffer;
 pub(crate) use by_class::ByClass;
@@ -64,7 +64,7 @@ impl Link {
     /// `metered`: results or probes ask for what this link does. `traced`: each packet is recorded. `shares`: a memory.
     pub(crate) fn new(
         spec: &LinkSpec,
-        losses: Vec<(Option<FlowId>, DropRule)>,
+        losses: Vec<ForcedDrop>,
         (metered, traced, shares): (bool, bool, bool),
         window: (Instant, Instant),
         (network, number): (&Network, LinkId),

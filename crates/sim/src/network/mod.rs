@@ -292,7 +292,7 @@ impl Part {
     pub(crate) const BACK: &'static str = ".back";
 }
 
-/// A loss forced on a link, before its policer, pacer and buffer see the packet.
+/// A loss forced on a link, before its policer, pacer and buffer see the packet; or a mark.
 #[derive(Debug, Clone)]
 pub struct ForcedDrop {
     /// Where.
@@ -301,6 +301,8 @@ pub struct ForcedDrop {
     pub flow: Option<FlowId>,
     /// Which packets.
     pub rule: DropRule,
+    /// They are marked, those that are ECN-capable, and not lost.
+    pub marks: bool,
 }
 
 /// Which packets a forced loss takes.

@@ -95,7 +95,7 @@ impl Scenario {
             tcps: tcps.into_iter().map(tcp_of).collect(),
             flows,
             pacings,
-            drops: network.drops.iter().map(forced_loss_of).collect(),
+            drops: network.drops.iter().filter(|drop| !drop.marks).map(forced_loss_of).collect(),
             probes: probes_of(&network),
         })
     }

@@ -1,8 +1,10 @@
-//! `[probes]` and `[[drop]]`: what to record over time, and which losses to force.
+//! `[probes]`, `[[drop]]` and `[[mark]]`: what to record over time, and which losses and marks to force.
 
 mod instruments;
 
+use paceline_core::queue::QueueSpec;
 use paceline_core::{Instant, Span};
+use std::sync::Arc;
 
 use self::instruments::ChosenInstrument;
 use super::buffers::{mean_round_trip, round_trip_over};
@@ -125,11 +127,12 @@ fn each<'a>(table: &Table<'a>, key: &str) -> Vec<Field<'a>> {
     table.get(key).map(|field| field.one_or_many()).unwrap_or_default()
 }
 
-/// A loss to force.
+/// A loss to force, or a mark.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Loss {
     /// Where it is written: `drop[0]`.
     path: String,
+    marks: bool,
     link: String,
     flow: Option<FlowName>,
     rule: Rule,
@@ -145,10 +148,15 @@ enum Rule {
 impl Loss {
     /// Reads every `[[drop]]`.
     pub(crate) fn read_all(field: &Field<'_>) -> Result<Vec<Loss>> {
-        field.each(Loss::read)
+        field.each(|field| Loss::read(field, false))
     }
 
-    fn read(field: &Field<'_>) -> Result<Loss> {
+    /// Reads every `[[mark]]`.
+    pub(crate) fn read_marks(field: &Field<'_>) -> Result<Vec<Loss>> {
+        field.each(|field| Loss::read(field, true))
+    }
+
+    fn read(field: &Field<'_>, marks: bool) -> Result<Loss> {
         let table = field.table(&["link", "flow", "arrivals", "probability", "bursts"])?;
         let link = table.needs("link", "\"core\"", |field| field.text().map(str::to_owned));
         let flow = table.optional("flow", FlowName::read)?;
@@ -171,17 +179,29 @@ impl Loss {
             [None, None, Some(bursts)] => Rule::Bursts(read_bursts(&bursts)?),
             [None, None, None] => {
                 let ways = "arrivals = [14], probability = 0.01 or bursts = { loss = 0.01, length = 4 }";
-                return Err(field.wrong(format!("loses nothing; write {ways}")));
+                let does = if marks { "marks" } else { "loses" };
+                return Err(field.wrong(format!("{does} nothing; write {ways}")));
             }
             _ => return Err(field.wrong("two of arrivals, probability and bursts; write one of them")),
         };
-        Ok(Loss { path: field.path().to_owned(), link: link?, flow, rule })
+        Ok(Loss { path: field.path().to_owned(), marks, link: link?, flow, rule })
     }
 
-    /// The loss on its link.
-    pub(crate) fn place(&self, names: &Names<'_>, flows: &[FlowSpec]) -> Result<ForcedDrop> {
+    /// The loss on its link, which has one of these buffers.
+    pub(crate) fn place(
+        &self,
+        names: &Names<'_>,
+        flows: &[FlowSpec],
+        buffers: &[Arc<QueueSpec>],
+    ) -> Result<ForcedDrop> {
         let path = format!("{}.flow", self.path);
-        let link = names.link(&format!("{}.link", self.path), &self.link)?;
+        let at = format!("{}.link", self.path);
+        let link = names.link(&at, &self.link)?;
+        if self.marks && buffers.get(link as usize).is_some_and(|buffer| !buffer.discipline.acts_early()) {
+            let problem =
+                format!("{} has a queue that marks nothing; write queue = \"red\" there", self.link);
+            return Err(ScenarioError::at(&at, problem));
+        }
         let flow = match &self.flow {
             None => None,
             Some(FlowName::Number(number)) if *number < flows.len() as u64 => Some(*number as FlowId),
@@ -212,7 +232,7 @@ impl Loss {
             Rule::Probability(probability) => DropRule::Probability(*probability),
             Rule::Bursts(chain) => DropRule::Bursts(*chain),
         };
-        Ok(ForcedDrop { link, flow, rule })
+        Ok(ForcedDrop { link, flow, rule, marks: self.marks })
     }
 }
 

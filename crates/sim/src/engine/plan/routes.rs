@@ -23,7 +23,7 @@ pub(crate) const PLACE: u32 = SUFFIX - 1;
 pub(crate) fn links_of(network: &Network, traced: bool) -> LinkTable {
     let mut losses: BTreeMap<usize, Vec<_>> = BTreeMap::new();
     for drop in &network.drops {
-        losses.entry(drop.link as usize).or_default().push((drop.flow, drop.rule.clone()));
+        losses.entry(drop.link as usize).or_default().push(drop.clone());
     }
     let mut metered: Vec<bool> = network.links.iter().map(|link| link.fitting.reported).collect();
     if let Some(core) = metered.get_mut(network.core as usize) {

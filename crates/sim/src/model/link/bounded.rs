@@ -11,7 +11,7 @@ use super::stepwise::{Out, Stepwise};
 use crate::kernel::packet::Event;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Arrival, ClosedDropTail, Departure};
-use paceline_core::{Instant, Span, Stage, Verdict};
+use paceline_core::{Ecn, Instant, Packet, Span, Stage, Verdict};
 
 /// A link that has a limited buffer, a pacer, forced losses, a policer, jitter, a meter, a probe, or a trace.
 #[derive(Debug)]
@@ -76,7 +76,22 @@ impl BoundedLink {
             self.counters.drops_forced(event.at);
             return Fate::Dropped;
         }
-        self.hold(event)
+        let marked = self.losses.as_ref().is_some_and(|losses| losses.marks && event.ecn().is_capable());
+        if marked { self.hold_marked(*event) } else { self.hold(event) }
+    }
+
+    /// A packet that a rule marks comes to a queue that may mark it too.
+    #[cold]
+    fn hold_marked(&mut self, mut event: Event) -> Fate {
+        let before = event.ecn();
+        event.mark();
+        match self.hold(&event) {
+            Fate::Held if before != Ecn::Ce => {
+                self.counters.marks(event.at);
+                Fate::Marked
+            }
+            fate => fate,
+        }
     }
 
     /// A packet reaches a link that shares a memory, which has room for it or not.

@@ -1,8 +1,9 @@
-//! What is dropped before a link's pacer and buffer see it: by forced losses, of packets by their number, by chance or in bursts, and by a policer.
+//! What is dropped, or marked, before a link's pacer and buffer see it: by force, of packets by their number, by chance or in bursts; and by a
+//! policer.
 
 use crate::kernel::chance::Stream;
 use crate::kernel::packet::Event;
-use crate::network::{DropRule, FlowId, GilbertElliott, LinkSpec};
+use crate::network::{DropRule, FlowId, ForcedDrop, GilbertElliott, LinkSpec};
 use paceline_core::policer::Policer;
 
 /// All of a link's: the rules, then the policer, which sees what they leave.
@@ -10,29 +11,30 @@ use paceline_core::policer::Policer;
 pub(super) struct Losses {
     pub(super) rules: Vec<Loss>,
     pub(super) policer: Option<Policer>,
+    /// A rule marks the packet that has come last.
+    pub(super) marks: bool,
 }
 
 impl Losses {
     /// Of these rules and a link's policer; `None` where there are none.
-    pub(super) fn of(
-        rules: Vec<(Option<FlowId>, DropRule)>,
-        spec: &LinkSpec,
-        seed: u64,
-        flows: usize,
-    ) -> Option<Box<Self>> {
+    pub(super) fn of(rules: Vec<ForcedDrop>, spec: &LinkSpec, seed: u64, flows: usize) -> Option<Box<Self>> {
         let rules = rules.into_iter().enumerate();
         let rules: Vec<Loss> =
-            rules.map(|(number, (flow, rule))| Loss::new(flow, rule, number, spec, seed, flows)).collect();
+            rules.map(|(number, rule)| Loss::new(rule, number, spec, seed, flows)).collect();
         let policer = spec.fitting.policer.as_ref().map(Policer::new);
-        (!rules.is_empty() || policer.is_some()).then(|| Box::new(Losses { rules, policer }))
+        let is_needed = !rules.is_empty() || policer.is_some();
+        is_needed.then(|| Box::new(Losses { rules, policer, marks: false }))
     }
 
     /// A packet arrives: whether it is dropped. Every rule counts it.
     #[inline(never)]
     pub(super) fn take(&mut self, event: &Event) -> bool {
         let mut lost = false;
+        self.marks = false;
         for loss in &mut self.rules {
-            lost |= loss.takes(event.flow);
+            let takes = loss.takes(event.flow);
+            lost |= takes && !loss.marks;
+            self.marks |= takes && loss.marks;
         }
         lost || self.policer.as_mut().is_some_and(|policer| !policer.conforms(event.bytes.into(), event.at))
     }
@@ -43,6 +45,7 @@ impl Losses {
 pub(super) struct Loss {
     flow: Option<FlowId>,
     rule: LossRule,
+    marks: bool,
 }
 
 #[derive(Debug)]
@@ -65,8 +68,7 @@ enum LossRule {
 
 impl Loss {
     pub(super) fn new(
-        flow: Option<FlowId>,
-        rule: DropRule,
+        ForcedDrop { flow, rule, marks, .. }: ForcedDrop,
         number: usize,
         spec: &LinkSpec,
         seed: u64,
@@ -81,7 +83,7 @@ impl Loss {
                 LossRule::Bursts { chain, is_bad, draws }
             }
         };
-        Loss { flow, rule }
+        Loss { flow, rule, marks }
     }
 
     /// Counts the packet, and returns whether it is lost.

@@ -5,7 +5,7 @@ use super::{Link, Service, TieOrders};
 use crate::Scenario;
 use crate::kernel::packet::{Event, Packet};
 use crate::kernel::signals::Signals;
-use crate::network::{DropRule, Fitting, LinkSpec, Network};
+use crate::network::{DropRule, Fitting, FlowId, ForcedDrop, LinkSpec, Network};
 use paceline_core::pacer::parameters::Value;
 use paceline_core::pacer::{self, PacerSpec};
 use paceline_core::policer::PolicerSpec;
@@ -171,7 +171,8 @@ impl Case {
     /// The link, before anything has reached it.
     pub(super) fn link(&self) -> Link {
         let losses = [Some(0), None].into_iter().zip(LOST).filter(|_| self.kind.has_losses());
-        let losses = losses.map(|(flow, numbers)| (flow, DropRule::Arrivals(numbers.to_vec()))).collect();
+        let losses =
+            losses.map(|(flow, numbers)| forced(flow, DropRule::Arrivals(numbers.to_vec()))).collect();
         let watched = (self.metered, self.record.is_some(), false);
         let mut link =
             Link::new(&self.spec, losses, watched, self.window, (network(), 0), &mut TieOrders::default());
@@ -289,4 +290,9 @@ pub(super) fn network() -> &'static Network {
          [[traffic]]\nkind = \"bulk\"\ncount = {FLOWS}\n"
     );
     NETWORK.get_or_init(|| Scenario::from_toml(&text).unwrap().network(1).unwrap())
+}
+
+/// A loss of that flow's packets.
+pub(super) fn forced(flow: Option<FlowId>, rule: DropRule) -> ForcedDrop {
+    ForcedDrop { link: 0, flow, rule, marks: false }
 }

@@ -3,7 +3,7 @@
 use super::super::bounded::is_recorded;
 use super::super::counters::LinkCounters;
 use super::super::losses::Loss;
-use super::cases::{Case, Draws, Kind};
+use super::cases::{Case, Draws, Kind, forced};
 use crate::network::DropRule;
 use paceline_core::Instant;
 
@@ -86,7 +86,7 @@ fn departures_are_recorded_from_a_time_until_another() {
 fn chance_takes_its_share_of_the_flow_that_is_named() {
     let spec = Case::draw(Kind::Limited, 1).spec;
     let lost = |flow, probability| {
-        let mut loss = Loss::new(flow, DropRule::Probability(probability), 0, &spec, 1, 2);
+        let mut loss = Loss::new(forced(flow, DropRule::Probability(probability)), 0, &spec, 1, 2);
         let lost: Vec<u32> = (0..20_000).filter(|packet| loss.takes(packet % 2)).collect();
         [0, 1].map(|flow| lost.iter().filter(|packet| **packet % 2 == flow).count())
     };

@@ -8,7 +8,7 @@ mod variants;
 use paceline_core::Span;
 
 pub use choices::{
-    Constants, EcnMode, Halving, HostPacing, HyStartMode, IdleRestart, PacingRule, Profile, Recovery,
+    Constants, EcnMode, EcnRule, Halving, HostPacing, HyStartMode, IdleRestart, PacingRule, Profile, Recovery,
 };
 pub use variants::Variant;
 pub(crate) use variants::variants;
@@ -96,6 +96,8 @@ pub struct Config {
     pub min_rto: Span,
     /// `min_rto` is the least that is added to the smoothed round trip, not the least sum (Linux `rttvar_us`).
     pub min_rto_beyond_srtt: bool,
+    /// An acknowledgement restarts the timer after its sample is taken, not before (ns-2 `timerfix_`).
+    pub timer_fix: bool,
     /// `min_rto` is applied before back-off (RFC 6298; ns-2 `rfc2988_`); else after it.
     pub min_rto_backs_off: bool,
     /// Back-off doubles the timeout up to `max_rto`; else 64-fold at most (ns-2 before 2007, and without `rfc2988_`).
@@ -142,6 +144,8 @@ pub struct Config {
     pub idle_restart: IdleRestart,
     /// Explicit congestion notification.
     pub ecn: EcnMode,
+    /// What a mark does beside losses and retransmissions, with [`EcnMode::Rfc3168`].
+    pub ecn_rule: EcnRule,
 }
 
 impl Config {
@@ -184,6 +188,7 @@ impl Config {
             tick_phase: None,
             min_rto: Span::from_millis(200),
             min_rto_beyond_srtt: false,
+            timer_fix: true,
             min_rto_backs_off: true,
             back_off_to_maximum: true,
             max_rto: Span::from_millis(60_000),
@@ -205,6 +210,7 @@ impl Config {
             hystart: HyStartMode::Off,
             idle_restart: IdleRestart::One,
             ecn: EcnMode::Off,
+            ecn_rule: EcnRule::Ns2,
         };
         match profile {
             Profile::Ns2 => ns2,
@@ -242,6 +248,7 @@ impl Config {
                 halving: Halving::FlightSize, // RFC 5681, equation 4
                 constants: Constants::Rfc9438,
                 idle_restart: IdleRestart::Initial, // RFC 5681 (4.1)
+                ecn_rule: EcnRule::Rfc3168,
                 ..ns2
             },
             Profile::Linux => Config {
@@ -278,6 +285,7 @@ impl Config {
                 constants: Constants::Linux2013,
                 hystart: HyStartMode::Linux,      // tcp_cubic.c
                 idle_restart: IdleRestart::Decay, // tcp_cwnd_restart
+                ecn_rule: EcnRule::Rfc3168,
                 ..ns2
             },
         }
@@ -344,6 +352,14 @@ impl Config {
     pub(crate) fn has_rack(&self) -> bool {
         self.variant.is_by_rate()
             || self.rack && (self.variant == Variant::Rfc6675 || self.variant.is_control())
+    }
+
+    /// [`EcnRule::Ns2`] applies.
+    #[inline]
+    pub fn has_ns2_marks(&self) -> bool {
+        let has_rule =
+            matches!(self.variant, Variant::Tahoe | Variant::Reno | Variant::NewReno | Variant::Sack1);
+        self.ecn == EcnMode::Rfc3168 && self.ecn_rule == EcnRule::Ns2 && has_rule
     }
 
     /// The sender needs more of an acknowledgement than its number.

@@ -25,6 +25,6 @@ pub use sender::{Counters, Sender};
 pub use sparse::{Blank, Sparse};
 
 pub use config::{
-    Config, Constants, EcnMode, Halving, HostPacing, HyStartMode, IdleRestart, PacingRule, Profile, Recovery,
-    Variant,
+    Config, Constants, EcnMode, EcnRule, Halving, HostPacing, HyStartMode, IdleRestart, PacingRule, Profile,
+    Recovery, Variant,
 };

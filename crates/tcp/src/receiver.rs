@@ -170,8 +170,10 @@ impl Receiver {
 
     /// The packet that arrives next is marked, or its sender says that the window is reduced (CWR).
     pub fn on_ecn(&mut self, is_marked: bool, is_reduced: bool) {
-        if let Some(ecn) = self.held.policy_mut().and_then(|policy| policy.ecn.as_mut()) {
-            ecn.on_data(is_marked, is_reduced);
+        let Some(policy) = self.held.policy_mut() else { return };
+        let waits = policy.delay.as_ref().is_some_and(|delay| delay.due.is_some());
+        if let Some(ecn) = &mut policy.ecn {
+            ecn.on_data(is_marked, is_reduced, waits);
         }
     }
 

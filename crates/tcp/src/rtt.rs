@@ -45,6 +45,8 @@ pub(crate) struct Rtt {
     rttvar4: i64,
     /// How often the timeout is doubled.
     backoffs: u8,
+    /// No sample ends the back-off now.
+    holds_back_off: bool,
 }
 
 impl Rtt {
@@ -54,6 +56,7 @@ impl Rtt {
             rttvar4: config.initial_rto.as_nanos().min(i64::MAX as u64) as i64,
             timeout: Span::ZERO,
             backoffs: 0,
+            holds_back_off: false,
             phase: (phase.as_nanos() % config.tick.as_nanos().max(1)) as u32,
             timed: UNTIMED,
             timed_sent: Instant::ZERO,
@@ -99,6 +102,16 @@ impl Rtt {
         }
     }
 
+    /// Whether what comes next leaves the back-off as it is: its sample is one of a path that still marks (ns-2 `newack`).
+    pub(crate) fn hold_back_off(&mut self, holds: bool) {
+        self.holds_back_off = holds;
+    }
+
+    /// The segment that is timed is one before this.
+    pub(crate) fn times_before(&self, next: u32) -> bool {
+        next > self.timed
+    }
+
     /// All before `next` is acknowledged: ends the back-off and returns the sample if that covers the timed segment.
     #[inline]
     pub(crate) fn on_ack(
@@ -114,7 +127,7 @@ impl Rtt {
     #[cold]
     fn on_ack_of_timed(&mut self, config: &Config, smoothed: Smoothed<'_>, now: Instant) -> Span {
         self.timed = UNTIMED;
-        self.backoffs = 0;
+        self.backoffs = if self.holds_back_off { self.backoffs } else { 0 };
         let sent = self.timed_sent;
         let sample = now.since(sent);
         self.update(config, smoothed, sample, self.ticks_of(config, sample, sent));
@@ -138,7 +151,7 @@ impl Rtt {
         now: Instant,
         echo: Instant,
     ) -> Span {
-        if self.ack_of_timed(next) || config.timestamps_end_back_off {
+        if (self.ack_of_timed(next) || config.timestamps_end_back_off) && !self.holds_back_off {
             self.backoffs = 0;
         }
         let sample = now.since(echo);

@@ -11,12 +11,13 @@
 
 mod bursts;
 mod fast_path;
+mod old_timer;
 
 use crate::config::Config;
 use crate::feedback::{Ack, Block};
 use crate::pacing::pacing_window;
 use crate::recovery;
-use crate::segment::Output;
+use crate::segment::{Output, Segment};
 use crate::state::{Counts, LastCut, PendingTimer, State, pacing};
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
@@ -155,7 +156,11 @@ impl Sender {
         if next > self.state.end || self.state.is_finished() {
             return;
         }
-        let burst = recovery::on_ack(&mut self.state, Ack { next, echo, blocks }, now, out);
+        let ack = Ack { next, echo, blocks };
+        let burst = match self.state.config.timer_fix {
+            true => recovery::on_ack(&mut self.state, ack, now, out),
+            false => self.on_ack_before_sample(ack, now, out),
+        };
         if burst != recovery::NOTHING {
             self.send_allowed(burst, now, out);
         }
@@ -179,9 +184,10 @@ impl Sender {
         }
     }
 
-    /// Packet `seq`, sent for the first time, says that the window has been reduced (CWR, RFC 3168 section 6.1.2).
-    pub fn carries_reduced(&self, seq: u32) -> bool {
-        self.state.cold.ecn.carries_reduced(seq)
+    /// On a connection with [`EcnMode::Rfc3168`](crate::EcnMode::Rfc3168), of each segment in the order of sending, once: whether it says that
+    /// the window has been reduced (CWR, RFC 3168 section 6.1.2).
+    pub fn carries_reduced(&mut self, segment: Segment) -> bool {
+        self.state.carries_reduced(segment)
     }
 
     #[inline(never)]
@@ -240,6 +246,8 @@ impl Sender {
             state.counts.timeouts += 1;
             if is_syn && state.config.forgives_syn {
                 // A SYN is no data: the window is still that of before the handshake.
+            } else if state.last_cut == LastCut::Mark {
+                state.shrink_to_one();
             } else {
                 state.cut_to_one();
             }

@@ -7,6 +7,7 @@ mod cold;
 mod ecn;
 mod eligibility;
 mod loss_timer;
+mod ns2_marks;
 mod overhead;
 mod pending;
 mod reduction;
@@ -38,6 +39,8 @@ pub(crate) enum LastCut {
     /// Fast recovery is over.
     RecoveryLeft,
     Timeout,
+    /// An echoed mark, with [`crate::EcnRule::Ns2`].
+    Mark,
 }
 
 /// The state of one sender. Windows and numbers in packets. Fields are in the order of use: those that every acknowledgement and

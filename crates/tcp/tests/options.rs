@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_tcp::options::{OPTIONS, Value, keys, page};
-use paceline_tcp::{Config, Constants, EcnMode, Halving, IdleRestart, Profile, Variant};
+use paceline_tcp::{Config, Constants, EcnMode, EcnRule, Halving, IdleRestart, Profile, Variant};
 use std::path::Path;
 
 #[test]
@@ -125,6 +125,7 @@ fn every_name_that_may_be_written_is_explained() {
         ("constants", names(&Constants::ALL)),
         ("idle_restart", names(&IdleRestart::ALL)),
         ("ecn", names(&EcnMode::ALL)),
+        ("ecn_rule", names(&EcnRule::ALL)),
     ] {
         let option = OPTIONS.iter().find(|option| option.key == key).unwrap();
         for name in names {

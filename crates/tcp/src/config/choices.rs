@@ -194,6 +194,22 @@ impl HyStartMode {
         [("off", HyStartMode::Off), ("linux", HyStartMode::Linux), ("rfc9406", HyStartMode::Rfc9406)];
 }
 
+/// What a mark does beside losses and retransmissions, with [`EcnMode::Rfc3168`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EcnRule {
+    /// New data alone are ECN-capable and say that the window is reduced. A loss in a window of data that a mark has cut does not cut it
+    /// again (RFC 3168 sections 6.1.2 and 6.1.5).
+    Rfc3168,
+    /// As ns-2's agents Tahoe, Reno, Newreno and Sack1; the other variants have the RFC's rule. All but packet 0 is ECN-capable, and what is
+    /// sent next says that the window is reduced. Marks and losses share the number beyond which a recovery is over.
+    Ns2,
+}
+
+impl EcnRule {
+    /// Every rule by its name in a scenario.
+    pub const ALL: [(&'static str, EcnRule); 2] = [("rfc3168", EcnRule::Rfc3168), ("ns2", EcnRule::Ns2)];
+}
+
 /// The constants of CUBIC, by their source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constants {

@@ -1,7 +1,9 @@
 //! The table of options, in the order of a scenario's `tcp` table.
 
 use super::setting::{Setting, Value};
-use crate::config::{Config, Constants, EcnMode, Halving, HyStartMode, IdleRestart, Recovery, Variant};
+use crate::config::{
+    Config, Constants, EcnMode, EcnRule, Halving, HyStartMode, IdleRestart, Recovery, Variant,
+};
 
 /// Every option: its key, what it is, its value, and its sources in the RFCs, ns-2 and Linux.
 pub const OPTIONS: &[Setting] = &[
@@ -204,6 +206,12 @@ pub const OPTIONS: &[Setting] = &[
         ["RFC 6298 (2.4)", "", "tcp_input.c `tcp_rtt_estimator`"],
     ),
     option(
+        "timer_fix",
+        "an acknowledgement restarts the timer after its sample is taken, not before",
+        |config| Value::Flag(config.timer_fix),
+        ["RFC 6298 section 5", "`timerfix_`", "tcp_input.c `tcp_ack`"],
+    ),
+    option(
         "min_rto_backs_off",
         "`min_rto` is applied before back-off, else after it",
         |config| Value::Flag(config.min_rto_backs_off),
@@ -322,6 +330,12 @@ pub const OPTIONS: &[Setting] = &[
         "explicit congestion notification: `\"off\"`; `\"rfc3168\"`, one cut a window; `\"dctcp\"`, the echo says which packets were marked; `\"accecn\"`, it counts them",
         |config| name_of(&EcnMode::ALL, config.ecn),
         ["RFC 3168, RFC 8257, RFC 9768", "`ecn_`", "net.ipv4.tcp_ecn; off unless the other end asks"],
+    ),
+    option(
+        "ecn_rule",
+        "what a mark does beside losses and retransmissions, with `ecn = \"rfc3168\"`: `\"rfc3168\"`, new data alone are ECN-capable; `\"ns2\"`, as ns-2's Tahoe, Reno, Newreno and Sack1",
+        |config| name_of(&EcnRule::ALL, config.ecn_rule),
+        ["RFC 3168 section 6.1", "`SetCWRonRetransmit_`; tcp/tcp.cc `ecn`, `dupack_action`", ""],
     ),
 ];
 

@@ -32,7 +32,7 @@ impl AckPolicy {
     pub(super) fn of(config: &Config, seed: u64) -> Option<Self> {
         let delay = DelayedAck::of(config, seed);
         let most_blocks = config.sack_blocks.min(MOST_BLOCKS as u32) as u8;
-        let ecn = EcnReceiver::of(config.ecn);
+        let ecn = EcnReceiver::of(config);
         (config.needs_feedback() || delay.is_some() || ecn.is_some()).then(|| AckPolicy {
             echo: Instant::ZERO,
             acknowledged: 1,

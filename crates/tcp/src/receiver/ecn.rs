@@ -6,12 +6,16 @@
 //! without, and at the second mark since the last acknowledgement.
 //! *References.* RFC 3168 section 6.1.3; RFC 8257 section 3.2; RFC 9768 sections 3.2.2.1 and 3.2.2.5.1.
 
-use crate::config::EcnMode;
+use crate::config::{Config, EcnMode};
 
 /// What a receiver with ECN remembers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EcnReceiver {
     mode: EcnMode,
+    /// ns-2: what a delayed acknowledgement says is decided as it is sent, by both of its packets.
+    is_decided_late: bool,
+    /// The last packet was marked.
+    was_marked: bool,
     /// Acknowledgements echo a mark.
     pub(super) echoes: bool,
     /// Marked packets, modulo 8, from 5 on.
@@ -25,9 +29,11 @@ impl EcnReceiver {
     /// So many marks are acknowledged at once (RFC 9768 section 3.2.2.5.1: 2 to 6).
     const MOST_HELD: u8 = 2;
 
-    pub(super) fn of(mode: EcnMode) -> Option<Self> {
-        (mode != EcnMode::Off).then_some(EcnReceiver {
-            mode,
+    pub(super) fn of(config: &Config) -> Option<Self> {
+        (config.ecn != EcnMode::Off).then_some(EcnReceiver {
+            mode: config.ecn,
+            is_decided_late: config.has_ns2_marks(),
+            was_marked: false,
             echoes: false,
             marked: 5,
             since: 0,
@@ -35,13 +41,15 @@ impl EcnReceiver {
         })
     }
 
-    /// A packet arrives, marked or not; it may say that the window was reduced.
-    pub(super) fn on_data(&mut self, is_marked: bool, is_reduced: bool) {
+    /// A packet arrives, marked or not; it may say that the window was reduced. The one before may still `wait` to be acknowledged.
+    pub(super) fn on_data(&mut self, is_marked: bool, is_reduced: bool, waits: bool) {
         if self.mode == EcnMode::Accurate {
-            self.is_change = is_marked && !self.echoes;
+            self.is_change = is_marked && !self.was_marked;
             self.since = self.since.saturating_add(is_marked.into());
             self.marked = (self.marked + u8::from(is_marked)) % 8;
         }
+        let is_marked = is_marked || self.is_decided_late && waits && self.was_marked;
+        self.was_marked = is_marked;
         self.echoes = is_marked || self.echoes && self.mode == EcnMode::Rfc3168 && !is_reduced;
     }
 
@@ -71,12 +79,14 @@ impl EcnReceiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Profile, Variant};
 
     fn echoes(mode: EcnMode, packets: &[(bool, bool)]) -> Vec<(bool, bool)> {
-        let mut receiver = EcnReceiver::of(mode).expect("it has one");
+        let config = Config { ecn: mode, ..Config::new(Profile::Rfc) };
+        let mut receiver = EcnReceiver::of(&config).expect("it has one");
         let step = |&(marked, reduced): &(bool, bool)| {
             let flush = receiver.flushes_before(marked);
-            receiver.on_data(marked, reduced);
+            receiver.on_data(marked, reduced, false);
             (receiver.echoes, flush)
         };
         packets.iter().map(step).collect()
@@ -91,6 +101,19 @@ mod tests {
     }
 
     #[test]
+    fn ns2_decides_by_both_packets_of_a_delayed_acknowledgement() {
+        for (profile, echoes) in [(Profile::Ns2, true), (Profile::Rfc, false)] {
+            let config = Config { ecn: EcnMode::Rfc3168, ..Config::of_variant(profile, Variant::Reno) };
+            let mut receiver = EcnReceiver::of(&config).expect("it has one");
+            receiver.on_data(true, false, false);
+            receiver.on_data(false, true, true); // the acknowledgement of both
+            assert_eq!(receiver.echoes, echoes, "{profile:?}");
+            receiver.on_data(false, true, false);
+            assert!(!receiver.echoes, "{profile:?}");
+        }
+    }
+
+    #[test]
     fn dctcp_echoes_each_packet_and_flushes_at_changes() {
         let packets = [(false, false), (true, false), (true, false), (false, false)];
         assert_eq!(
@@ -101,9 +124,10 @@ mod tests {
 
     #[test]
     fn accurate_counts_and_hurries_at_a_change_and_at_the_second_mark() {
-        let mut receiver = EcnReceiver::of(EcnMode::Accurate).expect("it has one");
+        let config = Config { ecn: EcnMode::Accurate, ..Config::new(Profile::Rfc) };
+        let mut receiver = EcnReceiver::of(&config).expect("it has one");
         let mut step = |is_marked, is_acknowledged| {
-            receiver.on_data(is_marked, false);
+            receiver.on_data(is_marked, false, false);
             let found = (receiver.ace(), receiver.hurries());
             if is_acknowledged {
                 receiver.on_acknowledged();

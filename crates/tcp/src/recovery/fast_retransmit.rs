@@ -12,6 +12,10 @@ pub(super) fn on_duplicate(state: &mut State, may_retransmit: bool, now: Instant
     match state.duplicates.cmp(&state.config.duplicate_threshold) {
         Ordering::Less if state.config.limited_transmit => state.limited_transmit(now, out),
         Ordering::Less => {}
+        Ordering::Equal if state.is_within_mark() => {
+            state.repair_within_mark(now, out);
+            state.inflation = state.config.duplicate_threshold;
+        }
         Ordering::Equal if may_retransmit => {
             state.recover = state.end;
             state.last_cut = LastCut::DuplicateAcks;

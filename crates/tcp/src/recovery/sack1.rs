@@ -127,19 +127,28 @@ fn on_duplicate(state: &mut State, now: Instant, out: &mut impl Output) {
     state.count_duplicate();
     match state.duplicates.cmp(&state.config.duplicate_threshold) {
         Ordering::Less if state.config.limited_transmit => state.limited_transmit(now, out),
+        Ordering::Equal if state.is_within_mark() => {
+            begin_recovery(state);
+            state.repair_within_mark(now, out);
+        }
         Ordering::Equal if state.recovered() => {
             state.recover = state.end;
-            let left = i64::from(state.config.duplicate_threshold);
-            state.cold.sack.pipe = i64::from(state.end - state.una) - left;
+            begin_recovery(state);
             state.restart_timer_and_stop_timing(now);
-            state.cold.sack.recovering = true;
-            mark_retransmitted(state, state.una);
             state.last_cut = LastCut::DuplicateAcks;
             state.cut_to_half();
             state.transmit(state.una, now, out);
         }
         Ordering::Less | Ordering::Equal | Ordering::Greater => {}
     }
+}
+
+/// The pipe lacks what the duplicates stand for; the first packet is sent again.
+fn begin_recovery(state: &mut State) {
+    let left = i64::from(state.config.duplicate_threshold);
+    state.cold.sack.pipe = i64::from(state.end - state.una) - left;
+    state.cold.sack.recovering = true;
+    mark_retransmitted(state, state.una);
 }
 
 /// `partial_ack`: two packets at once, to be no slower than slow start.

@@ -35,6 +35,12 @@ fn on_duplicate(state: &mut State, now: Instant, out: &mut impl Output) {
     match state.duplicates.cmp(&state.config.duplicate_threshold) {
         // After a timeout the packet may be a retransmission, since ns-2 goes on counting duplicates.
         Ordering::Less if state.config.limited_transmit => state.limited_transmit(now, out),
+        Ordering::Equal if state.is_within_mark() => {
+            state.last_cut = LastCut::DuplicateAcks;
+            state.shrink_to_one();
+            state.restart_timer_and_stop_timing(now);
+            state.next = state.una;
+        }
         Ordering::Equal if state.recovered() => {
             state.recover = state.end;
             state.last_cut = LastCut::DuplicateAcks;

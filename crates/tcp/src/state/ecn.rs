@@ -14,6 +14,9 @@ use crate::config::{EcnMode, Variant};
 impl State {
     /// An acknowledgement of all before `next` comes on a connection with ECN, and is about to be handled: whether it echoes a mark.
     pub(crate) fn on_echo(&mut self, next: u32, is_marked: bool) {
+        if self.config.has_ns2_marks() {
+            return self.on_echo_as_ns2(next, is_marked);
+        }
         let packets = next.saturating_sub(self.una);
         self.on_marks(next, packets, if is_marked { packets } else { 0 }, is_marked);
     }
@@ -71,15 +74,18 @@ impl State {
     pub(super) fn note_reduction(&mut self) {
         if self.config.ecn == EcnMode::Rfc3168 {
             self.cold.ecn.reduced_at = self.end;
+            self.cold.ecn.says_reduced = true;
         }
     }
 
     /// An acknowledgement that echoes does not let the window grow (RFC 3168 section 6.1.2; Prague itself counts which packets of it were
-    /// marked), but after a timeout it does, as in Linux:
-    /// the echo ends with a new packet, and a window of one would send none before all of the old ones are repaired.
+    /// marked), but after a timeout it does, as in Linux: the echo ends with a new packet, and a window of one would send none before all of
+    /// the old ones are repaired. In ns-2 it ends with what is sent next.
     #[inline]
     pub(super) fn is_held_by_echo(&self) -> bool {
-        self.cold.ecn.is_echoed && !self.is_repairing() && self.config.variant != Variant::Prague
+        self.cold.ecn.is_echoed
+            && (!self.is_repairing() || self.config.has_ns2_marks())
+            && self.config.variant != Variant::Prague
     }
 
     /// A loss within a window of data that a mark has cut: RFC 3168 section 6.1.2 has one reduction for both.

@@ -28,6 +28,7 @@ impl FastPath {
             && !config.variant.is_by_rate()
             && !config.count_packets
             && config.overhead == Span::ZERO
+            && config.timer_fix
             && config.max_burst == u32::MAX;
         match config.pacing {
             _ if !has_fast_path => FastPath::None,

@@ -11,14 +11,19 @@ pub(crate) struct EcnSender {
     pub(crate) is_echoed: bool,
     /// Marks that the receiver has told of, and 5 (RFC 9768 `s.cep`).
     pub(super) marked: u32,
+    /// The next packet carries CWR, with [`crate::EcnRule::Ns2`] (ns-2 `cong_action_`).
+    pub(super) says_reduced: bool,
+    /// Marks come back though the window is one packet (ns-2 `ecn_backoff_`).
+    pub(super) backs_off: bool,
 }
 
 impl EcnSender {
-    pub(crate) const NONE: EcnSender =
-        EcnSender { recover: 0, reduced_at: u32::MAX, is_echoed: false, marked: 5 };
-
-    /// This packet is the one that says that the window is reduced.
-    pub(crate) fn carries_reduced(&self, seq: u32) -> bool {
-        seq == self.reduced_at
-    }
+    pub(crate) const NONE: EcnSender = EcnSender {
+        recover: 0,
+        reduced_at: u32::MAX,
+        is_echoed: false,
+        says_reduced: false,
+        backs_off: false,
+        marked: 5,
+    };
 }

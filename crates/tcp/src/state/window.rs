@@ -207,6 +207,9 @@ impl State {
                 self.cwnd = 1.0;
                 self.last_cut = LastCut::Timeout;
                 self.recover = self.end;
+                if self.config.has_ns2_marks() {
+                    self.note_reduction();
+                }
                 self.rtt.stop_timing();
             }
             IdleRestart::Initial if unsent > timeout => self.cwnd = before.min(initial),
@@ -226,7 +229,12 @@ impl State {
     /// Everything outstanding at the last loss has been acknowledged, or only the SYN ever was.
     #[inline]
     pub(crate) fn recovered(&self) -> bool {
-        self.una > self.recover || (self.una == 1 && self.config.first_packet_fix) || !self.config.careful
+        self.is_beyond_recovery() || !self.config.careful
+    }
+
+    #[inline]
+    pub(super) fn is_beyond_recovery(&self) -> bool {
+        self.una > self.recover || (self.una == 1 && self.config.first_packet_fix)
     }
 
     /// A loss: ssthresh and window to what the congestion control leaves of the window. Reno leaves half.

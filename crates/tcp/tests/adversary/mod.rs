@@ -1,7 +1,7 @@
 //! A path that treats a sender, and a receiver, as bytes determine, which a fuzzer or a property test generates.
 
 use paceline_core::{Instant, Span};
-use paceline_tcp::config::{EcnMode, Halving, HyStartMode, IdleRestart, Recovery};
+use paceline_tcp::config::{EcnMode, EcnRule, Halving, HyStartMode, IdleRestart, Recovery};
 use paceline_tcp::{
     Block, Config, Constants, Feedback, HostPacing, Output, PacingRule, Profile, Receiver, Reply, Segment,
     Sender, Variant,
@@ -87,7 +87,14 @@ impl Story<'_> {
         config.constants = self.one_of(&Constants::ALL);
         config.hystart = self.one_of(&HyStartMode::ALL);
         config.idle_restart = self.one_of(&IdleRestart::ALL);
-        config.ecn = self.one_of(&EcnMode::ALL);
+        // One byte for both: kept stories stay what they are but for this.
+        (config.ecn, config.ecn_rule) = self.one_of(&[
+            ("off", (EcnMode::Off, EcnRule::Rfc3168)),
+            ("rfc3168", (EcnMode::Rfc3168, EcnRule::Rfc3168)),
+            ("dctcp", (EcnMode::Dctcp, EcnRule::Rfc3168)),
+            ("ns2", (EcnMode::Rfc3168, EcnRule::Ns2)),
+            ("accecn", (EcnMode::Accurate, EcnRule::Rfc3168)),
+        ]);
         config
     }
 }

@@ -1,7 +1,7 @@
 //! `tcp = { … }`: the settings of a TCP connection, a profile's and what is changed of them.
 
 use paceline_tcp::config::{Config, Halving, IdleRestart, Profile, Recovery, Variant};
-use paceline_tcp::{Constants, EcnMode, HyStartMode, MOST_BLOCKS, options};
+use paceline_tcp::{Constants, EcnMode, EcnRule, HyStartMode, MOST_BLOCKS, options};
 
 use crate::input::{Field, Result, ScenarioError};
 
@@ -44,7 +44,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     }
     options! {
         Field::flag => grow_unused, data_with_syn, adaptive_delay, delayed_syn_ack, timestamps,
-            timestamps_end_back_off, limited_transmit, rack, count_packets, min_rto_beyond_srtt, min_rto_backs_off,
+            timestamps_end_back_off, limited_transmit, rack, count_packets, min_rto_beyond_srtt, timer_fix, min_rto_backs_off,
             back_off_to_maximum, fractional_halving, careful, less_careful, first_packet_fix, forgives_syn, impatient,
             partial_deflation, full_ack_deflation, partial_ack;
         window => initial_window;
@@ -64,6 +64,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         |field| field.choice(&Constants::ALL) => constants;
         |field| field.choice(&IdleRestart::ALL) => idle_restart;
         |field| field.choice(&EcnMode::ALL) => ecn;
+        |field| field.choice(&EcnRule::ALL) => ecn_rule;
         hystart => hystart;
     }
     let burst = table.optional("max_burst", |field| {

@@ -148,21 +148,25 @@ impl Tcp {
         self.sender.config().ecn != EcnMode::Off
     }
 
-    /// What the headers of a data packet say: RFC 3168 sections 6.1.1 (no SYN), 6.1.2 and 6.1.5 (no retransmission; ns-2 and DCTCP's senders
-    /// make those ECN-capable too).
-    pub(crate) fn data_signals(&self, segment: Segment) -> Signals {
-        let capable = Signals::of(Ecn::Ect0);
-        match self.sender.config().ecn {
-            EcnMode::Off => Signals::NONE,
-            _ if segment.seq < self.syn() => Signals::NONE,
-            EcnMode::Dctcp => capable,
-            // RFC 9331 section 4.1: ECT(1) is for who answers to L4S's marks.
-            EcnMode::Accurate if self.sender.config().variant == Variant::Prague => Signals::of(Ecn::Ect1),
-            EcnMode::Accurate => capable,
-            EcnMode::Rfc3168 if segment.retransmission => Signals::NONE,
-            EcnMode::Rfc3168 if self.sender.carries_reduced(segment.seq) => capable.with(Signals::CWR),
-            EcnMode::Rfc3168 => capable,
-        }
+    /// What the headers of a data packet say, which is being sent: RFC 3168 sections 6.1.1 (no SYN), 6.1.2 and 6.1.5 (no retransmission; ns-2's
+    /// senders, and those that count marks, make those ECN-capable too).
+    pub(crate) fn data_signals(&mut self, segment: Segment) -> Signals {
+        let (syn, config) = (self.syn(), self.sender.config());
+        let is_data = segment.seq >= syn;
+        let is_capable = match config.ecn {
+            EcnMode::Off => return Signals::NONE,
+            EcnMode::Dctcp | EcnMode::Accurate => is_data,
+            EcnMode::Rfc3168 if config.has_ns2_marks() => segment.seq > 0,
+            EcnMode::Rfc3168 => is_data && !segment.retransmission,
+        };
+        // RFC 9331 section 4.1: ECT(1) is for who answers to L4S's marks.
+        let is_l4s = config.variant == Variant::Prague && config.ecn == EcnMode::Accurate;
+        let says_reduced = config.ecn == EcnMode::Rfc3168 && self.sender.carries_reduced(segment);
+        let signals = match is_capable {
+            true => Signals::of(if is_l4s { Ecn::Ect1 } else { Ecn::Ect0 }),
+            false => Signals::NONE,
+        };
+        if says_reduced { signals.with(Signals::CWR) } else { signals }
     }
 
     /// What the headers of an acknowledgement say that is sent now.

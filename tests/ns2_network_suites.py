@@ -111,7 +111,7 @@ def simple() -> list[Network]:
         Network("simple", "statsHeaders", short, 10_100, net0(11, 200), {"useHeaders_": 1}, 100),
         Network("simple", "stats3", pair, 1100, **far),  # type: ignore[arg-type]
         Network("simple", "stats4", pair, 1100, **far),  # type: ignore[arg-type]
-        Network("simple", "manyflows", many, 5000, one_id=True),
+        Network("simple", "manyflows", many, 5000, numbers=(0,) * 10),
     ]
 
 

@@ -41,7 +41,47 @@ QUIESCENT: Settings = {
     "newreno_changes1_": 1,
     "partial_window_deflation_": 1,
 }
-SUITES = {"simple": SIMPLE, "tcp": TCP, "quiescent": QUIESCENT}
+# ns-2.35's own defaults, but for the SYN's acknowledgement: test-suite-ecn.tcl.
+ECN: Settings = {
+    "precisionReduce_": 1,
+    "rtxcur_init_": 3,
+    "minrto_": 0.2,
+    "singledup_": 1,
+    "newreno_changes1_": 1,
+    "partial_window_deflation_": 1,
+    "SYN_immediate_ack_": 0,
+    "ecn_": 1,
+}
+# test-suite-red.tcl and test-suite-adaptive-red.tcl.
+RED: Settings = {
+    "precisionReduce_": 0,
+    "rtxcur_init_": 6,
+    "minrto_": 0,
+    "useHeaders_": 0,
+    "singledup_": 0,
+    "tcpTick_": 0.1,
+    "rfc2988_": 0,
+    "windowInit_": 1,
+    "syn_": 0,
+}
+ADAPTIVE_RED: Settings = {
+    "precisionReduce_": 0,
+    "rtxcur_init_": 6,
+    "minrto_": 1,
+    "useHeaders_": 0,
+    "singledup_": 0,
+    "tcpTick_": 0.1,
+    "rfc2988_": 0,
+    "bugfix_ss_": 0,
+}
+SUITES = {
+    "simple": SIMPLE,
+    "tcp": TCP,
+    "quiescent": QUIESCENT,
+    "ecn": ECN,
+    "red": RED,
+    "adaptive-red": ADAPTIVE_RED,
+}
 
 # By how many steps of 1/512 s a packet of 1000 B may be served at a whole number of bit/s: divisors of 4096000.
 STEPS = (1, 2, 4, 5, 8, 10)
@@ -67,6 +107,8 @@ class Link:
     delay_ms: float
     queue: int = 50
     unit: str = "packets"
+    red: str = ""  # parameters of a RED queue, in both directions; "" drops at the tail
+    ns2_red: tuple[str, ...] = ()  # the same in ns-2's words, for benches/peers/networks.tcl
 
 
 def net0(queue: int = 6, second_ms: float = 5, rate: int = 800_000, delay_ms: float = 100) -> tuple[Link, ...]:
@@ -90,6 +132,7 @@ class Flow:
     sink: str = "k1"
     sets: Settings = field(default_factory=dict)
     more: tuple[tuple[int, int], ...] = ()  # so many ms after that, so many packets
+    payload: int = 0  # 0: the network's
 
     def vector(self, payload: int) -> str:
         """What the application sends, as a connection vector."""
@@ -110,9 +153,13 @@ class Network:
     sets: Settings = field(default_factory=dict)
     payload: int = 1000
     ack: int = 40
-    drops: tuple[int, ...] = ()  # ordinals at the traced link, from 0
+    drops: tuple[int, ...] = ()  # ordinals of the first flow at the traced link, from 0
+    marks: tuple[int, ...] = ()
+    elsewhere: tuple[tuple[str, int], ...] = ()  # such drops at another link
     traced: str = "r1-k1"
-    one_id: bool = False  # all its flows have one number in the trace
+    numbers: tuple[int, ...] = ()  # of its flows in the trace, where they are not 0, 1, ...
+    resets: int = 0  # so many agents, the last ones, are reset as they start, and draw once more
+    until_ms: int = 0  # compared up to then; 0 is the end
 
     def __str__(self) -> str:
         return f"{self.suite}-{self.name}"
@@ -120,7 +167,8 @@ class Network:
     @property
     def may_be_exact(self) -> bool:
         """Whether benches/peers/networks.tcl knows all that there is."""
-        return all(link.unit == "packets" for link in self.links) and all(not flow.more for flow in self.flows)
+        is_known = all(link.unit == "packets" and not link.red for link in self.links)
+        return is_known and all(not flow.more for flow in self.flows)
 
     def exact(self) -> Network:
         """Nearly the same, but every time is a multiple of 1/512 s, which is exact in binary: rounding decides nothing.
@@ -162,16 +210,18 @@ class Network:
                 str(flow.window),
                 str(flow.packets),
             ]
-        links = [
-            word
-            for link in self.links
-            for word in (*link.ends, str(link.rate), f"{link.delay_ms / 1e3:.17g}", str(link.queue))
-        ]
+        links: list[str] = []
+        for link in self.links:
+            limit = link.queue - bool(link.ns2_red)  # ns-2's RED does not count the packet that comes
+            links += [*link.ends, str(link.rate), f"{link.delay_ms / 1e3:.17g}", str(limit)]
         options = {
             "links": links,
             "flows": flows,
             "set": words,
             "drops": [str(drop) for drop in self.drops],
+            "marks": [str(mark) for mark in self.marks],
+            "early": [str(number) for _, number in self.elsewhere],
+            "red": [word for link in self.links for word in link.ns2_red],
             "traced": self.traced.split("-"),
             "duration": [f"{self.duration_ms / 1e3:g}"],
         }
@@ -196,7 +246,9 @@ class Network:
         """The same for Paceline; `phases_ns`: of each flow's clock."""
         hosts = sorted({end for flow in self.flows for end in (flow.source, flow.sink)})
         nodes = dict.fromkeys(end for link in self.links for end in link.ends)
-        text = f'duration = "{self.duration_ms} ms"\n\n[network]\ntemplate = "graph"\ncounts = "ns2"\n'
+        starts = [flow.start_ms for flow in self.flows]
+        end = max(self.until_ms or self.duration_ms, *(start + 1 for start in starts))
+        text = f'duration = "{end:g} ms"\n\n[network]\ntemplate = "graph"\ncounts = "ns2"\n'
         for node in nodes:
             text += f'\n[[node]]\nname = "{node}"\nkind = "{"host" if node in hosts else "router"}"\n'
         for link in self.links:
@@ -204,6 +256,8 @@ class Network:
                 f'\n[[link]]\nfrom = "{link.ends[0]}"\nto = "{link.ends[1]}"\nrate = "{link.rate} bit/s"\n'
                 f'delay = "{round(link.delay_ms * 1e6)} ns"\nbuffer = "{link.queue} {link.unit}"\n'
             )
+            if link.red:
+                text += f'queue = {{ discipline = "red", {link.red} }}\n'
         for number, (flow, phase) in enumerate(zip(self.flows, phases_ns, strict=True)):
             start = f'start = "{round(flow.start_ms * 1e6)} ns"\n'
             kind = f'kind = "bulk"\n{start}'
@@ -215,7 +269,7 @@ class Network:
             tcp = [
                 'profile = "ns2-validation"',
                 f'variant = "{flow.variant.lower()}"',
-                f'payload = "{self.payload} B"',
+                f'payload = "{flow.payload or self.payload} B"',
                 f'ack = "{self.ack} B"',
                 f'max_window = "{flow.window} packets"',
                 f'tick_phase = "{phase} ns"',
@@ -224,6 +278,10 @@ class Network:
                 f'\n[[traffic]]\nname = "flow{number}"\nfrom = "{flow.source}"\nto = "{flow.sink}"\n{kind}'
                 + "\n".join(["\n[traffic.tcp]", *tcp, *sets, ""])
             )
-        if self.drops:
-            text += f'\n[[drop]]\nlink = "{self.traced}"\nflow = 0\narrivals = {list(self.drops)}\n'
+        forced = [("drop", self.traced, self.drops), ("mark", self.traced, self.marks)]
+        for link in dict.fromkeys(link for link, _ in self.elsewhere):
+            forced.append(("drop", link, tuple(number for where, number in self.elsewhere if where == link)))
+        for what, where, numbers in forced:
+            if numbers:
+                text += f'\n[[{what}]]\nlink = "{where}"\nflow = 0\narrivals = {list(numbers)}\n'
         return text

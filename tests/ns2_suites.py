@@ -51,6 +51,9 @@ WORDS: dict[str, Callable[[float], str]] = {
     "minrto_": lambda value: f'min_rto = "{max(1, round(value * 1e9))} ns"',
     "rtxcur_init_": lambda value: f'initial_rto = "{value:g} s"',
     "interval_": lambda value: f'delayed_ack = "{value * 1e3:g} ms"',
+    "ecn_": lambda value: f'ecn = "{"rfc3168" if value else "off"}"',
+    "timerfix_": flag("timer_fix"),
+    "slow_start_restart_": lambda value: f'idle_restart = "{"one" if value else "keep"}"',
 }
 
 # What test-suite-tcpVariants.tcl sets for all its tests: the profile `ns2-validation`.

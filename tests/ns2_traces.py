@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,9 +58,9 @@ def beside(ours: list[Row], theirs: list[Row], at: int) -> str:
     return "\n".join(lines)
 
 
-def shipped(path: Path) -> list[Arrival]:
-    """A trace as raw2xg draws it: `time flow.number`, a line as a packet arrives and one as it leaves; drops apart."""
-    sections: dict[str, list[tuple[int, int, int]]] = {}
+def sections(path: Path) -> dict[str, list[tuple[int, int, int]]]:
+    """The series that raw2xg draws, by name: nanoseconds, flow, number."""
+    series: dict[str, list[tuple[int, int, int]]] = {}
     name = ""
     with gzip.open(path, "rt") as file:
         lines = file.read().splitlines()
@@ -69,11 +70,23 @@ def shipped(path: Path) -> list[Arrival]:
         elif line.strip() and ":" not in line:
             time, number = line.split()
             flow, seq = divmod(round(float(number) * 100), 100)
-            sections.setdefault(name, []).append((round(float(time) * 1e9), flow, seq))
-    drops = list(dict.fromkeys(sections.get("drops", [])))
+            series.setdefault(name, []).append((round(float(time) * 1e9), flow, seq))
+    return series
+
+
+def marked(series: dict[str, list[tuple[int, int, int]]]) -> list[tuple[int, int, int]]:
+    """What is marked as it arrives, or leaves: drawn apart, its first four lines twice."""
+    lines = series.get("ecn_packets", [])
+    return lines[min(4, len(lines) // 2) :]
+
+
+def shipped(path: Path) -> list[Arrival]:
+    """A trace as raw2xg draws it: `time flow.number`, a line as a packet arrives and one as it leaves; drops apart."""
+    series = sections(path)
+    drops = list(dict.fromkeys(series.get("drops", [])))
     arrivals: list[Arrival] = [(*drop, "drop") for drop in drops]
     queue: list[tuple[int, int]] = []
-    for time, *packet in sections["packets"]:
+    for time, *packet in sorted([*series["packets"], *marked(series)], key=lambda line: line[0]):
         flow, seq = packet
         if (time, flow, seq) in drops:
             continue  # refused by a full queue: it arrives, and that is all
@@ -90,16 +103,21 @@ def in_order(arrivals: list[Arrival]) -> list[Arrival]:
     return sorted(arrivals, key=lambda arrival: (arrival[0], arrival[3], arrival[1]))
 
 
-def phases(agents: int) -> list[float]:
+def phases(sources: Sequence[str], resets: int = 0) -> list[float]:
     """Where in a tick the clocks of a script's agents stand at time zero (`boot_time_` over tcpTick_).
 
     ns-2's default generator is MRG32k3a (L'Ecuyer 1999), seeded with 1. Each agent draws once when it is made, and
-    again when the run begins, which is what counts.
+    again when the run begins, which is what counts: node by node, in the order in which Tcl lists an array of so few:
+    4, 0, 5, 1 (s3, s1, s4, s2). The last `resets` of them draw once more when they start.
     """
+    agents = len(sources)
     m1, m2 = 2**32 - 209, 2**32 - 22853
     a, b, draws = [1] * 3, [1] * 3, []
-    for _ in range(2 * agents):
+    for _ in range(2 * agents + resets):
         a = [*a[1:], (1403580 * a[1] - 810728 * a[0]) % m1]
         b = [*b[1:], (527612 * b[2] - 1370589 * b[0]) % m2]
         draws.append(((a[2] - b[2]) % m1 or m1) / (m1 + 1))
-    return draws[agents:]
+    order = sorted(range(agents), key=lambda agent: ("s3", "s1", "s4", "s2").index(sources[agent]))
+    found = dict(zip(order, draws[agents:], strict=False))
+    found |= dict(enumerate(draws[2 * agents :], agents - resets))
+    return [found[agent] for agent in range(agents)]

@@ -35,7 +35,7 @@ def made(case: Case, place: Path) -> tuple[int, list[Arrival]]:
 def test_what_ns2_ships(case: Case, tmp_path: Path) -> None:
     path, link = case.reference(), case.traced
     if path is not None:
-        phase, theirs = int(phases(1)[0] * case.tick_s * 1e9), shipped(path)
+        phase, theirs = int(phases(["s1"])[0] * case.tick_s * 1e9), shipped(path)
     elif shutil.which("ns"):
         link = "second"
         phase, theirs = made(case, tmp_path)

@@ -3,6 +3,7 @@
 //! A [`Profile`] is a set of constants: ns-2's, Linux's or the RFCs'. Each constant can then be set on its own.
 
 mod choices;
+mod derived;
 mod variants;
 
 use paceline_core::Span;
@@ -45,6 +46,11 @@ pub struct Config {
     /// message is too, except where the receiver's host sends data itself (Linux `TCP_MAX_QUICKACKS`, pingpong mode). 0 delays these
     /// like all others.
     pub quick_acks: u32,
+    /// With `delayed_ack`: so many packets are acknowledged together, at least two (RFC 5681 section 4.2).
+    pub ack_every: u32,
+    /// How long a packet waits at the receiver for the next of its flow, to be answered as one with it; `None` answers each by itself
+    /// (Linux `gro_flush_timeout`).
+    pub gro: Option<Span>,
     /// The delay of acknowledgements follows the time between packets, and its timer counts in `timer_tick` (Linux `icsk_ack.ato`).
     pub adaptive_delay: bool,
     /// Where acknowledgements are delayed and the sender has `rack`: from the fourth packet beyond a gap on, acknowledgements wait this
@@ -86,6 +92,9 @@ pub struct Config {
     pub count_packets: bool,
     /// Most packets sent at one event; `u32::MAX` is no limit (ns-2 `maxburst_`, where 0 is none).
     pub max_burst: u32,
+    /// Most packets that the sender hands to the host's interface at once, as one train ([`segmentation`](crate::segmentation));
+    /// `None` hands over each by itself (Linux `sk_gso_max_segs`).
+    pub gso: Option<u32>,
     /// The longest random time before packets leave; `Span::ZERO` is none (ns-2 `overhead_`).
     pub overhead: Span,
     /// Granularity of the clock that times a round trip, at most [`Config::LONGEST_TICK`]; `Span::ZERO` is exact (ns-2 `tcpTick_`).
@@ -167,6 +176,8 @@ impl Config {
             initial_ssthresh: None,
             delayed_ack: None,
             quick_acks: 0,
+            ack_every: 2,
+            gro: None,
             adaptive_delay: false,
             sack_compression: None,
             push: 0,
@@ -183,6 +194,7 @@ impl Config {
             timer_tick: Span::ZERO,
             count_packets: false,
             max_burst: u32::MAX,
+            gso: None,
             overhead: Span::ZERO,
             tick: Span::from_millis(10),
             tick_phase: None,
@@ -345,60 +357,5 @@ impl Config {
     /// ```
     pub fn window_of_rfc_6928(payload: u32) -> u32 {
         (14_600 / payload.max(1)).clamp(2, 10)
-    }
-
-    /// Losses are detected and repaired by RACK: [`Config::rack`], if the variant supports it.
-    #[inline]
-    pub(crate) fn has_rack(&self) -> bool {
-        self.variant.is_by_rate()
-            || self.rack && (self.variant == Variant::Rfc6675 || self.variant.is_control())
-    }
-
-    /// [`EcnRule::Ns2`] applies.
-    #[inline]
-    pub fn has_ns2_marks(&self) -> bool {
-        let has_rule =
-            matches!(self.variant, Variant::Tahoe | Variant::Reno | Variant::NewReno | Variant::Sack1);
-        self.ecn == EcnMode::Rfc3168 && self.ecn_rule == EcnRule::Ns2 && has_rule
-    }
-
-    /// The sender needs more of an acknowledgement than its number.
-    pub fn needs_feedback(&self) -> bool {
-        self.variant.is_selective() || self.timestamps
-    }
-
-    /// The sender needs the echo of acknowledgements that report blocks.
-    #[inline]
-    pub fn needs_echo(&self) -> bool {
-        self.timestamps || self.variant == Variant::Fack
-    }
-
-    /// Size of an acknowledgement with `blocks` SACK blocks on the wire, bytes.
-    ///
-    /// ```
-    /// # use paceline_tcp::{Config, Profile};
-    /// let config = Config::new(Profile::Rfc);
-    /// assert_eq!(config.ack_bytes(0), config.ack);
-    /// assert_eq!(config.ack_bytes(2) - config.ack_bytes(1), 8);
-    /// ```
-    pub fn ack_bytes(&self, blocks: usize) -> u32 {
-        if blocks == 0 { self.ack } else { self.ack + self.sack_header + 8 * blocks as u32 }
-    }
-
-    /// The window up to which Reno's grows, packets.
-    #[inline(always)]
-    pub(crate) fn most_growth(&self) -> f64 {
-        if self.grow_unused { f64::INFINITY } else { f64::from(self.max_window) }
-    }
-
-    /// A data packet on the wire, bytes.
-    ///
-    /// ```
-    /// # use paceline_tcp::{Config, Profile};
-    /// let config = Config { payload: 1460, header: 40, ..Config::new(Profile::Rfc) };
-    /// assert_eq!(config.data_bytes(), 1500);
-    /// ```
-    pub fn data_bytes(&self) -> u32 {
-        self.payload + self.header
     }
 }

@@ -12,6 +12,7 @@ mod recovery;
 mod rtt;
 mod sack;
 mod segment;
+mod segmentation;
 mod sender;
 mod short;
 mod sparse;

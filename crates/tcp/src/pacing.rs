@@ -16,7 +16,8 @@
 //!
 //! Fast retransmit and limited transmit are not delayed under any rule; before the first sample nothing is paced.
 //!
-//! *Parameters.* `gain` (1): the rate is multiplied by it. `jitter` (0): each gap is drawn from gap (1 ± jitter).
+//! *Parameters.* `gain` (1): the rate is multiplied by it. `jitter` (0): each gap is drawn from gap (1 ± jitter). `quantum` (the rule's):
+//! so many packets leave together, and the gap after them is theirs.
 //! *Where it breaks.* Gaps of many flows with equal round trips line up and the flows lose together (Aggarwal, Savage and
 //! Anderson 2000); a small jitter undoes that. Under a timeout regime the window is too small for gaps to matter.
 //! All rules spread no more than the receiver's window over a round trip. Few decisions need the window, so a function computes it on
@@ -116,6 +117,8 @@ pub(crate) struct Pacing {
     /// Nothing is held back yet: no round trip has been measured, or these are Linux's free packets. Kept, since it is asked several
     /// times a packet.
     is_free: bool,
+    /// Packets that leave together; 0 is Linux's own rule.
+    quantum: u32,
     draws: Pcg32,
     /// The rate of the congestion control, where it sets one.
     control: Option<ByControl>,
@@ -142,6 +145,7 @@ impl Pacing {
             release: Gap::default(),
             sent: 0,
             is_free: true,
+            quantum: settings.quantum.unwrap_or(u32::from(settings.rule != PacingRule::Linux)),
             draws: Pcg32::seed_from_u64(seed),
             control: None,
         }
@@ -151,7 +155,7 @@ impl Pacing {
     pub(crate) fn by_control(pace: Pace, config: &Config) -> Self {
         let free = LINUX_FREE_PACKETS + u64::from(config.syn.is_some());
         let control = ByControl { pace, payload: config.payload, free, next: Instant::ZERO };
-        let rule = HostPacing { rule: PacingRule::Linux, gain: 1.0, jitter: 0.0 };
+        let rule = HostPacing { rule: PacingRule::Linux, gain: 1.0, jitter: 0.0, quantum: None };
         Pacing { control: Some(control), ..Pacing::new(rule, 0) }
     }
 
@@ -212,7 +216,7 @@ impl Pacing {
             *timer = earliest.min(*timer);
             return Permit::None;
         }
-        Permit::Some(1)
+        Permit::Some(self.quantum)
     }
 
     /// The timer has fired: what may be sent.
@@ -253,6 +257,21 @@ impl Pacing {
         }
     }
 
+    /// The rate of the rule, payload, byte/s; without bound before the first sample.
+    pub(crate) fn payload_rate(&self, window: &Window, payload: u32) -> u64 {
+        (f64::from(payload) / self.seconds_a_packet(window)) as u64
+    }
+
+    /// Packets that leave together, where the settings say so.
+    pub(crate) fn quantum(&self) -> Option<u32> {
+        self.settings.quantum
+    }
+
+    /// When the congestion control's rate lets the next train leave, if it sets one.
+    pub(crate) fn next_by_control(&self) -> Instant {
+        self.control.map_or(Instant::ZERO, |control| control.next)
+    }
+
     /// Wei's patch halves from what is in flight, not from the window.
     pub(crate) fn halves_in_flight(&self) -> bool {
         self.settings.rule == PacingRule::Wei
@@ -274,8 +293,8 @@ impl Pacing {
             return Permit::Some(control.pace.burst);
         }
         match self.settings.rule {
-            PacingRule::Wei | PacingRule::Ideal => Permit::Some(1),
-            PacingRule::Linux => Permit::Some(self.linux_burst(&window())),
+            PacingRule::Linux if self.quantum == 0 => Permit::Some(self.linux_burst(&window())),
+            PacingRule::Wei | PacingRule::Ideal | PacingRule::Linux => Permit::Some(self.quantum),
         }
     }
 
@@ -306,14 +325,17 @@ impl Pacing {
                 let spread = if cwnd < ssthresh { (2.0 * cwnd).min(ssthresh) } else { cwnd + 1.0 };
                 rtt / spread.min(limit + 1.0)
             }
-            PacingRule::Linux => {
-                let ratio = if cwnd < ssthresh / 2.0 { 2.0 } else { 1.2 };
-                self.srtt / (cwnd.min(limit).max(in_flight).max(1.0) * ratio)
-            }
+            PacingRule::Linux => self.srtt / (cwnd.min(limit).max(in_flight).max(1.0) * linux_ratio(window)),
             PacingRule::Ideal => self.srtt / cwnd.min(limit).max(1.0),
         };
         seconds / self.settings.gain
     }
+}
+
+/// Linux's rate over that of a window a round trip (net.ipv4.tcp_pacing_ss_ratio, tcp_pacing_ca_ratio).
+#[inline]
+pub(crate) fn linux_ratio(window: &Window) -> f64 {
+    if window.cwnd < window.ssthresh / 2.0 { 2.0 } else { 1.2 }
 }
 
 impl ByControl {

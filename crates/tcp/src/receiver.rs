@@ -2,8 +2,9 @@
 //!
 //! *Idea.* `next` is the acknowledgement number. Packets beyond a gap are held in [`out_of_order`]. Every packet is acknowledged at
 //! once, unless acknowledgements are delayed. Then every second packet is acknowledged, and a single one after the delay; a packet
-//! that is out of order or fills a gap, and the SYN, are acknowledged at once.
-//! *Parameters.* `delayed_ack`, `quick_acks` ([`ack_policy`]), `sack_blocks` of [`Config`].
+//! that is out of order or fills a gap, and the SYN, are acknowledged at once. Packets that come close together may be answered as one
+//! ([`gro`]).
+//! *Parameters.* `delayed_ack`, `quick_acks` ([`ack_policy`]), `ack_every`, `gro`, `sack_blocks` of [`Config`].
 //! *References.* RFC 9293; RFC 5681 section 4.2; RFC 2018; RFC 7323 section 4 (which packet's time is echoed); ns-2.35
 //! tcp/tcp-sink.cc (`Acker::update`, `Acker::update_ts`, `DelAckSink::recv`).
 
@@ -11,6 +12,8 @@ mod ack_policy;
 mod arrival;
 mod delayed_ack;
 mod ecn;
+mod gro;
+mod joined;
 mod out_of_order;
 mod sack_blocks;
 mod window;
@@ -81,7 +84,7 @@ impl Receiver {
     #[inline]
     pub fn echo(&mut self, seq: u32, sent: Instant) -> Option<Instant> {
         let next = (self.next == self.end).then_some(self.next)?;
-        self.held.policy().filter(|policy| policy.delay.is_none())?;
+        self.held.policy().filter(|policy| policy.delay.is_none() && policy.gro.is_none())?;
         self.held.forget_reported();
         let policy = self.held.policy_mut()?;
         let echo = policy.update_echo(seq, sent);
@@ -92,10 +95,24 @@ impl Receiver {
     /// The reply to packet `seq`, sent at `sent`, which has arrived now and been passed to [`Receiver::on_data`]. In any case another
     /// acknowledgement may be due at [`Receiver::due`].
     pub fn reply(&mut self, seq: u32, sent: Instant, now: Instant) -> Reply {
-        let (next, has_gap) = (self.next, self.next != self.end);
         let Some(policy) = self.held.policy_mut() else { return Reply::Now(Feedback::new(sent)) };
         let echo = policy.update_echo(seq, sent);
+        if let Some(gro) = &mut policy.gro
+            && seq >= policy.first
+        {
+            let ends_write = policy.delay.as_ref().is_some_and(|delay| delay.ends_write(seq));
+            return if gro.join(seq, now) || ends_write { self.reply_to_joined(now) } else { Reply::Later };
+        }
+        self.reply_to(seq, 1, echo, now)
+    }
+
+    /// The reply to `packets` that have arrived as one, the last of them `seq`.
+    #[inline]
+    fn reply_to(&mut self, seq: u32, packets: u32, echo: Instant, now: Instant) -> Reply {
+        let (next, has_gap) = (self.next, self.next != self.end);
+        let Some(policy) = self.held.policy_mut() else { return Reply::Now(Feedback::new(echo)) };
         if !has_gap
+            && packets == 1
             && seq + 1 == next
             && policy.ecn.is_none()
             && let Some(delay) = &mut policy.delay
@@ -107,11 +124,11 @@ impl Receiver {
             policy.acknowledged = next;
             return Reply::Now(Feedback::new(echo));
         }
-        self.reply_slow(seq, echo, now)
+        self.reply_slow(seq, packets, echo, now)
     }
 
     #[inline(never)]
-    fn reply_slow(&mut self, seq: u32, echo: Instant, now: Instant) -> Reply {
+    fn reply_slow(&mut self, seq: u32, packets: u32, echo: Instant, now: Instant) -> Reply {
         let (next, has_gap) = (self.next, self.next != self.end);
         let Some(policy) = self.held.policy() else { return Reply::Now(Feedback::new(echo)) };
         let (selective, remembered, delays) =
@@ -131,9 +148,11 @@ impl Receiver {
         let hurries = self.held.policy().and_then(|policy| policy.ecn).is_some_and(EcnReceiver::hurries);
         let held = if has_gap && delays { self.held.count(next..self.end) } else { 0 };
         let reach = self.end - next;
+        let unacknowledged = next.saturating_sub(self.held.policy().map_or(0, |policy| policy.acknowledged));
         if let Some(delay) = self.delay() {
             let before = std::mem::replace(&mut delay.reached, next);
-            if delay.delays(Arrival { seq, before, next, held, reach, selective, now }) && !hurries {
+            let arrival = Arrival { seq, packets, before, next, held, reach, unacknowledged, selective, now };
+            if delay.delays(arrival) && !hurries {
                 return flushed.map_or(Reply::Later, Reply::Now);
             }
         }
@@ -144,13 +163,19 @@ impl Receiver {
         self.held.policy_mut()?.delay.as_mut()
     }
 
-    /// When a delayed acknowledgement is due.
+    /// When a delayed acknowledgement is due, or packets no longer wait for others.
     #[inline]
     pub fn due(&self) -> Option<Instant> {
-        self.held.policy()?.delay.as_ref()?.due
+        let policy = self.held.policy()?;
+        let delayed = policy.delay.as_ref().and_then(|delay| delay.due);
+        match policy.gro.as_ref().and_then(|gro| gro.due) {
+            None => delayed,
+            Some(joined) => Some(delayed.map_or(joined, |delayed| delayed.min(joined))),
+        }
     }
 
-    /// [`Receiver::due`] has come: returns the feedback of the acknowledgement.
+    /// [`Receiver::due`] has come of a delayed acknowledgement: returns its feedback. [`Receiver::on_timer`] does the same, with
+    /// [`Config::gro`] too.
     pub fn on_delayed_ack_timer(&mut self) -> Feedback {
         let Some(policy) = self.held.policy_mut() else { return Feedback::default() };
         let echo = policy.echo;
@@ -190,8 +215,12 @@ impl Receiver {
 
     /// The packet that arrives next carries PSH: it is the last of a write, and the application reads everything.
     pub fn on_push(&mut self) {
-        if let Some(delay) = self.delay() {
+        let Some(policy) = self.held.policy_mut() else { return };
+        if let Some(delay) = &mut policy.delay {
             delay.on_push();
+        }
+        if let Some(gro) = &mut policy.gro {
+            gro.on_push();
         }
     }
 

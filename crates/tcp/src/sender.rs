@@ -10,14 +10,16 @@
 //! *References.* RFC 9293, 5681, 6298; ns-2.35 tcp/tcp.cc.
 
 mod bursts;
+mod ecn;
 mod fast_path;
 mod old_timer;
+mod trains;
 
 use crate::config::Config;
 use crate::feedback::{Ack, Block};
 use crate::pacing::pacing_window;
 use crate::recovery;
-use crate::segment::{Output, Segment};
+use crate::segment::Output;
 use crate::state::{Counts, LastCut, PendingTimer, State, pacing};
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
@@ -167,27 +169,6 @@ impl Sender {
         if !self.state.cold.sack.is_blank() {
             self.after_selective_ack(now, out);
         }
-    }
-
-    /// On a connection with [`Config::ecn`], before [`Sender::on_ack`] or [`Sender::on_ack_with`] of each acknowledgement: whether that
-    /// echoes a mark (ECE).
-    pub fn on_ecn_echo(&mut self, next: u32, is_marked: bool) {
-        if next <= self.state.end && !self.state.is_finished() {
-            self.state.on_echo(next, is_marked);
-        }
-    }
-
-    /// The same with [`EcnMode::Accurate`](crate::config::EcnMode::Accurate): its field ACE.
-    pub fn on_ace(&mut self, next: u32, ace: u8) {
-        if next <= self.state.end && !self.state.is_finished() {
-            self.state.on_ace(next, ace);
-        }
-    }
-
-    /// On a connection with [`EcnMode::Rfc3168`](crate::EcnMode::Rfc3168), of each segment in the order of sending, once: whether it says that
-    /// the window has been reduced (CWR, RFC 3168 section 6.1.2).
-    pub fn carries_reduced(&mut self, segment: Segment) -> bool {
-        self.state.carries_reduced(segment)
     }
 
     #[inline(never)]

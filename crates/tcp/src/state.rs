@@ -106,8 +106,12 @@ impl State {
         let control = Control::new(&config, jitter_seed);
         let has_ticks = config.timer_tick != Span::ZERO;
         let has_ecn = config.ecn != EcnMode::Off;
-        let keeps_round_trips =
-            has_ecn || control.is_some() || config.rack || config.min_rto_beyond_srtt || has_ticks;
+        let keeps_round_trips = has_ecn
+            || config.gso.is_some()
+            || control.is_some()
+            || config.rack
+            || config.min_rto_beyond_srtt
+            || has_ticks;
         let is_bare = !keeps_round_trips
             && packets.is_none()
             && config.pacing.is_none()

@@ -187,7 +187,7 @@ const PATHS: [Path; 9] = [
 
 fn settings() -> Vec<(&'static str, Config)> {
     let of = Config::of_variant;
-    let paced = |rule, gain, jitter| Some(HostPacing { rule, gain, jitter });
+    let paced = |rule, gain, jitter| Some(HostPacing { rule, gain, jitter, quantum: None });
     let linux = of(Profile::Linux, Variant::Cubic);
     let rfc = |variant| of(Profile::Rfc, variant);
     let ns2 = |variant| Config { max_window: 200, ..of(Profile::Ns2, variant) };

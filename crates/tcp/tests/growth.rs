@@ -26,7 +26,7 @@ fn config(variant: Variant, initial_ssthresh: u32) -> Config {
 
 /// Paced, so that acknowledgements are evenly spaced.
 fn paced(constants: Constants, initial_ssthresh: u32) -> Config {
-    let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0 });
+    let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0, quantum: None });
     Config { constants, pacing, ..config(Variant::Cubic, initial_ssthresh) }
 }
 

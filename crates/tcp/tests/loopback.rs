@@ -143,7 +143,7 @@ fn timeouts_back_off_exponentially() {
 
 #[test]
 fn the_ideal_rule_spreads_the_window_over_the_round_trip() {
-    let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0 });
+    let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0, quantum: None });
     let config = Config { pacing, max_window: 10, initial_window: 10, ..ns2(Variant::Reno) };
     let talk = converse(config, 200, |_| false);
     let times: Vec<u64> =
@@ -192,9 +192,17 @@ fn any_config() -> impl Strategy<Value = Config> {
                 partial_ack,
                 halving: paceline_tcp::Halving::ALL[halving].1,
                 delayed_ack: delay.then(|| Span::from_millis(40)),
-                pacing: rule.map(|rule| HostPacing { rule: PacingRule::ALL[rule].1, gain: 1.0, jitter }),
+                pacing: rule.map(|rule| HostPacing {
+                    rule: PacingRule::ALL[rule].1,
+                    gain: 1.0,
+                    jitter,
+                    quantum: None,
+                }),
                 max_window: window,
                 sack_blocks: blocks,
+                gso: (impatient != partial_ack).then_some(blocks + 1),
+                gro: (careful != partial_ack).then(|| Span::from_millis(1)),
+                ack_every: blocks + 1,
                 duplicate_threshold: threshold,
                 max_burst: burst,
                 overhead: Span::from_millis(if careful != delay { 3 } else { 0 }),

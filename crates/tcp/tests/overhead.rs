@@ -134,7 +134,7 @@ fn tahoe_sends_again_as_anything_else() {
 
 #[test]
 fn what_a_pacing_timer_lets_go_does_not_wait() {
-    let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0 });
+    let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0, quantum: None });
     let mut story = Story::of(Config { pacing, initial_window: 4, ..Config::new(Profile::Ns2) }, 1);
     story.sender.start(Instant::ZERO, &mut story.wire);
     story.wait();

@@ -34,7 +34,7 @@ _VARIANTS: dict[str, tuple[str, bool, str]] = {
 _HONOURED = {
     "profile", "variant", "payload", "header", "ack", "syn", "max_window", "initial_window", "initial_ssthresh",
     "delayed_ack", "timestamps", "duplicate_threshold", "min_rto", "max_rto", "idle_restart", "timestamps_end_back_off",
-    "sack_header",
+    "sack_header", "gso",
 }  # fmt: skip
 
 
@@ -147,9 +147,9 @@ def _congestion_control(place: str, variant: str, choices: Choices, warn: Callab
 def _pacing(place: str, tcp: Tcp, warn: Callable[[str], None]) -> tuple[tuple[int, int], int | None]:
     """Ratios in slow start and after, percent, and how many segments TCP may hand over at once."""
     if tcp.variant == "bbr":
-        return (200, 120), None  # it has a rate of its own, and trains as the kernel sizes them
+        return (200, 120), tcp.gso_packets  # it has a rate of its own, and trains as the kernel sizes them
     if tcp.rule is None:
-        return (200, 120), 1
+        return (200, 120), tcp.gso_packets or 1
     if tcp.jitter:
         warn("pacing.jitter: not honoured, the kernel's gaps have none")
     slow_start, after = {"linux": (200, 120), "wei": (200, 100), "ideal": (100, 100)}[tcp.rule]
@@ -161,7 +161,7 @@ def _pacing(place: str, tcp: Tcp, warn: Callable[[str], None]) -> tuple[tuple[in
             f"pacing.gain: {tcp.gain:g} is beyond the kernel's, whose ratios go to 1000 %; write 5 or less"
         )
     # Linux lets about 1 ms of packets go at once; the other rules space each.
-    return ratios, None if tcp.rule == "linux" else 1
+    return ratios, tcp.gso_packets or (None if tcp.rule == "linux" else 1)
 
 
 def available() -> list[str]:

@@ -208,6 +208,9 @@ class Tcp:
     ack_bytes: int
     syn_bytes: int | None
     delayed_ack_s: float
+    ack_every: int
+    gso_packets: int | None
+    gro_s: float
     max_window: int
     initial_window: int
     initial_ssthresh: int

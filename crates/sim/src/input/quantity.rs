@@ -108,7 +108,9 @@ impl Field<'_> {
             "payload" | "header" | "ack" | "packet" | "syn" | "sack_header" | "request" => {
                 Some(Usual::PacketBytes)
             }
-            "max_window" | "initial_window" | "initial_ssthresh" | "max_burst" => Some(Usual::Packets),
+            "max_window" | "initial_window" | "initial_ssthresh" | "max_burst" | "gso" => {
+                Some(Usual::Packets)
+            }
             _ => None,
         }
     }

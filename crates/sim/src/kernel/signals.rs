@@ -33,7 +33,7 @@ impl Signals {
     }
 
     #[inline]
-    pub(super) const fn bits(self) -> u8 {
+    pub(crate) const fn bits(self) -> u8 {
         self.0
     }
 

@@ -53,8 +53,12 @@ fn of_hosts() -> impl Strategy<Value = Pacing> {
     let rule = select(vec!["wei", "linux", "ideal"]);
     let gain = select(vec!["", "gain = 1.25\n", "gain = 2.0\n"]);
     let lines = prop_oneof![
-        (rule, gain.clone(), select(vec!["", "jitter = 0.3\n", "jitter = 1.0\n"]))
-            .prop_map(|(rule, gain, jitter)| format!("method = \"host\"\nrule = \"{rule}\"\n{gain}{jitter}")),
+        (
+            rule,
+            gain.clone(),
+            select(vec!["", "jitter = 0.3\n", "jitter = 1.0\n", "quantum = \"4 packets\"\n"])
+        )
+            .prop_map(|(rule, gain, more)| format!("method = \"host\"\nrule = \"{rule}\"\n{gain}{more}")),
         (any::<bool>(), gain)
             .prop_map(|(per_flow, gain)| format!("method = \"port\"\nper_flow = {per_flow}\n{gain}")),
     ];

@@ -19,11 +19,10 @@ mod long_term;
 mod probe_rtt;
 mod window;
 
-use super::rate::{
-    BW_UNIT, ByRate, Pace, Path, PathModel, RateSample, Sampler, UNIT, WindowedMax, micros, train,
-};
+use super::rate::{BW_UNIT, ByRate, Pace, Path, PathModel, RateSample, Sampler, UNIT, WindowedMax, micros};
 use crate::config::Config;
 use crate::sack::CaState;
+use crate::segmentation::train;
 use aggregation::Aggregation;
 use long_term::LongTerm;
 use paceline_core::Instant;

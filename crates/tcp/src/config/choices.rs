@@ -63,6 +63,8 @@ pub struct HostPacing {
     pub gain: f64,
     /// Each gap is drawn uniformly from gap (1 - jitter) to gap (1 + jitter); 0 draws nothing.
     pub jitter: f64,
+    /// Packets that leave together; `None` is the rule's: one, and in Linux's what the rate sends in a millisecond.
+    pub quantum: Option<u32>,
 }
 
 /// The rule that turns window and round-trip time into a gap.

@@ -80,6 +80,18 @@ pub const OPTIONS: &[Setting] = &[
         ["", "", "`TCP_MAX_QUICKACKS`, tcp_input.c `tcp_in_quickack_mode`, tcp.c `__tcp_cleanup_rbuf`"],
     ),
     option(
+        "ack_every",
+        "with `delayed_ack`: so many packets are acknowledged together, at least 2",
+        |config| Value::Count(config.ack_every),
+        ["RFC 5681 section 4.2", "", "tcp_input.c `__tcp_ack_snd_check`"],
+    ),
+    option(
+        "gro",
+        "receive offload: how long a packet waits for the next of its flow, to be answered as one with it; `false` answers each by itself",
+        |config| config.gro.map_or(Value::Flag(false), Value::Time),
+        ["", "", "`gro_flush_timeout`, tcp_offload.c `tcp_gro_receive`"],
+    ),
+    option(
         "adaptive_delay",
         "the delay follows the time between packets, and its timer counts in `timer_tick`",
         |config| Value::Flag(config.adaptive_delay),
@@ -174,6 +186,12 @@ pub const OPTIONS: &[Setting] = &[
         "most packets sent at one event; `false` is no limit",
         max_burst,
         ["", "`maxburst_`", ""],
+    ),
+    option(
+        "gso",
+        "segmentation offload: most packets that leave as one train, packets or bytes of payload; a train is what the rate sends in about 1 ms, at least two packets; `false` sends each by itself",
+        |config| config.gso.map_or(Value::Flag(false), Value::Packets),
+        ["", "", "`sk_gso_max_size`, tcp_output.c `tcp_tso_autosize`, `tcp_tso_should_defer`"],
     ),
     option(
         "overhead",

@@ -4,7 +4,7 @@ const WINDOW: Window =
     Window { cwnd: 4.0, ssthresh: 20.0, in_flight: 4.0, limit: 1000.0, recovering: false, packet: 1040 };
 
 fn pacing(rule: PacingRule) -> Pacing {
-    let mut pacing = Pacing::new(HostPacing { rule, gain: 1.0, jitter: 0.0 }, 1);
+    let mut pacing = Pacing::new(HostPacing { rule, gain: 1.0, jitter: 0.0, quantum: None }, 1);
     pacing.on_sample(Span::from_millis(240), 4.0);
     pacing
 }
@@ -99,7 +99,8 @@ fn round_trips_are_smoothed_by_each_rule() {
 
 #[test]
 fn a_gain_divides_the_gap_and_packets_that_left_together_multiply_it() {
-    let mut pacing = Pacing::new(HostPacing { rule: PacingRule::Ideal, gain: 1.5, jitter: 0.0 }, 1);
+    let mut pacing =
+        Pacing::new(HostPacing { rule: PacingRule::Ideal, gain: 1.5, jitter: 0.0, quantum: None }, 1);
     pacing.on_sample(Span::from_millis(240), 4.0);
     assert_eq!(pacing.gap(&WINDOW, 3), Span::from_millis(120));
 }
@@ -154,14 +155,14 @@ fn wei_only_pulls_the_timer_earlier() {
 
 #[test]
 fn nothing_is_paced_before_a_sample() {
-    let settings = HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0 };
+    let settings = HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0, quantum: None };
     let mut timer = Instant::MAX;
     assert_eq!(Pacing::new(settings, 1).on_event(|| WINDOW, &mut timer, Instant::ZERO), Permit::All);
 }
 
 #[test]
 fn jitter_stays_in_its_range_and_keeps_the_mean() {
-    let settings = HostPacing { rule: PacingRule::Ideal, gain: 2.0, jitter: 0.5 };
+    let settings = HostPacing { rule: PacingRule::Ideal, gain: 2.0, jitter: 0.5, quantum: None };
     let mut pacing = Pacing::new(settings, 7);
     pacing.on_sample(Span::from_millis(240), 4.0);
     let gaps: Vec<f64> = (0..10_000).map(|_| pacing.gap(&WINDOW, 1).as_seconds()).collect();

@@ -4,6 +4,7 @@
 
 use super::delayed_ack::DelayedAck;
 use super::ecn::EcnReceiver;
+use super::gro::Gro;
 use crate::config::Config;
 use crate::feedback::MOST_BLOCKS;
 use paceline_core::Instant;
@@ -24,6 +25,10 @@ pub(super) struct AckPolicy {
     /// `None` where every packet is acknowledged at once.
     pub(super) delay: Option<DelayedAck>,
     pub(super) ecn: Option<EcnReceiver>,
+    /// Packets from `first` on wait for others, to be answered as one.
+    pub(super) gro: Option<Gro>,
+    /// The first packet with data.
+    pub(super) first: u32,
 }
 
 impl AckPolicy {
@@ -33,7 +38,9 @@ impl AckPolicy {
         let delay = DelayedAck::of(config, seed);
         let most_blocks = config.sack_blocks.min(MOST_BLOCKS as u32) as u8;
         let ecn = EcnReceiver::of(config);
-        (config.needs_feedback() || delay.is_some() || ecn.is_some()).then(|| AckPolicy {
+        let gro = Gro::of(config);
+        let has_any = config.needs_feedback() || delay.is_some() || ecn.is_some() || gro.is_some();
+        has_any.then(|| AckPolicy {
             echo: Instant::ZERO,
             acknowledged: 1,
             selective: config.variant.is_selective(),
@@ -41,6 +48,8 @@ impl AckPolicy {
             remembered_blocks: if config.rack { MOST_BLOCKS as u8 } else { most_blocks },
             delay,
             ecn,
+            gro,
+            first: config.syn.is_some().into(),
         })
     }
 

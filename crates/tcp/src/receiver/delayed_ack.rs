@@ -1,6 +1,6 @@
 //! Delayed acknowledgements: which packets are acknowledged at once, and how long the others wait.
 //!
-//! *Idea.* An acknowledgement waits for a second packet, but not for longer than the delay. Linux adds five rules.
+//! *Idea.* An acknowledgement waits for a second packet, or for `ack_every`, but not for longer than the delay. Linux adds five rules.
 //!
 //! - *Quick acknowledgements* ([`Quick`]). Some packets are acknowledged at once, so that the sender's slow start is not slowed: the
 //!   first packets, those after an idle period or a duplicate packet, those that arrive while the offered window grows
@@ -16,11 +16,13 @@
 //!   few packets that phase decides which packet is dropped, and half of the timeouts are missing. Without losses the delay has no
 //!   effect, so it begins with the first gap.
 //!
-//! *Parameters.* `delayed_ack`, `quick_acks`, `adaptive_delay`, `sack_compression`, `push`, `read_delay`, `timer_tick` of [`Config`].
+//! *Parameters.* `delayed_ack`, `ack_every`, `quick_acks`, `adaptive_delay`, `sack_compression`, `push`, `read_delay`, `timer_tick` of [`Config`].
 //! *Where it breaks.* The round trip is that of the handshake throughout. Linux also smooths it for the compression, and uses the lesser.
 //! *References.* Linux 6.18 net/ipv4/tcp_input.c `tcp_event_data_recv`, `tcp_measure_rcv_mss`, `tcp_enter_quickack_mode`,
 //! `__tcp_ack_snd_check`, tcp.c `__tcp_cleanup_rbuf`, tcp_output.c `tcp_send_delayed_ack`, `tcp_event_data_sent`, `tcp_event_ack_sent`,
 //! tcp_timer.c `tcp_delack_timer_handler`.
+
+mod rules;
 
 use super::arrival::Arrival;
 use super::window::ReceiveWindow;
@@ -28,7 +30,10 @@ use crate::config::Config;
 use crate::wheel::Wheel;
 use paceline_core::queue::mix;
 use paceline_core::{Instant, Span};
+use rules::{Compression, Quick, Reading};
 
+/// Packets that are acknowledged together by RFC 5681 section 4.2.
+const SECOND: u32 = 2;
 /// The longest delay, ms (Linux `TCP_DELACK_MAX`).
 const LONGEST_MS: u64 = 200;
 /// Packets beyond a gap that are acknowledged at once (Linux `TCP_FASTRETRANS_THRESH`).
@@ -66,6 +71,8 @@ pub(super) struct DelayedAck {
     /// The delay now (Linux `icsk_ack.ato`).
     wait: Span,
     adapts: bool,
+    /// So many packets are acknowledged together.
+    every: u32,
     /// Packets below this are acknowledged at once: a SYN.
     urgent: u32,
     /// Packets from one with PSH to the next; 0 is none.
@@ -82,44 +89,6 @@ pub(super) struct DelayedAck {
     quick: Quick,
     compression: Compression,
     offer: ReceiveWindow,
-}
-
-/// Quick acknowledgements.
-#[derive(Debug, Clone)]
-pub(super) struct Quick {
-    /// Packets that are acknowledged at once, at the start and after each event; 0 turns quick acknowledgements off.
-    most: u32,
-    /// How many of them are left (Linux `icsk_ack.quick`).
-    left: u32,
-    /// The last packet of a write has arrived (Linux `ICSK_ACK_PUSHED`).
-    pushed: bool,
-    /// The host sent data soon after it received some (Linux `inet_csk_in_pingpong_mode`).
-    answers: bool,
-}
-
-/// When the application reads.
-#[derive(Debug, Clone, Copy)]
-struct Reading {
-    /// The longest time from a packet's arrival to its reading; zero reads at once.
-    most: Span,
-    seed: u64,
-    /// A packet has been missing: from now on the delay of reading applies.
-    begun: bool,
-    /// The acknowledgement that is due waits for the application.
-    now: bool,
-}
-
-/// Compression of acknowledgements beyond a gap.
-#[derive(Debug, Clone, Copy)]
-struct Compression {
-    /// The longest delay; zero compresses nothing.
-    most: Span,
-    /// Where the gap begins (Linux `compressed_ack_rcv_nxt`).
-    at: u32,
-    /// Acknowledgements sent at once for this gap (Linux `dup_ack_counter`).
-    sent: u8,
-    /// Acknowledgements that are delayed (Linux `compressed_ack`).
-    waiting: u8,
 }
 
 impl DelayedAck {
@@ -150,6 +119,7 @@ impl DelayedAck {
             half: wheel.floor(Span::from_nanos(least.as_nanos() / 2)),
             wait: least,
             adapts: config.adaptive_delay,
+            every: config.ack_every,
             urgent: u32::from(config.syn.is_some() && !config.delayed_syn_ack),
             push: config.push,
             syn_at: None,
@@ -194,7 +164,11 @@ impl DelayedAck {
     pub(super) fn delays(&mut self, arrival: Arrival) -> bool {
         let waits = self.apply_rules(arrival);
         let quick = &self.quick;
-        let is_steady = quick.left == 0 && !quick.pushed && !self.reading.begun && self.wait == self.least;
+        let is_steady = quick.left == 0
+            && !quick.pushed
+            && !self.reading.begun
+            && self.wait == self.least
+            && self.every == SECOND;
         self.steady_until = match (is_steady, self.adapts) {
             (true, true) => self.offer.steady_until(self.round_trip),
             (true, false) => Instant::MAX,
@@ -226,11 +200,17 @@ impl DelayedAck {
         if has_gap || seq + 1 != next {
             return false; // out of order, or it fills a gap
         }
-        if self.quick.is_due() || self.due.is_some() {
+        let is_enough = match self.every {
+            SECOND => self.due.is_some() || arrival.packets > 1,
+            every => arrival.unacknowledged >= every,
+        };
+        if self.quick.is_due() || is_enough {
             return self.waits_for_reading(seq, now);
         }
-        self.timer = self.wheel.after(now, self.delay());
-        self.due = Some(self.timer);
+        if self.due.is_none() {
+            self.timer = self.wheel.after(now, self.delay());
+            self.due = Some(self.timer);
+        }
         true
     }
 
@@ -347,6 +327,11 @@ impl DelayedAck {
         self.steady_until = Instant::ZERO;
     }
 
+    /// Packet `seq` is the last of a write of data without end.
+    pub(super) fn ends_write(&self, seq: u32) -> bool {
+        seq == self.push_at
+    }
+
     /// An acknowledgement is sent.
     pub(super) fn on_acknowledged(&mut self) {
         self.due = None;
@@ -380,13 +365,6 @@ impl DelayedAck {
         let is_soon = self.received_at != Instant::MAX && now.since(self.received_at) < self.wait;
         self.quick.answers |= self.quick.most > 0 && is_soon;
         self.quick.most > 0
-    }
-}
-
-impl Quick {
-    /// A packet that has arrived is acknowledged at once.
-    fn is_due(&self) -> bool {
-        self.most > 0 && (self.left > 0 || self.pushed) && !self.answers
     }
 }
 

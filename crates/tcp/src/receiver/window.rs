@@ -48,15 +48,16 @@ impl ReceiveWindow {
 
     /// A packet has arrived, and the application reads what is in order. Returns whether the window grows.
     pub(super) fn on_packet(&mut self, arrival: Arrival, round_trip: Option<Span>) -> bool {
-        let Arrival { before, next, held, now, .. } = arrival;
-        let waiting = (held + u32::from(next > before)).saturating_mul(WAITING);
+        let Arrival { packets, before, next, held, now, .. } = arrival;
+        let in_order = if next > before { packets } else { 0 };
+        let waiting = (held + in_order).saturating_mul(WAITING);
         let limit = self.room.saturating_sub(waiting);
         let grows = self.offered < limit;
         if grows {
-            self.offered = limit.min(self.offered.saturating_add(2 * PACKET));
+            self.offered = limit.min(self.offered.saturating_add(2 * packets.saturating_mul(PACKET)));
         }
         if next > before {
-            self.read(before, next, now, round_trip.unwrap_or(Span::MAX));
+            self.read((before, packets), next, now, round_trip.unwrap_or(Span::MAX));
         } else {
             self.grow_to(2 * u64::from(self.most_read) + u64::from(arrival.reach));
         }
@@ -77,8 +78,8 @@ impl ReceiveWindow {
         self.most_read
     }
 
-    /// A packet is read. Packets behind it that arrive with it are not read yet (`tcp_rcv_space_adjust`).
-    fn read(&mut self, before: u32, next: u32, now: Instant, round_trip: Span) {
+    /// `packets` are read that have arrived as one. Packets behind them that were held are not read yet (`tcp_rcv_space_adjust`).
+    fn read(&mut self, (before, packets): (u32, u32), next: u32, now: Instant, round_trip: Span) {
         let Some(since) = self.since else {
             (self.from, self.since) = (before, Some(now));
             return;
@@ -86,7 +87,7 @@ impl ReceiveWindow {
         if now.since(since) < round_trip {
             return;
         }
-        let upto = before + 1;
+        let upto = (before + packets).min(next);
         let read = (upto - self.from).saturating_sub(next - upto);
         (self.from, self.since) = (upto, Some(now));
         if read > self.most_read {
@@ -109,7 +110,17 @@ mod tests {
 
     fn arrival(before: u32, next: u32, ms: u64) -> Arrival {
         let now = Instant::ZERO + Span::from_millis(ms);
-        Arrival { seq: before, before, next, held: 0, reach: 0, selective: true, now }
+        Arrival {
+            seq: before,
+            packets: 1,
+            before,
+            next,
+            held: 0,
+            reach: 0,
+            unacknowledged: 0,
+            selective: true,
+            now,
+        }
     }
 
     /// `tcp_grow_window`: by two packets with each that arrives, from 45 to what 80 KiB hold beside those that wait to be read: 1440 B

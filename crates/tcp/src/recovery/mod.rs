@@ -14,8 +14,9 @@ mod tahoe;
 
 use crate::config::{Config, Variant, variants};
 use crate::feedback::Ack;
+use crate::sack::CaState;
 use crate::segment::Output;
-use crate::state::State;
+use crate::state::{LastCut, State};
 use loss_recovery::LossRecovery;
 pub(crate) use loss_recovery::{NOTHING, WHOLE_WINDOW};
 use paceline_core::Instant;
@@ -103,6 +104,23 @@ pub(crate) fn next_packet(state: &State) -> Option<u32> {
     }
     let fits = state.next - state.una < state.window() && state.next < state.limit;
     fits.then_some(state.next)
+}
+
+/// New packets that may be sent now, one after the other.
+pub(crate) fn room(state: &State) -> u32 {
+    let unsent = state.limit.saturating_sub(state.next);
+    if state.cold.sack.is_blank() {
+        return state.window().saturating_sub(state.next - state.una).min(unsent);
+    }
+    rack::room(state).min(unsent)
+}
+
+/// Losses are repaired (Linux `TCP_CA_Recovery`, `TCP_CA_Loss`).
+pub(crate) fn is_repairing(state: &State) -> bool {
+    if !state.cold.sack.is_blank() {
+        return !state.config.has_rack() || state.cold.sack.rack.ca_state >= CaState::Recovery;
+    }
+    matches!(state.last_cut, LastCut::DuplicateAcks | LastCut::Timeout) && state.una < state.recover
 }
 
 /// The application sends again after everything was acknowledged: no retransmission is lost any more.

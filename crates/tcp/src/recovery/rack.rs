@@ -24,6 +24,7 @@ use crate::segment::Output;
 use crate::state::{LastCut, State, probed_at};
 use arrivals::{Arrivals, measure, record};
 pub(crate) use by_rate::limit_by_application;
+pub(super) use in_flight::room;
 use in_flight::{lost, next_lost, pipe};
 use losses::{Marked, detect_losses, mark_lost};
 use paceline_core::{Instant, Span};

@@ -3,6 +3,7 @@
 //! *References.* ns-2.35 tcp/tcp.cc `send_much`; Linux net/ipv4/tcp_output.c `tcp_write_xmit`.
 
 use super::Sender;
+use super::trains::longest_train;
 use crate::pacing::{Permit, pacing_window};
 use crate::recovery;
 use crate::segment::Output;
@@ -70,6 +71,7 @@ impl Sender {
     pub(super) fn send_permitted(&mut self, permit: Permit, burst: u32, now: Instant, out: &mut impl Output) {
         let burst = match permit {
             Permit::All => burst,
+            Permit::Some(_) if self.state.config.gso.is_some() => burst.min(longest_train(&self.state)),
             Permit::Some(packets) => burst.min(packets),
             Permit::None => return,
         };
@@ -87,7 +89,9 @@ impl Sender {
         let state = &mut self.state;
         let burst = burst.min(state.config.max_burst);
         let mut sent = 0;
-        if state.cold.sack.is_blank() {
+        if state.config.gso.is_some() {
+            sent = self.send_trains(burst, now, out);
+        } else if state.cold.sack.is_blank() {
             let room = state.window().saturating_sub(state.next - state.una);
             sent = room.min(state.limit.saturating_sub(state.next)).min(burst);
             for _ in 0..sent {
@@ -103,6 +107,7 @@ impl Sender {
                 sent += 1;
             }
         }
+        let state = &mut self.state;
         if sent > 0 && state.config.has_rack() {
             state.schedule_probe(false, now);
         }

@@ -43,7 +43,7 @@ pub(crate) struct Cold {
     pub(crate) sent_before: u64,
     pub(crate) wheel: Wheel,
     pub(crate) ecn: EcnSender,
-    // The fields below are used with `Config::has_rack`.
+    // The fields below are used with `Config::has_rack`, `trains` and `least` with `Config::gso` too.
     pub(crate) trains: Trains,
     pub(crate) probe: Option<Probe>,
     /// What `retransmission_at` is set for.

@@ -29,7 +29,8 @@ impl FastPath {
             && !config.count_packets
             && config.overhead == Span::ZERO
             && config.timer_fix
-            && config.max_burst == u32::MAX;
+            && config.max_burst == u32::MAX
+            && config.gso.is_none();
         match config.pacing {
             _ if !has_fast_path => FastPath::None,
             None if selective => FastPath::Selective,

@@ -86,10 +86,10 @@ impl State {
         self.retransmission_at = self.cold.wheel.after(now, wait);
     }
 
-    /// A round trip may have been measured. The least one is kept with `Config::has_rack` only.
+    /// A round trip may have been measured. The least one is kept with `Config::keeps_trains` only.
     #[inline]
     pub(crate) fn note_round_trip(&mut self, sample: Option<Span>) {
-        if let Some(sample) = sample.filter(|_| self.config.has_rack()) {
+        if let Some(sample) = sample.filter(|_| self.config.keeps_trains()) {
             self.cold.least = self.cold.least.min(sample);
         }
     }

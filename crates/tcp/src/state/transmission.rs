@@ -58,7 +58,7 @@ impl State {
             }
         }
         if let Some(cold) = self.cold.written() {
-            if !retransmission && self.config.has_rack() {
+            if !retransmission && self.config.keeps_trains() {
                 cold.trains.push(seq, now, self.una);
             }
             cold.on_sent(1, now);

@@ -87,6 +87,8 @@ impl State {
         if self.config.has_rack() {
             self.note_round_trip(sample);
             self.process_probe_ack(ack.next, false);
+        } else if self.config.gso.is_some() {
+            self.note_round_trip(sample);
         }
         self.restart_timer(now);
         self.stop_timer_if_finished(now);
@@ -162,12 +164,12 @@ impl State {
         self.ssthresh = window.ssthresh;
     }
 
-    /// The window was used up with `in_flight` packets in flight. Pacing delays packets, so with pacing it counts only whether the
-    /// application had enough to send.
+    /// The window was used up with `in_flight` packets in flight. Pacing delays packets, and so does a wait for a longer train
+    /// (`is_cwnd_limited` of `tcp_tso_should_defer`): with these it counts only whether the application had enough to send.
     fn was_used_up(&self, in_flight: u32) -> bool {
         let cwnd = self.cwnd as u32;
         let receives_unused = self.cold.control.as_ref().is_some_and(cc::Control::receives_unused);
-        if receives_unused && self.cold.pacing.is_none() {
+        if receives_unused && self.cold.pacing.is_none() && self.config.gso.is_none() {
             return in_flight >= cwnd;
         }
         let slow_start = self.cwnd < f64::from(self.ssthresh);

@@ -54,7 +54,7 @@ impl Story<'_> {
         if self.flag() {
             let rule = self.one_of(&PacingRule::ALL);
             let jitter = if self.flag() { 0.3 } else { 0.0 };
-            config.pacing = Some(HostPacing { rule, gain: 1.0, jitter });
+            config.pacing = Some(HostPacing { rule, gain: 1.0, jitter, quantum: None });
         }
         if self.flag() {
             return config; // as the profile has it
@@ -95,6 +95,9 @@ impl Story<'_> {
             ("ns2", (EcnMode::Rfc3168, EcnRule::Ns2)),
             ("accecn", (EcnMode::Accurate, EcnRule::Rfc3168)),
         ]);
+        config.gso = self.flag().then(|| 2 + self.below(43));
+        config.gro = self.flag().then(|| Span::from_nanos(300_000));
+        config.ack_every = 2 + self.below(3);
         config
     }
 }
@@ -217,13 +220,17 @@ fn end_over_a_clean_path(mut sender: Sender, held: &BTreeSet<u32>, now: Instant,
         let at = Instant::from_nanos(now);
         if arrival <= now {
             let Some((_, sent, seq)) = data.pop_front() else { return };
+            if let Some(feedback) = receiver.on_joinable(seq, Instant::from_nanos(sent), 0, at) {
+                acks.push_back((now + ONE_WAY, receiver.next(), feedback));
+            }
             receiver.on_data(seq);
             if let Reply::Now(feedback) = receiver.reply(seq, Instant::from_nanos(sent), at) {
                 acks.push_back((now + ONE_WAY, receiver.next(), feedback));
             }
         } else if due <= now {
-            let feedback = receiver.on_delayed_ack_timer();
-            acks.push_back((now + ONE_WAY, receiver.next(), feedback));
+            if let Some(feedback) = receiver.on_timer(at) {
+                acks.push_back((now + ONE_WAY, receiver.next(), feedback));
+            }
         } else if ack <= now {
             let Some((_, next, feedback)) = acks.pop_front() else { return };
             sender.on_ack_with(next, feedback.echo, feedback.blocks(), at, &mut wire);
@@ -252,12 +259,18 @@ pub(crate) fn torment_receiver(story: &[u8]) {
     let mut unacknowledged = 0;
     while !story.is_over() {
         now += Span::from_nanos(u64::from(story.byte()) * 1_000_000);
-        if receiver.due().is_some_and(|due| due <= now) {
-            says_what_it_has(&receiver.on_delayed_ack_timer(), next, &seen);
-            unacknowledged = 0;
+        while receiver.due().is_some_and(|due| due <= now) {
+            if let Some(feedback) = receiver.on_timer(now) {
+                says_what_it_has(&feedback, next, &seen);
+                unacknowledged = 0;
+            }
         }
         let far = if story.flag() { 4 } else { 2000 };
         let seq = (next + story.below(far)).saturating_sub(2);
+        if let Some(feedback) = receiver.on_joinable(seq, now, 0, now) {
+            says_what_it_has(&feedback, next, &seen);
+            unacknowledged = 0;
+        }
         seen.insert(seq);
         let before = next;
         while seen.contains(&next) {
@@ -285,8 +298,18 @@ pub(crate) fn torment_receiver(story: &[u8]) {
                 let due = receiver.due().unwrap();
                 let is_read = config.read_delay > Span::ZERO && due <= now + config.read_delay;
                 let is_compressed = config.sack_compression.is_some_and(|most| due <= now + most + SLACK);
-                if seq + 1 == next {
-                    assert!(unacknowledged < 2 || is_read, "only every second packet in order may wait");
+                if let Some(wait) = config.gro {
+                    // The end of a write, and a SYN, go on at once, and their acknowledgement may be delayed.
+                    assert!(
+                        due <= now + wait || config.push > 0 || seq == 0,
+                        "what may be joined waits little"
+                    );
+                } else if seq + 1 == next {
+                    let is_few = unacknowledged < config.ack_every;
+                    assert!(
+                        is_few || is_read,
+                        "only every second packet in order may wait, or each but one in so many"
+                    );
                 } else {
                     assert!(is_compressed && unacknowledged <= 44, "what is out of order waits little");
                 }

@@ -71,6 +71,9 @@ pub(crate) fn converse_over(
             break; // nothing will ever happen again
         } else if arrival == now {
             let (_, seq, at) = data.pop_front().unwrap();
+            if let Some(feedback) = receiver.on_joinable(seq, at, 0, instant) {
+                acks.push_back((now + one_way, receiver.next(), feedback));
+            }
             receiver.on_data(seq);
             if let Reply::Now(feedback) = receiver.reply(seq, at, instant) {
                 acks.push_back((now + one_way, receiver.next(), feedback));
@@ -83,7 +86,7 @@ pub(crate) fn converse_over(
         } else if pace == now {
             sender.on_pacing_timer(instant, &mut wire);
         } else {
-            let feedback = receiver.on_delayed_ack_timer();
+            let Some(feedback) = receiver.on_timer(instant) else { continue };
             acks.push_back((now + one_way, receiver.next(), feedback));
         }
     }

@@ -56,13 +56,14 @@ pub(crate) fn deploy(
     for pacing in all {
         let site = match &pacing.method {
             Method::None => Site::default(),
-            Method::Host { rule, gain, jitter, at } => {
+            Method::Host { rule, gain, jitter, quantum, at } => {
                 let site = chosen_hosts(pacing, at.as_ref(), context, flows)?;
                 let paced = site.among(context.layout.hosts.len());
                 pace_flows(pacing, context, flows, &paced, |profile| HostPacing {
                     rule: rule.unwrap_or_else(|| PacingRule::of_profile(profile)),
                     gain: *gain,
                     jitter: *jitter,
+                    quantum: *quantum,
                 })?;
                 site
             }
@@ -81,6 +82,7 @@ pub(crate) fn deploy(
                         rule: PacingRule::of_profile(profile),
                         gain: 1.0,
                         jitter: 0.0,
+                        quantum: None,
                     })?;
                 } else {
                     flows.iter_mut().for_each(|flow| flow.paced |= paced[flow.source as usize]);

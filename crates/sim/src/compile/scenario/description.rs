@@ -151,12 +151,13 @@ impl Pacing {
         let mut words = Vec::new();
         match &self.method {
             Method::None => words.push("none".to_owned()),
-            Method::Host { rule, gain, jitter, .. } => {
+            Method::Host { rule, gain, jitter, quantum, .. } => {
                 words.push("host".to_owned());
                 let named = PacingRule::ALL.iter().find(|(_, other)| Some(*other) == *rule);
                 words.extend(named.map(|(name, _)| (*name).to_owned()));
                 words.extend((*gain != 1.0).then(|| format!("gain {gain}")));
                 words.extend((*jitter != 0.0).then(|| format!("jitter {jitter}")));
+                words.extend(quantum.map(|packets| format!("quantum {packets} packets")));
             }
             Method::Port { per_flow, gain, .. } => {
                 words.push("port".to_owned());

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::names::NameList;
 use crate::compile::parameters::Named;
-use crate::input::{Field, Result, Table, any_of, suggestion};
+use crate::input::{BufferSize, Field, Result, Table, any_of, suggestion};
 
 /// A method at work in a network.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +33,8 @@ pub(crate) enum Method {
         gain: f64,
         /// A fraction of the gap, to either side.
         jitter: f64,
+        /// Packets that leave together; `None` is the rule's.
+        quantum: Option<u32>,
         /// On these hosts; `None` is all that send TCP.
         at: Option<NameList>,
     },
@@ -61,10 +63,12 @@ pub(crate) struct LinkMethod {
 }
 
 /// The methods that are not stages, and their parameters, the one that comes first in shorthand.
-const HOST_KEYS: [&str; 3] = ["rule", "gain", "jitter"];
+const HOST_KEYS: [&str; 4] = ["rule", "gain", "jitter", "quantum"];
 const PORT_KEYS: [&str; 2] = ["gain", "per_flow"];
 /// A gain beyond this is a slip of the pen.
 const MOST_GAIN: f64 = 1000.0;
+/// So is a quantum beyond this, packets.
+const MOST_TOGETHER: u64 = 1000;
 
 impl Pacing {
     /// Reads `[pacing]`, `[[pacing]]` or `pacing = "edge 10 ms"`.
@@ -109,6 +113,7 @@ impl Pacing {
                     jitter: table
                         .optional("jitter", |field| field.number("a fraction", 0.0, 1.0))?
                         .unwrap_or(0.0),
+                    quantum: table.optional("quantum", packets_together)?,
                     at: at_hosts(&table)?,
                 }
             }
@@ -142,6 +147,17 @@ impl LinkMethod {
     /// The pacer for a link of this rate; `path` is where the method is written.
     pub(crate) fn pacer(&self, path: &str, link_rate: Rate) -> Result<PacerSpec> {
         self.named.on_link(path, link_rate, parse)
+    }
+}
+
+/// How many packets leave together.
+fn packets_together(field: &Field<'_>) -> Result<u32> {
+    match field.buffer()? {
+        BufferSize::Packets(packets) if (1..=MOST_TOGETHER).contains(&packets) => Ok(packets as u32),
+        _ => {
+            Err(field
+                .refused(format!("is no quantum; write from \"1 packets\" to \"{MOST_TOGETHER} packets\"")))
+        }
     }
 }
 

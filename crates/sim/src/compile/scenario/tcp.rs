@@ -54,6 +54,8 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         |field| field.whole(1, MOST_BLOCKS as u64).map(|blocks| blocks as u32) => sack_blocks;
         |field| field.packet_bytes(0, 32) => sack_header;
         length("100 ms") => delayed_ack;
+        length("50 us") => gro;
+        |field| field.whole(2, 1000).map(|count| count as u32) => ack_every;
         length("1 ms") => sack_compression;
         length("3 s") => rto_after_lost_syn;
         Field::span => read_delay, overhead, timer_tick, tick;
@@ -71,6 +73,15 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         or_false(field, "has no size; write for example \"4 packets\"", window)
     })?;
     set(&mut tcp.max_burst, burst.map(|burst| burst.unwrap_or(u32::MAX)));
+    let train =
+        |field: &Field<'_>| match window(field)? {
+            1 => Err(field
+                .refused(format!("holds one packet of {payload} B; write \"2 packets\" at least, or false"))),
+            packets => Ok(packets),
+        };
+    let gso =
+        table.optional("gso", |field| or_false(field, "has no size; write for example \"64 KB\"", train))?;
+    set(&mut tcp.gso, gso);
     let syn = |field: &Field<'_>| field.packet_bytes(1, MOST_PACKET);
     let syn = |field: &Field<'_>| or_false(field, "has no size; write for example \"40 B\"", syn);
     set(&mut tcp.syn, table.optional("syn", syn)?);

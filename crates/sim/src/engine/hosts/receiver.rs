@@ -79,6 +79,9 @@ impl Hosts<'_> {
             self.trace_receive(packet);
         }
         let (id, now, counting) = (packet.flow, self.now, self.counting);
+        if self.flows[id as usize].gates[0].joins() {
+            self.receive_joinable(packet);
+        }
         if packet.signals() != Signals::NONE {
             self.receive_ecn(packet);
         }
@@ -101,6 +104,17 @@ impl Hosts<'_> {
             });
         }
         self.answer(packet, seq);
+    }
+
+    /// Before a packet is received: those that wait, if it does not continue them, are answered.
+    #[inline(never)]
+    fn receive_joinable(&mut self, packet: &Event) {
+        let Source::Tcp(tcp) = &mut self.flows[packet.flow as usize].source else { return };
+        let Some(seq) = tcp.number_of(packet.seq) else { return };
+        if let Some(feedback) = tcp.receiver.on_joinable(seq, packet.sent, packet.signals().bits(), self.now)
+        {
+            self.acknowledge_with(packet.flow, feedback);
+        }
     }
 
     /// Before a packet is received: what its headers say of congestion.
@@ -181,9 +195,8 @@ impl Hosts<'_> {
         tcp.rest.delayed_ack_event = Instant::MAX;
         if tcp.receiver.due().is_some_and(|due| due <= at) {
             self.let_acknowledgement_go(flow);
-        } else {
-            self.schedule_delayed_ack(flow);
         }
+        self.schedule_delayed_ack(flow);
     }
 
     /// The host at which this flow's data end sends data over the same connection, now.
@@ -194,17 +207,18 @@ impl Hosts<'_> {
         }
     }
 
-    /// An acknowledgement that was held back goes now.
+    /// An acknowledgement that was held back goes now; or packets that waited to be joined to others, and with them perhaps one.
     pub(crate) fn let_acknowledgement_go(&mut self, flow: u32) {
         let Source::Tcp(tcp) = &mut self.flows[flow as usize].source else { return };
-        let feedback = tcp.receiver.on_delayed_ack_timer();
-        self.acknowledge_with(flow, feedback);
+        if let Some(feedback) = tcp.receiver.on_timer(self.now) {
+            self.acknowledge_with(flow, feedback);
+        }
     }
 
     /// The delayed acknowledgement of a free receiver goes if it is due before `end`.
     #[inline]
     pub(crate) fn let_due_acknowledgement_go(&mut self, flow: u32, end: Instant) {
-        if let Source::Tcp(tcp) = &self.flows[flow as usize].source
+        while let Source::Tcp(tcp) = &self.flows[flow as usize].source
             && let Some(due) = tcp.receiver.due()
             && due < end
         {

@@ -132,7 +132,7 @@ impl Plan {
         plan.can_run_on_threads =
             plan.flows_are_independent && !shares_hosts && flows.iter().all(Flow::owns_its_ways_out);
         let answers_at_once = |flow: &Flow| match &flow.source {
-            Source::Tcp(tcp) => tcp.sender.config().delayed_ack.is_none(),
+            Source::Tcp(tcp) => !tcp.delays_acks(),
             Source::OpenLoop(_) => true,
         };
         let is_one_way = |link: &OrderedLink| !(link.carries_data && link.carries_acks);

@@ -203,7 +203,7 @@ impl Tcp {
 
     /// Its receiver delays acknowledgements.
     pub(crate) fn delays_acks(&self) -> bool {
-        self.sender.config().delayed_ack.is_some()
+        self.sender.config().delays_acks()
     }
 
     /// The number within the connection of a data packet by its number on the wire; `None` for one of an older connection.

@@ -20,6 +20,9 @@ const MORE: u32 = 1 << 27;
 /// Packets carry ECN, which the fast path out of a host does not.
 const ECN: u32 = 1 << 26;
 
+/// Packets wait at the receiver for others, to be answered as one.
+const JOINS: u32 = 1 << 25;
+
 impl Gate {
     /// A receiver's and a sender's, before the network has been examined.
     pub(crate) const SHUT: [Gate; 2] = [Gate(IN_STEP | LONG | BOUND); 2];
@@ -45,7 +48,7 @@ impl Gate {
     /// A packet may be handled ahead of its time: no event waits that comes first.
     #[inline(always)]
     pub(crate) fn lets_run_ahead(self) -> bool {
-        self.0 & !(LONG | REPLACES | BOUND | MORE | ECN) == 0
+        self.0 & !(LONG | REPLACES | BOUND | MORE | ECN | JOINS) == 0
     }
 
     #[inline(always)]
@@ -60,6 +63,15 @@ impl Gate {
 
     pub(crate) fn carry_ecn(&mut self, carries: bool) {
         self.set(ECN, carries);
+    }
+
+    #[inline(always)]
+    pub(crate) fn joins(self) -> bool {
+        self.0 & JOINS != 0
+    }
+
+    pub(crate) fn join(&mut self, joins: bool) {
+        self.set(JOINS, joins);
     }
 
     pub(crate) fn set_free(&mut self, is_free: bool) {

@@ -3,8 +3,9 @@
 //! *References.* Linux net/ipv4/tcp_bbr.c, whose functions the code names.
 
 use super::{LEAST_CWND, Mode, Model};
-use crate::cc::rate::{BW_SCALE, Path, RateAck, UNIT, bdp, train};
+use crate::cc::rate::{BW_SCALE, Path, RateAck, UNIT, bdp};
 use crate::sack::CaState;
+use crate::segmentation::train;
 use paceline_core::{Instant, Span};
 
 /// `TCP_INIT_CWND`, packets.

@@ -23,8 +23,6 @@ pub(crate) const BW_UNIT: u64 = 1 << BW_SCALE;
 
 /// Of the rate, percent that pacing leaves free, so that a queue drains (`bbr_pacing_margin_percent`).
 const MARGIN_PERCENT: u64 = 1;
-/// The largest train, bytes of payload: a GSO packet of 64 KB less its headers (`GSO_LEGACY_MAX_SIZE`, `MAX_TCP_HEADER`).
-const LARGEST_TRAIN: u64 = 65_215;
 
 /// Payload, byte/s, at a gain (`bbr_rate_bytes_per_sec`).
 pub(crate) fn payload_rate(bw: u64, gain: u64, payload: u64) -> u64 {
@@ -37,15 +35,6 @@ pub(crate) fn payload_rate(bw: u64, gain: u64, payload: u64) -> u64 {
 pub(crate) fn bdp(bw: u64, rtt_us: u64, gain: u64) -> u32 {
     let volume = u128::from(bw) * u128::from(rtt_us) * u128::from(gain) / u128::from(UNIT);
     u32::try_from(volume.div_ceil(u128::from(BW_UNIT))).unwrap_or(u32::MAX / 4).min(u32::MAX / 4)
-}
-
-/// Packets that leave together: what the rate sends in about a millisecond (`sk_pacing_shift`), at least `least`; more where the least
-/// round trip is a few milliseconds (`tcp_tso_autosize`, net.ipv4.tcp_tso_rtt_log).
-pub(crate) fn train(rate: u64, payload: u64, least: u32, min_rtt_us: Option<u64>) -> u32 {
-    let for_short_paths =
-        min_rtt_us.map_or(0, |rtt| LARGEST_TRAIN.checked_shr((rtt >> 9) as u32).unwrap_or(0));
-    let bytes = ((rate >> 10).saturating_add(for_short_paths)).min(LARGEST_TRAIN);
-    ((bytes / payload.max(1)) as u32).max(least)
 }
 
 /// What a model sees and changes at an acknowledgement. Windows in packets.

@@ -27,3 +27,9 @@ pub(super) fn pipe(state: &State) -> u32 {
     let again = rack.resent.iter().filter(|one| !one.lost).count() as u32;
     (state.end - state.una + again).saturating_sub(board.held() + lost(state))
 }
+
+/// What the windows let out beside it.
+pub(in crate::recovery) fn room(state: &State) -> u32 {
+    let offered = state.config.max_window.saturating_sub(state.next - state.una);
+    (state.cwnd as u32).saturating_sub(pipe(state)).min(offered)
+}

@@ -57,7 +57,7 @@ fn run(config: &Config, given: Option<u64>, events: &[u8], has_fast_path: bool) 
 fn pacing() -> impl Strategy<Value = HostPacing> {
     let rules = vec![PacingRule::Wei, PacingRule::Linux, PacingRule::Ideal];
     let parts = (prop::sample::select(rules), prop::sample::select(vec![0.0, 0.3]), 0.5..2.0);
-    parts.prop_map(|(rule, jitter, gain)| HostPacing { rule, gain, jitter })
+    parts.prop_map(|(rule, jitter, gain)| HostPacing { rule, gain, jitter, quantum: None })
 }
 
 /// Reno and NewReno with limited transmit have the fast path, and so do recoveries that read selective acknowledgements, unless a setting
@@ -65,7 +65,7 @@ fn pacing() -> impl Strategy<Value = HostPacing> {
 #[test]
 fn settings_that_add_work_exclude_the_fast_path() {
     let plain = Config { variant: Variant::NewReno, ..Config::new(Profile::Ns2) };
-    let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0 });
+    let pacing = Some(HostPacing { rule: PacingRule::Ideal, gain: 1.0, jitter: 0.0, quantum: None });
     let who = [
         (plain.clone(), true),
         (Config { variant: Variant::Reno, ..plain.clone() }, true),

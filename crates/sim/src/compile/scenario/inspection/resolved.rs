@@ -190,6 +190,12 @@ pub struct Tcp {
     pub syn_bytes: Option<u32>,
     /// The receiver acknowledges every second packet, or one this late, seconds; 0 acknowledges each at once.
     pub delayed_ack_s: f64,
+    /// With `delayed_ack_s`, packets that are acknowledged together.
+    pub ack_every: u32,
+    /// Most packets of a train; `None` sends each by itself.
+    pub gso_packets: Option<u32>,
+    /// Packets wait so long to be answered as one, seconds; 0 answers each by itself.
+    pub gro_s: f64,
     /// Packets.
     pub max_window: u32,
     /// Packets.

@@ -55,7 +55,7 @@ impl SharedHosts {
         eligible: &EligibleHosts,
         ways: &[[Ingress; 2]],
     ) -> Self {
-        let holds_back = |spec: &FlowSpec| spec.kind.tcp().is_some_and(|tcp| tcp.delayed_ack.is_some());
+        let holds_back = |spec: &FlowSpec| spec.kind.tcp().is_some_and(|tcp| tcp.delays_acks());
         let mut hosts: Vec<Option<Box<SharedHost>>> = Vec::new();
         hosts.resize_with(network.hosts.len(), || None);
         for ((spec, flow), ways) in network.flows.iter().zip(&*flows).zip(ways) {

@@ -1,0 +1,101 @@
+//! Trains: what leaves where the host segments for TCP ([`crate::segmentation`]).
+//!
+//! *References.* Linux 6.18 net/ipv4/tcp_output.c `tcp_write_xmit`, `tcp_cwnd_test`, `tcp_tso_segs`; tcp_input.c `tcp_update_pacing_rate`.
+
+use super::Sender;
+use crate::pacing::{Pacing, Window, linux_ratio, pacing_window};
+use crate::recovery;
+use crate::segment::Output;
+use crate::segmentation::{LEAST_TRAIN, Waiting, defers, train};
+use crate::state::State;
+use paceline_core::{Instant, Span};
+
+impl Sender {
+    /// Sends at most `burst` packets without pacing, train by train. Returns how many.
+    #[inline(never)]
+    pub(super) fn send_trains(&mut self, burst: u32, now: Instant, out: &mut impl Output) -> u32 {
+        let state = &mut self.state;
+        let longest = longest_train(state);
+        let mut sent = 0;
+        while sent < burst
+            && let Some(packets) = next_train(state, longest, now)
+        {
+            for _ in 0..packets.min(burst - sent) {
+                let Some(seq) = recovery::next_packet(state) else { break };
+                state.transmit(seq, now, out);
+                if state.cold.sack.is_blank() {
+                    state.next = seq + 1;
+                } else {
+                    recovery::on_sent(state, seq, now);
+                }
+                sent += 1;
+            }
+        }
+        sent
+    }
+}
+
+/// Packets of the longest train now (`tcp_tso_segs`).
+pub(super) fn longest_train(state: &State) -> u32 {
+    let most = state.config.gso.unwrap_or(1);
+    let (cold, payload) = (&state.cold, state.config.payload);
+    if let Some(pace) = cold.control.as_ref().and_then(|control| control.pace()) {
+        return pace.burst.min(most); // `min_tso_segs` is the control's
+    }
+    let window = pacing_window!(state)();
+    if let Some(quantum) = cold.pacing.as_ref().and_then(Pacing::quantum) {
+        return quantum.min(most);
+    }
+    let rate = match &cold.pacing {
+        Some(pacing) => pacing.payload_rate(&window, payload),
+        None => unpaced_rate(&window, cold.smoothed, payload),
+    };
+    let min_rtt_us =
+        Some(cold.least()).filter(|least| *least > Span::ZERO).map(|least| least.as_nanos() / 1000);
+    train(rate, payload.into(), LEAST_TRAIN, min_rtt_us).min(most)
+}
+
+/// The pacing rate that Linux computes of every connection, paced or not, payload, byte/s (`tcp_update_pacing_rate`).
+fn unpaced_rate(window: &Window, srtt: f64, payload: u32) -> u64 {
+    let packets = window.cwnd.floor().max(window.in_flight);
+    (f64::from(payload) * packets * linux_ratio(window) / srtt) as u64 // without a round trip, without bound
+}
+
+/// How many packets leave as one train now, if any may: a retransmission waits for nothing, new data for more of them.
+fn next_train(state: &State, longest: u32, now: Instant) -> Option<u32> {
+    let seq = recovery::next_packet(state)?;
+    if seq < state.end || recovery::is_repairing(state) {
+        return Some(longest);
+    }
+    let room = recovery::room(state);
+    let window = state.window().max(1);
+    // `tcp_cwnd_test`: at least two trains fill a window.
+    let quota = room.min((window / 2).max(1)).min(longest);
+    let unsent = state.limit - state.next;
+    let buffer = rest_of_buffer(state).max(quota).min(unsent);
+    let srtt = Span::from_seconds(state.cold.smoothed);
+    let waiting = Waiting {
+        room,
+        window,
+        longest,
+        buffer,
+        is_last: buffer == unsent,
+        idle: now.since(last_write(state)),
+        next_ack: (state.una < state.end).then(|| (state.last_sent_at(state.una) + srtt).since(now)),
+        srtt,
+    };
+    (!defers(waiting)).then(|| quota.min(buffer))
+}
+
+/// Packets from the next one to the end of its buffer in the send queue: buffers hold as many as the longest train may have.
+fn rest_of_buffer(state: &State) -> u32 {
+    let buffer = state.config.gso.unwrap_or(1);
+    let first = u32::from(state.config.syn.is_some());
+    buffer - state.next.saturating_sub(first) % buffer
+}
+
+/// When the last packet left, or when pacing lets the next one leave (`tcp_wstamp_ns`).
+fn last_write(state: &State) -> Instant {
+    let next = state.cold.pacing.as_ref().map_or(Instant::ZERO, |pacing| pacing.next_by_control());
+    state.cold.last_sent.max(next)
+}

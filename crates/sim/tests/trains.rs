@@ -5,7 +5,7 @@
 use paceline_sim::output::RunOutput;
 use paceline_sim::trace::{TraceEvent, TraceRow};
 use paceline_sim::{Control, Engine, Method, Scenario};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A connection over a host's interface of 1 Gbit/s and a link of `rate`, which holds `buffer` packets; 30 ms there and back.
 fn scenario(rate: &str, buffer: u32, tcp: &str, more: &str) -> String {
@@ -69,13 +69,57 @@ fn a_train_is_a_millisecond_of_the_rate() {
     }
 }
 
-/// The slow definition of receive offload: what follows within the wait, in number, from the same millisecond, 64 KB at most, is one arrival.
-#[derive(Debug, Clone, Copy)]
-struct Joined {
-    end: i64,
-    packets: u32,
-    stamp: u64,
-    last: u64,
+/// The slow definition of receive offload: what follows within the wait, in number, from the same millisecond, 64 KB at most and not beyond
+/// the end of a train, is one arrival. Returns when each is answered, and how many packets the longest has.
+fn answers(rows: &[TraceRow], wait: u64, ends: &BTreeSet<i64>) -> (Vec<u64>, u32) {
+    #[derive(Clone, Copy)]
+    struct Joined {
+        end: i64,
+        packets: u32,
+        stamp: u64,
+        last: u64,
+    }
+
+    // When each packet left last, before it arrives.
+    let mut sent: BTreeMap<i64, u64> = BTreeMap::new();
+    let (mut answers, mut waiting): (Vec<u64>, Option<Joined>) = (Vec::new(), None);
+    let mut most = 0;
+    for row in rows.iter().filter(|row| !row.is_ack) {
+        if row.event == TraceEvent::Send {
+            sent.insert(row.seq, row.time_ns);
+        }
+        if row.event != TraceEvent::Receive {
+            continue;
+        }
+        if row.seq == 0 {
+            answers.push(row.time_ns); // the SYN
+            continue;
+        }
+        let (now, stamp) = (row.time_ns, sent[&row.seq] / 1_000_000);
+        if let Some(one) = waiting {
+            if one.last + wait < now {
+                answers.push(one.last + wait);
+                waiting = None;
+            } else if one.end != row.seq || one.stamp != stamp {
+                answers.push(now);
+                waiting = None;
+            }
+        }
+        let packets = waiting.map_or(1, |one| one.packets + 1);
+        most = most.max(packets);
+        waiting = Some(Joined { end: row.seq + 1, packets, stamp, last: now });
+        if packets == 45 || ends.contains(&row.seq) {
+            answers.push(now);
+            waiting = None;
+        }
+    }
+    answers.extend(waiting.map(|one| one.last + wait)); // perhaps after the end
+    (answers, most)
+}
+
+fn acknowledgements(rows: &[TraceRow]) -> Vec<u64> {
+    let acks = rows.iter().filter(|row| row.is_ack && row.event == TraceEvent::Send);
+    acks.map(|row| row.time_ns).collect()
 }
 
 #[test]
@@ -87,53 +131,50 @@ fn what_arrives_together_is_acknowledged_once() {
         ("500 Mbit/s", 30, 30_000),
     ] {
         let tcp = format!(
-            "profile = \"linux\", variant = \"cubic\", push = 0, delayed_ack = false, gso = \"64 KB\", gro = \"{wait} ns\""
+            "profile = \"linux\", variant = \"cubic\", push = 0, delayed_ack = false, gro = \"{wait} ns\""
         );
         let rows = trace(&scenario(rate, buffer, &tcp, ""));
-        // When each packet left last, before it arrives.
-        let mut sent: BTreeMap<i64, u64> = BTreeMap::new();
-        let (mut expected, mut waiting): (Vec<u64>, Option<Joined>) = (Vec::new(), None);
-        let mut most = 0;
-        for row in rows.iter().filter(|row| !row.is_ack) {
-            if row.event == TraceEvent::Send {
-                sent.insert(row.seq, row.time_ns);
-            }
-            if row.event != TraceEvent::Receive {
-                continue;
-            }
-            if row.seq == 0 {
-                expected.push(row.time_ns); // the SYN
-                continue;
-            }
-            let (now, stamp) = (row.time_ns, sent[&row.seq] / 1_000_000);
-            if let Some(one) = waiting {
-                if one.last + wait < now {
-                    expected.push(one.last + wait);
-                    waiting = None;
-                } else if one.end != row.seq || one.stamp != stamp {
-                    expected.push(now);
-                    waiting = None;
-                }
-            }
-            let packets = waiting.map_or(1, |one| one.packets + 1);
-            most = most.max(packets);
-            waiting = Some(Joined { end: row.seq + 1, packets, stamp, last: now });
-            if packets == 45 {
-                expected.push(now);
-                waiting = None;
-            }
-        }
-        let acks: Vec<u64> = rows
-            .iter()
-            .filter(|row| row.is_ack && row.event == TraceEvent::Send)
-            .map(|row| row.time_ns)
-            .collect();
+        let (expected, most) = answers(&rows, wait, &BTreeSet::new());
+        let acks = acknowledgements(&rows);
         assert!(expected.len() > 300 && most > 1, "{rate} {buffer}: {}", expected.len());
-        expected.extend(waiting.map(|one| one.last + wait)); // perhaps after the end
         assert_eq!(acks[..], expected[..acks.len()], "{rate} {buffer}");
         assert!(expected.len() - acks.len() <= 1);
-        let retransmits = data(&rows, TraceEvent::Send).count() - sent.len() + 1;
+        let numbers: BTreeSet<i64> = data(&rows, TraceEvent::Send).map(|row| row.seq).collect();
+        let retransmits = data(&rows, TraceEvent::Send).count() - numbers.len();
         assert!(buffer > 100 || retransmits > 0, "{rate} {buffer}: losses are repaired too");
+    }
+}
+
+/// The last packet of a train carries PSH: the train is answered as it ends, whatever the wait. A paced connection sends a train at a time, so
+/// that a trace shows where it ends.
+#[test]
+fn the_end_of_a_train_does_not_wait() {
+    let pacing = "[pacing]\nmethod = \"host\"\nrule = \"ideal\"\n";
+    for (rate, quantum) in
+        [("100 Mbit/s", ""), ("400 Mbit/s", ""), ("80 Mbit/s", "quantum = \"4 packets\"\n")]
+    {
+        let tcp = "profile = \"linux\", variant = \"cubic\", max_window = \"1500 packets\", delayed_ack = false, gso = \"64 KB\", gro = \"200 us\"";
+        let rows = trace(&scenario(rate, 2_000, tcp, &format!("{pacing}{quantum}")));
+        let mut ends = BTreeSet::new();
+        let mut before: Option<(u64, i64, u32)> = None;
+        for row in data(&rows, TraceEvent::Send) {
+            match &mut before {
+                Some((at, seq, packets)) if *at == row.time_ns => (*seq, *packets) = (row.seq, *packets + 1),
+                _ => {
+                    ends.extend(before.filter(|(_, _, packets)| *packets > 1).map(|(_, seq, _)| seq));
+                    before = Some((row.time_ns, row.seq, 1));
+                }
+            }
+        }
+        let after = |times: &[u64]| -> Vec<u64> {
+            times.iter().copied().filter(|at| (1_000_000_000..4_900_000_000).contains(at)).collect()
+        };
+        let (expected, most) = answers(&rows, 200_000, &ends);
+        let (expected, acks) = (after(&expected), after(&acknowledgements(&rows)));
+        assert!(most > 3 && expected.len() > 1_000, "{rate}: {most} {}", expected.len());
+        let differs = acks.iter().zip(&expected).position(|(ack, expected)| ack != expected);
+        assert_eq!(differs.map(|at| (at, acks[at], expected[at])), None, "{rate}");
+        assert_eq!(acks.len(), expected.len(), "{rate}");
     }
 }
 

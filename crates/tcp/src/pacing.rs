@@ -262,6 +262,11 @@ impl Pacing {
         (f64::from(payload) / self.seconds_a_packet(window)) as u64
     }
 
+    /// What leaves holds up what follows: a round trip has been measured, and Linux's free packets have left.
+    pub(crate) fn holds_back(&self) -> bool {
+        !self.is_free
+    }
+
     /// Packets that leave together, where the settings say so.
     pub(crate) fn quantum(&self) -> Option<u32> {
         self.settings.quantum

@@ -171,6 +171,11 @@ impl Sender {
         }
     }
 
+    /// With [`Config::gso`]: packet `seq`, which is in flight, carries PSH as the last of a train of several.
+    pub fn ends_train(&self, seq: u32) -> bool {
+        self.state.config.gso.is_some() && self.state.cold.trains.push_ends(seq)
+    }
+
     #[inline(never)]
     fn after_selective_ack(&mut self, now: Instant, out: &mut impl Output) {
         if recovery::rack::resumes_retransmission(&mut self.state) {

@@ -152,7 +152,7 @@ impl Flow {
             }
         };
         let mut gates = Gate::SHUT;
-        gates[0].join(matches!(&source, Source::Tcp(tcp) if tcp.sender.config().gro.is_some()));
+        gates[0].look_at_trains(matches!(&source, Source::Tcp(tcp) if tcp.has_trains()));
         gates[1].carry_ecn(matches!(&source, Source::Tcp(tcp) if tcp.has_ecn()));
         Flow {
             paced: spec.paced,

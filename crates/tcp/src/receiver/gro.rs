@@ -2,7 +2,7 @@
 //!
 //! *Idea.* A packet waits for the next one of its flow. One that continues it, in number, with the same headers, is joined to it and the
 //! wait begins anew; what does not continue it sends what waits on its way first. What waits goes on at the end of the wait, with the
-//! last packet of a write (PSH), or when it is as large as an IP packet may be. TCP then acknowledges all of it by the rules of one
+//! last packet of a train or a write (PSH), or when it is as large as an IP packet may be. TCP then acknowledges all of it by the rules of one
 //! arrival: at once where it is more than one segment, and beyond a gap with one selective acknowledgement.
 //! *Parameters.* `gro`, the wait (`gro_flush_timeout` of the interface, with `napi_defer_hard_irqs`; with its default, 0, only what one
 //! interrupt brings is joined).

@@ -20,6 +20,7 @@ impl Sender {
         while sent < burst
             && let Some(packets) = next_train(state, longest, now)
         {
+            let (first, before) = (state.end, sent);
             for _ in 0..packets.min(burst - sent) {
                 let Some(seq) = recovery::next_packet(state) else { break };
                 state.transmit(seq, now, out);
@@ -29,6 +30,12 @@ impl Sender {
                     recovery::on_sent(state, seq, now);
                 }
                 sent += 1;
+            }
+            if state.end > first {
+                state.cold.trains.close(sent - before);
+            }
+            if state.cold.pacing.as_ref().is_some_and(Pacing::holds_back) {
+                break; // the next train has a time of its own (`tcp_pacing_check`)
             }
         }
         sent

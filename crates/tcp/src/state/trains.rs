@@ -16,6 +16,9 @@ pub(crate) struct Train {
     /// One more than its last packet.
     pub(crate) end: u32,
     pub(crate) at: Instant,
+    /// What leaves next is another, even at this instant; and its last packet carries PSH.
+    closed: bool,
+    pushes: bool,
 }
 
 /// The trains of packets that are not acknowledged, and a few before.
@@ -29,7 +32,7 @@ impl Trains {
     #[inline]
     pub(crate) fn push(&mut self, seq: u32, now: Instant, una: u32) {
         match self.0.back_mut() {
-            Some(last) if last.at == now => last.end = seq + 1,
+            Some(last) if last.at == now && !last.closed => last.end = seq + 1,
             _ => {
                 // Two are removed for one added, so that no more are kept than are in flight, at a bounded cost for each packet.
                 for _ in 0..2 {
@@ -37,9 +40,23 @@ impl Trains {
                         self.0.pop_front();
                     }
                 }
-                self.0.push_back(Train { end: seq + 1, at: now });
+                self.0.push_back(Train { end: seq + 1, at: now, closed: false, pushes: false });
             }
         }
+    }
+
+    /// The train that was added to last is whole: that many packets, of which the last carries PSH if there are several (Linux
+    /// `__tcp_transmit_skb`, since 5.4).
+    pub(crate) fn close(&mut self, packets: u32) {
+        if let Some(last) = self.0.back_mut() {
+            (last.closed, last.pushes) = (true, packets > 1);
+        }
+    }
+
+    /// Packet `seq`, which is not acknowledged, was the last of several that left as one train.
+    pub(crate) fn push_ends(&self, seq: u32) -> bool {
+        let train = self.of(seq);
+        train.pushes && train.end == seq + 1
     }
 
     /// The train of packet `seq`, which has been sent and is not acknowledged.
@@ -52,7 +69,12 @@ impl Trains {
     #[inline(never)]
     fn of_many(&self, seq: u32) -> Train {
         let place = self.0.partition_point(|train| train.end <= seq);
-        self.0.get(place).copied().unwrap_or(Train { end: u32::MAX, at: Instant::ZERO })
+        self.0.get(place).copied().unwrap_or(Train {
+            end: u32::MAX,
+            at: Instant::ZERO,
+            closed: false,
+            pushes: false,
+        })
     }
 }
 

@@ -79,8 +79,8 @@ impl Hosts<'_> {
             self.trace_receive(packet);
         }
         let (id, now, counting) = (packet.flow, self.now, self.counting);
-        if self.flows[id as usize].gates[0].joins() {
-            self.receive_joinable(packet);
+        if self.flows[id as usize].gates[0].has_trains() {
+            self.receive_of_train(packet);
         }
         if packet.signals() != Signals::NONE {
             self.receive_ecn(packet);
@@ -106,14 +106,19 @@ impl Hosts<'_> {
         self.answer(packet, seq);
     }
 
-    /// Before a packet is received: those that wait, if it does not continue them, are answered.
+    /// Before a packet is received: those that wait, if it does not continue them, are answered; and whether it ends a train.
     #[inline(never)]
-    fn receive_joinable(&mut self, packet: &Event) {
+    fn receive_of_train(&mut self, packet: &Event) {
         let Source::Tcp(tcp) = &mut self.flows[packet.flow as usize].source else { return };
         let Some(seq) = tcp.number_of(packet.seq) else { return };
-        if let Some(feedback) = tcp.receiver.on_joinable(seq, packet.sent, packet.signals().bits(), self.now)
-        {
+        let signals = packet.signals().bits();
+        if let Some(feedback) = tcp.receiver.on_joinable(seq, packet.sent, signals, self.now) {
             self.acknowledge_with(packet.flow, feedback);
+        }
+        let Source::Tcp(tcp) = &mut self.flows[packet.flow as usize].source else { return };
+        // What has come before is no longer in flight, as far as the sender may know.
+        if seq >= tcp.receiver.next() && tcp.sender.ends_train(seq) {
+            tcp.receiver.on_push();
         }
     }
 

@@ -206,6 +206,12 @@ impl Tcp {
         self.sender.config().delays_acks()
     }
 
+    /// Its receiver has to look at the trains that packets come in: they are joined, or their ends acknowledged at once.
+    pub(crate) fn has_trains(&self) -> bool {
+        let config = self.sender.config();
+        config.gro.is_some() || config.gso.is_some() && config.delayed_ack.is_some()
+    }
+
     /// The number within the connection of a data packet by its number on the wire; `None` for one of an older connection.
     #[inline]
     pub(crate) fn number_of(&self, on_the_wire: u32) -> Option<u32> {

@@ -20,8 +20,8 @@ const MORE: u32 = 1 << 27;
 /// Packets carry ECN, which the fast path out of a host does not.
 const ECN: u32 = 1 << 26;
 
-/// Packets wait at the receiver for others, to be answered as one.
-const JOINS: u32 = 1 << 25;
+/// The receiver looks at the trains that packets came in.
+const TRAINS: u32 = 1 << 25;
 
 impl Gate {
     /// A receiver's and a sender's, before the network has been examined.
@@ -48,7 +48,7 @@ impl Gate {
     /// A packet may be handled ahead of its time: no event waits that comes first.
     #[inline(always)]
     pub(crate) fn lets_run_ahead(self) -> bool {
-        self.0 & !(LONG | REPLACES | BOUND | MORE | ECN | JOINS) == 0
+        self.0 & !(LONG | REPLACES | BOUND | MORE | ECN | TRAINS) == 0
     }
 
     #[inline(always)]
@@ -66,12 +66,12 @@ impl Gate {
     }
 
     #[inline(always)]
-    pub(crate) fn joins(self) -> bool {
-        self.0 & JOINS != 0
+    pub(crate) fn has_trains(self) -> bool {
+        self.0 & TRAINS != 0
     }
 
-    pub(crate) fn join(&mut self, joins: bool) {
-        self.set(JOINS, joins);
+    pub(crate) fn look_at_trains(&mut self, looks: bool) {
+        self.set(TRAINS, looks);
     }
 
     pub(crate) fn set_free(&mut self, is_free: bool) {

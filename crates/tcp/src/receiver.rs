@@ -95,36 +95,20 @@ impl Receiver {
     /// The reply to packet `seq`, sent at `sent`, which has arrived now and been passed to [`Receiver::on_data`]. In any case another
     /// acknowledgement may be due at [`Receiver::due`].
     pub fn reply(&mut self, seq: u32, sent: Instant, now: Instant) -> Reply {
+        let (next, has_gap) = (self.next, self.next != self.end);
         let Some(policy) = self.held.policy_mut() else { return Reply::Now(Feedback::new(sent)) };
         let echo = policy.update_echo(seq, sent);
-        if let Some(gro) = &mut policy.gro
-            && seq >= policy.first
-        {
-            let ends_write = policy.delay.as_ref().is_some_and(|delay| delay.ends_write(seq));
-            return if gro.join(seq, now) || ends_write { self.reply_to_joined(now) } else { Reply::Later };
+        if policy.gro.is_some() {
+            return self.join(seq, now);
         }
-        self.reply_to(seq, 1, echo, now)
-    }
-
-    /// The reply to `packets` that have arrived as one, the last of them `seq`.
-    #[inline]
-    fn reply_to(&mut self, seq: u32, packets: u32, echo: Instant, now: Instant) -> Reply {
-        let (next, has_gap) = (self.next, self.next != self.end);
-        let Some(policy) = self.held.policy_mut() else { return Reply::Now(Feedback::new(echo)) };
         if !has_gap
-            && packets == 1
             && seq + 1 == next
             && policy.ecn.is_none()
-            && let Some(delay) = &mut policy.delay
-            && let Some(waits) = delay.delays_steadily(next, now)
+            && let Some(waits) = policy.delays_steadily(next, now)
         {
-            if waits {
-                return Reply::Later;
-            }
-            policy.acknowledged = next;
-            return Reply::Now(Feedback::new(echo));
+            return if waits { Reply::Later } else { Reply::Now(Feedback::new(echo)) };
         }
-        self.reply_slow(seq, packets, echo, now)
+        self.reply_slow(seq, 1, echo, now)
     }
 
     #[inline(never)]
@@ -133,6 +117,7 @@ impl Receiver {
         let Some(policy) = self.held.policy() else { return Reply::Now(Feedback::new(echo)) };
         let (selective, remembered, delays) =
             (policy.selective, policy.remembered_blocks, policy.delay.is_some());
+        let unacknowledged = next.saturating_sub(policy.acknowledged);
         let mut flushed = None;
         if !has_gap {
             self.held.forget_reported();
@@ -148,7 +133,6 @@ impl Receiver {
         let hurries = self.held.policy().and_then(|policy| policy.ecn).is_some_and(EcnReceiver::hurries);
         let held = if has_gap && delays { self.held.count(next..self.end) } else { 0 };
         let reach = self.end - next;
-        let unacknowledged = next.saturating_sub(self.held.policy().map_or(0, |policy| policy.acknowledged));
         if let Some(delay) = self.delay() {
             let before = std::mem::replace(&mut delay.reached, next);
             let arrival = Arrival { seq, packets, before, next, held, reach, unacknowledged, selective, now };
@@ -168,10 +152,7 @@ impl Receiver {
     pub fn due(&self) -> Option<Instant> {
         let policy = self.held.policy()?;
         let delayed = policy.delay.as_ref().and_then(|delay| delay.due);
-        match policy.gro.as_ref().and_then(|gro| gro.due) {
-            None => delayed,
-            Some(joined) => Some(delayed.map_or(joined, |delayed| delayed.min(joined))),
-        }
+        if policy.gro.is_some() { policy.first_due(delayed) } else { delayed }
     }
 
     /// [`Receiver::due`] has come of a delayed acknowledgement: returns its feedback. [`Receiver::on_timer`] does the same, with

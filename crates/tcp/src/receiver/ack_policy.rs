@@ -53,6 +53,24 @@ impl AckPolicy {
         })
     }
 
+    /// The fast path of a reply: all packets before `next` have arrived, the last one now, and none beyond. Returns whether the
+    /// acknowledgement is delayed; `None` where another rule applies, and nothing has changed.
+    #[inline]
+    pub(super) fn delays_steadily(&mut self, next: u32, now: Instant) -> Option<bool> {
+        let waits = self.delay.as_mut()?.delays_steadily(next, now)?;
+        if !waits {
+            self.acknowledged = next;
+        }
+        Some(waits)
+    }
+
+    /// The earlier of a delayed acknowledgement's time and that of packets that wait for others.
+    #[inline(never)]
+    pub(super) fn first_due(&self, delayed: Option<Instant>) -> Option<Instant> {
+        let joined = self.gro.as_ref().and_then(|gro| gro.due);
+        [delayed, joined].into_iter().flatten().min()
+    }
+
     /// A packet arrives. Returns the time that the next acknowledgement echoes: when the earliest packet was sent that is not
     /// acknowledged (RFC 7323 section 4.3).
     #[inline]

@@ -6,18 +6,36 @@ use crate::feedback::Feedback;
 use paceline_core::Instant;
 
 impl Receiver {
-    /// The reply to what waits to be joined to others.
+    /// Packet `seq` has arrived: it waits with the others, but for a SYN.
     #[inline(never)]
-    pub(super) fn reply_to_joined(&mut self, now: Instant) -> Reply {
+    pub(super) fn join(&mut self, seq: u32, now: Instant) -> Reply {
         let Some(policy) = self.held.policy_mut() else { return Reply::Later };
-        let echo = policy.echo;
-        match policy.gro.as_mut().and_then(Gro::take) {
-            Some((seq, packets)) => self.reply_to(seq, packets, echo, now),
-            None => Reply::Later,
+        if seq < policy.first {
+            let echo = policy.echo;
+            return self.reply_slow(seq, 1, echo, now);
         }
+        let ends_write = policy.delay.as_ref().is_some_and(|delay| delay.ends_write(seq));
+        let goes_on = policy.gro.as_mut().is_some_and(|gro| gro.join(seq, now));
+        if goes_on || ends_write { self.reply_to_joined(now) } else { Reply::Later }
     }
 
-    /// With [`Config::gro`], before [`Receiver::on_data`]: packet `seq`, sent at `sent`, arrives with these signals of congestion in its
+    /// The reply to what waits to be joined to others.
+    fn reply_to_joined(&mut self, now: Instant) -> Reply {
+        let (next, has_gap) = (self.next, self.next != self.end);
+        let Some(policy) = self.held.policy_mut() else { return Reply::Later };
+        let echo = policy.echo;
+        let Some((seq, packets)) = policy.gro.as_mut().and_then(Gro::take) else { return Reply::Later };
+        if packets == 1
+            && !has_gap
+            && seq + 1 == next
+            && let Some(waits) = policy.delays_steadily(next, now)
+        {
+            return if waits { Reply::Later } else { Reply::Now(Feedback::new(echo)) };
+        }
+        self.reply_slow(seq, packets, echo, now)
+    }
+
+    /// With [`Config::gro`](crate::Config::gro), before [`Receiver::on_data`]: packet `seq`, sent at `sent`, arrives with these signals of congestion in its
     /// headers. Returns the feedback of an acknowledgement that goes before, of packets that it does not continue.
     ///
     /// ```

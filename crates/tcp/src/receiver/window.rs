@@ -54,7 +54,7 @@ impl ReceiveWindow {
         let limit = self.room.saturating_sub(waiting);
         let grows = self.offered < limit;
         if grows {
-            self.offered = limit.min(self.offered.saturating_add(2 * packets.saturating_mul(PACKET)));
+            self.offered = limit.min(self.offered.saturating_add(2 * PACKET * packets));
         }
         if next > before {
             self.read((before, packets), next, now, round_trip.unwrap_or(Span::MAX));

@@ -50,6 +50,7 @@ impl State {
     }
 
     /// When packet `seq` was last sent.
+    #[inline(always)]
     pub(crate) fn last_sent_at(&self, seq: u32) -> Instant {
         let again = self.cold.sack.rack.resent.iter().find(|one| one.seq == seq).map(|one| one.at);
         again.or_else(|| probed_at(self.cold.probed(), seq)).unwrap_or_else(|| self.cold.trains.of(seq).at)

@@ -79,13 +79,15 @@ impl Hosts<'_> {
             self.trace_receive(packet);
         }
         let (id, now, counting) = (packet.flow, self.now, self.counting);
-        if self.flows[id as usize].gates[0].has_trains() {
+        let mut flow = &mut self.flows[id as usize];
+        if flow.gates[0].has_trains() {
             self.receive_of_train(packet);
+            flow = &mut self.flows[id as usize];
         }
         if packet.signals() != Signals::NONE {
             self.receive_ecn(packet);
+            flow = &mut self.flows[id as usize];
         }
-        let flow = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = &mut flow.source else { return self.receive_open_loop(packet) };
         let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
         if counting && seq >= tcp.syn() {
@@ -223,14 +225,26 @@ impl Hosts<'_> {
     /// The delayed acknowledgement of a free receiver goes if it is due before `end`.
     #[inline]
     pub(crate) fn let_due_acknowledgement_go(&mut self, flow: u32, end: Instant) {
+        if let Source::Tcp(tcp) = &self.flows[flow as usize].source
+            && let Some(due) = tcp.receiver.due()
+            && due < end
+        {
+            self.let_due_acknowledgements_go(flow, end);
+        }
+    }
+
+    /// That one, and what is due before `end` after it.
+    #[inline(never)]
+    fn let_due_acknowledgements_go(&mut self, flow: u32, end: Instant) {
+        let now = self.now;
         while let Source::Tcp(tcp) = &self.flows[flow as usize].source
             && let Some(due) = tcp.receiver.due()
             && due < end
         {
-            let now = std::mem::replace(&mut self.now, due);
+            self.now = due;
             self.let_acknowledgement_go(flow);
-            self.now = now;
         }
+        self.now = now;
     }
 
     /// A deadline or an event for that, where the receiver's host does not see to it (`hosts/fastpath/shared_hosts.rs`).

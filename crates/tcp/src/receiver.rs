@@ -117,7 +117,6 @@ impl Receiver {
         let Some(policy) = self.held.policy() else { return Reply::Now(Feedback::new(echo)) };
         let (selective, remembered, delays) =
             (policy.selective, policy.remembered_blocks, policy.delay.is_some());
-        let unacknowledged = next.saturating_sub(policy.acknowledged);
         let mut flushed = None;
         if !has_gap {
             self.held.forget_reported();
@@ -135,7 +134,7 @@ impl Receiver {
         let reach = self.end - next;
         if let Some(delay) = self.delay() {
             let before = std::mem::replace(&mut delay.reached, next);
-            let arrival = Arrival { seq, packets, before, next, held, reach, unacknowledged, selective, now };
+            let arrival = Arrival { seq, packets, before, next, held, reach, selective, now };
             if delay.delays(arrival) && !hurries {
                 return flushed.map_or(Reply::Later, Reply::Now);
             }

@@ -15,8 +15,6 @@ pub(super) struct Arrival {
     /// Packets held beyond a gap, and how far beyond `next` the last of them is.
     pub(super) held: u32,
     pub(super) reach: u32,
-    /// Packets in order that no acknowledgement has covered.
-    pub(super) unacknowledged: u32,
     /// Acknowledgements report them in blocks.
     pub(super) selective: bool,
     pub(super) now: Instant,

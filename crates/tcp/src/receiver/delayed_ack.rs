@@ -71,8 +71,9 @@ pub(super) struct DelayedAck {
     /// The delay now (Linux `icsk_ack.ato`).
     wait: Span,
     adapts: bool,
-    /// So many packets are acknowledged together.
+    /// So many packets are acknowledged together; all before `covered` have been, where that is not every second one.
     every: u32,
+    covered: u32,
     /// Packets below this are acknowledged at once: a SYN.
     urgent: u32,
     /// Packets from one with PSH to the next; 0 is none.
@@ -121,6 +122,7 @@ impl DelayedAck {
             wait: least,
             adapts: config.adaptive_delay,
             every: config.ack_every,
+            covered: 0,
             urgent: u32::from(config.syn.is_some() && !config.delayed_syn_ack),
             push: config.push,
             syn_at: None,
@@ -203,7 +205,7 @@ impl DelayedAck {
         }
         let is_enough = match self.every {
             SECOND => self.due.is_some() || arrival.packets > 1,
-            every => arrival.unacknowledged >= every,
+            every => next - self.covered >= every,
         };
         if self.quick.is_due() || is_enough {
             return self.waits_for_reading(seq, now);
@@ -336,6 +338,7 @@ impl DelayedAck {
     /// An acknowledgement is sent.
     pub(super) fn on_acknowledged(&mut self) {
         self.due = None;
+        self.covered = self.reached;
         self.reading.now = false;
         self.compression.waiting = 0;
         let quick = &mut self.quick;

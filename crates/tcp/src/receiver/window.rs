@@ -110,17 +110,7 @@ mod tests {
 
     fn arrival(before: u32, next: u32, ms: u64) -> Arrival {
         let now = Instant::ZERO + Span::from_millis(ms);
-        Arrival {
-            seq: before,
-            packets: 1,
-            before,
-            next,
-            held: 0,
-            reach: 0,
-            unacknowledged: 0,
-            selective: true,
-            now,
-        }
+        Arrival { seq: before, packets: 1, before, next, held: 0, reach: 0, selective: true, now }
     }
 
     /// `tcp_grow_window`: by two packets with each that arrives, from 45 to what 80 KiB hold beside those that wait to be read: 1440 B

@@ -229,14 +229,15 @@ impl Hosts<'_> {
             && let Some(due) = tcp.receiver.due()
             && due < end
         {
-            self.let_due_acknowledgements_go(flow, end);
+            self.let_due_acknowledgements_go(flow, (due, end));
         }
     }
 
-    /// That one, and what is due before `end` after it.
+    /// That one, due then, and what is due before `end` after it.
     #[inline(never)]
-    fn let_due_acknowledgements_go(&mut self, flow: u32, end: Instant) {
-        let now = self.now;
+    fn let_due_acknowledgements_go(&mut self, flow: u32, (due, end): (Instant, Instant)) {
+        let now = std::mem::replace(&mut self.now, due);
+        self.let_acknowledgement_go(flow);
         while let Source::Tcp(tcp) = &self.flows[flow as usize].source
             && let Some(due) = tcp.receiver.due()
             && due < end

@@ -23,33 +23,13 @@ fn delay(config: &Config) -> DelayedAck {
 
 /// Packet `seq` arrives in order.
 fn in_order(seq: u32, us: u64) -> Arrival {
-    Arrival {
-        seq,
-        packets: 1,
-        before: seq,
-        next: seq + 1,
-        held: 0,
-        reach: 0,
-        unacknowledged: 0,
-        selective: true,
-        now: at(us),
-    }
+    Arrival { seq, packets: 1, before: seq, next: seq + 1, held: 0, reach: 0, selective: true, now: at(us) }
 }
 
 /// Packet `seq` arrives beyond `next`, which is missing.
 fn beyond(seq: u32, next: u32, us: u64) -> Arrival {
     let reach = seq + 1 - next;
-    Arrival {
-        seq,
-        packets: 1,
-        before: next,
-        next,
-        held: reach - 1,
-        reach,
-        unacknowledged: 0,
-        selective: true,
-        now: at(us),
-    }
+    Arrival { seq, packets: 1, before: next, next, held: reach - 1, reach, selective: true, now: at(us) }
 }
 
 /// `tcp_incr_quickack`: 16, but no more than half of the window, and no less than two.

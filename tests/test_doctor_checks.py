@@ -46,6 +46,7 @@ def test_it_is_found_and_gone_once_repaired(sample: Sample) -> None:
 #: Warnings of shipped scenarios that are meant, and why.
 MEANT = {
     "one-flow": {"few-seeds"},  # one run each, to look at; nothing is compared
+    "gso-trains": {"few-seeds", "window-cap"},  # hardly anything is drawn; the window is its rate
     "policer-trains": {"few-seeds"},  # nothing is drawn
     "qlbp-table2": {"pacer-after-bottleneck"},  # the table is about the pacer alone
 }

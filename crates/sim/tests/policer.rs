@@ -96,6 +96,21 @@ fn of_ten_packets_at_a_time_a_bucket_of_four_passes_four() {
     }
 }
 
+/// quinn#2627 as a connection: what a train loses at the policer keeps the window shut.
+#[test]
+fn a_connection_in_trains_of_more_than_the_bucket_gets_a_tenth() {
+    let all = in_all_settings("gso-trains.toml");
+    assert_eq!(all.len(), 5);
+    for (setting, output) in all {
+        let quantum = setting["pacing"]["quantum"].as_str();
+        let limiter = output.links.iter().find(|(name, _)| name == "limiter").unwrap();
+        let share = limiter.1.throughput_bps / 10e6;
+        let is_long = matches!(quantum, Some("10 packets" | "5 packets"));
+        assert!(if is_long { share < 0.1 } else { share > 0.97 }, "{quantum:?}: {share}");
+        assert_eq!(output.flows.retransmits > Some(0), is_long, "{quantum:?}");
+    }
+}
+
 /// NetworkOptimizer#1006.
 #[test]
 fn a_bucket_of_5_kb_caps_a_connection_at_two_thirds_of_the_rate() {

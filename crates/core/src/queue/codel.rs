@@ -202,6 +202,7 @@ pub struct Codel<P> {
 
 impl<P: Packet> Queueing<P> for Codel<P> {
     type Parameters = Parameters;
+    const DROPS_LATER: bool = true;
 
     fn with(spec: &QueueSpec, parameters: &Parameters, rate: Rate) -> Self {
         Codel {

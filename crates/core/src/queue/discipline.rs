@@ -62,6 +62,9 @@ pub(crate) trait Queueing<P: Packet>: Stage<P> {
     /// What can be set.
     type Parameters: Tuned;
 
+    /// It drops packets beside those of its verdicts.
+    const DROPS_LATER: bool = false;
+
     /// Empty; the wire is free.
     fn with(spec: &QueueSpec, parameters: &Self::Parameters, rate: Rate) -> Self;
 
@@ -71,16 +74,35 @@ pub(crate) trait Queueing<P: Packet>: Stage<P> {
     /// The same, to change it.
     fn held_mut(&mut self) -> &mut Held;
 
-    /// What it drops and marks beside its verdicts; `None` if it never does.
+    /// What it does beside its verdicts; `None` if it never does anything. What follows asks it.
     #[inline]
     fn signals(&self) -> Option<&Signals<P>> {
         None
     }
 
-    /// The same, to change it.
+    /// The same, to take what it has dropped.
     #[inline]
     fn signals_mut(&mut self) -> Option<&mut Signals<P>> {
         None
+    }
+
+    #[inline]
+    fn take_dropped(&mut self) -> Option<(P, Cause)> {
+        self.signals_mut()?.take_dropped()
+    }
+
+    #[inline]
+    fn has_dropped(&self) -> bool {
+        Self::DROPS_LATER && self.signals().is_some_and(Signals::has_dropped)
+    }
+
+    fn why_refused(&self) -> Cause {
+        self.signals().map_or(Cause::Overflow, Signals::why_refused)
+    }
+
+    #[inline]
+    fn marks(&self) -> u64 {
+        self.signals().map_or(0, Signals::marks)
     }
 
     /// What its draws are made from; it has none without this.
@@ -168,17 +190,35 @@ macro_rules! disciplines {
                 }
             }
 
+            /// The next packet that it has dropped beside those of its verdicts: at a `dequeue`, or to make room. To be asked after every
+            /// call until there is none; what is here is no longer held.
             #[inline]
-            fn signals(&self) -> Option<&Signals<P>> {
+            pub fn take_dropped(&mut self) -> Option<(P, Cause)> {
                 match self {
-                    $(Queue::$Variant(queue) => Queueing::signals(queue),)+
+                    $(Queue::$Variant(queue) => queue.take_dropped(),)+
                 }
             }
 
+            /// [`Self::take_dropped`] has something.
             #[inline]
-            fn signals_mut(&mut self) -> Option<&mut Signals<P>> {
+            pub fn has_dropped(&self) -> bool {
                 match self {
-                    $(Queue::$Variant(queue) => Queueing::signals_mut(queue),)+
+                    $(Queue::$Variant(queue) => queue.has_dropped(),)+
+                }
+            }
+
+            /// Why it refused a packet last.
+            pub fn why_refused(&self) -> Cause {
+                match self {
+                    $(Queue::$Variant(queue) => queue.why_refused(),)+
+                }
+            }
+
+            /// How many packets it has marked: at most one a call, the one that has just come or leaves.
+            #[inline]
+            pub fn marks(&self) -> u64 {
+                match self {
+                    $(Queue::$Variant(queue) => queue.marks(),)+
                 }
             }
 
@@ -256,30 +296,6 @@ impl<P: Packet> Queue<P> {
     /// All that is held, packets.
     pub fn held_packets(&self) -> u64 {
         self.held().packets
-    }
-
-    /// The next packet that it has dropped beside those of its verdicts: at a `dequeue`, or to make room. To be asked after every call
-    /// until there is none; what is here is no longer held.
-    #[inline]
-    pub fn take_dropped(&mut self) -> Option<(P, Cause)> {
-        self.signals_mut()?.take_dropped()
-    }
-
-    /// [`Self::take_dropped`] has something.
-    #[inline]
-    pub fn has_dropped(&self) -> bool {
-        self.signals().is_some_and(Signals::has_dropped)
-    }
-
-    /// Why it refused a packet last.
-    pub fn why_refused(&self) -> Cause {
-        self.signals().map_or(Cause::Overflow, Signals::why_refused)
-    }
-
-    /// How many packets it has marked: at most one a call, the one that has just come or leaves.
-    #[inline]
-    pub fn marks(&self) -> u64 {
-        self.signals().map_or(0, Signals::marks)
     }
 }
 

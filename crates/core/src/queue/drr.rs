@@ -111,6 +111,7 @@ impl<P: Packet> Drr<P> {
 
 impl<P: Packet> Queueing<P> for Drr<P> {
     type Parameters = Parameters;
+    const DROPS_LATER: bool = true;
 
     fn with(spec: &QueueSpec, parameters: &Parameters, rate: Rate) -> Self {
         Drr {

@@ -213,6 +213,7 @@ impl<P: Packet> DualPi2<P> {
 
 impl<P: Packet> Queueing<P> for DualPi2<P> {
     type Parameters = Parameters;
+    const DROPS_LATER: bool = true;
 
     fn with(spec: &QueueSpec, parameters: &Parameters, rate: Rate) -> Self {
         let default = Limit::Bytes(rate.bits_per_second() / 32); // 250 ms

@@ -152,6 +152,7 @@ impl<P: Packet> FqCodel<P> {
 
 impl<P: Packet> Queueing<P> for FqCodel<P> {
     type Parameters = Parameters;
+    const DROPS_LATER: bool = true;
 
     fn with(spec: &QueueSpec, parameters: &Parameters, rate: Rate) -> Self {
         let limit = spec.limit.or(Some(LIMIT));

@@ -228,11 +228,6 @@ impl<P: Packet> Queueing<P> for Pie<P> {
     fn signals(&self) -> Option<&Signals<P>> {
         Some(&self.signals)
     }
-
-    #[inline]
-    fn signals_mut(&mut self) -> Option<&mut Signals<P>> {
-        Some(&mut self.signals)
-    }
 }
 
 impl<P: Packet> Stage<P> for Pie<P> {

@@ -177,11 +177,6 @@ impl<P: Packet> Queueing<P> for Red<P> {
     fn signals(&self) -> Option<&Signals<P>> {
         Some(&self.signals)
     }
-
-    #[inline]
-    fn signals_mut(&mut self) -> Option<&mut Signals<P>> {
-        Some(&mut self.signals)
-    }
 }
 
 impl<P: Packet> Stage<P> for Red<P> {

@@ -95,6 +95,7 @@ impl BoundedLink {
     }
 
     /// A packet reaches a link that shares a memory, which has room for it or not.
+    #[inline(never)]
     pub(crate) fn offer_if(&mut self, event: &Event, has_room: bool) -> Fate {
         self.counters.arrives(event.at);
         if self.is_lost(event) {
@@ -189,6 +190,7 @@ impl BoundedLink {
         self.losses.as_mut().is_some_and(|losses| losses.take(event))
     }
 
+    #[inline(always)]
     pub(super) fn hold(&mut self, event: &Event) -> Fate {
         let now = event.at;
         let (verdict, marked) = match (&mut self.pacer, &mut self.buffer) {

@@ -135,13 +135,18 @@ impl<P: Packet> FqCodel<P> {
             if !self.rule.drops(bytes, &found) {
                 return;
             }
-            let queues = self.flows.iter_mut().enumerate().filter(|(_, flow)| !flow.packets.is_empty());
-            let longest = queues.max_by_key(|(_, flow)| (flow.bytes, Reverse(flow.number)));
-            let Some((at, flow)) = longest else { return };
+            // Who holds a packet is in a list: far fewer than have ever held one.
+            let listed = self.new.iter().chain(&self.old).copied();
+            let longest = listed.max_by_key(|&at| {
+                let flow = &self.flows[usize::from(at)];
+                (flow.bytes, Reverse(flow.number))
+            });
+            let Some(at) = longest else { return };
+            let flow = &mut self.flows[usize::from(at)];
             let Some(Stamped { packet, .. }) = flow.packets.pop_front() else { return };
             flow.bytes -= u64::from(packet.bytes());
             self.held.remove(packet.bytes());
-            let was_itself = at == usize::from(place) && flow.packets.is_empty();
+            let was_itself = at == place && flow.packets.is_empty();
             self.signals.drop(packet, Cause::Overflow);
             if was_itself {
                 return;

@@ -47,6 +47,8 @@ def test_it_is_found_and_gone_once_repaired(sample: Sample) -> None:
 MEANT = {
     "one-flow": {"few-seeds"},  # one run each, to look at; nothing is compared
     "gso-trains": {"few-seeds", "window-cap"},  # hardly anything is drawn; the window is its rate
+    "priority": {"few-seeds", "few-cuts"},  # what a call waits is looked at, not what downloads get
+    "shared-memory": {"few-seeds", "few-cuts", "phase-locked", "warmup-short"},  # one incast, under no chance
     "policer-trains": {"few-seeds"},  # nothing is drawn
     "qlbp-table2": {"pacer-after-bottleneck"},  # the table is about the pacer alone
 }

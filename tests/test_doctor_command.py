@@ -181,8 +181,9 @@ def on_a_terminal(path: Path, environment: dict[str, str]) -> str:
 
 def test_lines_keep_to_the_width(tiny: Path) -> None:
     for path in (tiny, *sorted((ROOT / "scenarios").glob("*.toml"))):
+        diagnosis = pl.doctor(path)
         for width in (80, 140):
-            assert max(len(line) for line in as_text(pl.doctor(path), width).splitlines()) <= width
+            assert max(len(line) for line in as_text(diagnosis, width).splitlines()) <= width
 
 
 @pytest.mark.parametrize("terminal", ["xterm", "dumb"])

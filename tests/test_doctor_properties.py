@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import Any
 
@@ -109,7 +110,10 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
     return document
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(
+    max_examples=1000 if os.environ.get("PACELINE_FULL") else 100,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
 @given(scenarios(), st.integers(0, 5))
 def test_it_never_fails(document: dict[str, Any], seed: int) -> None:
     try:

@@ -94,7 +94,7 @@ def test_every_number_of_a_run_is_whole(terminal: Terminal, command: Command, sc
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_check_and_doctor_keep_to_the_width(terminal: Terminal, command: Command, width: int) -> None:
-    for verb, scenario in (("check", "edge-vs-host.toml"), ("doctor", "edge-vs-host.toml"), ("doctor", "rpc.toml")):
+    for verb, scenario in (("check", "edge-vs-host.toml"), ("doctor", "parking-lot.toml"), ("doctor", "rpc.toml")):
         shown = terminal(width, verb, SCENARIOS / scenario)
         assert fits(shown, width), shown
         assert numbers(shown) >= numbers(command(verb, SCENARIOS / scenario).stdout)

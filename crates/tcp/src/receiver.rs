@@ -94,6 +94,7 @@ impl Receiver {
 
     /// The reply to packet `seq`, sent at `sent`, which has arrived now and been passed to [`Receiver::on_data`]. In any case another
     /// acknowledgement may be due at [`Receiver::due`].
+    #[inline]
     pub fn reply(&mut self, seq: u32, sent: Instant, now: Instant) -> Reply {
         let (next, has_gap) = (self.next, self.next != self.end);
         let Some(policy) = self.held.policy_mut() else { return Reply::Now(Feedback::new(sent)) };
@@ -129,13 +130,14 @@ impl Receiver {
             }
             self.held.reported().note(latest, seq >= next, remembered);
         }
-        let hurries = self.held.policy().and_then(|policy| policy.ecn).is_some_and(EcnReceiver::hurries);
         let held = if has_gap && delays { self.held.count(next..self.end) } else { 0 };
         let reach = self.end - next;
-        if let Some(delay) = self.delay() {
+        if let Some(policy) = self.held.policy_mut()
+            && let Some(delay) = &mut policy.delay
+        {
             let before = std::mem::replace(&mut delay.reached, next);
             let arrival = Arrival { seq, packets, before, next, held, reach, selective, now };
-            if delay.delays(arrival) && !hurries {
+            if delay.delays(arrival) && !policy.ecn.is_some_and(EcnReceiver::hurries) {
                 return flushed.map_or(Reply::Later, Reply::Now);
             }
         }

@@ -29,7 +29,7 @@ impl Trains {
     pub(super) const NONE: Trains = Trains(VecDeque::new());
 
     /// Packet `seq` is sent for the first time; all before `una` are acknowledged.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, seq: u32, now: Instant, una: u32) {
         match self.0.back_mut() {
             Some(last) if last.at == now && !last.closed => last.end = seq + 1,

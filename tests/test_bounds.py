@@ -20,8 +20,8 @@ from paceline.runs.memory_limit import Room
 from paceline.scenario.run_estimate import estimate_of
 
 #: `check` and `doctor` answer within five seconds. Of processor time, which other work on the same caches can double,
-#: they have four times that.
-ANSWERS_S = 20.0
+#: they have twice that.
+ANSWERS_S = 10.0
 
 PATH = """\
 duration = "DURATION"

@@ -25,11 +25,13 @@ from paceline.doctor.transfer_times import Array, Ways
 from paceline.doctor.uncertainty import UNSURE, relative_variance
 from paceline.scenario.resolved_network import Network
 
-_SWEEPS = 16
-_HALVINGS = 24
+#: Halvings of each link's price, sweep by sweep: half of what a sweep finds is forgotten by the next.
+_HALVINGS = (8,) * 8 + (14,) * 8
 #: Prices go from 0 to 1: below this they are queues, above losses.
 _QUEUES = 0.3
 _LEAST_LOSS, _MOST_LOSS = 1e-6, 0.98
+#: Sweeps end where one changes nothing by more than this, absolutely or relatively.
+_SETTLED = 1e-4
 #: Rounds in which overload before a link is taken off what it is offered.
 _OVERLOADS_IN_A_ROW = 8
 
@@ -89,8 +91,11 @@ class _Search:
         self.span = np.full(model.links, max(1e-9, float(model.network.duration_s)))
 
     def forecast(self) -> Forecast:
-        for _ in range(_SWEEPS):
-            self._sweep()
+        for halvings in _HALVINGS:
+            before = self.price, self.mixed, self.others, self.sent
+            self._sweep(halvings)
+            if all(map(_alike, before, (self.price, self.mixed, self.others, self.sent))):
+                break
         return self._result()
 
     def _parts(self, price: Array) -> tuple[Array, Array]:
@@ -102,7 +107,7 @@ class _Search:
         loss = np.where(limited & (price > _QUEUES), _LEAST_LOSS * (_MOST_LOSS / _LEAST_LOSS) ** over, 0.0)
         return wait, np.maximum(loss, self.mixed)
 
-    def _sweep(self) -> None:
+    def _sweep(self, halvings: int) -> None:
         model, hops = self.model, self.model.hops
         sources = model.sources
         wait, loss = self._parts(self.price)
@@ -111,7 +116,8 @@ class _Search:
         survives = np.bincount(hops.flow, passes, minlength=model.flows)
         self.ways = self._ways(model.trip + queues, 1 - np.exp(survives))
         every = np.arange(model.flows)
-        self.flow = model.rates(every, self.ways, self.others, self.first_heard)
+        self.heard = self.first_heard
+        self.flow = model.rates(every, self.ways, self.others, self.heard)
         self.sent, each, self.count = self.flow.packets, self.flow.each, self.flow.count
         turns = sources.other != every
         answers = sources.other < every
@@ -139,7 +145,7 @@ class _Search:
         unit = np.where(self.sent > 0, 1 / np.maximum(self.sent, 1e-12), 0.0)[flow] * arrivals[on]
         low, high = np.zeros(model.links), np.ones(model.links)
         others, heard = self.others[flow], self.first_heard[flow]
-        for _ in range(_HALVINGS):
+        for _ in range(halvings):
             middle = (low + high) / 2
             now_wait, now_loss = self._parts(middle)
             loss_here = np.where(hops.back[on], 0.0, now_loss[link])
@@ -149,7 +155,7 @@ class _Search:
             over = through > model.capacity
             low, high = np.where(over, middle, low), np.where(over, high, middle)
         found = np.where(high < 1e-4, 0.0, high)
-        self.price[crowded] = (self.price[crowded] + found[crowded]) / 2
+        self.price = np.where(np.isin(np.arange(model.links), crowded), (self.price + found) / 2, self.price)
 
     def _arrivals(self, sent: Array, loss: Array) -> Array:
         """Bits that reach each hop in the whole run: what links before it neither lose nor keep waiting."""
@@ -168,7 +174,7 @@ class _Search:
             offered = np.bincount(hops.link, given * through, minlength=model.links)
             fits = np.minimum(1.0, model.most_bits / np.maximum(offered, 1e-9))
             thin, before = np.minimum(passes, fits[hops.link]), thin
-            if np.allclose(thin, before, rtol=1e-3):
+            if np.all(np.abs(thin - before) <= 1e-3 * before):
                 break
         self.through, self.thin = through, thin
         return np.asarray(given * through)
@@ -249,7 +255,7 @@ class _Search:
         lost -= np.minimum(np.where(np.isfinite(model.places), model.places, 0.0), lost / 2)
         lost = np.minimum(lost + self._burst_lost(), 0.98 * arrived).astype(float)
         window = network.duration_s - network.warmup_s
-        inside = np.clip(1 - self.flow.early / np.maximum(self.sent, 1e-9), 0.0, 1.0)
+        inside = np.clip(1 - model.early(self.flow, self.heard) / np.maximum(self.sent, 1e-9), 0.0, 1.0)
         carried = np.bincount(
             hops.link, (arrivals + syn[hops.flow] * self.through) * self.thin * inside[hops.flow], minlength=model.links
         )
@@ -284,3 +290,8 @@ class _Search:
         for flow, row in tightest.items():
             lost[int(hops.link[row])] += self.flow.burst_lost[flow]
         return lost
+
+
+def _alike(before: Array, now: Array) -> bool:
+    """Whether two sweeps came to the same."""
+    return bool(np.all(np.abs(now - before) <= _SETTLED * np.maximum(np.abs(now), 1.0)))

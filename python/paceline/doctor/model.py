@@ -39,16 +39,30 @@ class Hops:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What flows send in a run: packets, those that their own bursts lose, those before statistics are taken; the time
-    of a message, how many there are, how long all of it lasts, and when the first message is there."""
+    """What flows send in a run.
+
+    Attributes:
+        packets: of data.
+        burst_lost: of these, what their own bursts lose.
+        each: the time of a message, seconds.
+        cycle: from the start of one message to that of the next, seconds.
+        count: of messages.
+        lasts: until the last message is there, seconds.
+        course: how connections go.
+    """
 
     packets: Array
     burst_lost: Array
-    early: Array
     each: Array
+    cycle: Array
     count: Array
     lasts: Array
-    opened: Array
+    course: Course
+
+    @property
+    def opened(self) -> Array:
+        """When the first message is there, seconds."""
+        return np.asarray(self.course.opening + self.each)
 
 
 class Model:
@@ -156,21 +170,28 @@ class Model:
         count = np.minimum(most, (time - np.where(kept, course.opening, 0.0) + first) / cycle)
         count = np.where(time > 1e-9, np.maximum(count, 0.0), 0.0)
         again = 1 / (1 - np.minimum(ways.loss, 0.9))
-        begun = np.minimum(course.packets(time), np.where(endless, np.inf, packets * again))
-        sent = np.where(count < 1, begun, count * np.where(endless, 1.0, packets) * again)
+        by_then = course.packets(time)
+        whole = count * np.where(endless, 1.0, packets) * again
+        sent = np.where(count < 1, np.minimum(by_then, packets * again), whole)
         lost = course.lost(np.where(endless, 1e9, packets)) * np.where(endless, 1.0, np.maximum(count, 1.0))
         probes = np.where(packets > ways.burst, count, 0.0)  # a warm window grows until a burst loses one
         lost = np.where(warm, probes, lost)
-        sent = np.where(endless, course.packets(time), sent + lost)
+        sent = np.where(endless, by_then, sent + lost)
         sent = np.where(sources.tcp[which], sent, sources.rate[which] * time)
         sent = np.where(time > 1e-9, sent, 0.0)
         lost = np.where(sources.tcp[which], np.minimum(lost, 0.9 * sent), 0.0)
-        early = np.maximum(self.network.warmup_s - sources.start[which], 0.0)
         lasts = np.where(
             endless | ~sources.tcp[which] | (count < most), time, np.minimum(time, course.opening + count * cycle)
         )
-        begun = np.minimum(1.0, early / each) + np.maximum(early - each, 0.0) / cycle  # messages, of `count`
-        begun = np.clip(np.where(early >= lasts, 1.0, begun / np.maximum(count, 1.0)), 0.0, 1.0)
-        before = np.where(endless, course.packets(np.minimum(early, time)), sent * begun)
-        before = np.where(sources.tcp[which], before, sources.rate[which] * np.minimum(early, time))
-        return Sent(sent, lost, before, each, np.where(endless, 1.0, count), lasts, course.opening + each)
+        return Sent(sent, lost, each, cycle, np.where(endless, 1.0, count), lasts, course)
+
+    def early(self, flow: Sent, first_heard: Array) -> Array:
+        """Of what all flows send, packets before statistics are taken."""
+        sources, count = self.sources, flow.count
+        time = np.maximum(sources.end - sources.start - first_heard, 1e-9)
+        early = np.maximum(self.network.warmup_s - sources.start, 0.0)
+        begun = np.minimum(1.0, early / flow.each) + np.maximum(early - flow.each, 0.0) / flow.cycle  # of `count`
+        begun = np.clip(np.where(early >= flow.lasts, 1.0, begun / np.maximum(count, 1.0)), 0.0, 1.0)
+        endless = np.isinf(sources.packets)
+        before = np.where(endless, flow.course.packets(np.minimum(early, time)), flow.packets * begun)
+        return np.where(sources.tcp, before, sources.rate * np.minimum(early, time))

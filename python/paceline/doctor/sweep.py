@@ -19,7 +19,7 @@ from paceline.scenario.run_estimate import Estimate, remembered_estimate_of
 _WITHOUT_CHANCE = ("bulk", "cbr", "pcap", "cvec", "closed-loop", "rpc")
 #: Flows that are looked at, over all settings, and what a setting costs beside them: some four seconds.
 MOST_FLOWS = 15_000
-_SETTING = 50
+_SETTING = 100
 
 
 @dataclass

@@ -12,6 +12,7 @@ mod kernel;
 mod model;
 pub mod network;
 mod observe;
+mod varying;
 pub mod workload;
 
 pub use compile::scenario::{self, Scenario};

@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Folders of `src`, lowest first, and files at its root: each imports only what comes before it.
-const ROOMS: [&str; 11] = [
+const ROOMS: [&str; 12] = [
     "ablation",
     "control",
     "kernel",
     "input",
     "workload",
     "instrument",
+    "varying",
     "network",
     "model",
     "observe",

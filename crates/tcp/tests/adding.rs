@@ -5,17 +5,16 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 #[path = "../../core/tests/scratch/mod.rs"]
 mod scratch;
 
-use scratch::{copy, insert};
+use scratch::{cargo, copy, insert};
 
 #[test]
 fn a_recovery_and_a_congestion_control_are_a_file_and_a_line_each() {
     let krate = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adding");
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adding-tcp");
     let (toys, source) = (krate.join("tests/toys"), scratch.join("src"));
     let _ = fs::remove_dir_all(&source);
     copy(&krate.join("src"), &source);
@@ -38,14 +37,8 @@ fn a_recovery_and_a_congestion_control_are_a_file_and_a_line_each() {
         .replace("paceline-core.workspace = true", &format!("paceline-core = {{ path = {core:?} }}"));
     let package = "[package]\nname = \"paceline-tcp\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n";
     fs::write(scratch.join("Cargo.toml"), format!("{package}{dependencies}\n")).unwrap();
-    fs::copy(krate.join("../../Cargo.lock"), scratch.join("Cargo.lock")).unwrap();
 
-    let done = Command::new(env!("CARGO"))
-        .args(["run", "--offline", "--quiet", "--example", "conversation"])
-        .current_dir(&scratch)
-        .env("CARGO_TARGET_DIR", scratch.join("target"))
-        .env("RUSTFLAGS", "")
-        .output()
-        .unwrap();
+    let done =
+        cargo(&scratch).args(["run", "--offline", "--quiet", "--example", "conversation"]).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }

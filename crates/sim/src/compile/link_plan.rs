@@ -6,7 +6,6 @@ use paceline_core::{Rate, Span};
 use serde_json::{Value, json};
 
 use super::parameters::Named;
-use super::rate;
 use crate::input::{BufferSize, Field, Range, Result, Table, any_of, suggestion};
 use crate::network::{JitterShape, JitterSpec, VaryingRate};
 
@@ -97,10 +96,10 @@ impl LinkPlan {
     fn from_table(field: &Field<'_>, table: &Table<'_>, defaults: &Defaults) -> Result<LinkPlan> {
         let counts = table.optional("counts", |field| field.choice(Counts::ALL))?.unwrap_or(defaults.counts);
         let ties = table.optional("ties", |field| field.choice(Ties::ALL))?.or(defaults.ties);
-        let rate = table.needs("rate", "\"100 Mbit/s\"", |field| rate::read(field, defaults.duration));
+        let rate = table.needs("rate", "\"100 Mbit/s\"", |field| rate(field, defaults.duration));
         let delay = table.needs("delay", "\"10 ms\"", Field::spans);
-        let is_trace = matches!(&rate, Ok((_, Some(VaryingRate::Trace(_)))));
-        if is_trace && counts != Counts::Waiting {
+        let waits = matches!(&rate, Ok((_, Some(varying))) if varying.waits_when_idle());
+        if waits && counts != Counts::Waiting {
             let by = counts.name();
             let what =
                 format!("is by a trace, and the buffer counts by \"{by}\"; write counts = \"waiting\"");
@@ -143,6 +142,16 @@ impl LinkPlan {
             BufferSize::Bdp(multiple) => Limit::Bytes((multiple * bdp()? as f64) as u64),
         })
     }
+}
+
+/// A rate or a range of rates; or how it varies in a run of this duration, and its mean.
+fn rate(field: &Field<'_>, duration: Span) -> Result<(Range<Rate>, Option<VaryingRate>)> {
+    if !matches!(field.value(), Value::Object(_)) {
+        return Ok((field.rates()?, None));
+    }
+    let varying = VaryingRate::read(field)?;
+    let mean = varying.mean(duration);
+    Ok((Range { low: mean, high: mean }, Some(varying)))
 }
 
 /// `jitter = { mean = "2 ms", spread = "1 ms", shape = "normal", reorder = true }`.

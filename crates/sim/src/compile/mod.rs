@@ -5,6 +5,5 @@ pub(crate) mod draw;
 pub(crate) mod layout;
 pub(crate) mod link_plan;
 pub(crate) mod parameters;
-mod rate;
 pub mod scenario;
 mod template;

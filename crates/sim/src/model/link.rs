@@ -20,7 +20,6 @@ mod meter;
 mod passage;
 mod stepwise;
 mod table;
-mod transmitter;
 
 use self::meter::Meter;
 use crate::kernel::chance::Stream;
@@ -40,7 +39,6 @@ use paceline_core::{Instant, Span, Wire};
 pub(crate) use passage::{Carry, Fate, Passage};
 use stepwise::Stepwise;
 pub(crate) use table::LinkTable;
-pub(crate) use transmitter::Transmitter;
 
 /// One link in one direction, at work.
 #[derive(Debug)]

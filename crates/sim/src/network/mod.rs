@@ -8,16 +8,15 @@ mod jitter;
 mod memory;
 mod precedence;
 mod probe;
-mod varying;
 
 pub use self::estimate::Estimate;
 pub use self::jitter::{JitterShape, JitterSpec};
 pub use self::memory::MemorySpec;
 pub use self::probe::{Probe, ProbeKind};
-pub use self::varying::VaryingRate;
 pub use crate::instrument::Instrument;
 use crate::instrument::classes::NamedFlow;
 pub use crate::kernel::ids::{FlowId, HostId, LinkId};
+pub use crate::varying::VaryingRate;
 use crate::workload::DialogueSpec;
 use crate::workload::open_loop::Timing;
 use paceline_core::pacer::PacerSpec;

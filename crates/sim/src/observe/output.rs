@@ -10,8 +10,9 @@ use crate::control::Method;
 use crate::instrument::Curve;
 pub use crate::instrument::{FlowRow, SeriesKind, SeriesRow};
 use crate::model::flow::Source;
-use crate::model::link::{BoundedLink, ByClass, Link, Transmitter};
+use crate::model::link::{BoundedLink, ByClass, Link};
 use crate::network::Network;
+use crate::varying::Transmit;
 use crate::workload::Transfer;
 use paceline_core::{Instant, Span};
 use serde::ser::SerializeMap;
@@ -234,7 +235,7 @@ fn capacity_bps(network: &Network, id: usize) -> f64 {
     let spec = &network.links[id];
     let Some(varying) = &spec.fitting.varying else { return spec.rate.bits_per_second() as f64 };
     let (from, to) = (Instant::ZERO + network.warmup, Instant::ZERO + network.duration);
-    let bits = Transmitter::new(varying, network.seed, &spec.name).bits_between(from, to);
+    let bits = varying.transmitter(network.seed, &spec.name).bits_between(from, to);
     bits / to.since(from).as_seconds()
 }
 

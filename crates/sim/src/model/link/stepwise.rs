@@ -4,10 +4,11 @@
 //! what leaves.
 
 use super::by_class::ByClass;
-use super::transmitter::Transmitter;
+
 use crate::kernel::chance::Stream;
 use crate::kernel::packet::Event;
-use crate::network::{LinkSpec, Network};
+use crate::network::{LinkSpec, Network, VaryingRate};
+use crate::varying::{Transmit, Transmitter};
 use paceline_core::queue::{Queue, QueueSpec};
 use paceline_core::{Cause, Instant, Stage, Verdict};
 
@@ -23,6 +24,8 @@ pub(super) struct Stepwise {
     pub(super) by_class: Option<Box<ByClass>>,
     /// Of a rate that varies; and when the packet last begun will have left.
     transmitter: Option<Box<Transmitter>>,
+    /// A packet that comes to an idle link may wait.
+    waits: bool,
     finish: Instant,
 }
 
@@ -46,8 +49,9 @@ impl Stepwise {
         let queue = Queue::new(buffer, spec.rate).with_seed(draws.between(0, u64::MAX)).with_classes(classes);
         let by_class = buffer.discipline.has_classes().then(|| Box::new(ByClass::new(classes, window)));
         let varying = spec.fitting.varying.as_ref();
-        let transmitter = varying.map(|rate| Box::new(Transmitter::new(rate, seed, &spec.name)));
-        Stepwise { queue, next: None, marks: 0, by_class, transmitter, finish: Instant::ZERO }
+        let transmitter = varying.map(|rate| Box::new(rate.transmitter(seed, &spec.name)));
+        let waits = varying.is_some_and(VaryingRate::waits_when_idle);
+        Stepwise { queue, next: None, marks: 0, by_class, transmitter, waits, finish: Instant::ZERO }
     }
 
     /// A packet comes, and whether the queue has marked it. By the rate of an idle link its service may begin later.
@@ -68,10 +72,9 @@ impl Stepwise {
         (verdict, self.has_marked())
     }
 
-    /// A packet that comes now is served at once; by a trace it waits for an opportunity.
+    /// A packet that comes now is served at once.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
-        let waits = matches!(self.transmitter.as_deref(), Some(Transmitter::Opportunities(_)));
-        !waits && self.queue.held_packets() == 0 && self.queue.wire().free_at() <= now
+        !self.waits && self.queue.held_packets() == 0 && self.queue.wire().free_at() <= now
     }
 
     /// What comes out of it at `now`: call until there is nothing.

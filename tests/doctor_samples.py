@@ -233,6 +233,19 @@ SAMPLES = [
         "rule-profile", "note", "pacing.rule", {"pacing": {"method": "host", "rule": "wei"}}, {"pacing.rule": "ideal"}
     ),
     Sample(
+        "gso-trains",
+        "warning",
+        "traffic[0].tcp.gso",
+        {
+            "network.core.rate": "1 Gbit/s",
+            CORE: "20 packets",
+            f"{ACCESS}.hosts": 1,
+            f"{ACCESS}.rate": "10 Gbit/s",
+            "traffic.0.tcp": {"profile": "rfc", "gso": "64 KB"},
+        },
+        {CORE: "60 packets"},
+    ),
+    Sample(
         "linux-bursts",
         "warning",
         "pacing.rule",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import paceline as pl
 import pyarrow as pa
 import pytest
 import report_samples as samples
@@ -24,6 +25,7 @@ from paceline.report.svg import Drawing
 from paceline.report.time_charts import raster_of
 from paceline.report.topology import Cable, NodeGroup, Topology, topology
 
+SCENARIOS = Path(__file__).parent.parent / "scenarios"
 VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
 HOSTILE = '<script>alert("x")</script> & </title><svg onload=1> {{ 7 * 7 }}'
 
@@ -239,6 +241,27 @@ def test_the_legend_names_every_group_that_is_paced() -> None:
     for drawing in (network_diagram.wide(net), network_diagram.tall(net)):
         texts = " ".join(re.findall(r"<text[^>]*>([^<]*)", drawing.markup()))
         assert "edge pacing on access.through.l and access.cross.*.l" in texts
+
+
+@pytest.mark.parametrize(
+    ("file", "link", "line"),
+    [
+        ("priority", "core", "queue drop-tail, fq-codel, priority or drr"),
+        ("shared-memory", "to-store", "memory of 300 KB, shared by 2 links"),
+        ("gso-trains", "limiter", "policed at 20 Mbit/s, burst 5 KB"),
+    ],
+)
+def test_a_drawing_names_disciplines_memories_and_policers(file: str, link: str, line: str) -> None:
+    scenario = pl.Scenario.load(SCENARIOS / f"{file}.toml")
+    swept = {"network.core.queue": ["drop-tail", "fq-codel", "priority limits 190 packets+10 packets", "drr"]}
+    rows = [{"seed": 1, f"settings.{path}": value} for path, values in swept.items() for value in values]
+    text = scenario.to_toml()
+    net = topology(study(rows if file == "priority" else [{"seed": 1}], text, scenario.describe(), FromMemory({})))
+    assert net is not None
+    (cable,) = (cable for cable in net.cables if cable.name == link)
+    assert line in cable.lines
+    for drawing in (network_diagram.wide(net), network_diagram.tall(net)):
+        assert line in " ".join(re.findall(r"<text[^>]*>([^<]*)", drawing.markup()))
 
 
 def test_a_scenario_without_title_and_names() -> None:

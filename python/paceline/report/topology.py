@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from paceline.report.formatting import quantity
+from paceline.report.formatting import listed, quantity
 from paceline.report.scenario_facts import swept_or, table, tables
 from paceline.report.study import Setting, Study
 
@@ -75,9 +75,7 @@ def _described(study: Study) -> Topology | None:
         if name.endswith(".reverse") or ends[0] is None or ends[1] is None:
             continue
         lines = _lines(study, name, link, table(study.scenario.get("network")).get("template") == "dumbbell")
-        cables.append(
-            Cable(name, ends[0], ends[1], _count(link), lines, bool(link.get("buffer")) or name == core, name == core)
-        )
+        cables.append(Cable(name, ends[0], ends[1], _count(link), lines, _holds(link) or name == core, name == core))
     return Topology(groups, cables)
 
 
@@ -229,7 +227,26 @@ def _lines(study: Study, name: str, link: Mapping[str, Any], dumbbell: bool, pat
         lines.append(delay)
     if buffer:
         lines.append(f"buffer {buffer}")
+    if memory := link.get("memory"):
+        lines.append(f"memory of {memory}")
+    if queue := _queues(study, path, link):
+        lines.append(f"queue {queue}")
+    if policer := link.get("policer"):
+        lines.append(f"policed at {policer}")
     return lines
+
+
+def _holds(link: Mapping[str, Any]) -> bool:
+    """Whether a drawing shows a buffer."""
+    return bool(link.get("buffer") or link.get("memory"))
+
+
+def _queues(study: Study, path: str, link: Mapping[str, Any]) -> str:
+    """The disciplines that a link had, unless that was drop-tail alone."""
+    given = link.get("queue")
+    written = study.swept.get(f"{path}.queue") or [str(table(given).get("discipline") or given or "drop-tail")]
+    names = list(dict.fromkeys(text.partition(" ")[0] for text in written))  # its parameters follow the name
+    return "" if names == ["drop-tail"] else listed(names, "or")
 
 
 def _range(text: str) -> str:

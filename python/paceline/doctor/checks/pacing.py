@@ -17,6 +17,8 @@ RULES = {"ns2": "wei", "rfc": "ideal", "linux": "linux"}
 SLOW_ACCESS = 5.0
 #: Linux sends bursts of about this time at its rate, at least two packets, 64 KB at most.
 LINUX_BURST_S, LINUX_LEAST_PACKETS, LINUX_MOST_BYTES = 1e-3, 2, 65536
+#: A train has at most so many bytes of payload: `tcp_tso_autosize` of Linux 6.18.
+LONGEST_TRAIN_BYTES = 65215
 
 
 @check("pacer-without-traffic", "warning", "note")
@@ -150,6 +152,40 @@ def linux_bursts(case: Case) -> Iterator[Problem]:
                 f" {case.network.links[link].name}, which has places for {places}",
                 "each of its bursts loses packets: that is hardly pacing",
                 'rule = "ideal"',
+            )
+
+
+@check("gso-trains", "warning")
+def gso_trains(case: Case) -> Iterator[Problem]:
+    """Trains of hosts with segmentation offload are more than the buffer takes.
+
+    A host with `gso` hands its interface at once what its rate makes in about a millisecond, more where the round trip
+    is a few milliseconds, two packets at least (Linux's `tcp_tso_autosize`), paced or not. Of a train that comes at a
+    rate r, (1 - C/r) must find a place at the bottleneck, or a token of its policer.
+    """
+    for group in case.groups:
+        flow, first = group.first, group.flows[0]
+        link = case.fair.limit[first]
+        if flow.tcp is None or flow.tcp.gso_packets is None or link not in flow.forward:
+            continue
+        assert link is not None
+        trip_us = int(1e6 * min(case.trip_s[one] for one in group.flows))
+        train_bytes = 1.2 * case.fair.rate_bps[first] / 8 / 1024 + (LONGEST_TRAIN_BYTES >> (trip_us >> 9))
+        train = int(min(train_bytes, LONGEST_TRAIN_BYTES) // flow.tcp.data_bytes)
+        train = min(max(train, LINUX_LEAST_PACKETS), flow.tcp.gso_packets)
+        bottleneck, places = case.network.links[link], case.places(link, flow.packet_bytes)
+        before = [case.network.links[one].rate_bps for one in flow.forward[: flow.forward.index(link)]]
+        excess = max(0.0, 1 - bottleneck.capacity_bps / min(before)) if before else 1.0
+        waits = (train - 1) * excess
+        if places is not None and waits > places:
+            fits = int(places / excess) + 1
+            finds = "a token of the policer" if bottleneck.is_policed else "a place"
+            yield Problem(
+                f"traffic[{flow.traffic}].tcp.gso",
+                f"trains of {units.count(train, 'packet')} come to {bottleneck.name}, {units.number(waits)} of which"
+                f" must find {finds} there, and {places} can",
+                "each train loses packets, whatever paces the connection",
+                f'gso = "{fits} packets" or less' if fits >= LINUX_LEAST_PACKETS else "gso = false",
             )
 
 

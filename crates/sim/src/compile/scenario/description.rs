@@ -76,6 +76,12 @@ pub struct LinkGroup {
     pub delay: String,
     /// `5 KB`; `None` is unlimited.
     pub buffer: Option<String>,
+    /// The queue discipline, `fq-codel`; `None` is drop-tail.
+    pub queue: Option<String>,
+    /// What its policer lets through: `10 Mbit/s, burst 15 KB`.
+    pub policer: Option<String>,
+    /// The memory that it shares, and with how many links: `300 KB, shared by 2 links`.
+    pub memory: Option<String>,
     /// Whether packets can go back over them.
     pub two_way: bool,
     /// How many have a pacer.
@@ -129,14 +135,21 @@ fn link_groups(layout: &Layout, network: &Network) -> Vec<LinkGroup> {
         rate: stage.plan.rate.to_string(),
         delay: stage.plan.delay.to_string(),
         buffer: stage.plan.buffer.map(|buffer| buffer.to_string()),
+        queue: (stage.plan.discipline.name != "drop-tail").then(|| stage.plan.discipline.name.clone()),
+        policer: stage.plan.policer.map(|policer| format!("{}, burst {}", policer.rate, policer.burst)),
+        memory: None,
         two_way: stage.back != Back::None,
         paced: 0,
         pacer: None,
     };
     let mut groups: Vec<LinkGroup> = layout.stages.iter().map(group).collect();
-    for (laid, link) in layout.links.iter().zip(&network.links).filter(|(laid, _)| !laid.reversed) {
+    let links = layout.links.iter().zip(&network.links).enumerate();
+    for (number, (laid, link)) in links.filter(|(_, (laid, _))| !laid.reversed) {
         let group = &mut groups[laid.stage as usize];
         group.count += 1;
+        if let Some(memory) = network.memory_of(number as u32) {
+            group.memory = Some(format!("{}, shared by {} links", memory.size, memory.links.len()));
+        }
         if let Some(pacer) = &link.fitting.pacer {
             group.paced += 1;
             group.pacer.get_or_insert_with(|| pacer.method.to_string());

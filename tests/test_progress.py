@@ -21,7 +21,7 @@ QUIET_VERBS: dict[str, tuple[str, ...]] = {
     "check": ("tiny.toml",),
     "doctor": ("tiny.toml",),
     "analyse": ("tiny.pcap", "--out", "analysis"),
-    "reproduce": ("qlbp-theorem2", "--quick", "--gallery", "--out", "papers"),
+    "reproduce": ("qlbp-theorem2", "--quick", "--out", "papers"),
 }
 
 

@@ -144,13 +144,13 @@ def ns3(program: Path, network: Network, duration: float, warmup: float, seed: i
     return Peer("ns-3", said["cpu_s"], said["packets"], duration - warmup, said)
 
 
-def finished(command: list[str], name: str) -> dict[str, Any]:
-    """What a peer printed.
+def finished(command: list[str], name: str, given: str | None = None) -> dict[str, Any]:
+    """What a peer printed, given so much to read.
 
     Raises:
         SystemExit: it failed.
     """
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, input=given)
     if done.returncode:
         raise SystemExit(f"{name} failed: {(done.stderr.strip() or 'no word of why').splitlines()[-1]}")
     said: dict[str, Any] = json.loads(done.stdout)

@@ -85,7 +85,7 @@ pub(crate) enum Kind {
 impl Kind {
     #[inline(always)]
     const fn tag(self) -> u8 {
-        (self as u8) << KIND
+        (self as u8 ^ Kind::Arrival as u8) << KIND
     }
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct Event {
     pub(crate) bytes: u16,
     /// [`Packet::hop`], with the highest bit set for an acknowledgement.
     hop: u8,
-    /// [`Kind`] in the highest three bits, [`Packet::signals`] in the others.
+    /// [`Kind`] in the highest three bits, those of an arrival 0, as most are; [`Packet::signals`] in the others.
     tag: u8,
 }
 
@@ -125,7 +125,7 @@ impl Event {
     /// What it is.
     #[inline(always)]
     pub(crate) fn kind(&self) -> Kind {
-        match self.tag >> KIND {
+        match self.tag >> KIND ^ Kind::Arrival as u8 {
             0 => Kind::LinkWakeup,
             1 => Kind::Arrival,
             2 => Kind::Acknowledgement,

@@ -13,8 +13,8 @@ const FEWEST: u64 = 8;
 const MOST: u64 = 32;
 /// Nanoseconds in an epoch, for the products of [`Grid`] to be exact to one of them.
 const LONGEST: u64 = 1 << 32;
-/// One of so many may not be isolated.
-const FEW: usize = 4;
+/// One of so many may not be isolated: beyond that it costs more than to serve all as usual.
+const FEW: usize = 2;
 /// Bits in a word.
 const BITS: u64 = u64::BITS as u64;
 

@@ -100,6 +100,7 @@ impl<'a> Engine<'a> {
             // A source without a congestion window has no rate for the port: it neither counts nor waits there.
             if network.hosts[spec.source as usize].port_pacing && matches!(flow.source, Source::Tcp(_)) {
                 flow.has_port = true;
+                flow.gates[1].send_apart();
                 flow.keep_round_trips();
             }
         }

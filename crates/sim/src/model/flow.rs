@@ -153,7 +153,9 @@ impl Flow {
         };
         let mut gates = Gate::SHUT;
         gates[0].look_at_trains(matches!(&source, Source::Tcp(tcp) if tcp.has_trains()));
-        gates[1].carry_ecn(matches!(&source, Source::Tcp(tcp) if tcp.has_ecn()));
+        if matches!(&source, Source::Tcp(tcp) if tcp.has_ecn()) {
+            gates[1].send_apart();
+        }
         Flow {
             paced: spec.paced,
             observed: Observed::default(),

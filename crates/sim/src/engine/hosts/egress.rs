@@ -76,7 +76,7 @@ impl Hosts<'_> {
         let Flow { source, ordered_links, suffixes, gates, at_source, .. } = &mut self.flows[id as usize];
         let Source::Tcp(tcp) = source else { return };
         let is_free = gates[1].is_free();
-        let link = at_source.out.link(&mut self.access).filter(|_| !gates[1].has_ecn());
+        let link = at_source.out.link(&mut self.access).filter(|_| !gates[1].sends_apart());
         let Some(link) = link else { return self.drive_slowly(id, what) };
         let (arrivals, tail) = (&mut self.mail.to_links[usize::from(ordered_links[0])], suffixes[0].shared);
         let sent = &mut self.sent;

@@ -241,8 +241,7 @@ fn lay_fast_ways_out<'a>(
     for (flow, route) in flows.iter_mut().zip(routes) {
         let [(from_source, data), (from_sink, acks)] = egress_of(route, ack_hop, &is_quiet);
         flow.ordered_links = [data, acks];
-        flow.at_source.out = if flow.has_port { AccessLink::None } else { from_source };
-        flow.at_sink.out = from_sink;
+        (flow.at_source.out, flow.at_sink.out) = (from_source, from_sink);
         for end in [&flow.at_source.out, &flow.at_sink.out] {
             if let AccessLink::Shared(link) = end {
                 fast_passes[*link as usize] += 1;

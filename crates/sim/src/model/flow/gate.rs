@@ -17,8 +17,8 @@ const LONG: u32 = 1 << 30;
 const REPLACES: u32 = 1 << 29;
 /// The connection has messages, its sender cold state, or its receiver a timer: the fast path has to check.
 const MORE: u32 = 1 << 27;
-/// Packets carry ECN, which the fast path out of a host does not.
-const ECN: u32 = 1 << 26;
+/// Packets carry ECN, or wait in their host's port: the sender does not send straight to the link.
+const APART: u32 = 1 << 26;
 
 /// The receiver looks at the trains that packets came in.
 const TRAINS: u32 = 1 << 25;
@@ -48,7 +48,7 @@ impl Gate {
     /// A packet may be handled ahead of its time: no event waits that comes first.
     #[inline(always)]
     pub(crate) fn lets_run_ahead(self) -> bool {
-        self.0 & !(LONG | REPLACES | BOUND | MORE | ECN | TRAINS) == 0
+        self.0 & !(LONG | REPLACES | BOUND | MORE | APART | TRAINS) == 0
     }
 
     #[inline(always)]
@@ -57,12 +57,12 @@ impl Gate {
     }
 
     #[inline(always)]
-    pub(crate) fn has_ecn(self) -> bool {
-        self.0 & ECN != 0
+    pub(crate) fn sends_apart(self) -> bool {
+        self.0 & APART != 0
     }
 
-    pub(crate) fn carry_ecn(&mut self, carries: bool) {
-        self.set(ECN, carries);
+    pub(crate) fn send_apart(&mut self) {
+        self.set(APART, true);
     }
 
     #[inline(always)]

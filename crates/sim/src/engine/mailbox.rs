@@ -67,7 +67,7 @@ impl<'a> Mailbox<'a> {
     /// Something waits that is to be passed on now.
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
-        !(self.departures.is_empty() && self.arrivals.is_empty() && self.parcel.losses.is_empty())
+        self.departures.len() + self.arrivals.len() + self.parcel.losses.len() > 0
     }
 
     /// Some packets have left the last links that flows share: they go where their hosts are.

@@ -30,14 +30,10 @@ impl Engine<'_> {
     }
 
     /// An event happens at a host or a link, and with it all that follows at its instant.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn handle(&mut self, event: Event) {
-        let is_at_link = match event.kind() {
-            Kind::Arrival => (event.place as usize) < self.network.links.len(),
-            Kind::LinkWakeup => true,
-            _ => false,
-        };
-        if is_at_link {
+        let may_be_at_link = matches!(event.kind(), Kind::Arrival | Kind::LinkWakeup);
+        if may_be_at_link && (event.place as usize) < self.network.links.len() {
             self.links.handle(event, &mut self.hosts.mail);
         } else {
             self.hosts.handle(&event);
@@ -48,13 +44,14 @@ impl Engine<'_> {
     /// Carries between the halves what hosts have sent, and what links have sent on the slow path, until nothing is left that happens
     /// now. What reaches a host may be handled ahead of its time, if nothing can come between (`Flow::runs_ahead`): one step, if even
     /// that; what it sets off waits for its event.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn settle(&mut self, may_run_ahead: bool) {
         if self.hosts.mail.has_some() {
             self.exchange_mail(may_run_ahead);
         }
     }
 
+    #[inline(never)]
     fn exchange_mail(&mut self, mut may_run_ahead: bool) {
         while self.hosts.mail.has_some() {
             if !self.hosts.mail.parcel.losses.is_empty() {

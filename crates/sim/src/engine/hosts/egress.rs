@@ -73,19 +73,32 @@ impl Hosts<'_> {
     /// Runs something that may make a flow's sender send, reports it, and schedules its timers.
     #[inline(always)]
     pub(crate) fn drive<F: Drive>(&mut self, id: u32, what: F) {
-        let Flow { source, ordered_links, suffixes, gates, at_source, .. } = &mut self.flows[id as usize];
+        let Flow { source, ordered_links, suffixes, gates, at_source, observed, .. } =
+            &mut self.flows[id as usize];
         let Source::Tcp(tcp) = source else { return };
         let is_free = gates[1].is_free();
         let link = at_source.out.link(&mut self.access).filter(|_| !gates[1].sends_apart());
         let Some(link) = link else { return self.drive_slowly(id, what) };
-        let (arrivals, tail) = (&mut self.mail.to_links[usize::from(ordered_links[0])], suffixes[0].shared);
-        let sent = &mut self.sent;
-        let mut out = EgressOutput { link, arrivals, flow: id, tail, base: tcp.base(), now: self.now, sent };
-        what.drive(tcp, self.now, &mut out);
+        let (now, base, tail) = (self.now, tcp.base(), suffixes[0].shared);
+        let (arrivals, sent) = (&mut self.mail.to_links[usize::from(ordered_links[0])], &mut self.sent);
+        // One for each attempt: that of the fast one stays in registers.
+        let out = EgressOutput {
+            link: &mut *link,
+            arrivals: &mut *arrivals,
+            flow: id,
+            tail,
+            base,
+            now,
+            sent: &mut *sent,
+        };
+        if !what.drive_fast(tcp, now, out) {
+            what.drive(tcp, now, &mut EgressOutput { link, arrivals, flow: id, tail, base, now, sent });
+        }
         if is_free && F::ACKNOWLEDGES {
             self.deadlines.note(id, tcp.next_timer()); // for timers, their callers do
         }
-        if tcp.has_reached_a_mark() || !is_free {
+        let is_scheduled = is_free || !observed.window() && tcp.has_timer_events();
+        if tcp.has_reached_a_mark() || !is_scheduled {
             self.note_reply(id, F::ACKNOWLEDGES);
         }
     }
@@ -93,7 +106,9 @@ impl Hosts<'_> {
     #[inline(never)]
     fn drive_slowly<F: Drive>(&mut self, id: u32, what: F) {
         if let Source::Tcp(tcp) = &mut self.flows[id as usize].source {
-            what.drive(tcp, self.now, &mut self.segments);
+            if !what.drive_fast(tcp, self.now, &mut self.segments) {
+                what.drive(tcp, self.now, &mut self.segments);
+            }
             self.send(id);
             self.note_acknowledging(id, F::ACKNOWLEDGES);
         }
@@ -125,6 +140,12 @@ pub(crate) trait Drive {
     /// Packets may be acknowledged by it; else it is a timer.
     const ACKNOWLEDGES: bool = true;
 
+    /// Does it, now, if the sender has a fast path for it; else nothing has changed.
+    #[inline(always)]
+    fn drive_fast(&self, _tcp: &mut Tcp, _now: Instant, _out: impl Output) -> bool {
+        false
+    }
+
     /// Does it, now.
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output);
 }
@@ -134,10 +155,13 @@ pub(crate) struct Acknowledged(pub(crate) u32);
 
 impl Drive for Acknowledged {
     #[inline(always)]
+    fn drive_fast(&self, tcp: &mut Tcp, now: Instant, out: impl Output) -> bool {
+        tcp.sender.on_ack_fast(self.0, now, out)
+    }
+
+    #[inline]
     fn drive(self, tcp: &mut Tcp, now: Instant, out: &mut impl Output) {
-        if !tcp.sender.on_ack_fast(self.0, now, &mut *out) {
-            tcp.sender.on_ack(self.0, now, out);
-        }
+        tcp.sender.on_ack(self.0, now, out);
     }
 }
 

@@ -165,7 +165,7 @@ impl<'a> Hosts<'a> {
     }
 
     /// An event at a host: nothing before it happens any more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn handle(&mut self, event: &Event) {
         self.now = event.at;
         match event.kind() {

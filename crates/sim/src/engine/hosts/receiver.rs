@@ -180,7 +180,8 @@ impl Hosts<'_> {
     }
 
     /// Data have reached a receiver that may report blocks, echo times or wait.
-    fn reply(&mut self, flow: u32, seq: u32, sent: Instant) {
+    #[inline(never)]
+    pub(crate) fn reply(&mut self, flow: u32, seq: u32, sent: Instant) {
         let Flow { source: Source::Tcp(tcp), gates, .. } = &mut self.flows[flow as usize] else { return };
         let delays = tcp.delays_acks();
         let reply = tcp.receiver.reply(seq, sent, self.now);

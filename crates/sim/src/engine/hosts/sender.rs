@@ -93,6 +93,9 @@ impl Hosts<'_> {
     /// Puts what the flow's sender has just sent into the network, and sees to its timers.
     #[inline]
     pub(crate) fn send(&mut self, flow: u32) {
+        if self.segments.0.is_empty() {
+            return self.schedule_timers(flow);
+        }
         let mut begun = None;
         // Taken out: what a message sets off may make other senders send.
         let mut segments = std::mem::take(&mut self.segments);
@@ -147,6 +150,7 @@ impl Hosts<'_> {
         self.pump_port(host);
     }
 
+    #[inline(never)]
     fn pump_port(&mut self, host: u32) {
         while let Some(Some(port)) = self.ports.get_mut(host as usize) {
             if let Some(packet) = port.dequeue(self.now) {

@@ -187,6 +187,13 @@ impl Tcp {
         self.sender.config().ack as u16
     }
 
+    /// Events for its sender's timers are in the calendar, if not earlier ones.
+    #[inline(always)]
+    pub(crate) fn has_timer_events(&self) -> bool {
+        let Rest { retransmission_event, pacing_event, .. } = *self.rest;
+        retransmission_event <= self.sender.retransmission_due() && pacing_event <= self.sender.pacing_due()
+    }
+
     /// Its timer events, if there are any, are stale.
     pub(crate) fn forget_timer_events(&mut self) {
         if let Some(rest) = self.rest.written() {

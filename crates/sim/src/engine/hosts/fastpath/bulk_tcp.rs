@@ -109,9 +109,14 @@ impl Hosts<'_> {
         let next = tcp.receiver.next();
         if (BARE || next < deliver)
             && let AccessLink::Private(Link::Compact(link)) = &mut at_sink.out
-            // A plain ACK echoes no time that anything reads.
-            && let Some(echo) = if tcp.receiver.is_cumulative() { Some(at) } else { tcp.receiver.echo(seq, sent) }
         {
+            // A plain ACK echoes no time that anything reads.
+            let echo = if tcp.receiver.is_cumulative() { Some(at) } else { tcp.receiver.echo(seq, sent) };
+            let Some(echo) = echo else {
+                self.now = at;
+                self.reply(event.flow, seq, sent);
+                return true;
+            };
             let (bytes, hop) = (tcp.ack_bytes(), self.ack_hop + 1);
             let seq = base.wrapping_add(next);
             let ack = Packet {

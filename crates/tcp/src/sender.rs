@@ -217,7 +217,7 @@ impl Sender {
             return;
         }
         let state = &mut self.state;
-        if state.config.has_rack() && !state.is_shaking_hands() && state.una != state.end {
+        if state.has_rack() && !state.is_shaking_hands() && state.una != state.end {
             return self.on_timeout_of_rack(now, out);
         }
         recovery::on_timeout(state);

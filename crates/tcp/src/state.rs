@@ -118,6 +118,7 @@ impl State {
             && config.overhead == Span::ZERO;
         if !is_bare {
             cold.is_permanent = true;
+            cold.has_rack = config.has_rack();
             cold.pacing = match control.as_ref().and_then(Control::pace) {
                 Some(pace) => Some(Pacing::by_control(pace, &config)),
                 None => config.pacing.map(|settings| Pacing::new(settings, jitter_seed)),
@@ -153,6 +154,18 @@ impl State {
     pub(crate) fn keep_cold_state(&mut self) {
         self.cold.is_permanent = true;
         self.fast_path = FastPath::of(&self.config, false);
+    }
+
+    /// Losses are detected and repaired by RACK: what [`Config::has_rack`] works out.
+    #[inline]
+    pub(crate) fn has_rack(&self) -> bool {
+        self.cold.get().is_some_and(|cold| cold.has_rack)
+    }
+
+    /// It is known when the packets in flight were sent, and the least round trip.
+    #[inline]
+    pub(crate) fn keeps_trains(&self) -> bool {
+        self.has_rack() || self.config.gso.is_some()
     }
 
     /// Everything that the application has written is acknowledged.

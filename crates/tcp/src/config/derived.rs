@@ -18,12 +18,6 @@ impl Config {
         self.ecn == EcnMode::Rfc3168 && self.ecn_rule == EcnRule::Ns2 && has_rule
     }
 
-    /// It is known when the packets in flight were sent, and the least round trip.
-    #[inline]
-    pub(crate) fn keeps_trains(&self) -> bool {
-        self.has_rack() || self.gso.is_some()
-    }
-
     /// Acknowledgements may have to wait at the receiver: it has a timer.
     #[inline]
     pub fn delays_acks(&self) -> bool {

@@ -12,7 +12,7 @@ mod rfc6675;
 mod sack1;
 mod tahoe;
 
-use crate::config::{Config, Variant, variants};
+use crate::config::{Variant, variants};
 use crate::feedback::Ack;
 use crate::sack::CaState;
 use crate::segment::Output;
@@ -30,10 +30,11 @@ macro_rules! define_selection {
     ) => {
         impl Recovery {
             #[inline(always)]
-            fn of(config: &Config) -> Self {
+            fn of(state: &State) -> Self {
+                let config = &state.config;
                 match config.variant {
                     $(Variant::$Duplicates => Recovery::$Duplicates,)*
-                    Variant::Rfc6675 $(| Variant::$Control)* if config.has_rack() => Recovery::Rack,
+                    Variant::Rfc6675 $(| Variant::$Control)* if state.has_rack() => Recovery::Rack,
                     $(Variant::$Sack => Recovery::$Sack,)*
                     $(Variant::$Control)|* if config.halves_rate() => Recovery::RateHalving,
                     $(Variant::$Control)|* => Recovery::Rfc6675,
@@ -64,14 +65,14 @@ macro_rules! define_dispatch {
             now: Instant,
             out: &mut impl Output,
         ) -> u32 {
-            match Recovery::of(&state.config) {
+            match Recovery::of(state) {
                 $(Recovery::$Recovery => $file::$Recovery::on_ack(state, ack, now, out),)*
             }
         }
 
         /// See [`LossRecovery::on_timeout`].
         pub(crate) fn on_timeout(state: &mut State) {
-            match Recovery::of(&state.config) {
+            match Recovery::of(state) {
                 $(Recovery::$Recovery => $file::$Recovery::on_timeout(state),)*
             }
             drop_stale(state);
@@ -80,7 +81,7 @@ macro_rules! define_dispatch {
         /// See [`LossRecovery::next_packet`]: where a packet is missing.
         #[inline(never)]
         fn next_packet_by_recovery(state: &State) -> Option<u32> {
-            match Recovery::of(&state.config) {
+            match Recovery::of(state) {
                 $(Recovery::$Recovery => $file::$Recovery::next_packet(state),)*
             }
         }
@@ -88,7 +89,7 @@ macro_rules! define_dispatch {
         /// See [`LossRecovery::on_sent`]: where a packet is missing.
         #[inline(never)]
         pub(crate) fn on_sent(state: &mut State, seq: u32, now: Instant) {
-            match Recovery::of(&state.config) {
+            match Recovery::of(state) {
                 $(Recovery::$Recovery => $file::$Recovery::on_sent(state, seq, now),)*
             }
         }
@@ -118,7 +119,7 @@ pub(crate) fn room(state: &State) -> u32 {
 /// Losses are repaired (Linux `TCP_CA_Recovery`, `TCP_CA_Loss`).
 pub(crate) fn is_repairing(state: &State) -> bool {
     if !state.cold.sack.is_blank() {
-        return !state.config.has_rack() || state.cold.sack.rack.ca_state >= CaState::Recovery;
+        return !state.has_rack() || state.cold.sack.rack.ca_state >= CaState::Recovery;
     }
     matches!(state.last_cut, LastCut::DuplicateAcks | LastCut::Timeout) && state.una < state.recover
 }

@@ -108,7 +108,7 @@ impl Sender {
             }
         }
         let state = &mut self.state;
-        if sent > 0 && state.config.has_rack() {
+        if sent > 0 && state.has_rack() {
             state.schedule_probe(false, now);
         }
         sent

@@ -34,6 +34,7 @@ pub(crate) struct Cold {
     pub(crate) sack: Sparse<SackState>,
     /// The cold state stays when `sack` is dropped.
     pub(crate) is_permanent: bool,
+    pub(crate) has_rack: bool,
     /// `None` is Reno's.
     pub(crate) control: Option<Control>,
     pub(crate) short: ShortPackets,
@@ -56,6 +57,7 @@ impl Cold {
     const BLANK: Cold = Cold {
         sack: Sparse::BLANK,
         is_permanent: false,
+        has_rack: false,
         pacing: None,
         overhead: None,
         pacing_at: Instant::MAX,

@@ -90,7 +90,7 @@ impl State {
     /// A round trip may have been measured. The least one is kept with `Config::keeps_trains` only.
     #[inline]
     pub(crate) fn note_round_trip(&mut self, sample: Option<Span>) {
-        if let Some(sample) = sample.filter(|_| self.config.keeps_trains()) {
+        if let Some(sample) = sample.filter(|_| self.keeps_trains()) {
             self.cold.least = self.cold.least.min(sample);
         }
     }

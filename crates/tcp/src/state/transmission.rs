@@ -57,8 +57,9 @@ impl State {
                 control.on_first_transmission(seq, now);
             }
         }
+        let joins_train = !retransmission && self.keeps_trains();
         if let Some(cold) = self.cold.written() {
-            if !retransmission && self.config.keeps_trains() {
+            if joins_train {
                 cold.trains.push(seq, now, self.una);
             }
             cold.on_sent(1, now);
@@ -76,7 +77,7 @@ impl State {
 
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Instant) {
-        if self.config.has_rack() {
+        if self.has_rack() {
             return self.restart_loss_timer(now);
         }
         self.retransmission_at = match self.config.timer_tick {

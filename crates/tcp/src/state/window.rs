@@ -84,7 +84,7 @@ impl State {
         {
             pacing.on_sample(sample, self.cwnd);
         }
-        if self.config.has_rack() {
+        if self.has_rack() {
             self.note_round_trip(sample);
             self.process_probe_ack(ack.next, false);
         } else if self.config.gso.is_some() {

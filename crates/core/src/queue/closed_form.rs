@@ -120,8 +120,10 @@ pub trait Observer<P> {
     }
 }
 
-/// Fewer packets than these are not worth a look at all that waits. In tests two are many.
+/// Fewer packets than these are not worth a look at all that waits; the second, where they are known to be of one size. In tests two are
+/// many.
 const MANY: usize = if cfg!(debug_assertions) { 2 } else { 64 };
+const MANY_ALIKE: usize = if cfg!(debug_assertions) { 2 } else { 16 };
 /// So many whose service has begun are kept whatever their time.
 const KEPT: usize = 2;
 const NOTHING: Booking = Booking { start: Instant::MAX, bytes: 0 };
@@ -200,10 +202,11 @@ impl ClosedDropTail {
         arrival: impl Fn(&P) -> Arrival,
         mut observer: C,
     ) -> C {
+        let many = if are_alike { MANY_ALIKE } else { MANY };
         while let (Some(first), Some(last)) = (line.first(), line.last()) {
             let bytes = arrival(first).bytes;
             let most = self.rule.most_waiting(bytes);
-            if line.len() >= MANY
+            if line.len() >= many
                 && let Some(since) = observer.takes_times_from()
                 && let Some(mut alike) = self.alike(bytes)
                 && alike.waiting <= line.len() as u64 // each costs a look

@@ -13,7 +13,7 @@ use paceline_core::queue::{Booking, Departure, Observer, Waited};
 use paceline_core::{Instant, Span};
 
 /// Whether all of fewer packets than these count is not worth a division. In tests two are many.
-const MANY: usize = if cfg!(debug_assertions) { 2 } else { 64 };
+const MANY: usize = if cfg!(debug_assertions) { 2 } else { 16 };
 
 /// Packets that are copied at once.
 const TOGETHER: usize = if cfg!(debug_assertions) { 3 } else { 64 };

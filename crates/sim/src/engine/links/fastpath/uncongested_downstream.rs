@@ -15,7 +15,7 @@ use paceline_core::{Instant, Span};
 /// Packets handled together: they stay in the closest cache.
 pub(crate) const TOGETHER: usize = 512;
 /// So many are worth it.
-pub(crate) const MANY: usize = if cfg!(debug_assertions) { 2 } else { 64 };
+pub(crate) const MANY: usize = if cfg!(debug_assertions) { 2 } else { 32 };
 
 /// The links downstream of one ordered link, none of which is slower.
 #[derive(Debug)]

@@ -42,16 +42,21 @@ impl FanIn {
         self.comes.clear();
     }
 
+    /// The lists of this feed, which was added last.
+    fn lists_of(&self, number: usize) -> &[(usize, Vec<Event>)] {
+        let before = self.lists.iter().rposition(|(feed, _)| *feed != number);
+        &self.lists[before.map_or(0, |before| before + 1)..]
+    }
+
     /// A link, in its epoch, whose lists are here already: how many packets are in them, and how much later they come to the next.
     pub(super) fn add(
         &mut self,
         (link, spec): (u32, &LinkSpec),
         (from, end): (Instant, Instant),
     ) -> (usize, Span) {
-        let number = self.feeds.len();
-        let lists = || self.lists.iter().filter(|(feed, _)| *feed == number).map(|(_, list)| list);
-        let packets = lists().map(Vec::len).sum();
-        let first = lists().find_map(|list| list.first());
+        let lists = self.lists_of(self.feeds.len());
+        let packets = lists.iter().map(|(_, list)| list.len()).sum();
+        let first = lists.iter().find_map(|(_, list)| list.first());
         let on_the_wire = first.map_or(Span::ZERO, |event| spec.takes(event.bytes));
         let on_the_wire = on_the_wire.min(Span::from_nanos(1 << LONGEST));
         let ahead = spec.delay + on_the_wire;
@@ -93,11 +98,11 @@ impl FanIn {
     }
 
     /// A packet that comes to this link, if all are alike; where none does, any.
-    pub(super) fn alike_at(&self, number: usize) -> Option<&Event> {
-        let lists = || self.lists.iter().filter(|(feed, _)| *feed == number).map(|(_, list)| list);
-        let any = || self.lists.iter().find_map(|(_, list)| list.first());
-        let one = lists().find_map(|list| list.first()).or_else(any)?;
-        Event::all_are_like(one, lists().flatten()).then_some(one)
+    pub(super) fn alike_at<'a>(&'a self, number: usize) -> Option<&'a Event> {
+        let lists = self.lists_of(number);
+        let first = |lists: &'a [(usize, Vec<Event>)]| lists.iter().find_map(|(_, list)| list.first());
+        let one = first(lists).or_else(|| first(&self.lists))?;
+        Event::all_are_like(one, lists.iter().flat_map(|(_, list)| list)).then_some(one)
     }
 
     /// Each sorted packet passes its link, and all are sorted again. Returns whether they nearly were sorted. All are alike.

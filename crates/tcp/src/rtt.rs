@@ -79,6 +79,11 @@ impl Rtt {
         self.timed = UNTIMED;
     }
 
+    /// The smoothed round trip, seconds; 0 before the first sample.
+    pub(crate) fn smoothed(&self, config: &Config) -> f64 {
+        self.srtt8 as f64 / 8.0 * config.tick.max(Span::from_nanos(1)).as_seconds()
+    }
+
     /// When the segment was sent that was timed last.
     pub(crate) fn timed_sent(&self) -> Instant {
         self.timed_sent

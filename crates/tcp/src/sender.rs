@@ -13,6 +13,7 @@ mod bursts;
 mod ecn;
 mod fast_path;
 mod old_timer;
+mod restart;
 mod trains;
 
 use crate::config::Config;
@@ -132,7 +133,9 @@ impl Sender {
     pub fn start(&mut self, now: Instant, out: &mut impl Output) {
         if self.state.una == self.state.end && self.state.end > 0 {
             recovery::on_restart(&mut self.state);
-            self.state.restart_after_idle(now);
+            if self.restarts_paced(now, out) {
+                return;
+            }
         }
         self.send_allowed(u32::MAX, now, out);
     }
@@ -158,6 +161,7 @@ impl Sender {
         if next > self.state.end || self.state.is_finished() {
             return;
         }
+        self.state.end_restart(Some(next));
         let ack = Ack { next, echo, blocks };
         let burst = match self.state.config.timer_fix {
             true => recovery::on_ack(&mut self.state, ack, now, out),
@@ -216,6 +220,7 @@ impl Sender {
         if self.on_loss_timer(now, out) {
             return;
         }
+        self.state.end_restart(None);
         let state = &mut self.state;
         if state.has_rack() && !state.is_shaking_hands() && state.una != state.end {
             return self.on_timeout_of_rack(now, out);
@@ -308,6 +313,9 @@ impl Sender {
     #[inline(never)]
     fn on_pacing_timer_slow(&mut self, now: Instant, out: &mut impl Output) {
         self.end_wait(now, out);
+        if self.state.cold.restart_gap.is_some() && self.state.cold.pacing_at <= now {
+            return self.send_one_of_restart(now, out);
+        }
         let state = &mut self.state;
         state.follow_control();
         if let Some((pacing, pacing_at)) = pacing!(state)

@@ -104,3 +104,36 @@ fn cubic_s_curve_does_not_run_on_in_silence() {
     sender.on_ack_with(sender.una() + 1, now, &[], now, &mut Wire::default());
     assert!(sender.cwnd() < before + 2.0, "{} {before}", sender.cwnd());
 }
+
+#[test]
+fn a_paced_restart_spreads_three_quarters_until_an_acknowledgement_comes() {
+    let (before, at_once, mut sender) = silence(config(IdleRestart::Paced), 100 * TIMEOUT);
+    let window = (0.75 * before).round();
+    assert_eq!((sender.cwnd(), at_once), (window, 1));
+    let (mut wire, mut due) = (Wire::default(), sender.pacing_at().unwrap());
+    for sent in 1..=3 {
+        sender.on_pacing_timer(due, &mut wire);
+        assert_eq!(wire.0.len(), sent);
+        let next = sender.pacing_at().unwrap();
+        assert!((next.since(due).as_nanos() as f64 - ROUND_TRIP as f64 / window).abs() < 1.0, "{next:?}");
+        due = next;
+    }
+    // Four are in flight: that is the window, and slow start adds one for the acknowledgement of the first.
+    sender.on_ack(sender.una() + 1, due, &mut wire);
+    assert_eq!((sender.cwnd(), wire.0.len(), sender.pacing_at()), (5.0, 5, None));
+}
+
+#[test]
+fn a_small_window_leaves_two_packets_and_a_lost_restart_one() {
+    let small = Config { max_window: 2, initial_window: 1, ..config(IdleRestart::Paced) };
+    let (_, at_once, mut sender) = silence(small, 100 * TIMEOUT);
+    assert_eq!((sender.cwnd(), at_once), (2.0, 1));
+    let mut wire = Wire::default();
+    let due = sender.pacing_at().unwrap();
+    sender.on_pacing_timer(due, &mut wire);
+    assert_eq!((wire.0.len(), sender.pacing_at().is_some()), (1, true));
+    sender.on_pacing_timer(sender.pacing_at().unwrap(), &mut wire); // the window is full
+    assert_eq!((wire.0.len(), sender.pacing_at()), (1, None));
+    sender.on_retransmission_timer(sender.retransmission_at().unwrap(), &mut wire);
+    assert_eq!((sender.cwnd(), wire.0.len(), sender.counters().timeouts), (1.0, 2, 1));
+}

@@ -103,6 +103,7 @@ const TCP: &[&str] = &[
     "initial_ssthresh = \"8 packets\"",
     "max_window = \"6 packets\"",
     "idle_restart = \"one\"",
+    "idle_restart = \"paced\"",
     "ecn = \"rfc3168\"",
     "ecn = \"dctcp\"",
     "ecn = \"accecn\"",

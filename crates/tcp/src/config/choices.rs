@@ -144,15 +144,19 @@ pub enum IdleRestart {
     /// Halved for each timeout without sending, down to the initial window; ssthresh is at least three quarters of what
     /// it was (RFC 2861; Linux `tcp_slow_start_after_idle`).
     Decay,
+    /// Three quarters, which leave one by one over a round trip, if the retransmission timer has run out with nothing outstanding
+    /// (rate-based pacing: ns-2 Agent/TCP/Reno/RBP).
+    Paced,
 }
 
 impl IdleRestart {
     /// Every rule by its name in a scenario.
-    pub const ALL: [(&'static str, IdleRestart); 4] = [
+    pub const ALL: [(&'static str, IdleRestart); 5] = [
         ("keep", IdleRestart::Keep),
         ("one", IdleRestart::One),
         ("initial", IdleRestart::Initial),
         ("decay", IdleRestart::Decay),
+        ("paced", IdleRestart::Paced),
     ];
 }
 

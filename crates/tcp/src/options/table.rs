@@ -339,9 +339,9 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "idle_restart",
-        "the window after an idle period: `\"keep\"`; `\"one\"` packet after one retransmission timeout; `\"initial\"`, the initial window after one; `\"decay\"`, halved for each",
+        "the window after an idle period: `\"keep\"`; `\"one\"` packet after one retransmission timeout; `\"initial\"`, the initial window after one; `\"decay\"`, halved for each; `\"paced\"`, three quarters, spread over a round trip until an acknowledgement comes",
         |config| name_of(&IdleRestart::ALL, config.idle_restart),
-        ["RFC 5681 section 4.1", "`slow_start_restart_`", "net.ipv4.tcp_slow_start_after_idle"],
+        ["RFC 5681 section 4.1", "`slow_start_restart_`, TCP/Reno/RBP", "net.ipv4.tcp_slow_start_after_idle"],
     ),
     option(
         "ecn",

@@ -38,8 +38,10 @@ pub(crate) struct Cold {
     /// `None` is Reno's.
     pub(crate) control: Option<Control>,
     pub(crate) short: ShortPackets,
-    /// When everything that the application had written was acknowledged; noted for [`crate::IdleRestart::One`].
+    /// When everything that the application had written was acknowledged; noted for [`crate::IdleRestart::One`] and [`crate::IdleRestart::Paced`].
     pub(crate) idle_since: Instant,
+    /// How far apart packets leave after a pause, until an acknowledgement comes.
+    pub(crate) restart_gap: Option<Span>,
     /// Packets that earlier connections have sent for the first time.
     pub(crate) sent_before: u64,
     pub(crate) wheel: Wheel,
@@ -68,6 +70,7 @@ impl Cold {
         control: None,
         short: ShortPackets::NONE,
         idle_since: Instant::ZERO,
+        restart_gap: None,
         sent_before: 0,
         wheel: Wheel::EXACT,
         ecn: EcnSender::NONE,

@@ -1,6 +1,6 @@
 //! Which connections have a fast path.
 
-use crate::config::{Config, Variant};
+use crate::config::{Config, IdleRestart, Variant};
 use paceline_core::Span;
 
 /// The fast path of a connection: [`crate::Sender::on_ack_fast`].
@@ -30,6 +30,7 @@ impl FastPath {
             && config.overhead == Span::ZERO
             && config.timer_fix
             && config.max_burst == u32::MAX
+            && config.idle_restart != IdleRestart::Paced
             && config.gso.is_none();
         match config.pacing {
             _ if !has_fast_path => FastPath::None,

@@ -9,6 +9,10 @@ use crate::feedback::Ack;
 use crate::rtt::smoothed;
 use paceline_core::{Instant, Span};
 
+/// What [`IdleRestart::Paced`] leaves of a window (ns-2 `rbp_scale_`), and the least that it does, packets (`RBP_MIN_SEGMENTS`).
+const PACED_SHARE: f64 = 0.75;
+const PACED_LEAST: f64 = 2.0;
+
 impl State {
     /// New data are acknowledged, outside of recovery: time, grow, restart the timer (ns-2 `recv_newack_helper`).
     #[inline(always)]
@@ -119,7 +123,7 @@ impl State {
     pub(crate) fn stop_timer_if_finished(&mut self, now: Instant) {
         if self.is_finished() {
             self.retransmission_at = Instant::MAX;
-            if self.config.idle_restart == IdleRestart::One {
+            if matches!(self.config.idle_restart, IdleRestart::One | IdleRestart::Paced) {
                 self.cold.idle_since = now;
             }
         }
@@ -213,6 +217,9 @@ impl State {
                     self.note_reduction();
                 }
                 self.rtt.stop_timing();
+            }
+            IdleRestart::Paced if now.since(self.cold.idle_since) >= timeout => {
+                self.cwnd = before.min((before * PACED_SHARE).round().max(PACED_LEAST));
             }
             IdleRestart::Initial if unsent > timeout => self.cwnd = before.min(initial),
             IdleRestart::Decay if unsent > timeout => {

@@ -90,9 +90,11 @@ def of_users(name: str, file: Path, settings: Settings, full: Times, quick: Time
     return Case(name, name, file, settings, None, full, quick, counted=(settled, quick.duration))
 
 
-def demo_as(name: str, tcp: Settings, pacing: str = "none") -> Case:
-    """The demo's network at 5 KB under another TCP."""
+def demo_as(name: str, tcp: Settings, pacing: str = "none", queue: str = "drop-tail") -> Case:
+    """The demo's network at 5 KB under another TCP, or at another queue."""
     settings: Settings = {"network.core.buffer": "5 KB", "pacing": pacing, "traffic.bulk.tcp": tcp}
+    if queue != "drop-tail":
+        settings["network.core.queue"] = queue
     return of_users(f"1000 flows, 5 KB, {name}", DEMO, settings, Times(400, 100), Times(24, 12))
 
 
@@ -151,6 +153,9 @@ USERS = (
     demo_as("SACK", {"variant": "sack1", "profile": "ns2"}),
     demo_as("CUBIC as Linux", {"variant": "cubic", "profile": "linux"}),
     demo_as("CUBIC as Linux, host-paced", {"variant": "cubic", "profile": "linux"}, "host"),
+    demo_as("CUBIC as Linux, in trains", {"variant": "cubic", "profile": "linux", "gso": "64 KB"}),
+    demo_as("BBR as Linux", {"variant": "bbr", "profile": "linux"}),
+    demo_as("FQ-CoDel", {"variant": "reno", "profile": "ns2"}, queue="fq-codel"),
     of_users("closed loop", SCENARIOS / "closed-loop.toml", {"pacing": "none"}, Times(400, 100), Times(30, 10)),
     of_users("RPC beside bulk", SCENARIOS / "rpc.toml", {"pacing": "none"}, Times(400, 100), Times(30, 10)),
     of_users("parking lot", SCENARIOS / "parking-lot.toml", {"pacing": "none"}, Times(400, 100), Times(40, 20)),

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paceline.gallery.entries import NOT_RUN, Entry
+from paceline.papers import papers
 from paceline.papers.claim import OUTCOMES, Evidence
 from paceline.report.formatting import DASH, listed, plain
 
@@ -73,10 +74,10 @@ def beside(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str
     """Name, ours, the paper's: those of both first."""
     names = [*(name for name in ours if name in theirs), *(name for name in ours if name not in theirs)]
     names += [name for name in theirs if name not in ours]
-    return [(named(name), _of(ours, name), _of(theirs, name)) for name in names]
+    return [(named(name), _number_of(ours, name), _number_of(theirs, name)) for name in names]
 
 
-def _of(side: Mapping[str, Any], name: str) -> str:
+def _number_of(side: Mapping[str, Any], name: str) -> str:
     return values(side[name]) if name in side else DASH
 
 
@@ -120,24 +121,43 @@ def counts(shown: Sequence[Entry]) -> list[tuple[str, int]]:
 
 
 def count_of_papers(shown: Sequence[Entry]) -> str:
-    """In words."""
-    papers = len({entry.claim.paper for entry in shown})
-    return ("no", "one", "two", "three", "four", "five", "six")[papers] if papers < 7 else str(papers)
+    """In words; those on pacing and small buffers."""
+    number = len({entry.claim.paper for entry in _of(shown, beside=False)})
+    return ("no", "one", "two", "three", "four", "five", "six")[number] if number < 7 else str(number)
 
 
 def headline(shown: Sequence[Entry]) -> str:
     """``31 of 37 claims of five papers are reproduced.``"""
-    done = sum(entry.standing == "reproduced" for entry in shown)
-    return (
-        f"{done} of {len(shown)} claims of {count_of_papers(shown)} papers {'is' if done == 1 else 'are'} reproduced."
-    )
+    counted = _of(shown, beside=False)
+    done = sum(entry.standing == "reproduced" for entry in counted)
+    which = f"{done} of {len(counted)} claims of {count_of_papers(shown)} papers"
+    return f"{which} {'is' if done == 1 else 'are'} reproduced."
 
 
 def rest(shown: Sequence[Entry]) -> str:
-    """What became of the others."""
-    told = {"partly": "{} in part", "not reproduced": "{} not", NOT_RUN: "{} not run yet"}
-    others = [told[name].format(count) for name, count in counts(shown) if name in told]
-    return f"The others: {listed(others)}." if others else ""
+    """What became of the others, and of claims on today's hosts, which are counted by themselves."""
+    others = _told(_of(shown, beside=False), ("partly", "not reproduced", NOT_RUN))
+    today = _of(shown, beside=True)
+    found = [f"The others: {others}."] if others else []
+    if today:
+        found.append(f"Of {len(today)} claims on today’s hosts beside: {_told(today, (*OUTCOMES, NOT_RUN))}.")
+    return " ".join(found)
+
+
+def _told(shown: Sequence[Entry], standings: Sequence[str]) -> str:
+    told = {
+        "reproduced": "{} reproduced",
+        "partly": "{} in part",
+        "not reproduced": "{} not",
+        NOT_RUN: "{} not run yet",
+    }
+    return listed([told[name].format(count) for name, count in counts(shown) if name in standings])
+
+
+def _of(shown: Sequence[Entry], *, beside: bool) -> list[Entry]:
+    """Entries of the papers on pacing and small buffers, or of those beside."""
+    names = {paper.name for paper in papers() if paper.beside}
+    return [entry for entry in shown if (entry.claim.paper in names) == beside]
 
 
 def cautions(shown: Sequence[Entry]) -> str:

@@ -1,4 +1,4 @@
-"""Every figure and table of five papers, rerun and judged: `paceline reproduce`.
+"""Every figure and table of five papers, and claims on today's hosts beside, rerun and judged: `paceline reproduce`.
 
 One file a figure or table, in a folder a paper; it lists itself by its ``CLAIM`` or ``CLAIMS`` (see `catalogue`).
 `claim` says what a claim is, `criteria` when it counts as reproduced, `drawing` how its pictures look, `verdicts` keeps

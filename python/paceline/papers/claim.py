@@ -32,6 +32,7 @@ class Paper:
         authors: as printed.
         published: where and when.
         about: one paragraph in our words: what was asked, and what was found.
+        beside: not one of the five papers on pacing and small buffers, and not counted with them.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Paper:
     authors: str
     published: str
     about: str
+    beside: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,148 @@
+"""The abstract: the model of the cap predicts BBR's share with a median error of 5 % (CUBIC) and 8 % (Reno)."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+
+from paceline._statistics import Interval, interval, paired
+from paceline.papers import criteria, drawing
+from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
+from paceline.papers.ware import network
+from paceline.papers.ware.network import ASSUMPTIONS, BUFFER, OTHERS, VARIANT, at, label, mean_share, model, shares
+from paceline.scenario import Scenario
+
+BUFFERS, QUICK_BUFFERS = (1, 2, 4, 8, 16, 32, 64), (1, 4, 16)
+PRINTED = {"median_error_cubic_percent": 5, "median_error_reno_percent": 8}
+ERRORS = {"CUBIC": 5.0, "Reno": 8.0}
+#: BBR takes more the shallower the buffer, up to here.
+SHALLOW = 32
+
+EQUATIONS = Assumption(
+    "The equations of the model; its paper prints them, an account of its author draws them.",
+    "p = 1/2 − 1/(2 X) − 4 N / q for the others' share, and a drain of q / c + 200 ms + a round trip every 10 s.",
+    "Second-hand, from public code that restates them; both follow from the abstract's idea and BBR's own constants.",
+)
+ERROR = Assumption(
+    "Over which settings the median error is, and of what.",
+    "One BBR flow against one other over 1 to 64 BDP, relative to the share that we measure, each seed by itself.",
+    "The abstract says the median; the restating code draws these buffers against one flow.",
+)
+
+
+def sweeps(length: Length) -> Mapping[str, Scenario]:
+    """Buffers of 1 to 64 BDP against one other flow."""
+    buffers = [label(size) for size in length.choose(BUFFERS, QUICK_BUFFERS)]
+    over = {VARIANT: list(OTHERS.values()), BUFFER: buffers}
+    found = {"main": network.network(length).over(over).seeds(length.seed_count())}
+    for name, (_, change) in WHY.items() if not length.quick else ():
+        tcp: dict[str, object] = {"profile": "linux", "variant": "bbr", **change}
+        other = network.network(length).set("traffic.bbr.tcp", tcp).set("duration", "240 s")
+        found[name] = other.over({VARIANT: list(OTHERS.values()), BUFFER: [label(AT)]}).seeds(length.seed_count())
+    return found
+
+
+def check(runs: Runs) -> Verdict:
+    """The median error against each kind, and more for BBR in each shallower buffer."""
+    evidence: list[Evidence] = []
+    ours: dict[str, float] = {}
+    for name, variant in OTHERS.items():
+        found = error(runs, variant)
+        key = f"median_error_{name.lower()}_percent"
+        ours[key] = round(found.mean, 1)
+        words = f"median error of the model against {name}, %"
+        evidence.append(criteria.below(words, found, 1.05 * ERRORS[name], "%"))
+        for shallow, deep in itertools.pairwise([size for size in ran(runs) if size <= SHALLOW]):
+            more = paired(*(shares(at(runs["main"], variant, None, size)) for size in (shallow, deep)))
+            assert more is not None
+            words = f"BBR's share against {name}, {shallow} BDP − {deep} BDP"
+            evidence.append(criteria.above(words, more, 0))
+    outcome = criteria.judge(evidence)
+    for name, variant in OTHERS.items():
+        for size in ran(runs):
+            words = f"BBR's share against {name}, {size} BDP"
+            evidence.append(
+                criteria.inform(words, mean_share(at(runs["main"], variant, None, size)), f"model: {model(size):.2f}")
+            )
+    return Verdict(outcome, ours, PRINTED, NOTE, evidence + experiments(runs))
+
+
+NOTE = (
+    "BBR takes more the shallower the buffer, but for 4 and 8 BDP against Reno, which are alike. The model is too "
+    "high nearly everywhere, and misses its printed errors. It takes the queue for full, and the others' part of it "
+    "for constant while BBR drains. Here a queue is 66 to 86 % full on average (below), and BBR keeps the least round "
+    "trip of ten seconds: that at the others' lowest windows, from which it reckons a lower cap; which of the two does "
+    "more was not taken apart. What hosts do moves the share over 4 BDP by no more than 3 points (why-acks, why-exact, "
+    "why-trains). Against CUBIC over 32 BDP and more time decides, see ware-share."
+)
+#: What is varied at 4 BDP: BBR's host.
+WHY: Mapping[str, tuple[str, Mapping[str, object]]] = {
+    "why-acks": ("each packet acknowledged at once", {"delayed_ack": False}),
+    "why-exact": ("profile rfc: exact timers", {"profile": "rfc"}),
+    "why-trains": ("trains of up to 64 KB", {"gso": "64 KB"}),
+}
+AT = 4
+
+
+def experiments(runs: Runs) -> list[Evidence]:
+    """How full the queue is, and shares under other hosts."""
+    rows = []
+    for name, variant in OTHERS.items():
+        for size in ran(runs):
+            held = size * network.RATE_BPS * network.ROUND_TRIP_S / 8
+            full = criteria.mean(at(runs["main"], variant, None, size), "links.core.queue_mean_bytes", held)
+            rows.append(criteria.inform(f"mean queue over the buffer, {name}, {size} BDP", full, "model: 1"))
+    for sweep, (words, _) in WHY.items():
+        if sweep in runs:
+            for name, variant in OTHERS.items():
+                found = mean_share(at(runs[sweep], variant, None, None))
+                rows.append(criteria.inform(f"BBR's share against {name}, {AT} BDP, {words}", found, sweep))
+    return rows
+
+
+def ran(runs: Runs) -> list[int]:
+    """Buffers of the sweep, BDP."""
+    return sorted({int(run.settings[BUFFER].split()[0]) for run in runs["main"]})
+
+
+def error(runs: Runs, variant: str) -> Interval:
+    """Median over buffers of the model's relative error, percent, seed by seed."""
+    by_seed: dict[int, list[float]] = {}
+    for size in ran(runs):
+        for seed, value in shares(at(runs["main"], variant, None, size)).items():
+            by_seed.setdefault(seed, []).append(100 * abs(model(size) - value) / value)
+    found = interval(statistics.median(values) for values in by_seed.values())
+    assert found is not None
+    return found
+
+
+def draw(runs: Runs) -> Sequence[Picture]:
+    """Shares against the buffer, and the model."""
+    figure, (ax,) = drawing.axes(1, (5.6, 3.8))
+    buffers = ran(runs)
+    for slot, (name, variant) in enumerate(OTHERS.items()):
+        values = [mean_share(at(runs["main"], variant, None, size)) for size in buffers]
+        drawing.curve(ax, buffers, values, f"against {name}", slot)
+    drawing.law(ax, buffers, [model(size) for size in buffers], "the paper's model", 3)
+    drawing.logarithmic(ax, "x", buffers)
+    ax.set_ylim(0, 1)
+    ax.set_xlabel("buffer, BDP")
+    ax.set_ylabel("BBR's share of the link")
+    drawing.legend(ax, loc="upper right")
+    return [drawing.picture(figure, "model", "One BBR v1 flow against one other, 10 Mbit/s and 40 ms, and the model.")]
+
+
+CLAIM = Claim(
+    id="ware-model",
+    paper="ware",
+    where="Abstract; the model",
+    kind="number",
+    says="A model of the cap predicts BBR's share with a median error of 5 % against CUBIC and 8 % against Reno, and "
+    "BBR takes more the shallower the buffer.",
+    printed=PRINTED,
+    assumptions=(*ASSUMPTIONS, EQUATIONS, ERROR),
+    sweeps=sweeps,
+    check=check,
+    draw=draw,
+)

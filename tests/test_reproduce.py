@@ -46,6 +46,7 @@ IDS = (
     "qlbp-fig19 qlbp-response",
     "dc-base-under dc-base-over dc-poi dc-fig7 dc-fig8-clustering dc-fig9-sync dc-port-pacing",
     "cs244-single-flow cs244-many-flows cs244-buffer-sizing",
+    "today-cubic today-bbr today-bbr3 today-dctcp today-prague",
     "ware-share ware-model ware-cap spang-one-flow spang-sqrt-n spang-exceptions",
 )
 #: A claim that costs milliseconds.
@@ -97,7 +98,7 @@ def test_every_claim_is_told_apart_and_has_what_a_page_needs() -> None:
     names = {paper.name for paper in papers()}
     beside = {paper.name for paper in papers() if paper.beside}
     assert names - beside == {"edge-vs-host", "small-buffers", "qlbp", "datacentre", "cs244"}
-    assert beside == {"ware", "spang"}
+    assert beside == {"today", "ware", "spang"}
     assert sum(claim.paper not in beside for claim in claims()) == 37  # as docs/papers.md says
     for claim in claims():
         assert claim.paper in names

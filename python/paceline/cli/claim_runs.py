@@ -105,9 +105,19 @@ def judge(
     return outcome
 
 
+def runs_of(plan: Plan, done: Execution, store: Store, length: Length) -> Runs:
+    """Finished runs of a plan, with all that the store has of them. Raises `KeyError` where one failed."""
+    found = {point.key: run for point, run in zip(done.points, done.runs, strict=True) if run is not None}
+    return _runs(plan, found, store, length)
+
+
+def _runs(plan: Plan, found: Mapping[str, dict[str, Any]], store: Store, length: Length) -> Runs:
+    return Runs({name: _results(points, found, store) for name, points in plan.points.items()}, length)
+
+
 def _judged(plan: Plan, found: Mapping[str, dict[str, Any]], store: Store, length: Length) -> Record | str:
     """A claim's verdict, kept; or why there is none: what goes wrong in its check does not stop the others."""
-    runs = Runs({name: _results(points, found, store) for name, points in plan.points.items()}, length)
+    runs = _runs(plan, found, store, length)
     try:
         verdict = plan.claim.check(runs)
         pictures = plan.claim.draw(runs)

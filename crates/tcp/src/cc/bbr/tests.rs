@@ -5,6 +5,8 @@ use crate::cc::Control;
 use crate::cc::rate::tests::{Bottleneck, MS};
 use crate::config::Variant;
 
+mod linux;
+
 fn path(megabits: u64, ms: u64, buffer: usize) -> Bottleneck {
     Bottleneck::new(Variant::Bbr, megabits, ms, buffer, None)
 }

@@ -5,6 +5,8 @@ use crate::cc::Control;
 use crate::cc::rate::tests::{Bottleneck, MS};
 use crate::config::Variant;
 
+mod draft;
+
 /// 20 Mbit/s and 40 ms, a BDP of 67 packets.
 fn path(buffer: usize) -> Bottleneck {
     Bottleneck::new(Variant::Bbr3, 20, 40, buffer, None)

@@ -45,6 +45,23 @@ impl Transmission {
         self.is_app_limited
     }
 
+    /// That of packet `seq`, for tests of a model alone.
+    #[cfg(test)]
+    pub(crate) fn lost(seq: u32, in_flight: u32, lost: u64, is_app_limited: bool) -> Self {
+        let at = Instant::ZERO;
+        let (delivered, delivered_at, first_sent_at) = (0, at, at);
+        Transmission {
+            end: seq + 1,
+            at,
+            delivered,
+            delivered_at,
+            first_sent_at,
+            is_app_limited,
+            in_flight,
+            lost,
+        }
+    }
+
     /// Nothing was delivered or lost since it left.
     fn starts_like(&self, next: &Transmission) -> bool {
         (self.at, self.delivered, self.lost) == (next.at, next.delivered, next.lost)

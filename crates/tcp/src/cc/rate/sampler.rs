@@ -62,9 +62,10 @@ impl Transmission {
         }
     }
 
-    /// Nothing was delivered or lost since it left.
+    /// Nothing was delivered, lost or sent again since it left.
     fn starts_like(&self, next: &Transmission) -> bool {
         (self.at, self.delivered, self.lost) == (next.at, next.delivered, next.lost)
+            && self.in_flight + 1 == next.in_flight
             && self.is_app_limited == next.is_app_limited
             && self.first_sent_at == next.first_sent_at
     }

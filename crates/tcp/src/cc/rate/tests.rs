@@ -10,6 +10,8 @@ use paceline_core::Span;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+mod by_packet;
+
 pub(crate) const MS: u64 = 1_000_000;
 
 #[derive(Default)]

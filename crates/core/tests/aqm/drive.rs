@@ -190,6 +190,21 @@ pub(crate) fn arrivals(seed: u64, packets: usize) -> Vec<Parcel> {
         .collect()
 }
 
+/// Packets of one size, which come at whole packets' times: waits and bounds are often equal, to the nanosecond.
+pub(crate) fn whole_packets(seed: u64, packets: usize) -> Vec<Parcel> {
+    let mut draws = Draws(seed ^ 0xe0a1);
+    let mut now = 1_000_000_000;
+    (0..packets)
+        .map(|number| {
+            let load = number / 200 % 3;
+            now += 1_000_000 * [draws.below(2), draws.below(3), draws.below(4)][load];
+            let flow = draws.below(4) as u32;
+            let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::NotEct][flow as usize];
+            Parcel { number, bytes: 1000, flow, ecn, came: now }
+        })
+        .collect()
+}
+
 /// One after another at equal gaps of `gap` ns, all alike.
 pub(crate) fn steady(packets: usize, bytes: u32, gap: u64, ecn: Ecn) -> Vec<Parcel> {
     let came = |number: usize| 1_000_000_000 + number as u64 * gap;

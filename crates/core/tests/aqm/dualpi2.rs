@@ -1,11 +1,33 @@
 //! DualPI2: RFC 9332 appendix A, with Linux's scheduler, and the two laws of the coupling.
 
-use super::drive::{Fifo, Log, Oracle, Parcel, arrivals, assert_equal, discipline, ours, steady, theirs};
+use super::drive::{
+    Fifo, Log, Oracle, Parcel, arrivals, assert_equal, discipline, ours, steady, theirs, whole_packets,
+};
 use paceline_core::queue::Limit;
 use paceline_core::{Cause, Ecn};
 
-const T_UPDATE: u64 = 15_000_000;
-const MTU: u64 = 1500;
+/// The parameters, times in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    target: u64,
+    max_rtt: u64,
+    step: u64,
+    mtu: u64,
+}
+
+const DEFAULTS: Settings = Settings { target: 15_000_000, max_rtt: 100_000_000, step: 1_000_000, mtu: 1500 };
+
+impl Settings {
+    /// `Tupdate`: the lesser of the target and a third of the longest round trip; not below a millisecond.
+    fn update(self) -> u64 {
+        self.target.min(self.max_rtt / 3).max(1_000_000)
+    }
+
+    /// The credit with which L4S begins: a packet of the largest size at both weights.
+    fn credit(self) -> i64 {
+        self.mtu as i64 * (10 - 90)
+    }
+}
 
 /// The variables of appendix A, their names kept.
 struct DualPi2 {
@@ -14,6 +36,7 @@ struct DualPi2 {
     l_count: f64,
     c_count: f64,
     limit: u64,
+    settings: Settings,
     base_p: f64,
     prevq: f64,
     next_update: u64,
@@ -21,17 +44,18 @@ struct DualPi2 {
 }
 
 impl DualPi2 {
-    fn new(limit: u64) -> Self {
+    fn new(limit: u64, settings: Settings) -> Self {
         DualPi2 {
             lq: Fifo::default(),
             cq: Fifo::default(),
             l_count: 0.0,
             c_count: 0.0,
             limit,
+            settings,
             base_p: 0.0,
             prevq: 0.0,
-            next_update: T_UPDATE,
-            c_protection_credit: MTU as i64 * (10 - 90),
+            next_update: settings.update(),
+            c_protection_credit: settings.credit(),
         }
     }
 
@@ -39,11 +63,13 @@ impl DualPi2 {
         while self.next_update <= now {
             let time = |queue: &Fifo| queue.packets.front().map_or(0, |head| self.next_update - head.came);
             let curq = u64::max(time(&self.lq), time(&self.cq)) as f64 * 1e-9;
-            let (alpha, beta) = (0.1 * 0.015 / (0.1 * 0.1), 0.3 / 0.1);
-            self.base_p += alpha * (curq - 0.015) + beta * (curq - self.prevq);
+            let seconds = |nanos: u64| nanos as f64 * 1e-9;
+            let (max_rtt, every) = (seconds(self.settings.max_rtt), seconds(self.settings.update()));
+            let (alpha, beta) = (0.1 * every / (max_rtt * max_rtt), 0.3 / max_rtt);
+            self.base_p += alpha * (curq - seconds(self.settings.target)) + beta * (curq - self.prevq);
             self.base_p = self.base_p.clamp(0.0, 1.0);
             self.prevq = curq;
-            self.next_update += T_UPDATE;
+            self.next_update += self.settings.update();
         }
     }
 }
@@ -80,9 +106,9 @@ impl Oracle for DualPi2 {
             let (l_len, c_len) = (self.lq.packets.len(), self.cq.packets.len());
             let from_l = l_len > 0 && (c_len == 0 || self.c_protection_credit <= 0);
             let mut parcel = if from_l { self.lq.pop() } else { self.cq.pop() }?;
-            let spares = self.lq.bytes + self.cq.bytes <= MTU;
+            let spares = self.lq.bytes + self.cq.bytes <= self.settings.mtu;
             if from_l && p_cl < 1.0 {
-                let laqm = if now - parcel.came > 1_000_000 && l_len > 1 { 1.0 } else { 0.0 };
+                let laqm = if now - parcel.came > self.settings.step && l_len > 1 { 1.0 } else { 0.0 };
                 if recur(&mut self.l_count, f64::max(laqm, p_cl)) {
                     mark(&mut parcel);
                 }
@@ -103,7 +129,7 @@ impl Oracle for DualPi2 {
             match (l_len > 0 && c_len > 0, from_l) {
                 (true, true) => self.c_protection_credit += 10 * size,
                 (true, false) => self.c_protection_credit -= 90 * size,
-                (false, _) => self.c_protection_credit = MTU as i64 * (10 - 90),
+                (false, _) => self.c_protection_credit = self.settings.credit(),
             }
             return Some(parcel);
         }
@@ -118,12 +144,41 @@ fn every_packet_fares_as_in_the_rfc() {
         let arrivals = arrivals(seed, 4_000);
         let limited = (seed % 3 > 0).then_some(Limit::Bytes(limit));
         let ours = ours(discipline("dualpi2", &[], limited, seed), &arrivals);
-        assert_equal(&format!("seed {seed}"), &ours, &theirs(&mut DualPi2::new(limit), &arrivals));
+        assert_equal(&format!("seed {seed}"), &ours, &theirs(&mut DualPi2::new(limit, DEFAULTS), &arrivals));
         early += ours.early.len();
         overflow += ours.overflow.len();
         marks += ours.marked.len();
     }
     assert!(early > 1_000 && overflow > 1_000 && marks > 5_000, "{early} {overflow} {marks}");
+}
+
+#[test]
+fn every_packet_fares_as_in_the_rfc_with_other_parameters() {
+    // An update of a third of the round trip, of the target, of the least; and a step of whole packets' times, met to the nanosecond.
+    for (seed, target, max_rtt, step, mtu) in
+        [(1, 20, 45, 3, 3000), (2, 5, 200, 0, 0), (3, 1, 2, 2, 1000), (4, 0, 60, 1, 9000)]
+    {
+        let settings = Settings {
+            target: target * 1_000_000,
+            max_rtt: max_rtt * 1_000_000,
+            step: step * 1_000_000,
+            mtu,
+        };
+        let texts = [("target", target), ("max_rtt", max_rtt), ("step", step)]
+            .map(|(name, ms)| (name, format!("{ms} ms")));
+        let mtu = format!("{mtu} B");
+        let mut parameters: Vec<_> = texts.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        parameters.push(("mtu", &mtu));
+        for arrivals in [arrivals(seed, 3_000), whole_packets(seed, 3_000)] {
+            let ours = ours(discipline("dualpi2", &parameters, Some(Limit::Bytes(60_000)), seed), &arrivals);
+            assert_equal(
+                &format!("{settings:?}"),
+                &ours,
+                &theirs(&mut DualPi2::new(60_000, settings), &arrivals),
+            );
+            assert!(ours.marked.len() > 100, "{}", ours.marked.len());
+        }
+    }
 }
 
 /// Of packets from `rest` on: shares of each kind that are marked or dropped.

@@ -1,10 +1,13 @@
 //! PIE: RFC 8033 appendix A with sections 5.1, 5.4 and 5.5, and where the controller comes to rest.
 
-use super::drive::{Fifo, Oracle, Parcel, Uniform, arrivals, assert_equal, discipline, ours, steady, theirs};
+use super::drive::{
+    Fifo, Oracle, Parcel, Uniform, arrivals, assert_equal, discipline, ours, steady, theirs, whole_packets,
+};
 use paceline_core::queue::Limit;
 use paceline_core::{Cause, Ecn};
 
 const T_UPDATE: u64 = 15_000_000;
+const BURST: i64 = 150_000_000;
 
 /// The variables of appendix A, their names kept; times in seconds but for `now`.
 struct Pie {
@@ -13,6 +16,9 @@ struct Pie {
     ecn: bool,
     derandomises: bool,
     qdelay_ref: f64,
+    t_update: u64,
+    max_burst: i64,
+    mean_pktsize: u64,
     drop_prob: f64,
     accu_prob: f64,
     current_qdelay: f64,
@@ -30,6 +36,9 @@ impl Pie {
             ecn: true,
             derandomises: false,
             qdelay_ref: 0.015,
+            t_update: T_UPDATE,
+            max_burst: BURST,
+            mean_pktsize: 1500,
             drop_prob: 0.0,
             accu_prob: 0.0,
             current_qdelay: 0.0,
@@ -43,7 +52,7 @@ impl Pie {
     fn advance(&mut self, now: u64) {
         while self.next_update <= now {
             self.calculate_drop_prob();
-            self.next_update += T_UPDATE;
+            self.next_update += self.t_update;
         }
     }
 
@@ -71,11 +80,13 @@ impl Pie {
         }
         self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
         self.qdelay_old = self.current_qdelay;
-        self.burst_allowance = (self.burst_allowance - T_UPDATE as i64).max(0);
+        self.burst_allowance = (self.burst_allowance - self.t_update as i64).max(0);
     }
 
     fn drop_early(&mut self) -> bool {
-        if (self.qdelay_old < self.qdelay_ref / 2.0 && self.drop_prob < 0.2) || self.queue.bytes <= 2 * 1500 {
+        if (self.qdelay_old < self.qdelay_ref / 2.0 && self.drop_prob < 0.2)
+            || self.queue.bytes <= 2 * self.mean_pktsize
+        {
             return false;
         }
         if self.derandomises {
@@ -109,7 +120,7 @@ impl Oracle for Pie {
             && self.current_qdelay < self.qdelay_ref / 2.0
             && self.qdelay_old < self.qdelay_ref / 2.0
         {
-            self.burst_allowance = 150_000_000;
+            self.burst_allowance = self.max_burst;
         }
         if self.burst_allowance == 0 && self.drop_early() {
             if self.ecn && parcel.ecn != Ecn::NotEct && self.drop_prob < 0.1 {
@@ -149,6 +160,40 @@ fn every_packet_fares_as_in_the_rfc() {
         marks += ours.marked.len();
     }
     assert!(early > 2_000 && overflow > 100 && marks > 200, "{early} {overflow} {marks}");
+}
+
+#[test]
+fn every_packet_fares_as_in_the_rfc_with_other_parameters() {
+    for (seed, target, update, burst, mtu) in
+        [(1, 5, 20, 60, 500), (2, 20, 1, 0, 1000), (3, 2, 15, 45, 1500), (4, 0, 4, 20, 0)]
+    {
+        let texts = [("target", target), ("update", update), ("burst", burst)]
+            .map(|(name, ms)| (name, format!("{ms} ms")));
+        let mtu_text = format!("{mtu} B");
+        let mut parameters: Vec<_> = texts.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        parameters
+            .extend([("mtu", mtu_text.as_str()), ("derandomise", if seed % 2 == 0 { "on" } else { "off" })]);
+        for arrivals in [arrivals(seed, 3_000), whole_packets(seed, 3_000)] {
+            let ours = ours(discipline("pie", &parameters, None, seed), &arrivals);
+            let (t_update, max_burst) = (update * 1_000_000, burst as i64 * 1_000_000);
+            let mut oracle = Pie {
+                qdelay_ref: target as f64 * 1e-3,
+                t_update,
+                max_burst,
+                mean_pktsize: mtu,
+                next_update: t_update,
+                derandomises: seed % 2 == 0,
+                ..Pie::new(seed)
+            };
+            assert_equal(&format!("{parameters:?}"), &ours, &theirs(&mut oracle, &arrivals));
+            assert!(
+                ours.early.len() + ours.marked.len() > 50,
+                "{parameters:?} {} {}",
+                ours.early.len(),
+                ours.marked.len()
+            );
+        }
+    }
 }
 
 /// Under a load of 125 % that does not slow down, the controller rests where a fifth is dropped and the delay is the target.

@@ -102,31 +102,51 @@ pub(crate) fn discipline_at(
     Queue::new(&QueueSpec { limit, discipline, ..QueueSpec::default() }, rate).with_seed(seed)
 }
 
-/// A discipline of the crate takes these; each is at its wake-ups in time.
+/// A discipline of the crate takes these; each is at its wake-ups in time. What it holds and has marked is what its verdicts come to.
 pub(crate) fn ours(mut queue: Queue<Parcel>, arrivals: &[Parcel]) -> Log {
     let mut log = Log::default();
     let at = Instant::from_nanos;
-    let drain = |queue: &mut Queue<Parcel>, now: u64, log: &mut Log| {
-        while let Some((parcel, cause)) = queue.take_dropped() {
+    // Packets and bytes that it holds.
+    let mut held = (0, 0);
+    let goes =
+        |held: &mut (u64, u64), parcel: &Parcel| *held = (held.0 - 1, held.1 - u64::from(parcel.bytes));
+    let drain = |queue: &mut Queue<Parcel>, held: &mut (u64, u64), now: u64, log: &mut Log| {
+        loop {
+            let has_dropped = queue.has_dropped();
+            let dropped = queue.take_dropped();
+            assert_eq!(has_dropped, dropped.is_some());
+            let Some((parcel, cause)) = dropped else { break };
+            goes(held, &parcel);
             log.drops(&parcel, cause, now);
         }
+        assert_eq!((queue.held_packets(), queue.held_bytes()), *held);
     };
     for next in arrivals.iter().map(Some).chain([None]) {
         while let Some(due) = queue.next_wakeup().map(Instant::as_nanos)
             && next.is_none_or(|next| due <= next.came)
         {
             let parcel = queue.dequeue(at(due)).unwrap();
-            drain(&mut queue, due, &mut log);
+            assert!(queue.dequeue(at(due)).is_none(), "the wire is busy");
+            goes(&mut held, &parcel);
+            drain(&mut queue, &mut held, due, &mut log);
             log.leaves(&parcel, due);
         }
         let Some(&next) = next else { break };
+        held = (held.0 + 1, held.1 + u64::from(next.bytes));
         match queue.enqueue(next, at(next.came)) {
             Verdict::Queued => {}
-            Verdict::Refused(parcel) => log.drops(&parcel, queue.why_refused(), next.came),
-            Verdict::Displaced(parcel) => log.drops(&parcel, Cause::Overflow, next.came),
+            Verdict::Refused(parcel) => {
+                goes(&mut held, &parcel);
+                log.drops(&parcel, queue.why_refused(), next.came);
+            }
+            Verdict::Displaced(parcel) => {
+                goes(&mut held, &parcel);
+                log.drops(&parcel, Cause::Overflow, next.came);
+            }
         }
-        drain(&mut queue, next.came, &mut log);
+        drain(&mut queue, &mut held, next.came, &mut log);
     }
+    assert_eq!(queue.marks(), log.marked.len() as u64, "none that is marked is dropped after");
     log
 }
 

@@ -12,12 +12,12 @@ struct FqCodel {
     new: Vec<usize>,
     old: Vec<usize>,
     quantum: i64,
-    limit: usize,
+    limit: Limit,
     seed: u64,
 }
 
 impl FqCodel {
-    fn new(quantum: i64, limit: usize, seed: u64) -> Self {
+    fn new(quantum: i64, limit: Limit, seed: u64) -> Self {
         let codel = CodelQueue {
             target: 5_000_000,
             interval: 100_000_000,
@@ -38,8 +38,13 @@ impl Oracle for FqCodel {
             self.new.push(number);
             self.credits[number] = self.quantum;
         }
-        let held: usize = self.queues.iter().map(|queue| queue.queue.packets.len()).sum();
-        if held > self.limit && !is_idle {
+        let is_over = |lists: &FqCodel| match lists.limit {
+            Limit::Packets(most) => {
+                lists.queues.iter().map(|queue| queue.queue.packets.len()).sum::<usize>() as u64 > most
+            }
+            Limit::Bytes(most) => lists.queues.iter().map(|queue| queue.queue.bytes).sum::<u64>() > most,
+        };
+        while !is_idle && is_over(self) {
             let most = self.queues.iter().map(|queue| queue.queue.bytes).max().unwrap();
             let longest = self.queues.iter_mut().find(|queue| queue.queue.bytes == most).unwrap();
             dropped.extend(longest.queue.pop().map(|parcel| (parcel, Cause::Overflow)));
@@ -83,10 +88,12 @@ fn every_packet_fares_as_in_the_rfc() {
     let (mut early, mut overflow, mut marks) = (0, 0, 0);
     for seed in 0..40 {
         let quantum = [1514, 300, 1514, 6000][seed as usize % 4];
-        let limit = [10_240, 40, 100, 7][seed as usize / 4 % 4];
+        let packets = [10_240, 40, 100, 7].map(Limit::Packets);
+        let limit =
+            [packets, [20_000, 4_000, 9_999, 1_600].map(Limit::Bytes)].concat()[seed as usize / 4 % 8];
         let text = format!("{quantum} B");
         let arrivals = arrivals(seed, 3_000);
-        let limited = (limit != 10_240).then_some(Limit::Packets(limit as u64));
+        let limited = (limit != Limit::Packets(10_240)).then_some(limit);
         let ours = ours(discipline("fq-codel", &[("quantum", &*text)], limited, seed), &arrivals);
         let theirs = theirs(&mut FqCodel::new(quantum, limit, seed), &arrivals);
         assert_equal(&format!("seed {seed}"), &ours, &theirs);

@@ -8,6 +8,7 @@ mod codel;
 mod drive;
 mod drr;
 mod dualpi2;
+mod every;
 mod fq_codel;
 mod pie;
 mod priority;

@@ -304,3 +304,44 @@ fn every_packet_fares_as_in_ns2() {
     }
     assert!(early > 5_000 && overflow > 500 && marks > 300, "{early} {overflow} {marks}");
 }
+
+/// After a pause of a thousand packets and more the average is computed by squares; ns-2 multiplies.
+#[test]
+fn a_long_pause_lowers_the_average_as_in_ns2() {
+    let mut early = 0;
+    for (seed, name) in (0..).zip(NAMES) {
+        let mut draws = Uniform::new(seed);
+        let (mut oracle, mut parameters) = setting(name, || draws.unit());
+        parameters.push(("ecn", "drop"));
+        let mut arrivals = arrivals(seed, 4_000);
+        // of 512 ms, a packet less, and a second and more; 500 B take half a millisecond
+        let mut pauses = 0;
+        for (number, parcel) in arrivals.iter_mut().enumerate() {
+            if number % 250 == 249 {
+                pauses += [511_900_000, 512_600_000, 1_234_567_890, 300_000_000][number / 250 % 4];
+            }
+            parcel.came += pauses;
+        }
+        let ours = ours(discipline("red", &parameters, None, seed), &arrivals);
+        assert_equal(name, &ours, &theirs(&mut oracle, &arrivals));
+        early += ours.early.len();
+    }
+    assert!(early > 200, "{early}");
+}
+
+/// A light load for ten seconds lowers `max_p` far below 0.04; the overload after it raises it by a quarter of itself, then by a hundredth.
+#[test]
+fn max_p_follows_the_load_as_in_ns2() {
+    let mut draws = Uniform::new(1);
+    let (mut oracle, mut parameters) = setting("adaptive", || draws.unit());
+    parameters.push(("ecn", "drop"));
+    let mut arrivals = super::drive::steady(1_000, 1000, 10_000_000, Ecn::NotEct);
+    let last = arrivals[arrivals.len() - 1].came;
+    arrivals.extend(super::drive::steady(20_000, 1000, 850_000, Ecn::NotEct));
+    arrivals.iter_mut().enumerate().skip(1_000).for_each(|(number, parcel)| {
+        (parcel.number, parcel.came) = (number, parcel.came - 1_000_000_000 + last + 1_000_000);
+    });
+    let ours = ours(discipline("red", &parameters, None, 1), &arrivals);
+    assert_equal("adaptive", &ours, &theirs(&mut oracle, &arrivals));
+    assert!(ours.early.len() > 1_000, "{}", ours.early.len());
+}

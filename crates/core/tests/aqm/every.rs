@@ -1,0 +1,87 @@
+//! What every discipline does alike: idle links, arrivals at the time at which a packet leaves, rates that are another's; and what each refuses.
+
+use super::drive::{A_BYTE, Parcel, RATE, discipline, steady};
+use paceline_core::parameters::Value;
+use paceline_core::queue::{self, DISCIPLINES, Limit};
+use paceline_core::{Ecn, Instant, Rate, Stage};
+
+fn packets() -> [Parcel; 3] {
+    steady(3, 1000, 1, Ecn::NotEct).try_into().unwrap()
+}
+
+#[test]
+fn an_idle_link_takes_a_packet_that_may_not_wait() {
+    for row in DISCIPLINES {
+        let mut queue = discipline(row.name, &[], Some(Limit::Bytes(500)), 1);
+        let now = Instant::from_nanos(1_000_000_000);
+        let [one, two, _] = packets();
+        let _ = queue.enqueue(one, now);
+        assert_eq!((queue.held_packets(), queue.held_bytes()), (1, 1000), "{}", row.name);
+        assert!(queue.dequeue(now).is_some(), "{}", row.name);
+        let _ = queue.enqueue(two, now);
+        assert_eq!(queue.held_packets(), 0, "{}: the wire is busy", row.name);
+    }
+}
+
+/// Of several queues nobody knows whose turn it will be: a packet whose service is due still waits, and a third one finds no room beside it.
+#[test]
+fn what_is_due_to_leave_waits_until_it_does() {
+    for name in ["fq-codel", "dualpi2", "priority", "drr"] {
+        let mut queue = discipline(name, &[], Some(Limit::Packets(1)), 1);
+        let mut now = Instant::from_nanos(1_000_000_000);
+        let [one, two, three] = packets();
+        let _ = queue.enqueue(one, now);
+        assert!(queue.dequeue(now).is_some(), "{name}");
+        let _ = queue.enqueue(two, now);
+        now = queue.wire().free_at();
+        assert_eq!(now.as_nanos(), 1_000_000_000 + 1000 * A_BYTE);
+        assert_eq!(queue.next_wakeup(), Some(now), "{name}");
+        let _ = queue.enqueue(three, now);
+        assert_eq!(queue.held_packets(), 1, "{name}");
+        assert!(queue.dequeue(now).is_some() && queue.held_packets() == 0, "{name}");
+        assert_eq!(queue.next_wakeup(), None, "{name}");
+    }
+}
+
+#[test]
+fn no_service_begins_before_the_wire_is_said_to_be_free() {
+    for row in DISCIPLINES {
+        let mut queue = discipline(row.name, &[], None, 1);
+        let (now, free) = (Instant::from_nanos(1_000_000_000), Instant::from_nanos(1_000_000_123));
+        queue.busy_until(free);
+        let _ = queue.enqueue(packets()[0], now);
+        assert_eq!(queue.next_wakeup(), Some(free), "{}", row.name);
+        assert!(queue.dequeue(now).is_none() && queue.dequeue(free).is_some(), "{}", row.name);
+    }
+}
+
+#[test]
+fn the_least_of_each_parameter_is_taken_and_less_refused() {
+    let link = Rate::from_bits_per_second(RATE);
+    for (name, parameter, least, less) in [
+        ("codel", "interval", "1 ns", "0 ms"),
+        ("fq-codel", "quantum", "256 B", "255 B"),
+        ("pie", "update", "1 ms", "999999 ns"),
+        ("dualpi2", "max_rtt", "1 ns", "0 ms"),
+        ("drr", "quanta", "256 B", "255 B"),
+    ] {
+        let is_taken = |text: &str| {
+            let value = Value::Text(text.to_owned());
+            let value = if name == "drr" { Value::List(vec![value]) } else { value };
+            let mut values = |key: &str| (key == parameter).then(|| value.clone());
+            queue::parse(name, &mut values, link).is_ok()
+        };
+        assert!(is_taken(least) && !is_taken(less), "{name}: {parameter}");
+    }
+}
+
+#[test]
+fn a_discipline_is_called_by_its_name_in_text_and_table() {
+    let table = queue::table();
+    for row in DISCIPLINES {
+        let one = queue::parse(row.name, &mut |_| None, Rate::from_bits_per_second(RATE)).unwrap();
+        assert_eq!(one.to_string(), row.name);
+        assert!(table.contains(&format!("| `{}` | | {} | | |\n", row.name, row.summary)));
+        assert!(row.parameters.iter().all(|parameter| table.contains(parameter.doc)), "{}", row.name);
+    }
+}

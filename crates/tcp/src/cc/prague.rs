@@ -168,6 +168,29 @@ mod tests {
         }
     }
 
+    /// A mark cuts by half of alpha, whatever that is; a round trip in which nothing was acknowledged tells nothing.
+    #[test]
+    fn a_mark_cuts_by_half_of_alpha() {
+        let mut prague = Prague { alpha: 0.5, ..new() };
+        assert_eq!(prague.cut_by_mark(80.0, 100.0), 75.0);
+        prague.update_alpha();
+        assert_eq!(prague.alpha, 0.5);
+        prague.on_echo(Echo { packets: 4, marked: 4, next: 4, end: 8 });
+        prague.update_alpha();
+        assert_eq!(prague.alpha, 0.5 * 15.0 / 16.0 + 1.0 / 16.0);
+    }
+
+    /// 500 round trips are counted anew after a timeout.
+    #[test]
+    fn after_a_timeout_short_round_trips_grow_as_their_own_again() {
+        let mut prague = new();
+        let mut window = Window { cwnd: 200.0, ssthresh: 2 };
+        prague.round_trips = TRANSITION;
+        prague.on_timeout();
+        run(&mut prague, &mut window, (10, 10), 0);
+        assert!((window.cwnd - 210.0).abs() < 0.5, "{}", window.cwnd);
+    }
+
     #[test]
     fn only_packets_without_a_mark_let_the_window_grow_and_a_loss_halves() {
         let mut prague = new();

@@ -76,3 +76,6 @@ impl State {
         !segment.retransmission && segment.seq == self.cold.ecn.reduced_at
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -237,4 +237,6 @@ fn the_constants_are_linux_s() {
     assert_eq!(crate::cc::rate::payload_rate(BW_UNIT, UNIT, 1448), 1448 * 990_000);
     assert_eq!(crate::cc::rate::bdp(BW_UNIT / 100, 10_000, UNIT), 100);
     assert_eq!(crate::cc::rate::bdp(BW_UNIT / 100 + 1, 10_000, UNIT), 101, "rounded up");
+    assert_eq!(crate::cc::rate::bdp(1 << 40, 1 << 30, 2 * UNIT), u32::MAX / 4, "no more can be numbered");
+    assert_eq!(crate::cc::rate::bdp(BW_UNIT / 100, 10_000, 3 * UNIT), 300);
 }

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 mod by_packet;
+mod hooks;
 
 pub(crate) const MS: u64 = 1_000_000;
 

@@ -259,3 +259,19 @@ fn accurate_marks_cut_once_a_window_without_saying_so() {
     let counters = path.sender.counters();
     assert_eq!((counters.window_cuts, counters.retransmits, path.reduced.len()), (1, 0, 0));
 }
+
+/// An acknowledgement of what was never sent says nothing, whatever it echoes.
+#[test]
+fn an_echo_of_what_was_never_sent_is_ignored() {
+    for ecn in [EcnMode::Rfc3168, EcnMode::Accurate] {
+        let mut path = Path::new(reno(ecn), 200, &[], &[]);
+        let end = path.sender.end();
+        for next in [end + 1, u32::MAX] {
+            path.sender.on_ecn_echo(next, true);
+            path.sender.on_ace(next, 7);
+        }
+        assert_eq!((path.sender.cwnd(), path.sender.counters().window_cuts), (10.0, 0), "{ecn:?}");
+        path.sender.on_ecn_echo(1, true);
+        assert_eq!(path.sender.counters().window_cuts, 1, "{ecn:?}");
+    }
+}

@@ -139,3 +139,29 @@ fn a_bare_sender_has_a_fast_path_of_its_own() {
     plain.keep_round_trips();
     assert!(!plain.is_bare());
 }
+
+/// ns-2 before 2001 (`timerfix_` false): an acknowledgement sets the timer by the timeout of before its sample. With a round trip of 100 ms the
+/// timeout falls from its initial value to the least one.
+#[test]
+fn an_old_timer_is_set_before_the_sample_is_taken() {
+    for timer_fix in [true, false] {
+        let config = Config {
+            timer_fix,
+            syn: None,
+            initial_window: 4,
+            initial_rto: Span::from_millis(6_000),
+            min_rto: Span::from_millis(1_000),
+            ..Config::new(Profile::Rfc)
+        };
+        let (mut sender, mut wire) = (sender(config, None), Sent::default());
+        sender.start(at(0), &mut wire);
+        let ms = |sender: &Sender| sender.retransmission_at().map(|due| due.as_nanos() / 1_000_000);
+        assert_eq!(ms(&sender), Some(6_000));
+        sender.on_ack(1, at(100), &mut wire);
+        assert_eq!(ms(&sender), Some(100 + if timer_fix { 1_000 } else { 6_000 }));
+        sender.on_ack(1, at(150), &mut wire); // a duplicate leaves it
+        assert_eq!(ms(&sender), Some(100 + if timer_fix { 1_000 } else { 6_000 }));
+        sender.on_ack(2, at(200), &mut wire);
+        assert_eq!(ms(&sender), Some(1_200));
+    }
+}

@@ -5,9 +5,10 @@
 #[allow(dead_code, reason = "other tests use more of it")]
 mod conversation;
 
-use conversation::{Conversation, converse_over};
-use paceline_core::Span;
-use paceline_tcp::{Config, HostPacing, PacingRule, Profile, Variant};
+use conversation::{Conversation, Wire, converse_over};
+use paceline_core::{Instant, Span};
+use paceline_tcp::{Config, HostPacing, PacingRule, Profile, Receiver, Reply, Sender, Variant};
+use std::sync::Arc;
 
 /// Slow start without end, a packet of 1000 B acknowledged by itself.
 fn config() -> Config {
@@ -69,4 +70,129 @@ fn a_window_that_comes_at_once_is_answered_once() {
     assert_eq!(sizes(&talk)[..3], [16, 17, 18]);
     let times: Vec<u64> = talk.sent.chunk_by(|one, other| one.0 == other.0).map(|train| train[0].0).collect();
     assert_eq!(times[..3], [0, 21, 42]);
+}
+
+fn at(us: u64) -> Instant {
+    Instant::from_nanos(us * 1_000)
+}
+
+/// Packets arrive at a receiver that joins for a millisecond: number, sent and arrival in us. What it answers: when, up to which packet, and
+/// what it echoes.
+fn answers(config: &Config, packets: &[(u32, u64, u64)]) -> Vec<(u64, u32, u64)> {
+    let mut receiver = Receiver::with(config, 0);
+    let mut answers = Vec::new();
+    for (seq, sent, now) in packets.iter().copied().chain([(u32::MAX, 0, 1_000_000)]) {
+        while let Some(due) = receiver.due().filter(|due| *due < at(now)) {
+            let feedback = receiver.on_timer(due);
+            answers.extend(feedback.map(|feedback| (due, receiver.next(), feedback.echo)));
+        }
+        if seq == u32::MAX {
+            break;
+        }
+        let before = receiver.on_joinable(seq, at(sent), 0, at(now));
+        answers.extend(before.map(|feedback| (at(now), receiver.next(), feedback.echo)));
+        receiver.on_data(seq);
+        if let Reply::Now(feedback) = receiver.reply(seq, at(sent), at(now)) {
+            answers.push((at(now), receiver.next(), feedback.echo));
+        }
+    }
+    answers.iter().map(|(now, next, echo)| (now.as_nanos() / 1_000, *next, echo.as_nanos() / 1_000)).collect()
+}
+
+fn joins(delayed_ack: Option<Span>) -> Config {
+    Config {
+        gro: Some(Span::from_millis(1)),
+        delayed_ack,
+        quick_acks: 0,
+        push: 0,
+        timestamps: false,
+        ..config()
+    }
+}
+
+/// Packets 1 to 3 come within the wait and are answered at its end; 6 does not continue 4, which is answered before it. Each answer echoes the
+/// earliest packet not yet acknowledged (RFC 7323 section 4.3).
+#[test]
+fn what_does_not_continue_a_train_sends_its_answer_first() {
+    let packets = [
+        (0, 1, 2),
+        (1, 5, 2_100),
+        (2, 6, 2_600),
+        (3, 7, 3_500),
+        (4, 8, 4_600),
+        (6, 9, 4_700),
+        (7, 10, 4_800),
+    ];
+    let found = answers(&joins(None), &packets);
+    assert_eq!(found, [(1_002, 1, 1), (4_500, 4, 5), (4_700, 5, 8), (5_800, 5, 8)]);
+}
+
+/// With a delayed acknowledgement every second packet is answered, trains of two or more at once, and a single one after 200 ms (RFC 5681
+/// section 4.2).
+#[test]
+fn trains_are_answered_at_once_and_single_packets_in_pairs() {
+    let ms = |ms: u64| ms * 1_000;
+    // A first packet, singles 10 ms apart, a train of three, a single.
+    let mut packets = vec![(0, 0, 100)];
+    packets
+        .extend((1..=6).map(|seq| (seq, ms(300 + 10 * u64::from(seq)), ms(300 + 10 * u64::from(seq)) + 100)));
+    packets.extend((7..10).map(|seq| (seq, ms(370), ms(370) + 100)));
+    packets.push((10, ms(380), ms(380) + 100));
+    let found = answers(&joins(Some(Span::from_millis(200))), &packets);
+    let expected = [(201, 1, 0), (321, 3, 310), (341, 5, 330), (361, 7, 350), (371, 10, 370), (581, 11, 380)];
+    assert_eq!(found, expected.map(|(at, next, echo)| (ms(at) + 100, next, ms(echo))));
+}
+
+/// A train of 64 KB goes on at once, and so does one whose last packet carries PSH; the next begins a wait of its own.
+#[test]
+fn a_full_train_and_the_end_of_a_write_wait_for_nothing() {
+    let large = Config { payload: 30_000, ..joins(None) };
+    let packets = [(0, 0, 10), (1, 1, 2_100), (2, 2, 2_200), (3, 3, 2_300)];
+    assert_eq!(answers(&large, &packets), [(1_010, 1, 0), (2_200, 3, 1), (3_300, 4, 3)]);
+    let mut receiver = Receiver::with(&joins(None), 0);
+    for (seq, pushes) in [(0, false), (1, true), (2, false)] {
+        assert_eq!(receiver.on_joinable(seq, at(1), 0, at(100)), None);
+        if pushes {
+            receiver.on_push();
+        }
+        receiver.on_data(seq);
+        assert_eq!(receiver.reply(seq, at(1), at(100)) != Reply::Later, pushes, "{seq}");
+    }
+    // A timer that comes late answers what waits, too.
+    let late = receiver.on_timer(at(5_000)).unwrap();
+    assert_eq!((late.echo, receiver.due()), (at(1), None));
+}
+
+/// Linux's rate of a connection that is not paced is 1.2 windows a round trip once the window is half of ssthresh (`tcp_update_pacing_rate`);
+/// its trains are 1/1024 s of that, and 65,215 B / 2^(rtt / 512 us) more. The last packet of a train of several carries PSH.
+#[test]
+fn trains_of_an_unpaced_connection_follow_its_rate() {
+    for (round_trip_us, window, expected) in
+        [(40_000_u64, 400, 11), (40_000, 200, 5), (3_000, 40, 17), (40_000, 40, 2)]
+    {
+        let config = Config {
+            payload: 1448,
+            initial_window: window,
+            initial_ssthresh: Some(window),
+            max_window: 1000,
+            gso: Some(45),
+            ..config()
+        };
+        // 1448 B * window * 1.2 / rtt / 1024, and the addition
+        let rate = 1448.0 * f64::from(window) * 1.2 / (round_trip_us as f64 * 1e-6);
+        let bytes =
+            rate / 1024.0 + f64::from(65_215_u32.checked_shr((round_trip_us >> 9) as u32).unwrap_or(0));
+        assert_eq!(((bytes / 1448.0) as u32).max(2), expected, "by hand");
+        let (mut sender, mut wire) = (Sender::new(Arc::new(config), None, Span::ZERO, 1), Wire::default());
+        sender.start(Instant::ZERO, &mut wire);
+        // All but a few are acknowledged at once, and the window leaves together, but for what waits for a longer train.
+        wire.0.clear();
+        sender.on_ack(sender.end() - 1, at(round_trip_us), &mut wire);
+        let sent: Vec<u32> = wire.0.iter().map(|segment| segment.seq).collect();
+        let ends: Vec<u32> = sent.iter().copied().filter(|seq| sender.ends_train(*seq)).collect();
+        let trains: Vec<u32> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        // No train is longer; the quota is half of the window where that is less, and buffers end at multiples of 45.
+        let most = expected.min(window / 2);
+        assert_eq!(trains.iter().max().copied().unwrap_or(ends[0] + 1 - sent[0]), most, "{window}: {ends:?}");
+    }
 }

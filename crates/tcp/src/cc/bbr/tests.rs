@@ -240,3 +240,26 @@ fn the_constants_are_linux_s() {
     assert_eq!(crate::cc::rate::bdp(1 << 40, 1 << 30, 2 * UNIT), u32::MAX / 4, "no more can be numbered");
     assert_eq!(crate::cc::rate::bdp(BW_UNIT / 100, 10_000, 3 * UNIT), 300);
 }
+
+/// What a timeout gives up counts as lost: at the end of a transfer as much as was lost.
+#[test]
+fn a_timeout_loses_all_that_is_in_flight() {
+    let mut path = Bottleneck::new(Variant::Bbr, 20, 40, 1000, Some(600));
+    path.loses = Box::new(|_, at| (100 * MS..600 * MS).contains(&at));
+    assert!(path.until(20_000, |path| path.sender.is_finished()));
+    assert!(path.sender.counters().timeouts > 0 && path.lost > 20, "{}", path.lost);
+    assert_eq!((rates(&path).lost, rates(&path).delivered), (path.lost, 601), "the SYN too");
+}
+
+/// `tcp_rate_check_app_limited`: at a write, where all was sent and the window has room.
+#[test]
+fn samples_are_limited_where_all_was_sent_and_the_window_has_room() {
+    for (packets, is_limited) in [(9, true), (10, false), (11, false)] {
+        let mut path = Bottleneck::new(Variant::Bbr, 20, 40, 1000, Some(packets));
+        path.run(58); // the handshake, and the first window: its acknowledgements come after 80 ms
+        let in_flight = u64::from(path.sender.end() - path.sender.una());
+        assert_eq!((path.sender.cwnd(), in_flight), (10.0, packets.min(10)));
+        path.sender.write(u64::from(path.sender.config().payload));
+        assert_eq!(rates(&path).is_limited(), is_limited, "{packets}");
+    }
+}

@@ -82,4 +82,40 @@ mod tests {
             .collect();
         assert_eq!(seen, [vec![100; 10], vec![50; 3]].concat());
     }
+
+    /// A value a round, each less than the one before, in a window of ten. By hand: the second best is that of round 3, the first beyond a
+    /// quarter, and the third of round 6, beyond a half; as each is too old the next takes its place, and the newest becomes the third.
+    #[test]
+    fn a_falling_series_is_followed_at_a_quarter_and_a_half_of_the_window() {
+        let mut max = WindowedMax::default();
+        let seen: Vec<_> = (0..28)
+            .map(|at| {
+                max.add(10, at, u64::from(100 - at));
+                max.get()
+            })
+            .collect();
+        let by_hand =
+            [vec![100; 11], vec![97; 3], vec![94; 3], vec![89; 5], vec![86; 3], vec![83; 3]].concat();
+        assert_eq!(seen, by_hand);
+    }
+
+    /// Rounds without values: those that are still within ten are the candidates.
+    #[test]
+    fn after_a_pause_the_greatest_of_what_is_young_enough_is_left() {
+        for (values, expected) in [
+            (&[(0, 100), (10, 50)][..], 100),
+            (&[(0, 100), (11, 50)], 50),
+            (&[(0, 100), (25, 50)], 50),
+            (&[(0, 100), (3, 90), (6, 80), (13, 70)], 90),
+            (&[(0, 100), (3, 90), (6, 80), (14, 70)], 80),
+            (&[(0, 100), (3, 90), (6, 80), (16, 70)], 80),
+            (&[(0, 100), (3, 90), (6, 80), (17, 70)], 70),
+            (&[(0, 100), (3, 90), (4, 95), (11, 60)], 95), // greater than the second best
+            (&[(0, 100), (3, 90), (6, 80), (7, 85), (14, 60)], 85), // greater than the third
+        ] {
+            let mut max = WindowedMax::default();
+            values.iter().for_each(|(at, value)| max.add(10, *at, *value));
+            assert_eq!(max.get(), expected, "{values:?}");
+        }
+    }
 }

@@ -143,3 +143,54 @@ impl Updates {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A millisecond's updates over 20 s without a packet: 2^14 of them, and then those that are due from there on.
+    #[test]
+    fn updates_come_at_multiples_and_a_long_pause_leaves_some_out() {
+        let ms = |ms: u64| Span::from_nanos(ms * 1_000_000);
+        let mut updates = Updates::new(ms(1));
+        let mut times = |until: Span| {
+            let mut times = Vec::new();
+            updates.until(Instant::ZERO + until, |at| times.push(at.since(Instant::ZERO)));
+            times
+        };
+        assert_eq!(times(ms(3)), [ms(1), ms(2), ms(3)]);
+        assert_eq!(times(ms(3)), []);
+        let all = times(ms(20_000) + Span::from_nanos(500_000));
+        assert_eq!((all.len(), all[0], all[all.len() - 1]), (1 << 14, ms(4), ms(3 + (1 << 14))));
+        assert_eq!(times(ms(20_002)), [ms(20_001), ms(20_002)]);
+    }
+
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Sent(Ecn);
+
+    impl Packet for Sent {
+        fn bytes(&self) -> u32 {
+            99
+        }
+
+        fn ecn(&self) -> Ecn {
+            self.0
+        }
+
+        fn mark(&mut self) {
+            self.0 = Ecn::Ce;
+        }
+
+        fn flow(&self) -> u32 {
+            7
+        }
+    }
+
+    #[test]
+    fn a_stamped_packet_is_the_packet() {
+        let mut stamped = Stamped { packet: Sent(Ecn::Ect0), came: Instant::ZERO };
+        assert_eq!((stamped.bytes(), stamped.flow(), stamped.ecn()), (99, 7, Ecn::Ect0));
+        stamped.mark();
+        assert_eq!((stamped.ecn(), stamped.packet.ecn()), (Ecn::Ce, Ecn::Ce));
+    }
+}

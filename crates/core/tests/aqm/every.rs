@@ -2,8 +2,8 @@
 
 use super::drive::{A_BYTE, Parcel, RATE, discipline, steady};
 use paceline_core::parameters::Value;
-use paceline_core::queue::{self, DISCIPLINES, Limit};
-use paceline_core::{Ecn, Instant, Rate, Stage};
+use paceline_core::queue::{self, DISCIPLINES, Discipline, Limit};
+use paceline_core::{Ecn, Instant, Rate, Stage, Verdict};
 
 fn packets() -> [Parcel; 3] {
     steady(3, 1000, 1, Ecn::NotEct).try_into().unwrap()
@@ -18,8 +18,9 @@ fn an_idle_link_takes_a_packet_that_may_not_wait() {
         let _ = queue.enqueue(one, now);
         assert_eq!((queue.held_packets(), queue.held_bytes()), (1, 1000), "{}", row.name);
         assert!(queue.dequeue(now).is_some(), "{}", row.name);
-        let _ = queue.enqueue(two, now);
-        assert_eq!(queue.held_packets(), 0, "{}: the wire is busy", row.name);
+        let is_refused = matches!(queue.enqueue(two, now), Verdict::Refused(_));
+        assert_eq!(is_refused, row.name != "fq-codel", "{}: the wire is busy", row.name);
+        assert_eq!(queue.held_packets(), 0, "{}", row.name);
     }
 }
 
@@ -73,6 +74,70 @@ fn the_least_of_each_parameter_is_taken_and_less_refused() {
         };
         assert!(is_taken(least) && !is_taken(less), "{name}: {parameter}");
     }
+}
+
+/// A departure is known at the arrival where packets leave as they came and none that waits is dropped.
+#[test]
+fn plain_fifos_have_a_closed_form() {
+    for row in DISCIPLINES {
+        let one = queue::parse(row.name, &mut |_| None, Rate::from_bits_per_second(RATE)).unwrap();
+        let expected = match row.name {
+            "drop-tail" => (true, true),
+            "drop-front" => (true, false),
+            _ => (false, false),
+        };
+        assert_eq!((one.has_closed_form(false), one.has_closed_form(true)), expected, "{}", row.name);
+    }
+}
+
+/// Without a limit FQ-CoDel holds 10,240 packets (RFC 8290 section 5.2.2).
+#[test]
+fn fq_codel_has_a_limit_of_its_own() {
+    let mut queue = discipline("fq-codel", &[], None, 1);
+    let now = Instant::from_nanos(1_000_000_000);
+    for parcel in steady(10_242, 1000, 1, Ecn::NotEct) {
+        let _ = queue.enqueue(parcel, now);
+        let _ = queue.dequeue(now); // the first, which is served at once
+    }
+    assert_eq!((queue.held_packets(), queue.take_dropped().is_some()), (10_240, true));
+}
+
+/// A class beyond the highest is the highest.
+#[test]
+fn classes_are_seven_at_most() {
+    let mut queue = discipline("priority", &[], None, 1).with_classes(&[200, 6].into_iter().collect());
+    let now = Instant::from_nanos(1_000_000_000);
+    let [mut one, mut two, three] = packets();
+    (one.flow, two.flow) = (5, 1); // of a flow without a class, and of class 6
+    for parcel in [one, two, three] {
+        let _ = queue.enqueue(parcel, now);
+    }
+    assert_eq!(queue.dequeue(now).map(|parcel| parcel.number), Some(2));
+}
+
+/// RED's thresholds at 160 Mbit/s, by ns-2's rule: 5 ms of the link are 200 packets of 500 B, half of that and three times as much; and in
+/// bytes as in packets. `bottom` is 80,000 bit/s of it.
+#[test]
+fn red_computes_its_thresholds() {
+    let read = |values: &[(&str, &str)]| -> Result<Discipline, _> {
+        let mut value = |key: &str| {
+            let given = values.iter().find(|(name, _)| *name == key);
+            given.map(|(_, text)| Value::Text((*text).to_owned()))
+        };
+        queue::parse("red", &mut value, Rate::from_bits_per_second(160_000_000))
+    };
+    let default = read(&[]).unwrap();
+    for values in [
+        &[("thresh", "100 packets"), ("maxthresh", "300 packets")][..],
+        &[("thresh", "50000 B"), ("maxthresh", "150000 B")],
+        &[("thresh", "100 packets")],
+        &[("bottom", "0.0005")],
+    ] {
+        assert_eq!(read(values).unwrap(), default, "{values:?}");
+    }
+    assert_ne!(read(&[("thresh", "99 packets")]).unwrap(), default);
+    assert!(read(&[("thresh", "5 packets"), ("maxthresh", "5 packets")]).is_ok());
+    assert!(read(&[("thresh", "5 packets"), ("maxthresh", "4 packets")]).is_err());
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! A link against its definition, packet by packet; and every way to serve it against that.
 
 mod cases;
+mod chance;
+mod classes;
 mod counting;
 mod leads;
 mod passing;
 mod slow;
+mod varying;
 
 use super::batch::{Note, Service};
 use super::*;

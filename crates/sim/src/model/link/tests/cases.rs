@@ -1,6 +1,7 @@
 //! Links of every kind, and lines of packets for them, from a seed.
 
 use super::slow::Way;
+use super::varying::Rates;
 use super::{Link, Service, TieOrders};
 use crate::Scenario;
 use crate::kernel::packet::{Event, Packet};
@@ -38,9 +39,11 @@ pub(super) enum Kind {
     PacedFront,
     /// A buffer that drops from its front.
     Front,
+    /// A rate that varies, and a buffer with a limit.
+    Varying,
 }
 
-pub(super) const KINDS: [Kind; 11] = [
+pub(super) const KINDS: [Kind; 12] = [
     Kind::Compact,
     Kind::Bare,
     Kind::Watched,
@@ -52,11 +55,12 @@ pub(super) const KINDS: [Kind; 11] = [
     Kind::Paced,
     Kind::PacedFront,
     Kind::Front,
+    Kind::Varying,
 ];
 
 impl Kind {
     pub(super) fn holds(self) -> bool {
-        matches!(self, Kind::Paced | Kind::PacedFront | Kind::Front)
+        matches!(self, Kind::Paced | Kind::PacedFront | Kind::Front | Kind::Varying)
     }
 
     pub(super) fn is_lossless(self) -> bool {
@@ -65,7 +69,7 @@ impl Kind {
 
     /// Its departures are not known at the arrival.
     pub(super) fn is_stepwise(self) -> bool {
-        matches!(self, Kind::PacedFront | Kind::Front)
+        matches!(self, Kind::PacedFront | Kind::Front | Kind::Varying)
     }
 
     fn has_losses(self) -> bool {
@@ -104,6 +108,7 @@ pub(super) struct Case {
     /// Where epochs end; nothing happens after the last.
     pub(super) cuts: Vec<Instant>,
     pub(super) end: Instant,
+    pub(super) rates: Option<Rates>,
 }
 
 /// Numbers of the arrivals of the first flow, and of any flow, that are lost.
@@ -121,7 +126,9 @@ impl Case {
         let sizes: &[u16] = draws.one_of::<&[u16]>(&[&[1000], &[1000], &[40, 1500], &[40, 999, 1500, 1500]]);
         let line = line(&mut draws, bps, sizes);
         let last = line.last().map_or(0, |event| event.at.as_nanos());
-        let end = Instant::from_nanos(last + 200 * 8 * 1500 * 1_000_000_000 / bps);
+        let rates = (kind == Kind::Varying).then(|| Rates::draw(&mut draws));
+        let outages = if rates.is_some() { 2_000_000_000 } else { 0 };
+        let end = Instant::from_nanos(last + 200 * 8 * 1500 * 1_000_000_000 / bps + outages);
         let mut cuts = vec![end];
         for _ in 0..draws.below(6) {
             let time = Instant::from_nanos(draws.below(last + 1));
@@ -142,7 +149,7 @@ impl Case {
                 rate: Rate::from_bits_per_second(draws.one_of(&[bps / 2, bps, 1_234_567])),
                 burst: Bytes::new(draws.one_of(&[1500, 4000, 12_345])),
             }),
-            varying: None,
+            varying: rates.as_ref().map(Rates::spec),
             jitter: None,
             reported: false,
         };
@@ -165,6 +172,7 @@ impl Case {
             line,
             cuts,
             end,
+            rates,
         }
     }
 
@@ -190,7 +198,7 @@ impl Case {
             Kind::Compact | Kind::Bare | Kind::Watched => Service::All,
             Kind::Bounded => Service::Bounded,
             Kind::Recorded | Kind::Lossy | Kind::Policed | Kind::Limited => Service::Each,
-            Kind::Paced | Kind::PacedFront | Kind::Front => Service::Between,
+            Kind::Paced | Kind::PacedFront | Kind::Front | Kind::Varying => Service::Between,
         }
     }
 
@@ -259,9 +267,9 @@ fn buffer(draws: &mut Draws, kind: Kind) -> QueueSpec {
     QueueSpec {
         limit: (!kind.is_lossless() && !is_unlimited).then_some(limit),
         counts: draws.one_of(&[Counts::Waiting, Counts::WaitingAndService]),
-        discipline: match kind.is_stepwise() {
-            true => Discipline::DropFront(Default::default()),
-            false => Discipline::default(),
+        discipline: match kind {
+            Kind::PacedFront | Kind::Front => Discipline::DropFront(Default::default()),
+            _ => Discipline::default(),
         },
         ties: Ties::Departure,
     }

@@ -75,6 +75,8 @@ struct Slow<'a> {
     released: Vec<(u32, Instant)>,
     /// What a policer has let pass.
     conforming: Vec<Event>,
+    /// Of a rate that varies: when the busy period began, the bits sent since, and when the last of them leaves.
+    busy: (u64, u64, u64),
 }
 
 impl Slow<'_> {
@@ -102,6 +104,14 @@ impl Slow<'_> {
             let released = self.released.iter().find(|(seq, _)| *seq == event.seq).map_or(now, |(_, at)| *at);
             // a pacer's plain queue knows at once when what it is given will leave
             let released = if self.case.kind.is_stepwise() { now } else { released };
+            if let Some(rates) = &self.case.rates {
+                if self.busy.2 != now.as_nanos() {
+                    self.busy = (now.as_nanos(), 0, 0);
+                }
+                self.busy.1 += 8 * u64::from(event.bytes);
+                self.busy.2 = rates.finish(self.busy.0, self.busy.1);
+                self.queue.busy_until(Instant::from_nanos(self.busy.2));
+            }
             self.told.left.push(Way { event, released, start: now, finish: self.queue.wire().free_at() });
         }
     }
@@ -169,6 +179,7 @@ pub(super) fn serve(case: &Case) -> Told {
         now: Instant::ZERO,
         released: Vec::new(),
         conforming: Vec::new(),
+        busy: (0, 0, u64::MAX),
     };
     for event in &case.line {
         slow.arrives(*event);

@@ -75,10 +75,10 @@ impl Connection {
         let once = |beyond| move |&&(packet, held): &&(Packet, bool)| held == beyond && !packet.is_resent;
         let of = |(packet, _): &(Packet, bool)| micros(ack.now) - micros(packet.sent);
         let retransmitted_data_acked = self.arrived.iter().any(|(packet, held)| packet.is_resent && !held);
-        if let Some(last) = self.arrived.iter().filter(once(true)).next_back() {
+        if let Some(last) = self.arrived.iter().rfind(once(true)) {
             return Some(of(last));
         }
-        if !retransmitted_data_acked && let Some(last) = self.arrived.iter().filter(once(false)).next_back() {
+        if !retransmitted_data_acked && let Some(last) = self.arrived.iter().rfind(once(false)) {
             return Some(of(last));
         }
         let echo = ack.echo.filter(|_| self.arrived.iter().any(|(_, held)| !held))?;

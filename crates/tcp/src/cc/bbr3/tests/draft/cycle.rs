@@ -177,10 +177,9 @@ impl Draft {
             (self.probe_rtt_min_delay, self.probe_rtt_min_stamp) = (rtt, c.now);
         }
         let min_rtt_expired = c.now > self.min_rtt_stamp + 10_000_000;
-        if self.probe_rtt_min_delay < self.min_rtt || min_rtt_expired {
-            if self.probe_rtt_min_delay < INFINITY {
-                (self.min_rtt, self.min_rtt_stamp) = (self.probe_rtt_min_delay, self.probe_rtt_min_stamp);
-            }
+        let is_less = self.probe_rtt_min_delay < self.min_rtt || min_rtt_expired;
+        if is_less && self.probe_rtt_min_delay < INFINITY {
+            (self.min_rtt, self.min_rtt_stamp) = (self.probe_rtt_min_delay, self.probe_rtt_min_stamp);
         }
     }
 

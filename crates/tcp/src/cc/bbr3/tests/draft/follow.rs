@@ -7,7 +7,7 @@ struct Dice(Pcg32);
 
 impl Dice {
     fn below(&mut self, n: u64) -> u64 {
-        u64::from(self.0.next_u32()) * n >> 32
+        (u64::from(self.0.next_u32()) * n) >> 32
     }
 
     fn one_in(&mut self, n: u64) -> bool {

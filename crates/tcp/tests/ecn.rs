@@ -275,3 +275,33 @@ fn an_echo_of_what_was_never_sent_is_ignored() {
         assert_eq!(path.sender.counters().window_cuts, 1, "{ecn:?}");
     }
 }
+
+/// Packet 4 is lost, and known to be by the acknowledgement of 7. Until then 16 packets have left: a window of ten beyond 4, and two more by
+/// limited transmit (RFC 3042). A mark on one of those is of the window that the loss has cut (RFC 3168 section
+/// 6.1.2), a mark on the next cuts again.
+#[test]
+fn a_mark_after_the_window_of_a_loss_cuts_again() {
+    for marked in 8..30 {
+        let mut path = Path::new(reno(EcnMode::Accurate), 200, &[marked], &[4]);
+        path.finish();
+        let counters = path.sender.counters();
+        assert_eq!((counters.retransmits, counters.timeouts), (1, 0));
+        assert_eq!(counters.window_cuts, if marked < 16 { 1 } else { 2 }, "{marked}");
+    }
+}
+
+/// Half of 25 packets: whole packets are left unless fractions are kept.
+#[test]
+fn a_control_s_cut_leaves_whole_packets_unless_fractions_are_kept() {
+    for (fractional_halving, left) in [(false, 12.0), (true, 12.5)] {
+        let config = Config {
+            fractional_halving,
+            initial_window: 25,
+            initial_ssthresh: Some(25),
+            ..Config::of_variant(Profile::Rfc, Variant::Dctcp)
+        };
+        let mut path = Path::new(config, 200, &[], &[]);
+        path.sender.on_ecn_echo(1, true); // alpha is one before the first window is over
+        assert_eq!((path.sender.cwnd(), path.sender.ssthresh()), (left, 12));
+    }
+}

@@ -276,9 +276,9 @@ fn an_echo_of_what_was_never_sent_is_ignored() {
     }
 }
 
-/// Packet 4 is lost, and known to be by the acknowledgement of 7. Until then 16 packets have left: a window of ten beyond 4, and two more by
-/// limited transmit (RFC 3042). A mark on one of those is of the window that the loss has cut (RFC 3168 section
-/// 6.1.2), a mark on the next cuts again.
+/// Packet 4 is lost, and known to be by the acknowledgement of 7. Until then 16 packets have left: a window of ten
+/// beyond 4, and two more by limited transmit (RFC 3042). A mark on one of those is of the window that the loss has cut
+/// (RFC 3168 section 6.1.2), a mark on the next cuts again.
 #[test]
 fn a_mark_after_the_window_of_a_loss_cuts_again() {
     for marked in 8..30 {

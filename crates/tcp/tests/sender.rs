@@ -140,8 +140,8 @@ fn a_bare_sender_has_a_fast_path_of_its_own() {
     assert!(!plain.is_bare());
 }
 
-/// ns-2 before 2001 (`timerfix_` false): an acknowledgement sets the timer by the timeout of before its sample. With a round trip of 100 ms the
-/// timeout falls from its initial value to the least one.
+/// ns-2 before 2001 (`timerfix_` false): an acknowledgement sets the timer by the timeout of before its sample. With a
+/// round trip of 100 ms the timeout falls from its initial value to the least one.
 #[test]
 fn an_old_timer_is_set_before_the_sample_is_taken() {
     for timer_fix in [true, false] {

@@ -76,8 +76,8 @@ fn at(us: u64) -> Instant {
     Instant::from_nanos(us * 1_000)
 }
 
-/// Packets arrive at a receiver that joins for a millisecond: number, sent and arrival in us. What it answers: when, up to which packet, and
-/// what it echoes.
+/// Packets arrive at a receiver that joins for a millisecond: number, sent and arrival in us. What it answers: when, up
+/// to which packet, and what it echoes.
 fn answers(config: &Config, packets: &[(u32, u64, u64)]) -> Vec<(u64, u32, u64)> {
     let mut receiver = Receiver::with(config, 0);
     let mut answers = Vec::new();
@@ -110,8 +110,8 @@ fn joins(delayed_ack: Option<Span>) -> Config {
     }
 }
 
-/// Packets 1 to 3 come within the wait and are answered at its end; 6 does not continue 4, which is answered before it. Each answer echoes the
-/// earliest packet not yet acknowledged (RFC 7323 section 4.3).
+/// Packets 1 to 3 come within the wait and are answered at its end; 6 does not continue 4, which is answered before it.
+/// Each answer echoes the earliest packet not yet acknowledged (RFC 7323 section 4.3).
 #[test]
 fn what_does_not_continue_a_train_sends_its_answer_first() {
     let packets = [
@@ -127,8 +127,8 @@ fn what_does_not_continue_a_train_sends_its_answer_first() {
     assert_eq!(found, [(1_002, 1, 1), (4_500, 4, 5), (4_700, 5, 8), (5_800, 5, 8)]);
 }
 
-/// With a delayed acknowledgement every second packet is answered, trains of two or more at once, and a single one after 200 ms (RFC 5681
-/// section 4.2).
+/// With a delayed acknowledgement every second packet is answered, trains of two or more at once, and a single one
+/// after 200 ms (RFC 5681 section 4.2).
 #[test]
 fn trains_are_answered_at_once_and_single_packets_in_pairs() {
     let ms = |ms: u64| ms * 1_000;
@@ -163,8 +163,9 @@ fn a_full_train_and_the_end_of_a_write_wait_for_nothing() {
     assert_eq!((late.echo, receiver.due()), (at(1), None));
 }
 
-/// Linux's rate of a connection that is not paced is 1.2 windows a round trip once the window is half of ssthresh (`tcp_update_pacing_rate`);
-/// its trains are 1/1024 s of that, and 65,215 B / 2^(rtt / 512 us) more. The last packet of a train of several carries PSH.
+/// Linux's rate of a connection that is not paced is 1.2 windows a round trip once the window is half of ssthresh
+/// (`tcp_update_pacing_rate`); its trains are 1/1024 s of that, and 65,215 B / 2^(rtt / 512 us) more. The last packet
+/// of a train of several carries PSH.
 #[test]
 fn trains_of_an_unpaced_connection_follow_its_rate() {
     for (round_trip_us, window, expected) in
@@ -185,7 +186,8 @@ fn trains_of_an_unpaced_connection_follow_its_rate() {
         assert_eq!(((bytes / 1448.0) as u32).max(2), expected, "by hand");
         let (mut sender, mut wire) = (Sender::new(Arc::new(config), None, Span::ZERO, 1), Wire::default());
         sender.start(Instant::ZERO, &mut wire);
-        // All but a few are acknowledged at once, and the window leaves together, but for what waits for a longer train.
+        // All but a few are acknowledged at once, and the window leaves together, but for what waits for a longer
+        // train.
         wire.0.clear();
         sender.on_ack(sender.end() - 1, at(round_trip_us), &mut wire);
         let sent: Vec<u32> = wire.0.iter().map(|segment| segment.seq).collect();

@@ -102,7 +102,8 @@ pub(crate) fn discipline_at(
     Queue::new(&QueueSpec { limit, discipline, ..QueueSpec::default() }, rate).with_seed(seed)
 }
 
-/// A discipline of the crate takes these; each is at its wake-ups in time. What it holds and has marked is what its verdicts come to.
+/// A discipline of the crate takes these; each is at its wake-ups in time. What it holds and has marked is what its
+/// verdicts come to.
 pub(crate) fn ours(mut queue: Queue<Parcel>, arrivals: &[Parcel]) -> Log {
     let mut log = Log::default();
     let at = Instant::from_nanos;

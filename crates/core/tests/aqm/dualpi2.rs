@@ -154,7 +154,8 @@ fn every_packet_fares_as_in_the_rfc() {
 
 #[test]
 fn every_packet_fares_as_in_the_rfc_with_other_parameters() {
-    // An update of a third of the round trip, of the target, of the least; and a step of whole packets' times, met to the nanosecond.
+    // An update of a third of the round trip, of the target, of the least; and a step of whole packets' times, met to
+    // the nanosecond.
     for (seed, target, max_rtt, step, mtu) in
         [(1, 20, 45, 3, 3000), (2, 5, 200, 0, 0), (3, 1, 2, 2, 1000), (4, 0, 60, 1, 9000)]
     {

@@ -1,4 +1,5 @@
-//! What every discipline does alike: idle links, arrivals at the time at which a packet leaves, rates that are another's; and what each refuses.
+//! What every discipline does alike: idle links, arrivals at the time at which a packet leaves, rates that are
+//! another's; and what each refuses.
 
 use super::drive::{A_BYTE, Parcel, RATE, discipline, steady};
 use paceline_core::parameters::Value;
@@ -24,7 +25,8 @@ fn an_idle_link_takes_a_packet_that_may_not_wait() {
     }
 }
 
-/// Of several queues nobody knows whose turn it will be: a packet whose service is due still waits, and a third one finds no room beside it.
+/// Of several queues nobody knows whose turn it will be: a packet whose service is due still waits, and a third one
+/// finds no room beside it.
 #[test]
 fn what_is_due_to_leave_waits_until_it_does() {
     for name in ["fq-codel", "dualpi2", "priority", "drr"] {
@@ -115,8 +117,8 @@ fn classes_are_seven_at_most() {
     assert_eq!(queue.dequeue(now).map(|parcel| parcel.number), Some(2));
 }
 
-/// RED's thresholds at 160 Mbit/s, by ns-2's rule: 5 ms of the link are 200 packets of 500 B, half of that and three times as much; and in
-/// bytes as in packets. `bottom` is 80,000 bit/s of it.
+/// RED's thresholds at 160 Mbit/s, by ns-2's rule: 5 ms of the link are 200 packets of 500 B, half of that and three
+/// times as much; and in bytes as in packets. `bottom` is 80,000 bit/s of it.
 #[test]
 fn red_computes_its_thresholds() {
     let read = |values: &[(&str, &str)]| -> Result<Discipline, _> {

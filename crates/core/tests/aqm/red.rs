@@ -329,7 +329,8 @@ fn a_long_pause_lowers_the_average_as_in_ns2() {
     assert!(early > 200, "{early}");
 }
 
-/// A light load for ten seconds lowers `max_p` far below 0.04; the overload after it raises it by a quarter of itself, then by a hundredth.
+/// A light load for ten seconds lowers `max_p` far below 0.04; the overload after it raises it by a quarter of itself,
+/// then by a hundredth.
 #[test]
 fn max_p_follows_the_load_as_in_ns2() {
     let mut draws = Uniform::new(1);

@@ -83,8 +83,9 @@ mod tests {
         assert_eq!(seen, [vec![100; 10], vec![50; 3]].concat());
     }
 
-    /// A value a round, each less than the one before, in a window of ten. By hand: the second best is that of round 3, the first beyond a
-    /// quarter, and the third of round 6, beyond a half; as each is too old the next takes its place, and the newest becomes the third.
+    /// A value a round, each less than the one before, in a window of ten. By hand: the second best is that of round 3,
+    /// the first beyond a quarter, and the third of round 6, beyond a half; as each is too old the next takes its
+    /// place, and the newest becomes the third.
     #[test]
     fn a_falling_series_is_followed_at_a_quarter_and_a_half_of_the_window() {
         let mut max = WindowedMax::default();

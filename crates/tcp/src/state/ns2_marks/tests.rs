@@ -128,7 +128,8 @@ fn echoes_cut_and_back_off_as_in_ns2() {
     assert!(cuts > 500 && backed_off > 20 && held > 20, "{cuts} {backed_off} {held}");
 }
 
-/// A window of ten, of which the second acknowledgement echoes: `dupack_action` then repairs without another cut, Tahoe's begins at one.
+/// A window of ten, of which the second acknowledgement echoes: `dupack_action` then repairs without another cut,
+/// Tahoe's begins at one.
 #[test]
 fn a_loss_in_a_window_that_a_mark_has_cut_is_only_repaired() {
     for (variant, cwnd, cuts) in [

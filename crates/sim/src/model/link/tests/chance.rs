@@ -83,7 +83,8 @@ fn a_probability_is_the_share_that_is_lost() {
     assert_eq!(share(&takes(DropRule::Probability(1.0), 1, 1000)), 1.0);
 }
 
-/// Gilbert and Elliott: a chain with probabilities p to go bad and r to go good is bad for p / (p + r) of the packets, in runs of 1 / r.
+/// Gilbert and Elliott: a chain with probabilities p to go bad and r to go good is bad for p / (p + r) of the packets,
+/// in runs of 1 / r.
 #[test]
 fn bursts_are_as_long_and_as_frequent_as_the_chain_says() {
     let chain = GilbertElliott { p: 0.05, r: 0.2, good: 0.0, bad: 1.0 };

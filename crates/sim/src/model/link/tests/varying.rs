@@ -1,4 +1,5 @@
-//! Transmitters beside their definitions: a rate that is integrated from the start of the busy period, and a trace's opportunities in a list.
+//! Transmitters beside their definitions: a rate that is integrated from the start of the busy period, and a trace's
+//! opportunities in a list.
 
 use super::cases::Draws;
 use crate::model::link::Transmitter;
@@ -126,8 +127,9 @@ fn a_chain_begins_as_one_that_has_run_for_long() {
     }
 }
 
-/// mahimahi: each opportunity carries 1504 bytes; a packet has 4 more than its own, and leaves with its last byte; what finds the link idle
-/// begins with the opportunity after it, and what an opportunity has left goes to the next of those that wait.
+/// mahimahi: each opportunity carries 1504 bytes; a packet has 4 more than its own, and leaves with its last byte; what
+/// finds the link idle begins with the opportunity after it, and what an opportunity has left goes to the next of those
+/// that wait.
 #[test]
 fn by_a_trace_a_packet_leaves_with_the_opportunity_of_its_last_byte() {
     const MS: u64 = 1_000_000;

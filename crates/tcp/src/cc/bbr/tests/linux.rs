@@ -1,7 +1,8 @@
 //! What tcp_bbr.c does, beside the model, over random acknowledgements, losses, timeouts and pauses.
 //!
-//! Functions have Linux's names; each is written from what Linux documents of it. `tp` and `rs` are what it knows of the connection and of
-//! the acknowledgement. Times in us and ticks, bandwidth in packets/us with 24 binary digits after the point.
+//! Functions have Linux's names; each is written from what Linux documents of it. `tp` and `rs` are what it knows of
+//! the connection and of the acknowledgement. Times in us and ticks, bandwidth in packets/us with 24 binary digits
+//! after the point.
 
 use super::*;
 use crate::cc::rate::{RateAck, bdp, payload_rate};

@@ -1,8 +1,8 @@
 //! The draft's pseudo-code, beside the model, over random acknowledgements, losses, timeouts and pauses.
 //!
-//! Functions are in the draft's order and have its names; `rs` is RS, `c` is C. Where the draft leaves a choice, the module's comments say
-//! which: nothing but a sample of new data ends a round, the window is looked at as in Linux before the acknowledgement, and a bandwidth
-//! filter does not move on while it has no sample.
+//! Functions are in the draft's order and have its names; `rs` is RS, `c` is C. Where the draft leaves a choice, the
+//! module's comments say which: nothing but a sample of new data ends a round, the window is looked at as in Linux
+//! before the acknowledgement, and a bandwidth filter does not move on while it has no sample.
 
 use super::*;
 use crate::cc::rate::bdp;

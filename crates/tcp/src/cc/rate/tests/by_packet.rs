@@ -1,4 +1,5 @@
-//! The sampler beside one that keeps a record of each packet, as draft-ietf-ccwg-bbr section 4.1.2 and Linux's tcp_rate.c have it.
+//! The sampler beside one that keeps a record of each packet, as draft-ietf-ccwg-bbr section 4.1.2 and Linux's
+//! tcp_rate.c have it.
 
 use super::super::sampler::{Sampler, micros};
 use super::*;
@@ -69,8 +70,8 @@ impl Connection {
         self.packets[&seq]
     }
 
-    /// The round trip, us (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`): of the last packet held, else of the last one acknowledged where
-    /// none was sent twice, else by the echo, whose clock counts milliseconds.
+    /// The round trip, us (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`): of the last packet held, else of the last one
+    /// acknowledged where none was sent twice, else by the echo, whose clock counts milliseconds.
     fn rtt(&self, ack: &RateAck) -> Option<u64> {
         let once = |beyond| move |&&(packet, held): &&(Packet, bool)| held == beyond && !packet.is_resent;
         let of = |(packet, _): &(Packet, bool)| micros(ack.now) - micros(packet.sent);

@@ -142,6 +142,23 @@ fn red_computes_its_thresholds() {
     assert!(read(&[("thresh", "5 packets"), ("maxthresh", "4 packets")]).is_err());
 }
 
+/// `ns2_draws` is a whole number, as a number or as text.
+#[test]
+fn a_count_is_a_whole_number() {
+    let read = |value: Value| {
+        let mut values = |key: &str| (key == "ns2_draws").then(|| value.clone());
+        queue::parse("red", &mut values, Rate::from_bits_per_second(RATE))
+    };
+    let text = |text: &str| read(Value::Text(text.to_owned()));
+    assert_eq!(read(Value::Number(3.0)), text("3"));
+    assert_eq!(read(Value::Number(0.0)), text("0"));
+    assert_ne!(text("0"), text("3"));
+    assert!(text("1000000").is_ok() && text("1000001").is_err());
+    for value in [3.5, -1.0, 1_000_001.0] {
+        assert!(read(Value::Number(value)).is_err(), "{value}");
+    }
+}
+
 #[test]
 fn a_discipline_is_called_by_its_name_in_text_and_table() {
     let table = queue::table();

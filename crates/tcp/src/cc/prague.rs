@@ -180,6 +180,47 @@ mod tests {
         assert_eq!(prague.alpha, 0.5 * 15.0 / 16.0 + 1.0 / 16.0);
     }
 
+    fn acked(ms: u64, (next, end): (u32, u32), srtt: f64) -> Acked {
+        let (packets, open, dubious, used, weight, sample) = (1, true, false, true, 1, None);
+        let (now, paced_until) = (Instant::from_nanos(ms * 1_000_000), Instant::MAX);
+        Acked { now, next, packets, open, dubious, used, weight, end, srtt, sample, paced_until }
+    }
+
+    /// Alpha is updated every round trip, or every 25 ms where that is longer.
+    #[test]
+    fn alpha_is_updated_every_virtual_round_trip() {
+        for (srtt, every) in [(0.005, 25), (0.04, 40)] {
+            let mut prague = Prague { is_marked: true, alpha: 0.0, ..new() };
+            let mut window = Window { cwnd: 10.0, ssthresh: 2 };
+            let mut alphas = Vec::new();
+            for ms in [0, every - 1, every, 2 * every - 1, 2 * every] {
+                prague.on_echo(Echo { packets: 1, marked: 1, next: 1, end: 9 });
+                prague.increase(&mut window, acked(ms, (1, 9), srtt));
+                alphas.push((prague.alpha * 256.0).round());
+            }
+            // 1/16, and from that 1 - (15/16)² and 1 - (15/16)³
+            assert_eq!(alphas, [16.0, 16.0, 31.0, 31.0, 45.0], "{srtt}");
+        }
+    }
+
+    /// Independence begins after the 500th round trip; a round trip ends with the packet after its last; without a sample none is short; at the
+    /// threshold slow start is over.
+    #[test]
+    fn growth_changes_at_its_bounds() {
+        let grows = |round_trips, next, srtt, ssthresh, marked| {
+            let mut prague = Prague { round_trips, round_end: 100, update_at: Instant::MAX, ..new() };
+            prague.on_echo(Echo { packets: 1, marked, next, end: 200 });
+            let mut window = Window { cwnd: 10.0, ssthresh };
+            prague.increase(&mut window, acked(1, (next, 200), srtt));
+            ((window.cwnd - 10.0) * 1e6).round() as u32
+        };
+        let (whole, short) = (100_000, 4_000); // 1/10, and 1/10 (5 ms / 25 ms)²
+        assert_eq!([500, 501].map(|trips| grows(trips, 50, 0.005, 2, 0)), [whole, short]);
+        assert_eq!([100, 101].map(|next| grows(500, next, 0.005, 2, 0)), [whole, short]);
+        assert_eq!(grows(501, 50, 0.0, 2, 0), whole);
+        assert_eq!([10, 11].map(|ssthresh| grows(500, 50, 0.005, ssthresh, 1)), [0, 1_000_000]);
+    }
+
     /// 500 round trips are counted anew after a timeout.
     #[test]
     fn after_a_timeout_short_round_trips_grow_as_their_own_again() {

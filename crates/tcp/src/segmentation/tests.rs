@@ -39,6 +39,38 @@ fn a_train_is_a_millisecond_of_the_rate_and_more_on_short_paths() {
     assert_eq!(train(2_500_000, 1448, LEAST_TRAIN, None), 2, "no round trip is known");
 }
 
+/// The bounds of a wait, each met and passed: a millisecond since the last packet, half a round trip or a millisecond to the next
+/// acknowledgement, a third of the window, the longest train, the buffer.
+#[test]
+fn a_wait_ends_at_its_bounds() {
+    let us = |us: u64| Span::from_nanos(us * 1_000);
+    let train = |room, idle, next_ack, srtt| Waiting {
+        room,
+        window: 30,
+        longest: 12,
+        buffer: 12,
+        is_last: true,
+        idle,
+        next_ack: Some(next_ack),
+        srtt,
+    };
+    let beyond = |span: Span| Span::from_nanos(span.as_nanos() + 1);
+    for (most_idle, most_away, srtt) in [(us(1_000), us(1_000), us(40_000)), (us(1_000), us(300), us(600))] {
+        assert!(defers(train(1, most_idle, most_away, srtt)));
+        assert!(!defers(train(1, beyond(most_idle), most_away, srtt)));
+        assert!(!defers(train(1, most_idle, beyond(most_away), srtt)));
+    }
+    let one = train(9, us(0), us(0), us(40_000));
+    assert!(defers(one) && !defers(Waiting { room: 10, ..one }), "a third of the window");
+    assert!(
+        !defers(Waiting { room: 12, window: 300, ..one }) && defers(Waiting { room: 11, window: 300, ..one })
+    );
+    assert!(!defers(Waiting { buffer: 1, ..one }) && defers(Waiting { buffer: 2, ..one }));
+    assert!(!defers(Waiting { is_last: false, buffer: 9, ..one }));
+    assert!(defers(Waiting { is_last: false, buffer: 10, ..one }));
+    assert!(!defers(Waiting { next_ack: None, ..one }));
+}
+
 /// What `tcp_tso_should_defer` reads, in its units: bytes, ns.
 #[derive(Debug, Clone, Copy)]
 struct Kernel {

@@ -159,3 +159,35 @@ fn a_loss_in_a_window_that_a_mark_has_cut_is_only_repaired() {
         assert_eq!(sender.cwnd(), cwnd.unwrap_or(before), "{variant:?}");
     }
 }
+
+/// `recv_newack_helper` and `newack`: an acknowledgement without an echo ends the back-off by marks where it lets the window grow, or gives a
+/// sample. A partial one of a recovery does neither; the last of Sack1's lets nothing grow.
+#[test]
+fn the_back_off_by_marks_ends_with_growth_or_a_sample() {
+    for (variant, in_recovery, next, is_timed, ends) in [
+        (Variant::Reno, true, 5, false, true),
+        (Variant::NewReno, false, 5, false, true),
+        (Variant::NewReno, true, 5, true, false), // partial
+        (Variant::NewReno, true, 9, true, false),
+        (Variant::NewReno, true, 10, false, true),
+        (Variant::Sack1, false, 5, false, true),
+        (Variant::Sack1, true, 9, true, false),
+        (Variant::Sack1, true, 10, true, true),
+        (Variant::Sack1, true, 10, false, false),
+    ] {
+        let (mut sender, mut wire) = (sender(variant, 10), Wire::default());
+        sender.start(at(0), &mut wire);
+        let state = &mut sender.state;
+        (state.una, state.recover, state.cold.ecn.backs_off) = (3, 10, true);
+        if in_recovery {
+            state.last_cut = LastCut::DuplicateAcks;
+            state.cold.sack.recovering = variant == Variant::Sack1;
+        }
+        if !is_timed {
+            state.restart_timer_and_stop_timing(at(1));
+        }
+        sender.on_ecn_echo(next, false);
+        let what = format!("{variant:?} {in_recovery} {next} {is_timed}");
+        assert_eq!(sender.state.cold.ecn.backs_off, !ends, "{what}");
+    }
+}

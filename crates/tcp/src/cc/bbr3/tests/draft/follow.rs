@@ -72,6 +72,7 @@ fn follow(seed: u64, reached: &mut [u32; 7]) {
     compare(&model, cwnd, &draft, "begin");
     let mut has_seen_rtt = srtt > 0.0;
     let lossy = dice.below(3);
+    let uses = dice.below(3); // its window never, always, or now and then
     let volume = 12 + dice.below(60);
     let mut next_seq = 5;
     for step in 0..400 {
@@ -135,7 +136,8 @@ fn follow(seed: u64, reached: &mut [u32; 7]) {
                 draft.handle_restart_from_idle(rates.delivered, now);
             }
             12..20 => {
-                let in_flight = (u64::from(model.cwnd) + dice.below(2)).saturating_sub(1);
+                let more = [0, 1, dice.below(2)][uses as usize];
+                let in_flight = (u64::from(model.cwnd) + more).saturating_sub(1);
                 model.on_sent(in_flight as u32);
                 draft.used |= in_flight >= u64::from(model.cwnd);
             }

@@ -8,6 +8,7 @@ mod leads;
 mod passing;
 mod slow;
 mod varying;
+mod whole;
 
 use super::batch::{Note, Service};
 use super::*;

@@ -22,13 +22,17 @@ fn each_class_has_its_packets_and_what_of_it_waits() {
     by_class.comes(&packet(1, 700), at(150), true);
     by_class.comes(&packet(1, 300), at(160), true);
     by_class.goes(&packet(1, 700), at(170), true); // dropped after 20 ns
+    by_class.comes(&packet(1, 50), at(175), true);
+    by_class.goes(&packet(1, 50), at(180), true); // dropped after 5 ns
+    by_class.comes(&packet(0, 30), at(190), true);
     by_class.comes(&packet(2, 40), at(199), false);
+    by_class.goes(&packet(0, 30), at(200), true); // as the window ends
     by_class.comes(&packet(1, 10), at(200), true); // after the window
     by_class.goes(&packet(1, 300), at(230), true);
     let found: Vec<_> =
         by_class.finish().map(|(counts, mean)| (counts.arrived, counts.dropped, mean)).collect();
     let bytes = |area: u64| area as f64 / 100.0;
-    assert_eq!(found[0], (2, 1, bytes(700 * 20 + 300 * 40)));
-    assert_eq!(found[1], (2, 1, bytes(1000 * 20 + 500 * 100)));
+    assert_eq!(found[0], (3, 2, bytes(700 * 20 + 300 * 40 + 50 * 5)));
+    assert_eq!(found[1], (3, 1, bytes(1000 * 20 + 500 * 100 + 30 * 10)));
     assert!(found[2..].iter().all(|counts| *counts == (0, 0, 0.0)), "{found:?}");
 }

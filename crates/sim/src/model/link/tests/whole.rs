@@ -125,24 +125,39 @@ fn a_queue_marks_as_a_packet_comes() {
     assert!(!marked[..3].contains(&true) && !marked[5..].contains(&false), "{marked:?}");
     let count = marked.iter().filter(|marked| **marked).count() as u64;
     assert_eq!(bounded.counters.marked, count);
+    // Those that cannot be marked are dropped, early; a full buffer drops for another cause.
+    for seq in 8..11 {
+        assert!(matches!(bounded.offer(&packet(seq, 0, Ecn::NotEct), Span::ZERO), Fate::Dropped));
+    }
+    assert_eq!((bounded.counters.dropped, bounded.counters.dropped_early), (3, 3));
+    let mut full = self::link("red", &parameters, Vec::new(), |spec| {
+        let fitting = std::sync::Arc::make_mut(&mut spec.fitting);
+        std::sync::Arc::make_mut(&mut fitting.buffer).limit = Some(Limit::Packets(1));
+    });
+    let bounded = full.bounded_mut().unwrap();
+    bounded.offer(&packet(0, 0, Ecn::NotEct), Span::ZERO);
+    assert!(full.pump(at(0)).is_some());
+    let bounded = full.bounded_mut().unwrap();
+    for seq in 1..4 {
+        bounded.offer(&packet(seq, 0, Ecn::NotEct), Span::ZERO);
+    }
+    assert_eq!((bounded.counters.dropped, bounded.counters.dropped_early), (2, 0));
 }
 
-/// DualPI2 marks L4S packets as they leave, where they have waited and another waits behind.
+/// DualPI2 marks L4S packets as they leave, where they have waited and another waits behind: each of the second, third and
+/// fourth counts for one, and more than one is a mark.
 #[test]
 fn a_queue_marks_as_a_packet_leaves() {
     let mut link = link("dualpi2", &[("step", "0 ms")], Vec::new(), |_| {});
-    for seq in 0..3 {
+    for seq in 0..5 {
         assert!(matches!(
             link.bounded_mut().unwrap().offer(&packet(seq, 0, Ecn::Ect1), Span::ZERO),
             Fate::Held
         ));
     }
-    let marked = [0, 1000, 2000].map(|us| link.pump(at(us)).unwrap().1.unwrap().marked);
-    // The first has not waited; likelihoods add up to more than one at the second that is late, of which there is none here.
-    assert_eq!(
-        marked.iter().filter(|marked| **marked).count() as u64,
-        link.bounded().unwrap().counters.marked
-    );
+    let marked = [0, 1000, 2000, 3000, 4000].map(|us| link.pump(at(us)).unwrap().1.unwrap().marked);
+    assert_eq!(marked, [false, false, true, true, false]);
+    assert_eq!(link.bounded().unwrap().counters.marked, 2);
 }
 
 #[test]

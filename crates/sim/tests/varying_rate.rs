@@ -213,7 +213,7 @@ fn steps_are_integrated() {
 }
 
 /// A chain of three states, kept busy, sends what its states come to: means of 20 seeds cover it (Student t, 99.9 %). No packet is lost to a change: the
-/// link is never idle. (How long states are held is tested in `model/link/transmitter.rs`.)
+/// link is never idle. (How long states are held is tested in `varying/markov.rs`.)
 #[test]
 fn a_chain_sends_the_mean_of_its_states() {
     let rate = r#"{ states = ["12 Mbit/s", "3 Mbit/s", "1 Mbit/s"], hold = ["200 ms", "100 ms", "300 ms"] }"#;

@@ -14,6 +14,13 @@ pub struct Markov {
     states: Arc<[(u64, Span)]>,
 }
 
+#[cfg(test)]
+impl super::VaryingRate {
+    pub(crate) fn of_states(states: impl Iterator<Item = (u64, Span)>) -> Self {
+        super::VaryingRate::Markov(Markov { states: states.collect() })
+    }
+}
+
 impl RateModel for Markov {
     const KEYS: &'static [&'static str] = &["states", "hold"];
     const EXAMPLE: &'static str = "states = [\"10 Mbit/s\", …] with hold";

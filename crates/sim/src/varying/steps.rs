@@ -16,6 +16,13 @@ pub struct Steps {
     every: Option<Span>,
 }
 
+#[cfg(test)]
+impl super::VaryingRate {
+    pub(crate) fn of_steps(steps: impl Iterator<Item = (Span, u64)>, every: Option<Span>) -> Self {
+        super::VaryingRate::Steps(Steps { steps: steps.collect(), every })
+    }
+}
+
 impl RateModel for Steps {
     const KEYS: &'static [&'static str] = &["steps", "every"];
     const EXAMPLE: &'static str = "steps = [[\"0 s\", \"10 Mbit/s\"], …]";

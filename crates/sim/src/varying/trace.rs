@@ -25,6 +25,13 @@ pub struct Trace {
     times: Arc<[u64]>,
 }
 
+#[cfg(test)]
+impl super::VaryingRate {
+    pub(crate) fn of_trace(times: impl Iterator<Item = u64>) -> Self {
+        super::VaryingRate::Trace(Trace { times: times.collect() })
+    }
+}
+
 impl RateModel for Trace {
     const KEYS: &'static [&'static str] = &["trace"];
     const EXAMPLE: &'static str = "trace = \"cell.up\"";

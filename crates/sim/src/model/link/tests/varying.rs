@@ -2,8 +2,7 @@
 //! opportunities in a list.
 
 use super::cases::Draws;
-use crate::model::link::Transmitter;
-use crate::network::VaryingRate;
+use crate::varying::{Transmit, VaryingRate};
 use paceline_core::{Instant, Span};
 
 const SECOND: u128 = 1_000_000_000;
@@ -29,8 +28,8 @@ impl Rates {
     }
 
     pub(super) fn spec(&self) -> VaryingRate {
-        let steps = self.steps.iter().map(|(from, bps)| (Span::from_nanos(*from), *bps)).collect();
-        VaryingRate::Steps { steps, every: self.every.map(Span::from_nanos) }
+        let steps = self.steps.iter().map(|(from, bps)| (Span::from_nanos(*from), *bps));
+        VaryingRate::of_steps(steps, self.every.map(Span::from_nanos))
     }
 
     /// What could have been sent by then, in bits times nanoseconds a second.
@@ -65,7 +64,7 @@ fn packets_leave_once_their_bits_have_been_sent() {
     for seed in 0..300 {
         let mut draws = Draws::of(seed);
         let rates = Rates::draw(&mut draws);
-        let mut transmitter = Transmitter::new(&rates.spec(), 1, "link");
+        let mut transmitter = rates.spec().transmitter(1, "link");
         let (mut begun, mut bits, mut free) = (0, 0, 0);
         for number in 0..100 {
             let bytes = draws.one_of(&[40, 1000, 1500]);
@@ -87,7 +86,9 @@ fn packets_leave_once_their_bits_have_been_sent() {
         for _ in 0..5 {
             let (from, to) = (draws.below(20_000_000), draws.below(20_000_000));
             let (from, to) = (from.min(to), from.max(to));
-            let found = Transmitter::new(&rates.spec(), 1, "link")
+            let found = rates
+                .spec()
+                .transmitter(1, "link")
                 .bits_between(Instant::from_nanos(from), Instant::from_nanos(to));
             let expected = (rates.sent(to) - rates.sent(from)) as f64 / SECOND as f64;
             assert!((found - expected).abs() < 1e-6, "seed {seed}: {found} {expected} {rates:?}");
@@ -98,8 +99,8 @@ fn packets_leave_once_their_bits_have_been_sent() {
 /// An outage without end lets nothing go.
 #[test]
 fn nothing_leaves_where_the_rate_is_zero_for_good() {
-    let steps = [(Span::ZERO, 8_000_000), (Span::from_millis(2), 0)].into_iter().collect();
-    let mut transmitter = Transmitter::new(&VaryingRate::Steps { steps, every: None }, 1, "link");
+    let steps = [(Span::ZERO, 8_000_000), (Span::from_millis(2), 0)];
+    let mut transmitter = VaryingRate::of_steps(steps.into_iter(), None).transmitter(1, "link");
     assert_eq!(transmitter.send(2000, Instant::ZERO).0, Instant::from_nanos(2_000_000));
     assert_eq!(transmitter.send(1, Instant::from_nanos(2_000_000)).0, Instant::MAX);
 }
@@ -108,12 +109,11 @@ fn nothing_leaves_where_the_rate_is_zero_for_good() {
 #[test]
 fn a_chain_begins_as_one_that_has_run_for_long() {
     let states = [(1_000_000, 200), (2_000_000, 100), (4_000_000, 300)];
-    let states =
-        VaryingRate::Markov(states.map(|(bps, ms)| (bps, Span::from_millis(ms))).into_iter().collect());
+    let states = VaryingRate::of_states(states.map(|(bps, ms)| (bps, Span::from_millis(ms))).into_iter());
     let mut counts = [0; 3];
     for seed in 0..6000 {
         // 40 bytes are sent before the state ends, but for one in a thousand
-        let (finish, _) = Transmitter::new(&states, seed, "link").send(40, Instant::ZERO);
+        let (finish, _) = states.transmitter(seed, "link").send(40, Instant::ZERO);
         match finish.as_nanos() {
             320_000 => counts[0] += 1,
             160_000 => counts[1] += 1,
@@ -141,10 +141,10 @@ fn by_a_trace_a_packet_leaves_with_the_opportunity_of_its_last_byte() {
         }
         let last = round[round.len() - 1].max(1);
         *round.last_mut().unwrap() = last;
-        let spec = VaryingRate::Trace(round.iter().copied().collect());
+        let spec = VaryingRate::of_trace(round.iter().copied());
         let all: Vec<u64> =
             (0..3000).flat_map(|number| round.iter().map(move |at| (number * last + at) * MS)).collect();
-        let mut trace = Transmitter::new(&spec, 1, "link");
+        let mut trace = spec.transmitter(1, "link");
         // The first opportunity of the busy period, and the bytes that it and those after have carried.
         let (mut first, mut carried, mut free) = (0, 0, None);
         let mut now = 0;
@@ -176,8 +176,8 @@ fn by_a_trace_a_packet_leaves_with_the_opportunity_of_its_last_byte() {
         }
         let (from, to) = (draws.below(30) * MS, draws.below(30) * MS);
         let (from, to) = (from.min(to), from.max(to));
-        let found = Transmitter::new(&spec, 1, "link")
-            .bits_between(Instant::from_nanos(from), Instant::from_nanos(to));
+        let found =
+            spec.transmitter(1, "link").bits_between(Instant::from_nanos(from), Instant::from_nanos(to));
         let expected = all.iter().filter(|at| (from..to).contains(at)).count() * 12_000;
         assert_eq!(found, expected as f64, "seed {seed}: {round:?}, {from} to {to}");
     }

@@ -1,14 +1,16 @@
 """ns-2's reference traces of Reno that is idle and goes on: as it was, from one packet, or paced (test-suite-rbp.tcl).
 
-A server writes ten packets thrice, some twenty seconds apart. The traces have a time for each packet at the bottleneck, to
-a microsecond. When the server writes is drawn in the script, and read from the first packet of each ten; so is where the
-sender's clock stands in its tick: what Reno paces hangs on that by half a tick.
+A server writes ten packets thrice, some twenty seconds apart. The traces have a time for each packet at the bottleneck,
+to a microsecond. When the server writes is drawn in the script, and read here from the first packet of each ten. Where
+the sender's clock stands in its tick is drawn as well: half a tick is fitted, and .4 to .6 give the same; elsewhere the
+smoothed round trip is an eighth of a tick off, and one restart's gaps 2.5 ms.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+from itertools import pairwise
 from pathlib import Path
 
 import paceline as pl
@@ -35,7 +37,7 @@ BEFORE_US = 1800
 
 
 def scenario(rule: str, folder: Path, writes_us: list[int]) -> Path:
-    units = "".join(f"t> {at - before}\nc> 10000\n" for before, at in zip(writes_us, writes_us[1:], strict=False))
+    units = "".join(f"t> {at - before}\nc> 10000\n" for before, at in pairwise(writes_us))
     head = f"CONC {writes_us[0]} {len(writes_us)} 0 1 1\nw 1000000000 1000000000\nr 1\nl 0 0\n"
     (folder / "writes.cvec").write_text(f"{head}c> 10000\n{units}")
     words = [WORDS[variable](value) for variable, value in SETTINGS.items()]

@@ -79,7 +79,8 @@ def test_ten_packets_thrice_as_in_ns2(name: str, tmp_path: Path) -> None:
     shipped = next((file for file in files if file.exists()), None)
     if shipped is None:
         pytest.skip("needs Debian's ns2-examples")
-    rows = [line.split() for line in gzip.open(shipped, "rt").read().split("\n\n")[1].splitlines()]
+    text = gzip.decompress(shipped.read_bytes()).decode()
+    rows = [line.split() for line in text.split("\n\n")[1].splitlines()]
     theirs = [float(row[1]) for row in rows if row[0] == "move"]
     assert len(theirs) == 30
     writes = [round(theirs[first] * 1e6) - BEFORE_US for first in (0, 10, 20)]

@@ -31,7 +31,7 @@ fn every_option_is_read() {
     let error = scenario("constants = \"linux-2012\"").unwrap_err();
     assert_eq!(error, "traffic[0].tcp.constants: \"linux-2012\" is unknown; did you mean \"linux-2013\"?");
     let error = scenario("idle_restart = \"slow-start\"").unwrap_err();
-    let names = "\"keep\", \"one\", \"initial\" or \"decay\"";
+    let names = "\"keep\", \"one\", \"initial\", \"decay\" or \"paced\"";
     assert_eq!(error, format!("traffic[0].tcp.idle_restart: \"slow-start\" is unknown; write {names}"));
 }
 

@@ -76,6 +76,8 @@ def record(now: dict[str, float], commit: str) -> None:
         commits = history.setdefault(row, {})
         commits.pop(commit, None)
         commits[commit] = instructions
+    place = {case.name: number for number, case in enumerate(CASES)}
+    history = dict(sorted(history.items(), key=lambda row: place.get(row[0], len(place))))
     with HISTORY.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["row", "commit", "instructions"])

@@ -42,7 +42,7 @@ void Arrive(std::uint32_t bytes, std::uint16_t flow) {
     ++arrived;
     const Ptr<Packet> packet = Create<Packet>(bytes - 28);
     UdpHeader udp;
-    udp.SetSourcePort(5000 + flow);
+    udp.SetSourcePort(5000 + 101 * flow);  // no two share a queue of FQ-CoDel
     udp.SetDestinationPort(5000);
     packet->AddHeader(udp);
     Ipv4Header ip;

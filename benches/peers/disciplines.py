@@ -2,8 +2,8 @@
 
 Arrivals are those of the tests of `crates/core/tests/aqm/`: sizes and flows drawn, at loads from .2 to 10 that change
 every few hundred packets. Both sides have one link of 8 Mbit/s; ns-3's discipline stands alone (disciplines.cc). What a
-row says is summed over the seeds, delays are means. The last rows are CoDel written out (codel_reference.py), as here
-and as in ns-3. Needs Debian's libns3-dev and g++.
+row says is summed over the seeds, delays are means. The last rows are CoDel and FQ-CoDel written out
+(codel_reference.py), as here and as in ns-3. Needs Debian's libns3-dev and g++.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import codel_reference
 import numpy as np
-from codel_reference import Codel
 from red import RATE, arrivals
 from speed import finished
 
@@ -125,11 +126,14 @@ def by_paceline(both: Both, packets: Arrivals, seed: int) -> dict[str, float]:
     }
 
 
-def written_out(packets: Arrivals, as_ns3: bool, marks: bool) -> dict[str, float]:
-    """The same by the second writing of CoDel."""
-    codel = Codel(as_ns3, marks).run([(at, size) for at, size, _ in packets], 1000)
-    delay = codel.delays / codel.left * 1e-9
-    return {"dropped": codel.dropped, "marked": codel.marked, "left": codel.left, "delay_mean_s": delay}
+#: Disciplines that codel_reference.py has.
+WRITTEN_OUT = {"codel": codel_reference.Fifo, "fq-codel": codel_reference.Fair}
+
+
+def written_out(name: str, packets: Arrivals, as_ns3: bool, marks: bool) -> dict[str, float]:
+    """The same by the second writing of a discipline."""
+    dropped, marked, delay = codel_reference.run(WRITTEN_OUT[name](as_ns3, marks, 1000), packets)
+    return {"dropped": dropped, "marked": marked, "delay_mean_s": delay}
 
 
 def row_of(name: str, ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> list[str]:
@@ -159,9 +163,9 @@ def main() -> int:
             ours = [by_paceline(both, packets, seed) for seed, packets in enumerate(inputs)]
             rows.append(row_of(both.name, ours, theirs))
             print(".", end="", file=sys.stderr, flush=True)
-    for marks in (False, True):
-        ours, theirs = ([written_out(packets, as_ns3, marks) for packets in inputs] for as_ns3 in (False, True))
-        rows.append(row_of(f"codel{', marks' if marks else ''}, written out", ours, theirs))
+    for name, marks in product(WRITTEN_OUT, (False, True)):
+        ours, theirs = ([written_out(name, packets, as_ns3, marks) for packets in inputs] for as_ns3 in (False, True))
+        rows.append(row_of(f"{name}{', marks' if marks else ''}, written out", ours, theirs))
     heads = [""]
     for what in ("dropped", "marked", "delay, ms"):
         heads += [what, "ns-3", ""]

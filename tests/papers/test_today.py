@@ -25,7 +25,8 @@ def flows(unfair: float) -> Mapping[str, Any]:
 def like_the_papers(
     gains: Mapping[str, float] = GAINS, large: float = 0.0, unfair: float = 0.0, slower: float = -0.1
 ) -> synthetic.Numbers:
-    """Goodput by method: a gain in small buffers, and `large` in a large one; edge pacing is `unfair` and `slower`."""
+    """Results by pacing method: goodput gains by method in small buffers and `large` in a large one; edge pacing lowers
+    Jain's index by `unfair` and raises completion times by `slower`."""
     methods = {label: name for name, label in LABELS.items()}
 
     def numbers(settings: Mapping[str, str], seed: int) -> dict[str, Any]:

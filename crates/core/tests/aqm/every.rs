@@ -25,8 +25,8 @@ fn an_idle_link_takes_a_packet_that_may_not_wait() {
     }
 }
 
-/// Of several queues nobody knows whose turn it will be: a packet whose service is due still waits, and a third one
-/// finds no room beside it.
+/// With several queues the next packet is chosen when it is dequeued. Until then a packet whose service is due occupies its
+/// place in the buffer, and a third one is dropped.
 #[test]
 fn what_is_due_to_leave_waits_until_it_does() {
     for name in ["fq-codel", "dualpi2", "priority", "drr"] {

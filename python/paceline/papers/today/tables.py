@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from paceline._statistics import Interval
@@ -129,48 +129,41 @@ def conclusions(runs: Mapping[str, Runs]) -> str:
 
 def small_buffer(runs: Mapping[str, Runs]) -> str:
     """Goodput over `AT` packets, and what each method gains there, as trains."""
-    rows = []
-    for variant, some in runs.items():
-        results = some[SHOWN]
-        row = [TCPS[variant], value(criteria.mean(at(results, "none", AT), GOODPUT, ALL_MBPS))]
-        for method in ("host", "edge", "qlbp"):
-            if method not in methods_of(variant):
-                row.append("paces itself")
-                continue
-            goodput = criteria.mean(at(results, method, AT), GOODPUT, ALL_MBPS)
-            row.append(f"{value(goodput)} ({percent(relative(results, method, 'none', AT))})")
-        rows.append(row)
-    return table(["goodput of all, Mbit/s", *(NAMES[method] for method in METHODS)], rows)
+
+    def cell(results: Results, method: str) -> str:
+        goodput = value(criteria.mean(at(results, method, AT), GOODPUT, ALL_MBPS))
+        return goodput if method == "none" else f"{goodput} ({percent(relative(results, method, 'none', AT))})"
+
+    return by_method("goodput of all, Mbit/s", runs, "paces itself", cell)
 
 
 def buffers(runs: Mapping[str, Runs]) -> str:
     """The least buffer that was run for 90 and for 98 % of the link, as trains."""
-    rows = []
-    for variant, some in runs.items():
-        row = [TCPS[variant]]
-        for method in METHODS:
-            if method not in methods_of(variant):
-                row.append("as unpaced")
-                continue
-            found = [enough(some[SHOWN], method, target) for target in TARGETS]
-            row.append(" / ".join("> 500" if size is None else str(size) for size in found))
-        rows.append(row)
-    return table(["packets for 90 / 98 %", *(NAMES[method] for method in METHODS)], rows)
+
+    def cell(results: Results, method: str) -> str:
+        found = [enough(results, method, target) for target in TARGETS]
+        return " / ".join("> 500" if size is None else str(size) for size in found)
+
+    return by_method("packets for 90 / 98 %", runs, "as unpaced", cell)
 
 
 def shares(runs: Mapping[str, Runs]) -> str:
     """Jain's index of the long flows and completion of 100 KB over `AT` packets, as trains."""
-    rows = []
-    for variant, some in runs.items():
-        row = [TCPS[variant]]
-        for method in METHODS:
-            if method not in methods_of(variant):
-                row.append("as unpaced")
-                continue
-            there = at(some[SHOWN], method, AT)
-            row.append(f"{fairness(there).mean:.2f}; {criteria.mean(there, COMPLETION, 1e-3).mean:.0f} ms")
-        rows.append(row)
-    return table(["Jain's index; 100 KB", *(NAMES[method] for method in METHODS)], rows)
+
+    def cell(results: Results, method: str) -> str:
+        there = at(results, method, AT)
+        return f"{fairness(there).mean:.2f}; {criteria.mean(there, COMPLETION, 1e-3).mean:.0f} ms"
+
+    return by_method("Jain's index; 100 KB", runs, "as unpaced", cell)
+
+
+def by_method(head: str, runs: Mapping[str, Runs], absent: str, cell: Callable[[Results, str], str]) -> str:
+    """A row a TCP, a column a method: what `cell` says, or `absent` where the TCP paces itself."""
+    rows = [
+        [TCPS[variant], *(cell(some[SHOWN], one) if one in methods_of(variant) else absent for one in METHODS)]
+        for variant, some in runs.items()
+    ]
+    return table([head, *(NAMES[method] for method in METHODS)], rows)
 
 
 def trains(runs: Mapping[str, Runs]) -> str:

@@ -102,7 +102,7 @@ fn bursts_are_as_long_and_as_frequent_as_the_chain_says() {
     assert!((720..880).contains(&first), "{first}");
 }
 
-/// One rule loses the third packet, another marks the second, third and fifth: what is lost is marked for nobody.
+/// One rule drops the third packet, another marks the second, third and fifth: a dropped packet carries no mark.
 #[test]
 fn a_rule_that_marks_loses_nothing() {
     let case = Case::draw(Kind::Lossy, 1);

@@ -125,9 +125,18 @@ impl VaryingRate {
         let table = field.table(&keys)?;
         let mut named = RATE_MODELS.iter().filter(|row| table.get(row.keys[0]).is_some());
         let (Some(row), None) = (named.next(), named.next()) else {
-            let (last, others) = RATE_MODELS.split_last().expect("the list is not empty");
-            let others: Vec<&str> = others.iter().map(|row| row.example).collect();
-            let ways = format!("{}, or {}", others.join(", "), last.example);
+            let mut ways = String::new();
+            for (number, row) in RATE_MODELS.iter().enumerate() {
+                let is_last = number + 1 == RATE_MODELS.len();
+                ways += if number == 0 {
+                    ""
+                } else if is_last {
+                    ", or "
+                } else {
+                    ", "
+                };
+                ways += row.example;
+            }
             return Err(field.wrong(format!("does not say in one way how the rate varies; write {ways}")));
         };
         if let Some(other) = keys.iter().filter(|key| !row.keys.contains(key)).find_map(|key| table.get(key))

@@ -90,7 +90,7 @@ FITS = {
     "an overload before a limit": path(CBR.replace("{0}", "3 Gbit/s"), "4 s", ', buffer = "500000 packets"'),
     "slow start": path('kind = "bulk"\ntcp = { variant = "reno", max_window = "100000000 packets" }', "1000 s"),
     "departures": path(CBR.replace("{0}", "10 Mbit/s"), "1000 s", more='[probes]\ndepartures = { links = "b" }'),
-    "noise": path(NOISE.replace("{0}", "2")),
+    "noise": path(NOISE.replace("{0}", "2"), "5 s"),
     "hosts": TINY.replace("hosts = 4", "hosts = 20000").replace('"4 s"', '"0.5 s"').replace('"1 s"\n\n', '"0.1 s"\n\n'),
     "answers": path('kind = "rpc"\nrequest = "100 B"\nresponse = "100 B"\ncount = 50', "60 s"),
 }

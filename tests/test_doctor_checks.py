@@ -10,6 +10,7 @@ from doctor_samples import HEALTHY, SAMPLES, Sample
 from paceline.doctor.checks import CHECKS
 from paceline.doctor.diagnosis import Diagnosis
 from paceline.doctor.finding import Finding
+from paceline.doctor.text_report import as_text
 
 SCENARIOS = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
 
@@ -55,8 +56,10 @@ MEANT = {
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_shipped_scenarios_are_sound(path: Path) -> None:
+def test_shipped_scenarios_are_sound_and_what_is_said_keeps_to_the_width(path: Path) -> None:
     diagnosis = pl.doctor(path)
+    for width in (80, 140):
+        assert max(len(line) for line in as_text(diagnosis, width).splitlines()) <= width
     assert [finding for finding in diagnosis.findings if finding.severity == "error"] == []
     warnings = {finding.id for finding in diagnosis.findings if finding.severity == "warning"}
     assert warnings == MEANT.get(path.stem, set())

@@ -97,7 +97,7 @@ def test_a_policer_is_what_a_link_can_carry() -> None:
 
 
 def test_settings_of_a_sweep_stand_side_by_side(command: Command, tmp_path: Path) -> None:
-    done = command("doctor", ROOT / "scenarios/edge-vs-host.toml")
+    done = command("doctor", ROOT / "scenarios/edge-vs-host.toml", "--set", "network.access.per_edge=10")
     assert "5 KB: 4 | 10 KB: 9 | 20 KB: 19 packets wait, by ns2" in " ".join(done.stdout.split())
     assert "[unpaced | edge 10 ms | qlbp]" in done.stdout
     assert "60 runs: 12 settings under 5 seeds each" in done.stdout
@@ -177,13 +177,6 @@ def on_a_terminal(path: Path, environment: dict[str, str]) -> str:
     os.close(ours)
     assert process.returncode == 0
     return written.decode()
-
-
-def test_lines_keep_to_the_width(tiny: Path) -> None:
-    for path in (tiny, *sorted((ROOT / "scenarios").glob("*.toml"))):
-        diagnosis = pl.doctor(path)
-        for width in (80, 140):
-            assert max(len(line) for line in as_text(diagnosis, width).splitlines()) <= width
 
 
 @pytest.mark.parametrize("terminal", ["xterm", "dumb"])

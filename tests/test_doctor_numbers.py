@@ -41,8 +41,8 @@ def test_one_flow_by_hand() -> None:
 
 def test_the_papers_dumbbell_by_hand() -> None:
     """1000 flows share 100 Mbit/s; each delay is drawn, and the harmonic mean is theirs."""
-    scenario = pl.Scenario.load(SCENARIOS / "edge-vs-host.toml")
-    setting = pl.doctor(scenario).settings[0]
+    scenario = pl.Scenario.load(SCENARIOS / "edge-vs-host.toml").set("network.core.buffer", "5 KB")
+    setting, paced = pl.doctor(scenario.set("sweep.pacing", ["none", "edge 10 ms"])).settings
     network = Network.resolve(scenario.points()[0].json, 1)
     trips = [2 * math.fsum(network.links[link].delay_s for link in flow.forward) for flow in network.flows]
     assert setting["rtt_s"]["min"] == pytest.approx(min(trips))
@@ -52,7 +52,7 @@ def test_the_papers_dumbbell_by_hand() -> None:
     assert setting["core"]["buffer_of_bdp_over_sqrt_n"] == pytest.approx(5000 / (12.5e6 * harmonic) * math.sqrt(1000))
     assert setting["groups"][0]["fair_rate_bps"] == pytest.approx([100e3, 100e3])
     assert setting["groups"][0]["tcp"]["regime"] == tcp_windows.TIMEOUTS
-    edge = next(one for one in pl.doctor(scenario).settings if one["settings"]["pacing"] == "edge 10 ms")["pacing"][0]
+    edge = paced["pacing"][0]
     assert edge["delay_packets_at_load"] == pytest.approx(10e6 * 0.01 / 8320)
     assert edge["delay_packets_at_link_rate"] == pytest.approx(100e6 * 0.01 / 8320)
 
@@ -61,9 +61,10 @@ def test_qlbp_from_its_load() -> None:
     """mu_min = rho C / 2, mu_max = (1 + rho) C / 2, q_max = max_delay mu_max (the paper's section III)."""
     pacing = {"method": "qlbp", "load": 0.1, "max_delay": "10 ms"}
     scenario = pl.Scenario.load(SCENARIOS / "edge-vs-host.toml").set("pacing", pacing)
-    paced = pl.doctor(scenario).settings[0]["groups"][0]["path"][1]["pacer"]
+    setting = pl.doctor(scenario.set("network.core.buffer", "5 KB")).settings[0]
+    paced = setting["groups"][0]["path"][1]["pacer"]
     assert paced["parameters"] == {"mu_min": "5 Mbit/s", "mu_max": "55 Mbit/s", "q_max": "68.75 KB"}
-    assert pl.doctor(scenario).settings[0]["pacing"][0]["delay_s"] == pytest.approx(0.010)
+    assert setting["pacing"][0]["delay_s"] == pytest.approx(0.010)
 
 
 def test_what_qlbp_holds_and_access_links_space() -> None:

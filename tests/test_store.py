@@ -252,7 +252,7 @@ def test_what_is_being_begun_is_no_leftover(tmp_path: Path) -> None:
     for thread in clearing:
         thread.start()
     try:
-        for number in range(600):  # of which some 20 failed
+        for number in range(300):  # of which some 10 failed
             with replacing(tmp_path / "file") as file:
                 file.write(str(number).encode())
             assert (tmp_path / "file").read_text() == str(number)

@@ -118,7 +118,8 @@ def test_retransmissions_are_those_of_the_run(tmp_path: Path, profile: str) -> N
 @pytest.mark.parametrize("profile", ["ns2", "linux"])
 def test_segments_have_their_payload(tmp_path: Path, payload: int, profile: str) -> None:
     tcp = f'tcp = {{ profile = "{profile}", payload = "{payload} B", max_window = "50 packets" }}'
-    result, seen = run(tmp_path, PATH % "6 packets" + f'[[traffic]]\nkind = "bulk"\n{tcp}\n')
+    text = PATH.replace("20 s", "5 s") % "6 packets" + f'[[traffic]]\nkind = "bulk"\n{tcp}\n'
+    result, seen = run(tmp_path, text)
     [stream] = connections(result, seen)
     assert {int(packet["tcp.len"]) for packet in stream} == {0, payload}
     header = 52 if profile == "linux" else 40

@@ -6,10 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-#[path = "../../core/tests/scratch/mod.rs"]
-mod scratch;
-
-use scratch::{cargo, copy, insert};
+use crate::scratch::{cargo, copy, insert};
 
 #[test]
 fn a_kind_of_dialogue_instrument_or_rate_is_a_file_and_a_line() {

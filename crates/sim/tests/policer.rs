@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-mod sweeps;
-
+use crate::sweeps::settings;
 use paceline_sim::trace::{TraceEvent, TraceRow};
 use paceline_sim::{Control, Engine, Method, RunOutput, Scenario};
 use serde_json::Value;
 use std::path::Path;
-use sweeps::settings;
 
 /// Tokens as a fraction of a byte, by floating point, which the simulator does not use; within a thousandth of a byte of the limit either is right.
 struct Tokens {

@@ -3,14 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
+use crate::random;
 use paceline_core::Instant;
 use paceline_sim::network::FlowKind;
 use paceline_sim::trace::{TraceEvent, TraceRow};
 use paceline_sim::{Control, Engine, Method, Network, Scenario};
 use proptest::prelude::*;
 use std::collections::{HashMap, VecDeque};
-
-mod random;
 
 /// Everything that can be measured, everywhere.
 const INSTRUMENTS: &str = r#"

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-mod sweeps;
-
 use std::path::{Path, PathBuf};
 
+use crate::sweeps::settings;
 use paceline_sim::Scenario;
 use serde_json::Value;
-use sweeps::settings;
 
 #[test]
 fn every_scenario_in_the_project_is_sound_in_all_its_settings() {

@@ -2,13 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-#[path = "../../capture/tests/written/mod.rs"]
-mod written;
-
+use crate::written::{Packet, pcap};
 use paceline_sim::trace::{TraceEvent, TraceRow, TraceSink};
 use paceline_sim::{Control, Engine, Network, Scenario};
 use std::f64::consts::PI;
-use written::{Packet, pcap};
 
 /// Bits that each flow sends in each interval.
 struct Rates {

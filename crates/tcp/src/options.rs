@@ -39,7 +39,7 @@ pub fn page() -> String {
     let mut page = String::from(
         "# TCP: every option, every profile\n\n\
          Made from the table in `crates/tcp/src/options/`; `paceline explain tcp` prints the same. To write it anew:\n\
-         `PACELINE_WRITE=1 cargo test -p paceline-tcp --test options`.\n\n\
+         `PACELINE_WRITE=1 cargo test -p paceline-tcp --test all options`.\n\n\
          A scenario sets an option in a traffic's `tcp` table, `tcp = { profile = \"ns2\", variant = \"newreno\" }`; what it \
          leaves out is the\nprofile's.",
     );

@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-mod adversary;
-
+use crate::adversary;
 use proptest::prelude::*;
 
 proptest! {

@@ -2,7 +2,7 @@
 //! or of the last bit of a window shows.
 //!
 //! A digest does not show what is right. The oracles do: ns-2's traces (`ns2_traces.rs`), what Linux 6.18 sent (`kernel_sequence.rs`),
-//! closed forms (`growth.rs`). After a deliberate change `PACELINE_WRITE=1 cargo test -p paceline-tcp --test digests` writes the digests.
+//! closed forms (`growth.rs`). After a deliberate change `PACELINE_WRITE=1 cargo test -p paceline-tcp --test all digests` writes the digests.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 

@@ -7,11 +7,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 #![allow(clippy::disallowed_methods, reason = "closed forms may use the platform's libm")]
 
-mod path;
-
+use crate::path::{self, Epoch, FAST, SLOW};
 use paceline_core::Span;
 use paceline_tcp::{Config, Constants, Halving, HostPacing, HyStartMode, PacingRule, Profile, Variant};
-use path::{Epoch, FAST, SLOW};
 
 /// Loses, once, the first packet sent after each of `losses`, all in seconds.
 fn epochs(config: Config, path: (u64, u64), losses: &[f64], until: f64) -> Vec<Epoch> {

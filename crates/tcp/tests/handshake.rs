@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
-mod conversation;
-
-use conversation::{Conversation, converse, converse_over};
+use crate::conversation::{Conversation, converse, converse_over};
 use paceline_core::Span;
 use paceline_tcp::{Config, Profile, Variant};
 

@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
-mod conversation;
-
-use conversation::converse;
+use crate::conversation::converse;
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Config, Profile, Receiver, Reply, Variant};
 

@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
-mod conversation;
-
-use conversation::{Wire, converse};
+use crate::conversation::{Wire, converse};
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Block, Config, Feedback, HostPacing, PacingRule, Profile, Sender, Variant};
 use proptest::prelude::*;

@@ -13,7 +13,7 @@ fn docs_tcp_md_is_the_table() {
         std::fs::write(&file, page()).unwrap();
     }
     let written = std::fs::read_to_string(&file).unwrap();
-    let how = "write it anew: PACELINE_WRITE=1 cargo test -p paceline-tcp --test options";
+    let how = "write it anew: PACELINE_WRITE=1 cargo test -p paceline-tcp --test all options";
     assert!(written == page(), "docs/tcp.md is not what the table of options says; {how}");
 }
 

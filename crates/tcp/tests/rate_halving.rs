@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
-mod conversation;
-
-use conversation::converse;
+use crate::conversation::converse;
 use paceline_tcp::{Config, Counters, Profile, Recovery, Variant};
 
 fn tcp_linux() -> Config {

@@ -3,9 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
 #[allow(dead_code, reason = "other tests use more of it")]
-mod conversation;
-
-use conversation::{Conversation, Wire, converse_over};
+use crate::conversation::{Conversation, Wire, converse_over};
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Config, HostPacing, PacingRule, Profile, Receiver, Reply, Sender, Variant};
 use std::sync::Arc;

@@ -75,6 +75,20 @@ def test_what_qlbp_holds_and_access_links_space() -> None:
     assert slow["spacing"] == pytest.approx([20, 20])
 
 
+@pytest.mark.parametrize(("profile", "data", "ack", "packets"), [("ns2", 1000, 40, 1), ("linux", 1500, 52, 2)])
+def test_a_slow_way_back_limits_by_its_acknowledgements(profile: str, data: int, ack: int, packets: int) -> None:
+    """100 kbit/s of them, one for each packet or, delayed, for every second one."""
+    tcp = {"profile": profile} | ({"payload": "960 B"} if profile == "ns2" else {})
+    network = {
+        "template": "path",
+        "links": [{"name": "down", "rate": "50 Mbit/s", "delay": "5 ms", "buffer": "20 packets"}],
+        "reverse": [{"rate": "100 kbit/s", "delay": "5 ms"}],
+    }
+    found = pl.doctor(pl.Scenario({"duration": "20 s", "network": network, "traffic": [{"kind": "bulk", "tcp": tcp}]}))
+    (group,) = found.settings[0]["groups"]
+    assert group["fair_rate_bps"] == pytest.approx([100e3 * packets * data / ack] * 2)
+
+
 def test_flows_that_a_share_leaves_unpaced() -> None:
     scenario = changed(HEALTHY, {"pacing": {"method": "host", "share": 0.3}})
     groups = pl.doctor(scenario).settings[0]["groups"]

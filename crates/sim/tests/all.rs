@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
+mod ack_aggregation;
 mod adding;
 mod aqm;
 mod bursty_loss;

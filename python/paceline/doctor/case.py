@@ -214,7 +214,7 @@ class Case:
             if flow.rate_bps is not None:
                 uses.append([])
                 continue
-            back = flow.tcp.ack_bytes / flow.packet_bytes if flow.tcp else 0.0
+            back = flow.tcp.acks_a_packet * flow.tcp.ack_bytes / flow.packet_bytes if flow.tcp else 0.0
             uses.append([(link, 1.0) for link in flow.forward] + [(link, back) for link in flow.reverse if back])
         return max_min(capacity, uses, demand)
 

@@ -128,9 +128,9 @@ def _row(network: Network, number: int, draws: float) -> dict[str, float | bool 
 
 def _acks(tcp: Tcp, packets: float) -> dict[str, float]:
     """For each data packet of a message: one in `ack_every` is acknowledged, or each, and the last at any rate."""
-    acks = 1.0
-    if tcp.delayed_ack_s:
-        acks = 1 / tcp.ack_every if math.isinf(packets) else math.ceil(packets / tcp.ack_every) / packets
+    acks = tcp.acks_a_packet
+    if tcp.delayed_ack_s and not math.isinf(packets):
+        acks = math.ceil(packets / tcp.ack_every) / packets
     return {"acks": acks, "ack_bytes": acks * tcp.ack_bytes}
 
 

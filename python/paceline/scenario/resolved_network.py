@@ -227,6 +227,11 @@ class Tcp:
     gain: float
     jitter: float
 
+    @property
+    def acks_a_packet(self) -> float:
+        """Acknowledgements for each data packet of a long transfer."""
+        return 1 / self.ack_every if self.delayed_ack_s else 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Traffic:

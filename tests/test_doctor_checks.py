@@ -48,7 +48,7 @@ def test_it_is_found_and_gone_once_repaired(sample: Sample) -> None:
 MEANT = {
     "one-flow": {"few-seeds"},  # one run each, to look at; nothing is compared
     "ack-aggregation": {"phase-locked"},  # what is looked at is one clock for all acknowledgements
-    "gso-trains": {"few-seeds", "window-cap"},  # hardly anything is drawn; the window is its rate
+    "gso-trains": {"few-seeds"},  # hardly anything is drawn
     "priority": {"few-seeds", "few-cuts"},  # what a call waits is looked at, not what downloads get
     "shared-memory": {"few-seeds", "few-cuts", "phase-locked", "warmup-short"},  # one incast, under no chance
     "policer-trains": {"few-seeds"},  # nothing is drawn

@@ -29,6 +29,7 @@ mod conversation;
 mod path;
 #[path = "../../core/tests/scratch/mod.rs"]
 mod scratch;
+mod write_xmit;
 
 #[test]
 fn every_file_of_tests_is_run() {

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
-#[allow(dead_code, reason = "other tests use more of it")]
 use crate::conversation::{Conversation, Wire, converse_over};
+use crate::write_xmit::{Kernel, Known};
 use paceline_core::{Instant, Span};
 use paceline_tcp::{Config, HostPacing, PacingRule, Profile, Receiver, Reply, Sender, Variant};
 use std::sync::Arc;
@@ -195,4 +195,118 @@ fn trains_of_an_unpaced_connection_follow_its_rate() {
         let most = expected.min(window / 2);
         assert_eq!(trains.iter().max().copied().unwrap_or(ends[0] + 1 - sent[0]), most, "{window}: {ends:?}");
     }
+}
+
+/// Draws from 0 to `below`: a linear congruential generator of Knuth's.
+fn draw(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % below
+}
+
+/// A connection of so many packets against `tcp_write_xmit` at each acknowledgement. These cover one packet, up to `covers`, and come a round
+/// trip after the last of them or up to `late` later, us. Returns how many trains left, and how often a window was not used up.
+fn every_train(
+    seed: u64,
+    config: &Config,
+    packets: u32,
+    (round_trip, late, covers): (u64, u64, u64),
+) -> [u32; 2] {
+    let mut kernel = Kernel::new(packets, config.payload.into(), config.gso.unwrap(), config.max_window);
+    let (mut sender, mut wire) =
+        (Sender::new(Arc::new(config.clone()), Some(packets.into()), Span::ZERO, 1), Wire::default());
+    let (mut random, mut now, mut min_rtt) = (seed, 1_000, None::<u64>);
+    let mut found = [0, 0];
+    sender.start(at(now), &mut wire);
+    loop {
+        let known = Known {
+            snd_cwnd: sender.cwnd() as u32,
+            snd_ssthresh: sender.ssthresh(),
+            srtt: Span::from_seconds(sender.srtt_s().unwrap_or(0.0)).as_nanos(),
+            min_rtt,
+        };
+        let before = kernel.snd_nxt;
+        let trains = kernel.tcp_write_xmit(known, now * 1_000);
+        let sent: Vec<u32> = wire.0.drain(..).map(|segment| segment.seq).collect();
+        let told = format!("seed {seed}, at {now} us, {known:?}, {} in flight", before - kernel.snd_una);
+        assert_eq!(sent, (before..kernel.snd_nxt).collect::<Vec<_>>(), "{told}");
+        // The last packet of several has PSH (`__tcp_transmit_skb`).
+        let pushed: Vec<u32> = sent.into_iter().filter(|seq| sender.ends_train(*seq)).collect();
+        let ends = trains.iter().scan(before, |end, train| {
+            *end += train;
+            Some((*end - 1, *train))
+        });
+        assert_eq!(
+            pushed,
+            ends.filter(|(_, train)| *train > 1).map(|(end, _)| end).collect::<Vec<_>>(),
+            "{told}"
+        );
+        let in_flight = kernel.snd_nxt - kernel.snd_una;
+        found[0] += trains.len() as u32;
+        found[1] += u32::from(!kernel.queue.is_empty() && in_flight < known.snd_cwnd.min(kernel.snd_wnd));
+        if in_flight == 0 {
+            return found;
+        }
+        let covered = 1 + draw(&mut random, covers.min(in_flight.into())) as u32;
+        let (first, last) = (kernel.snd_una, kernel.snd_una + covered - 1);
+        now = now.max(kernel.tstamp[last as usize] / 1_000 + round_trip) + draw(&mut random, late + 1);
+        let echo = Instant::from_nanos(kernel.tstamp[first as usize]);
+        let sample = now - echo.as_nanos() / 1_000;
+        min_rtt = Some(min_rtt.map_or(sample, |least| least.min(sample)));
+        kernel.snd_una += covered;
+        sender.on_ack_with(kernel.snd_una, echo, &[], at(now), &mut wire);
+    }
+}
+
+/// Every train of 400 connections is the kernel's, from the first window to the last packet.
+#[test]
+fn every_train_is_that_of_tcp_write_xmit() {
+    let mut found = [0, 0];
+    for seed in 0..400 {
+        let mut random = seed;
+        let mut one_of = |choices: &[u32]| choices[draw(&mut random, choices.len() as u64) as usize];
+        let config = Config {
+            payload: one_of(&[536, 1448, 8948]),
+            initial_window: one_of(&[4, 10, 30, 120]),
+            initial_ssthresh: Some(one_of(&[2, 40, 2_000])),
+            max_window: 5_000,
+            gso: Some(one_of(&[2, 7, 22, 45])),
+            timestamps: true,
+            ..config()
+        };
+        let packets = one_of(&[3, 40, 41, 500]);
+        let path = (one_of(&[150, 900, 3_000, 40_000]), one_of(&[0, 40, 900, 2_500]), one_of(&[1, 2, 12]));
+        let [trains, waits] =
+            every_train(seed, &config, packets, (path.0.into(), path.1.into(), path.2.into()));
+        found = [found[0] + trains, found[1] + waits];
+    }
+    assert!(found[0] > 20_000 && found[1] > 4_000, "{found:?}");
+}
+
+/// `tcp_cwnd_test` halves the congestion window; of a smaller window of the receiver nothing is halved.
+#[test]
+fn a_train_has_half_of_the_congestion_window_at_most() {
+    for (window, offered, expected) in [
+        (30, 1_000, &[14, 29][..]), // two of 15
+        (120, 20, &[19]),
+    ] {
+        let config = Config { initial_window: window, max_window: offered, gso: Some(45), ..config() };
+        let (mut sender, mut wire) = (Sender::new(Arc::new(config), None, Span::ZERO, 1), Wire::default());
+        sender.start(at(0), &mut wire);
+        let ends: Vec<u32> = (0..sender.end()).filter(|seq| sender.ends_train(*seq)).collect();
+        assert_eq!(ends, expected, "{window} {offered}");
+    }
+}
+
+/// What is sent again is no part of a train of new data: that the last packet of one carries PSH stays so.
+#[test]
+fn a_retransmission_leaves_trains_as_they_are() {
+    let config = Config { gso: Some(4), initial_window: 8, ..config() };
+    let (mut sender, mut wire) = (Sender::new(Arc::new(config), Some(8), Span::ZERO, 1), Wire::default());
+    sender.start(at(0), &mut wire);
+    let ends = |sender: &Sender| (0..8).filter(|seq| sender.ends_train(*seq)).collect::<Vec<_>>();
+    assert_eq!(ends(&sender), [3, 7]);
+    wire.0.clear();
+    sender.on_retransmission_timer(sender.retransmission_at().unwrap(), &mut wire);
+    assert_eq!(wire.0.iter().map(|segment| segment.seq).collect::<Vec<_>>(), [0]);
+    assert_eq!(ends(&sender), [3, 7]);
 }

@@ -107,13 +107,12 @@ pub(crate) fn next_packet(state: &State) -> Option<u32> {
     fits.then_some(state.next)
 }
 
-/// New packets that may be sent now, one after the other.
+/// New packets that the windows let out now, one after the other, if there are so many.
 pub(crate) fn room(state: &State) -> u32 {
-    let unsent = state.limit.saturating_sub(state.next);
     if state.cold.sack.is_blank() {
-        return state.window().saturating_sub(state.next - state.una).min(unsent);
+        return state.window().saturating_sub(state.next - state.una);
     }
-    rack::room(state).min(unsent)
+    rack::room(state)
 }
 
 /// Losses are repaired (Linux `TCP_CA_Recovery`, `TCP_CA_Loss`).

@@ -76,8 +76,8 @@ fn next_train(state: &State, longest: u32, now: Instant) -> Option<u32> {
     }
     let room = recovery::room(state);
     let window = state.window().max(1);
-    // `tcp_cwnd_test`: at least two trains fill a window.
-    let quota = room.min((window / 2).max(1)).min(longest);
+    // `tcp_cwnd_test`: at least two trains fill a congestion window.
+    let quota = room.min((state.cwnd as u32 / 2).max(1)).min(longest);
     let unsent = state.limit - state.next;
     let buffer = rest_of_buffer(state).max(quota).min(unsent);
     let srtt = Span::from_seconds(state.cold.smoothed);

@@ -85,4 +85,12 @@ mod tests {
         assert_eq!(draws, ["0.000340", "0.555881", "0.014205", "0.088123"]);
         assert_eq!(Mrg32k3a::after(4).unit().to_bits(), generator.unit().to_bits());
     }
+
+    /// Where the two terms are equal the number is m1 / (m1 + 1), and not 0 (L'Ecuyer 1999, figure I).
+    #[test]
+    fn it_draws_no_zero() {
+        let mut generator = Mrg32k3a { first: [0, 0, 1], second: [0, 1, 0] };
+        assert!((generator.unit() - M1 as f64 / (M1 + 1) as f64).abs() < 1e-15);
+        assert_eq!((generator.first[2], generator.second[2]), (0, 0));
+    }
 }

@@ -187,3 +187,34 @@ fn bursts_that_drain_pass() {
     let longer: Vec<Parcel> = steady(110, 1000, 10, Ecn::NotEct);
     assert!(!ours(discipline("codel", &[], None, 1), &longer).early.is_empty());
 }
+
+/// Back in the dropping state less than 16 intervals after the next drop would have been due, it goes on from the drops of
+/// the last time; after 16, to the nanosecond, it begins anew (RFC 8289 section 5.5).
+#[test]
+fn a_return_after_sixteen_intervals_begins_anew() {
+    const MS: u64 = 1_000_000;
+    let interval = 20 * MS;
+    let parameters = [("target", "1 ms"), ("interval", "20 ms")];
+    // 65 packets at once, a millisecond each: dropped are what leaves at 21, 41 and 56 ms, and the next would be due 20, 14.142135 and
+    // 11.547005 ms after the first.
+    let mut arrivals = steady(65, 1000, 0, Ecn::NotEct);
+    let begin = arrivals[0].came;
+    let due = begin + 21 * MS + interval + 14_142_135 + 11_547_005;
+    for (before, second) in [(1, 15 * MS), (0, interval)] {
+        // As many again, so that what leaves 16 intervals after that, or a nanosecond less, is the first to be dropped.
+        arrivals.truncate(65);
+        let first = due + 16 * interval - before;
+        arrivals.extend(steady(65, 1000, 0, Ecn::NotEct).iter().map(|parcel| Parcel {
+            number: parcel.number + 65,
+            came: first - 21 * MS,
+            ..*parcel
+        }));
+        let log = ours(discipline("codel", &parameters, None, 1), &arrivals);
+        let times: Vec<u64> = log.early.iter().map(|(_, at)| *at).collect();
+        assert_eq!(times[..3], [21, 41, 56].map(|ms| begin + ms * MS));
+        assert_eq!(times[3..5], [first, first + second]);
+        let mut oracle =
+            CodelQueue { target: MS, interval, maxpacket: 1500, ecn: true, ..CodelQueue::default() };
+        assert_equal("a return", &log, &theirs(&mut oracle, &arrivals));
+    }
+}

@@ -9,20 +9,20 @@ use paceline_core::{Cause, Ecn};
 const T_UPDATE: u64 = 15_000_000;
 const BURST: i64 = 150_000_000;
 
-/// The variables of appendix A, their names kept; times in seconds but for `now`.
+/// The variables of appendix A, their names kept; times in nanoseconds.
 struct Pie {
     queue: Fifo,
     limit: Option<u64>,
     ecn: bool,
     derandomises: bool,
-    qdelay_ref: f64,
+    qdelay_ref: u64,
     t_update: u64,
     max_burst: i64,
     mean_pktsize: u64,
     drop_prob: f64,
     accu_prob: f64,
-    current_qdelay: f64,
-    qdelay_old: f64,
+    current_qdelay: u64,
+    qdelay_old: u64,
     burst_allowance: i64,
     next_update: u64,
     random: Uniform,
@@ -35,14 +35,14 @@ impl Pie {
             limit: None,
             ecn: true,
             derandomises: false,
-            qdelay_ref: 0.015,
+            qdelay_ref: 15_000_000,
             t_update: T_UPDATE,
             max_burst: BURST,
             mean_pktsize: 1500,
             drop_prob: 0.0,
             accu_prob: 0.0,
-            current_qdelay: 0.0,
-            qdelay_old: 0.0,
+            current_qdelay: 0,
+            qdelay_old: 0,
             burst_allowance: 0,
             next_update: T_UPDATE,
             random: Uniform::new(seed),
@@ -57,8 +57,9 @@ impl Pie {
     }
 
     fn calculate_drop_prob(&mut self) {
-        let mut p =
-            0.125 * (self.current_qdelay - self.qdelay_ref) + 1.25 * (self.current_qdelay - self.qdelay_old);
+        let seconds = |nanos: u64| nanos as f64 * 1e-9;
+        let (current, old) = (seconds(self.current_qdelay), seconds(self.qdelay_old));
+        let mut p = 0.125 * (current - seconds(self.qdelay_ref)) + 1.25 * (current - old);
         if self.drop_prob < 0.000_001 {
             p /= 2048.0;
         } else if self.drop_prob < 0.000_01 {
@@ -75,7 +76,7 @@ impl Pie {
             p = 0.02;
         }
         self.drop_prob += p;
-        if self.current_qdelay == 0.0 && self.qdelay_old == 0.0 {
+        if self.current_qdelay == 0 && self.qdelay_old == 0 {
             self.drop_prob *= 0.98;
         }
         self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
@@ -84,7 +85,7 @@ impl Pie {
     }
 
     fn drop_early(&mut self) -> bool {
-        if (self.qdelay_old < self.qdelay_ref / 2.0 && self.drop_prob < 0.2)
+        if (2 * self.qdelay_old < self.qdelay_ref && self.drop_prob < 0.2)
             || self.queue.bytes <= 2 * self.mean_pktsize
         {
             return false;
@@ -117,8 +118,8 @@ impl Oracle for Pie {
             return dropped.push((parcel, Cause::Overflow));
         }
         if self.drop_prob == 0.0
-            && self.current_qdelay < self.qdelay_ref / 2.0
-            && self.qdelay_old < self.qdelay_ref / 2.0
+            && 2 * self.current_qdelay < self.qdelay_ref
+            && 2 * self.qdelay_old < self.qdelay_ref
         {
             self.burst_allowance = self.max_burst;
         }
@@ -135,8 +136,7 @@ impl Oracle for Pie {
     fn dequeue(&mut self, now: u64, _: &mut Vec<(Parcel, Cause)>) -> Option<Parcel> {
         let parcel = self.queue.pop()?;
         self.advance(now);
-        let delay = (now - parcel.came) as f64 * 1e-9;
-        self.current_qdelay = if self.queue.packets.is_empty() { 0.0 } else { delay };
+        self.current_qdelay = if self.queue.packets.is_empty() { 0 } else { now - parcel.came };
         Some(parcel)
     }
 }
@@ -177,7 +177,7 @@ fn every_packet_fares_as_in_the_rfc_with_other_parameters() {
             let ours = ours(discipline("pie", &parameters, None, seed), &arrivals);
             let (t_update, max_burst) = (update * 1_000_000, burst as i64 * 1_000_000);
             let mut oracle = Pie {
-                qdelay_ref: target as f64 * 1e-3,
+                qdelay_ref: target * 1_000_000,
                 t_update,
                 max_burst,
                 mean_pktsize: mtu,
@@ -194,6 +194,37 @@ fn every_packet_fares_as_in_the_rfc_with_other_parameters() {
             );
         }
     }
+}
+
+/// A burst passes only after a delay below half of the target, and at half of it no longer: what comes after 300 ms at half of the target is
+/// dropped within 150 ms. Once a packet waits for less then, but not at two updates (RFC 8033 section 4.4).
+#[test]
+fn a_delay_of_half_of_the_target_lets_no_burst_pass() {
+    const MS: u64 = 1_000_000;
+    let update = 1_305; // ms, at which the delay is below half of the target
+    // Packets take a millisecond. Three come first, and one each millisecond: each waits for two, but those of the milliseconds before the update.
+    let steady = (1_001..update + 1).map(|ms| match ms {
+        ms if ms == update - 3 => (ms, 0),
+        ms if ms == update - 2 => (ms, 2),
+        ms => (ms, 1),
+    });
+    let mut arrivals = Vec::new();
+    for (ms, packets) in
+        [(1_000, 3)].into_iter().chain(steady).chain((update + 1..update + 150).map(|ms| (ms, 4)))
+    {
+        arrivals.extend((0..packets).map(|_| Parcel {
+            number: 0,
+            bytes: 1000,
+            flow: 0,
+            ecn: Ecn::NotEct,
+            came: ms * MS,
+        }));
+    }
+    arrivals.iter_mut().enumerate().for_each(|(number, parcel)| parcel.number = number);
+    let ours = ours(discipline("pie", &[("target", "4 ms")], None, 1), &arrivals);
+    let mut oracle = Pie { qdelay_ref: 4 * MS, ..Pie::new(1) };
+    assert_equal("half of the target", &ours, &theirs(&mut oracle, &arrivals));
+    assert!(ours.early.iter().any(|(_, at)| *at < (update + 150) * MS), "{:?}", ours.early);
 }
 
 /// Under a load of 125 % that does not slow down, the controller rests where a fifth is dropped and the delay is the target.

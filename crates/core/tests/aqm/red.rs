@@ -346,3 +346,46 @@ fn max_p_follows_the_load_as_in_ns2() {
     assert_equal("adaptive", &ours, &theirs(&mut oracle, &arrivals));
     assert!(ours.early.len() > 1_000, "{}", ours.early.len());
 }
+
+/// With a weight of 1 the average is the queue's length: it is at the thresholds, and probabilities and counts are at their bounds, exactly.
+#[test]
+fn every_packet_fares_as_in_ns2_at_the_bounds() {
+    // max_p and its inverse; with 0.5 and thresholds 8 apart probabilities are sixteenths
+    for (seed, max_p, inverse) in [(1, "0.5", 2.0), (2, "0.5", 2.0), (3, "0.01", 100.0), (4, "0.1", 10.0)] {
+        for (thresh, maxthresh, adaptive, packets) in
+            [(4, 12, "no", 4_000), (5, 15, "yes", 30_000), (5, 5, "no", 4_000)]
+        {
+            let (gentle, wait) = (seed % 2 == 0, seed < 3);
+            let mut draws = Uniform::new(seed);
+            let mut oracle = RedQueue {
+                q_w: 1.0,
+                max_p_inv: inverse,
+                cur_max_p: 1.0 / inverse,
+                gentle,
+                wait,
+                adaptive: adaptive == "yes",
+                setbit: true,
+                mark_p: 0.25,
+                ..RedQueue::new(|| draws.unit(), 1000, Some((thresh.into(), maxthresh.into()))).by_packets()
+            };
+            let thresholds = [thresh, maxthresh].map(|packets| format!("{packets} packets"));
+            let yes = |given| if given { "yes" } else { "no" };
+            let parameters = [
+                ("unit", "packets"),
+                ("mean_packet", "1000 B"),
+                ("thresh", &*thresholds[0]),
+                ("maxthresh", &*thresholds[1]),
+                ("q_weight", "1"),
+                ("max_p", max_p),
+                ("mark_p", "0.25"),
+                ("gentle", yes(gentle)),
+                ("wait", yes(wait)),
+                ("adaptive", adaptive),
+            ];
+            let arrivals = arrivals(seed, packets);
+            let ours = ours(discipline("red", &parameters, None, seed), &arrivals);
+            assert_equal(&format!("{parameters:?}"), &ours, &theirs(&mut oracle, &arrivals));
+            assert!(ours.early.len() + ours.marked.len() > 20, "{parameters:?}");
+        }
+    }
+}

@@ -251,6 +251,31 @@ fn a_timeout_loses_all_that_is_in_flight() {
     assert_eq!((rates(&path).lost, rates(&path).delivered), (path.lost, 601), "the SYN too");
 }
 
+/// `tcp_timeout_mark_lost`: what was sent again and is lost again counts once more, at the first of several timeouts only.
+#[test]
+fn what_is_lost_again_counts_once_more() {
+    for until in [700, 1500, 4000] {
+        let mut path = Bottleneck::new(Variant::Bbr, 20, 40, 1000, Some(600));
+        // Some of a flight is lost, and then everything, what repairs that too.
+        path.loses = Box::new(move |seq, at| match at / MS {
+            84..=105 => seq % 3 == 0,
+            ms => (106..until).contains(&ms),
+        });
+        let mut again = 0;
+        assert!(path.until(20_000, |path| {
+            let resent = &path.sender.state.cold.sack.rack.resent;
+            again = again.max(resent.iter().filter(|one| one.lost).count());
+            path.sender.is_finished()
+        }));
+        assert!(
+            path.sender.counters().timeouts > 1 && again > 3,
+            "{until}: {again} {:?}",
+            path.sender.counters()
+        );
+        assert_eq!((rates(&path).lost, rates(&path).delivered), (path.lost, 601), "{until}");
+    }
+}
+
 /// `tcp_rate_check_app_limited`: at a write, where all was sent and the window has room.
 #[test]
 fn samples_are_limited_where_all_was_sent_and_the_window_has_room() {

@@ -98,6 +98,15 @@ mod tests {
         let by_hand =
             [vec![100; 11], vec![97; 3], vec![94; 3], vec![89; 5], vec![86; 3], vec![83; 3]].concat();
         assert_eq!(seen, by_hand);
+        // In one of eight the second best is that of round 3 too, beyond two, and the third that of round 5.
+        let mut max = WindowedMax::default();
+        let seen: Vec<_> = (0..14)
+            .map(|at| {
+                max.add(8, at, u64::from(100 - at));
+                max.get()
+            })
+            .collect();
+        assert_eq!(seen, [vec![100; 9], vec![97; 3], vec![95; 2]].concat());
     }
 
     /// Rounds without values: those that are still within ten are the candidates.

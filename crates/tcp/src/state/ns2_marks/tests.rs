@@ -160,6 +160,31 @@ fn a_loss_in_a_window_that_a_mark_has_cut_is_only_repaired() {
     }
 }
 
+/// `NewRenoTcpAgent::dupack_action`: with `bugFix_` and `lessCareful_` the packet at which a window ends that a mark has cut is repaired with
+/// a cut of its own, in all other cases without.
+#[test]
+fn a_loss_where_a_marked_window_ends_is_less_careful_if_told_to() {
+    for (careful, less_careful, at_end) in (0..8).map(|bits| (bits & 1 == 1, bits & 2 == 2, bits & 4 == 4)) {
+        let config = Config { careful, less_careful, ..sender(Variant::NewReno, 10).config().clone() };
+        let (mut sender, mut wire) = (Sender::new(Arc::new(config), None, Span::ZERO, 1), Wire::default());
+        sender.start(at(0), &mut wire);
+        let mut acknowledge = |sender: &mut Sender, next, is_marked| {
+            sender.on_ecn_echo(next, is_marked);
+            sender.on_ack(next, at(100), &mut wire);
+        };
+        acknowledge(&mut sender, 1, false);
+        acknowledge(&mut sender, 2, true);
+        let last = if at_end { sender.state.recover } else { sender.state.recover - 1 };
+        (3..=last).for_each(|next| acknowledge(&mut sender, next, false));
+        assert!(sender.end() > last + 2 && sender.counters().window_cuts == 1);
+        (0..3).for_each(|_| acknowledge(&mut sender, last, false));
+        let again: Vec<u32> = wire.0.iter().filter(|one| one.retransmission).map(|one| one.seq).collect();
+        let cuts = 1 + u64::from(careful && less_careful && at_end);
+        let what = format!("{careful} {less_careful} {at_end}");
+        assert_eq!((again, sender.counters().window_cuts), (vec![last], cuts), "{what}");
+    }
+}
+
 /// `recv_newack_helper` and `newack`: an acknowledgement without an echo ends the back-off by marks where it lets the window grow, or gives a
 /// sample. A partial one of a recovery does neither; the last of Sack1's lets nothing grow.
 #[test]

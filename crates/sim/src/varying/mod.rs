@@ -146,3 +146,7 @@ impl VaryingRate {
         (row.read)(field, &keys)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test says what went wrong")]
+mod tests;

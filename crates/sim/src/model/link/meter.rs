@@ -235,6 +235,18 @@ impl Levels {
 mod tests {
     use super::*;
 
+    /// 99 of a hundred nanoseconds nothing waits, in two parts: the percentile is 0; a nanosecond more of the level, and it is that.
+    #[test]
+    fn a_percentile_counts_the_time_in_which_nothing_waits() {
+        let at = Instant::from_nanos;
+        for (waits, expected) in [(10, 0.0), (11, 1000.0)] {
+            let mut meter = Meter::new(at(0), at(1000));
+            meter.waits(1000, at(500), at(500 + waits));
+            let (mean, p99) = meter.finish();
+            assert_eq!((mean, p99), (waits as f64, expected), "{waits}");
+        }
+    }
+
     #[test]
     fn levels_count_by_their_time_after_the_warm_up() {
         let at = Instant::from_nanos;

@@ -130,7 +130,64 @@ fn is_away(number: usize) -> ! {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test says what went wrong")]
 
+    use super::super::{Carry, Compact};
     use super::*;
+    use paceline_core::{Instant, Rate, Span};
+
+    /// So many, and each takes a packet of 1 B as many microseconds as its number.
+    fn numbered(all: usize) -> LinkTable {
+        let rate = Rate::from_bits_per_second(8_000_000_000); // a byte takes a nanosecond
+        LinkTable::of((0..all).map(|number| {
+            Link::Compact(Compact::new(rate, Span::from_nanos(1_000 * number as u64)).unwrap())
+        }))
+    }
+
+    fn number(link: &mut Link) -> u64 {
+        link.carry(1, false, Instant::from_nanos(1_000_000)).as_nanos() / 1_000 - 1_000
+    }
+
+    /// The pages of the links that are here.
+    fn pages(links: &LinkTable) -> Vec<usize> {
+        (0..links.len().div_ceil(PAGE)).filter(|page| links.get(page * PAGE).is_some()).collect()
+    }
+
+    #[test]
+    fn each_number_is_of_one_link() {
+        let all = 3 * PAGE + 7;
+        let mut links = numbered(all);
+        let mut others = LinkTable::away(all);
+        for one in 0..all {
+            assert_eq!(number(links.get_mut(one).unwrap()), one as u64);
+            assert_eq!(number(&mut links[one]), one as u64);
+            let here: *const Link = links.get_mut(one).unwrap();
+            assert!(std::ptr::eq(links.get(one).unwrap(), here) && std::ptr::eq(&raw const links[one], here));
+        }
+        assert!(links.get_mut(4 * PAGE).is_none());
+        // In an order in which every page goes and comes bit by bit.
+        for step in 0..all {
+            let one = step * 13 % all;
+            if step % 2 == 0 {
+                links.move_to(one, &mut others);
+            } else {
+                let mut link = links.take(one).unwrap();
+                assert_eq!(number(&mut link), one as u64);
+                others.put_back(one, link);
+            }
+            assert!(links.take(one).is_none());
+            links.move_to(one, &mut others); // it is away: nothing moves
+            assert_eq!(number(others.get_mut(one).unwrap()), one as u64);
+            let left = (0..4).filter(|page| (step + 1..all).any(|later| later * 13 % all / PAGE == *page));
+            assert_eq!(pages(&links), left.collect::<Vec<_>>(), "{step}");
+        }
+        assert_eq!(pages(&others), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    #[should_panic(expected = "link 40 is not here")]
+    fn a_link_that_is_away_is_named() {
+        let mut links = numbered(PAGE);
+        links[40] = Link::stand_in();
+    }
 
     #[test]
     fn pages_go_with_the_last_link_and_come_back_with_the_first() {

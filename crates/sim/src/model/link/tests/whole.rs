@@ -4,6 +4,7 @@ use super::cases::{forced, network};
 use super::*;
 use crate::kernel::signals::Signals;
 use crate::network::{DropRule, ForcedDrop, JitterShape, JitterSpec, LinkSpec};
+use crate::varying::VaryingRate;
 use paceline_core::Ecn;
 use paceline_core::pacer::{self, parameters::Value};
 use paceline_core::queue;
@@ -55,7 +56,7 @@ fn a_memory_decides_what_a_link_takes_and_counts_what_it_holds() {
     let bounded = link.bounded_mut().unwrap();
     assert!(bounded.is_idle(at(0)));
     assert!(matches!(bounded.offer_if(&packet(0, 0, Ecn::NotEct), true), Fate::Held));
-    assert_eq!(bounded.holds(), (1000, 1));
+    assert_eq!((bounded.holds(), bounded.is_idle(at(0))), ((1000, 1), false));
     assert!(link.pump(at(0)).is_some());
     let bounded = link.bounded_mut().unwrap();
     assert_eq!((bounded.holds(), bounded.is_idle(at(0)), bounded.is_idle(at(1000))), ((0, 0), false, true));
@@ -174,4 +175,55 @@ fn what_a_link_has_is_found() {
     plain.record((at(5), at(7)));
     plain.record((at(6), at(9)));
     assert_eq!(plain.bounded().unwrap().record, Some((at(5), at(9))));
+}
+
+/// By a trace the first packet waits for an opportunity: the link is idle for nobody. By steps it is, until something comes.
+#[test]
+fn a_link_by_a_trace_serves_nothing_at_once() {
+    for (rate, is_idle) in [
+        (VaryingRate::of_trace([1, 2].into_iter()), false),
+        (VaryingRate::of_steps([(Span::ZERO, 8_000_000)].into_iter(), None), true),
+    ] {
+        let link = link("drop-tail", &[], Vec::new(), |spec| {
+            std::sync::Arc::make_mut(&mut spec.fitting).varying = Some(rate.clone());
+        });
+        assert_eq!(link.bounded().unwrap().is_idle(at(0)), is_idle, "{rate:?}");
+    }
+}
+
+/// Of four packets of one class a full buffer refuses two; one leaves.
+#[test]
+fn a_class_has_what_comes_and_what_is_refused() {
+    let mut link = link("priority", &[], Vec::new(), |spec| {
+        let fitting = std::sync::Arc::make_mut(&mut spec.fitting);
+        std::sync::Arc::make_mut(&mut fitting.buffer).limit = Some(Limit::Packets(1));
+    });
+    link.bounded_mut().unwrap().offer(&packet(0, 0, Ecn::NotEct), Span::ZERO);
+    assert!(link.pump(at(0)).is_some());
+    let bounded = link.bounded_mut().unwrap();
+    for seq in 1..4 {
+        bounded.offer(&packet(seq, 10, Ecn::NotEct), Span::ZERO);
+    }
+    let counts = bounded.by_class().unwrap().finish().next().unwrap().0;
+    assert_eq!((counts.arrived, counts.dropped), (4, 2));
+}
+
+/// CoDel with a target and an interval of a nanosecond drops the second packet as the third is to leave: what is dropped comes out
+/// first, and the other at once.
+#[test]
+fn what_leaves_comes_out_after_what_is_dropped_before_it() {
+    let parameters = [("target", "1 ns"), ("interval", "1 ns"), ("mtu", "0 B")];
+    let mut link = link("codel", &parameters, Vec::new(), |_| {});
+    for seq in 0..5 {
+        link.bounded_mut().unwrap().offer(&packet(seq, 0, Ecn::NotEct), Span::ZERO);
+    }
+    let mut out = Vec::new();
+    let mut now = at(0);
+    while let Some((event, passage)) = link.pump(now) {
+        out.push((event.seq, passage.is_some()));
+        let next = link.bounded().unwrap().next_wakeup();
+        now = now.max(next.unwrap_or(now));
+        assert_eq!(next == Some(Instant::ZERO), passage.is_none(), "{out:?}");
+    }
+    assert!(out.starts_with(&[(0, true), (1, true), (2, false), (3, true)]), "{out:?}");
 }

@@ -17,6 +17,9 @@ from paceline.scenario import Scenario
 #: What is told of each queue beside: path, divisor and unit.
 TOLD = ((GOODPUT, ALL_MBPS, "goodput of all flows, Mbit/s"), (COMPLETION, 1e-3, "completion of 100 KB, ms"))
 
+#: What a picture says of each way in which hosts send.
+WORDS = {"packets": "one by one", "trains": "trains"}
+
 
 def sweeps(variant: str, length: Length) -> Mapping[str, Scenario]:
     """Buffers and queues, and in full length the experiments."""
@@ -82,11 +85,13 @@ def draw(variant: str, runs: Runs) -> Sequence[Picture]:
             some = [at(results, method, size) for size in buffers]
             for column, values in enumerate(statistics(some)):
                 drawing.curve(axes[3 * row + column], buffers, values, method, slot)
-        for column, words in enumerate(("goodput of all flows, Mbit/s", "Jain's index, long flows", "100 KB, ms")):
+        for column, words in enumerate(
+            ("goodput of all flows, Mbit/s", "Jain's index, long flows", "time for 100 KB, ms")
+        ):
             ax = axes[3 * row + column]
             drawing.logarithmic(ax, "x", buffers)
             ax.set_ylabel(words)
-            ax.set_xlabel(f"buffer, packets; {name}")
+            ax.set_xlabel(f"buffer, packets; hosts send {WORDS[name]}")
             ax.set_ylim(bottom=0)
         drawing.legend(axes[3 * row], loc="lower right")
     caption = (

@@ -21,6 +21,8 @@ FLOWS, BUFFERS = (1, 16), (8, 32)
 PROBING = 8.0
 #: Samples are taken over so long, s.
 STEP, SPAN = 0.2, 1.0
+#: Samples that a curve of the picture is a mean of.
+ROUND = 20
 
 STATISTIC = Assumption(
     "By which number the limit shows.",
@@ -134,14 +136,22 @@ def draw(runs: Runs) -> Sequence[Picture]:
         kind = {variant: name for name, variant in OTHERS.items()}[run.settings[VARIANT]]
         name = f"{kind}, {run.settings[BUFFER]}"
         drawing.curve(left, list(times[until]), list(window[until]), name, slot, marker="none", capsize=0)
-        drawing.curve(right, list(times[until]), list(ratio[until]), name, slot, marker="none", capsize=0)
+        away = (window > PROBING) & (ratio < 2)  # what was sent before ProbeRTT is still in flight as it begins
+        around = np.ones(ROUND)
+        smooth = np.convolve(ratio * away, around, "same") / np.maximum(np.convolve(away, around, "same"), 1)
+        smooth[~away] = np.nan
+        drawing.curve(right, list(times[until]), list(smooth[until]), name, slot, marker="none", capsize=0)
     left.set_ylabel("BBR's window, packets")
     right.set_ylabel("in flight over the window")
-    right.set_ylim(0, 1.5)
+    right.set_ylim(0, 1.2)
     for ax in (left, right):
         ax.set_xlabel("time, s")
-    drawing.legend(right, loc="upper right")
-    caption = "One BBR v1 flow against one other. The paper: once it has probed, its window limits it."
+    drawing.legend(left, loc="upper left", ncols=2)
+    left.set_ylim(top=1.3 * left.get_ylim()[1])
+    caption = (
+        "One BBR v1 flow against one other; on the right means of 4 s, without ProbeRTT. The paper: once it has "
+        "probed, its window limits it, and the right is 1."
+    )
     return [drawing.picture(figure, "cap", caption)]
 
 

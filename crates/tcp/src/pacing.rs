@@ -249,6 +249,12 @@ impl Pacing {
         }
     }
 
+    /// Whether [`Pacing::after_burst`] asks if the window lets more out, once so many packets have left.
+    #[inline]
+    pub(crate) fn asks_for_more(&self, sent: u32) -> bool {
+        !self.is_free && self.control.is_none() && (self.settings.rule == PacingRule::Wei || sent == 0)
+    }
+
     /// A timeout: the schedule starts anew.
     pub(crate) fn reset(&mut self, timer: &mut Instant) {
         if self.settings.rule != PacingRule::Wei {

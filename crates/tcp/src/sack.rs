@@ -10,7 +10,7 @@ mod scoreboard;
 use crate::sparse::{Blank, Sparse};
 pub(crate) use marks::Changes;
 use marks::Marks;
-pub(crate) use rack::{CaState, RackState, Resent};
+pub(crate) use rack::{CaState, RackState};
 pub(crate) use rate_reduction::RateReduction;
 use scoreboard::Scoreboard;
 

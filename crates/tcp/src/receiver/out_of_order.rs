@@ -130,12 +130,9 @@ impl OutOfOrder {
         ring[word(seq, ring)] >> (seq % 64) & 1 == 1
     }
 
-    /// How many of these are held.
-    pub(super) fn count(&self, reach: Range<u32>) -> u32 {
-        if self.is_near() {
-            return self.near[0].count_ones();
-        }
-        reach.filter(|&seq| self.has(seq)).count() as u32
+    /// How many packets are held.
+    pub(super) fn count(&self) -> u32 {
+        self.ring().iter().map(|word| word.count_ones()).sum()
     }
 
     pub(super) fn set(&mut self, seq: u32, value: bool) {

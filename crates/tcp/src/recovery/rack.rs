@@ -19,7 +19,7 @@ mod losses;
 
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
 use crate::feedback::Ack;
-use crate::sack::{CaState, RateReduction, Resent, SackState};
+use crate::sack::{CaState, RateReduction, SackState};
 use crate::segment::Output;
 use crate::state::{LastCut, State, probed_at};
 use arrivals::{Arrivals, measure, record};
@@ -77,9 +77,11 @@ impl LossRecovery for Rack {
             state.next = seq + 1;
             return;
         }
+        if seq < rack.resent_to {
+            rack.resent.take(seq);
+        }
         rack.resent_to = rack.resent_to.max(seq + 1);
-        rack.resent.retain(|one| one.seq != seq);
-        rack.resent.push(Resent { seq, at: now, end: state.end, lost: false });
+        rack.resent.push(seq, now, state.end);
         if seq == state.una {
             state.restart_timeout(now);
         }
@@ -301,9 +303,7 @@ pub(crate) fn enter_loss(state: &mut State, now: Instant) {
     let rack = &mut state.cold.sack.rack;
     rack.lost_to = rack.lost_to.max(lost_to);
     rack.resent_to = rack.resent_to.max(una);
-    for one in &mut rack.resent {
-        one.lost |= one.seq == una || !is_recent(one.at);
-    }
+    rack.resent.lose(|one| Some(one.seq == una || !is_recent(one.at)));
     let ca_state = rack.ca_state;
     let cuts = ca_state <= CaState::Disorder || ca_state == CaState::Loss && rack.timeouts == 0;
     rack.frto = ca_state < CaState::Recovery || rack.timeouts > 0;

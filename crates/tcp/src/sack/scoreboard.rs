@@ -103,8 +103,11 @@ impl Scoreboard {
 
     /// The first packets from `from` on, before `to`, that are not held.
     pub(crate) fn first_gap(&self, from: u32, to: u32) -> Option<Block> {
-        let start = self.gap_from(from);
-        let next = self.ranges.partition_point(|range| range.start < start);
+        let next = self.ranges.partition_point(|range| range.end <= from);
+        let (start, next) = match self.ranges.get(next) {
+            Some(range) if range.start <= from => (range.end, next + 1),
+            _ => (from, next),
+        };
         let end = self.ranges.get(next).map_or(to, |range| range.start.min(to));
         (start < end).then_some(Block { start, end })
     }
@@ -119,6 +122,19 @@ impl Scoreboard {
     pub(crate) fn held_below(&self, seq: u32) -> u32 {
         let below = self.ranges.iter().take_while(|range| range.start < seq);
         below.map(|range| range.end.min(seq) - range.start).sum()
+    }
+
+    /// Packets held from `seq` on.
+    #[inline]
+    pub(crate) fn held_from(&self, seq: u32) -> u32 {
+        let from = self.ranges.iter().rev().take_while(|range| range.end > seq);
+        from.map(|range| range.end - range.start.max(seq)).sum()
+    }
+
+    /// All of this block is held, or nothing is in it.
+    #[inline]
+    pub(crate) fn covers(&self, block: Block) -> bool {
+        self.gap_from(block.start) >= block.end
     }
 
     /// The `count`-th highest packet held: every hole below it has that many packets held above.
@@ -136,8 +152,7 @@ impl Scoreboard {
 
     /// Whether `seq` is held.
     pub(crate) fn holds(&self, seq: u32) -> bool {
-        let next = self.ranges.partition_point(|range| range.end <= seq);
-        self.ranges.get(next).is_some_and(|range| range.start <= seq)
+        self.gap_from(seq) > seq
     }
 }
 
@@ -190,6 +205,8 @@ mod tests {
                     let above = hole.filter(|hole| set.range(hole..).next().is_some());
                     prop_assert_eq!(board.hole_from(seq), above);
                     prop_assert_eq!(board.held_below(seq), set.range(..seq).count() as u32);
+                    prop_assert_eq!(board.held_from(seq), set.range(seq..).count() as u32);
+                    prop_assert_eq!(board.covers(block(seq, seq + 3)), (seq..seq + 3).all(|one| set.contains(&one)));
                     prop_assert_eq!(board.holds(seq), set.contains(&seq));
                     let gap = (seq..90).find(|gap| !set.contains(gap)).map(|start| Block {
                         start,

@@ -77,7 +77,8 @@ impl Sender {
         };
         let sent = self.send_burst(burst, now, out);
         let state = &mut self.state;
-        let more = recovery::next_packet(state).is_some();
+        let asks = state.cold.pacing.as_ref().is_some_and(|pacing| pacing.asks_for_more(sent));
+        let more = asks && recovery::next_packet(state).is_some();
         if let Some((pacing, pacing_at)) = pacing!(state) {
             pacing.after_burst(pacing_window!(state), (sent, more), pacing_at, now);
         }

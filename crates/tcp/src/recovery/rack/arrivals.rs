@@ -1,5 +1,6 @@
 //! The packets whose arrival an acknowledgement reveals, and when they were sent.
 
+use crate::cc::Control;
 use crate::feedback::{Ack, Block, MOST_BLOCKS};
 use crate::sack::RackState;
 use crate::state::{State, probed_at};
@@ -24,41 +25,52 @@ pub(super) struct Arrivals {
 /// `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`: records the packets that have arrived.
 pub(super) fn record(state: &mut State, ack: Ack<'_>, now: Instant) -> Arrivals {
     let mut arrivals = Arrivals::default();
-    let end = state.end;
-    let mut sorted = [Block { start: 0, end: 0 }; MOST_BLOCKS];
-    for &Block { start, end: block_end } in by_number(ack.blocks, &mut sorted) {
-        if block_end > end {
-            continue;
-        }
-        let start = start.max(ack.next);
-        let mut from = start;
-        while let Some(missing) = state.cold.sack.board.first_gap(from, block_end) {
-            arrive(state, missing, true, ack.echo, now, &mut arrivals);
-            from = missing.end;
-        }
-        if start < block_end {
-            state.cold.sack.board.add(Block { start, end: block_end });
-        }
+    let mut news = [Block::default(); MOST_BLOCKS];
+    for block in new_blocks(state, ack, &mut news) {
+        arrive_among(state, *block, true, (ack.echo, now), &mut arrivals);
+        state.cold.sack.board.add(*block);
     }
-    let mut from = state.una;
-    while let Some(missing) = state.cold.sack.board.first_gap(from, ack.next) {
-        arrive(state, missing, false, ack.echo, now, &mut arrivals);
-        from = missing.end;
-    }
+    let acked = Block { start: state.una, end: ack.next };
+    arrive_among(state, acked, false, (ack.echo, now), &mut arrivals);
     state.cold.sack.board.forget_below(ack.next);
     arrivals
 }
 
-/// Sorted by number, since the highest packet counts as the one that arrived last.
+/// The blocks of an acknowledgement that report something new: most blocks have been reported before. Sorted by number, since the highest
+/// packet counts as the one that arrived last.
 #[inline]
-fn by_number<'a>(blocks: &'a [Block], sorted: &'a mut [Block; MOST_BLOCKS]) -> &'a [Block] {
-    if blocks.len() < 2 {
-        return blocks;
+fn new_blocks<'a>(state: &State, ack: Ack<'_>, news: &'a mut [Block; MOST_BLOCKS]) -> &'a [Block] {
+    let (end, board, mut count) = (state.end, &state.cold.sack.board, 0);
+    for block in ack.blocks.iter().take(MOST_BLOCKS) {
+        let block = Block { start: block.start.max(ack.next), ..*block };
+        if block.end <= end && !board.covers(block) {
+            news[count] = block;
+            count += 1;
+        }
     }
-    let sorted = &mut sorted[..blocks.len().min(MOST_BLOCKS)];
-    sorted.copy_from_slice(&blocks[..sorted.len()]);
-    sorted.sort_unstable_by_key(|block| block.start);
-    sorted
+    let news = &mut news[..count];
+    if count > 1 {
+        news.sort_unstable_by_key(|block| block.start);
+    }
+    news
+}
+
+/// Those of these packets that are not held have arrived.
+#[inline]
+fn arrive_among(
+    state: &mut State,
+    packets: Block,
+    beyond: bool,
+    times: (Instant, Instant),
+    arrivals: &mut Arrivals,
+) {
+    let mut from = packets.start;
+    while from < packets.end
+        && let Some(missing) = state.cold.sack.board.first_gap(from, packets.end)
+    {
+        arrive(state, missing, beyond, times, arrivals);
+        from = missing.end;
+    }
 }
 
 /// These packets are newly known to have arrived.
@@ -66,48 +78,43 @@ fn arrive(
     state: &mut State,
     packets: Block,
     beyond: bool,
-    echo: Instant,
-    now: Instant,
+    (echo, now): (Instant, Instant),
     arrivals: &mut Arrivals,
 ) {
     arrivals.delivered += packets.end - packets.start;
     arrivals.beyond |= beyond;
-    if let Some(control) = state.rate_control() {
+    let (recover, timestamps) = (state.recover, state.config.timestamps);
+    let cold = &mut *state.cold;
+    if let Some(control) = cold.control.as_mut().and_then(Control::by_rate) {
         control.on_arrival(packets.start, packets.end, beyond);
     }
-    let least = state.cold.least();
-    let timestamps = state.config.timestamps;
-    let mut once = Block { start: packets.end, end: packets.start }; // from the first to the last that was sent once only
-    for seq in packets.start..packets.end {
-        let place = state.cold.sack.rack.resent.iter().position(|one| one.seq == seq);
-        let again = match place {
-            Some(place) => Some(state.cold.sack.rack.resent.remove(place).at),
-            None => probed_at(state.cold.probed(), seq),
-        };
-        let Some(at) = again else {
-            once = Block { start: once.start.min(seq), end: seq + 1 };
-            if state.cold.sack.rack.resent.is_empty() && state.cold.probed().is_none() {
-                once.end = packets.end; // the others were sent once only too
-                break;
+    let (least, probed) = (cold.least(), cold.probed());
+    let rack = &mut cold.sack.rack;
+    let mut once = packets; // from the first to the last that was sent once only
+    if packets.start < rack.resent_to && !rack.resent.is_empty() || probed.is_some() {
+        once = Block { start: packets.end, end: packets.start };
+        for seq in packets.start..packets.end {
+            let again = rack.resent.take(seq).map(|one| one.at).or_else(|| probed_at(probed, seq));
+            let Some(at) = again else {
+                once = Block { start: once.start.min(seq), end: seq + 1 };
+                continue;
+            };
+            arrivals.resent |= !beyond;
+            // Whether the original has arrived, not the retransmission (`tcp_rack_advance`, `tcp_skb_spurious_retrans`).
+            let is_first = !beyond && timestamps && echo < at;
+            if now.since(at) >= least && !is_first {
+                rack.advance(at, seq + 1, true, now);
             }
-            continue;
-        };
-        arrivals.resent |= !beyond;
-        // Whether the original has arrived, not the retransmission (`tcp_rack_advance`, `tcp_skb_spurious_retrans`).
-        let is_first = !beyond && timestamps && echo < at;
-        if now.since(at) >= least && !is_first {
-            state.cold.sack.rack.advance(at, seq + 1, true, now);
         }
     }
     if once.start >= once.end {
         return;
     }
-    let trains = &state.cold.trains;
-    let first = trains.of(once.start);
-    let last = if once.end <= first.end { first } else { trains.of(once.end - 1) };
+    let first = cold.trains.of(once.start);
+    let last = if once.end <= first.end { first } else { cold.trains.of(once.end - 1) };
     let (first, last) = (first.at, last.at);
-    state.cold.sack.rack.advance(last, once.end, false, now);
-    arrivals.original |= once.start < state.recover;
+    rack.advance(last, once.end, false, now);
+    arrivals.original |= once.start < recover;
     let times = if beyond { &mut arrivals.held } else { &mut arrivals.acked };
     *times = Some(times.map_or((first, last), |(earliest, _)| (earliest, last)));
 }

@@ -6,10 +6,10 @@ use crate::state::State;
 /// The lost packet to be sent next.
 pub(super) fn next_lost(state: &State) -> Option<u32> {
     let SackState { board, rack, .. } = &*state.cold.sack;
-    let again = rack.resent.iter().filter(|one| one.lost).map(|one| one.seq).min();
-    let first = board.gap_from(rack.resent_to.max(state.una));
+    let from = rack.resent_to.max(state.una);
+    let first = if from < rack.lost_to { board.gap_from(from) } else { from };
     let first = (first < rack.lost_to).then_some(first);
-    again.map_or(first, |again| Some(first.map_or(again, |first| first.min(again))))
+    first.into_iter().chain(rack.resent.first_lost()).min()
 }
 
 /// Packets lost, retransmitted or not (`lost_out`).
@@ -17,15 +17,14 @@ pub(super) fn lost(state: &State) -> u32 {
     let SackState { board, rack, .. } = &*state.cold.sack;
     match rack.lost_to.saturating_sub(state.una) {
         0 => 0,
-        below => below.saturating_sub(board.held_below(rack.lost_to)),
+        below => below.saturating_sub(board.held() - board.held_from(rack.lost_to)), // few are held beyond,
     }
 }
 
 /// `tcp_packets_in_flight`
 pub(super) fn pipe(state: &State) -> u32 {
     let SackState { board, rack, .. } = &*state.cold.sack;
-    let again = rack.resent.iter().filter(|one| !one.lost).count() as u32;
-    (state.end - state.una + again).saturating_sub(board.held() + lost(state))
+    (state.end - state.una + rack.resent.in_flight()).saturating_sub(board.held() + lost(state))
 }
 
 /// What the windows let out beside it.

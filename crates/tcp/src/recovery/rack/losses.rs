@@ -69,17 +69,16 @@ pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked
         seq = board.gap_from(seq + 1);
     }
     let again = rack.latest_resent;
-    for one in rack.resent.iter_mut().filter(|one| !one.lost) {
-        match wait(one.at, if again { one.seq + 1 } else { one.end }) {
-            None => break,
-            Some(Span::ZERO) => {
-                one.lost = true;
-                marked.lost += 1;
-                marked.again = true;
-                note(one.seq);
-            }
-            Some(more) => longest = longest.max(more),
+    rack.resent.lose(|one| {
+        let more = wait(one.at, if again { one.seq + 1 } else { one.end })?;
+        longest = longest.max(more);
+        let is_lost = more == Span::ZERO;
+        if is_lost {
+            marked.lost += 1;
+            marked.again = true;
+            note(one.seq);
         }
-    }
+        Some(is_lost)
+    });
     longest
 }

@@ -18,11 +18,11 @@ impl Sender {
         let longest = longest_train(state);
         let mut sent = 0;
         while sent < burst
-            && let Some(packets) = next_train(state, longest, now)
+            && let Some((seq, packets)) = next_train(state, longest, now)
         {
-            let (first, before) = (state.end, sent);
+            let (first, before, mut next) = (state.end, sent, Some(seq));
             for _ in 0..packets.min(burst - sent) {
-                let Some(seq) = recovery::next_packet(state) else { break };
+                let Some(seq) = next.take().or_else(|| recovery::next_packet(state)) else { break };
                 state.transmit(seq, now, out);
                 if state.cold.sack.is_blank() {
                     state.next = seq + 1;
@@ -68,11 +68,12 @@ fn unpaced_rate(window: &Window, srtt: f64, payload: u32) -> u64 {
     (f64::from(payload) * packets * linux_ratio(window) / srtt) as u64 // without a round trip, without bound
 }
 
-/// How many packets leave as one train now, if any may: a retransmission waits for nothing, new data for more of them.
-fn next_train(state: &State, longest: u32, now: Instant) -> Option<u32> {
+/// The first packet of a train that leaves now, and of how many it is, if any may: a retransmission waits for nothing, new data for more
+/// of them.
+fn next_train(state: &State, longest: u32, now: Instant) -> Option<(u32, u32)> {
     let seq = recovery::next_packet(state)?;
     if seq < state.end || recovery::is_repairing(state) {
-        return Some(longest);
+        return Some((seq, longest));
     }
     let room = recovery::room(state);
     let window = state.window().max(1);
@@ -91,7 +92,7 @@ fn next_train(state: &State, longest: u32, now: Instant) -> Option<u32> {
         next_ack: (state.una < state.end).then(|| (state.last_sent_at(state.una) + srtt).since(now)),
         srtt,
     };
-    (!defers(waiting)).then(|| quota.min(buffer))
+    (!defers(waiting)).then(|| (seq, quota.min(buffer)))
 }
 
 /// Packets from the next one to the end of its buffer in the send queue: buffers hold as many as the longest train may have.

@@ -192,6 +192,12 @@ impl Pacing {
         }
     }
 
+    /// [`Pacing::on_event`] permits nothing before the timer, whatever the rate is.
+    #[inline]
+    pub(crate) fn waits(&self, timer: Instant) -> bool {
+        !self.is_free && timer != Instant::MAX && self.settings.rule != PacingRule::Wei
+    }
+
     /// May the sender send, now that an acknowledgement has come (or the retransmission timer has fired)?
     #[inline(always)]
     pub(crate) fn on_event(

@@ -209,6 +209,8 @@ impl PathModel for Model {
         self.cwnd = acked.cwnd;
     }
 
+    const READS_LOST: bool = true;
+
     fn on_lost(&mut self, rates: &Sampler, lost: &Transmission, cwnd: u32, now: Instant) {
         self.handle_lost(rates, lost, cwnd, micros(now));
     }

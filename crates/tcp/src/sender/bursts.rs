@@ -60,6 +60,9 @@ impl Sender {
     #[inline(never)]
     fn send_paced(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
         let state = &mut self.state;
+        if state.cold.pacing.as_ref().is_some_and(|pacing| pacing.waits(state.cold.pacing_at)) {
+            return;
+        }
         state.follow_control();
         if let Some((pacing, pacing_at)) = pacing!(state) {
             let permit = pacing.on_event(pacing_window!(state), pacing_at, now);

@@ -58,6 +58,9 @@ pub(crate) trait PathModel: Sized {
 
     fn on_ack(&mut self, path: &mut Path<'_>, sample: &RateSample);
 
+    /// It asks for transmissions that are lost, which takes a search.
+    const READS_LOST: bool = false;
+
     /// A transmission is lost.
     fn on_lost(&mut self, _rates: &Sampler, _lost: &Transmission, _cwnd: u32, _now: Instant) {}
 
@@ -188,7 +191,10 @@ impl<M: PathModel> RateControl for Inner<M> {
     }
 
     fn on_lost(&mut self, seq: u32, cwnd: f64, now: Instant) {
-        if let Some(lost) = self.rates.lose(seq) {
+        self.rates.lose();
+        if M::READS_LOST
+            && let Some(lost) = self.rates.last(seq)
+        {
             self.model.on_lost(&self.rates, &lost, cwnd as u32, now);
         }
     }

@@ -214,10 +214,14 @@ impl Sampler {
         }
     }
 
-    /// The last transmission of packet `seq` is lost; returns it.
-    pub(super) fn lose(&mut self, seq: u32) -> Option<Transmission> {
+    /// The last transmission of a packet is lost.
+    pub(super) fn lose(&mut self) {
         self.lost += 1;
         self.in_flight = self.in_flight.saturating_sub(1);
+    }
+
+    /// The last transmission of packet `seq`, which has not arrived.
+    pub(super) fn last(&self, seq: u32) -> Option<Transmission> {
         self.again.iter().find(|one| one.seq() == seq).copied().or_else(|| self.first(seq))
     }
 

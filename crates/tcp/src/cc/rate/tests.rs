@@ -270,7 +270,8 @@ fn a_retransmission_counts_from_when_it_was_sent() {
     rates.arrive(1, 4, true);
     let sample = rates.sample(&ack(100, (0, 3), 1));
     assert_eq!((sample.delivered, sample.rtt_us), (Some(3), Some(100_000)));
-    let lost = rates.lose(0).expect("it was sent");
+    rates.lose();
+    let lost = rates.last(0).expect("it was sent");
     assert_eq!((lost.seq(), lost.in_flight, rates.lost), (0, 1, 1));
     rates.resend(0, Instant::from_nanos(101 * MS));
     rates.arrive(0, 1, false);

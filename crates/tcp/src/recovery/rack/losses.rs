@@ -54,6 +54,8 @@ pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked
     // How much longer a packet sent at `at` may be late; `None` where no packet sent after it has arrived.
     let (latest, round_trip) = (rack.latest, rack.round_trip);
     let wait = |at: Instant, end: u32| (latest > (at, end)).then(|| (at + round_trip + patience).since(now));
+    // First transmissions are in order of number, so that none was sent before the latest that is beyond it, if that is one.
+    let end = if rack.latest_resent { end } else { end.min(latest.1) };
     let mut seq = board.gap_from(rack.lost_to.max(una));
     while seq < end {
         let at = probed_at(probe, seq).unwrap_or_else(|| trains.of(seq).at);

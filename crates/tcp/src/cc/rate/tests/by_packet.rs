@@ -139,7 +139,8 @@ fn follow(seed: u64) {
             2 if end > una => {
                 let seq = una + below((end - una).into()) as u32;
                 if !held.contains(&seq) && !lost.contains(&seq) {
-                    let (lose, expected) = (rates.lose(seq).expect("it was sent"), by_packet.lose(seq));
+                    rates.lose();
+                    let (lose, expected) = (rates.last(seq).expect("it was sent"), by_packet.lose(seq));
                     let found = (lose.seq(), lose.in_flight, lose.lost, lose.is_app_limited());
                     let wanted = (seq, expected.tx_in_flight, expected.lost, expected.is_app_limited);
                     assert_eq!(found, wanted, "{what}");

@@ -143,6 +143,12 @@ impl Control {
         next.packet
     }
 
+    /// A packet leaves as it comes, with nothing behind it: [`Control::dequeue`] of that.
+    #[inline]
+    pub(super) fn passes(&mut self) {
+        (self.first_above, self.is_dropping) = (None, false);
+    }
+
     /// The packet at the head, and whether it may be dropped.
     fn pop<P: Packet>(
         &mut self,

@@ -68,6 +68,13 @@ pub(crate) trait Queueing<P: Packet>: Stage<P> {
     /// Empty; the wire is free.
     fn with(spec: &QueueSpec, parameters: &Self::Parameters, rate: Rate) -> Self;
 
+    /// A packet that finds nothing held and the wire free goes on it now, as by an `enqueue` and a `dequeue`. `false`, and nothing has changed,
+    /// where it has to go by these.
+    #[inline]
+    fn passes(&mut self, _packet: &P, _now: Instant) -> bool {
+        false
+    }
+
     /// What it holds, and the wire.
     fn held(&self) -> &Held;
 
@@ -187,6 +194,15 @@ macro_rules! disciplines {
             fn held_mut(&mut self) -> &mut Held {
                 match self {
                     $(Queue::$Variant(queue) => Queueing::held_mut(queue),)+
+                }
+            }
+
+            /// Whether a packet that comes now is on the wire at once: that saves an `enqueue` and a `dequeue`. `false` where it has to go by
+            /// these.
+            #[inline]
+            pub fn passes(&mut self, packet: &P, now: Instant) -> bool {
+                match self {
+                    $(Queue::$Variant(queue) => queue.passes(packet, now),)+
                 }
             }
 

@@ -116,7 +116,7 @@ impl<P: Packet> FqCodel<P> {
 
     /// The wire was free, and found nothing in any queue: all of them are new from now on.
     fn forget_lists(&mut self) {
-        for place in self.new.drain(..).chain(self.old.drain(..)) {
+        while let Some(place) = self.new.pop_front().or_else(|| self.old.pop_front()) {
             self.flows[usize::from(place)].is_listed = false;
         }
     }
@@ -172,6 +172,24 @@ impl<P: Packet> Queueing<P> for FqCodel<P> {
             old: VecDeque::new(),
             signals: Signals::new(parameters.codel.marks),
         }
+    }
+
+    #[inline]
+    fn passes(&mut self, packet: &P, now: Instant) -> bool {
+        let bytes = packet.bytes();
+        let nothing = Found { waiting_bytes: 0, waiting_packets: 0, in_service: None };
+        let is_idle = self.held.packets == 0 && self.held.is_idle(now) && !self.signals.has_dropped();
+        if !is_idle || self.rule.drops(bytes, &nothing) {
+            return false;
+        }
+        let place = self.place_of(packet.flow());
+        self.forget_lists();
+        self.new.push_back(place);
+        let flow = &mut self.flows[usize::from(place)];
+        (flow.is_listed, flow.deficit) = (true, self.parameters.quantum as i64 - i64::from(bytes));
+        flow.control.passes();
+        self.held.pass(bytes, now);
+        true
     }
 
     #[inline]

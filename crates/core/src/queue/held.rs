@@ -46,6 +46,13 @@ impl Held {
         self.wire.send(bytes, now);
     }
 
+    /// A packet is taken in, and its service begins at once.
+    #[inline]
+    pub(super) fn pass(&mut self, bytes: u32, now: Instant) {
+        self.arrived = now;
+        self.serve(bytes, now);
+    }
+
     /// The service of a packet can begin.
     #[inline]
     pub(super) fn is_idle(&self, now: Instant) -> bool {

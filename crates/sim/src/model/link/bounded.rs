@@ -77,7 +77,24 @@ impl BoundedLink {
             return Fate::Dropped;
         }
         let marked = self.losses.as_ref().is_some_and(|losses| losses.marks && event.ecn().is_capable());
-        if marked { self.hold_marked(*event) } else { self.hold(event) }
+        if marked {
+            return self.hold_marked(*event);
+        }
+        self.goes_at_once(event, delay).map_or_else(|| self.hold(event), Fate::Leaves)
+    }
+
+    /// A packet comes to an idle link, which need not hold it. What is recorded is held, so that it is seen to come and to leave.
+    fn goes_at_once(&mut self, event: &Event, delay: Span) -> Option<Passage> {
+        let Buffer::Stepwise(stepwise) = &mut self.buffer else { return None };
+        if self.pacer.is_some() || self.record.is_some() || !stepwise.passes(event) {
+            return None;
+        }
+        let (now, finish) = (event.at, stepwise.finish());
+        if let Some(meter) = &mut self.meter {
+            meter.passes(now);
+        }
+        self.counters.leaves(event.bytes, event.is_ack(), now, finish);
+        Some(Passage { start: now, arrival: finish + delay, recorded: false, marked: false })
     }
 
     /// A packet that a rule marks comes to a queue that may mark it too.

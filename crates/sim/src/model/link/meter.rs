@@ -123,6 +123,13 @@ impl Meter {
         self.level += u64::from(bytes);
     }
 
+    /// A packet comes and leaves at once.
+    #[inline]
+    pub(crate) fn passes(&mut self, now: Instant) {
+        self.settle(now);
+        self.note(now);
+    }
+
     /// A packet that waits has at `now` been promised the start of its service; calls come in the order of both.
     #[inline(always)]
     pub(crate) fn leaves(&mut self, bytes: u32, now: Instant, start: Instant) {

@@ -72,6 +72,13 @@ impl Stepwise {
         (verdict, self.has_marked())
     }
 
+    /// Whether a packet that comes now goes on the wire at once, without being held.
+    #[inline]
+    pub(super) fn passes(&mut self, event: &Event) -> bool {
+        let is_plain = self.next.is_none() && self.by_class.is_none() && self.transmitter.is_none();
+        is_plain && self.queue.passes(event, event.at)
+    }
+
     /// A packet that comes now is served at once.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         !self.waits && self.queue.held_packets() == 0 && self.queue.wire().free_at() <= now

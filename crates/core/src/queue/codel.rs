@@ -5,7 +5,8 @@
 //! the next one `interval` / √count after the last, until one has waited less.
 //!
 //! *Parameters.* `target` 5 ms and `interval` 100 ms (RFC 8289 section 4.4). With no more than `mtu` bytes behind it a packet is never
-//! dropped. `ecn = "drop"` drops what a mark would do for.
+//! dropped. `ecn = "drop"` drops what a mark would do for. Of what understands marks, all that has waited longer than `ce_threshold` is marked
+//! as it leaves, whatever the state: the step that DCTCP and L4S are made for, as Linux has it.
 //!
 //! *Count at a return.* Back in the dropping state within 16 intervals, it goes on from the drops of the last time, `count − last count`:
 //! so the RFC's pseudo-code and Linux. (The ACM Queue article and ns-2 go on from `count − 2`.) Linux's 1/√count is a fixed-point Newton
@@ -41,10 +42,12 @@ pub struct Parameters {
     pub mtu: u64,
     /// It marks what understands marks.
     pub marks: bool,
+    /// And that at once where it has waited longer than this; zero is not at all.
+    pub ce_threshold: Span,
 }
 
 /// As scenarios name them, for queues under CoDel.
-pub(super) const PARAMETERS: [Parameter; 4] = [
+pub(super) const PARAMETERS: [Parameter; 5] = [
     Parameter {
         name: "target",
         kind: Kind::Span,
@@ -69,6 +72,12 @@ pub(super) const PARAMETERS: [Parameter; 4] = [
         default: Some("mark"),
         doc: "what becomes of a packet that understands marks",
     },
+    Parameter {
+        name: "ce_threshold",
+        kind: Kind::Span,
+        default: Some("0 s"),
+        doc: "waiting time beyond which each of those is marked; 0 s is none",
+    },
 ];
 
 impl Tuned for Parameters {
@@ -82,6 +91,7 @@ impl Tuned for Parameters {
             interval: reader.span_or("interval", Span::from_millis(100))?,
             mtu: reader.bytes_or("mtu", 1500)?,
             marks: reader.choice("ecn", ECN, 0)? == 0,
+            ce_threshold: reader.span_or("ce_threshold", Span::ZERO)?,
         };
         if parameters.interval == Span::ZERO {
             return Err(reader.impossible("interval", "is no time; write for example \"100 ms\""));
@@ -140,6 +150,9 @@ impl Control {
             self.last_count = self.count;
             self.drop_next = self.control_law(now, parameters);
         }
+        if parameters.ce_threshold > Span::ZERO && next.waited > parameters.ce_threshold {
+            next.is_marked(signals);
+        }
         next.packet
     }
 
@@ -158,16 +171,16 @@ impl Control {
     ) -> Next<P> {
         let Some((Stamped { packet, came }, behind)) = pop() else {
             self.first_above = None;
-            return Next { packet: None, is_late: false };
+            return Next { packet: None, is_late: false, waited: Span::ZERO };
         };
-        let mut is_late = false;
-        if now.since(came) < parameters.target || behind <= parameters.mtu {
+        let (mut is_late, waited) = (false, now.since(came));
+        if waited < parameters.target || behind <= parameters.mtu {
             self.first_above = None;
         } else {
             let until = *self.first_above.get_or_insert(now + parameters.interval);
             is_late = now >= until;
         }
-        Next { packet: Some(packet), is_late }
+        Next { packet: Some(packet), is_late, waited }
     }
 
     /// When the next drop is due after one at `at`: interval / √count later.
@@ -183,6 +196,7 @@ struct Next<P> {
     packet: Option<P>,
     /// It may be dropped: packets have waited too long for long enough.
     is_late: bool,
+    waited: Span,
 }
 
 impl<P: Packet> Next<P> {

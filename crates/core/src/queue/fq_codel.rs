@@ -47,14 +47,14 @@ pub struct Parameters {
 
 impl Tuned for Parameters {
     const PARAMETERS: &'static [Parameter] = &{
-        let [target, interval, mtu, ecn] = codel::PARAMETERS;
+        let [target, interval, mtu, ecn, ce_threshold] = codel::PARAMETERS;
         let quantum = Parameter {
             name: "quantum",
             kind: Kind::Bytes,
             default: Some("1514 B"),
             doc: "what a flow sends in a turn",
         };
-        [quantum, target, interval, mtu, ecn]
+        [quantum, target, interval, mtu, ecn, ce_threshold]
     };
 
     const KEEPS_ORDER: bool = false;

@@ -20,6 +20,8 @@ pub(crate) struct CodelQueue {
     pub(crate) count: u32,
     pub(crate) lastcount: u32,
     pub(crate) dropping: bool,
+    /// Linux; 0 is none.
+    pub(crate) ce_threshold: u64,
 }
 
 impl CodelQueue {
@@ -67,7 +69,16 @@ impl CodelQueue {
         }
     }
 
+    /// Linux's `codel_dequeue`: the RFC's, and the step of `ce_threshold` at its end.
     pub(crate) fn dequeue(&mut self, now: u64, dropped: &mut Vec<(Parcel, Cause)>) -> Option<Parcel> {
+        let mut p = self.rfc_dequeue(now, dropped);
+        if p.is_some_and(|p| self.ce_threshold > 0 && now - p.came > self.ce_threshold) {
+            self.marks(&mut p);
+        }
+        p
+    }
+
+    fn rfc_dequeue(&mut self, now: u64, dropped: &mut Vec<(Parcel, Cause)>) -> Option<Parcel> {
         let (mut p, mut ok_to_drop) = self.dodequeue(now);
         if self.dropping {
             if !ok_to_drop {
@@ -127,12 +138,16 @@ fn every_packet_fares_as_in_the_rfc() {
         let (ecn, limit) = (seed % 3 > 0, (seed % 5 == 0).then_some(60));
         let texts = [format!("{target} ms"), format!("{interval} ms")];
         let ecn_text = if ecn { "mark" } else { "drop" };
-        let parameters = [("target", &*texts[0]), ("interval", &*texts[1]), ("ecn", ecn_text)];
+        let ce_threshold = [0, 0, 1, 7][seed as usize / 4 % 4];
+        let step = format!("{ce_threshold} ms");
+        let parameters =
+            [("target", &*texts[0]), ("interval", &*texts[1]), ("ecn", ecn_text), ("ce_threshold", &*step)];
         let arrivals = arrivals(seed, 4_000);
         let ours = ours(discipline("codel", &parameters, limit.map(Limit::Packets), seed), &arrivals);
         let (target, interval) = (target * 1_000_000, interval * 1_000_000);
         let mut oracle =
             CodelQueue { target, interval, maxpacket: 1500, ecn, limit, ..CodelQueue::default() };
+        oracle.ce_threshold = ce_threshold * 1_000_000;
         let theirs = theirs(&mut oracle, &arrivals);
         assert_equal(&format!("seed {seed}"), &ours, &theirs);
         drops += ours.early.len();

@@ -94,8 +94,13 @@ fn every_packet_fares_as_in_the_rfc() {
         let text = format!("{quantum} B");
         let arrivals = arrivals(seed, 3_000);
         let limited = (limit != Limit::Packets(10_240)).then_some(limit);
-        let ours = ours(discipline("fq-codel", &[("quantum", &*text)], limited, seed), &arrivals);
-        let theirs = theirs(&mut FqCodel::new(quantum, limit, seed), &arrivals);
+        let ce_threshold = [0, 2][seed as usize % 3 / 2];
+        let step = format!("{ce_threshold} ms");
+        let parameters = [("quantum", &*text), ("ce_threshold", &*step)];
+        let ours = ours(discipline("fq-codel", &parameters, limited, seed), &arrivals);
+        let mut oracle = FqCodel::new(quantum, limit, seed);
+        oracle.queues.iter_mut().for_each(|queue| queue.ce_threshold = ce_threshold * 1_000_000);
+        let theirs = theirs(&mut oracle, &arrivals);
         assert_equal(&format!("seed {seed}"), &ours, &theirs);
         early += ours.early.len();
         overflow += ours.overflow.len();

@@ -98,7 +98,7 @@ impl<'a> Engine<'a> {
             specs.map(|(id, spec)| Flow::new(id, spec, &mut dialogues, network.seed, end())).collect();
         for (flow, spec) in flows.iter_mut().zip(&network.flows) {
             // A source without a congestion window has no rate for the port: it neither counts nor waits there.
-            if network.hosts[spec.source as usize].port_pacing && matches!(flow.source, Source::Tcp(_)) {
+            if network.hosts[spec.source as usize].port.is_some() && matches!(flow.source, Source::Tcp(_)) {
                 flow.has_port = true;
                 flow.gates[1].send_apart();
                 flow.keep_round_trips();

@@ -137,6 +137,30 @@ fn one_gap_for_a_port_keeps_its_flows_apart() {
     assert!(close("[pacing]\nmethod = \"port\"\nper_flow = false") < 0.01);
 }
 
+/// Ports that send a packet each in the time of four at the core have at most one each wait there: four, and one on the wire.
+#[test]
+fn ports_capped_at_their_share_of_the_core_lose_nothing() {
+    let stats = |pacing: &str| {
+        let text = format!(
+            r#"
+            duration = "10 s"
+            warmup = "2 s"
+            network = {{ template = "dumbbell", core = {{ rate = "100 Mbit/s", delay = "5 ms", buffer = "4 packets" }}, access = {{ hosts = 4, rate = "1 Gbit/s", delay = "50 us .. 500 us" }} }}
+            traffic = [{{ kind = "bulk", count = 4, tcp = {{ profile = "rfc", variant = "newreno" }} }}]
+            pacing = {{ method = "port", per_flow = false{pacing} }}
+            "#
+        );
+        let output = Engine::run(&network(&text), &Control::default(), None).unwrap();
+        let core = &output.links.iter().find(|(name, _)| name == "core").unwrap().1;
+        (core.dropped_packets, core.utilisation)
+    };
+    let (dropped, utilisation) = stats(", cap = \"25 Mbit/s\"");
+    assert_eq!(dropped, 0);
+    assert!(utilisation > 0.999, "{utilisation}");
+    let (dropped, utilisation) = stats("");
+    assert!(dropped > 1_000 && utilisation < 0.95, "{dropped} {utilisation}");
+}
+
 #[test]
 fn a_port_does_not_hold_what_asks_for_no_rate() {
     // 5 Mbit/s beside a transfer of two packets a second, on one host: the port paces by the transfers' small windows.

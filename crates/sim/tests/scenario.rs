@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_core::queue::{Counts, Limit};
-use paceline_core::{Instant, Span};
-use paceline_sim::network::{DropRule, FlowKind, LinkSpec, Network, ProbeKind};
+use paceline_core::{Instant, Rate, Span};
+use paceline_sim::network::{DropRule, FlowKind, LinkSpec, Network, PortPacing, ProbeKind};
 use paceline_sim::workload::open_loop::Timing;
 use paceline_sim::{Scenario, scenario::ScenarioError};
 use paceline_tcp::{Config, PacingRule, Profile, Variant};
@@ -185,11 +185,10 @@ fn host_and_port_pacing_reach_the_senders() {
     let given = "pacing = { method = \"host\", rule = \"ideal\", gain = 1.25, jitter = 0.1 }";
     assert_eq!(rule_of(&small(given).network(1).unwrap()), Some((PacingRule::Ideal, 1.25, 0.1)));
 
-    let network = small("pacing = { method = \"port\", gain = 2 }").network(1).unwrap();
+    let network = small("pacing = { method = \"port\", gain = 2, cap = \"3 Mbit/s\" }").network(1).unwrap();
     assert_eq!(rule_of(&network), Some((PacingRule::Wei, 1.0, 0.0)));
-    let ports: Vec<_> =
-        network.hosts.iter().filter(|host| host.port_pacing).map(|host| host.port_gain).collect();
-    assert_eq!(ports, [2.0; 40]);
+    let ports: Vec<_> = network.hosts.iter().filter_map(|host| host.port.as_deref()).collect();
+    assert_eq!(ports, [&PortPacing { gain: 2.0, cap: Some(Rate::from_bits_per_second(3_000_000)) }; 40]);
     let network =
         small("pacing = { method = \"port\", per_flow = false, at = \"left.3\" }").network(1).unwrap();
     assert_eq!(rule_of(&network), None);

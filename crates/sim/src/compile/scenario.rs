@@ -209,11 +209,7 @@ impl Scenario {
         });
         let mut links: Vec<LinkSpec> = links.collect();
         links.shrink_to_fit(); // it lies where the layout's lay
-        let hosts = hosts.into_iter().zip(ports).map(|(name, port)| Host {
-            name,
-            port_pacing: port.is_some(),
-            port_gain: port.unwrap_or(1.0),
-        });
+        let hosts = hosts.into_iter().zip(ports).map(|(name, port)| Host { name, port: port.map(Box::new) });
         Ok(Network {
             hosts: hosts.collect(),
             links,

@@ -74,10 +74,17 @@ impl Network {
 pub struct Host {
     /// `left.17`, or its name in a graph.
     pub name: Name,
-    /// Set where one gap spaces all that leaves this host (port pacing).
-    pub port_pacing: bool,
-    /// Port pacing: its rate is this many times the sum of the flows' rates.
-    pub port_gain: f64,
+    /// Set where one gap spaces all that leaves this host.
+    pub port: Option<Box<PortPacing>>,
+}
+
+/// How the port of a host is paced.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PortPacing {
+    /// Its rate is this many times the sum of the flows' rates.
+    pub gain: f64,
+    /// And no more than this.
+    pub cap: Option<Rate>,
 }
 
 /// A link in one direction: policer, then pacer, then buffer, then wire, then propagation.

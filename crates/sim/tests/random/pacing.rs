@@ -59,8 +59,9 @@ fn of_hosts() -> impl Strategy<Value = Pacing> {
             select(vec!["", "jitter = 0.3\n", "jitter = 1.0\n", "quantum = \"4 packets\"\n"])
         )
             .prop_map(|(rule, gain, more)| format!("method = \"host\"\nrule = \"{rule}\"\n{gain}{more}")),
-        (any::<bool>(), gain)
-            .prop_map(|(per_flow, gain)| format!("method = \"port\"\nper_flow = {per_flow}\n{gain}")),
+        (any::<bool>(), gain, select(vec!["", "cap = \"2 Mbit/s\"\n", "cap = \"77777 kbit/s\"\n"])).prop_map(
+            |(per_flow, gain, cap)| format!("method = \"port\"\nper_flow = {per_flow}\n{gain}{cap}")
+        ),
     ];
     (lines, share()).prop_map(|(lines, share)| Pacing { lines, at: None, acks: false, share })
 }

@@ -10,13 +10,13 @@ use crate::compile::layout::Layout;
 use crate::compile::link_plan::LinkPlan;
 use crate::input::{Result, ScenarioError};
 use crate::kernel::chance::Stream;
-use crate::network::{FlowSpec, HostId, LinkId};
+use crate::network::{FlowSpec, HostId, LinkId, PortPacing};
 
 /// Hosts and links with the methods that act on them.
 #[derive(Debug)]
 pub(crate) struct Deployment {
-    /// For each host: the gain of its port's pacing, where there is one.
-    pub(crate) ports: Vec<Option<f64>>,
+    /// For each host: its port's pacing, where there is one.
+    pub(crate) ports: Vec<Option<PortPacing>>,
     /// For each link.
     pub(crate) pacers: Vec<Option<Box<PacerSpec>>>,
     /// For each method of the file, in its order.
@@ -67,12 +67,12 @@ pub(crate) fn deploy(
                 })?;
                 site
             }
-            Method::Port { per_flow, gain, at } => {
+            Method::Port { per_flow, pacing: of_port, at } => {
                 let site = chosen_hosts(pacing, at.as_ref(), context, flows)?;
                 let paced = site.among(context.layout.hosts.len());
                 let hosts = deployment.ports.iter_mut().zip(&context.layout.hosts).zip(&paced);
                 for ((port, name), _) in hosts.filter(|(_, paced)| **paced) {
-                    if port.replace(*gain).is_some() {
+                    if port.replace(*of_port).is_some() {
                         let problem = format!("{name} is port-paced already; write other hosts in at");
                         return Err(ScenarioError::at(&pacing.path, problem));
                     }

@@ -11,7 +11,7 @@ use super::pacing::{Method, Pacing};
 use crate::compile::draw::Draw;
 use crate::compile::layout::{Back, Layout, Stage};
 use crate::input::Result;
-use crate::network::Network;
+use crate::network::{Network, PortPacing};
 
 /// What a report prints of a scenario. Seconds and bytes where the name has them; quantities in text as one would write
 /// them.
@@ -172,9 +172,10 @@ impl Pacing {
                 words.extend((*jitter != 0.0).then(|| format!("jitter {jitter}")));
                 words.extend(quantum.map(|packets| format!("quantum {packets} packets")));
             }
-            Method::Port { per_flow, gain, .. } => {
+            Method::Port { per_flow, pacing: PortPacing { gain, cap }, .. } => {
                 words.push("port".to_owned());
                 words.extend((*gain != 1.0).then(|| format!("gain {gain}")));
+                words.extend(cap.map(|rate| format!("cap {rate}")));
                 words.extend((!per_flow).then(|| "without per-flow pacing".to_owned()));
             }
             Method::Link(link) => {

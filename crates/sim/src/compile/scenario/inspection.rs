@@ -245,7 +245,7 @@ fn flow_of<'n>(
                 tcps.len() - 1
             });
             seen.tcp = Some(position as u32);
-            seen.port_paced = network.hosts[flow.source as usize].port_pacing;
+            seen.port_paced = network.hosts[flow.source as usize].port.is_some();
             seen.packets = match &flow.kind {
                 FlowKind::Bulk { packets, .. } => *packets,
                 _ => Some((message_bytes / f64::from(tcp.payload)).ceil().max(1.0) as u64),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::names::NameList;
 use crate::compile::parameters::Named;
 use crate::input::{BufferSize, Field, Result, Table, any_of, suggestion};
+use crate::network::PortPacing;
 
 /// A method at work in a network.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,8 +43,8 @@ pub(crate) enum Method {
     Port {
         /// Each flow is host-paced too.
         per_flow: bool,
-        /// Times the sum of the flows' rates.
-        gain: f64,
+        /// Its rate.
+        pacing: PortPacing,
         /// On these hosts; `None` is all that send TCP.
         at: Option<NameList>,
     },
@@ -64,7 +65,7 @@ pub(crate) struct LinkMethod {
 
 /// The methods that are not stages, and their parameters, the one that comes first in shorthand.
 const HOST_KEYS: [&str; 4] = ["rule", "gain", "jitter", "quantum"];
-const PORT_KEYS: [&str; 2] = ["gain", "per_flow"];
+const PORT_KEYS: [&str; 3] = ["gain", "cap", "per_flow"];
 /// A gain beyond this is a slip of the pen.
 const MOST_GAIN: f64 = 1000.0;
 /// So is a quantum beyond this, packets.
@@ -121,7 +122,7 @@ impl Pacing {
                 table.only(&[&["method", "at", "share"], PORT_KEYS.as_slice()].concat())?;
                 Method::Port {
                     per_flow: table.optional("per_flow", Field::flag)?.unwrap_or(true),
-                    gain: gain(&table)?,
+                    pacing: PortPacing { gain: gain(&table)?, cap: table.optional("cap", Field::one_of)? },
                     at: at_hosts(&table)?,
                 }
             }

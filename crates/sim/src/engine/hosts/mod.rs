@@ -288,8 +288,8 @@ pub(crate) struct Record {
 }
 
 fn ports_of(network: &Network) -> Vec<Option<Box<Port>>> {
-    let port = |host: &Host| host.port_pacing.then(|| Box::new(Port::new(host.port_gain)));
-    if network.hosts.iter().all(|host| !host.port_pacing) {
+    let port = |host: &Host| host.port.as_deref().map(|pacing| Box::new(Port::new(*pacing)));
+    if network.hosts.iter().all(|host| host.port.is_none()) {
         return Vec::new();
     }
     network.hosts.iter().map(port).collect()

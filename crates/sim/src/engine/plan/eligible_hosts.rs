@@ -52,7 +52,7 @@ impl EligibleHosts {
                 let takes_time =
                     last.is_some_and(|link| link.lets_go_one_by_one(spec.kind.smallest_packet()));
                 let leaves_soon = [&flow.at_sink, &flow.at_source][end].out.is_fast();
-                let is_simple = leaves_soon && !network.hosts[host as usize].port_pacing;
+                let is_simple = leaves_soon && network.hosts[host as usize].port.is_none();
                 hosts[host as usize] &= is_simple
                     && is_bulk
                     && takes_time

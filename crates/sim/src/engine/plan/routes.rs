@@ -99,7 +99,7 @@ pub(crate) fn mark_at_once(
             flow.gates[0].replace_connections(spec.kind.replaces_connections());
         }
         if is_its_own(spec.forward.first(), false)
-            && !network.hosts[spec.source as usize].port_pacing
+            && network.hosts[spec.source as usize].port.is_none()
             && comes_in_order(&spec.reverse)
         {
             flow.let_run_ahead(1);

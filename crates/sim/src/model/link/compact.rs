@@ -92,58 +92,42 @@ impl Compact {
     /// A packet reaches it at `at`: when its first bit leaves, and when its last is at the far end.
     #[inline(always)]
     pub(super) fn pass(&mut self, bytes: u16, at: Instant) -> (Instant, Instant) {
-        if at <= self.free_at || bytes != self.last_bytes {
-            return self.pass_busy(bytes, at); // seldom: what comes to it has passed a bottleneck, or is sent one by one
-        }
-        self.remainder = self.last_remainder;
-        self.leave(at, self.last_whole.into())
-    }
-
-    /// The same where it may be busy, or a size is new.
-    #[inline(never)]
-    fn pass_busy(&mut self, bytes: u16, at: Instant) -> (Instant, Instant) {
         if bytes != self.last_bytes {
-            return self.pass_another(bytes, at);
+            self.measure(bytes);
         }
         // As `Wire::send`.
-        if at > self.free_at {
-            (self.free_at, self.remainder) = (at, 0);
-        }
-        let (start, unit) = (self.free_at, u64::from(self.unit));
-        let owed = u64::from(self.remainder) + u64::from(self.last_remainder);
+        let unit = u64::from(self.unit);
+        let is_free = at > self.free_at;
+        let owed =
+            u64::from(select_unpredictable(is_free, 0, self.remainder)) + u64::from(self.last_remainder);
+        let start = select_unpredictable(is_free, at, self.free_at);
         let is_whole = owed >= unit;
         self.remainder = (owed - select_unpredictable(is_whole, unit, 0)) as u32;
-        self.leave(start, u64::from(self.last_whole) + u64::from(is_whole))
+        (start, self.leave(start, u64::from(self.last_whole) + u64::from(is_whole)))
     }
 
-    /// It is busy with a packet from `start` on, for so many nanoseconds: that, and when the packet is at the far end. Time ends after 584
-    /// years; it is looked once, at the end, whether it has: what is added is less than it takes to come round.
+    /// It is busy with a packet from `start` on, for so many nanoseconds: when that is at the far end. Time ends after 584 years; it is
+    /// looked once, at the end, whether it has: what is added is less than it takes to come round.
     #[inline(always)]
-    fn leave(&mut self, start: Instant, busy: u64) -> (Instant, Instant) {
+    fn leave(&mut self, start: Instant, busy: u64) -> Instant {
         let finish = start.as_nanos().wrapping_add(busy);
         let there = finish.wrapping_add(self.delay.into());
         self.free_at = Instant::from_nanos(finish);
         if there < start.as_nanos() {
             return self.leave_at_the_end_of_time(start, busy);
         }
-        (start, Instant::from_nanos(there))
+        Instant::from_nanos(there)
     }
 
     #[cold]
     #[inline(never)]
-    fn leave_at_the_end_of_time(&mut self, start: Instant, busy: u64) -> (Instant, Instant) {
+    fn leave_at_the_end_of_time(&mut self, start: Instant, busy: u64) -> Instant {
         self.free_at = Instant::from_nanos(start.as_nanos().saturating_add(busy));
-        (start, Instant::MAX)
+        Instant::MAX
     }
 
-    /// The same of a packet of another size than the last one: divides once.
+    /// Divides once for a new size.
     #[cold]
-    #[inline(never)]
-    fn pass_another(&mut self, bytes: u16, at: Instant) -> (Instant, Instant) {
-        self.measure(bytes);
-        self.pass_busy(bytes, at)
-    }
-
     fn measure(&mut self, bytes: u16) {
         let scaled = u64::from(bytes) * (FIVES[usize::from(self.powers & 15)] << (self.powers >> 4));
         let unit = u64::from(self.unit);

@@ -71,7 +71,8 @@ def test_what_qlbp_holds_and_access_links_space() -> None:
     """The table's pacer holds ten packets of 1000 B at 10 Mbit/s, 8 ms; 10 Mbit/s before 200 is 20 packet times."""
     table = pl.doctor(SCENARIOS / "qlbp-table2.toml").settings[0]["pacing"][0]
     assert table["delay_s"] == pytest.approx(0.008)
-    slow = pl.doctor(SCENARIOS / "very-small-buffers.toml").settings[0]["groups"][0]
+    one = pl.Scenario.load(SCENARIOS / "very-small-buffers.toml")
+    slow = pl.doctor(one.set("sweep", {})).settings[0]["groups"][0]
     assert slow["spacing"] == pytest.approx([20, 20])
 
 

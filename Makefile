@@ -17,6 +17,7 @@ LENGTH := --quick
 CASES := 20000
 SCENARIOS := 400
 FUZZ_S := 60
+FUZZ_OPTIMISED := 3 # 1 is compiled sooner: for a minute
 FUZZ_JOBS := $(shell nproc)
 PYTEST_JOBS := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4))) # one more than processors: some tests wait
 SIMULATED_S := 1000000
@@ -85,7 +86,7 @@ equality: rust  ## Both engines on thousands of random scenarios; a failing one 
 
 fuzz: rust  ## Every fuzz target for FUZZ_S= seconds, from its kept corpus, FUZZ_JOBS= at once; FUZZ_TARGETS= for some; needs a C++ compiler
 	host=$$(rustc -vV | sed -n 's/^host: //p'); export out=target/fuzz/$$host/release; \
-	(cd fuzz && RUSTFLAGS="$(COVERED)" cargo build --release --locked --target $$host --target-dir ../target/fuzz); \
+	(cd fuzz && RUSTFLAGS="$(COVERED)" CARGO_PROFILE_RELEASE_OPT_LEVEL=$(strip $(FUZZ_OPTIMISED)) cargo build --release --locked --target $$host --target-dir ../target/fuzz); \
 	fuzz() { \
 		mkdir -p target/fuzz/found/$$1 fuzz/corpus/$$1; \
 		$$out/$$1 -max_total_time=$(FUZZ_S) -rss_limit_mb=4096 -timeout=20 -verbosity=0 -print_final_stats=1 \

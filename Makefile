@@ -47,7 +47,7 @@ test: test-rust $(VENV)/.installed  ## What a change must pass; with -j2 the ext
 	$(BIN)/pytest -n $(PYTEST_JOBS) --dist loadgroup
 
 test-rust: lint
-	env -u MAKEFLAGS cargo test --workspace --locked
+	env -u MAKEFLAGS -u MFLAGS cargo test --workspace --locked
 
 lint: $(VENV)/.tools | rust
 	cargo fmt --all --check

@@ -177,7 +177,7 @@ fn what_a_link_has_is_found() {
     assert_eq!(plain.bounded().unwrap().record, Some((at(5), at(9))));
 }
 
-/// By a trace the first packet waits for an opportunity: the link is idle for nobody. By steps it is, until something comes.
+/// By a trace the first packet waits for an opportunity: no packet finds the link idle. By steps it is, until something comes.
 #[test]
 fn a_link_by_a_trace_serves_nothing_at_once() {
     for (rate, is_idle) in [

@@ -240,25 +240,23 @@ impl Pacing {
         timer: &mut Instant,
         now: Instant,
     ) {
-        if self.is_free {
-            return;
+        if self.is_free || sent == 0 {
+            return; // a train that waits for a longer one leaves with an acknowledgement
         }
         if let Some(control) = &mut self.control {
-            if sent > 0 {
-                *timer = control.after_train(sent, now);
-            }
+            *timer = control.after_train(sent, now);
             return;
         }
         // Wei's patch sets the timer only while there is more to send; the others keep the gap after the last packet too.
-        if more || (self.settings.rule != PacingRule::Wei && sent > 0) {
-            *timer = (now + self.gap(&window(), sent.max(1))).min(LATEST);
+        if more || self.settings.rule != PacingRule::Wei {
+            *timer = (now + self.gap(&window(), sent)).min(LATEST);
         }
     }
 
-    /// Whether [`Pacing::after_burst`] asks if the window lets more out, once so many packets have left.
+    /// Whether [`Pacing::after_burst`] asks if the window lets more out.
     #[inline]
-    pub(crate) fn asks_for_more(&self, sent: u32) -> bool {
-        !self.is_free && self.control.is_none() && (self.settings.rule == PacingRule::Wei || sent == 0)
+    pub(crate) fn asks_for_more(&self) -> bool {
+        !self.is_free && self.control.is_none() && self.settings.rule == PacingRule::Wei
     }
 
     /// A timeout: the schedule starts anew.

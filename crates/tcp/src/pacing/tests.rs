@@ -57,14 +57,14 @@ fn linux_paces_from_the_eleventh_packet_on() {
     assert_eq!(pacing.on_event(|| WINDOW, &mut timer, Instant::from_nanos(70_000_000)), Permit::None);
 }
 
-/// Whose timer is set where nothing more may leave, and where nothing has left; what a timeout does to it.
+/// Whose timer is set where nothing more may leave; nobody's where nothing has left; what a timeout does to it.
 #[test]
 fn the_gap_is_held_after_the_last_packet_but_for_wei() {
     for (rule, burst, armed) in [
         (PacingRule::Wei, (1, true), true),
         (PacingRule::Wei, (1, false), false),
         (PacingRule::Ideal, (1, false), true),
-        (PacingRule::Ideal, (0, true), true),
+        (PacingRule::Ideal, (0, true), false), // a train waits for a longer one, and leaves with an acknowledgement
         (PacingRule::Ideal, (0, false), false),
     ] {
         let mut timer = Instant::MAX;

@@ -17,7 +17,9 @@
 //!   effect, so it begins with the first gap.
 //!
 //! *Parameters.* `delayed_ack`, `ack_every`, `quick_acks`, `adaptive_delay`, `sack_compression`, `push`, `read_delay`, `timer_tick` of [`Config`].
-//! *Where it breaks.* The round trip is that of the handshake throughout. Linux also smooths it for the compression, and uses the lesser.
+//! *Where it breaks.* Without quick acknowledgements a copy of the last packet in order counts as a second one, or waits, as in ns-2
+//! (tcp/tcp-sink.cc `DelAckSink::recv`); with `ack_every` above 2 it is acknowledged at once. The round trip is that of the handshake
+//! throughout. Linux also smooths it for the compression, and uses the lesser.
 //! *References.* Linux 6.18 net/ipv4/tcp_input.c `tcp_event_data_recv`, `tcp_measure_rcv_mss`, `tcp_enter_quickack_mode`,
 //! `__tcp_ack_snd_check`, tcp.c `__tcp_cleanup_rbuf`, tcp_output.c `tcp_send_delayed_ack`, `tcp_event_data_sent`, `tcp_event_ack_sent`,
 //! tcp_timer.c `tcp_delack_timer_handler`.
@@ -205,7 +207,8 @@ impl DelayedAck {
         }
         let is_enough = match self.every {
             SECOND => self.due.is_some() || arrival.packets > 1,
-            every => next - self.covered >= every,
+            // A copy of the last packet in order is no further packet that could wait (RFC 9293 section 3.10.7.4).
+            every => next == arrival.before || next - self.covered >= every,
         };
         if self.quick.is_due() || is_enough {
             return self.waits_for_reading(seq, now);

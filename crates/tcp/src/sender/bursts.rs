@@ -4,7 +4,7 @@
 
 use super::Sender;
 use super::trains::longest_train;
-use crate::pacing::{Permit, pacing_window};
+use crate::pacing::{Pacing, Permit, pacing_window};
 use crate::recovery;
 use crate::segment::Output;
 use crate::state::pacing;
@@ -80,7 +80,7 @@ impl Sender {
         };
         let sent = self.send_burst(burst, now, out);
         let state = &mut self.state;
-        let asks = state.cold.pacing.as_ref().is_some_and(|pacing| pacing.asks_for_more(sent));
+        let asks = state.cold.pacing.as_ref().is_some_and(Pacing::asks_for_more);
         let more = asks && recovery::next_packet(state).is_some();
         if let Some((pacing, pacing_at)) = pacing!(state) {
             pacing.after_burst(pacing_window!(state), (sent, more), pacing_at, now);

@@ -31,6 +31,7 @@ succession = { by = "flow" }
 bursts = {}
 drop_events = {}
 delay = { by = "flow" }
+sojourn = { by = "traffic" }
 transfers = { flows = "short" }
 fairness = { window = "500 ms" }
 throughput = { links = "core", by = "traffic", every = "50 ms" }
@@ -152,6 +153,7 @@ def test_the_report_draws_every_instrument(shown: Path) -> None:
         "Bursts",
         "Drop events",
         "Packet delay",
+        "Sojourn times",
         "Completion of transfers",
         "Fairness over time",
         "Cumulative throughput",

@@ -111,6 +111,30 @@ fn poisson_counts_are_independent_and_as_variable_as_many() {
 }
 
 #[test]
+fn packets_of_equal_size_that_come_at_random_wait_as_in_theory() {
+    // M/D/1: half of them find the wire idle; on average they wait load / (2 (1 - load)) of a millisecond on the wire.
+    let text = one_link_for(400, &source("poisson", "a", "4 Mbit/s", "0 s"), "sojourn = {}");
+    let runs: Vec<Curve> = (1..=SEEDS).map(|seed| curve(&run(&text, seed), "sojourn")).collect();
+    let mean = |curve: &Curve| {
+        let all = curve.points.last().unwrap().count as f64;
+        let each = curve.points.iter().scan(0, |below, point| {
+            Some(point.x * (point.count - std::mem::replace(below, point.count)) as f64)
+        });
+        each.sum::<f64>() / all
+    };
+    assert_covers(&runs.iter().map(mean).collect::<Vec<_>>(), 0.5e-3, 0.02e-3, "mean");
+    let idle: Vec<f64> = runs.iter().map(|run| run.points[0].y).collect();
+    assert!(runs.iter().all(|run| run.points[0].x == 0.0));
+    assert_covers(&idle, 0.5, 0.01, "idle");
+    // A queue that is gone through packet by packet, and drops none, is the same.
+    let stepwise = text.replace(
+        "delay = \"10 ms\"",
+        "delay = \"10 ms\", queue = { discipline = \"codel\", target = \"1 s\" }",
+    );
+    assert_eq!(curve(&run(&stepwise, 1), "sojourn"), runs[0]);
+}
+
+#[test]
 fn a_square_wave_covaries_with_its_own_period() {
     // A packet each 4 ms in intervals of 1 ms: 1 0 0 0 1 0 0 0 …; mean 1/4, variance 3/16, -1/16 between.
     let probes = "auto_covariance = { interval = \"1 ms\", lags = 8 }";

@@ -251,6 +251,14 @@ def _delay(compared: Compared) -> Block:
     return _distributions(compared, "delay", Block("Packet delay", text), "Delay", "s")
 
 
+def _sojourn(compared: Compared) -> Block:
+    text = (
+        "Share of the packets that waited no longer than that at a link, in its pacer and its queue, before they were "
+        "on the wire. Packets that it dropped do not count."
+    )
+    return _distributions(compared, "sojourn", Block("Sojourn times", text), "Wait", "s")
+
+
 def _transfers(compared: Compared) -> Block:
     block = Block(
         "Completion of transfers",
@@ -326,7 +334,7 @@ def _distributions(compared: Compared, name: str, block: Block, across: str, kin
         lines = [_share(series, mean, low, high) for series, mean in means]
         medians = [(s, float(m.x[np.searchsorted(m.y, 0.5)])) for s, m in means if m.y[-1] >= 0.5]
         said = _each((s, _short(kind, median)) for s, median in medians)
-        where = place.link or ("" if place.flow == "all" else place.flow)
+        where = ", ".join(name for name in (place.link, place.flow) if name not in ("", "all"))
         drawing = line_plot(
             f"{across}, {where}" if where else across,
             f"Medians: {said}.",
@@ -385,6 +393,7 @@ _BLOCKS: tuple[tuple[Callable[[Compared], Block], tuple[str, ...]], ...] = (
     (_bursts, ("burst_size",)),
     (_drop_events, ("drop_event_flows", "drop_event_packets")),
     (_delay, ("delay",)),
+    (_sojourn, ("sojourn",)),
     (_transfers, ("fct",)),
     (_fairness, ("jain",)),
     (_throughput, ("carried", "delivered")),

@@ -10,15 +10,11 @@
 
 use super::classes::{By, Classes, Rule};
 use super::described::{Described, Measure, Placed, Placing, View, at_flows};
-use super::distribution::cumulative;
+use super::distribution::Durations;
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow};
 use crate::input::{Result, Table};
-use hdrhistogram::Histogram;
 use paceline_core::{Instant, Span};
-
-/// Nineteen hours, nanoseconds: longer delays count as that.
-const LONGEST: u64 = 1 << 46;
 
 /// The table `delay`.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,14 +55,7 @@ struct DelayDistribution {
     to: Instant,
     classes: Classes,
     /// One a class; made when its first packet comes.
-    delays: Vec<Option<Delays>>,
-}
-
-#[derive(Debug)]
-struct Delays {
-    histogram: Histogram<u64>,
-    /// Nanoseconds.
-    largest: u64,
+    delays: Vec<Option<Durations>>,
 }
 
 impl DelayDistribution {
@@ -81,28 +70,15 @@ impl Observer for DelayDistribution {
         if now < self.from || now >= self.to {
             return;
         }
-        let Some(class) = self.classes.class(flow) else { return };
-        let delays = &mut self.delays[class];
-        if delays.is_none() {
-            *delays = Histogram::new_with_bounds(1, LONGEST, 3)
-                .ok()
-                .map(|histogram| Delays { histogram, largest: 0 });
-        }
-        if let Some(delays) = delays {
-            delays.histogram.saturating_record(delay.as_nanos());
-            delays.largest = delays.largest.max(delay.as_nanos());
+        if let Some(class) = self.classes.class(flow) {
+            Durations::add(&mut self.delays[class], delay);
         }
     }
 
     fn curves(self: Box<Self>, _: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
-        for (name, delays) in self.classes.names.iter().zip(&self.delays) {
-            let Some(Delays { histogram, largest }) = delays else { continue };
-            let bins = histogram.iter_recorded().map(|bin| {
-                let upper = histogram.highest_equivalent(bin.value_iterated_to()).min(*largest);
-                (upper as f64 / 1e9, bin.count_since_last_iteration())
-            });
-            let bins: Vec<(f64, u64)> = bins.collect();
-            curves.push(Curve::of_flow("delay", name, ("s", "1"), cumulative(bins.into_iter())));
+        for (name, delays) in self.classes.names.iter().zip(self.delays) {
+            let points = delays.map(|delays| delays.points()).unwrap_or_default();
+            curves.push(Curve::of_flow("delay", name, ("s", "1"), points));
         }
     }
 }

@@ -1,6 +1,43 @@
 //! Distributions as curves: the share of all that is no larger than x.
 
 use super::rows::Point;
+use hdrhistogram::Histogram;
+use paceline_core::Span;
+
+/// Nineteen hours, nanoseconds: longer durations count as that.
+const LONGEST: u64 = 1 << 46;
+
+/// Any number of durations in the same memory: a histogram of three significant digits, and the largest exactly.
+#[derive(Debug)]
+pub(crate) struct Durations {
+    histogram: Histogram<u64>,
+    /// Nanoseconds.
+    largest: u64,
+}
+
+impl Durations {
+    /// Adds one; the first makes the histogram.
+    pub(crate) fn add(all: &mut Option<Durations>, duration: Span) {
+        if all.is_none() {
+            let histogram = Histogram::new_with_bounds(1, LONGEST, 3).ok();
+            *all = histogram.map(|histogram| Durations { histogram, largest: 0 });
+        }
+        if let Some(all) = all {
+            all.histogram.saturating_record(duration.as_nanos());
+            all.largest = all.largest.max(duration.as_nanos());
+        }
+    }
+
+    /// The share of them that is no longer than x, seconds: a bin's upper edge, but never beyond the largest.
+    pub(crate) fn points(&self) -> Vec<Point> {
+        let bins = self.histogram.iter_recorded().map(|bin| {
+            let upper = self.histogram.highest_equivalent(bin.value_iterated_to()).min(self.largest);
+            (upper as f64 / 1e9, bin.count_since_last_iteration())
+        });
+        let bins: Vec<(f64, u64)> = bins.collect();
+        cumulative(bins.into_iter())
+    }
+}
 
 /// Points of a curve of shares from values in ascending order, each with how often it came.
 pub(crate) fn cumulative(values: impl Iterator<Item = (f64, u64)> + Clone) -> Vec<Point> {

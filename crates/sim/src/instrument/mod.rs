@@ -22,6 +22,7 @@ mod observer;
 mod rate_variation;
 mod rows;
 mod sampling;
+mod sojourn;
 mod succession;
 mod throughput;
 mod transfers;
@@ -82,6 +83,7 @@ instruments! {
     "bursts" => Bursts(bursts::BurstRule): "sizes of bursts on a link";
     "drop_events" => DropEvents(drop_events::EventRule): "flows hit by each drop event of a link";
     "delay" => Delay(delay::DelaysOf): "delays from a packet's first transmission to its in-order delivery";
+    "sojourn" => Sojourn(sojourn::SojournsOf): "how long packets wait at a link before they are on the wire";
     "transfers" => Transfers(transfers::TransfersOf): "completion times of transfers";
     "fairness" => Fairness(fairness::SlidingWindow): "Jain's index of what flows got over a sliding window";
     "throughput" => Throughput(throughput::Throughput): "bytes that links have carried, and flows delivered, so far";

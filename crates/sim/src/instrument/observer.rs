@@ -15,6 +15,9 @@ pub(crate) trait Observer: Debug + Send {
     /// A packet is on the wire of the link, from a time to another.
     fn on_departure(&mut self, _packet: &Packet, _wire: (Instant, Instant), _series: &mut Vec<SeriesRow>) {}
 
+    /// A packet of this flow has waited so long at the link, and is put on the wire.
+    fn on_wait(&mut self, _flow: u32, _waited: Span) {}
+
     /// The link drops a packet of this flow.
     fn on_drop(&mut self, _flow: u32, _now: Instant) {}
 

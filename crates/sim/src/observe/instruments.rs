@@ -135,15 +135,16 @@ impl Instruments {
         self.links.entry(link).or_default().push(watched);
     }
 
-    /// A packet is on the wire of a link from `start` to `finish`.
+    /// A packet that arrived at `arrival` is on the wire of a link from `start` to `finish`.
     pub(crate) fn departs(
         &mut self,
         link: LinkId,
         packet: &Packet,
-        (start, finish): (Instant, Instant),
+        (arrival, start, finish): (Instant, Instant, Instant),
         series: &mut Vec<SeriesRow>,
     ) {
         for what in self.watching(link, Passing::Departure, start) {
+            what.on_wait(packet.flow, start.since(arrival));
             what.on_departure(packet, (start, finish), series);
         }
     }

@@ -22,6 +22,7 @@ const PROBES: &[&str] = &[
     "bursts = [{ LINKS }, { LINKS, of = \"flow\", gap = \"1 ms\" }]",
     "drop_events = [{ LINKS, length = \"20 ms\" }, { LINKS, gap = \"5 ms\" }]",
     "delay = { by = \"traffic\" }",
+    "sojourn = [{ LINKS }, { LINKS, by = \"traffic\" }]",
     "transfers = { by = \"traffic\" }",
     "fairness = { window = \"40 ms\", every = \"10 ms\" }",
     "throughput = { LINKS, by = \"traffic\", every = \"33 ms\" }",

@@ -182,7 +182,7 @@ impl<'a> Links<'a> {
         self.see_arrival(event);
     }
 
-    /// The trace and instruments record a departure, and with it the packet's arrival.
+    /// The trace and instruments record a departure, and with it the packet's arrival. The event's time is that of the arrival.
     #[cold]
     pub(super) fn record(&mut self, event: Event, passage: Passage, arrives: bool) {
         let link = event.place;
@@ -194,7 +194,8 @@ impl<'a> Links<'a> {
         }
         self.trace_at_link(TraceEvent::Dequeue, &event, passage.start);
         let finish = passage.arrival - self.network.links[link as usize].delay;
-        self.instruments.departs(link, &event.packet(), (passage.start, finish), &mut self.series);
+        let times = (event.at, passage.start, finish);
+        self.instruments.departs(link, &event.packet(), times, &mut self.series);
         if arrives {
             self.see_arrival(&event);
         }

@@ -247,7 +247,8 @@ impl Driver<Event> for Pacing<'_> {
             while wakeup <= until {
                 if let Some(event) = pacer.dequeue(wakeup) {
                     let passage = link.is_released(&event, wakeup, delay);
-                    event.at_time(wakeup).is_let_go(passage, out, notes);
+                    let event = if passage.is_some() { event } else { event.at_time(wakeup) };
+                    event.is_let_go(passage, out, notes);
                 }
                 wakeup = pacer.next_wakeup().map_or(Instant::MAX, |at| at.max(wakeup));
             }

@@ -247,6 +247,7 @@ impl BoundedLink {
         Fate::Held
     }
 
+    /// What leaves now, with the time at which it arrived, or is dropped as it would leave, with that time.
     pub(super) fn pump(&mut self, delay: Span, now: Instant) -> Option<(Event, Option<Passage>)> {
         loop {
             if let Buffer::Stepwise(stepwise) = &mut self.buffer
@@ -259,7 +260,7 @@ impl BoundedLink {
             let dropped = match &mut self.buffer {
                 Buffer::Closed(_) => {
                     let passage = self.is_released(&event, now, delay);
-                    return Some((event.at_time(now), passage));
+                    return Some((if passage.is_some() { event } else { event.at_time(now) }, passage));
                 }
                 Buffer::Stepwise(stepwise) => {
                     let (verdict, marked) = stepwise.enqueue(event, now);
@@ -297,7 +298,7 @@ impl BoundedLink {
                     self.counters.marks(now);
                 }
                 let passage = self.leaves(&event, now, departure, delay);
-                (event.at_time(now), Some(Passage { marked, ..passage }))
+                (event, Some(Passage { marked, ..passage }))
             }
             Out::Dropped(event, cause) => {
                 self.counters.drops_by(cause, now);

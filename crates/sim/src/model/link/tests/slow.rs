@@ -10,8 +10,6 @@ use paceline_core::{Instant, Stage, Verdict};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub(super) event: Event,
-    /// It goes to what follows the pacer; without one, when it is served.
-    pub(super) released: Instant,
     pub(super) start: Instant,
     pub(super) finish: Instant,
 }
@@ -71,8 +69,6 @@ struct Slow<'a> {
     queue: Queue<Event>,
     told: Told,
     now: Instant,
-    /// When what is in the queue was given to it.
-    released: Vec<(u32, Instant)>,
     /// What a policer has let pass.
     conforming: Vec<Event>,
     /// Of a rate that varies: when the busy period began, the bits sent since, and when the last of them leaves.
@@ -101,9 +97,6 @@ impl Slow<'_> {
     fn serve(&mut self, now: Instant) {
         while let Some(event) = self.queue.dequeue(now) {
             self.told.waits_no_more(&event, now);
-            let released = self.released.iter().find(|(seq, _)| *seq == event.seq).map_or(now, |(_, at)| *at);
-            // a pacer's plain queue knows at once when what it is given will leave
-            let released = if self.case.kind.is_stepwise() { now } else { released };
             if let Some(rates) = &self.case.rates {
                 if self.busy.2 != now.as_nanos() {
                     self.busy = (now.as_nanos(), 0, 0);
@@ -112,7 +105,7 @@ impl Slow<'_> {
                 self.busy.2 = rates.finish(self.busy.0, self.busy.1);
                 self.queue.busy_until(Instant::from_nanos(self.busy.2));
             }
-            self.told.left.push(Way { event, released, start: now, finish: self.queue.wire().free_at() });
+            self.told.left.push(Way { event, start: now, finish: self.queue.wire().free_at() });
         }
     }
 
@@ -125,7 +118,6 @@ impl Slow<'_> {
                 self.told.dropped.push(lost.at_time(now));
             }
         }
-        self.released.push((event.seq, now));
     }
 
     /// With it, more than burst and rate would have passed since some packet that did.
@@ -177,7 +169,6 @@ pub(super) fn serve(case: &Case) -> Told {
         queue: Queue::new(&fitting.buffer, case.spec.rate),
         told: Told::default(),
         now: Instant::ZERO,
-        released: Vec::new(),
         conforming: Vec::new(),
         busy: (0, 0, u64::MAX),
     };

@@ -7,11 +7,12 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust lint msrv docs gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust
+.PHONY: help demo test test-built test-units test-programs lint style msrv docs gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYO3_PYTHON = $(CURDIR)/$(BIN)/python
+CARGO := env -u MAKEFLAGS -u MFLAGS cargo # has jobs of its own
 
 LENGTH := --quick
 CASES := 20000
@@ -43,15 +44,27 @@ help:
 demo: $(VENV)/.installed  ## The papers' network under every pacing method: a table, and a report to open
 	$(BIN)/paceline run scenarios/edge-vs-host.toml
 
-test: test-rust $(VENV)/.installed  ## What a change must pass; with -j2 the extension is made beside the lints and the Rust tests
+test: style test-units test-programs $(VENV)/.installed  ## What a change must pass; with -j3 the extension is made beside the Rust tests
 	$(BIN)/pytest -n $(PYTEST_JOBS) --dist loadgroup
 
-test-rust: lint
-	env -u MAKEFLAGS -u MFLAGS cargo test --workspace --locked
+# Clippy is the compiler here, so that its lints cost no compilation of their own.
+test-built test-units test-programs: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+test-built test-units test-programs: export CLIPPY_ARGS := -Dwarnings
+test-built: $(BIN)/python | rust
+	$(CARGO) test --workspace --all-targets --locked --quiet --no-run
 
-lint: $(VENV)/.tools | rust
-	cargo fmt --all --check
+test-units: test-built
+	$(CARGO) test --workspace --lib --bins --locked
+	$(CARGO) test --workspace --doc --locked
+
+test-programs: test-built
+	$(CARGO) test --workspace --test '*' --locked
+
+lint: style  ## The same lints without the tests
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+style: $(VENV)/.tools | rust
+	cargo fmt --all --check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -142,10 +155,12 @@ bench-dataplane: $(VENV)/.installed  ## Needs root and an idle machine
 clean:
 	rm -rf $(VENV) target results dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-$(VENV)/.tools: requirements-dev.lock
+$(BIN)/python:
 	@[ -n "$(PYTHON)" ] || { echo "paceline: needs Python 3.11 or later; install python3 and python3-venv" >&2; exit 1; }
 	@$(PYTHON) -c '$(NEW_ENOUGH)' || { echo "paceline: $(PYTHON) is older than 3.11; say make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "paceline: Python has no venv; install python3-venv" >&2; exit 1; }
+
+$(VENV)/.tools: requirements-dev.lock | $(BIN)/python
 	$(BIN)/pip install --quiet --require-hashes -r $<
 	@touch $@
 

@@ -23,21 +23,21 @@ pub(crate) fn insert(file: &Path, before: &str, line: &str) {
     fs::write(file, format!("{}{line}\n{}", &text[..place], &text[place..])).unwrap();
 }
 
-/// Cargo in a scratch copy. It builds beside the crates themselves, with their profile, so that what these depend on is not built again; the copy
-/// itself is not optimised.
+/// Cargo in a scratch copy. It builds beside the crates themselves, so that third-party crates are not built again; nothing of ours is
+/// optimised.
 pub(crate) fn cargo(scratch: &Path) -> Command {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     fs::copy(workspace.join("Cargo.lock"), scratch.join("Cargo.lock")).unwrap();
     let all = fs::read_to_string(workspace.join("Cargo.toml")).unwrap();
-    let own = format!("package.{}]", env!("CARGO_PKG_NAME"));
     let tables = all.split_inclusive("\n\n");
-    let profile: String =
-        tables.filter(|table| table.contains("[profile.dev") && !table.contains(&own)).collect();
+    let is_of_others = |table: &&str| table.contains("[profile.dev") && !table.contains("package.paceline-");
+    let profile: String = tables.filter(is_of_others).collect();
     let file = scratch.join("Cargo.toml");
     let manifest = fs::read_to_string(&file).unwrap();
     fs::write(&file, format!("{manifest}\n\n{profile}")).unwrap();
     let mut cargo = Command::new(env!("CARGO"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     cargo.current_dir(scratch).env("CARGO_TARGET_DIR", target).env("CARGO_INCREMENTAL", "0");
+    cargo.env_remove("RUSTC_WORKSPACE_WRAPPER"); // lints are not for toys
     cargo
 }

@@ -283,8 +283,8 @@ def _queue(study: Study, series: Series, position: str, record: Record) -> Drawi
     chunks = [record.bytes[a:b] for a, b in itertools.pairwise(edges)]
     middles = [float(times[a:b].mean()) for a, b in itertools.pairwise(edges)]
     if len(times) > bins:
-        low = [(x_of(t), y_of(float(np.quantile(c, 0.05)))) for t, c in zip(middles, chunks, strict=True)]
-        high = [(x_of(t), y_of(float(np.quantile(c, 0.95)))) for t, c in zip(middles, chunks, strict=True)]
+        ends = [(x_of(t), np.quantile(c, (0.05, 0.95))) for t, c in zip(middles, chunks, strict=True)]
+        low, high = ([(x, y_of(float(both[end]))) for x, both in ends] for end in (0, 1))
         drawing.path(polyline(high + low[::-1]) + "z", "band")
     mean = [(x_of(t), y_of(float(c.mean()))) for t, c in zip(middles, chunks, strict=True)]
     drawing.path(polyline(mean), "line thin")

@@ -1,5 +1,5 @@
 # make demo · make test · make lint · make docs · make gallery · make equality · make foresee · make fuzz · make deny · make clean
-# make msrv · make attack · make simulate · make loom · make miri · make mutants · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-ablation · make bench-peers · make bench-disciplines · make bench-dataplane · make bench-kernel · make bench-kernel-bbr
+# make msrv · make attack · make simulate · make loom · make miri · make mutants · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-ablation · make bench-peers · make bench-ns3 · make bench-disciplines · make bench-dataplane · make bench-kernel · make bench-kernel-bbr
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-built test-units test-programs lint style msrv docs gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust
+.PHONY: help demo test test-built test-units test-programs lint style msrv docs gallery equality fuzz attack simulate loom miri mutants deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-ns3 bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -139,6 +139,9 @@ foresee: $(VENV)/.installed  ## What the doctor foresees beside what runs do, ov
 
 bench-peers: $(VENV)/.installed
 	$(BIN)/python benches/peers/run.py
+
+bench-ns3: $(VENV)/.installed  ## What ns-3's own CUBIC, BBR and FQ-CoDel take, beside ours: a table for docs/; needs libns3-dev
+	$(BIN)/python benches/peers/ns3_controls.py --write-docs
 
 bench-disciplines: $(VENV)/.installed  ## Queue disciplines beside those of ns-3, fed the same packets; needs libns3-dev
 	$(BIN)/python benches/peers/disciplines.py

@@ -15,6 +15,7 @@ import cases  # noqa: E402
 import cost  # noqa: E402
 import engine  # noqa: E402
 import instructions  # noqa: E402
+import ns3_controls  # noqa: E402
 import runs  # noqa: E402
 import speed  # noqa: E402
 import tables  # noqa: E402
@@ -28,6 +29,12 @@ def test_a_case_is_a_sound_scenario(case: cases.Case) -> None:
             settings["network.access.per_edge"] = 1000  # the same but for time
         said = runs.scenario(case.file, {**settings, **runs.INSTANT})
         assert runs.run(said).result["engine"]["core_packets"] == 0
+
+
+@pytest.mark.parametrize("row", ns3_controls.ROWS, ids=lambda row: row.name)
+def test_what_ns3_is_compared_with_is_a_sound_scenario(row: ns3_controls.Row) -> None:
+    assert ns3_controls.PAGE.read_text().count("<!-- ns3-controls -->") == 1
+    assert runs.run({**runs.scenario(cases.DEMO, row.settings), **runs.INSTANT}).result["engine"]["core_packets"] == 0
 
 
 def test_a_run_is_measured_in_processes_of_its_own() -> None:

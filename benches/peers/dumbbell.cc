@@ -1,10 +1,11 @@
 // The dumbbell in ns-3: `flows` senders left, as many receivers right, ten edges a side, one core link between.
 //
 //   dumbbell --flows=1000 --duration=30 --warmup=15 --seed=1        prints one JSON object
+//   dumbbell --tcp=TcpCubic --queue=FqCoDelQueueDisc                 ns-3's own control and queue discipline; with TcpBbr it paces
 //
 // Rates in Mbit/s, delays in ms, times in s; where there are two, each link or flow draws between them. Packets carry
 // 1000 B of payload and 42 B of headers (TCP 20, IP 20, PPP 2); acknowledgements are 42 B and, where something is missing,
-// SACK blocks; no timestamps. (Without SACK, ns-3.37 sends a sixth of its packets for nothing.) The core's buffer counts
+// SACK blocks; timestamps only with another control than Reno. (Without SACK, ns-3.37 sends a sixth of its packets for nothing.) The core's buffer counts
 // packets that wait, not the one on the wire. Routes are static, which costs less than nix vectors. CPU time is that of the
 // simulated time after the warm-up. Written for ns-3.37 (Debian 12: libns3-dev).
 
@@ -20,6 +21,7 @@
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"
 #include "ns3/point-to-point-module.h"
+#include "ns3/traffic-control-module.h"
 
 using namespace ns3;
 
@@ -54,6 +56,11 @@ void Dropped(Ptr<const Packet>) {
     counts.dropped += Counting();
 }
 
+// The same of a queue discipline.
+void Enqueued(Ptr<const QueueDiscItem>) { counts.arrived += Counting(); }
+void Refused(Ptr<const QueueDiscItem>, const char*) { Dropped(nullptr); }
+void DroppedLater(Ptr<const QueueDiscItem>, const char*) { counts.dropped += Counting(); }
+
 }  // namespace
 
 int main(int argc, char* argv[]) {
@@ -61,7 +68,10 @@ int main(int argc, char* argv[]) {
     double duration = 30, core_rate = 100, core_delay = 100, edge_rate = 100, access_low = 8, access_high = 12;
     double edge_near = 5, edge_far = 15, access_near = 1, access_far = 5, start = 10;
     warmup = 15;
+    std::string tcp = "TcpLinuxReno", queue = "DropTail";
     CommandLine command;
+    command.AddValue("tcp", "congestion control: TcpLinuxReno, TcpCubic, TcpBbr", tcp);
+    command.AddValue("queue", "at the core: DropTail, or a discipline such as FqCoDelQueueDisc", queue);
     command.AddValue("flows", "senders, and receivers", flows);
     command.AddValue("edges", "edge routers a side", edges);
     command.AddValue("buffer", "packets that may wait before the core", buffer);
@@ -81,15 +91,18 @@ int main(int argc, char* argv[]) {
     command.Parse(argc, argv);
     RngSeedManager::SetSeed(seed);
 
-    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpLinuxReno::GetTypeId()));
-    Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TcpClassicRecovery::GetTypeId()));
+    const auto control = TypeId::LookupByName("ns3::" + tcp);
+    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(control));
+    const auto recovery = tcp == "TcpLinuxReno" ? TcpClassicRecovery::GetTypeId() : TcpPrrRecovery::GetTypeId();
+    Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(recovery));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1000));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1000 * 1000));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1000 * 1000));
+    const bool is_reno = tcp == "TcpLinuxReno";
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
-    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
+    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(!is_reno));
     Config::SetDefault("ns3::TcpSocketBase::LimitedTransmit", BooleanValue(true));
 
     auto uniform = CreateObject<UniformRandomVariable>();
@@ -108,6 +121,7 @@ int main(int argc, char* argv[]) {
 
     PointToPointHelper wire;
     wire.DisableFlowControl();  // the device's drop-tail queue is the buffer, with no queue discipline before it
+    const std::string roomy = "1000000p";
     const auto join = [&](Ptr<Node> one, Ptr<Node> other, double rate_low, double rate_high, TimeValue delay,
                           const std::string& limit, Ipv4AddressHelper& address) {
         const auto rate = static_cast<std::uint64_t>(uniform->GetValue(rate_low, rate_high) * 1e6);
@@ -118,17 +132,38 @@ int main(int argc, char* argv[]) {
         address.NewNetwork();
         return interfaces;
     };
+    // With a queue discipline at `one`, before a device that takes a packet when the last has left.
+    const auto join_by_discipline = [&](Ptr<Node> one, Ptr<Node> other, TimeValue delay, Ipv4AddressHelper& address) {
+        PointToPointHelper held;
+        held.SetDeviceAttribute("DataRate", DataRateValue(DataRate(static_cast<std::uint64_t>(core_rate * 1e6))));
+        held.SetChannelAttribute("Delay", delay);
+        held.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", QueueSizeValue(QueueSize("1p")));
+        const NetDeviceContainer devices = held.Install(one, other);
+        DynamicCast<PointToPointNetDevice>(devices.Get(1))->GetQueue()->SetMaxSize(QueueSize(roomy));
+        TrafficControlHelper control;
+        control.SetRootQueueDisc("ns3::" + queue, "MaxSize", QueueSizeValue(QueueSize(std::to_string(buffer) + "p")));
+        const Ptr<QueueDisc> discipline = control.Install(devices.Get(0)).Get(0);
+        discipline->TraceConnectWithoutContext("Enqueue", MakeCallback(&Enqueued));
+        discipline->TraceConnectWithoutContext("DropBeforeEnqueue", MakeCallback(&Refused));
+        discipline->TraceConnectWithoutContext("DropAfterDequeue", MakeCallback(&DroppedLater));
+        const Ipv4InterfaceContainer interfaces = address.Assign(devices);
+        control.Uninstall(devices.Get(1));  // acknowledgements wait in the device
+        address.NewNetwork();
+        return interfaces;
+    };
     // Everything that `from` has no route for goes to the other end of a cable; interface 0 is the loopback.
     const auto route = [&](const Ipv4InterfaceContainer& cable, std::uint32_t from, const char* net, const char* mask) {
         const auto [ip, interface] = cable.Get(from);
         routing.GetStaticRouting(ip)->AddNetworkRouteTo(net, mask, cable.GetAddress(1 - from), interface);
     };
-    const std::string roomy = "1000000p";
     const char *everywhere = "0.0.0.0", *any = "0.0.0.0", *narrow = "255.255.255.252", *wide = "255.255.0.0";
     Ipv4AddressHelper inner("10.0.0.0", narrow);
     const TimeValue core_time = milliseconds(core_delay, core_delay);
     const std::string limit = std::to_string(buffer) + "p";
-    const auto core = join(hubs.Get(0), hubs.Get(1), core_rate, core_rate, core_time, limit, inner);
+    const bool has_discipline = queue != "DropTail";
+    const auto core = has_discipline
+                          ? join_by_discipline(hubs.Get(0), hubs.Get(1), core_time, inner)
+                          : join(hubs.Get(0), hubs.Get(1), core_rate, core_rate, core_time, limit, inner);
     route(core, 0, everywhere, any);
     route(core, 1, everywhere, any);
     std::vector<Ipv4AddressHelper> near, far;  // 10.1.0.0/16 and so on: the hosts of an edge
@@ -167,8 +202,10 @@ int main(int argc, char* argv[]) {
 
     const auto device = DynamicCast<PointToPointNetDevice>(hubs.Get(0)->GetDevice(1));
     device->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&Departed));
-    device->GetQueue()->TraceConnectWithoutContext("Enqueue", MakeCallback(&Arrived));
-    device->GetQueue()->TraceConnectWithoutContext("Drop", MakeCallback(&Dropped));
+    if (!has_discipline) {
+        device->GetQueue()->TraceConnectWithoutContext("Enqueue", MakeCallback(&Arrived));
+        device->GetQueue()->TraceConnectWithoutContext("Drop", MakeCallback(&Dropped));
+    }
     std::uint64_t before = 0;
     const auto received = [&] {
         std::uint64_t bytes = 0;

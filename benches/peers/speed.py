@@ -116,16 +116,26 @@ def ns2(network: Network, duration: float, warmup: float, seed: int = 1) -> Peer
     return Peer("ns-2", said["cpu_s"], said["core_packets"], duration, said)
 
 
-def ns3(program: Path, network: Network, duration: float, warmup: float, seed: int = 1) -> Peer:
-    """Runs ns-3; its CPU time and packets are those after the warm-up.
+def ns3(
+    program: Path,
+    network: Network,
+    duration: float,
+    warmup: float,
+    seed: int = 1,
+    *,
+    tcp: str = "TcpLinuxReno",
+    queue: str = "DropTail",
+    buffer: int | None = None,
+) -> Peer:
+    """Runs ns-3; its CPU time and packets are those after the warm-up. `buffer` packets wait, or the network's.
 
     Raises:
         SystemExit: it failed.
     """
-    options = {
+    options: dict[str, float] = {
         "flows": network.flows,
         "edges": network.edges,
-        "buffer": network.packets_that_wait,
+        "buffer": network.packets_that_wait if buffer is None else buffer,
         "core_rate": network.core_rate,
         "core_delay": network.core_delay,
         "edge_rate": network.edge_rate,
@@ -140,7 +150,8 @@ def ns3(program: Path, network: Network, duration: float, warmup: float, seed: i
         "warmup": warmup,
         "seed": seed,
     }
-    said = finished([str(program), *(f"--{key}={value:g}" for key, value in options.items())], "ns-3")
+    numbers = [f"--{key}={value:g}" for key, value in options.items()]
+    said = finished([str(program), f"--tcp={tcp}", f"--queue={queue}", *numbers], "ns-3")
     return Peer("ns-3", said["cpu_s"], said["packets"], duration - warmup, said)
 
 

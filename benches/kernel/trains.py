@@ -47,7 +47,8 @@ class Packet(NamedTuple):
 
 
 class Case(NamedTuple):
-    """Rate, Mbit/s; buffer, packets; whether acknowledgements are delayed, or each packet's goes at once."""
+    """Rate, Mbit/s; buffer, packets; acknowledgements are `delayed`, or each packet's goes at once (`each`); or they
+    are delayed and the host paces (`paced`)."""
 
     rate: int
     buffer: int
@@ -58,7 +59,10 @@ def cases() -> list[Case]:
     """All that are recorded."""
     of_bdp = [Case(rate, max(2, round(rate * 1e6 * 0.020 / 8 / 1500))) for rate in (1, 2, 5, 10, 20, 50, 100, 200)]
     small = [Case(rate, buffer) for rate in (20, 100) for buffer in (5, 10, 20, 50)]
-    return [*of_bdp, *small, Case(100, 5, "each"), Case(100, 10, "each")]
+    paced = [
+        Case(rate, buffer, "paced") for rate, buffer in ((10, 17), (20, 10), (50, 83), (100, 20), (100, 50), (200, 333))
+    ]
+    return [*of_bdp, *small, Case(100, 5, "each"), Case(100, 10, "each"), *paced]
 
 
 def scenario(case: Case) -> dict[str, Any]:
@@ -71,6 +75,7 @@ def scenario(case: Case) -> dict[str, Any]:
     if case.acks == "each":
         tcp["delayed_ack"] = False
     return {
+        "pacing": "host" if case.acks == "paced" else "none",
         "duration": f"{RUN} s",
         "warmup": f"{SETTLED} s",
         "network": {"template": "path", "links": links},
@@ -88,10 +93,14 @@ def capture(path: Path, done: threading.Event) -> None:
             if subprocess.run([*enter, "ip", "link", "show", "hosts"], capture_output=True).returncode:
                 break  # the device is not there yet
             dump = ["tcpdump", "-i", "hosts", "-n", "-s", "96", "-B", "65536", "--time-stamp-precision=nano"]
-            with subprocess.Popen([*enter, *dump, "-w", str(path), "tcp"], stderr=subprocess.DEVNULL) as running:
-                done.wait()
+            dump += ["-Z", "root", "-w", str(path), "tcp"]
+            with subprocess.Popen([*enter, *dump], stderr=subprocess.DEVNULL) as running:
+                while running.poll() is None and not done.wait(0.02):
+                    pass
                 running.terminate()
-            return
+            if path.exists():
+                return
+            break  # the device was not up yet
         time.sleep(0.005)
 
 
@@ -171,7 +180,7 @@ def main() -> None:
                     done.set()
                     watching.join()
                 if not run.engine.valid:
-                    print(f"{case}: {run.engine.doubts}")
+                    print(f"{case}: packets were {run.engine.lateness_p99_us} us late, so it does not count")
                     continue
                 found = {**case._asdict(), **measure(path, run)}
             with RECORD.open("a", newline="") as file:

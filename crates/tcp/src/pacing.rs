@@ -122,6 +122,9 @@ pub(crate) struct Pacing {
     draws: Pcg32,
     /// The rate of the congestion control, where it sets one.
     control: Option<ByControl>,
+    /// When the last train allowed the next; kept where packets leave in trains (`tcp_wstamp_ns`).
+    next: Instant,
+    in_trains: bool,
 }
 
 /// What pacing by the congestion control's rate needs.
@@ -148,7 +151,14 @@ impl Pacing {
             quantum: settings.quantum.unwrap_or(u32::from(settings.rule != PacingRule::Linux)),
             draws: Pcg32::seed_from_u64(seed),
             control: None,
+            next: Instant::ZERO,
+            in_trains: false,
         }
+    }
+
+    /// Where packets leave in trains, Linux's rule lets a late train shorten the gap after it, as by a control's rate.
+    pub(crate) fn in_trains(self, are_trains: bool) -> Self {
+        Pacing { in_trains: are_trains && self.settings.rule == PacingRule::Linux, ..self }
     }
 
     /// Pacing by the rate that the congestion control sets.
@@ -249,7 +259,9 @@ impl Pacing {
         }
         // Wei's patch sets the timer only while there is more to send; the others keep the gap after the last packet too.
         if more || self.settings.rule != PacingRule::Wei {
-            *timer = (now + self.gap(&window(), sent)).min(LATEST);
+            let gap = self.gap(&window(), sent);
+            let due = if self.in_trains { after_train(&mut self.next, gap, now) } else { now + gap };
+            *timer = due.min(LATEST);
         }
     }
 
@@ -282,9 +294,9 @@ impl Pacing {
         self.settings.quantum
     }
 
-    /// When the congestion control's rate lets the next train leave, if it sets one.
-    pub(crate) fn next_by_control(&self) -> Instant {
-        self.control.map_or(Instant::ZERO, |control| control.next)
+    /// When the last train lets the next one leave.
+    pub(crate) fn next_train(&self) -> Instant {
+        self.control.map_or(self.next, |control| control.next)
     }
 
     /// Wei's patch halves from what is in flight, not from the window.
@@ -359,10 +371,15 @@ impl ByControl {
         let packets = packets.min(self.pace.burst); // more only where some of them were free
         let bytes = u64::from(packets) * u64::from(self.payload);
         let gap = (u128::from(bytes) * 1_000_000_000 / u128::from(self.pace.rate)) as u64;
-        let credit = now.since(self.next).as_nanos();
-        self.next = now + Span::from_nanos(gap - credit.min(gap / 2));
-        self.next
+        after_train(&mut self.next, Span::from_nanos(gap), now)
     }
+}
+
+/// A train has left: when the next one may. One that left late shortens the gap by that, but by no more than half.
+fn after_train(next: &mut Instant, gap: Span, now: Instant) -> Instant {
+    let (gap, credit) = (gap.as_nanos(), now.since(*next).as_nanos());
+    *next = now + Span::from_nanos(gap - credit.min(gap / 2));
+    *next
 }
 
 #[cfg(test)]

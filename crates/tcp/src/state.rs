@@ -121,7 +121,10 @@ impl State {
             cold.has_rack = config.has_rack();
             cold.pacing = match control.as_ref().and_then(Control::pace) {
                 Some(pace) => Some(Pacing::by_control(pace, &config)),
-                None => config.pacing.map(|settings| Pacing::new(settings, jitter_seed)),
+                None => {
+                    let are_trains = config.gso.is_some();
+                    config.pacing.map(|settings| Pacing::new(settings, jitter_seed).in_trains(are_trains))
+                }
             };
             cold.overhead = Overhead::new(config.overhead, jitter_seed);
             cold.control = control;

@@ -170,3 +170,23 @@ fn jitter_stays_in_its_range_and_keeps_the_mean() {
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     assert!((mean - 0.030).abs() < 0.0005, "{mean}");
 }
+
+/// Linux `tcp_update_skb_after_send`, with trains alone: a train that left late shortens the gap after it by that, at most by half.
+#[test]
+fn a_late_train_shortens_the_gap_after_it() {
+    let gap_after = |are_trains: bool, late_us: u64| {
+        let mut pacing = pacing(PacingRule::Linux).in_trains(are_trains);
+        pacing.on_sent(10, Instant::ZERO); // Linux's free packets
+        let mut timer = Instant::MAX;
+        pacing.after_burst(|| WINDOW, (4, true), &mut timer, Instant::from_nanos(1));
+        let leaves = timer + Span::from_nanos(late_us * 1000);
+        pacing.after_burst(|| WINDOW, (4, true), &mut timer, leaves);
+        assert_eq!(pacing.next_train(), if are_trains { timer } else { Instant::ZERO });
+        timer.since(leaves).as_nanos() / 1000
+    };
+    let whole = gap_after(false, 0);
+    assert!(whole > 1000, "{whole}");
+    assert_eq!([gap_after(false, 700), gap_after(true, 0)], [whole, whole]);
+    assert_eq!(gap_after(true, 700), whole - 700);
+    assert!(gap_after(true, 1_000_000).abs_diff(whole / 2) <= 1);
+}

@@ -104,6 +104,6 @@ fn rest_of_buffer(state: &State) -> u32 {
 
 /// When the last packet left, or when pacing lets the next one leave (`tcp_wstamp_ns`).
 fn last_write(state: &State) -> Instant {
-    let next = state.cold.pacing.as_ref().map_or(Instant::ZERO, |pacing| pacing.next_by_control());
+    let next = state.cold.pacing.as_ref().map_or(Instant::ZERO, |pacing| pacing.next_train());
     state.cold.last_sent.max(next)
 }

@@ -248,6 +248,7 @@ def test_the_legend_names_every_group_that_is_paced() -> None:
     [
         ("priority", "core", "queue drop-tail, fq-codel, priority or drr"),
         ("shared-memory", "to-store", "memory of 300 KB, shared by 2 links"),
+        ("ack-aggregation", "down", "back: a rate that varies"),
         ("gso-trains", "limiter", "policed at 20 Mbit/s, burst 5 KB"),
     ],
 )

@@ -75,6 +75,7 @@ def _described(study: Study) -> Topology | None:
         if name.endswith(".reverse") or ends[0] is None or ends[1] is None:
             continue
         lines = _lines(study, name, link, table(study.scenario.get("network")).get("template") == "dumbbell")
+        lines += _way_back(study, name)
         cables.append(Cable(name, ends[0], ends[1], _count(link), lines, _holds(link) or name == core, name == core))
     return Topology(groups, cables)
 
@@ -234,6 +235,18 @@ def _lines(study: Study, name: str, link: Mapping[str, Any], dumbbell: bool, pat
     if policer := link.get("policer"):
         lines.append(f"policed at {policer}")
     return lines
+
+
+def _way_back(study: Study, name: str) -> list[str]:
+    """Rate and delay of the other direction, where the scenario has a table for it."""
+    network = table(study.scenario.get("network"))
+    of_path = zip(tables(network.get("links")), tables(network.get("reverse")), strict=False)
+    of_graph = ((link, table(link.get("reverse"))) for link in tables(study.scenario.get("link")))
+    for link, back in (*of_path, *of_graph):
+        given = [back[key] for key in ("rate", "delay") if back.get(key) not in (None, link.get(key))]
+        if given and name == str(link.get("name", f"{link.get('from')}-{link.get('to')}")):
+            return ["back: " + ", ".join("a rate that varies" if table(one) else _range(str(one)) for one in given)]
+    return []
 
 
 def _holds(link: Mapping[str, Any]) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from forked import Forks
 from hypothesis import settings
 
 # A busy machine is no failure; what was found failing is printed, and found again.
@@ -71,20 +71,20 @@ def without_progress(said: str) -> str:
     return _PROGRESS.sub("", said)
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """A process that has imported `paceline`, and forks."""
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
+def command(tmp_path: Path, forks: Forks) -> Command:
     """Runs `paceline` with these arguments in the test's own directory; what it says is without lines of progress."""
 
     def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "paceline", *map(str, arguments)],
-            cwd=tmp_path,
-            env=os.environ | environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = forks.run([*map(str, arguments)], tmp_path, os.environ | environment, timeout=120)
         done.stderr = without_progress(done.stderr)
         return done
 

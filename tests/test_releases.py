@@ -40,9 +40,9 @@ def test_the_oldest_compiler_is_the_same_everywhere() -> None:
 
 def test_a_commit_is_checked_as_lint_checks_it() -> None:
     """Each program of `make lint` with its options is a hook of .pre-commit-config.yaml; files are added there."""
-    lint = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert lint
-    commands = [line.strip().replace("$(BIN)", ".venv/bin").removesuffix(" .") for line in lint[1].splitlines()]
+    recipes = re.findall(r"^(?:lint|style):.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    lines = [line for recipe in recipes for line in recipe.splitlines()]
+    commands = [line.strip().replace("$(BIN)", ".venv/bin").removesuffix(" .") for line in lines]
     hooks = re.findall(r"^ +entry: (.*)$", (ROOT / ".pre-commit-config.yaml").read_text(), re.MULTILINE)
     assert len(commands) == 6
     assert [one for one in commands if not any(hook.startswith(one) for hook in hooks)] == []

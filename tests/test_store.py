@@ -17,7 +17,7 @@ from pathlib import Path
 import paceline as pl
 import pyarrow.parquet as pq
 import pytest
-from conftest import Command
+from conftest import Command, without_progress
 from paceline.files.atomic_writes import clear_leftovers, replacing
 from paceline.runs.shards import Place
 from paceline.store import Store
@@ -176,7 +176,7 @@ def test_a_full_disk_keeps_what_had_finished(command: Command, tiny: Path) -> No
     script = f"ulimit -f {room}; exec {sys.executable} -m paceline run {tiny} --sweep '{large}' --jobs 1 --out out"
     done = subprocess.run(["bash", "-c", script], cwd=tiny.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
-    assert re.fullmatch(r"paceline: out/store/\S+: File too large\n", done.stderr)
+    assert re.fullmatch(r"paceline: out/store/\S+: File too large\n", without_progress(done.stderr))
     assert len(stored(tiny.parent / "out")) == 2
     again = command("run", tiny, "--sweep", large, "--out", "out")
     assert "2 of 3 runs were in out already" in again.stderr

@@ -51,6 +51,8 @@ pub(crate) struct OrderedLink {
     pub(crate) skipped_for: u32,
     /// Others feed it too, or hosts, or one that does not keep the order of packets.
     pub(crate) is_mixed: bool,
+    /// Packets of a flow come to it in the order in which they are on its lists: no ordered link before it has jitter.
+    pub(crate) keeps_order: bool,
     /// Where the suffix of every packet's way begins downstream of it (`hosts/delivery.rs`): the links of several flows in them.
     pub(crate) ends: Option<BTreeSet<u32>>,
     /// All that arrived before has been served.
@@ -75,19 +77,22 @@ impl OrderedLink {
         let next = |link: u32| followers[link as usize].and_then(|next| positions.get(&next).copied());
         let mut ways_into: BTreeMap<u32, Vec<(u32, Span)>> = BTreeMap::new();
         let mut is_mixed = vec![false; order.len()];
+        let mut keeps_order = vec![true; order.len()];
         for ((from, to), way) in &ways {
             let position = positions.get(from);
             ways_into.entry(*to).or_default().extend(position.map(|from| (*from, *way)));
             if let Some(&to) = positions.get(to) {
-                let is_in_order = *from != HOST && network.links[*from as usize].keeps_order();
-                is_mixed[to as usize] |=
-                    !is_in_order || position.is_none_or(|at| *at >= to || next(*from) != Some(to));
+                let is_in_order = *from == HOST || network.links[*from as usize].keeps_order();
+                keeps_order[to as usize] &= is_in_order;
+                is_mixed[to as usize] |= *from == HOST
+                    || !is_in_order
+                    || position.is_none_or(|at| *at >= to || next(*from) != Some(to));
             }
         }
         let data = passed_by(network, |flow| &flow.forward);
         let acks = passed_by(network, |flow| &flow.reverse);
         let mut ordered_links: Vec<OrderedLink> = Vec::new();
-        for (&link, is_mixed) in order.iter().zip(is_mixed) {
+        for (&link, (is_mixed, keeps_order)) in order.iter().zip(is_mixed.into_iter().zip(keeps_order)) {
             let mut feeders = ways_into.remove(&link)?;
             // Those that come later, and those that ask theirs.
             feeders.retain(|(from, _)| {
@@ -109,6 +114,7 @@ impl OrderedLink {
                 finds_isolated: false,
                 skipped_for: 0,
                 is_mixed,
+                keeps_order,
                 ends: None,
                 served_until: Instant::ZERO,
             });
@@ -147,8 +153,8 @@ impl OrderedLink {
         }
     }
 
-    /// Whether packets may be found isolated here: nothing is dropped here or before, all go to hosts by suffixes, and no link next to this is
-    /// slower.
+    /// Whether packets may be found isolated here: nothing is dropped here or before, they come in order and go to hosts by suffixes, and no link
+    /// next to this is slower.
     pub(crate) fn may_find_isolated(&self, ordered_links: &[OrderedLink], network: &Network) -> bool {
         let own = &network.links[self.link as usize];
         let is_no_slower = |link: u32| {
@@ -159,7 +165,7 @@ impl OrderedLink {
         let Some(ends) = &self.ends else { return false };
         let mut others = sources().map(|source| source.link).chain(ends.iter().copied());
         let is_fan = self.service == Service::All && sources().all(|source| source.may_join_next);
-        is_fan && self.feeders.is_empty() && own.is_steady() && others.all(is_no_slower)
+        is_fan && self.keeps_order && self.feeders.is_empty() && own.is_steady() && others.all(is_no_slower)
     }
 
     /// Its link, and those downstream of it that it alone feeds.

@@ -36,12 +36,25 @@ ROOMS: Mapping[str, set[str]] = {
     "store": {"_core", "errors", "files", "results", "scenario"},
     "runs": {"_arguments", "_core", "_statistics", "errors", "files", "results", "scenario", "store", "terminal"},
     "emulate": {"_arguments", "_core", "errors", "results", "runs", "scenario", "store", "terminal"},
-    "cli": {"_arguments", "_core", "_interrupt", "_palette", "capture", "doctor", "emulate", "errors", "gallery"}
+    "advise": {"_arguments", "_core", "_statistics", "_units", "errors", "report", "runs", "scenario", "store"}
+    | {"terminal", "theory"},
+    "cli": {
+        "_arguments",
+        "_core",
+        "_interrupt",
+        "_palette",
+        "advise",
+        "capture",
+        "doctor",
+        "emulate",
+        "errors",
+        "gallery",
+    }
     | {"papers", "plot", "report", "results", "runs", "scenario", "store", "terminal"},
 }
 #: What judges and what draws: it takes runs as they are.
 JUDGES = ("theory", "doctor", "papers", "report", "plot", "gallery")
-RUNS = {"store", "runs", "emulate", "cli"}
+RUNS = {"store", "runs", "emulate", "advise", "cli"}
 
 
 def room_of(module: str) -> str:

@@ -15,6 +15,8 @@ import warnings
 
 from paceline import _core
 from paceline._statistics import Interval
+from paceline.advise import advise
+from paceline.advise.advice import Advice
 from paceline.capture.analyse import analyse
 from paceline.capture.analysis import Analysis
 from paceline.doctor import doctor
@@ -26,6 +28,7 @@ from paceline.scenario import Point, Scenario
 from paceline.scenario.templates import dumbbell, path
 
 __all__ = [
+    "Advice",
     "Analysis",
     "Engine",
     "FlowStats",
@@ -41,6 +44,7 @@ __all__ = [
     "Scenario",
     "StaleStoreError",
     "StoreError",
+    "advise",
     "analyse",
     "doctor",
     "dumbbell",

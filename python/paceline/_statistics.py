@@ -126,15 +126,15 @@ def leaders(
 
 
 @cache
-def student_t(freedom: int) -> float:
-    """The t that holds |T| with probability 0.95, for `freedom` (1 or more) degrees of freedom."""
+def student_t(freedom: int, probability: float = _PROBABILITY) -> float:
+    """The t that holds |T| with this probability, for `freedom` (1 or more) degrees of freedom."""
     if freedom < 1:
         raise ValueError("needs one degree of freedom at least")
     low, high = 0.0, 1.0
-    while _within(high, freedom) < _PROBABILITY:
+    while _within(high, freedom) < probability:
         high *= 2
     while (middle := (low + high) / 2) not in (low, high):
-        low, high = (middle, high) if _within(middle, freedom) < _PROBABILITY else (low, middle)
+        low, high = (middle, high) if _within(middle, freedom) < probability else (low, middle)
     return high
 
 

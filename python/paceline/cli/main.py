@@ -17,6 +17,7 @@ import click
 
 from paceline import _core
 from paceline._interrupt import exit_interrupted
+from paceline.cli.advise import advise
 from paceline.cli.analyse import analyse
 from paceline.cli.check import check
 from paceline.cli.doctor import doctor
@@ -85,6 +86,7 @@ def paceline() -> None:
 
     \b
     paceline run scenarios/edge-vs-host.toml
+    paceline advise --rate "10 Gbit/s" --rtt "5 ms .. 80 ms" --flows 2000
     paceline reproduce --list
     paceline check scenarios/edge-vs-host.toml
     paceline doctor scenarios/edge-vs-host.toml
@@ -101,5 +103,5 @@ def version() -> int:
     return DONE
 
 
-for command in (run, check, doctor, reproduce, gallery, analyse, emulate, explain, pace):
+for command in (run, advise, check, doctor, reproduce, gallery, analyse, emulate, explain, pace):
     paceline.add_command(command)

@@ -1,0 +1,256 @@
+"""From what a search has found to an answer: fresh runs of the winner, the table, what is ruled out, and the sentence.
+
+The winner of many is the best by luck too, so what is stated of it comes from seeds that had no part in choosing it.
+Where those show that it misses a bound, the next best is stated instead, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from paceline._statistics import Interval
+from paceline.advise import words
+from paceline.advise.evidence import Evidence, Runner
+from paceline.advise.measures import ALIKE, BUFFER, MEASURES, shortfall
+from paceline.advise.question import Candidate, Question
+from paceline.advise.search import Found
+
+#: Seeds of statements begin here, far from those of the search.
+FRESH = 100_000
+#: Every statement rests on so many seeds at least, if time allows, and at most; and the first are given at once.
+_LEAST, _MOST, _STEP = 4, 12, 2
+#: So often a winner that fresh runs refute is replaced.
+_MOST_REFUTED = 3
+#: Rows of the table.
+_MOST_ROWS = 8
+
+SETTLED, TIE, UNDECIDED, UNREACHABLE = "settled", "tie", "undecided", "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One setting of the answer's table.
+
+    Attributes:
+        candidate: the setting. intervals: of each measure. seeds: runs behind them. fresh: whether these had no part
+        in the choice.
+    """
+
+    candidate: Candidate
+    intervals: dict[str, Interval]
+    seeds: int
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is stated.
+
+    Attributes:
+        status: ``settled``, ``tie``, ``undecided`` or ``unreachable``. best: the advised setting. rival: the next
+        best, if one competes. baseline: the least that does under the first pacing, where that is another. alike:
+        settings that are worth as much. rows: the table. ruled_out: names and why. refuted: settings that the search
+        chose and fresh runs refuted.
+    """
+
+    status: str
+    best: Row
+    rival: Row | None
+    baseline: Row | None
+    alike: list[Candidate]
+    rows: list[Row]
+    ruled_out: list[tuple[str, str]]
+    refuted: list[Candidate]
+
+
+def state(
+    question: Question, found: Found, runner: Runner, until: float, watch: Callable[[], object] | None = None
+) -> Verdict:
+    """Runs what is to be stated under fresh seeds, until `until` (monotonic), and judges."""
+    fresh = Evidence(question)
+    best = found.best
+    refuted: list[Candidate] = []
+    while True:
+        _more(fresh, [best], _LEAST, runner)
+        if fresh.keeps_bounds(best) is not False or found.evidence.worth(best) <= 0:
+            break
+        if len(refuted) == _MOST_REFUTED or (instead := _next_best(found, {best, *refuted})) is None:
+            break
+        refuted.append(best)
+        best = instead
+    rival = next((one for one in found.rivals if one != best and one not in refuted), None)
+    baseline = _baseline(question, found, best)
+    beside = [one for one in (baseline, rival) if one]
+    if time.monotonic() < until:
+        _more(fresh, beside, _LEAST, runner)
+    if watch:
+        watch()
+    seeds = _LEAST
+    while seeds < _MOST and time.monotonic() < until and not _is_precise(fresh, best):
+        seeds += _STEP
+        _more(fresh, [best, *beside[-1:]], seeds, runner)
+    if refuted and fresh.worth(best) < fresh.worth(refuted[0]):
+        best = refuted[0]
+    alike = _alike(question, found, best)
+    status = _status(question, found, fresh, best, refuted, alike)
+    rows = _table(question, found, fresh, best, beside)
+    named = {one.candidate: one for one in rows}
+    return Verdict(
+        status,
+        named[best],
+        named.get(rival) if rival else None,
+        named.get(baseline) if baseline else None,
+        alike,
+        rows,
+        _ruled_out(question, found, best),
+        refuted,
+    )
+
+
+def _more(fresh: Evidence, candidates: list[Candidate], seeds: int, runner: Runner) -> None:
+    first = fresh.question.seed + FRESH
+    fresh.gather(runner, [(one, first + number) for number in range(seeds) for one in candidates])
+
+
+def _is_precise(fresh: Evidence, best: Candidate) -> bool:
+    """Whether the goal and what is bounded are known as closely as asked, and each bound is settled."""
+    question = fresh.question
+    names = {one.measure for one in question.bounds} | ({question.goal} - {BUFFER})
+    if fresh.keeps_bounds(best) is None:
+        return False
+    for name in names:
+        value = fresh.interval(best, name)
+        if value is None or value.half is None:
+            return False
+        if value.half > question.precision * max(abs(value.mean), 0.01 if MEASURES[name].kind == "share" else 0.0):
+            return False
+    return True
+
+
+def _next_best(found: Found, without: set[Candidate]) -> Candidate | None:
+    """Another that keeps its bounds by the search's runs."""
+    evidence = found.evidence
+    others = [one for one in evidence.runs if one not in without and evidence.worth(one) > 0]
+    return max(others, key=lambda one: (evidence.worth(one), -one.buffer, -one.pacing.effort), default=None)
+
+
+def _baseline(question: Question, found: Found, best: Candidate) -> Candidate | None:
+    """The best under the first pacing and queue: what there is without the advice."""
+    first = (question.pacings[0], question.queues[0])
+    if (best.pacing, best.queue) == first:
+        return None
+    own = [one for one in found.evidence.runs if (one.pacing, one.queue) == first]
+    return max(own, key=lambda one: (found.evidence.worth(one), -one.buffer), default=None)
+
+
+def _alike(question: Question, found: Found, best: Candidate) -> list[Candidate]:
+    """Those that runs do not tell from the best: as small a buffer that does too, or a goal worth the same."""
+    evidence = found.evidence
+    others = [one for one in evidence.runs if one != best and evidence.worth(one) > 0]
+    if question.goal == BUFFER:
+        return [one for one in others if one.buffer <= best.buffer]
+    alike = []
+    for one in others:
+        ahead = evidence.ahead(best, one)
+        if ahead and ahead.half is not None and abs(ahead.mean) <= max(ALIKE, ahead.half) and ahead.count > 1:
+            alike.append(one)
+    return sorted(alike, key=lambda one: (one.buffer, one.pacing.effort))
+
+
+def _status(
+    question: Question, found: Found, fresh: Evidence, best: Candidate, refuted: list[Candidate], alike: list[Candidate]
+) -> str:
+    if fresh.worth(best) <= 0 and fresh.keeps_bounds(best) is False:
+        return UNREACHABLE if found.evidence.worth(found.best) <= 0 or refuted else UNDECIDED
+    if question.bounds and fresh.keeps_bounds(best) is None:
+        return UNDECIDED
+    if refuted or not found.settled:
+        competing = [one for one in found.rivals if one != best]
+        if question.goal != BUFFER and competing and all(one in alike for one in competing) and not refuted:
+            return TIE
+        return UNDECIDED
+    return TIE if alike and question.goal != BUFFER else SETTLED
+
+
+def _row(found: Found, fresh: Evidence, candidate: Candidate) -> Row:
+    is_fresh = len(fresh.runs.get(candidate, {})) > 1
+    evidence = fresh if is_fresh else found.evidence
+    intervals = {name: value for name in MEASURES if (value := evidence.interval(candidate, name))}
+    return Row(candidate, intervals, len(evidence.runs[candidate]), is_fresh)
+
+
+def _table(question: Question, found: Found, fresh: Evidence, best: Candidate, beside: list[Candidate]) -> list[Row]:
+    """The best, what it is compared with, each pacing's best, and settings that nothing else is better than in all."""
+    evidence = found.evidence
+    chosen = dict.fromkeys([best, *beside])
+    for pacing in question.pacings:
+        for queue in question.queues:
+            own = [one for one in evidence.runs if (one.pacing, one.queue) == (pacing, queue)]
+            if own:
+                chosen.setdefault(max(own, key=lambda one: (evidence.worth(one), -one.buffer)))
+    front = [one for one in evidence.runs if not any(_dominates(evidence, other, one) for other in evidence.runs)]
+    front.sort(key=lambda one: -len(evidence.runs[one]))
+    for one in front:
+        if len(chosen) < _MOST_ROWS:
+            chosen.setdefault(one)
+    rows = [_row(found, fresh, one) for one in chosen]
+    return sorted(rows, key=lambda row: (row.candidate != best, row.candidate.buffer, row.candidate.pacing.effort))
+
+
+def _dominates(evidence: Evidence, other: Candidate, one: Candidate) -> bool:
+    """Whether another has no larger buffer and is no worse in what matters, and better in something."""
+    question = evidence.question
+    names = {bound.measure for bound in question.bounds} | ({question.goal} - {BUFFER})
+    ours, theirs = evidence.means(one), evidence.means(other)
+    pairs = [
+        (MEASURES[name].better * theirs.get(name, 0.0), MEASURES[name].better * ours.get(name, 0.0)) for name in names
+    ]
+    pairs.append((-float(other.buffer), -float(one.buffer)))
+    return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
+
+
+def _ruled_out(question: Question, found: Found, best: Candidate) -> list[tuple[str, str]]:
+    """For each other pacing and queue, the run that speaks against it."""
+    evidence, said = found.evidence, []
+    for pacing in question.pacings:
+        for queue in question.queues:
+            own = sorted(one for one in evidence.runs if (one.pacing, one.queue) == (pacing, queue))
+            if not own or (pacing, queue) == (best.pacing, best.queue):
+                continue
+            name = pacing.name if len(question.queues) == 1 else f"{pacing.name}, {queue}"
+            does = [one for one in own if evidence.worth(one) > 0]
+            if question.goal == BUFFER:
+                said.append((name, _why_not_buffer(evidence, own, does, best)))
+            elif does:
+                top = max(does, key=evidence.worth)
+                less = 1 - evidence.worth(top) / evidence.worth(best) if evidence.worth(best) > 0 else 0.0
+                value = words.estimate(evidence.interval(top, question.goal), question.goal)
+                verdict = "worth as much" if less <= ALIKE else f"worth {less * 100:.2g} % less"
+                said.append((name, f"at best {value} {question.goal}, with {words.packets(top.buffer)}: {verdict}"))
+            else:
+                said.append((name, _missed(evidence, max(own, key=evidence.worth))))
+    return said
+
+
+def _why_not_buffer(evidence: Evidence, own: list[Candidate], does: list[Candidate], best: Candidate) -> str:
+    smaller = [one for one in own if one.buffer <= best.buffer and evidence.worth(one) <= 0]
+    if does and does[0].buffer <= best.buffer:
+        return f"does too with {words.packets(does[0].buffer)}"
+    text = _missed(evidence, smaller[-1]) if smaller else ""
+    if does:
+        needs = f"{words.packets(does[0].buffer)} did"
+        return f"{text}; {needs}" if text else needs
+    return text or _missed(evidence, own[-1])
+
+
+def _missed(evidence: Evidence, one: Candidate) -> str:
+    """``97.1 % utilisation with 40 packets, of 98 % asked for``."""
+    means = evidence.means(one)
+    worst = max(evidence.question.bounds, key=lambda bound: shortfall(bound, means.get(bound.measure)))
+    value = evidence.interval(one, worst.measure)
+    asked = words.quantity(worst.value, worst.measure)
+    return (
+        f"{words.estimate(value, worst.measure)} {worst.measure} with {words.packets(one.buffer)}, of {asked} asked for"
+    )

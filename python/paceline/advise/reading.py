@@ -1,0 +1,280 @@
+"""Reads a question from tables (TOML, JSON, options), and completes it; what is wrong is one line."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paceline import _core
+from paceline._arguments import quoted
+from paceline.advise.candidates import buffer_steps, default_buffers, default_pacings
+from paceline.advise.measures import BUFFER, GOALS, MEASURES
+from paceline.advise.question import Bound, Pacing, Question
+from paceline.errors import InputError
+
+_KEYS = ("rate", "rtt", "flows", "access", "edges", "tcp", "size", "think", "buffer", "pacing", "queue", "goal")
+KEYS = (*_KEYS, "bounds", "sure", "precision", "within", "seed", "from")
+#: A list in the place of these has what may be.
+_FREE = ("buffer", "pacing", "queue")
+_BOUND = re.compile(r"^\s*(\w+)\s*(>=|<=|≥|≤|>|<)\s*(.+?)\s*$")
+_MOST_FLOWS = 100_000
+_MOST_CANDIDATES = 5_000
+#: Core rates are reached with as many hosts as are asked for; none gets less than this, unless told.
+_FASTEST_ACCESS = 1e9
+
+
+def read_question(tables: Mapping[str, Any], source: str | None = None) -> Question:
+    """The question that tables ask. Raises `InputError`."""
+    try:
+        return _read(tables)
+    except InputError as error:
+        raise InputError(error.message, source) from None
+    except _core.InputError as error:
+        raise InputError(str(error), source) from None
+
+
+def load_question(path: str | os.PathLike[str], more: Mapping[str, Any] | None = None) -> Question:
+    """The question in a TOML file, with `more` in the place of what it says. Raises `InputError`."""
+    from paceline.scenario.toml_tables import read
+
+    document, _ = read(path)
+    return read_question(dict(document) | dict(more or {}), os.fsdecode(path))
+
+
+def _read(tables: Mapping[str, Any]) -> Question:
+    if not isinstance(tables, Mapping):
+        raise InputError(f"{quoted(tables)} is no question; give its tables, as {{'rate': '10 Gbit/s', …}}")
+    given = dict(tables)
+    for key in given:
+        if key not in KEYS:
+            raise InputError(f"{key}: unknown key; write one of {', '.join(KEYS)}")
+    for key, example in (("rate", '"10 Gbit/s"'), ("rtt", '"5 ms .. 80 ms"'), ("flows", "2000")):
+        if key not in given:
+            raise InputError(f"{key}: must be given; write as {key} = {example}")
+    rate = _amount("rate", given["rate"], "rate")
+    trips = _round_trips(given["rtt"])
+    flows = _whole("flows", given["flows"], 1, _MOST_FLOWS)
+    mean = sum(low + high for low, high in trips) / 2 / len(trips)
+    access = _amount("access", given["access"], "rate") if "access" in given else min(rate, _FASTEST_ACCESS)
+    tcp = _tcp(given.get("tcp", "cubic"))
+    packet = _packet_bytes(tcp)
+    size, think = given.get("size"), given.get("think", "0 s")
+    if size is None and "think" in given:
+        raise InputError('think: goes with size, of the files between which users think; write as size = "50 KB"')
+    goal = given.get("goal", BUFFER if size is None else "fct")
+    if goal not in GOALS:
+        raise InputError(f"goal: {quoted(goal)} is none; write {', '.join(GOALS[:-1])} or {GOALS[-1]}")
+    if goal == "fct" and size is None:
+        raise InputError('goal: flows that last have no completion time; write a size too, as size = "50 KB"')
+    default = ["utilisation >= 98 %"] if goal == BUFFER and size is None else []
+    bounds = _bounds(given.get("bounds", default), size is not None)
+    if goal == BUFFER and not bounds:
+        raise InputError('bounds: the least buffer is none at all; write what it must keep, as "utilisation >= 98 %"')
+    bdp = rate * mean / 8 / packet
+    buffers = _buffers(given["buffer"], packet, bdp) if "buffer" in given else default_buffers(bdp)
+    pacings = tuple(_pacing(one) for one in _listed(given.get("pacing", default_pacings(mean)), "pacing"))
+    queues = tuple(_queue(one) for one in _listed(given.get("queue", "drop-tail"), "queue"))
+    edges = _whole("edges", given["edges"], 0, 1000) if "edges" in given else _edges(flows)
+    for one in pacings:
+        if one.method in ("edge", "qlbp", "token-bucket") and not edges:
+            raise InputError(f'pacing: "{one.name}" paces at edges, and there are none; write edges = 10')
+    count = len(buffers) * len(pacings) * len(queues)
+    if count < 2:
+        raise InputError("buffer: nothing may change, so there is nothing to advise; write a range, or several pacing")
+    if count > _MOST_CANDIDATES:
+        raise InputError(f"buffer: {count} settings are too many; write fewer, {_MOST_CANDIDATES} at most")
+    sure = _share("sure", given.get("sure", "95 %"), 0.5, 0.999)
+    precision = _share("precision", given.get("precision", "0.5 %"), 1e-5, 0.5)
+    within = _amount("within", given.get("within", "60 s"), "time") * 1e-9
+    seed = _whole("seed", given.get("seed", 1), 0, 2**31)
+    whole = {name: value for name, value in given.items() if name not in ("rtt", "tcp")}
+    whole |= {
+        "rtt": [[low, high] for low, high in trips],
+        "tcp": [[share, dict(one)] for share, one in tcp],
+        "access": access,
+        "edges": edges,
+        "buffers": list(buffers),
+        "pacing": [one.name for one in pacings],
+        "queue": list(queues),
+        "goal": goal,
+        "bounds": [[one.measure, one.at_least, one.value] for one in bounds],
+        "sure": sure,
+        "precision": precision,
+        "seed": seed,
+    }
+    asked: dict[str, Any] = {"rate_bps": rate, "round_trips_s": trips, "flows": flows, "access_bps": access}
+    asked |= {"edges": edges, "tcp": tcp, "size": size, "think": think, "packet_bytes": packet, "buffers": buffers}
+    asked |= {"pacings": pacings, "queues": queues, "goal": goal, "bounds": bounds, "sure": sure}
+    question = Question(**asked, precision=precision, within_s=within, seed=seed, tables=whole)
+    _check_scenario(question)
+    return question
+
+
+def _check_scenario(question: Question) -> None:
+    """That the core takes each pacing and queue. What is wrong there is said in the question's words."""
+    from paceline.advise.network import scenario_of
+    from paceline.advise.question import Candidate
+
+    for pacing in question.pacings:
+        for queue in question.queues:
+            scenario_of(question, Candidate(question.buffers[-1], pacing, queue)).check(here=False)
+
+
+def _amount(key: str, value: Any, kind: str) -> float:
+    example = {"rate": "10 Gbit/s", "time": "60 s", "size": "50 KB"}[kind]
+    if not isinstance(value, str):
+        raise InputError(f'{key}: {quoted(value)} has no unit; write for example "{example}"')
+    try:
+        found = _core.quantity(kind, value)
+    except _core.InputError as error:
+        raise InputError(f"{key}: {error}") from None
+    if not found > 0:
+        raise InputError(f'{key}: {quoted(value)} is not above zero; write for example "{example}"')
+    return found
+
+
+def _round_trips(value: Any) -> tuple[tuple[float, float], ...]:
+    found = []
+    for one in _listed(value, "rtt"):
+        if not isinstance(one, str):
+            raise InputError(
+                f'rtt: {quoted(one)} has no unit; write as "5 ms .. 80 ms", or a list, as ["5 ms", "9 ms"]'
+            )
+        low, dots, high = one.partition("..")
+        ends = [_amount("rtt", part.strip(), "time") * 1e-9 for part in ((low, high) if dots else (low, low))]
+        if ends[0] > ends[1]:
+            raise InputError(f'rtt: "{one}" begins above its end; write "{high.strip()} .. {low.strip()}"')
+        found.append((ends[0], ends[1]))
+    return tuple(found)
+
+
+def _tcp(value: Any) -> tuple[tuple[float, Mapping[str, Any]], ...]:
+    if isinstance(value, Mapping) and value and all(isinstance(one, (int, float)) for one in value.values()):
+        shares = {str(name): float(share) for name, share in value.items()}
+        if any(share < 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-6:
+            raise InputError(
+                f"tcp: the shares come to {sum(shares.values()):g}, not 1; write as cubic = 0.7, bbr = 0.3"
+            )
+        return tuple((share, {"variant": name}) for name, share in shares.items() if share)
+    if isinstance(value, Mapping):
+        return ((1.0, dict(value)),)
+    if isinstance(value, str):
+        return ((1.0, {"variant": value}),)
+    raise InputError(f'tcp: {quoted(value)} is no TCP; write as "cubic", or {{ cubic = 0.7, bbr = 0.3 }}')
+
+
+def _packet_bytes(tcp: Sequence[tuple[float, Mapping[str, Any]]]) -> int:
+    """Of the first TCP's packets, on the wire."""
+    profiles = {
+        one["profile"]: {option["option"]: option["value"] for option in one["options"]}
+        for one in json.loads(_core.tcp_options())
+    }
+    table = tcp[0][1]
+    profile = table.get("profile", "linux")
+    if profile not in profiles:
+        raise InputError(f"tcp.profile: {quoted(profile)} is none; write {', '.join(profiles)}")
+    total = 0
+    for key in ("payload", "header"):
+        total += int(_core.quantity("size", table[key]) if isinstance(table.get(key), str) else profiles[profile][key])
+    return total
+
+
+def _bounds(value: Any, has_sizes: bool) -> tuple[Bound, ...]:
+    found: list[Bound] = []
+    for one in _listed(value, "bounds"):
+        match = _BOUND.match(one) if isinstance(one, str) else None
+        if match is None:
+            raise InputError(f'bounds: {quoted(one)} is no bound; write as "utilisation >= 98 %" or "loss <= 0.1 %"')
+        name, sign, text = match.groups()
+        measure = MEASURES.get(name)
+        if measure is None:
+            raise InputError(f"bounds: {quoted(name)} is no measure; write one of {', '.join(MEASURES)}")
+        if name == "fct" and not has_sizes:
+            raise InputError('bounds: flows that last have no completion time; write a size too, as size = "50 KB"')
+        at_least = sign in (">=", "≥", ">")
+        if at_least != (measure.better > 0):
+            right = ">=" if measure.better > 0 else "<="
+            raise InputError(f"bounds: {quoted(one)} asks for a bad {name}; write {name} {right} {text}")
+        if measure.kind == "s":
+            number = _amount(f"bounds: {name}", text, "time") * 1e-9
+        else:
+            number = _share(f"bounds: {name}", text, 0.0, 1.0)
+        found.append(Bound(name, at_least, number))
+    for name in {one.measure for one in found}:
+        if sum(one.measure == name for one in found) > 1:
+            raise InputError(f"bounds: {name} is bounded twice; leave one out")
+    return tuple(found)
+
+
+def _share(key: str, value: Any, least: float, most: float) -> float:
+    text = str(value).strip()
+    number, percent, rest = text.partition("%")
+    try:
+        found = float(number) / (100 if percent else 1)
+    except ValueError:
+        found = math.nan
+    if rest.strip() or not least <= found <= most:
+        raise InputError(f"{key}: {quoted(value)} is not from {least * 100:g} % to {most * 100:g} %; write as 98 %")
+    return found
+
+
+def _buffers(value: Any, packet: int, bdp: float) -> tuple[int, ...]:
+    found: set[int] = set()
+    for one in _listed(value, "buffer"):
+        text = str(one)
+        low, dots, high = text.partition("..")
+        ends = [_packets(part.strip(), packet, bdp) for part in ((low, high) if dots else (text, text))]
+        if ends[0] > ends[1]:
+            raise InputError(f'buffer: "{text}" begins above its end; write "{high.strip()} .. {low.strip()}"')
+        found |= set(buffer_steps(*ends)) if dots else {ends[0]}
+    return tuple(sorted(found))
+
+
+def _packets(text: str, packet: int, bdp: float) -> int:
+    match = re.fullmatch(r"([0-9.]+)\s*(packets?|BDP)", text)
+    if match is None:
+        return max(1, round(_amount("buffer", text, "size") / packet))
+    number = float(match[1]) * (bdp if match[2] == "BDP" else 1)
+    if not number > 0:
+        raise InputError(f'buffer: "{text}" is not above zero; write as "5 packets .. 1 BDP"')
+    return max(1, round(number))
+
+
+def _pacing(value: Any) -> Pacing:
+    if isinstance(value, Mapping) and isinstance(value.get("method"), str):
+        rest = ", ".join(f"{key} {one}" for key, one in value.items() if key != "method")
+        return Pacing(f"{value['method']} {rest}".strip(), dict(value), str(value["method"]))
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f'pacing: {quoted(value)} is no pacing; write as "edge 2 ms"')
+    return Pacing(" ".join(value.split()), value, value.split()[0])
+
+
+def _queue(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InputError(f'queue: {quoted(value)} is no discipline; write as "drop-tail" or "codel"')
+    return value
+
+
+def _edges(flows: int) -> int:
+    """About ten, so that flows can be dealt out evenly."""
+    if flows < 4:
+        return 1
+    return min(range(2, 17), key=lambda one: (abs(one * max(1, round(flows / one)) - flows), abs(one - 10)))
+
+
+def _whole(key: str, value: Any, least: int, most: int) -> int:
+    text = str(value).strip()
+    if isinstance(value, bool) or not re.fullmatch(r"-?\d{1,12}", text) or not least <= int(text) <= most:
+        raise InputError(f"{key}: {quoted(value)} is no number of them; write a whole number from {least} to {most}")
+    return int(text)
+
+
+def _listed(value: Any, key: str) -> list[Any]:
+    found = list(value) if isinstance(value, (list, tuple)) else [value]
+    if not found and key != "bounds":
+        raise InputError(f"{key}: the list is empty; write one value at least")
+    return found

@@ -1,0 +1,278 @@
+"""Finds the best of many candidates with few runs.
+
+1. A coarse look, one seed each: for each pacing and queue buffers that theory names, and some between; where the goal
+   is the least buffer, the one that theory expects.
+2. Closer: between the best and its neighbours buffers are halved until no untried one lies beside the best. Where the
+   goal is the least buffer, between one that is too small and the least that does: a larger one is taken to do too.
+3. Successive halving: of those that may still be the best, the better half gets twice as many seeds, the same for all,
+   until the order is settled, or what still competes is worth the same, or time is over.
+
+Intervals of an answer do not come from these runs, since whoever is best of many is so by luck too: the winner is run
+again under seeds that had no part in choosing it (`answer`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from paceline.advise.candidates import first_buffers, likely_buffer
+from paceline.advise.evidence import Evidence, Runner
+from paceline.advise.measures import ALIKE, BUFFER, direction, kept
+from paceline.advise.question import Candidate, Pacing, Question
+
+#: Buffers of each pacing that are tried first, beside those that theory names.
+_COARSE = 3
+#: No candidate gets more seeds in the search, and this share of the time is the search's.
+_MOST_SEEDS = 16
+SHARE = 0.55
+#: Beside the best, so many are looked at more closely.
+_CLOSE = 3
+#: A good half of what competes stays, so many at least and at most.
+_KEPT, _MOST_KEPT = 2, 6
+
+#: Called with the evidence and the best so far.
+Watch = Callable[[Evidence, Candidate], None]
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search has come to.
+
+    Attributes:
+        best: the candidate that is advised. rivals: those that may be as good, the best first.
+        settled: whether runs tell it from all others. evidence: all runs. rounds: how often candidates were cut.
+        ended: why it ended, in words.
+    """
+
+    best: Candidate
+    rivals: list[Candidate]
+    settled: bool
+    evidence: Evidence
+    ended: str
+    rounds: int = 0
+    dropped: dict[Candidate, int] = field(default_factory=dict)
+
+
+def search(
+    question: Question,
+    runner: Runner,
+    watch: Watch | None = None,
+    began: float | None = None,
+    scout: tuple[Question, Runner] | None = None,
+) -> Found:
+    """Searches until the order is settled, or the search's share of the question's time has passed.
+
+    A `scout` is a smaller network, which is looked at once first: what does best there is tried first here.
+    """
+    began = time.monotonic() if began is None else began
+    places: dict[tuple[Pacing, str], set[int]] = {}
+    if scout:
+        places = _Search(scout[0], scout[1], watch, began).places()
+    return _Search(question, runner, watch, began, places).found()
+
+
+class _Search:
+    def __init__(
+        self,
+        question: Question,
+        runner: Runner,
+        watch: Watch | None,
+        began: float,
+        places: Mapping[tuple[Pacing, str], set[int]] | None = None,
+    ) -> None:
+        self._places = places or {}
+        self._question = question
+        self._runner = runner
+        self._watch = watch
+        self._until = began + SHARE * question.within_s
+        self._evidence = Evidence(question)
+        self._first = question.seed
+
+    def found(self) -> Found:
+        self._look(self._coarse(), 1)
+        self._refine(1)
+        seeds, rounds = 1, 0
+        dropped: dict[Candidate, int] = {}
+        ended = f"{_MOST_SEEDS} seeds were not enough to settle it"
+        while True:
+            rivals = self._rivals()
+            if not rivals:
+                ended = "the order was settled"
+                break
+            if seeds >= _MOST_SEEDS:
+                break
+            if self._is_late():
+                ended = "time was over"
+                break
+            kept = rivals[: min(max(_KEPT, math.ceil(len(rivals) / 2)), _MOST_KEPT)]
+            dropped |= {one: seeds for one in rivals if one not in kept}
+            seeds *= 2
+            self._look([self._best(), *kept], seeds)
+            self._refine(seeds)
+            rounds += 1
+        best = self._choice()
+        rivals = [one for one in [self._best(), *self._rivals()] if one != best]
+        return Found(
+            best, list(dict.fromkeys(rivals)), ended == "the order was settled", self._evidence, ended, rounds, dropped
+        )
+
+    def places(self) -> dict[tuple[Pacing, str], set[int]]:
+        """After one seed of each: for each pacing and queue the place of the best buffer."""
+        self._look(self._coarse(), 1)
+        self._refine(1, every=True)
+        found: dict[tuple[Pacing, str], set[int]] = {}
+        for one in self._ranked():
+            arm = (one.pacing, one.queue)
+            if arm not in found:
+                found[arm] = {self._question.buffers.index(one.buffer)}
+        return found
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._until
+
+    def _look(self, candidates: list[Candidate], seeds: int) -> None:
+        wanted = [(one, self._first + number) for number in range(seeds) for one in dict.fromkeys(candidates)]
+        self._evidence.gather(self._runner, wanted)
+        if self._watch:
+            self._watch(self._evidence, self._best())
+
+    def _coarse(self) -> list[Candidate]:
+        question = self._question
+        count = len(question.buffers)
+        found = []
+        for queue in question.queues:
+            for pacing in question.pacings:
+                if (pacing, queue) in self._places:
+                    places = self._places[pacing, queue]
+                elif question.goal == BUFFER:
+                    places = {likely_buffer(question, pacing.method)}
+                else:
+                    places = set(first_buffers(question))
+                    even = {round(step * (count - 1) / (_COARSE + 1)) for step in range(1, _COARSE + 1)}
+                    places |= {place for place in even if all(abs(place - other) > 1 for other in places)}
+                found += [Candidate(question.buffers[place], pacing, queue) for place in sorted(places)]
+        return found
+
+    def _refine(self, seeds: int, *, every: bool = False) -> None:
+        """Until no untried buffer lies between the best few and their neighbours; or `every` pacing's."""
+        while not self._is_late():
+            if self._question.goal == BUFFER:
+                new = self._thresholds(every)
+            else:
+                new = [other for one in self._ranked()[:_CLOSE] for other in self._between(one)]
+            if not new:
+                return
+            self._look(new, seeds)
+
+    def _thresholds(self, every: bool) -> list[Candidate]:
+        """For each pacing, where to look for the least buffer that does.
+
+        Halfway between one that is too small and the least that does; where none does yet, twice as far from the last
+        one as that was from the one before. Not for a pacing that cannot be better any more, but for the one of least
+        effort: so that the answer can say what it takes without the others.
+        """
+        question, evidence = self._question, self._evidence
+        best = self._best()
+        limit = question.buffers.index(best.buffer) if evidence.worth(best) > 0 else len(question.buffers)
+        new = []
+        for queue in question.queues:
+            for pacing in question.pacings:
+                tried = {
+                    question.buffers.index(one.buffer): evidence.means(one)
+                    for one in evidence.runs
+                    if (one.pacing, one.queue) == (pacing, queue)
+                }
+                is_first = pacing == question.pacings[0] and queue == question.queues[0]
+                place = self._next_place(tried, len(question.buffers) if is_first or every else limit)
+                if place is not None:
+                    new.append(Candidate(question.buffers[place], pacing, queue))
+        return new
+
+    def _next_place(self, tried: dict[int, dict[str, float]], limit: int) -> int | None:
+        """Where to look next among one pacing's buffers, below `limit`; ``None`` where there is nothing to find."""
+        question = self._question
+        ways = {place: direction(question, values) for place, values in tried.items()}
+        does = [place for place, values in tried.items() if kept(question, values)]
+        top = min(does, default=limit)
+        low = max((place for place, way in ways.items() if place < top and place not in does and way >= 0), default=-1)
+        if does:
+            if limit <= top:  # it must do with less than the best so far
+                return limit - 1 if low + 1 < limit else None
+            return (low + top) // 2 if top - low > 1 else None
+        if not tried:
+            return None
+        high = min((place for place, way in ways.items() if way < 0), default=len(question.buffers))
+        if low + 1 >= min(limit, high):
+            return None
+        if high < len(question.buffers):
+            return (low + high) // 2
+        step = 2 * len(ways)
+        return min(low + step, len(question.buffers) - 1, max(limit - 1, low + 1))
+
+    def _between(self, one: Candidate) -> list[Candidate]:
+        """Untried buffers halfway to the next tried ones on either side."""
+        buffers = self._question.buffers
+        tried = sorted(
+            buffers.index(other.buffer)
+            for other in self._evidence.runs
+            if (other.pacing, other.queue) == (one.pacing, one.queue)
+        )
+        at = tried.index(buffers.index(one.buffer))
+        halves = []
+        for beside in (at - 1, at + 1):
+            if 0 <= beside < len(tried) and abs(tried[beside] - tried[at]) > 1:
+                halves.append((tried[beside] + tried[at]) // 2)
+        return [Candidate(buffers[place], one.pacing, one.queue) for place in halves]
+
+    def _ranked(self) -> list[Candidate]:
+        """By worth as far as it is known; of equals the smallest buffer, then the least effort."""
+        evidence = self._evidence
+        return sorted(evidence.runs, key=lambda one: (-evidence.worth(one), one.buffer, one.pacing.effort))
+
+    def _best(self) -> Candidate:
+        return self._ranked()[0]
+
+    def _choice(self) -> Candidate:
+        """The best; of those whose goal is worth the same, the smallest buffer and the least effort."""
+        evidence, best = self._evidence, self._best()
+        if self._question.goal == BUFFER or evidence.worth(best) <= 0:
+            return best
+        alike = [
+            one
+            for one in evidence.runs
+            if evidence.worth(one) >= evidence.worth(best) * (1 - ALIKE)
+            and len(evidence.runs[one]) * 2 >= len(evidence.runs[best])
+        ]
+        return min(alike, key=lambda one: (one.buffer, one.pacing.effort))
+
+    def _rivals(self) -> list[Candidate]:
+        """Those that may be better than the best by more than what counts as alike."""
+        evidence, best = self._evidence, self._best()
+        low, _ = evidence.range_of_worth(best)
+        found = []
+        for one in self._ranked()[1:]:
+            if evidence.range_of_worth(one)[1] <= max(low, 0.0) + 1e-12 and low > 0:
+                continue
+            if self._is_beaten(best, one):
+                continue
+            found.append(one)
+        if not found and evidence.keeps_bounds(best) is None and len(evidence.runs[best]) < _MOST_SEEDS:
+            found = self._ranked()[1:2]
+        return found
+
+    def _is_beaten(self, best: Candidate, one: Candidate) -> bool:
+        """Whether runs show that the other is no better."""
+        evidence = self._evidence
+        keeps = evidence.keeps_bounds(one)
+        if evidence.keeps_bounds(best) and keeps is False and len(evidence.runs[one]) > 1:
+            return True
+        if self._question.goal == BUFFER:
+            worse = (one.buffer, one.pacing.effort) > (best.buffer, best.pacing.effort)
+            return worse and evidence.keeps_bounds(best) is True
+        ahead = evidence.ahead(best, one)
+        if ahead is None or ahead.half is None or ahead.count < 3:
+            return False
+        return ahead.low > -ALIKE and evidence.keeps_bounds(best) is True

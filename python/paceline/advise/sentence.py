@@ -1,0 +1,136 @@
+"""The answer in one sentence, and what it rests on."""
+
+from __future__ import annotations
+
+from paceline.advise import words
+from paceline.advise.answer import SETTLED, TIE, UNDECIDED, UNREACHABLE, Row, Verdict
+from paceline.advise.measures import BUFFER, MEASURES, shortfall
+from paceline.advise.network import Length, simulated_flows
+from paceline.advise.question import Question
+
+
+def sentence(question: Question, verdict: Verdict, ended: str) -> str:
+    """What to do, and what comes of it; or which bound no setting keeps; or that it is not settled."""
+    if verdict.status == UNREACHABLE:
+        return _unreachable(question, verdict)
+    best = verdict.best
+    deed = _deed(question, best)
+    also = _does_too(verdict) if question.goal == BUFFER else ""
+    said = f"{deed}{also}: {_outcome(question, best)}"
+    if verdict.status == UNDECIDED:
+        said = f"Not settled ({_why(question, verdict, ended)}). Best so far: {said[0].lower()}{said[1:]}"
+    if verdict.status == TIE and verdict.alike:
+        others = words.listed([words.setting(one, question.queues) for one in verdict.alike[:2]])
+        more = f" and {len(verdict.alike) - 2} more" if len(verdict.alike) > 2 else ""
+        said += f"; {others}{more} do as well, as far as runs tell"
+    return f"{said}{_beside(question, verdict)}."
+
+
+def _does_too(verdict: Verdict) -> str:
+    """Other pacing that does with as small a buffer."""
+    best = verdict.best.candidate
+    others = dict.fromkeys(one.pacing.name for one in verdict.alike if one.pacing != best.pacing)
+    return f" ({words.listed(list(others))} do{'es' * (len(others) == 1)} too, as far as runs tell)" if others else ""
+
+
+def _deed(question: Question, best: Row) -> str:
+    one = best.candidate
+    deed = f"Give the core {words.buffer(question, one.buffer)}"
+    if len(question.queues) > 1 or one.queue != "drop-tail":
+        deed += f" under {one.queue}"
+    return f"{deed} and {words.pace(one.pacing)}"
+
+
+def _outcome(question: Question, row: Row) -> str:
+    """The goal, what is bounded, and loss."""
+    names = [] if question.goal == BUFFER else [question.goal]
+    names += [one.measure for one in question.bounds if one.measure not in names]
+    if question.size is None and "utilisation" not in names:
+        names.append("utilisation")
+    parts = [f"{words.estimate(row.intervals.get(name), name)} {MEASURES[name].words}" for name in names]
+    said = words.listed(parts)
+    if "loss" not in names and "loss" in row.intervals:
+        said += f" at {words.quantity(row.intervals['loss'].mean, 'loss')} loss"
+    return said
+
+
+def _beside(question: Question, verdict: Verdict) -> str:
+    """What it would be without the advised pacing."""
+    base = verdict.baseline
+    if base is None:
+        return ""
+    one = base.candidate
+    kept = all(
+        shortfall(bound, base.intervals[bound.measure].mean if bound.measure in base.intervals else None) <= 0.001
+        for bound in question.bounds
+    )
+    if question.goal == BUFFER:
+        if not kept:
+            worst = max(
+                question.bounds,
+                key=lambda bound: shortfall(
+                    bound, value.mean if (value := base.intervals.get(bound.measure)) else None
+                ),
+            )
+            value = words.estimate(base.intervals.get(worst.measure), worst.measure)
+            return f"; {words.without(one.pacing)} {words.packets(one.buffer)} get {value} {worst.measure}"
+        if one.buffer == verdict.best.candidate.buffer:
+            return f"; {words.without(one.pacing)} it takes as many"
+        return f"; {words.without(one.pacing)} it takes {words.packets(one.buffer)}"
+    value = words.estimate(base.intervals.get(question.goal), question.goal)
+    return f"; {words.without(one.pacing)} it is {value} at best, with {words.packets(one.buffer)}"
+
+
+def _why(question: Question, verdict: Verdict, ended: str) -> str:
+    best = verdict.best
+    for bound in question.bounds:
+        value = best.intervals.get(bound.measure)
+        if value and value.half is not None and value.low <= bound.value <= value.high:
+            return f"whether {words.bound(bound)} is kept is within the noise"
+    if verdict.refuted:
+        return "fresh runs refuted what the search had chosen"
+    if ended == "time was over":
+        return "time was over before the order was clear; allow more by --within"
+    return ended
+
+
+def _unreachable(question: Question, verdict: Verdict) -> str:
+    best = verdict.best
+    worst = max(
+        question.bounds,
+        key=lambda one: shortfall(one, value.mean if (value := best.intervals.get(one.measure)) else None),
+    )
+    value = best.intervals.get(worst.measure)
+    if value is None:
+        return f"No setting has a {worst.measure} to speak of: nothing was measured of it."
+    off = abs(worst.value - value.mean)
+    kind = MEASURES[worst.measure].kind
+    short = f"{off * 100:.2g} points" if kind == "share" else words.quantity(off, worst.measure)
+    return (
+        f"No setting that may be keeps {words.bound(worst)}. The nearest misses it by {short}: "
+        f"{words.setting(best.candidate, question.queues)}, with {words.estimate(value, worst.measure)} "
+        f"{worst.measure}."
+    )
+
+
+def assumptions(question: Question, length: Length, verdict: Verdict) -> list[str]:
+    """What the answer rests on."""
+    flows = simulated_flows(question)
+    trips = question.round_trips_s
+    span = f"{words.time(trips[0][0])} to {words.time(trips[-1][1])}" if len(trips) == 1 else f"{len(trips)} measured"
+    sides = f"{question.edges} edge links of the core's rate on each side" if question.edges else "no edge links"
+    said = [
+        f"Simulated: {flows} flows over one core of {words.rate(question.rate_bps)}, {sides}, hosts on links of "
+        f"{words.rate(question.access_bps)}; round trips of {span} before queueing; packets of "
+        f"{question.packet_bytes} B.",
+        f"Each run: {words.time(length.warmup_s)} to settle, then {words.time(length.window_s)} that count; the "
+        f"{question.sure * 100:g} % intervals are of the mean over seeds, which draw round trips and starts.",
+    ]
+    if question.size is None:
+        said.append("Flows last: they begin near a fair share, and what starting flows do to each other is not in it.")
+    tcp = words.listed([f"{share * 100:g} % {table.get('variant', 'cubic')}" for share, table in question.tcp])
+    said.append(f"TCP: {tcp}, as Linux has it unless the question says otherwise; hosts without offloads (GSO).")
+    said.append("Only the core drops. A packet that arrives just as another leaves goes first or second by chance.")
+    if verdict.status in (SETTLED, UNDECIDED) and question.goal == BUFFER:
+        said.append("A buffer larger than one that does is taken to do too; between those tried nothing was run.")
+    return said

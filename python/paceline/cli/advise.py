@@ -1,0 +1,134 @@
+"""`paceline advise`: how much buffer, which pacing, where, with which parameters."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paceline.cli import completion
+from paceline.cli.options import DASK, JOBS, QUIET, cluster_at, jobs_of, opened_store
+from paceline.errors import InputError, RunError
+from paceline.runs.interrupted import Interrupted
+from paceline.terminal.output import DONE, INTERRUPTED, columns_of, print_data, say
+
+if TYPE_CHECKING:
+    from paceline.advise.question import Question
+
+#: Options that are keys of a question, and what a terminal asks for where they are missing.
+_ASKED = {
+    "rate": ("How fast is the bottleneck", "10 Gbit/s"),
+    "rtt": ("Round-trip times, a range or one", "5 ms .. 80 ms"),
+    "flows": ("How many flows at a time", "2000"),
+}
+_MANY = ("rtt", "pacing", "queue", "bound")
+
+
+@click.command(short_help="Say how much buffer and which pacing a network needs.")
+@click.argument("file", required=False, shell_complete=completion.files)
+@click.option("--rate", metavar="RATE", help="Of the bottleneck: 10 Gbit/s.")
+@click.option("--rtt", metavar="TIME", multiple=True, help='Round trips: "5 ms .. 80 ms"; or several, as measured.')
+@click.option("--flows", metavar="N", help="Flows at a time.")
+@click.option("--access", metavar="RATE", help="Of each host's link.  [default: 1 Gbit/s]")
+@click.option("--edges", metavar="N", help="Links that gather the hosts on each side.  [default: about 10]")
+@click.option("--tcp", metavar="NAME", help="What the flows run, as bbr.  [default: cubic]")
+@click.option("--size", metavar="SIZE", help="Users fetch files of this size, 50 KB.  [default: flows last]")
+@click.option("--think", metavar="TIME", help="How long they think between two.")
+@click.option("--buffer", metavar="RANGE", help='What may be: "5 packets .. 1 BDP", the default; KB too.')
+@click.option(
+    "--pacing", metavar="PACING", multiple=True, help='A method that may be: none, host, "edge 2 ms"; repeat.'
+)
+@click.option(
+    "--queue", metavar="NAME", multiple=True, help="A queue discipline that may be; repeat.  [default: drop-tail]"
+)
+@click.option("--goal", metavar="NAME", help="buffer (the least), utilisation, loss, wait, delay, fct or fairness.")
+@click.option("--bound", metavar="BOUND", multiple=True, help='What must hold: "utilisation >= 98 %"; repeat.')
+@click.option("--sure", metavar="SHARE", help="Confidence of intervals.  [default: 95 %]")
+@click.option("--precision", metavar="SHARE", help="Of what is stated, half an interval.  [default: 0.5 %]")
+@click.option("--within", metavar="TIME", help="How long it may take.  [default: 60 s]")
+@click.option("--seed", metavar="N", help="The first seed.  [default: 1]")
+@JOBS
+@DASK
+@click.option(
+    "--out",
+    metavar="DIR",
+    shell_complete=completion.directories,
+    help="Where runs and the report go.  [default: results/advise-<question>]",
+)
+@click.option("--changes/--no-changes", default=True, help="Look how it bears other flows, round trips, TCPs.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the answer as one JSON object; write files only with --out."
+)
+@QUIET
+def advise(
+    file: str | None, jobs: str | None, address: str | None, out: str | None, changes: bool, as_json: bool, **given: Any
+) -> int:
+    """Say how much buffer a bottleneck needs, and which pacing, where, with which parameters.
+
+    Theory proposes, simulation decides: settings compete under the same seeds until the order is settled, and the
+    winner is run again under fresh ones. FILE is the question in TOML; options go before it. On a terminal, what is
+    missing is asked for. Prints the answer, one sentence first, and writes report.html, advice.json and the advised
+    setting as scenario.toml. docs/advise.md has the keys.
+
+    \b
+    paceline advise --rate "10 Gbit/s" --rtt "5 ms .. 80 ms" --flows 2000
+    paceline advise --rate "100 Mbit/s" --rtt "20 ms" --flows 50 --bound "utilisation >= 99 %" --bound "wait <= 5 ms"
+    paceline advise question.toml --within "10 min" --json | jq -r .sentence
+    """
+    question = _question(file, given)
+    store = None
+    if out is not None or not as_json:
+        store = opened_store(out, Path("results") / f"advise-{question.key}")
+    from paceline.advise.asking import answer
+    from paceline.terminal.progress import progress
+
+    how: dict[str, Any] = {"store": store, "jobs": jobs_of(jobs), "tell": say, "with_changes": changes}
+    try:
+        with cluster_at(address) as client, progress("looking for the best") as watch:
+            advice = answer(question, executor=client, watch=watch, **how)
+    except Interrupted:
+        where = f"; what has run is kept in {store.directory}, and the same command goes on from there" if store else ""
+        return say(f"interrupted{where}", INTERRUPTED)
+    if as_json:
+        print_data(advice.to_json() + "\n")
+    else:
+        from paceline.advise.view import as_text
+
+        print_data(as_text(advice, columns_of(sys.stdout)))
+    if store:
+        try:
+            with store.exclusive():
+                report = advice.save(store.directory)
+        except OSError as error:
+            raise RunError(f"{error.filename or store.directory}: {error.strerror or error}") from None
+        say(f"report: {report}; to run the advised setting: paceline run {store.directory / 'scenario.toml'}")
+    return DONE
+
+
+def _question(file: str | None, given: dict[str, Any]) -> Question:
+    """From the file, the options, and what a terminal is asked for."""
+    from paceline.advise.reading import load_question, read_question
+
+    tables: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is None or value == ():
+            continue
+        key = "bounds" if name == "bound" else name
+        tables[key] = list(value) if name in _MANY else value
+    if file is None and sys.stdin.isatty() and sys.stdout.isatty() and not os.environ.get("CI"):
+        for key, (words, example) in _ASKED.items():
+            if key not in tables:
+                tables[key] = click.prompt(f"{words}", default=example, err=True)
+    if file is not None:
+        return load_question(file, tables)
+    try:
+        return read_question(tables)
+    except InputError as error:
+        key, colon, rest = error.message.partition(": ")
+        if colon and key.partition(".")[0] in {*given, "bounds"}:
+            option = "--bound" if key == "bounds" else f"--{key.partition('.')[0]}"
+            raise InputError(rest, option) from None
+        raise

@@ -1,5 +1,5 @@
 # make demo · make test · make lint · make docs · make gallery · make equality · make foresee · make fuzz · make deny · make clean
-# make msrv · make attack · make simulate · make loom · make miri · make mutants · make mutants-sample · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-ablation · make bench-peers · make bench-ns3 · make bench-disciplines · make bench-dataplane · make bench-kernel · make bench-kernel-bbr
+# make msrv · make attack · make simulate · make loom · make miri · make mutants · make mutants-sample · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-ablation · make bench-peers · make bench-ns3 · make bench-disciplines · make bench-dataplane · make bench-kernel · make bench-kernel-bbr · make bench-advise
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-built test-units test-programs lint style msrv docs gallery equality fuzz attack simulate loom miri mutants mutants-sample deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-ns3 bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust
+.PHONY: help demo test test-built test-units test-programs lint style msrv docs gallery equality fuzz attack simulate loom miri mutants mutants-sample deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-ns3 bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust bench-advise
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -17,6 +17,7 @@ CARGO := env -u MAKEFLAGS -u MFLAGS cargo # has jobs of its own
 LENGTH := --quick
 CASES := 20000
 SCENARIOS := 400
+QUESTIONS := 200
 FUZZ_S := 60
 FUZZ_OPTIMISED := 3 # 1 is compiled sooner: for a minute
 FUZZ_JOBS := $(shell nproc)
@@ -84,6 +85,9 @@ bench: $(VENV)/.installed
 	cargo bench --workspace --locked
 	$(BIN)/python benches/engine.py --json results/bench.json
 	for script in features analyse; do $(BIN)/python benches/$$script.py; done
+
+bench-advise: $(VENV)/.installed  ## Advice on 200 drawn questions beside an exhaustive search: utility, coverage, cost; QUESTIONS= for fewer; an hour
+	$(BIN)/python benches/advise.py --questions $(QUESTIONS)
 
 bench-instructions: $(VENV)/.installed  ## Instructions a packet, row by row; 3 % more than benches/history.csv has fails; needs valgrind
 	$(BIN)/python benches/instructions.py

@@ -50,9 +50,9 @@ def advise(
         The answer: its sentence first; as text the report that the command prints.
 
     Examples:
-        >>> asked = {"rate": "10 Mbit/s", "rtt": "10 ms .. 30 ms", "flows": 10, "buffer": "5 packets .. 1 BDP"}
-        >>> advice = pl.advise(asked | {"pacing": ["none", "host"], "goal": "utilisation"})
-        >>> advice.sentence.startswith("Give the core")
+        >>> asked = {"rate": "10 Mbit/s", "rtt": "10 ms .. 30 ms", "flows": 10, "buffer": ["5 packets", "20 packets"]}
+        >>> advice = pl.advise(asked | {"pacing": "none", "bounds": ["utilisation >= 90 %"]})
+        >>> "packets" in advice.sentence
         True
     """
     from paceline import _arguments

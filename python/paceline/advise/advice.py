@@ -36,7 +36,7 @@ class Advice:
         wall_s: how long it took.
 
     Examples:
-        >>> advice = pl.advise({"rate": "10 Mbit/s", "rtt": "10 ms .. 30 ms", "flows": 10, "pacing": ["none", "host"]})
+        >>> advice = pl.advise({"rate": "10 Mbit/s", "rtt": "10 ms .. 30 ms", "flows": 10, "pacing": "none"})
         >>> advice.status in ("settled", "undecided") and advice.sentence.endswith(".")
         True
     """

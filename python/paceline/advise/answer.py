@@ -20,7 +20,7 @@ from paceline.advise.search import Found
 #: Seeds of statements begin here, far from those of the search.
 FRESH = 100_000
 #: Every statement rests on so many seeds at least, if time allows, and at most; and the first are given at once.
-_LEAST, _MOST, _STEP = 4, 12, 2
+_LEAST, _MOST, _STEP = 4, 8, 2
 #: So often a winner that fresh runs refute is replaced.
 _MOST_REFUTED = 3
 #: Rows of the table.
@@ -80,7 +80,7 @@ def state(
             break
         refuted.append(best)
         best = instead
-    rival = next((one for one in found.rivals if one != best and one not in refuted), None)
+    rival = next((one for one in _rivals(question, found) if one != best and one not in refuted), None)
     baseline = _baseline(question, found, best)
     beside = [one for one in (baseline, rival) if one]
     if time.monotonic() < until:
@@ -90,11 +90,11 @@ def state(
     seeds = _LEAST
     while seeds < _MOST and time.monotonic() < until and not _is_precise(fresh, best):
         seeds += _STEP
-        _more(fresh, [best, *beside[-1:]], seeds, runner)
+        _more(fresh, [best, *([rival] if rival and question.goal != BUFFER else [])], seeds, runner)
     if refuted and fresh.worth(best) < fresh.worth(refuted[0]):
         best = refuted[0]
     alike = _alike(question, found, best)
-    status = _status(question, found, fresh, best, refuted, alike)
+    status = _status(question, found, fresh, best, rival, refuted, alike)
     rows = _table(question, found, fresh, best, beside)
     named = {one.candidate: one for one in rows}
     return Verdict(
@@ -145,6 +145,14 @@ def _baseline(question: Question, found: Found, best: Candidate) -> Candidate | 
     return max(own, key=lambda one: (found.evidence.worth(one), -one.buffer), default=None)
 
 
+def _rivals(question: Question, found: Found) -> list[Candidate]:
+    """What competes; where the goal is measured, the second best at least: fresh runs have the last word on it."""
+    if question.goal == BUFFER or found.rivals:
+        return found.rivals
+    evidence = found.evidence
+    return sorted(evidence.runs, key=lambda one: (-evidence.worth(one), one.buffer, one.pacing.effort))[:2]
+
+
 def _alike(question: Question, found: Found, best: Candidate) -> list[Candidate]:
     """Those that runs do not tell from the best: as small a buffer that does too, or a goal worth the same."""
     evidence = found.evidence
@@ -160,12 +168,23 @@ def _alike(question: Question, found: Found, best: Candidate) -> list[Candidate]
 
 
 def _status(
-    question: Question, found: Found, fresh: Evidence, best: Candidate, refuted: list[Candidate], alike: list[Candidate]
+    question: Question,
+    found: Found,
+    fresh: Evidence,
+    best: Candidate,
+    rival: Candidate | None,
+    refuted: list[Candidate],
+    alike: list[Candidate],
 ) -> str:
     if fresh.worth(best) <= 0 and fresh.keeps_bounds(best) is False:
         return UNREACHABLE if found.evidence.worth(found.best) <= 0 or refuted else UNDECIDED
     if question.bounds and fresh.keeps_bounds(best) is None:
         return UNDECIDED
+    if rival and question.goal != BUFFER and not refuted:
+        ahead = fresh.ahead(best, rival)
+        if ahead is None or ahead.half is None or ahead.low <= 0:
+            alike.extend([rival] * (rival not in alike))
+            return TIE if ahead and ahead.mean > -ALIKE else UNDECIDED
     if refuted or not found.settled:
         competing = [one for one in found.rivals if one != best]
         if question.goal != BUFFER and competing and all(one in alike for one in competing) and not refuted:

@@ -14,7 +14,7 @@ from paceline.advise.answer import state
 from paceline.advise.candidates import rules
 from paceline.advise.evidence import Evidence, Run
 from paceline.advise.fragility import Change, fragility
-from paceline.advise.network import smaller
+from paceline.advise.network import length_of, smaller
 from paceline.advise.question import Candidate, Question
 from paceline.advise.running import Simulator
 from paceline.advise.search import SHARE, search
@@ -81,7 +81,7 @@ def answer(
         rules(question),
         changes,
         found.evidence,
-        simulator.length,
+        length_of(question, verdict.best.candidate.buffer),
     )
 
 

@@ -120,6 +120,19 @@ class Evidence:
             ends.append(worth(self.question, candidate, moved))
         return ends[0], ends[1]
 
+    def chance(self, candidate: Candidate) -> float:
+        """That all bounds are kept, by the means and their errors, taken as normal and independent."""
+        means, count = self.means(candidate), len(self.runs[candidate])
+        found = 1.0
+        for bound in self.question.bounds:
+            value = means.get(bound.measure)
+            if value is None:
+                return 0.0
+            error = self.spread(bound.measure) * max(abs(value), 1e-12) / math.sqrt(count)
+            room = (value - bound.value) if bound.at_least else (bound.value - value)
+            found *= 0.5 * (1 + math.erf(room / error / math.sqrt(2)))
+        return found
+
     def ahead(self, one: Candidate, other: Candidate) -> Interval | None:
         """By how much one's goal is worth more than the other's, of one's, seed by seed."""
         worths = [

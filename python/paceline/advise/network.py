@@ -22,10 +22,14 @@ _CORE, _EDGE, _CORE_ALONE = 0.3, 0.2, 0.5
 _MOST_GROUPS = 8
 #: Where slow start ends, of a flow's share.
 _BEGIN = 0.8
+#: Of so many flows none counts by itself.
+_MANY = 100
+#: With windows of fewer packets losses end in timeouts, which double from 0.2 s on: who gets what takes long to settle.
+_STARVED, _BACK_OFF_S = 5.0, 1.5
 #: Flows of the smaller network that says where to look.
 _SCOUT_FLOWS = 200
 #: A run measures this many packets of the core at least, and transfers of every user.
-_LEAST_PACKETS = 20_000
+_LEAST_PACKETS = 10_000
 _LEAST_TRANSFERS = 6
 
 
@@ -41,32 +45,40 @@ class Length:
         return self.warmup_s + self.window_s
 
 
-def sawtooth_s(question: Question) -> float:
-    """How long a window of a mean flow takes from one loss to the next, about: Reno's W/2 round trips, or CUBIC's K."""
-    window = max(question.share_packets, 2.0)
-    reno = window / 2 * question.round_trip_s
-    cubic = (window * 0.3 / 0.4) ** (1 / 3)  # RFC 9438, section 4.2: K, with beta 0.7 and C 0.4
-    is_cubic = all(tcp.get("variant", "cubic") in ("cubic", "bic") for _, tcp in question.tcp)
-    return min(reno, cubic) if is_cubic else reno
+def length_of(question: Question, buffer: int | None = None) -> Length:
+    """Of a run with a buffer of so many packets; the largest that may be, unless given.
 
-
-def length_of(question: Question) -> Length:
-    """Three of the longest round trips and most of a sawtooth pass; 1.5 sawteeth, or twelve mean round trips, count.
-
-    Flows begin near their share, so that this is enough: what a run of four times that says lies within the intervals
-    (benches/advise.py).
+    A full buffer is counted into every round trip, and what it holds into windows. Three of the longest round trips
+    and a sawtooth pass, two with few flows, of which each counts; then two sawteeth or sixteen mean round trips count,
+    four sawteeth with few flows. Flows begin near their share, so that this is enough: benches/advise.py has runs that
+    settle twice and count four times as long beside what such runs state.
     """
-    period = sawtooth_s(question)
-    warmup = 3 * question.longest_s + 0.75 * period
+    held = min(question.buffers[-1] if buffer is None else buffer, question.bdp_packets * 4)
+    wait = held * question.packet_bytes * 8 / question.rate_bps
+    trip, longest = question.round_trip_s + wait, question.longest_s + wait
+    period = _sawtooth_s(question, question.share_packets + held / question.flows, trip)
+    times = 1 if question.flows >= _MANY else 2
+    warmup = 3 * longest + times * period
+    if question.size is None and question.share_packets + held / question.flows < _STARVED:
+        warmup, period = warmup + 2 * _BACK_OFF_S, max(period, _BACK_OFF_S)
     packets_s = question.rate_bps / 8 / question.packet_bytes
-    window = max(1.5 * period, 12 * question.round_trip_s, _LEAST_PACKETS / packets_s)
+    window = max(2 * times * period, 16 * trip, _LEAST_PACKETS / packets_s)
     if question.size is not None:
         fair = min(question.rate_bps / question.flows, question.access_bps)
-        each = mean_size(question.size) * 8 / fair + mean_time(question.think) + 4 * question.round_trip_s
+        each = mean_size(question.size) * 8 / fair + mean_time(question.think) + 4 * trip
         warmup, window = max(warmup, 2 * each), max(window, _LEAST_TRANSFERS * each)
     if any("bbr" in str(tcp.get("variant")) for _, tcp in question.tcp):
         warmup, window = warmup + 10.0, max(window, 10.0)  # it looks for the least round trip every ten seconds
     return Length(_rounded(warmup), _rounded(window))
+
+
+def _sawtooth_s(question: Question, window: float, trip: float) -> float:
+    """How long a window takes from one loss to the next, about: Reno's W/2 round trips, or CUBIC's K."""
+    window = max(window, 2.0)
+    reno = window / 2 * trip
+    cubic = (window * 0.3 / 0.4) ** (1 / 3)  # RFC 9438, section 4.2: K, with beta 0.7 and C 0.4
+    is_cubic = all(tcp.get("variant", "cubic") in ("cubic", "bic") for _, tcp in question.tcp)
+    return min(reno, cubic) if is_cubic else reno
 
 
 def hosts_by_group(question: Question) -> list[int]:
@@ -84,7 +96,7 @@ def simulated_flows(question: Question) -> int:
 
 def scenario_of(question: Question, candidate: Candidate, length: Length | None = None) -> Scenario:
     """The scenario of one setting."""
-    length = length or length_of(question)
+    length = length or length_of(question, candidate.buffer)
     shortest = min(low for low, _ in question.round_trips_s) / 2
     core = shortest * (_CORE if question.edges else _CORE_ALONE)
     edge = shortest * _EDGE if question.edges else 0.0

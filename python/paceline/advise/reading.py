@@ -76,9 +76,10 @@ def _read(tables: Mapping[str, Any]) -> Question:
         raise InputError('bounds: the least buffer is none at all; write what it must keep, as "utilisation >= 98 %"')
     bdp = rate * mean / 8 / packet
     buffers = _buffers(given["buffer"], packet, bdp) if "buffer" in given else default_buffers(bdp)
-    pacings = tuple(_pacing(one) for one in _listed(given.get("pacing", default_pacings(mean)), "pacing"))
+    edges = _whole("edges", given["edges"], 0, 1000) if "edges" in given else _edges(flows, len(trips))
+    usual = [one for one in default_pacings(mean) if edges or not one.startswith("edge")]
+    pacings = tuple(_pacing(one) for one in _listed(given.get("pacing", usual), "pacing"))
     queues = tuple(_queue(one) for one in _listed(given.get("queue", "drop-tail"), "queue"))
-    edges = _whole("edges", given["edges"], 0, 1000) if "edges" in given else _edges(flows)
     for one in pacings:
         if one.method in ("edge", "qlbp", "token-bucket") and not edges:
             raise InputError(f'pacing: "{one.name}" paces at edges, and there are none; write edges = 10')
@@ -259,11 +260,13 @@ def _queue(value: Any) -> str:
     return value
 
 
-def _edges(flows: int) -> int:
-    """About ten, so that flows can be dealt out evenly."""
-    if flows < 4:
+def _edges(flows: int, groups: int) -> int:
+    """About ten, so that flows can be dealt out evenly, and each has hosts of every round trip."""
+    most = min(16, flows // max(groups, 1))
+    if flows < 4 or most < 2:
         return 1
-    return min(range(2, 17), key=lambda one: (abs(one * max(1, round(flows / one)) - flows), abs(one - 10)))
+    each = {edges: max(1, round(flows / edges)) for edges in range(2, most + 1)}
+    return min(each, key=lambda one: (abs(one * each[one] - flows), each[one] % groups, abs(one - 10)))
 
 
 def _whole(key: str, value: Any, least: int, most: int) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.advise.evidence import Run
 from paceline.advise.measures import values_of
-from paceline.advise.network import Length, length_of, scenario_of
+from paceline.advise.network import Length, scenario_of
 from paceline.advise.question import Candidate, Question
 from paceline.errors import RunError
 from paceline.runs.execute import execute
@@ -51,7 +51,7 @@ class Simulator:
         self._watch = watch
         self._points: dict[Candidate, Any] = {}
         self.until = until
-        self.length = length or length_of(question)
+        self._length = length
         self.count = self.reused = 0
         self.cpu_s = 0.0
 
@@ -94,6 +94,5 @@ class Simulator:
         return max(self._jobs, int(_PORTION_S * self._jobs / max(each, 1e-4)))
 
     def _point(self, question: Question, candidate: Candidate, seed: int) -> Point:
-        length = self.length if question is self._question else length_of(question)
-        point: Point = scenario_of(question, candidate, length).seeds([seed]).points()[0]
+        point: Point = scenario_of(question, candidate, self._length).seeds([seed]).points()[0]
         return point

@@ -23,15 +23,15 @@ from paceline.advise.evidence import Evidence, Runner
 from paceline.advise.measures import ALIKE, BUFFER, direction, kept
 from paceline.advise.question import Candidate, Pacing, Question
 
-#: Buffers of each pacing that are tried first, beside those that theory names.
+#: Steps between the buffers of each pacing that are tried first, beside those that theory names where there are many.
 _COARSE = 3
 #: No candidate gets more seeds in the search, and this share of the time is the search's.
-_MOST_SEEDS = 16
+_MOST_SEEDS = 12
 SHARE = 0.55
 #: Beside the best, so many are looked at more closely.
 _CLOSE = 3
 #: A good half of what competes stays, so many at least and at most.
-_KEPT, _MOST_KEPT = 2, 6
+_KEPT, _MOST_KEPT = 2, 4
 
 #: Called with the evidence and the best so far.
 Watch = Callable[[Evidence, Candidate], None]
@@ -109,9 +109,11 @@ class _Search:
                 break
             kept = rivals[: min(max(_KEPT, math.ceil(len(rivals) / 2)), _MOST_KEPT)]
             dropped |= {one: seeds for one in rivals if one not in kept}
-            seeds *= 2
+            seeds = min(2 * seeds, _MOST_SEEDS)
             self._look([self._best(), *kept], seeds)
             self._refine(seeds)
+            while len(self._evidence.runs[self._best()]) < seeds and not self._is_late():
+                self._look([self._best()], seeds)  # one that leads by few runs leads by luck
             rounds += 1
         best = self._choice()
         rivals = [one for one in [self._best(), *self._rivals()] if one != best]
@@ -150,9 +152,8 @@ class _Search:
                 elif question.goal == BUFFER:
                     places = {likely_buffer(question, pacing.method)}
                 else:
-                    places = set(first_buffers(question))
-                    even = {round(step * (count - 1) / (_COARSE + 1)) for step in range(1, _COARSE + 1)}
-                    places |= {place for place in even if all(abs(place - other) > 1 for other in places)}
+                    places = {round(step * (count - 1) / _COARSE) for step in range(_COARSE + 1)}
+                    places |= set(first_buffers(question)) if count > 4 * _COARSE else set()
                 found += [Candidate(question.buffers[place], pacing, queue) for place in sorted(places)]
         return found
 
@@ -236,16 +237,24 @@ class _Search:
         return self._ranked()[0]
 
     def _choice(self) -> Candidate:
-        """The best; of those whose goal is worth the same, the smallest buffer and the least effort."""
+        """The best; where the goal is measured, by what it is worth times the chance that it keeps its bounds.
+
+        Of those whose product is about the same, the smallest buffer and the least effort. Where the goal is the
+        buffer, the next larger one is what is paid for being sure, and the answer says how sure it is.
+        """
         evidence, best = self._evidence, self._best()
         if self._question.goal == BUFFER or evidence.worth(best) <= 0:
             return best
-        alike = [
-            one
-            for one in evidence.runs
-            if evidence.worth(one) >= evidence.worth(best) * (1 - ALIKE)
-            and len(evidence.runs[one]) * 2 >= len(evidence.runs[best])
-        ]
+        most = max(map(len, evidence.runs.values()))
+        known = {
+            one: evidence.worth(one) * evidence.chance(one)
+            for one, runs in evidence.runs.items()
+            if 2 * len(runs) >= most and evidence.worth(one) > 0
+        }
+        if not known:
+            return best
+        top = max(known.values())
+        alike = [one for one, value in known.items() if value >= top * (1 - ALIKE / 2)]
         return min(alike, key=lambda one: (one.buffer, one.pacing.effort))
 
     def _rivals(self) -> list[Candidate]:

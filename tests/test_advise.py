@@ -210,6 +210,7 @@ def test_losses_that_no_run_has_are_not_stated_to_be_none() -> None:
         ({"bounds": []}, "the least buffer is none at all"),
         ({"bounds": ["speed >= 1"]}, "is no measure"),
         ({"bounds": ["loss"]}, "is no bound"),
+        ({"bounds": ["loss much"]}, "is not from 0 %"),
         ({"goal": "happiness"}, "goal:"),
         ({"goal": "fct"}, "no completion time"),
         ({"think": "1 s"}, "goes with size"),
@@ -260,6 +261,11 @@ def test_round_trips_are_those_asked_for() -> None:
         assert trips[0] >= question.round_trips_s[0][0] - 1e-6
         assert trips[-1] <= question.round_trips_s[-1][1] + 1e-6
         assert math.fsum(trips) / len(trips) == pytest.approx(question.round_trip_s, rel=0.12)
+
+
+def test_a_bound_needs_no_sign() -> None:
+    asked = [read_question(ASKED | {"bounds": bounds}).bounds for bounds in (["wait 5 ms"], ["wait <= 5 ms"])]
+    assert asked[0] == asked[1]
 
 
 def test_shares_of_tcps_are_dealt_out() -> None:

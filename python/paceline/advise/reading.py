@@ -20,7 +20,7 @@ _KEYS = ("rate", "rtt", "flows", "access", "edges", "tcp", "size", "think", "buf
 KEYS = (*_KEYS, "bounds", "sure", "precision", "within", "seed", "from")
 #: A list in the place of these has what may be.
 _FREE = ("buffer", "pacing", "queue")
-_BOUND = re.compile(r"^\s*(\w+)\s*(>=|<=|≥|≤|>|<)\s*(.+?)\s*$")
+_BOUND = re.compile(r"^\s*(\w+)\s*(>=|<=|≥|≤|>|<|\s)\s*(.+?)\s*$")
 _MOST_FLOWS = 100_000
 _MOST_CANDIDATES = 5_000
 #: Core rates are reached with as many hosts as are asked for; none gets less than this, unless told.
@@ -196,7 +196,7 @@ def _bounds(value: Any, has_sizes: bool) -> tuple[Bound, ...]:
             raise InputError(f"bounds: {quoted(name)} is no measure; write one of {', '.join(MEASURES)}")
         if name == "fct" and not has_sizes:
             raise InputError('bounds: flows that last have no completion time; write a size too, as size = "50 KB"')
-        at_least = sign in (">=", "≥", ">")
+        at_least = sign in (">=", "≥", ">") if sign.strip() else measure.better > 0
         if at_least != (measure.better > 0):
             right = ">=" if measure.better > 0 else "<="
             raise InputError(f"bounds: {quoted(one)} asks for a bad {name}; write {name} {right} {text}")

@@ -45,7 +45,12 @@ _MANY = ("rtt", "pacing", "queue", "bound")
     "--queue", metavar="NAME", multiple=True, help="A queue discipline that may be; repeat.  [default: drop-tail]"
 )
 @click.option("--goal", metavar="NAME", help="buffer (the least), utilisation, loss, wait, delay, fct or fairness.")
-@click.option("--bound", metavar="BOUND", multiple=True, help='What must hold: "utilisation >= 98 %"; repeat.')
+@click.option(
+    "--bound",
+    metavar="BOUND",
+    multiple=True,
+    help='What must hold: "utilisation >= 98 %", or without the sign; repeat.',
+)
 @click.option("--sure", metavar="SHARE", help="Confidence of intervals.  [default: 95 %]")
 @click.option("--precision", metavar="SHARE", help="Of what is stated, half an interval.  [default: 0.5 %]")
 @click.option("--within", metavar="TIME", help="How long it may take.  [default: 60 s]")
@@ -75,7 +80,7 @@ def advise(
 
     \b
     paceline advise --rate "10 Gbit/s" --rtt "5 ms .. 80 ms" --flows 2000
-    paceline advise --rate "100 Mbit/s" --rtt "20 ms" --flows 50 --bound "utilisation >= 99 %" --bound "wait <= 5 ms"
+    paceline advise --rate "100 Mbit/s" --rtt "20 ms" --flows 50 --bound "utilisation 99 %" --bound "wait 5 ms"
     paceline advise question.toml --within "10 min" --json | jq -r .sentence
     """
     question = _question(file, given)

@@ -17,13 +17,11 @@ from paceline.advise.question import Bound, Pacing, Question
 from paceline.errors import InputError
 
 _KEYS = ("rate", "rtt", "flows", "access", "edges", "tcp", "size", "think", "buffer", "pacing", "queue", "goal")
-KEYS = (*_KEYS, "bounds", "sure", "precision", "within", "seed", "from")
-#: A list in the place of these has what may be.
-_FREE = ("buffer", "pacing", "queue")
+KEYS = (*_KEYS, "bounds", "sure", "precision", "within", "seed")
 _BOUND = re.compile(r"^\s*(\w+)\s*(>=|<=|≥|≤|>|<|\s)\s*(.+?)\s*$")
 _MOST_FLOWS = 100_000
 _MOST_CANDIDATES = 5_000
-#: Core rates are reached with as many hosts as are asked for; none gets less than this, unless told.
+#: Of a host's link, unless told, or the core's rate if that is less.
 _FASTEST_ACCESS = 1e9
 
 

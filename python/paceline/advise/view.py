@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paceline.advise import words
 from paceline.advise.fragility import words_of
-from paceline.advise.measures import BUFFER, MEASURES
+from paceline.advise.measures import BUFFER
 from paceline.terminal.text_tables import table, wrap
 
 if TYPE_CHECKING:
@@ -80,8 +80,3 @@ def _section(title: str, parts: list[str], width: int) -> list[str]:
     for part in parts:
         lines += wrap(f"  {part}", width, "    ")
     return lines
-
-
-def measures_in_words() -> str:
-    """For help and messages: every measure and what it is."""
-    return "; ".join(f"{name}: {one.words}" for name, one in MEASURES.items())

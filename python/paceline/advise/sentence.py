@@ -50,7 +50,7 @@ def _outcome(question: Question, row: Row) -> str:
     parts = [f"{words.estimate(row.intervals.get(name), name)} {MEASURES[name].words}" for name in names]
     said = words.listed(parts)
     if "loss" not in names and "loss" in row.intervals:
-        said += f" at {words.quantity(row.intervals['loss'].mean, 'loss')} loss"
+        said += f" at {row.intervals['loss'].mean * 100:.2g} % loss"
     return said
 
 

@@ -65,9 +65,27 @@ def delayed(setting: steady.Setting, q_max: float, factor: float) -> synthetic.N
 def test_theorem_1_is_a_bound_that_is_nearly_met(factor: float, outcome: str) -> None:
     sweeps = {name: delayed(case.setting, case.q_max_bytes, factor) for name, case in theorem1.CASES.items()}
     sweeps["why-steady"] = delayed(theorem1.CASES["table2"].setting, 10e3, 3.0)
+    sweeps[theorem1.SATURATED] = overflowing(0.0)
     verdict = THEOREM1.check(synthetic.runs(THEOREM1, sweeps))
     assert verdict.verdict == outcome
     assert "14.6 ms" in verdict.note
+    sweeps[theorem1.SATURATED] = overflowing(30e-6)  # more than a packet's 20 us
+    late = THEOREM1.check(synthetic.runs(THEOREM1, sweeps))
+    assert sum(row.ok is False and "none to a packet" in row.statistic for row in late.evidence) == 4
+
+
+def overflowing(held: float) -> synthetic.Numbers:
+    """Full queues, and what the pacer adds, s."""
+    return lambda settings, seed: {
+        "flows.network_delay_mean_s": 5e-3 + seed * 1e-7 + (held if settings["pacing"].startswith("qlbp") else 0.0)
+    }
+
+
+def test_a_pacer_whose_source_outruns_its_link_adds_no_delay() -> None:
+    """Case 4 of the proof, run: both queues are full."""
+    runs = pl.sweep(theorem1.saturated("0.6 s", "0.4 s").over({steady.RATE: ["900 Mbit/s"]}).seeds(2))
+    assert abs(steady.mean_delay(runs, "900 Mbit/s").mean) < 0.02
+    assert all((run.links["paced"].loss_ratio or 0) > 0.3 for run in runs)
 
 
 def covariance(settings: Mapping[str, str], seed: int, share: float = 1.0) -> dict[str, Any]:

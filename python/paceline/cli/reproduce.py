@@ -62,7 +62,8 @@ def reproduce(
     """Rerun figures and tables of the papers, and judge each against what its paper says.
 
     A claim is named by its id, all of a paper's by the paper, and all there are by all. What --out has already is not
-    run again, and runs that claims share are run once. A verdict is reproduced, partly or not reproduced.
+    run again, and runs that claims share are run once. A verdict is reproduced, partly or not reproduced; a quick
+    one is undecided where two seeds cannot judge.
 
     \b
     paceline reproduce --list
@@ -156,7 +157,7 @@ def _outcome(record: Record) -> str:
 def _print_verdicts(found: Sequence[tuple[Claim, Record]]) -> None:
     rows = []
     for claim, record in found:
-        criteria = [row.ok for row in record.verdict.evidence if row.ok is not None]
+        criteria = [bool(row.ok) for row in record.verdict.evidence if row.ok is not None or row.undecided]
         rows.append(
             [claim.id, claim.where, _outcome(record), f"{sum(criteria)} of {len(criteria)}", f"{record.cpu_s:.1f}"]
         )
@@ -185,10 +186,10 @@ def _duration(seconds: float) -> str:
 
 
 def _say_totals(outcome: Reproduction, runs: int, reused: int, out: Path) -> None:
-    from paceline.papers.claim import NS2_PACKET_S
+    from paceline.papers.claim import NS2_PACKET_S, OUTCOMES
 
     counts = Counter(record.verdict.verdict for record in outcome.records.values())
-    told = ", ".join(f"{counts[name]} {name}" for name in ("reproduced", "partly", "not reproduced") if counts[name])
+    told = ", ".join(f"{counts[name]} {name}" for name in OUTCOMES if counts[name])
     again = f", {reused} of them there already" if reused else ""
     say(f"{told or 'no verdict'}; {runs} runs{again}; kept in {out}")
     if outcome.core_packets:

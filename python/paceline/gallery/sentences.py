@@ -96,7 +96,8 @@ def short_note(entry: Entry) -> str:
 
 def met(entry: Entry) -> str:
     """``3 of 4 criteria met``."""
-    judged = [row.ok for row in entry.record.verdict.evidence if row.ok is not None] if entry.record else []
+    evidence = entry.record.verdict.evidence if entry.record else []
+    judged = [bool(row.ok) for row in evidence if row.ok is not None or row.undecided]
     return f"{sum(judged)} of {len(judged)} criteria met" if judged else ""
 
 
@@ -135,12 +136,12 @@ def headline(shown: Sequence[Entry]) -> str:
 
 
 def rest(shown: Sequence[Entry]) -> str:
-    """What became of the others, and of claims on today's hosts, which are counted by themselves."""
-    others = _told(_of(shown, beside=False), ("partly", "not reproduced", NOT_RUN))
+    """What became of the others, and of claims beside, which are counted by themselves."""
+    others = _told(_of(shown, beside=False), (*OUTCOMES[1:], NOT_RUN))
     today = _of(shown, beside=True)
     found = [f"The others: {others}."] if others else []
     if today:
-        found.append(f"Of {len(today)} claims on today’s hosts beside: {_told(today, (*OUTCOMES, NOT_RUN))}.")
+        found.append(f"Of {len(today)} claims beside: {_told(today, (*OUTCOMES, NOT_RUN))}.")
     return " ".join(found)
 
 
@@ -149,13 +150,14 @@ def _told(shown: Sequence[Entry], standings: Sequence[str]) -> str:
         "reproduced": "{} reproduced",
         "partly": "{} in part",
         "not reproduced": "{} not",
+        "undecided": "{} undecided",
         NOT_RUN: "{} not run yet",
     }
     return listed([told[name].format(count) for name, count in counts(shown) if name in standings])
 
 
 def _of(shown: Sequence[Entry], *, beside: bool) -> list[Entry]:
-    """Entries of the papers on pacing and small buffers, or of those beside."""
+    """Entries of the five papers, or of those beside."""
     names = {paper.name for paper in papers() if paper.beside}
     return [entry for entry in shown if (entry.claim.paper in names) == beside]
 

@@ -17,7 +17,18 @@ from paceline.errors import InputError
 from paceline.papers.claim import Claim, Paper
 
 #: Folders of papers, in the order in which they are shown; others follow by name.
-_ORDER = ("edge_vs_host", "small_buffers", "qlbp", "datacentre", "cs244", "today", "ware", "spang")
+_ORDER = (
+    "edge_vs_host",
+    "small_buffers",
+    "qlbp",
+    "datacentre",
+    "cs244",
+    "aggarwal",
+    "vishwanath",
+    "today",
+    "ware",
+    "spang",
+)
 
 
 @cache

@@ -15,9 +15,9 @@ NS2_PACKET_S = 4.2e-6
 
 #: How a claim is judged; `criteria` has each rule.
 Kind = Literal["number", "order", "shape"]
-#: What became of a claim.
-Outcome = Literal["reproduced", "partly", "not reproduced"]
-OUTCOMES: tuple[Outcome, ...] = ("reproduced", "partly", "not reproduced")
+#: What became of a claim; undecided where two seeds cannot judge what no criterion refutes.
+Outcome = Literal["reproduced", "partly", "not reproduced", "undecided"]
+OUTCOMES: tuple[Outcome, ...] = ("reproduced", "partly", "not reproduced", "undecided")
 
 _T = TypeVar("_T")
 
@@ -114,7 +114,8 @@ class Evidence:
         value: ours.
         interval: its 95 % interval, where seeds give one.
         criterion: what it must fulfil, in words: ``93 within 5 %``.
-        ok: whether it does; ``None`` where it informs only, as in an experiment that explains.
+        ok: whether it does; ``None`` where it informs only, as in an experiment that explains, or is undecided.
+        undecided: it counts, and two seeds leave it open: their mean is on the right side, their interval is not.
     """
 
     statistic: str
@@ -122,6 +123,7 @@ class Evidence:
     interval: tuple[float, float] | None
     criterion: str
     ok: bool | None
+    undecided: bool = False
 
 
 @dataclass(frozen=True)

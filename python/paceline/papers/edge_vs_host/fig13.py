@@ -1,4 +1,8 @@
-"""Fig. 13, section V: what those get who pace, and those who do not."""
+"""Fig. 13, section V: what those get who pace, and those who do not.
+
+Criteria were fixed from the text before the runs that judge them. "By as much as 10 %" is a number that the figure
+reaches, so the most that paced hosts get less is 10 % within the 5 % of every printed number, not anything below it.
+"""
 
 from __future__ import annotations
 
@@ -36,21 +40,17 @@ def sweeps(length: Length) -> Mapping[str, Scenario]:
 
 
 def check(runs: Runs) -> Verdict:
-    """Paced flows behind unpaced ones with hosts, by no more than 10 %, and ahead with edges, at every buffer."""
+    """Paced flows behind unpaced ones with hosts, by as much as 10 %, and ahead with edges, at every buffer."""
     evidence: list[Evidence] = []
     ours: dict[str, float] = {}
     for place, sign in (("host", -1.0), ("edge", 1.0)):
         for size in curves.sizes(runs[place]):
             found = gap(at(runs[place], label(place, SHARE), size))
             ours[f"{place}, {size} KB"] = round(found.mean, 4)
-            ok = found.half is not None and sign * found.mean > found.half
-            ends = None if found.half is None else (found.mean - found.half, found.mean + found.half)
             what = f"goodput, {place}, {size} KB: paced over unpaced, less 1"
-            wanted = f"{'above' if sign > 0 else 'below'} 0, interval included"
-            evidence.append(Evidence(what, found.mean, ends, wanted, ok))
+            evidence.append(criteria.order(what, found, sign=sign))
     statistic = "the most that paced hosts get less than unpaced ones, as a share"
-    less = worst(ours)
-    evidence.append(Evidence(statistic, less, None, f"above 0, at most {LESS:g}", 0 < less <= LESS))
+    evidence.append(criteria.within(statistic, worst(ours), LESS))
     for name, what in WHY.items():
         for size in curves.sizes(runs[name]):
             found = gap(_at(runs[name], size))
@@ -114,8 +114,8 @@ CLAIM = Claim(
     paper="edge-vs-host",
     where="Fig. 13, V",
     kind="order",
-    says="Where 30 % of hosts pace, these get less goodput than the others, by up to 10 %; where 3 of 10 edges pace, "
-    "flows behind them get more than the others.",
+    says="Where 30 % of hosts pace, these get less goodput than the others, by as much as 10 %; where 3 of 10 edges "
+    "pace, flows behind them get more than the others.",
     printed={"hosts_less": LESS},
     assumptions=(
         *ASSUMPTIONS,

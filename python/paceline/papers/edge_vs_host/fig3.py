@@ -1,4 +1,8 @@
-"""Fig. 3, section III-A: throughput, goodput and loss of 1000 flows against the core's buffer."""
+"""Fig. 3, section III-A: throughput, goodput and loss of 1000 flows against the core's buffer.
+
+Criteria are the text's own numbers, fixed before the runs that judge them: 82, 82 and 93 kbit/s, and that edge pacing
+"outperforms host pacing by over 13 %" at 5 KB.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,8 @@ QUICK = (2, 3, 5, 7, 9, 12, 15, 30)
 #: Where the paper finds more than 15 % of loss, and where utilisation is near 100 %, KB.
 LOSSY, AMPLE = (2, 3), 30
 LOSS_ABOVE = 0.15
+#: Edge pacing is ahead of host pacing at 5 KB by more than this, in goodput.
+AHEAD = 0.13
 
 
 def sweeps(length: Length) -> Mapping[str, Scenario]:
@@ -24,8 +30,8 @@ def sweeps(length: Length) -> Mapping[str, Scenario]:
 
 
 def check_goodput(runs: Runs) -> Verdict:
-    """Three printed numbers at 5 KB."""
-    theirs = {"unpaced_kbps": 82, "host_kbps": 82, "edge_kbps": 93}
+    """Three printed numbers at 5 KB, and the printed gain."""
+    theirs: dict[str, float] = {"unpaced_kbps": 82, "host_kbps": 82, "edge_kbps": 93}
     means = {
         name: criteria.mean(at(runs["main"], pacing, 5), GOODPUT, KBPS)
         for name, pacing in zip(theirs, LABELS, strict=True)
@@ -34,8 +40,16 @@ def check_goodput(runs: Runs) -> Verdict:
         criteria.within(f"goodput at 5 KB, {LABELS[number]}, kbit/s", means[name], theirs[name], "kbit/s")
         for number, name in enumerate(theirs)
     ]
-    ours = {name: round(value.mean, 2) for name, value in means.items()}
-    note = f"{curves.held(evidence)} means lie within 5 % of those printed."
+    gain = criteria.difference(at(runs["main"], EDGE, 5), at(runs["main"], HOST, 5), GOODPUT, relative=True)
+    near = curves.held(evidence)
+    evidence.append(criteria.above(f"goodput at 5 KB: {EDGE} over host, less 1", gain, AHEAD))
+    ours = {name: round(value.mean, 2) for name, value in means.items()} | {"gain_over_host": round(gain.mean, 4)}
+    theirs |= {"gain_over_host": AHEAD}
+    note = (
+        f"{near} means lie within 5 % of those printed. Edge pacing is {gain.mean:.1%} ahead of host pacing, where the "
+        f"paper says over {AHEAD:.0%}: "
+        + ("so it is." if evidence[-1].ok else "each mean may be within 5 % of its number, and their ratio miss this.")
+    )
     return Verdict(criteria.judge(evidence), ours, theirs, note, evidence)
 
 
@@ -152,8 +166,9 @@ CLAIMS = [
         paper="edge-vs-host",
         where="Fig. 3(b), III-A",
         kind="number",
-        says="With 5 KB of buffer a flow gets 82 kbit/s unpaced or paced at the host, and 93 kbit/s paced at the edge.",
-        printed={"buffer_kb": 5, "unpaced_kbps": 82, "host_kbps": 82, "edge_kbps": 93},
+        says="With 5 KB of buffer a flow gets 82 kbit/s unpaced or paced at the host, and 93 kbit/s paced at the edge, "
+        "over 13 % more than paced at the host.",
+        printed={"buffer_kb": 5, "unpaced_kbps": 82, "host_kbps": 82, "edge_kbps": 93, "gain_over_host": AHEAD},
         assumptions=ASSUMPTIONS,
         sweeps=sweeps,
         check=check_goodput,

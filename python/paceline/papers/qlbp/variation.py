@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from paceline._statistics import Interval, interval
+from paceline.papers import criteria
 from paceline.papers.claim import Evidence
 from paceline.results import Results
 
@@ -33,10 +34,7 @@ def mean(values: Mapping[int, float]) -> Interval:
 
 def falls(statistic: str, before: Mapping[int, float], after: Mapping[int, float]) -> Evidence:
     """One step of a fall: `before` less `after` is above zero with its whole 95 % interval, seed by seed."""
-    drop = fall(before, after)
-    ok = drop.half is not None and drop.mean > drop.half
-    ends = None if not drop.half else (drop.mean - drop.half, drop.mean + drop.half)
-    return Evidence(statistic, drop.mean, ends, "above 0, interval included", ok)
+    return criteria.order(statistic, fall(before, after))
 
 
 def fall(before: Mapping[int, float], after: Mapping[int, float]) -> Interval:

@@ -48,6 +48,7 @@ IDS = (
     "dc-aggarwal dc-kulik",
     "cs244-single-flow cs244-many-flows cs244-buffer-sizing",
     "aggarwal-some aggarwal-often aggarwal-mixed aggarwal-short vishwanath-anomaly",
+    "finding-edges finding-early-adopters finding-buffer-near-100",
     "today-cubic today-bbr today-bbr3 today-dctcp today-prague",
     "ware-share ware-model ware-cap spang-one-flow spang-sqrt-n spang-exceptions",
 )
@@ -100,7 +101,7 @@ def test_every_claim_is_told_apart_and_has_what_a_page_needs() -> None:
     names = {paper.name for paper in papers()}
     beside = {paper.name for paper in papers() if paper.beside}
     assert names - beside == {"edge-vs-host", "small-buffers", "qlbp", "datacentre", "cs244"}
-    assert beside == {"aggarwal", "vishwanath", "today", "ware", "spang"}
+    assert beside == {"aggarwal", "vishwanath", "today", "ware", "spang", "findings"}
     assert sum(claim.paper not in beside for claim in claims()) == 40  # as docs/papers.md says
     for claim in claims():
         assert claim.paper in names
@@ -306,3 +307,20 @@ def test_criteria_are_those_stated() -> None:
     assert criteria.above("", pl.Interval(1.0, 0.05, 5), 0.9).ok
     assert not criteria.below("", pl.Interval(1.0, 0.2, 5), 1.1).ok
     assert criteria.below("", 1.0, 1.1).ok
+
+
+def test_fresh_seeds_are_other_runs_kept_beside(tmp_path: Path) -> None:
+    """``--first-seed``: the same scenarios from another seed on, and a verdict that replaces none."""
+    claim = tiny_claim("edge-tiny-fresh")
+    ordinary, _ = reproduce([claim], tmp_path)
+    before = verdicts.load(tmp_path, claim, Length())
+    fresh, count = reproduce([claim], tmp_path, Length(first_seed=1001))
+    assert not ordinary.failures
+    assert not fresh.failures
+    assert count == 6
+    again = verdicts.load(tmp_path, claim, Length(first_seed=1001))
+    assert verdicts.load(tmp_path, claim, Length()) == before
+    assert again is not None
+    assert again.length == "full-from-1001"
+    seeds = pq.read_table(tmp_path / "full-from-1001" / claim.id / "runs.parquet").column("seed").to_pylist()
+    assert sorted(set(seeds)) == [1001, 1002, 1003]

@@ -67,6 +67,8 @@ def plan(claims: Sequence[Claim], length: Length) -> list[Plan]:
     for claim in claims:
         try:
             scenarios = dict(claim.sweeps(length))
+            if length.first_seed != 1:
+                scenarios = {name: one.set("seed", length.first_seed) for name, one in scenarios.items()}
             points: dict[str, Sequence[Point]] = {}
             for name, scenario in scenarios.items():
                 document = json.dumps(scenario.to_dict())

@@ -37,6 +37,7 @@ def _names() -> list[str]:
 @click.option("--list", "as_list", is_flag=True, help="Show claims with their last verdict; run nothing.")
 @click.option("--quick", is_flag=True, help="Shorter runs and fewer seeds: minutes in all. A verdict may differ.")
 @click.option("--seeds", metavar="N", help="Seeds for each setting.  [default: each claim's own, 5 or more]")
+@click.option("--first-seed", metavar="N", help="Count seeds from here; verdicts are kept beside.  [default: 1]")
 @JOBS
 @DASK
 @click.option(
@@ -53,6 +54,7 @@ def reproduce(
     as_list: bool,
     quick: bool,
     seeds: str | None,
+    first_seed: str | None,
     jobs: str | None,
     address: str | None,
     out: str | None,
@@ -69,6 +71,7 @@ def reproduce(
     paceline reproduce --list
     paceline reproduce edge-fig3-goodput
     paceline reproduce edge-vs-host qlbp-table2 --quick
+    paceline reproduce findings --first-seed 1001
     paceline reproduce all --out results/papers
     paceline reproduce all --dask tcp://127.0.0.1:8786
     paceline reproduce all --json | jq -r '.[] | [.id, .verdict] | @tsv'
@@ -78,7 +81,7 @@ def reproduce(
     if not names and not as_list:
         raise InputError("names nothing to reproduce; write ids of claims, names of papers, or all (see --list)")
     chosen = select(names or ("all",))
-    length = Length(quick, _seed_count(seeds))
+    length = Length(quick, _seed_count(seeds), _first_seed(first_seed))
     if as_list:
         _print_list(chosen, Path(out or DEFAULT_OUT), quick, as_json)
         return DONE
@@ -128,6 +131,11 @@ def _seed_count(text: str | None) -> int | None:
     return None if text is None else _arguments.whole(_arguments.typed(text), "--seeds", "number of seeds", 1, 4096)
 
 
+def _first_seed(text: str | None) -> int:
+    # the core's seeds are of 64 bits; so many from here on always are
+    return 1 if text is None else _arguments.whole(_arguments.typed(text), "--first-seed", "seed", 1, 2**32)
+
+
 def _print_list(chosen: Sequence[Claim], out: Path, quick: bool, as_json: bool) -> None:
     """Claims with their last verdict: of full length, else of a quick look."""
     from paceline.papers import Length, verdicts
@@ -149,7 +157,7 @@ def _print_list(chosen: Sequence[Claim], out: Path, quick: bool, as_json: bool) 
 
 
 def _outcome(record: Record) -> str:
-    how = ["quick"] if record.length == "quick" else []
+    how = [] if record.length == "full" else [record.length.removeprefix("full-")]
     how += [f"seeds {record.seeds}"] if record.seeds else []
     return record.verdict.verdict + (f" ({', '.join(how)})" if how else "")
 

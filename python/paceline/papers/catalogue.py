@@ -28,6 +28,7 @@ _ORDER = (
     "today",
     "ware",
     "spang",
+    "findings",
 )
 
 

@@ -65,10 +65,12 @@ class Length:
     Attributes:
         quick: a look in minutes instead of the paper's own durations; its verdict may differ.
         seeds: so many for each setting, where the user asked for a number.
+        first_seed: they count from here; another than 1 for seeds that nobody has used.
     """
 
     quick: bool = False
     seeds: int | None = None
+    first_seed: int = 1
 
     def choose(self, full: _T, quick: _T) -> _T:
         """One of two by length."""
@@ -80,8 +82,9 @@ class Length:
 
     @property
     def name(self) -> str:
-        """``full`` or ``quick``."""
-        return "quick" if self.quick else "full"
+        """``full`` or ``quick``; ``full-from-1001`` under seeds from there on, which is kept beside."""
+        name = "quick" if self.quick else "full"
+        return name if self.first_seed == 1 else f"{name}-from-{self.first_seed}"
 
 
 class Runs(Mapping[str, Results]):
@@ -186,6 +189,7 @@ class Claim:
             choice that decides, to explain a difference. Empty for a claim about a closed form.
         check: the verdict from finished runs; runs nothing itself.
         draw: pictures of the same runs.
+        question: what a finding of ours asks; ``says`` is then its hypothesis, written before the run.
     """
 
     id: str
@@ -198,3 +202,4 @@ class Claim:
     sweeps: Callable[[Length], Mapping[str, Scenario]]
     check: Callable[[Runs], Verdict]
     draw: Callable[[Runs], Sequence[Picture]] = field(default=_nothing)
+    question: str = ""

@@ -62,6 +62,8 @@ WHY: Mapping[str, str] = {
     "falls "
     "as the model does",
     "edge-fig10-delay": "tightened: it must fall at each delay at 50 KB, not at 100 ms alone; below 50 ms it does not",
+    "edge-fig13-early-adopters": 'tightened: "by as much as 10 %" is a number that the figure reaches, not a ceiling; '
+    "paced hosts get up to 4.4 % less here",
     "qlbp-theorem1": "tightened, and holds: a source faster than the link is judged too",
     "dc-base-under": "tightened: judged in the printed set-up, 30 ms and a gain over paced; four choices for three "
     "numbers "

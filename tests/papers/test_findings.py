@@ -1,0 +1,154 @@
+"""Findings: hypothesis and statistic stand in the files, verdicts follow the runs, the page says what the files say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic
+from paceline.cli import findings_page
+from paceline.papers import Claim, Length, Runs, select
+from paceline.papers.edge_vs_host.curves import BUFFER
+from paceline.papers.findings import adopters, edges, near_100
+
+EDGES, ADOPTERS, NEAR = (select([f"finding-{name}"])[0] for name in ("edges", "early-adopters", "buffer-near-100"))
+PAGE = Path(__file__).parents[2] / "docs/findings.md"
+
+
+def spread(power: float, gain: Mapping[int, float]) -> Mapping[str, synthetic.Numbers]:
+    """Edge pacing that reaches the load at 6 KB · (edges / 10)^power, and gains so much at 5 KB."""
+
+    def numbers(name: str) -> synthetic.Numbers:
+        count = int(name.rpartition("-")[2])
+
+        def one(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+            size = int(settings[BUFFER].split()[0])
+            paced = settings["pacing"] != "none"
+            need = 6 * (count / 10) ** power * (1 + 1e-3 * (seed % 3))
+            used = edges.TARGET + 0.05 * math.log(size / need)
+            ahead = gain.get(count, 0.0) * paced if size == edges.SMALL else 0.0
+            return {
+                "links.core.utilisation": used,
+                "links.core.throughput_bps": (88 + ahead + 0.01 * seed + 0.001 * (seed % 2) * paced) * 1e6,
+                "flows.goodput_mean_bps": 85e3,
+            }
+
+        return one
+
+    return {name: numbers(name) for name in EDGES.sweeps(Length())}
+
+
+FALLING = {5: 12.0, 10: 10.0, 20: 7.0, 50: 4.0, 100: 2.0}
+
+
+@pytest.mark.parametrize(
+    ("power", "gain", "failed"),
+    [
+        (0.5, FALLING, []),
+        (0.65, FALLING, ["exponent"]),
+        (0.35, FALLING, ["exponent"]),
+        (0.5, FALLING | {50: 8.0}, ["gain at 5 KB, Mbit/s: 20 − 50 edges"]),
+    ],
+)
+def test_the_gain_must_fall_at_each_step_and_the_buffer_grow_as_a_root(
+    power: float, gain: Mapping[int, float], failed: list[str]
+) -> None:
+    verdict = EDGES.check(synthetic.runs(EDGES, spread(power, gain)))
+    missed = [row.statistic for row in verdict.evidence if row.ok is False]
+    assert len(missed) == len(failed)
+    assert all(statistic.startswith(name) for statistic, name in zip(missed, failed, strict=True))
+    assert verdict.ours["exponent"] == pytest.approx(power, abs=0.01)
+    assert "How far" in verdict.note
+
+
+def test_a_load_that_is_never_reached_has_no_exponent() -> None:
+    verdict = EDGES.check(synthetic.runs(EDGES, spread(2.0, FALLING)))
+    assert verdict.ours["exponent"] is None
+    assert verdict.verdict == "partly"
+
+
+def test_the_needed_buffer_lies_between_two_that_were_run() -> None:
+    runs = synthetic.runs(EDGES, spread(0.5, FALLING))
+    assert edges.needs(runs["edges-10"])[3] == pytest.approx(6.0, rel=0.02)
+
+
+def groups(sign: Mapping[tuple[str, str], float]) -> Mapping[str, synthetic.Numbers]:
+    def numbers(name: str) -> synthetic.Numbers:
+        tcp, _, access = name.rpartition("-")
+        gap = sign.get((tcp, access), 0.0)
+        return lambda settings, seed: {
+            "groups.unpaced.goodput_mean_bps": 80e3 + 10 * seed,
+            "groups.paced.goodput_mean_bps": (80e3 + 10 * seed) * (1 + gap + 1e-4 * seed),
+        }
+
+    return {name: numbers(name) for name in ADOPTERS.sweeps(Length())}
+
+
+EXPECTED = {(tcp, access): 0.05 * sign for tcp, one in adopters.TCPS.items() for access, sign in one.expected.items()}
+
+
+def test_early_adopters_need_the_expected_sign_of_each_tcp_and_access() -> None:
+    assert ADOPTERS.check(synthetic.runs(ADOPTERS, groups(EXPECTED))).verdict == "reproduced"
+    other = ADOPTERS.check(synthetic.runs(ADOPTERS, groups(EXPECTED | {("cubic", "fast"): 0.05})))
+    assert other.verdict == "partly"
+    assert sum(row.ok is False for row in other.evidence) == len(adopters.SIZES)
+    assert "Not as expected: CUBIC, fast access" in other.note
+
+
+def filled(factors: Mapping[str, float]) -> synthetic.Numbers:
+    """98 % at a buffer of 1500 / √n packets unpaced, and so many times that by pacer."""
+
+    def one(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+        flows = near_100.HOSTS * int(settings[near_100.COUNT])
+        size = int(settings[near_100.BUFFER].split()[0])
+        need = (600 / math.sqrt(flows) + 0.1 * seed) * factors.get(settings["pacing"], 1.0)
+        return {"links.core.utilisation": 0.98 + 0.02 * math.log(size / need)}
+
+    return one
+
+
+@pytest.mark.parametrize(
+    ("factors", "outcome"),
+    [
+        ({near_100.EXACT: 1.8, near_100.LINUX: 0.98}, "reproduced"),
+        ({near_100.EXACT: 1.8, near_100.LINUX: 1.4}, "partly"),
+        ({near_100.EXACT: 0.8, near_100.LINUX: 1.4}, "not reproduced"),
+    ],
+)
+def test_the_pacer_decides_where_one_needs_more_and_the_other_does_not(
+    factors: Mapping[str, float], outcome: str
+) -> None:
+    assert NEAR.check(synthetic.runs(NEAR, filled(factors))).verdict == outcome
+
+
+def made_up(claim: Claim) -> Runs:
+    numbers = {EDGES.id: spread(0.5, FALLING), ADOPTERS.id: groups(EXPECTED), NEAR.id: filled({near_100.EXACT: 1.8})}
+    return synthetic.runs(claim, numbers[claim.id])
+
+
+@pytest.mark.parametrize("claim", findings_page.findings(), ids=lambda claim: claim.id)
+def test_every_finding_asks_supposes_and_says_what_it_measures(claim: Claim) -> None:
+    assert claim.question.endswith("?")
+    assert claim.assumptions[0].open.startswith("What had been seen")
+    assert sum(one.open == "The statistic." for one in claim.assumptions) == 1
+    for length in (Length(), Length(quick=True)):
+        for scenario in claim.sweeps(length).values():
+            assert scenario.check()
+    first, second = claim.draw(made_up(claim)), claim.draw(made_up(claim))
+    assert first == second
+    assert first[0].svg.startswith("<svg")
+
+
+def test_the_page_has_every_question_hypothesis_and_statistic_as_the_files_have_them() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for claim in findings_page.findings():
+        statistic = next(one for one in claim.assumptions if one.open == "The statistic.")
+        assert f"## {claim.question}\n\n*Hypothesis*: {claim.says}\n\n*Statistic*: {statistic.chosen}" in text
+
+
+def test_a_finding_that_was_not_run_says_so() -> None:
+    told = findings_page.part(EDGES, None, None, None)
+    assert told.endswith(f"Not run yet: `paceline reproduce {EDGES.id}`.")

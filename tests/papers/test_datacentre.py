@@ -150,6 +150,7 @@ def test_points_of_inflection_are_judged_by_their_number_and_bounds() -> None:
     as_printed = verdict(fig4.PRINTED_POI)
     assert as_printed.verdict == "reproduced"
     assert as_printed.ours["poi_64kb"] == pytest.approx(80)
+    assert "80 flows at 64 KB, 48 flows at 128 KB, 19 flows at 256 KB" in as_printed.note
     off = verdict({64: 70, 128: 40, 256: 27})  # within N* and 2 N*, but not the numbers
     assert off.verdict == "partly"
     assert [row.ok for row in off.evidence[:6]] == [False, True] * 3
@@ -174,7 +175,10 @@ def test_at_n_star_flows_ten_percent_is_alike() -> None:
 
         return one
 
-    assert ALIKE.check(synthetic.runs(ALIKE, numbers(1.05))).verdict == "reproduced"
+    alike = ALIKE.check(synthetic.runs(ALIKE, numbers(1.05)))
+    assert alike.verdict == "reproduced"
+    assert "+5% (40 KB)" in alike.note
+    assert "Theorem 1" not in alike.note
     assert ALIKE.check(synthetic.runs(ALIKE, numbers(1.3))).verdict == "not reproduced"
 
 
@@ -281,7 +285,11 @@ def test_port_pacing_must_leave_less_than_a_tenth() -> None:
     assert PORT.check(synthetic.runs(PORT, numbers(0.05))).verdict == "reproduced"
     assert PORT.check(synthetic.runs(PORT, numbers(0.5))).verdict == "not reproduced"
     sweeps = {name: numbers(0.0 if name.startswith("steady") else 0.5) for name in PORT.sweeps(Length())}
-    assert PORT.check(synthetic.runs(PORT, sweeps)).verdict == "partly"
+    verdict = PORT.check(synthetic.runs(PORT, sweeps))
+    assert verdict.verdict == "partly"
+    assert "0.50 (100 flows)" in verdict.note
+    assert "0.00 (16 flows), 0.00 (32 flows)" in verdict.note
+    assert "Ports capped at their share" in verdict.note
 
 
 def test_nothing_lost_without_pacing_is_no_success() -> None:

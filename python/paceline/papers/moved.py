@@ -55,19 +55,16 @@ FIRST: Mapping[str, Outcome] = {
 #: Why a verdict is another now, or why its criteria are others though the verdict is the same.
 WHY: Mapping[str, str] = {
     "edge-empty-buffer": "tightened: any B* from 2 to 10 KB passed; one network has one constant, and ours drifts from "
-    "2.1 "
-    "to 6.0 KB with the buffer",
+    "2.1 to 6.0 KB with the buffer",
     "edge-fig3-goodput": "tightened: the printed gain of over 13 % is judged; ours is 12.2 %, of means within 5 %",
     "edge-fig9-analysis": "tightened, and holds: loads are the text's 90 and 99.9 %, and what is simulated rises and "
-    "falls "
-    "as the model does",
+    "falls as the model does",
     "edge-fig10-delay": "tightened: it must fall at each delay at 50 KB, not at 100 ms alone; below 50 ms it does not",
     "edge-fig13-early-adopters": 'tightened: "by as much as 10 %" is a number that the figure reaches, not a ceiling; '
     "paced hosts get up to 4.4 % less here",
     "qlbp-theorem1": "tightened, and holds: a source faster than the link is judged too",
     "dc-base-under": "tightened: judged in the printed set-up, 30 ms and a gain over paced; four choices for three "
-    "numbers "
-    "made it come out",
+    "numbers made it come out",
     "dc-base-over": "unpaced connections come to take turns where hosts are not exactly in step; since tightened: the "
     "whole "
     "run in place of its five parts, and 0.5 % of drops",

@@ -9,6 +9,7 @@ from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, 
 from paceline.papers.datacentre.testbed import (
     ASSUMPTIONS,
     COUNT,
+    HOSTS,
     LOSS,
     METHODS,
     NONE,
@@ -25,9 +26,13 @@ from paceline.scenario import Scenario
 
 PORT = [{"method": "port"}, {"method": "port", "per_flow": False}]
 PORT_PACED, PORT_ALONE = "port", "port no per_flow"
+#: A port that sends no faster than its share of the bottleneck: four share 1 Gbit/s.
+CAPPED, CAP_MBPS = "why-cap", 250
 LABELS = (NONE, PACED, PORT_PACED, PORT_ALONE)
 FULL = (8, 16, 32, 64, 100)
 QUICK = (16, 100)
+#: Experiments are of more flows than this.
+PORT_FAILS = 16
 #: Almost no drops: so much of the unpaced loss, and no more.
 ALMOST_NONE = 0.1
 #: Packets of 1500 B that a round trip of 30 ms holds at 1 Gbit/s, of which windows may take so much.
@@ -51,6 +56,10 @@ def sweeps(length: Length) -> Mapping[str, Scenario]:
     flows = length.choose(FULL, QUICK)
     seeds = length.seed_count()
     found = {"main": network(length, 64).over({PACING: METHODS + PORT, COUNT: counts(flows)}).seeds(seeds)}
+    if not length.quick:
+        capped = [{"method": "port", "cap": f"{CAP_MBPS} Mbit/s"}]
+        many = counts([number for number in flows if number > PORT_FAILS])
+        found[CAPPED] = network(length, 64).over({PACING: capped, COUNT: many}).seeds(seeds)
     for number in length.choose((16, 32), (16,)):
         window = int(STEADY * PIPE / number)
         scenario = network(length, 64, number).set("traffic.rpc.tcp.max_window", f"{window} packets")
@@ -83,15 +92,44 @@ def check(runs: Runs) -> Verdict:
             some = at(results, pacing, flows)
             loss, used = criteria.mean(some, LOSS, PERCENT), criteria.mean(some, UTILISATION)
             evidence.append(criteria.inform(f"loss, {flows} flows, {pacing}, %", loss, f"utilisation {used.mean:.3f}"))
-    return Verdict(criteria.judge(evidence), ours, {"loss": "almost none"}, NOTE, evidence)
+    evidence += capped(runs)
+    return Verdict(criteria.judge(evidence), ours, {"loss": "almost none"}, note(runs, ours), evidence)
 
 
-NOTE = (
-    "Port pacing takes away the drops that come from bursts, and with windows that stay within the path it leaves "
-    "none. It cannot take away those by which TCP finds out how much the path holds: with the windows of CUBIC, "
-    "which grow until they lose, loss rises with the number of flows under every pacer, and beyond some tens of "
-    "flows one gap a port is no better than one a flow."
-)
+def capped(runs: Runs) -> list[Evidence]:
+    """Ports that send no faster than their share of the bottleneck."""
+    rows = []
+    for flows in flows_of(runs[CAPPED]) if CAPPED in runs else ():
+        some = runs[CAPPED].where({COUNT: str(flows // HOSTS)})
+        loss, used = criteria.mean(some, LOSS, PERCENT), criteria.mean(some, UTILISATION)
+        words = f"loss, {flows} flows, ports capped at {CAP_MBPS} Mbit/s, %"
+        rows.append(criteria.inform(words, loss, f"{CAPPED}; utilisation {used.mean:.3f}"))
+    return rows
+
+
+def note(runs: Runs, ours: Mapping[str, float]) -> str:
+    """What port pacing leaves of the unpaced loss, with TCP as it is, with steady windows, and capped."""
+
+    def told(steady_too: bool) -> str:
+        return ", ".join(
+            f"{share:.2f} ({name.removesuffix(', steady')})"
+            for name, share in ours.items()
+            if name.endswith("steady") == steady_too
+        )
+
+    text = (
+        f"Port pacing leaves so much of the unpaced loss: {told(False)}; with windows that stay within the path "
+        f"{told(True)}. It cannot take away the drops by which TCP finds out how much the path holds, for the sum of "
+        "the "
+        "flows' rates is what they try."
+    )
+    if CAPPED not in runs:
+        return text
+    losses = [
+        f"{criteria.mean(runs[CAPPED].where({COUNT: str(flows // HOSTS)}), LOSS, PERCENT).mean:.3g} % ({flows} flows)"
+        for flows in flows_of(runs[CAPPED])
+    ]
+    return f"{text} Ports capped at their share of the bottleneck lose {', '.join(losses)} ({CAPPED})."
 
 
 def loss_share(port: Mapping[int, float], none: Mapping[int, float]) -> float:

@@ -26,7 +26,7 @@ ROOMS: Mapping[str, set[str]] = {
     "terminal": set(),
     "theory": {"_core", "_palette", "_statistics", "errors"},
     "scenario": {"_arguments", "_core", "_units", "errors", "files"},
-    "results": {"_core", "_statistics", "errors"},
+    "results": {"_arguments", "_core", "_statistics", "errors", "files", "scenario"},
     "capture": {"_arguments", "_core", "_units", "errors", "terminal"},
     "doctor": {"_core", "_units", "errors", "scenario", "terminal"},
     "papers": {"_core", "_palette", "_statistics", "errors", "files", "results", "scenario", "theory"},

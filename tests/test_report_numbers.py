@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from paceline._statistics import interval, leaders, paired
-from paceline.report.formatting import quantity, scale_for, short
+from paceline.report.formatting import scale_for, short
+from paceline.results.quantities import quantity
 from paceline.results.tables import format_interval
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from paceline import _core
 from paceline._statistics import Interval
 from paceline._units import STEPS, step_for
 
@@ -25,12 +22,6 @@ _STEPS: dict[str, Sequence[tuple[float, str]]] = {
     "number": ((1.0, ""),),
     "count": ((1.0, ""),),
 }
-
-#: Dimensions of a scenario's quantities by the core's names for them, and the unit of what it returns.
-_KINDS = (("rate", "bps", 1.0), ("time", "s", 1e-9), ("size", "bytes", 1.0))
-#: What is not a quantity of the core by itself: it counts packets, or is a share of something.
-_COUNT = re.compile(r"^\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(%|packets?|BDP|)\s*$")
-_COUNTS = {"": ("number", 1.0), "%": ("share", 1e-2), "BDP": ("BDP", 1.0)}
 
 
 @dataclass(frozen=True)
@@ -84,17 +75,6 @@ def scale_for(kind: str, values: Iterable[float], halves: Iterable[float | None]
         decimals = 4 - len(str(int(largest / divisor))) if largest else 0
     most = (4 if kind == "number" else 5) - len(str(int(largest / divisor)))
     return Scale(unit, divisor, min(max(decimals, 0), max(most, 0)))
-
-
-def quantity(text: str) -> tuple[str, float] | None:
-    """Dimension and value of `5 KB`, `10 ms`, `0.3`; `None` where the text is something else."""
-    if found := _COUNT.match(text):
-        dimension, unit = _COUNTS.get(found[2], ("packets", 1.0))
-        return dimension, float(found[1].replace("_", "")) * unit
-    for kind, dimension, unit in _KINDS:
-        with contextlib.suppress(_core.InputError):
-            return dimension, _core.quantity(kind, text) * unit
-    return None
 
 
 def signed_percent(value: Interval | None) -> str:

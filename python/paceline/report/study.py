@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from paceline._statistics import Interval, interval
 from paceline.report.axis_roles import Roles, roles
-from paceline.report.formatting import quantity
 from paceline.report.metrics import METRICS, Metric, Row
 from paceline.results.instruments import Curve
+from paceline.results.quantities import quantity
 from paceline.results.repeated_runs import same_rows, sentence
 
 #: Columns of `runs.parquet` that carry what was swept begin with this.

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from paceline.report.formatting import listed, quantity
+from paceline.report.formatting import listed
 from paceline.report.scenario_facts import swept_or, table, tables
 from paceline.report.study import Setting, Study
+from paceline.results.quantities import quantity
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,18 @@ class _Record:
             >>> pl.LinkStats.from_dict({"utilisation": 0.9, "new": 1}).utilisation
             0.9
         """
-        known = {item.name for item in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        known = cls.keys()
         return cls(**{key: value for key, value in values.items() if key in known})
+
+    @classmethod
+    def keys(cls) -> frozenset[str]:
+        """Names of the numbers.
+
+        Examples:
+            >>> "utilisation" in pl.LinkStats.keys()
+            True
+        """
+        return frozenset(item.name for item in dataclasses.fields(cls))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

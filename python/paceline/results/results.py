@@ -1,154 +1,23 @@
-"""Results: one run, and the runs of a sweep."""
+"""The runs of a sweep."""
 
 from __future__ import annotations
 
 import html
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 from paceline._statistics import Interval, interval
 from paceline.errors import InputError
 from paceline.results import repeated_runs, ties
-from paceline.results.numbers import Engine, FlowStats, LinkStats
+from paceline.results.one_run import Result, number, unknown
 
 if TYPE_CHECKING:
     import pandas
+    import polars
     import pyarrow
-
-    from paceline._core import Columns
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Result:
-    """One run.
-
-    Attributes:
-        settings: what was swept, by path, as labels.
-        seed: of this run.
-        window_s: start and end of the statistics, simulated seconds.
-        links: by name; large networks leave their access links out.
-        flows: all flows.
-        groups: ``paced`` and ``unpaced``, where a share of the flows is paced.
-        engine: time spent, and on what.
-        core: name of the link that the network is about, or ``None`` where that is not known.
-        per_flow: columns with a row a flow, or ``None`` where they were not kept.
-        series: columns ``link``, ``kind``, ``time_ns``, ``flow``, ``bytes``, or ``None``.
-        instruments: what the scenario's instruments found, a row a point of a curve (see `instrument`), or ``None``.
-
-    Examples:
-        >>> result = pl.run(pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none"))
-        >>> result.window_s, list(result.links)
-        ((5.0, 30.0), ['access', 'bottleneck', 'access.reverse', 'bottleneck.reverse'])
-        >>> {name: len(column) for name, column in result.per_flow.items()}["goodput_bps"]
-        1
-    """
-
-    settings: Mapping[str, str]
-    seed: int
-    window_s: tuple[float, float]
-    links: Mapping[str, LinkStats]
-    flows: FlowStats
-    groups: Mapping[str, FlowStats]
-    engine: Engine
-    core: str | None = None
-    per_flow: Columns | None = field(default=None, repr=False)
-    series: Columns | None = field(default=None, repr=False)
-    instruments: Columns | None = field(default=None, repr=False)
-    _dict: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def from_dict(
-        cls,
-        run: Mapping[str, Any],
-        per_flow: Columns | None = None,
-        series: Columns | None = None,
-        core: str | None = None,
-        instruments: Columns | None = None,
-    ) -> Self:
-        """From one object of the JSON contract.
-
-        Args:
-            run: as `to_dict` has it.
-            per_flow: columns with a row a flow.
-            series: columns of what was sampled over time.
-            core: name of the link that the network is about.
-            instruments: columns with a row a point of a curve.
-
-        Examples:
-            >>> result = pl.run(pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none"))
-            >>> pl.Result.from_dict(result.to_dict()).flows == result.flows
-            True
-        """
-        return cls(
-            settings=run["settings"],
-            seed=run["seed"],
-            window_s=(run["window_s"][0], run["window_s"][1]),
-            links={name: LinkStats.from_dict(link) for name, link in run["links"].items()},
-            flows=FlowStats.from_dict(run["flows"]),
-            groups={name: FlowStats.from_dict(group) for name, group in (run.get("groups") or {}).items()},
-            engine=Engine.from_dict(run["engine"]),
-            core=core,
-            per_flow=per_flow,
-            series=series,
-            instruments=instruments,
-            _dict=run,
-        )
-
-    def number(self, path: str) -> float | None:
-        """One number by its path; ``None`` where the run has none.
-
-        Args:
-            path: as ``links.core.throughput_bps`` or ``flows.jain``.
-
-        Raises:
-            KeyError: the contract has no such number.
-
-        Examples:
-            >>> pl.run(pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none")).number("flows.jain")
-            1.0
-        """
-        return number(self._dict, path)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The object of the JSON contract, as `paceline run --json` prints it.
-
-        Examples:
-            >>> list(pl.run(pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none")).to_dict())
-            ['settings', 'seed', 'window_s', 'links', 'flows', 'groups', 'engine']
-        """
-        copied: dict[str, Any] = json.loads(json.dumps(self._dict))
-        return copied
-
-    def instrument(self, name: str) -> pyarrow.Table:
-        """What one instrument found: ``link``, ``flow``, ``next``, ``x``, ``y``, ``count``, ``x_unit``, ``y_unit``.
-
-        Names are ``cwnd``, ``ssthresh``, ``srtt``, ``rate_variation``, ``auto_covariance``, ``succession``,
-        ``burst_size``, ``drop_event_flows``, ``drop_event_packets``, ``delay``, ``sojourn``, ``fct``, ``jain``,
-        ``carried`` and ``delivered``.
-
-        Args:
-            name: of an instrument that the scenario's ``[probes]`` switch on.
-
-        Returns:
-            A row a point of a curve; ``x_unit`` and ``y_unit`` say in which units.
-
-        Raises:
-            KeyError: the run has none of that name; the message has those that it has.
-
-        Examples:
-            >>> scenario = pl.Scenario.load("scenarios/one-flow.toml").set("pacing", "none")
-            >>> result = pl.run(scenario.set("probes", {"window": {"flows": [0]}}))
-            >>> result.instrument("cwnd").column_names
-            ['link', 'flow', 'next', 'x', 'y', 'count', 'x_unit', 'y_unit']
-        """
-        from paceline.results.instruments import of_run
-
-        return of_run(self, name)
-
-    def _repr_html_(self) -> str:
-        return Results([self])._repr_html_()
+    import xarray
 
 
 class Results(Sequence[Result]):
@@ -160,10 +29,53 @@ class Results(Sequence[Result]):
         (4, 1, 'bottleneck')
     """
 
-    __slots__ = ("_runs",)
+    __slots__ = ("_about", "_runs")
 
-    def __init__(self, runs: Sequence[Result]) -> None:
+    def __init__(self, runs: Sequence[Result], about: Mapping[str, str] | None = None) -> None:
         self._runs = list(runs)
+        self._about = dict(about or {})
+
+    @classmethod
+    def load(cls, place: str | os.PathLike[str]) -> Results:
+        """The runs that `paceline run --out` or `sweep` has left in a directory; nothing is run.
+
+        They may be of another version. Tables of flows, series and instruments are read as they are asked for.
+
+        Args:
+            place: the directory, or its ``runs.parquet``.
+
+        Raises:
+            InputError: there are no runs.
+
+        Examples:
+            >>> kept = pl.sweep("scenarios/one-flow.toml", out="results/one-flow")
+            >>> loaded = pl.Results.load("results/one-flow")
+            >>> loaded[1].settings, loaded[1].flows == kept[1].flows
+            ({'pacing': 'host'}, True)
+        """
+        from paceline._arguments import directory
+        from paceline.results import loading
+
+        file, table = loading.read_runs(directory(place, "Results.load", "results/mine"))
+        core = loading.core_of(file.parent)
+        runs = [
+            Result.from_dict(run, core=core, **loading.columns_of(file, number))
+            for number, run in enumerate(loading.runs_of(table))
+        ]
+        return cls(runs, loading.about(table))
+
+    @property
+    def about(self) -> Mapping[str, str]:
+        """What the files say that `load` has read: ``version``, ``core``, ``title``, ``scenario_sha256``.
+
+        The last is that of ``scenario.toml`` beside them. Empty for runs that were made here, or by an earlier version.
+
+        Examples:
+            >>> kept = pl.sweep("scenarios/one-flow.toml", out="results/one-flow")
+            >>> pl.Results.load("results/one-flow").about["version"] == pl.__version__
+            True
+        """
+        return self._about
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -171,9 +83,22 @@ class Results(Sequence[Result]):
     def __iter__(self) -> Iterator[Result]:
         return iter(self._runs)
 
-    def __getitem__(self, index: Any) -> Any:
-        picked = self._runs[index]
-        return Results(picked) if isinstance(picked, list) else picked
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Result: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Results: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Result | Results:
+        if isinstance(index, slice):
+            return Results(self._runs[index], self._about)
+        try:
+            return self._runs[index]
+        except IndexError:
+            raise IndexError(f"{index}: there are {len(self)} runs, from 0 to {len(self) - 1}") from None
+        except TypeError:
+            remedy = 'runs are numbered; select some as results.where({"pacing": "host"})'
+            raise TypeError(f"{index!r} is no number of a run; {remedy}") from None
 
     def where(self, settings: Mapping[str, str]) -> Results:
         """The runs under these settings.
@@ -181,11 +106,18 @@ class Results(Sequence[Result]):
         Args:
             settings: labels by path, as in ``Result.settings``.
 
+        Raises:
+            KeyError: nothing is swept by such a path; the message has those that are.
+
         Examples:
             >>> len(pl.sweep("scenarios/one-flow.toml", seeds=2).where({"pacing": "host"}))
             2
         """
-        return Results([run for run in self if settings.items() <= run.settings.items()])
+        swept = dict.fromkeys(path for run in self for path in run.settings)
+        for path in settings if self._runs else ():
+            if path not in swept:
+                raise KeyError(unknown(path, "swept path", list(swept)))
+        return Results([run for run in self if settings.items() <= run.settings.items()], self._about)
 
     def by_settings(self) -> list[tuple[Mapping[str, str], Results]]:
         """The runs of each combination of settings, which differ by seed.
@@ -197,7 +129,7 @@ class Results(Sequence[Result]):
         groups: dict[tuple[tuple[str, str], ...], list[Result]] = {}
         for run in self:
             groups.setdefault(tuple(run.settings.items()), []).append(run)
-        return [(dict(key), Results(runs)) for key, runs in groups.items()]
+        return [(dict(key), Results(runs, self._about)) for key, runs in groups.items()]
 
     def interval(self, path: str) -> Interval | None:
         """Mean and 95 % interval of a number over the seeds of one setting.
@@ -314,27 +246,81 @@ class Results(Sequence[Result]):
         """
         return [run.to_dict() for run in self]
 
-    def to_arrow(self) -> pyarrow.Table:
-        """One row a run, as in ``runs.parquet``: ``settings.*``, ``seed``, and every number by its path.
+    def to_arrow(self, table: Literal["runs", "links"] = "runs") -> pyarrow.Table:
+        """One row a run, as in ``runs.parquet``: ``settings.*``, ``values.*``, ``seed``, and every number by its path.
+
+        ``values.*`` are the settings that are numbers of one unit, in base units, which end the name:
+        ``values.network.core.buffer_bytes``. Each field's metadata has its ``unit``.
+
+        Args:
+            table: ``"links"`` has a row a run and link: ``link``, then its numbers, as ``throughput_bps``.
 
         Examples:
-            >>> table = pl.sweep("scenarios/one-flow.toml").to_arrow()
+            >>> results = pl.sweep("scenarios/one-flow.toml")
+            >>> table = results.to_arrow()
             >>> table.num_rows, table["settings.pacing"].to_pylist()
             (2, ['none', 'host'])
+            >>> results.to_arrow("links").column_names[:5]
+            ['run', 'settings.pacing', 'seed', 'link', 'throughput_bps']
         """
-        from paceline.results.tables import runs_table
+        from paceline.results import frames
 
-        return runs_table([run._dict for run in self])
+        return frames.arrow(self, table)
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self, table: Literal["runs", "links"] = "runs") -> pandas.DataFrame:
         """As `to_arrow`; needs pandas, which is not installed with Paceline.
+
+        Args:
+            table: as of `to_arrow`.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
 
         Examples:
             >>> frame = pl.sweep("scenarios/one-flow.toml").to_pandas()  # doctest: +SKIP
             >>> frame.groupby("settings.pacing")["flows.goodput_mean_bps"].mean()  # doctest: +SKIP
         """
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        from paceline.results import frames
+
+        frames.needed("pandas", "to_pandas")
+        frame: pandas.DataFrame = self.to_arrow(table).to_pandas()
         return frame
+
+    def to_polars(self, table: Literal["runs", "links"] = "runs") -> polars.DataFrame:
+        """As `to_arrow`; needs Polars, which is not installed with Paceline.
+
+        Args:
+            table: as of `to_arrow`.
+
+        Raises:
+            ModuleNotFoundError: Polars is not installed.
+
+        Examples:
+            >>> frame = pl.sweep("scenarios/one-flow.toml").to_polars("links")  # doctest: +SKIP
+            >>> frame.filter(frame["link"] == "bottleneck")["loss_ratio"]  # doctest: +SKIP
+        """
+        from paceline.results import frames
+
+        return frames.to_polars(self, table)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Every number over the swept settings and the seed; needs xarray, which is not installed with Paceline.
+
+        A setting's coordinate is in base units where its labels are numbers of one unit, else its labels. Coordinates
+        and numbers have their unit as the attribute ``units``. Not a number stands where there is no run.
+
+        Raises:
+            ModuleNotFoundError: xarray is not installed.
+            InputError: a setting has a run of one seed twice.
+
+        Examples:
+            >>> over = {"network.links.bottleneck.buffer": ["5 KB", "20 KB"]}
+            >>> data = pl.sweep("scenarios/one-flow.toml", over).to_xarray()  # doctest: +SKIP
+            >>> data["flows.jain"].sel({"network.links.bottleneck.buffer": 5000.0})  # doctest: +SKIP
+        """
+        from paceline.results import frames
+
+        return frames.to_xarray(self)
 
     def __repr__(self) -> str:
         settings = len(self.by_settings())
@@ -348,15 +334,3 @@ class Results(Sequence[Result]):
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         note = f"<p>{html.escape(said[:1].upper() + said[1:])}.</p>" if (said := self.repetition) else ""
         return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>{note}"
-
-
-def number(run: Mapping[str, Any], path: str) -> float | None:
-    """One number of a run by its path; link names may hold dots. Raises `KeyError` where there is none."""
-    head, _, rest = path.partition(".")
-    if head in ("links", "groups"):
-        name, _, key = rest.rpartition(".")
-        entry = run[head].get(name)
-        value = None if entry is None else entry[key]
-    else:
-        value = run[head][rest] if rest else run[head]
-    return value if value is None else float(value)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from paceline import _core
 from paceline._statistics import Interval
+from paceline.results.quantities import numeric, unit_of, values_name
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,20 +33,63 @@ def flatten(run: Mapping[str, Any]) -> dict[str, Any]:
     return row
 
 
-def runs_table(runs: Iterable[Mapping[str, Any]]) -> pyarrow.Table:
-    """One row a run. A number that a run does not have is null; a column that none has is a float's."""
+def runs_table(runs: Iterable[Mapping[str, Any]], about: Mapping[str, str] | None = None) -> pyarrow.Table:
+    """One row a run. A number that a run does not have is null; a column that none has is a float's.
+
+    Settings whose labels all are numbers of one unit stand as numbers too, as ``values.network.core.buffer_bytes``.
+    """
+    return _described([flatten(run) for run in runs], about, "run")
+
+
+def links_table(runs: Iterable[Mapping[str, Any]], about: Mapping[str, str] | None = None) -> pyarrow.Table:
+    """One row a run and link: ``run``, ``settings.*``, ``values.*``, ``seed``, ``link``, then the link's numbers."""
+    rows = []
+    for number, run in enumerate(runs):
+        named: dict[str, Any] = {"run": number} | {f"settings.{path}": label for path, label in run["settings"].items()}
+        rows += [named | {"seed": run["seed"], "link": name} | dict(one) for name, one in run["links"].items()]
+    return _described(rows, about, None)
+
+
+def _described(rows: Sequence[Mapping[str, Any]], about: Mapping[str, str] | None, index: str | None) -> pyarrow.Table:
     import pyarrow as pa
 
-    rows = [flatten(run) for run in runs]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    columns: dict[str, Any] = {"run": pa.array(range(len(rows)), pa.uint32())}
+    names.sort(key=lambda name: 0 if name == "run" else 1 if name.startswith("settings.") else 2)  # keeps their order
+    columns: dict[str, Any] = {} if index is None else {index: pa.array(range(len(rows)), pa.uint32())}
+    swept = {}
     for name in names:
         values = [row.get(name) for row in rows]
         kinds = {type(value) for value in values if value is not None}
         if kinds <= {int, float} and float in kinds:
             values = [None if value is None else float(value) for value in values]
         columns[name] = pa.array(values, None if kinds else pa.float64())
-    return pa.table(columns)
+        if name.startswith("settings.") and (found := numeric(values)):
+            path = name.removeprefix("settings.")
+            swept[values_name(path, found[0])] = pa.array(found[2], pa.float64())
+    settled = sum(name == "run" or name.startswith("settings.") for name in columns)
+    pairs = list(columns.items())
+    return described(pa.table(dict([*pairs[:settled], *swept.items(), *pairs[settled:]])), about)
+
+
+def described(table: pyarrow.Table, about: Mapping[str, str] | None) -> pyarrow.Table:
+    """The table with its columns' units, as ``unit`` of each field, and with what wrote it, as ``paceline.version``."""
+    return table.cast(described_schema(table.schema, about))
+
+
+def described_schema(schema: pyarrow.Schema, about: Mapping[str, str] | None) -> pyarrow.Schema:
+    """The same of a schema."""
+    import pyarrow as pa
+
+    fields = [
+        field.with_metadata({"unit": unit}) if (unit := unit_of(field.name)) else field.remove_metadata()
+        for field in schema
+    ]
+    return pa.schema(fields, {f"paceline.{key}": value for key, value in about_now(about).items()})
+
+
+def about_now(about: Mapping[str, str] | None) -> Mapping[str, str]:
+    """What wrote a table: of runs in memory, this version and core."""
+    return about or {"version": _core.version(), "core": _core.fingerprint()}
 
 
 def columns_table(columns: Columns) -> pyarrow.Table:

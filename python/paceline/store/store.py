@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from paceline import _core
 from paceline.errors import StaleStoreError, StoreError
 from paceline.files.atomic_writes import AtomicFiles, clear_leftovers, exclusive, marker, replacing
 from paceline.files.regular_files import read_bounded
-from paceline.results.tables import runs_table, with_constants
+from paceline.results.tables import about_now, described_schema, runs_table, with_constants
 from paceline.store.directory_owner import owner_text
 from paceline.store.leases import Leases
 from paceline.store.run_archive import TABLES, pack, packed_columns, unpack_run, unpack_table
@@ -116,24 +117,30 @@ class Store:
         """``runs.parquet``, one file for each of `TABLES`, of these runs, which all are in the store, and the scenario.
 
         Rows of `TABLES` name their run by ``run`` (the row in ``runs.parquet``), ``settings.*`` and ``seed``.
-        ``scenario.toml`` is the scenario as run, changes of the command line included; paths of files are absolute. All
+        ``scenario.toml`` is the scenario as run, changes of the command line included; paths of files are absolute; the
+        tables' metadata has its SHA-256, its title, the version of Paceline and units. All
         take their places together, so that tables and scenario are of one sweep, even after a command that was
         interrupted or killed. Call it `exclusive`.
         """
         import pyarrow.parquet as pq
 
         with _as_store_error(self.directory), self._tables.replacing() as opened:
+            text = scenario.placed().to_toml().encode()
+            about = dict(about_now(None)) | {
+                "title": scenario.title,
+                "scenario_sha256": hashlib.sha256(text).hexdigest(),
+            }
             with opened("scenario.toml") as file:
-                file.write(scenario.placed().to_toml().encode())
+                file.write(text)
             with opened("scenario") as file:
                 file.write(owner_text(scenario))
             with opened("runs.parquet") as file:
-                pq.write_table(runs_table(runs), file)
+                pq.write_table(runs_table(runs, about), file)
             for name in TABLES:
                 with opened(f"{name}.parquet") as file:
-                    self._write_rows(file, name, points)
+                    self._write_rows(file, name, points, about)
 
-    def _write_rows(self, file: IO[bytes], name: str, points: Sequence[Point]) -> None:
+    def _write_rows(self, file: IO[bytes], name: str, points: Sequence[Point], about: Mapping[str, str]) -> None:
         """A table of all runs, one after the other. Raises `OSError`, `StoreError`."""
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -144,7 +151,7 @@ class Store:
                 constants = {"run": number} | {f"settings.{k}": v for k, v in point.settings.items()}
                 table = with_constants(self.table(point.key, name), constants | {"seed": point.seed})
                 if writer is None:
-                    writer = pq.ParquetWriter(file, table.schema, compression="zstd")
+                    writer = pq.ParquetWriter(file, described_schema(table.schema, about), compression="zstd")
                 try:
                     table = table.cast(writer.schema)
                 except (ValueError, KeyError, pa.ArrowException) as error:

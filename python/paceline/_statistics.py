@@ -100,6 +100,28 @@ def paired(
     return interval(differences[:1] if once else differences)
 
 
+def welch(a: Iterable[float], b: Iterable[float]) -> Interval | None:
+    """Interval of mean(a) - mean(b) of samples that are not paired; ``None`` where one has fewer than two.
+
+    Degrees of freedom by Welch and Satterthwaite, rounded down, which makes the interval no narrower.
+    """
+    first, second = list(a), list(b)
+    if min(len(first), len(second)) < 2:
+        return None
+    means, shares = [], []
+    for values in (first, second):
+        mean = math.fsum(values) / len(values)
+        means.append(mean)
+        shares.append(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
+    total = sum(shares)
+    difference = means[0] - means[1]
+    if total == 0:
+        return Interval(difference, 0.0, len(first) + len(second))
+    freedom = total**2 / sum(s**2 / (len(v) - 1) for s, v in zip(shares, (first, second), strict=True))
+    half = student_t(max(1, math.floor(freedom * (1 + ROUNDING)))) * math.sqrt(total)
+    return Interval(difference, half, len(first) + len(second))
+
+
 def leaders(
     candidates: Mapping[str, Mapping[int, float]], better: int, repeated: frozenset[str] = frozenset()
 ) -> tuple[str | None, frozenset[str]]:

@@ -20,6 +20,7 @@ from paceline._interrupt import exit_interrupted
 from paceline.cli.advise import advise
 from paceline.cli.analyse import analyse
 from paceline.cli.check import check
+from paceline.cli.compare import compare
 from paceline.cli.doctor import doctor
 from paceline.cli.emulate import emulate
 from paceline.cli.explain import explain
@@ -103,5 +104,5 @@ def version() -> int:
     return DONE
 
 
-for command in (run, advise, check, doctor, reproduce, gallery, analyse, emulate, explain, pace):
+for command in (run, advise, check, doctor, compare, reproduce, gallery, analyse, emulate, explain, pace):
     paceline.add_command(command)

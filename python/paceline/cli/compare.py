@@ -1,0 +1,112 @@
+"""`paceline compare`: two directories of results, setting by setting."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from paceline.cli import completion
+from paceline.cli.options import QUIET
+from paceline.errors import InputError
+from paceline.terminal.output import DONE, FAILED, print_data, print_table, say
+
+if TYPE_CHECKING:
+    from paceline.results.comparison import Comparison, Difference
+
+
+@click.command(short_help="Compare two directories of results.")
+@click.argument("a", shell_complete=completion.directories)
+@click.argument("b", shell_complete=completion.directories)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="PATH",
+    help="Of this number, as flows.jain.  [default: seven of them]",
+)
+@click.option(
+    "--fail-above", "limit", metavar="2%", help="Differences of at most this share of A's mean count as none."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON: an object.")
+@QUIET
+def compare(a: str, b: str, metrics: tuple[str, ...], limit: str | None, as_json: bool) -> int:
+    """Compare the results in B with those in A, each a directory that paceline run --out wrote, or its runs.parquet.
+
+    Settings are aligned by what was swept; what has one value in either is left aside, and said. Differences, B - A,
+    have 95 % intervals: paired where both have the same seeds, else Welch's. One seed, or seeds that give the same run,
+    give no interval, and any difference counts. Exits with 0 where nothing differs, with 1 where something does, or a
+    setting is only in one of them, with 2 where the input is wrong.
+
+    \b
+    paceline compare results/before results/after
+    paceline compare results/before results/after --metric flows.jain --fail-above 2% --quiet
+    paceline compare results/before results/after --json | jq '.differences[] | select(.differs)'
+    """
+    from paceline.results import Results, comparison
+
+    allowed = 0.0 if limit is None else _share(limit)
+    try:
+        found = comparison.compare(Results.load(a), Results.load(b), metrics, allowed)
+    except InputError as error:
+        raise InputError(error.message, "--metric") if error.source == "metric" else error from None
+    if as_json:
+        rows = [row.to_dict() for row in found.rows]
+        settings = {"only_a": [dict(one) for one in found.only_a], "only_b": [dict(one) for one in found.only_b]}
+        about = {"a": a, "b": b, "fail_above": allowed, "differs": found.differs, "apart": found.apart}
+        print_data(json.dumps(about | settings | {"differences": rows}, allow_nan=False) + "\n")
+    else:
+        head, cells, names = table_of(found)
+        print_table(head, cells, names)
+        _say_what_is_apart(found, a, b)
+    return FAILED if found.differs else DONE
+
+
+def table_of(found: Comparison) -> tuple[list[str], list[list[str]], int]:
+    """Head and rows, and how many columns name a row."""
+    paths = list(dict.fromkeys(path for row in found.rows for path in row.settings if path not in found.apart))
+    paths = [path for path in paths if len({row.settings.get(path) for row in found.rows}) > 1]
+    head = [*paths, "metric", "A", "B", "B - A", "of A", "differs"]
+    rows = []
+    for row in found.rows:
+        share = "–" if row.relative is None else f"{100 * row.relative:+.2f} %"
+        cells = [_number(row.a), _number(row.b), _difference(row), share, "yes" if row.differs else "no"]
+        rows.append([*(row.settings.get(path, "–") for path in paths), row.metric, *cells])
+    return head, rows, len(paths) + 1
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.6g}"
+
+
+def _difference(row: Difference) -> str:
+    if row.difference is None:
+        return "–"
+    half = row.difference.half
+    return f"{row.difference.mean:.3g}" + (f" ± {half:.2g}" if half else "")
+
+
+def _say_what_is_apart(found: Comparison, a: str, b: str) -> None:
+    for path, (first, second) in found.apart.items():
+        say(f"{path}: {first or 'not swept'} in {a}, {second or 'not swept'} in {b}")
+    for name, other, some in ((a, b, found.only_a), (b, a, found.only_b)):
+        if some:
+            more = f" and {len(some) - 3} more" if len(some) > 3 else ""
+            say(f"only in {name}, not in {other}: {'; '.join(map(_words, some[:3]))}{more}")
+
+
+def _words(settings: Mapping[str, str]) -> str:
+    return ", ".join(f"{path} = {label}" for path, label in settings.items()) or "the only setting"
+
+
+def _share(text: str) -> float:
+    number, sign, rest = text.partition("%")
+    try:
+        share = float(number) / 100
+    except ValueError:
+        share = -1.0
+    if not sign or rest.strip() or not 0 <= share < 1e6:
+        raise InputError(f'"{text}" is no share of a mean; write as 2% or 0.5%', "--fail-above")
+    return share

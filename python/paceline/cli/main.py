@@ -28,6 +28,7 @@ from paceline.cli.gallery import gallery
 from paceline.cli.pace import pace
 from paceline.cli.reproduce import reproduce
 from paceline.cli.run import run
+from paceline.cli.table import table
 from paceline.errors import InputError, PacelineError
 from paceline.runs.interrupted import Interrupted
 from paceline.terminal.output import DONE, FAILED, INTERRUPTED, WRONG_INPUT, forget_output, print_data, say
@@ -104,5 +105,5 @@ def version() -> int:
     return DONE
 
 
-for command in (run, advise, check, doctor, compare, reproduce, gallery, analyse, emulate, explain, pace):
+for command in (run, advise, check, doctor, compare, table, reproduce, gallery, analyse, emulate, explain, pace):
     paceline.add_command(command)

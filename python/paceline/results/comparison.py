@@ -107,9 +107,9 @@ def compare(a: Results, b: Results, metrics: Sequence[str] = (), limit: float = 
 
 def _difference(a: Results, b: Results, metric: str, limit: float) -> Difference:
     of_a, of_b = _by_seed(a, metric), _by_seed(b, metric)
-    means = [found.mean if (found := interval(of.values())) else None for of in (of_a, of_b)]
-    if not of_a or not of_b:
-        return Difference(a[0].settings, metric, means[0], means[1], None, None, bool(of_a or of_b))
+    mean_a, mean_b = (known.mean if (known := interval(of.values())) else None for of in (of_a, of_b))
+    if mean_a is None or mean_b is None:
+        return Difference(a[0].settings, metric, mean_a, mean_b, None, None, mean_a is not mean_b)
     found: Interval | None = None
     method: Literal["paired", "welch", "single"] = "single"
     repeated = (a.repeats or len(of_a) < 2, b.repeats or len(of_b) < 2)
@@ -118,18 +118,13 @@ def _difference(a: Results, b: Results, metric: str, limit: float) -> Difference
     elif not any(repeated):
         found, method = welch(of_b.values(), of_a.values()), "welch"
     if found is None:
-        assert means[0] is not None
-        assert means[1] is not None
-        same = math.isclose(means[1], means[0], rel_tol=ROUNDING, abs_tol=0.0)
-        found, method = Interval(0.0 if same else means[1] - means[0], None, 1), "single"
+        same = math.isclose(mean_b, mean_a, rel_tol=ROUNDING, abs_tol=0.0)
+        found, method = Interval(0.0 if same else mean_b - mean_a, None, 1), "single"
     if found.half == 0:  # pairs, or samples, without any spread do not tell how large it is
         found = Interval(found.mean, None, found.count)
     told = found.mean != 0 if found.half is None else found.excludes_zero
-    return Difference(a[0].settings, metric, *means, found, method, told and _beyond(found.mean, means[0], limit))
-
-
-def _beyond(difference: float, mean: float | None, limit: float) -> bool:
-    return abs(difference) > limit * abs(mean or 0.0)
+    beyond = abs(found.mean) > limit * abs(mean_a)
+    return Difference(a[0].settings, metric, mean_a, mean_b, found, method, told and beyond)
 
 
 def _by_seed(runs: Results, metric: str) -> dict[int, float]:

@@ -322,6 +322,25 @@ class Results(Sequence[Result]):
 
         return frames.to_xarray(self)
 
+    def to_text(self, form: Literal["csv", "markdown", "latex"]) -> str:
+        """A table for a spreadsheet or a paper.
+
+        Args:
+            form: ``"markdown"`` and ``"latex"`` (with the package booktabs) are the table of means with 95 % intervals
+                that `paceline run` prints, ``"csv"`` has a row a run and every number in base units, as `to_arrow`.
+
+        Raises:
+            InputError: there is no such form.
+
+        Examples:
+            >>> pl.sweep("scenarios/one-flow.toml").to_text("markdown")[:8]
+            '| pacing'
+        """
+        from paceline._arguments import one_of
+        from paceline.results.text_formats import FORMATS, text_of
+
+        return text_of(self, one_of(form, "form", "form of a table", FORMATS))
+
     def __repr__(self) -> str:
         settings = len(self.by_settings())
         return f"Results({len(self)} runs, {settings} settings)"

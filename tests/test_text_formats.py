@@ -1,0 +1,77 @@
+"""Tables as CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import tomllib
+from pathlib import Path
+
+import click.testing
+import paceline as pl
+import pytest
+from conftest import TINY
+from paceline.cli.table import table as command
+from paceline.errors import InputError
+from paceline.results.tables import summary_rows
+from paceline.results.text_formats import to_latex, to_markdown
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.Results, Path]:
+    folder = tmp_path_factory.mktemp("kept")
+    scenario = pl.Scenario(tomllib.loads(TINY))
+    return pl.sweep(scenario, {"pacing": ["none", "edge delay = 10 ms"]}, seeds=2, out=folder), folder
+
+
+def test_csv_has_every_number_of_every_run(kept: tuple[pl.Results, Path]) -> None:
+    results, _ = kept
+    rows = list(csv.DictReader(io.StringIO(results.to_text("csv"))))
+    assert [row["settings.pacing"] for row in rows] == [run.settings["pacing"] for run in results]
+    for row, run in zip(rows, results, strict=True):
+        assert float(row["links.core.throughput_bps"]) == run.links["core"].throughput_bps
+        assert row["flows.fct_mean_s"] == ""  # null, never 0
+
+
+def test_markdown_and_latex_have_the_summary(kept: tuple[pl.Results, Path]) -> None:
+    results, _ = kept
+    head, rows = summary_rows(results)
+    lines = results.to_text("markdown").splitlines()
+    assert len({len(line) for line in lines}) == 1
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    assert cells[0] == head
+    assert [re.sub(r"\\(.)", r"\1", "|".join(row)) for row in cells[2:]] == ["|".join(row) for row in rows]
+    assert [cell.endswith(":") for cell in cells[1]] == [False] + [True] * (len(head) - 1)
+    latex = results.to_text("latex")
+    assert latex.startswith("% needs \\usepackage{booktabs}\n\\begin{tabular}{l" + "r" * (len(head) - 1) + "}\n")
+    body = [line for line in latex.splitlines() if line.endswith(r"\\")]
+    assert [line.count(" & ") for line in body] == [len(head) - 1] * 3
+    assert r"utilisation, \%" in body[0]
+    assert r" $\pm$ " in body[1]
+    assert latex.isascii()
+
+
+def test_signs_that_mean_something_are_escaped() -> None:
+    cells = to_latex(["a_b & c"], [["50 % of $1 #2 {x} ~ ^ \\ <|>"]], 1).splitlines()
+    assert cells[3] == r"  a\_b \& c \\"
+    assert cells[5] == (
+        r"  50 \% of \$1 \#2 \{x\} \textasciitilde{} \textasciicircum{} \textbackslash{}"
+        r" \textless{}\textbar{}\textgreater{} \\"
+    )
+    assert to_markdown(["a|b"], [["x\n_y_ <z>"]], 1).splitlines()[2] == r"| x \_y\_ \<z\> |"
+
+
+def test_the_command_prints_them(kept: tuple[pl.Results, Path]) -> None:
+    results, folder = kept
+    runner = click.testing.CliRunner()
+    loaded = pl.Results.load(folder)
+    for form in ("csv", "markdown", "latex"):
+        done = runner.invoke(command, [str(folder), "--format", form], standalone_mode=False)
+        assert done.stdout == loaded.to_text(form)  # type: ignore[arg-type]
+    assert loaded.to_text("markdown") == results.to_text("markdown")
+    wrong = runner.invoke(command, [str(folder), "--format", "html"], standalone_mode=False).exception
+    assert isinstance(wrong, InputError)
+    assert str(wrong) == '--format: "html" is no form of a table; write csv, markdown or latex'
+    with pytest.raises(InputError, match="write csv, markdown or latex"):
+        results.to_text("html")  # type: ignore[arg-type]

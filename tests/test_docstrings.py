@@ -16,7 +16,7 @@ from paceline import plot
 
 ROOT = Path(__file__).parent.parent
 #: Needs a library that Paceline does not bring: its example is shown, and not run.
-NOT_RUN = {"Analysis.to_pandas", "Results.to_pandas"}
+NOT_RUN = {"Analysis.to_pandas", "Results.to_pandas", "Results.to_polars", "Results.to_xarray"}
 
 
 def public() -> Iterator[tuple[str, Any]]:

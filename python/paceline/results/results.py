@@ -296,7 +296,8 @@ class Results(Sequence[Result]):
             ModuleNotFoundError: Polars is not installed.
 
         Examples:
-            >>> frame = pl.sweep("scenarios/one-flow.toml").to_polars("links")  # doctest: +SKIP
+            >>> results = pl.sweep("scenarios/one-flow.toml")
+            >>> frame = results.to_polars("links")  # doctest: +SKIP
             >>> frame.filter(frame["link"] == "bottleneck")["loss_ratio"]  # doctest: +SKIP
         """
         from paceline.results import frames
@@ -315,7 +316,8 @@ class Results(Sequence[Result]):
 
         Examples:
             >>> over = {"network.links.bottleneck.buffer": ["5 KB", "20 KB"]}
-            >>> data = pl.sweep("scenarios/one-flow.toml", over).to_xarray()  # doctest: +SKIP
+            >>> results = pl.sweep("scenarios/one-flow.toml", over)
+            >>> data = results.to_xarray()  # doctest: +SKIP
             >>> data["flows.jain"].sel({"network.links.bottleneck.buffer": 5000.0})  # doctest: +SKIP
         """
         from paceline.results import frames

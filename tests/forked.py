@@ -70,6 +70,7 @@ def _child(order: dict[str, object], arguments: list[str]) -> int:
     os.chdir(str(order["cwd"]))
     os.environ.clear()
     os.environ.update(order["environment"])  # type: ignore[call-overload]
+    sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))  # as an interpreter that starts
     sys.argv = ["paceline", *arguments]
     from paceline.cli.main import main
 

@@ -4,7 +4,7 @@
 
 Each finding has its question, hypothesis and statistic as its file in `paceline.papers.findings` has them, its answer,
 picture and the criteria that decide, from the verdict of full length that `paceline reproduce findings` has stored, and
-the verdict under seeds that nobody had used (`--first-seed`). Runs nothing; a finding without a verdict is not run.
+the verdict under fresh seeds (`--first-seed`). Runs nothing; a finding without a verdict is not run.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Length:
     Attributes:
         quick: a look in minutes instead of the paper's own durations; its verdict may differ.
         seeds: so many for each setting, where the user asked for a number.
-        first_seed: they count from here; another than 1 for seeds that nobody has used.
+        first_seed: they count from here; another than 1 for fresh seeds.
     """
 
     quick: bool = False

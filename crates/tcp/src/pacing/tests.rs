@@ -57,7 +57,7 @@ fn linux_paces_from_the_eleventh_packet_on() {
     assert_eq!(pacing.on_event(|| WINDOW, &mut timer, Instant::from_nanos(70_000_000)), Permit::None);
 }
 
-/// Whose timer is set where nothing more may leave; nobody's where nothing has left; what a timeout does to it.
+/// Which rules set the timer where nothing more may leave; none where nothing has left; what a timeout does to it.
 #[test]
 fn the_gap_is_held_after_the_last_packet_but_for_wei() {
     for (rule, burst, armed) in [

@@ -2,7 +2,7 @@
 
 A finding is a claim of ours (`paceline.papers.claim`): it asks a ``question``, ``says`` its hypothesis, and its verdict
 says whether that came out. What was seen before the hypothesis was written is told in its first assumption; run it
-under seeds that nobody has used with ``paceline reproduce findings --first-seed 1001``.
+under fresh seeds with ``paceline reproduce findings --first-seed 1001``.
 """
 
 from paceline.papers.claim import Assumption, Paper
@@ -23,6 +23,6 @@ def seen(what: str) -> Assumption:
     return Assumption(
         "What had been seen when the hypothesis was written.",
         what,
-        "A hypothesis from a first look is judged by longer runs, and by seeds that nobody has used "
+        "A hypothesis from a first look is judged by longer runs, and by fresh seeds "
         "(paceline reproduce --first-seed).",
     )

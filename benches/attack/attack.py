@@ -30,8 +30,8 @@ class Turn:
     began: float = field(default_factory=time.monotonic)
 
     def goes_on(self) -> bool:
-        """Whether there is time for another, and nothing is open."""
-        return not self.problems and time.monotonic() - self.began < self.seconds
+        """Whether there is time for another or none was made, and nothing is open."""
+        return not self.problems and (self.count == 0 or time.monotonic() - self.began < self.seconds)
 
 
 @dataclass(frozen=True)

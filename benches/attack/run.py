@@ -1,6 +1,7 @@
 """Every attack on what this repository promises (SECURITY.md), in one table: what was done, how often, what came of it.
 
     .venv/bin/python benches/attack/run.py [--seconds N | --quick] [--only WORD]... [--seed N] [--json FILE]
+        [--write-docs]
 
 An hour in full, a few minutes with --quick; each attack has a share of it. A row is `closed`, or `OPEN` with what
 reproduces it, and then the exit code is 1. Without root, namespaces or a compiler it says which rows are left out.
@@ -24,6 +25,9 @@ import inputs
 import pacers
 import stores
 from attack import ROOT, Attack, LeftOutError, Turn
+
+sys.path.insert(0, str(ROOT / "benches"))
+from tables import markdown, put_between
 
 FULL_S, QUICK_S = 3600.0, 150.0
 ALL = [*engines.ATTACKS, *inputs.ATTACKS, *stores.ATTACKS, *pacers.ATTACKS]
@@ -72,6 +76,12 @@ def attacked(attack: Attack, seconds: float, seed: int) -> tuple[dict[str, objec
     return {**known, "problems": problems, "seed": seed, "seconds": took_s, "left_out": left_out}, interrupted
 
 
+def table(results: list[dict[str, object]]) -> str:
+    """The rows for a page."""
+    rows = [[str(one["attack"]), f"{one['count']:,} {one['unit']}", str(one["outcome"])] for one in results]
+    return markdown(["attack", "count", "outcome"], rows)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     length = parser.add_mutually_exclusive_group()
@@ -80,6 +90,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="attacks whose name has this in it", metavar="WORD")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--write-docs", action="store_true", help="the table goes into SECURITY.md")
     arguments = parser.parse_args()
     seconds = QUICK_S if arguments.quick else arguments.seconds
     chosen = [one for one in ALL if not arguments.only or any(word in one.name for word in arguments.only)]
@@ -101,6 +112,8 @@ def main() -> int:
             break
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+    if arguments.write_docs and not interrupted:
+        put_between(ROOT / "SECURITY.md", "attacks", table(results))
     still_open = [result for result in results if result["outcome"] == "OPEN"]
     left_out = [result for result in results if result["outcome"] == "left out"]
     done = len(results) - len(still_open) - len(left_out) - interrupted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -52,7 +53,6 @@ def test_no_text_gets_anything_but_an_answer_or_a_line(text: str, kind: str) -> 
         lambda: _core.shaper(f"edge 10 ms,{text}= {text}"),
         lambda: _core.shaper(text),
         lambda: _core.quantity(kind, f"10{text}"),
-        lambda: _core.check(text),
         lambda: _core.line_of(text, [text, "a"]),
         lambda: _core.is_capture_name(text),
     ]
@@ -63,3 +63,5 @@ def test_no_text_gets_anything_but_an_answer_or_a_line(text: str, kind: str) -> 
         except ValueError as error:  # `InputError` of the core, and text that is no UTF-8
             said = str(error)
         assert len(said.splitlines()) <= 1, text
+    with contextlib.suppress(ValueError):
+        _core.check(text)  # of JSON, which names all that is wrong with it, a line each

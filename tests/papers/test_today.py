@@ -82,6 +82,12 @@ def test_one_pair_of_seeds_is_no_order() -> None:
     assert answer("edge gains", runs(like_the_papers(), length=Length(seeds=1))) == "does not hold"
 
 
+def test_what_two_seeds_leave_open_is_said_to_be_so() -> None:
+    verdict = CUBIC.check(runs(like_the_papers(slower=-0.0016), length=Length(quick=True, seeds=2)))
+    assert verdict.ours["short flows"].startswith("undecided")
+    assert "Undecided: short flows." in verdict.note
+
+
 def test_bbr_is_not_asked_about_pacing_at_hosts() -> None:
     verdict = BBR.check(runs(like_the_papers(), BBR))
     assert {"host gains", "edge over host"} & set(verdict.ours) == set()

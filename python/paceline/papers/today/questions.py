@@ -148,6 +148,10 @@ def answers(variant: str, runs: Runs) -> Mapping[str, Sequence[Evidence]]:
     }
 
 
+#: What became of a conclusion, in words, by what a claim of its criteria would be.
+ANSWERS = {"reproduced": "holds", "partly": "in part", "undecided": "undecided", "not reproduced": "does not hold"}
+
+
 def word(rows: Sequence[Evidence]) -> str:
-    """``holds``, ``in part`` or ``does not hold``."""
-    return {"reproduced": "holds", "partly": "in part", "not reproduced": "does not hold"}[criteria.judge(rows)]
+    """One of `ANSWERS`."""
+    return ANSWERS[criteria.judge(rows)]

@@ -10,7 +10,7 @@ from paceline.papers import criteria, drawing
 from paceline.papers.claim import Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.today import network, why
 from paceline.papers.today.network import ALL_MBPS, COMPLETION, GOODPUT, METHODS, OFFLOADS, TCPS, at, fairness, sizes
-from paceline.papers.today.questions import QUESTIONS, answers, asked, word
+from paceline.papers.today.questions import ANSWERS, QUESTIONS, answers, asked, word
 from paceline.results import Results
 from paceline.scenario import Scenario
 
@@ -42,10 +42,10 @@ def check(variant: str, runs: Runs) -> Verdict:
 def note(variant: str, found: Mapping[str, Sequence[Evidence]], runs: Runs) -> str:
     """What holds, and why what does not."""
     told = []
-    for outcome, words in (("holds", "Holds"), ("in part", "In part"), ("does not hold", "Does not hold")):
+    for outcome in ANSWERS.values():
         named = [name for name, rows in found.items() if word(rows) == outcome]
         if named:
-            told.append(f"{words}: {', '.join(named)}.")
+            told.append(f"{outcome.capitalize()}: {', '.join(named)}.")
     return " ".join([*told, why.sentence(variant, runs)]).strip()
 
 

@@ -13,6 +13,7 @@ import paceline
 import pytest
 from conftest import Command
 from paceline.gallery import entries, pictures, sentences, write
+from paceline.gallery.questions import QUESTIONS
 from paceline.papers import Evidence, Length, claims, papers, verdicts
 from paceline.report import page as report_page
 
@@ -134,7 +135,7 @@ def test_runs_that_claims_share_are_counted_once(results: Path) -> None:
 
 def test_links_are_relative_and_lead_somewhere(site: Path) -> None:
     pages = {path.name: Page(path) for path in site.glob("*.html")}
-    assert set(pages) == {"index.html", *(f"{paper.name}.html" for paper in papers())}
+    assert set(pages) == {"index.html", *(f"{one.name}.html" for one in (*QUESTIONS, *papers()))}
     for name, page in pages.items():
         assert len(page.ids) == len(set(page.ids)), name
         assert page.without_alt == 0

@@ -14,7 +14,7 @@ from report_browser import CONTRAST, Browser, found
 
 pytestmark = pytest.mark.skipif(found() is None, reason="no Chromium to look with")
 
-PAGES = ("index", "edge-vs-host", "datacentre", "small-buffers", "cs244")
+PAGES = ("index", "should-i-pace", "edge-vs-host", "datacentre", "cs244")
 #: Every picture loaded, those below the window too; the ones that cannot be shown.
 BROKEN = """(async () => {
   document.querySelectorAll("img").forEach(i => { i.loading = "eager"; });

@@ -16,6 +16,7 @@ from paceline import _core
 from paceline.errors import InputError, StoreError
 from paceline.gallery import pictures, sentences
 from paceline.gallery.entries import Entry, cost, entries
+from paceline.gallery.questions import QUESTIONS, Question
 from paceline.papers import Paper, papers
 from paceline.papers.claim import NS2_PACKET_S
 from paceline.report.formatting import plain
@@ -65,7 +66,10 @@ def write(results: Path, out: Path) -> Path:
         figures = {entry.claim.id: list(_figures(entry, out)) for entry in shown}
         downloads = {entry.claim.id: _downloads(entry, out) for entry in shown}
         environment = _environment()
-        base = {"shown": shown, "papers": papers(), "figures": figures, "downloads": downloads}
+        base = {"shown": shown, "figures": figures, "downloads": downloads}
+        for question in QUESTIONS:
+            page = environment.get_template("question.html").render(**base, **_of_question(question, shown))
+            _write(out / f"{question.name}.html", page)
         for paper in papers():
             page = environment.get_template("paper.html").render(**base, **_of_paper(paper, shown))
             _write(out / f"{paper.name}.html", page)
@@ -89,6 +93,8 @@ def _environment() -> jinja2.Environment:
         "version": _core.version(),
         "words": sentences,
         "most_rows": MOST_ROWS,
+        "papers": papers(),
+        "questions": QUESTIONS,
     }
     return environment
 
@@ -107,7 +113,9 @@ def _overview(shown: Sequence[Entry], figures: Mapping[str, Sequence[Figure]]) -
     ]
     of_paper = {paper.name: [e for e in shown if e.claim.paper == paper.name] for paper in papers()}
     thumbnails = {name: _thumbnails(some, figures) for name, some in of_paper.items()}
-    return {"facts": facts, "of_paper": of_paper, "thumbnails": thumbnails}
+    found = {entry.claim.id: entry for entry in shown}
+    answers = {question.name: list(question.answer(found)) for question in QUESTIONS}
+    return {"facts": facts, "of_paper": of_paper, "thumbnails": thumbnails, "answers": answers}
 
 
 def _thumbnails(some: Sequence[Entry], figures: Mapping[str, Sequence[Figure]]) -> list[tuple[Figure, list[Entry]]]:
@@ -117,6 +125,18 @@ def _thumbnails(some: Sequence[Entry], figures: Mapping[str, Sequence[Figure]]) 
         for figure in figures[entry.claim.id][:1]:
             found.setdefault(figure.svg, (figure, []))[1].append(entry)
     return list(found.values())
+
+
+def _of_question(question: Question, shown: Sequence[Entry]) -> dict[str, Any]:
+    found = {entry.claim.id: entry for entry in shown}
+    evidence = question.evidence(found)
+    return {
+        "question": question,
+        "answer": list(question.answer(found)),
+        "evidence": evidence,
+        "some": list({entry.claim.id: entry for some in evidence.values() for entry in some}.values()),
+        "titles": {paper.name: paper.title for paper in papers()},
+    }
 
 
 def _of_paper(paper: Paper, shown: Sequence[Entry]) -> dict[str, Any]:

@@ -13,6 +13,19 @@ from paceline.papers import papers
 from paceline.papers.claim import OUTCOMES, Evidence
 from paceline.report.formatting import DASH, listed, plain
 
+#: Units at the end of a number's name, as read.
+UNITS = {
+    "kbps": "kbit/s",
+    "mbps": "Mbit/s",
+    "kb": "KB",
+    "ms": "ms",
+    "s": "s",
+    "percent": "%",
+    "pkts": "packets",
+    "packets": "packets",
+}
+#: A heading is no longer, characters, if its first sentence is not.
+LONGEST_HEADING = 150
 #: As many pairs of numbers as a row of the overview has room for.
 MOST_PAIRS = 4
 
@@ -66,8 +79,11 @@ def values(found: Any) -> str:
 
 
 def named(key: str) -> str:
-    """``unpaced_kbps`` as words."""
-    return key.replace("_", " ")
+    """``unpaced_kbps`` as words: ``unpaced, kbit/s``; ``load_at_5_kb`` is ``load at 5 KB``."""
+    stem, _, last = key.rpartition("_")
+    if not stem or last not in UNITS:
+        return key.replace("_", " ")
+    return f"{stem.replace('_', ' ')}{'' if stem[-1].isdigit() else ','} {UNITS[last]}"
 
 
 def beside(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -90,8 +106,19 @@ def pairs(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str,
 def short_note(entry: Entry) -> str:
     """The first sentence of a note, or two where the claim did not come out; ``Fig. 2`` and ``eq. (3)`` end none."""
     note = entry.record.verdict.note.strip() if entry.record else ""
-    sentences = re.split(r"(?<!\bFig\.)(?<!\beq\.)(?<!\be\.g\.)(?<=\.)\s+(?=[A-Z])", note)
-    return " ".join(sentences[: 1 if entry.standing == "reproduced" else 2])
+    return " ".join(_sentences(note)[: 1 if entry.standing == "reproduced" else 2])
+
+
+def heading(entry: Entry) -> str:
+    """A claim by its sentence, the first where there are several and they are long; a finding by its question."""
+    claim = entry.claim
+    if claim.question or len(claim.says) <= LONGEST_HEADING:
+        return claim.question or claim.says
+    return _sentences(claim.says)[0]
+
+
+def _sentences(text: str) -> list[str]:
+    return re.split(r"(?<!\bFig\.)(?<!\beq\.)(?<!\be\.g\.)(?<=\.)\s+(?=[A-Z])", text)
 
 
 def met(entry: Entry) -> str:

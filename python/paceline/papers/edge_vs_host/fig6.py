@@ -31,7 +31,7 @@ WHY: Sequence[tuple[str, Mapping[str, object], str]] = (
     ("why-kept", {"connection": "kept", "tcp.idle_restart": "keep"}, "one connection a user, its window kept"),
     ("why-kept-restart", {"connection": "kept"}, "one connection a user, slow start after thinking"),
     ("why-first-window", {"tcp.initial_window": "4 packets"}, "a first window of 4 packets, not 2"),
-    ("why-2.28", {"tcp.profile": "ns2-2.28"}, "ns-2 2.28's defaults, to which the patch for hosts belongs"),
+    ("why-2.28", {"tcp.profile": "ns2-2.28"}, "the defaults of ns-2 2.28"),
     ("why-slow-timer", {"tcp.min_rto": "1 s"}, "timeouts of 1 s at least"),
     ("why-longer-thinking", {"think": {"exponential": "2 s"}}, "thinking of 2 s"),
     ("why-shorter-files", {"size": {"pareto": {"mean": "37 KB", "shape": 1.2}}}, "files of 37 KB, not 100"),

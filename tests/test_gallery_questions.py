@@ -1,0 +1,64 @@
+"""The gallery's answers: numbers of verdicts, and nothing that these do not say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from paceline.gallery.entries import Entry
+from paceline.gallery.questions import QUESTIONS, Question
+from paceline.papers import Verdict, claims
+from paceline.papers.verdicts import Record
+
+NAMED = {question.name: question for question in QUESTIONS}
+
+
+def shown(**ours: Mapping[str, Any]) -> dict[str, Entry]:
+    """All claims, those run that have numbers here."""
+    found = {claim.id: Entry(claim, Path()) for claim in claims()}
+    for name, numbers in ours.items():
+        key = name.replace("_", "-")
+        found[key] = replace(found[key], record=_record(Verdict("reproduced", numbers, {}, "")))
+    return found
+
+
+def _record(verdict: Verdict) -> Record:
+    record = object.__new__(Record)
+    object.__setattr__(record, "verdict", verdict)
+    return record
+
+
+def told(question: Question, found: Mapping[str, Entry]) -> list[str]:
+    return [text for text, _ in question.answer(found)]
+
+
+def test_every_claim_that_is_named_is_one() -> None:
+    found = shown()
+    for question in QUESTIONS:
+        assert {sentence.claim for sentence in question.sentences} <= found.keys()
+        assert all(entries for entries in question.evidence(found).values())
+        assert told(question, found) == []  # nothing was run
+
+
+def test_an_answer_has_the_numbers_of_a_verdict() -> None:
+    numbers = {"edge_kbps": 91.9, "host_kbps": 81.9, "unpaced_kbps": 81.5}
+    (text,) = told(NAMED["should-i-pace"], shown(edge_fig3_goodput=numbers))
+    assert "92 kbit/s each if their edges pace, 82 if their hosts do and 82 unpaced" in text
+
+
+@pytest.mark.parametrize(
+    ("page", "claim", "numbers"),
+    [
+        ("should-i-pace", "edge_fig3_goodput", {"edge_kbps": 80.0, "host_kbps": 81.9, "unpaced_kbps": 81.5}),
+        ("should-i-pace", "today_cubic", {"edge gains": "in part, 3 of 6"}),
+        ("how-small", "finding_edges", {"exponent": None}),
+        ("how-small", "zhao_fig2", {"slow_access": 5}),
+        ("where", "finding_edges", {"gain, 10 edges, Mbit/s": 2.0, "gain, 50 edges, Mbit/s": 4.0}),
+        ("what-it-costs", "aggarwal_short", {"10 KB": -0.1}),
+    ],
+)
+def test_what_the_numbers_do_not_say_is_left_out(page: str, claim: str, numbers: Mapping[str, Any]) -> None:
+    assert told(NAMED[page], shown(**{claim: numbers})) == []

@@ -12,9 +12,10 @@ import synthetic
 from paceline.cli import findings_page
 from paceline.papers import Claim, Length, Runs, select
 from paceline.papers.edge_vs_host.curves import BUFFER
-from paceline.papers.findings import adopters, edges, near_100
+from paceline.papers.findings import adopters, closed_loop, edges, near_100
 
-EDGES, ADOPTERS, NEAR = (select([f"finding-{name}"])[0] for name in ("edges", "early-adopters", "buffer-near-100"))
+NAMES = ("edges", "early-adopters", "buffer-near-100", "closed-loop")
+EDGES, ADOPTERS, NEAR, CLOSED = (select([f"finding-{name}"])[0] for name in NAMES)
 PAGE = Path(__file__).parents[2] / "docs/findings.md"
 
 
@@ -124,7 +125,39 @@ def test_the_pacer_decides_where_one_needs_more_and_the_other_does_not(
     assert NEAR.check(synthetic.runs(NEAR, filled(factors))).verdict == outcome
 
 
+def modelled(factor: float) -> Mapping[str, synthetic.Numbers]:
+    """Links that are used to 60 % unpaced, and paced so many times as much as the closed-loop model says."""
+
+    def numbers(name: str) -> synthetic.Numbers:
+        network = closed_loop.drawn(int(name.partition("-")[2]))
+        told = closed_loop.model.predicted(network.link(), 0.6, network.delay / 1e3, network.edges).utilisation
+        return lambda settings, seed: {"links.core.utilisation": 0.6 if settings["pacing"] == "none" else factor * told}
+
+    return {name: numbers(name) for name in CLOSED.sweeps(SHORT)}
+
+
+SHORT = Length(quick=True)
+
+
+def test_both_models_are_judged_by_the_same_runs() -> None:
+    right = CLOSED.check(synthetic.runs(CLOSED, modelled(1.0), SHORT))
+    assert right.verdict == "reproduced"
+    assert right.ours["median, closed loop"] == pytest.approx(0, abs=1e-3)
+    assert right.ours["median, open loop, eq. (4)"] > 0.05
+    wrong = CLOSED.check(synthetic.runs(CLOSED, modelled(0.8), SHORT))
+    assert wrong.ours["median, closed loop"] == pytest.approx(0.25, abs=0.01)
+    assert wrong.verdict != "reproduced"
+
+
+def test_other_seeds_are_other_networks() -> None:
+    fresh = set(CLOSED.sweeps(Length(quick=True, first_seed=1001)))
+    assert len(fresh) == closed_loop.QUICK
+    assert fresh & set(CLOSED.sweeps(Length())) == set()
+
+
 def made_up(claim: Claim) -> Runs:
+    if claim is CLOSED:
+        return synthetic.runs(claim, modelled(1.05), SHORT)
     numbers = {EDGES.id: spread(0.5, FALLING), ADOPTERS.id: groups(EXPECTED), NEAR.id: filled({near_100.EXACT: 1.8})}
     return synthetic.runs(claim, numbers[claim.id])
 

@@ -292,7 +292,13 @@ QUESTIONS = (
             Sentence("dc-base-under", _one_call),
         ),
         {
-            "Delay": ("edge-fig9-analysis", "edge-fig10-delay", "edge-fig11-delays", "qlbp-theorem1", "qlbp-table3"),
+            "Delay": (
+                "edge-fig9-analysis",
+                "edge-fig10-delay",
+                "edge-fig11-delays",
+                "finding-closed-loop",
+                "qlbp-theorem1",
+            ),
             "The time of short transfers": ("edge-fig6-short-flows", "aggarwal-short", "dc-base-under", "qlbp-fig19"),
             "Shares": ("cs244-many-flows", "dc-fig9-sync", "aggarwal-some"),
         },

@@ -16,6 +16,7 @@ from __future__ import annotations
 from paceline.theory import (
     buffer_rules,
     burst_model,
+    closed_loop,
     edge_delay,
     edge_pacer,
     empty_buffer,
@@ -32,6 +33,7 @@ from paceline.theory import (
 __all__ = [
     "buffer_rules",
     "burst_model",
+    "closed_loop",
     "edge_delay",
     "edge_pacer",
     "empty_buffer",

@@ -1,0 +1,97 @@
+"""docs/free-choices.md: how each thing that a paper leaves open moves every number that it prints.
+
+    python -m paceline.cli.free_choices [PAPER…] [--full] [--results DIR] [--page FILE]
+
+Runs each claim that prints numbers under every choice of `paceline.papers.free_choices`, in quick length unless said
+otherwise, and writes a table a paper. What DIR has is not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from paceline.cli import claim_runs
+from paceline.cli.what_still_holds import put
+from paceline.gallery.sentences import number
+from paceline.papers import Claim, Length, select
+from paceline.papers.free_choices import CHOICES, Choice, Number, printed, standing
+from paceline.report.formatting import DASH
+from paceline.store import Store
+from paceline.terminal.output import say
+from paceline.terminal.progress import progress
+
+PAGE = Path("docs/free-choices.md")
+RESULTS = Path("results/free-choices")
+OURS = "ours"
+#: By claim and statistic: the number under each choice.
+Values = dict[tuple[str, str], dict[str, Number]]
+
+
+def values(claims: Sequence[Claim], choices: Sequence[Choice], length: Length, store: Store) -> Values:
+    """Printed numbers under each choice; one that a choice leaves no run or no check of is not there."""
+    found: Values = {}
+    asked = {OURS: claims} | {one.name: [one.of(claim) for claim in claims] for one in choices}
+    plans = {name: claim_runs.plan(some, length) for name, some in asked.items()}
+    with progress("running") as watch:
+        done = claim_runs.run([plan for some in plans.values() for plan in some], store, watch=watch, tell=say)
+    for name, some in plans.items():
+        for plan in some:
+            try:
+                verdict = plan.claim.check(claim_runs.runs_of(plan, done, store, length))
+            except Exception as error:
+                say(f"{plan.claim.id}, {name}: {type(error).__name__}: {error}")
+                continue
+            for statistic, one in printed(verdict.evidence):
+                found.setdefault((plan.claim.id, statistic), {})[name] = one
+    return {key: some for key, some in found.items() if OURS in some}
+
+
+def table(found: Values, choices: Sequence[Choice]) -> str:
+    """A row a number: printed, ours, under each choice; bold where it is met."""
+    head = ["claim", "number", "printed", OURS, *(one.name for one in choices), "which choice"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for (claim, statistic), some in found.items():
+        others = {one.name: some.get(one.name) for one in choices}
+        cells = [cell(one) for one in (some.get(OURS), *others.values())]
+        row = [f"`{claim}`", statistic, some[OURS].criterion, *cells, standing(some.get(OURS), others)]
+        lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines)
+
+
+def cell(one: Number | None) -> str:
+    """A number of ours, bold where it meets the printed one."""
+    if one is None:
+        return DASH
+    return f"**{number(one.value)}**" if one.met else number(one.value)
+
+
+def summary(found: Values, choices: Sequence[Choice]) -> str:
+    """How many numbers each choice meets, and how many none does."""
+    names = (OURS, *(one.name for one in choices))
+    met = {name: sum(name in some and some[name].met for some in found.values()) for name in names}
+    best = sum(any(one.met for one in some.values()) for some in found.values())
+    told = "; ".join(f"{name} {count}" for name, count in met.items())
+    return f"Of {len(found)} printed numbers met: {told}. Some choice meets {best}, none the other {len(found) - best}."
+
+
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("papers", nargs="*", default=list(CHOICES), metavar="PAPER")
+    parser.add_argument("--full", action="store_true", help="runs of full length: hours")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--page", type=Path, default=PAGE)
+    arguments = parser.parse_args(words)
+    for paper in arguments.papers:
+        if paper not in CHOICES:
+            parser.error(f"no choices are known of {paper}; there are {', '.join(CHOICES)}")
+        claims = select([paper])
+        found = values(claims, CHOICES[paper], Length(quick=not arguments.full), Store(arguments.results))
+        text = f"{summary(found, CHOICES[paper])}\n\n{table(found, CHOICES[paper])}"
+        arguments.page.write_text(put(arguments.page.read_text(encoding="utf-8"), paper, text), encoding="utf-8")
+        print(f"{paper}: {arguments.page}")
+
+
+if __name__ == "__main__":
+    main()

@@ -40,6 +40,12 @@ def table_numbers(name: str, scale: float = 1.0) -> synthetic.Numbers:
             table3.DELAY: mean,
             table3.NETWORK_DELAY: mean - 0.003,
             "per_flow": {"delay_mean_s": np.array([least, mean, greatest, np.nan])},
+            "instruments": synthetic.together(
+                *(
+                    synthetic.curve("arrival_delay", [delay], [1.0], flow=f"bulk.{number}")
+                    for number, delay in enumerate((least, 3 * mean - least - greatest, greatest))
+                )
+            ),
         }
 
     return numbers

@@ -289,7 +289,7 @@ fn a_repair_counts_from_the_first_transmission() {
         template = "path"
         links = [{ name = "link", rate = "8 Mbit/s", delay = "50 ms" }]
         [probes]
-        delay = {}
+        delay = [{}, { until = "arrival" }]
         transfers = { by = "flow" }
         [[drop]]
         link = "link"
@@ -308,6 +308,11 @@ fn a_repair_counts_from_the_first_transmission() {
     assert_eq!(last.count, 10);
     assert!((last.x - 0.160).abs() < 0.002, "{last:?}");
     assert_eq!(delay.points.iter().filter(|point| point.x < 0.1).count(), 5, "five came before the gap");
+    // Until their own arrival those behind it wait for nothing: nine take 50 ms and what is before them on the wire.
+    let arrival = curve(&output, "arrival_delay");
+    let repaired = arrival.points.last().unwrap();
+    assert_eq!((repaired.count, repaired.x), (10, last.x));
+    assert_eq!(arrival.points.iter().filter(|point| point.x < 0.1).count(), 9);
     let fct = curve(&output, "fct");
     assert_eq!((fct.flow.as_str(), fct.points.len()), ("bulk.0", 1));
     assert_eq!(output.flows.fct_mean_s, Some(fct.points[0].x));

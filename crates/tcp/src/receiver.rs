@@ -241,6 +241,11 @@ impl Receiver {
         self.next
     }
 
+    /// Whether packet `seq` has arrived.
+    pub fn has(&self, seq: u32) -> bool {
+        seq < self.next || seq < self.end && self.held.has(seq)
+    }
+
     /// Packet `seq` arrives, which is beyond the next in order.
     #[inline]
     pub fn hold(&mut self, seq: u32) {

@@ -244,11 +244,10 @@ def _drop_events(compared: Compared) -> Block:
 
 
 def _delay(compared: Compared) -> Block:
-    text = (
-        "Share of the packets delivered in order within that time of their first transmission: retransmissions, queues "
-        "and pacers included."
-    )
-    return _distributions(compared, "delay", Block("Packet delay", text), "Delay", "s")
+    text = "Share of the packets within that time of their first transmission: retransmissions and queues included."
+    block = Block("Packet delay", text)
+    _distributions(compared, "delay", block, "Delay to delivery in order", "s")
+    return _distributions(compared, "arrival_delay", block, "Delay to a packet's first arrival", "s")
 
 
 def _sojourn(compared: Compared) -> Block:
@@ -392,7 +391,7 @@ _BLOCKS: tuple[tuple[Callable[[Compared], Block], tuple[str, ...]], ...] = (
     (_succession, ("succession",)),
     (_bursts, ("burst_size",)),
     (_drop_events, ("drop_event_flows", "drop_event_packets")),
-    (_delay, ("delay",)),
+    (_delay, ("delay", "arrival_delay")),
     (_sojourn, ("sojourn",)),
     (_transfers, ("fct",)),
     (_fairness, ("jain",)),

@@ -32,6 +32,7 @@ FORMS: Mapping[str, Form] = {
     "drop_event_flows": "share",
     "drop_event_packets": "share",
     "delay": "share",
+    "arrival_delay": "share",
     "sojourn": "share",
     "fct": "share",
     "jain": "grid",

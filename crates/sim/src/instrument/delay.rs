@@ -1,9 +1,11 @@
-//! Delays of packets as the transport layer sees them: from the first transmission to the delivery in order.
+//! Delays of packets as the transport layer sees them: from the first transmission to the delivery in order, or to the packet's own
+//! first arrival.
 //!
 //! *Idea.* A histogram of three significant digits for each class of flows, in nanoseconds, so that any number of packets takes
 //! the same memory; the least and the largest delay are kept exactly. The curve is the share of packets with a delay no longer
 //! than x. Retransmissions, time behind a gap, and time in pacers and queues are all in it.
-//! *Parameters.* Which flows, and how they are put into classes (`flows`, `by`).
+//! *Parameters.* Which flows, and how they are put into classes (`flows`, `by`); until what (`until`): an arrival does not wait for the packets
+//! before it.
 //! *Where it breaks.* x is a bin's upper edge, up to 0.1 % above the delay itself, but never beyond the largest. A packet that is
 //! never delivered has no delay.
 //! *References.* RFC 7679 for one-way delay as such; G. Tene, HdrHistogram.
@@ -20,31 +22,38 @@ use paceline_core::{Instant, Span};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DelaysOf {
     by: By,
+    until_arrival: bool,
 }
 
 impl Described for DelaysOf {
-    const KEYS: &'static [&'static str] = &["flows", "by", "from", "to"];
+    const KEYS: &'static [&'static str] = &["flows", "by", "until", "from", "to"];
 
     fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
-        Ok(DelaysOf { by: By::read(table, Rule::All)? })
+        let choices = [("delivery", false), ("arrival", true)];
+        let until_arrival = table.optional("until", |field| field.choice(&choices))?.unwrap_or(false);
+        Ok(DelaysOf { by: By::read(table, Rule::All)?, until_arrival })
     }
 
     fn place(&self, placing: &Placing<'_>) -> Result<Vec<Placed>> {
-        Ok(at_flows(DelaysIn(self.by.classes(placing.flows, placing.path)?)))
+        let classes = self.by.classes(placing.flows, placing.path)?;
+        Ok(at_flows(DelaysIn { classes, until_arrival: self.until_arrival }))
     }
 }
 
 /// Delays of packets of these classes.
 #[derive(Debug)]
-struct DelaysIn(Classes);
+struct DelaysIn {
+    classes: Classes,
+    until_arrival: bool,
+}
 
 impl Measure for DelaysIn {
     fn view(&self) -> View {
-        View::Deliveries(self.0.clone())
+        View::Deliveries(self.classes.clone())
     }
 
     fn observer(&self, (from, to): (Instant, Instant)) -> Box<dyn Observer> {
-        Box::new(DelayDistribution::new(from, to, self.0.clone()))
+        Box::new(DelayDistribution::new((from, to), self.classes.clone(), self.until_arrival))
     }
 }
 
@@ -54,19 +63,18 @@ struct DelayDistribution {
     from: Instant,
     to: Instant,
     classes: Classes,
+    until_arrival: bool,
     /// One a class; made when its first packet comes.
     delays: Vec<Option<Durations>>,
 }
 
 impl DelayDistribution {
-    fn new(from: Instant, to: Instant, classes: Classes) -> Self {
+    fn new((from, to): (Instant, Instant), classes: Classes, until_arrival: bool) -> Self {
         let delays = classes.names.iter().map(|_| None).collect();
-        DelayDistribution { from, to, classes, delays }
+        DelayDistribution { from, to, classes, until_arrival, delays }
     }
-}
 
-impl Observer for DelayDistribution {
-    fn on_delivery(&mut self, flow: u32, delay: Span, now: Instant) {
+    fn record(&mut self, flow: u32, delay: Span, now: Instant) {
         if now < self.from || now >= self.to {
             return;
         }
@@ -74,11 +82,26 @@ impl Observer for DelayDistribution {
             Durations::add(&mut self.delays[class], delay);
         }
     }
+}
+
+impl Observer for DelayDistribution {
+    fn on_delivery(&mut self, flow: u32, delay: Span, now: Instant) {
+        if !self.until_arrival {
+            self.record(flow, delay, now);
+        }
+    }
+
+    fn on_first_arrival(&mut self, flow: u32, delay: Span, now: Instant) {
+        if self.until_arrival {
+            self.record(flow, delay, now);
+        }
+    }
 
     fn curves(self: Box<Self>, _: &str, _: &[FlowRow], curves: &mut Vec<Curve>) {
         for (name, delays) in self.classes.names.iter().zip(self.delays) {
             let points = delays.map(|delays| delays.points()).unwrap_or_default();
-            curves.push(Curve::of_flow("delay", name, ("s", "1"), points));
+            let until = if self.until_arrival { "arrival_delay" } else { "delay" };
+            curves.push(Curve::of_flow(until, name, ("s", "1"), points));
         }
     }
 }
@@ -92,7 +115,7 @@ mod tests {
     fn equal_delays_are_one_exact_point() {
         let at = Instant::from_nanos;
         let classes = Classes { of: vec![0], names: vec!["all".into()], are_flows: false };
-        let mut delays = DelayDistribution::new(at(0), at(100), classes);
+        let mut delays = DelayDistribution::new((at(0), at(100)), classes, false);
         for now in [0, 50, 99, 100] {
             delays.on_delivery(0, Span::from_nanos(10_832_001), at(now));
         }

@@ -82,7 +82,7 @@ instruments! {
     "succession" => Succession(succession::Successions): "how likely a packet of one class is followed by one of another on a link";
     "bursts" => Bursts(bursts::BurstRule): "sizes of bursts on a link";
     "drop_events" => DropEvents(drop_events::EventRule): "flows hit by each drop event of a link";
-    "delay" => Delay(delay::DelaysOf): "delays from a packet's first transmission to its in-order delivery";
+    "delay" => Delay(delay::DelaysOf): "delays from a packet's first transmission to its in-order delivery, or to its own first arrival";
     "sojourn" => Sojourn(sojourn::SojournsOf): "how long packets wait at a link before they are on the wire";
     "transfers" => Transfers(transfers::TransfersOf): "completion times of transfers";
     "fairness" => Fairness(fairness::SlidingWindow): "Jain's index of what flows got over a sliding window";

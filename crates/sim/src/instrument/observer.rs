@@ -30,6 +30,9 @@ pub(crate) trait Observer: Debug + Send {
     /// A packet of a flow is delivered in order, so long after it was first sent.
     fn on_delivery(&mut self, _flow: u32, _delay: Span, _now: Instant) {}
 
+    /// A packet of a flow comes to its host for the first time, so long after it was first sent; it may wait there for others.
+    fn on_first_arrival(&mut self, _flow: u32, _delay: Span, _now: Instant) {}
+
     /// The time of a sample has come, and flows have had so many bytes of payload delivered.
     fn sample(&mut self, _at: Instant, _delivered: &dyn Fn(FlowId) -> u64) {}
 

@@ -186,6 +186,11 @@ impl Instruments {
         self.delays.iter_mut().for_each(|delays| delays.on_delivery(flow, delay, now));
     }
 
+    /// A packet of a flow is at its host for the first time, so long after it was first sent.
+    pub(crate) fn arrives_first(&mut self, flow: u32, delay: Span, now: Instant) {
+        self.delays.iter_mut().for_each(|delays| delays.on_first_arrival(flow, delay, now));
+    }
+
     /// Reads flows at the regular times that fall before `time` (the state between events does not change).
     pub(crate) fn sample_before(&mut self, time: Instant, flows: &[Flow]) {
         for Sampler { every, next, to, what } in &mut self.samplers {

@@ -21,7 +21,7 @@ const PROBES: &[&str] = &[
     "succession = [{ LINKS, by = \"traffic\" }, { LINKS, by = \"pacing\" }]",
     "bursts = [{ LINKS }, { LINKS, of = \"flow\", gap = \"1 ms\" }]",
     "drop_events = [{ LINKS, length = \"20 ms\" }, { LINKS, gap = \"5 ms\" }]",
-    "delay = { by = \"traffic\" }",
+    "delay = [{ by = \"traffic\" }, { until = \"arrival\" }]",
     "sojourn = [{ LINKS }, { LINKS, by = \"traffic\" }]",
     "transfers = { by = \"traffic\" }",
     "fairness = { window = \"40 ms\", every = \"10 ms\" }",

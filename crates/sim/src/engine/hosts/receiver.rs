@@ -93,6 +93,10 @@ impl Hosts<'_> {
         if counting && seq >= tcp.syn() {
             flow.delays.receives(now.since(packet.sent));
         }
+        if flow.observed.delays() && seq >= tcp.syn() && !tcp.receiver.has(seq) {
+            let first = tcp.late.first(seq, tcp.receiver.next()).min(packet.sent);
+            self.instruments.arrives_first(id, now.since(first), now);
+        }
         if seq > tcp.receiver.next() {
             tcp.late.note(seq, packet.sent, tcp.receiver.next()); // it waits
             tcp.receiver.hold(seq);
@@ -170,6 +174,7 @@ impl Hosts<'_> {
         source.received += 1;
         source.received_bytes += u64::from(packet.bytes).saturating_sub(u64::from(source.header));
         if flow.observed.delays() {
+            self.instruments.arrives_first(packet.flow, delay, self.now);
             self.instruments.delivers(packet.flow, delay, self.now);
         }
         if self.counting {

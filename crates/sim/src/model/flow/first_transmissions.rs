@@ -74,6 +74,15 @@ impl FirstTransmissions {
         if self.far.is_some() { self.earlier_far(first, seq, true) } else { first }
     }
 
+    /// When packet `seq`, where `next` is waited for, was first sent, as far as that has been noted; else [`Instant::MAX`].
+    pub(crate) fn first(&mut self, seq: u32, next: u32) -> Instant {
+        let ahead = seq.wrapping_sub(next) as usize;
+        let near = Some(self.near[seq as usize % NEAR]).filter(|since| ahead < NEAR && *since != NONE);
+        let near = near.map_or(Instant::MAX, |since| self.time_of(since));
+        let Some(far) = &mut self.far else { return near };
+        if ahead < far.places().len() { near.min(*far.place(seq)) } else { near }
+    }
+
     /// The same of what is further away.
     fn take_far(&mut self, seq: u32) -> Instant {
         let Some(far) = &mut self.far else { return Instant::MAX };
@@ -202,6 +211,13 @@ mod tests {
                 late.note(seq, sent, next);
                 map.entry(seq).and_modify(|first: &mut Instant| *first = sent.min(*first)).or_insert(sent);
                 continue;
+            }
+            for seq in next..next + 100 {
+                assert_eq!(
+                    late.first(seq, next),
+                    map.get(&seq).copied().unwrap_or(Instant::MAX),
+                    "step {step}"
+                );
             }
             let noted = map.remove(&next).unwrap_or(Instant::MAX);
             if state >> 62 & 1 == 0 || !late.note_near(next, sent, next) {

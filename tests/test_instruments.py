@@ -30,7 +30,7 @@ auto_covariance = { interval = "5 ms", lags = 20 }
 succession = { by = "flow" }
 bursts = {}
 drop_events = {}
-delay = { by = "flow" }
+delay = [{ by = "flow" }, { until = "arrival" }]
 sojourn = { by = "traffic" }
 transfers = { flows = "short" }
 fairness = { window = "500 ms" }

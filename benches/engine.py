@@ -2,7 +2,7 @@
 
     python benches/engine.py                    five runs of each, interleaved (ten minutes, most of it the peers')
     python benches/engine.py --quick            one short run of each (two minutes)
-    python benches/engine.py --write-docs       and puts the tables into docs/performance.md and README.md
+    python benches/engine.py --write-docs       and puts the table into docs/performance.md
     python benches/engine.py --from FILE --write-docs      the same from what --json FILE wrote
 
 One core, no probes, every hop simulated. `ns a packet` is the CPU time of a whole process without its set-up (runs.py
@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
 
 import speed  # noqa: E402
-from cases import CASES, DEMO, LIKE_NS3, MANY, SCALE, Case, Settings, Times  # noqa: E402
+from cases import CASES, DEMO, LIKE_NS3, MANY, Case, Settings, Times  # noqa: E402
 from runs import ROOT, measure, scenario  # noqa: E402
 from tables import markdown, put_between, text_table  # noqa: E402
 
@@ -204,8 +204,6 @@ def row(case: Case, found: dict[str, Rows]) -> list[str]:
 
 HEAD = ["network", "ns a packet", "least to most", "of the first", "target", "memory, MB", "ns-2, times", "ns-3, times"]
 
-SHORT_HEAD = ["network", "ns a packet", "memory, MB", "ns-2, times", "ns-3, times"]
-
 
 def where(kept: dict[str, Any]) -> str:
     """The machine, and what the numbers are of."""
@@ -239,14 +237,11 @@ def notes(kept: dict[str, Any]) -> list[str]:
 
 
 def write_docs(kept: dict[str, Any]) -> None:
-    """The tables of docs/performance.md and README.md."""
+    """The table of docs/performance.md."""
     names = {case.name: case for case in CASES}
     rows = [row(names[name], kept["runs"]) for name in names if name in kept["runs"]["paceline"]]
     below = "\n".join(f"- {line}" for line in notes(kept))
     put_between(ROOT / "docs" / "performance.md", "bench", f"{markdown(HEAD, rows)}\n\n{below}\n")
-    of_readme = {case.name for case in SCALE}
-    short = [[line[HEAD.index(name)] for name in SHORT_HEAD] for line in rows if line[0] in of_readme]
-    put_between(ROOT / "README.md", "bench", f"{markdown(SHORT_HEAD, short)}\n\n{where(kept)}\n")
 
 
 def main() -> int:
@@ -258,9 +253,7 @@ def main() -> int:
     parser.add_argument("--no-peers", action="store_true", help="without ns-2 and ns-3")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write all that was measured there")
     parser.add_argument("--from", dest="earlier", metavar="FILE", type=Path, help="run nothing; take what --json wrote")
-    parser.add_argument(
-        "--write-docs", action="store_true", help="rewrite the tables in docs/performance.md and README.md"
-    )
+    parser.add_argument("--write-docs", action="store_true", help="rewrite the table in docs/performance.md")
     wanted = parser.parse_args()
 
     cases = [case for case in CASES if not wanted.only or any(text in case.name for text in wanted.only)]

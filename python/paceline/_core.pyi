@@ -112,6 +112,12 @@ def shaper(text: str) -> str:
 def is_capture_name(name: str | PathLike[str]) -> bool:
     """Whether a name ends in `.pcap` or `.pcapng`, with `.gz` or `.zst` after that or without."""
 
+def connections(path: str | PathLike[str] | None, control: Control | None = None) -> str:
+    """The TCP connections of a capture, JSON, the GIL released; standard input where `path` is `None`.
+
+    Raises `InputError` where the capture is wrong, `RunError` where it was cancelled.
+    """
+
 def analyse(
     path: str | PathLike[str] | None,
     by_flow: bool,

@@ -44,7 +44,7 @@ pub struct FlowKeys {
     fragments: Fragments,
 }
 
-const TCP: u8 = 6;
+pub(super) const TCP: u8 = 6;
 const UDP: u8 = 17;
 const DCCP: u8 = 33;
 const SCTP: u8 = 132;
@@ -59,79 +59,32 @@ const ARP: u16 = 0x0806;
 /// Ethernet types begin here; a smaller number is a length, and what follows is 802.2.
 const FIRST_TYPE: u16 = 0x0600;
 
+/// What a frame carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Contents {
+    /// An IP packet that begins at this byte.
+    Ip(usize),
+    /// Another type, by its Ethernet number.
+    Other(u16),
+    /// It ends before it says.
+    Cut,
+}
+
 impl FlowKeys {
     /// The flow of a frame.
     #[inline]
     pub fn of(&mut self, link_type: LinkType, frame: &[u8]) -> Result<FlowKey, UnknownLink> {
-        let key = match link_type {
-            LinkType::ETHERNET => self.ether_type(frame, 12),
-            LinkType::LINUX_SLL => self.ether_type(frame, 14),
-            LinkType::LINUX_SLL2 => self.behind(frame, half(frame, 0), 20),
-            LinkType::RAW | LinkType(12 | 14) | LinkType::IPV4 | LinkType::IPV6 => self.internet(frame, 0),
-            LinkType::NULL | LinkType::LOOP => self.internet(frame, 4),
-            _ => return Err(UnknownLink),
-        };
-        Ok(key.unwrap_or(FlowKey::Cut))
+        Ok(match contents(link_type, frame)? {
+            Contents::Ip(at) => frame.get(at..).map_or(FlowKey::Cut, |packet| self.internet(packet)),
+            Contents::Other(kind) => FlowKey::Other(kind),
+            Contents::Cut => FlowKey::Cut,
+        })
     }
 
-    /// A frame with an Ethernet type at a byte, and its contents behind that.
-    #[inline]
-    fn ether_type(&mut self, frame: &[u8], mut at: usize) -> Option<FlowKey> {
-        loop {
-            let two = frame.get(at..)?.first_chunk::<2>()?;
-            let kind = u16::from_be_bytes(*two);
-            if !VLANS.contains(&kind) {
-                return self.behind(frame, kind, at + 2);
-            }
-            at += 4;
-        }
-    }
-
-    /// What a type stands for, with its contents from a byte on.
-    #[inline]
-    fn behind(&mut self, frame: &[u8], kind: u16, mut at: usize) -> Option<FlowKey> {
-        match kind {
-            IPV4 | IPV6 => self.internet(frame, at),
-            PPPOE_SESSION => match half(frame, at + 6) {
-                0x0021 | 0x0057 => self.internet(frame, at + 8),
-                _ => Some(FlowKey::Other(PPPOE_SESSION)),
-            },
-            kind if MPLS.contains(&kind) => {
-                while frame.get(at + 2)? & 1 == 0 {
-                    at += 4;
-                }
-                self.pseudo_wire(frame, at + 4, kind)
-            }
-            kind if VLANS.contains(&kind) => self.ether_type(frame, at + 2),
-            kind => Some(FlowKey::Other(if kind < FIRST_TYPE { 0 } else { kind })),
-        }
-    }
-
-    /// What MPLS carries from a byte on: IP by its version, else a pseudo-wire, most often of Ethernet: behind a control word, which
-    /// begins with four bits of zeros (RFC 4385 section 3), or at once, and an address may begin with such too.
-    fn pseudo_wire(&mut self, frame: &[u8], at: usize, mpls: u16) -> Option<FlowKey> {
-        let control_word = match frame.get(at)? >> 4 {
-            4 | 6 => return self.internet(frame, at),
-            0 => Some(4),
-            _ => None,
-        };
-        let is_known = |at: &usize| {
-            let kind = half(frame, *at);
-            matches!(kind, IPV4 | IPV6 | ARP | PPPOE_SESSION) || VLANS.contains(&kind)
-        };
-        let mut types = control_word.into_iter().chain([0]).map(|word| at + word + 12);
-        match types.find(is_known) {
-            Some(at) => self.ether_type(frame, at),
-            None => Some(FlowKey::Other(mpls)),
-        }
-    }
-
-    /// An IP packet that begins at a byte.
-    fn internet(&mut self, frame: &[u8], at: usize) -> Option<FlowKey> {
-        let packet = frame.get(at..)?;
-        packet.first()?;
+    /// An IP packet's.
+    fn internet(&mut self, packet: &[u8]) -> FlowKey {
         // cut within the addresses, or neither version
-        let Ok((ip, _)) = LaxIpSlice::from_slice(packet) else { return Some(FlowKey::Cut) };
+        let Ok((ip, _)) = LaxIpSlice::from_slice(packet) else { return FlowKey::Cut };
         let (source, destination) = (ip.source_addr(), ip.destination_addr());
         let protocol = ip.payload_ip_number().0;
         let mut ports = None;
@@ -149,8 +102,79 @@ impl FlowKeys {
                 }
             };
         }
-        Some(FlowKey::Ip { source, destination, protocol, ports })
+        FlowKey::Ip { source, destination, protocol, ports }
     }
+}
+
+/// What a frame of a link carries, and where.
+#[inline]
+pub(super) fn contents(link_type: LinkType, frame: &[u8]) -> Result<Contents, UnknownLink> {
+    let found = match link_type {
+        LinkType::ETHERNET => ether_type(frame, 12),
+        LinkType::LINUX_SLL => ether_type(frame, 14),
+        LinkType::LINUX_SLL2 => behind(frame, half(frame, 0), 20),
+        LinkType::RAW | LinkType(12 | 14) | LinkType::IPV4 | LinkType::IPV6 => internet(frame, 0),
+        LinkType::NULL | LinkType::LOOP => internet(frame, 4),
+        _ => return Err(UnknownLink),
+    };
+    Ok(found.unwrap_or(Contents::Cut))
+}
+
+/// A frame with an Ethernet type at a byte, and its contents behind that.
+#[inline]
+fn ether_type(frame: &[u8], mut at: usize) -> Option<Contents> {
+    loop {
+        let two = frame.get(at..)?.first_chunk::<2>()?;
+        let kind = u16::from_be_bytes(*two);
+        if !VLANS.contains(&kind) {
+            return behind(frame, kind, at + 2);
+        }
+        at += 4;
+    }
+}
+
+/// What a type stands for, with its contents from a byte on.
+#[inline]
+fn behind(frame: &[u8], kind: u16, mut at: usize) -> Option<Contents> {
+    match kind {
+        IPV4 | IPV6 => internet(frame, at),
+        PPPOE_SESSION => match half(frame, at + 6) {
+            0x0021 | 0x0057 => internet(frame, at + 8),
+            _ => Some(Contents::Other(PPPOE_SESSION)),
+        },
+        kind if MPLS.contains(&kind) => {
+            while frame.get(at + 2)? & 1 == 0 {
+                at += 4;
+            }
+            pseudo_wire(frame, at + 4, kind)
+        }
+        kind if VLANS.contains(&kind) => ether_type(frame, at + 2),
+        kind => Some(Contents::Other(if kind < FIRST_TYPE { 0 } else { kind })),
+    }
+}
+
+/// What MPLS carries from a byte on: IP by its version, else a pseudo-wire, most often of Ethernet: behind a control word, which
+/// begins with four bits of zeros (RFC 4385 section 3), or at once, and an address may begin with such too.
+fn pseudo_wire(frame: &[u8], at: usize, mpls: u16) -> Option<Contents> {
+    let control_word = match frame.get(at)? >> 4 {
+        4 | 6 => return internet(frame, at),
+        0 => Some(4),
+        _ => None,
+    };
+    let is_known = |at: &usize| {
+        let kind = half(frame, *at);
+        matches!(kind, IPV4 | IPV6 | ARP | PPPOE_SESSION) || VLANS.contains(&kind)
+    };
+    let mut types = control_word.into_iter().chain([0]).map(|word| at + word + 12);
+    match types.find(is_known) {
+        Some(at) => ether_type(frame, at),
+        None => Some(Contents::Other(mpls)),
+    }
+}
+
+/// An IP packet that begins at a byte, if the frame reaches it.
+fn internet(frame: &[u8], at: usize) -> Option<Contents> {
+    (at < frame.len()).then_some(Contents::Ip(at))
 }
 
 /// The 16-bit number that begins at a byte; 0 beyond the end.

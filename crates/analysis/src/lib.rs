@@ -7,6 +7,7 @@
 //! behind a pacer. A capture of both directions is one stream, unless its interfaces or a filter part them.
 
 mod bursts;
+pub mod connections;
 mod cost;
 mod counts;
 pub mod flow_key;
@@ -14,7 +15,9 @@ pub mod flows;
 mod fragments;
 mod group;
 mod lane;
+mod round_trip;
 pub mod scales;
+mod segment;
 mod series;
 pub mod shaper;
 mod stream;

@@ -2,6 +2,7 @@
 
 use crate::guard::guard;
 use crate::{PyControl, RunError, input_error};
+use paceline_analysis::connections::connections as connections_of;
 use paceline_analysis::shaper::Shaper;
 use paceline_analysis::{AnalysisError, Options, analyse as analyse_capture};
 use paceline_capture::write::{Form, Writer};
@@ -68,6 +69,31 @@ pub(crate) fn analyse(
             AnalysisError::Write(_) | AnalysisError::Cancelled => RunError::new_err(error.to_string()),
         })?;
         serde_json::to_string(&analysis).map_err(input_error)
+    })
+}
+
+/// The TCP connections of a capture, JSON. Releases the GIL; `control` may cancel it from another thread. Raises InputError or RunError.
+#[pyfunction]
+#[pyo3(signature = (path, control=None))]
+pub(crate) fn connections(
+    py: Python<'_>,
+    path: Option<PathBuf>,
+    control: Option<&Bound<'_, PyControl>>,
+) -> PyResult<String> {
+    guard(|| {
+        let control = control.map_or_else(Default::default, |control| control.get().0.clone());
+        let work = || -> Result<_, AnalysisError> {
+            let (capture, bytes) = opened(path).map_err(AnalysisError::Capture)?;
+            connections_of(capture, |read| {
+                control.report(read, bytes);
+                !control.is_cancelled()
+            })
+        };
+        let found = py.detach(work).map_err(|error| match error {
+            AnalysisError::Capture(error) => input_error(error),
+            AnalysisError::Write(_) | AnalysisError::Cancelled => RunError::new_err(error.to_string()),
+        })?;
+        serde_json::to_string(&found).map_err(input_error)
     })
 }
 

@@ -168,6 +168,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(run::run, module)?,
         wrap_pyfunction!(emulation::emulation, module)?,
         wrap_pyfunction!(analyse::analyse, module)?,
+        wrap_pyfunction!(analyse::connections, module)?,
         wrap_pyfunction!(analyse::shaper, module)?,
         wrap_pyfunction!(analyse::is_capture_name, module)?,
     ] {

@@ -12,6 +12,7 @@ use paceline_analysis::flows::MOST;
 use paceline_analysis::shaper::Shaper;
 use paceline_analysis::{Analysis, AnalysisError, Options, analyse};
 
+mod connecting;
 mod counting;
 mod pacing;
 #[path = "../../../capture/tests/written/mod.rs"]

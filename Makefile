@@ -86,7 +86,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benches/engine.py --json results/bench.json
 	for script in features analyse; do $(BIN)/python benches/$$script.py; done
 
-bench-advise: $(VENV)/.installed  ## Advice on 200 drawn questions beside an exhaustive search: utility, coverage, cost; QUESTIONS= for fewer; an hour
+bench-advise: $(VENV)/.installed  ## Advice on 200 drawn questions beside an exhaustive search: utility, coverage, cost; QUESTIONS= for fewer; two hours
 	$(BIN)/python benches/advise.py --questions $(QUESTIONS)
 
 bench-instructions: $(VENV)/.installed  ## Instructions a packet, row by row; 3 % more than benches/history.csv has fails; needs valgrind

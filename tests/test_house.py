@@ -36,8 +36,8 @@ ROOMS: Mapping[str, set[str]] = {
     "store": {"_core", "errors", "files", "results", "scenario"},
     "runs": {"_arguments", "_core", "_statistics", "errors", "files", "results", "scenario", "store", "terminal"},
     "emulate": {"_arguments", "_core", "errors", "results", "runs", "scenario", "store", "terminal"},
-    "advise": {"_arguments", "_core", "_statistics", "_units", "errors", "report", "runs", "scenario", "store"}
-    | {"terminal", "theory"},
+    "advise": {"_arguments", "_core", "_statistics", "_units", "capture", "emulate", "errors", "report", "runs"}
+    | {"scenario", "store", "terminal", "theory"},
     "cli": {
         "_arguments",
         "_core",

@@ -30,6 +30,7 @@ def advise(
     jobs: int | None = None,
     executor: Executor | Client | None = None,
     changes: bool = False,
+    verify: bool = False,
 ) -> Advice:
     """Answers how much buffer a bottleneck needs, and which pacing, where, with which parameters.
 
@@ -39,6 +40,7 @@ def advise(
         jobs: runs at a time; as many as keep the processors busy by default.
         executor: what to run on instead of threads here, as for `paceline.sweep`.
         changes: whether to look how the answer bears other flows, round trips and TCPs, in the time that is left.
+        verify: whether to run the advised setting and the runner-up on this machine's kernel too, in real time.
 
     Raises:
         InputError: the question is wrong, or leaves nothing open; nothing has run.
@@ -75,4 +77,6 @@ def advise(
         store = Store(_arguments.directory(out, "out", "results/mine"))
         store.check_room()
     with notebook("looking for the best", "runs") as watch:
-        return answer(asked, store=store, jobs=jobs, executor=executor, watch=watch, with_changes=changes)
+        return answer(
+            asked, store=store, jobs=jobs, executor=executor, watch=watch, with_changes=changes, with_kernel=verify
+        )

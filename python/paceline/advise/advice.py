@@ -17,6 +17,7 @@ from paceline.advise.measures import MEASURES, worth
 from paceline.advise.network import Length, scenario_of
 from paceline.advise.question import Candidate, Question
 from paceline.advise.sentence import assumptions
+from paceline.advise.verify import Verified, as_dict
 
 if TYPE_CHECKING:
     from paceline.advise.evidence import Evidence
@@ -52,6 +53,7 @@ class Advice:
     _changes: list[Change]
     _evidence: Evidence
     _length: Length
+    _verified: Verified | None = None
 
     @property
     def scenario(self) -> Scenario:
@@ -70,7 +72,7 @@ class Advice:
         Examples:
             >>> asked = {"rate": "10 Mbit/s", "rtt": "20 ms", "flows": 10, "pacing": "none"}
             >>> sorted(pl.advise(asked).to_dict()["best"])
-            ['buffer_bytes', 'buffer_packets', 'fresh', 'intervals', 'pacing', 'queue', 'seeds', 'wait_s']
+            ['buffer_bytes', 'buffer_packets', 'fresh', 'intervals', 'keeps', 'pacing', 'queue', 'seeds', 'wait_s']
         """
         verdict, question = self._verdict, self._question
         return {
@@ -80,7 +82,9 @@ class Advice:
             "best": _row(question, verdict.best),
             "without": _row(question, verdict.baseline) if verdict.baseline else None,
             "rival": _row(question, verdict.rival) if verdict.rival else None,
+            "safe": _row(question, verdict.safe) if verdict.safe else None,
             "alike": [_setting(question, one) for one in verdict.alike],
+            "maybe": [_setting(question, one) for one in verdict.maybe],
             "table": [_row(question, row) for row in verdict.rows],
             "theory": [{"rule": one.name, "packets": one.packets, "source": one.source} for one in self._rules],
             "ruled_out": [{"what": name, "why": why} for name, why in verdict.ruled_out],
@@ -88,6 +92,7 @@ class Advice:
             "changes": [
                 {"what": one.name, "keeps": one.keeps, "intervals": _intervals(one.intervals)} for one in self._changes
             ],
+            "kernel": as_dict(self._verified) if self._verified else None,
             "assumptions": self.assumptions(),
             "deploy": [{"part": title, "lines": lines} for title, lines in self.deployment()],
             "tried": [self._tried(one) for one in sorted(self._evidence.runs, key=_order)],
@@ -191,7 +196,8 @@ def _setting(question: Question, one: Candidate) -> dict[str, Any]:
 
 def _row(question: Question, row: Row) -> dict[str, Any]:
     found = _setting(question, row.candidate)
-    return found | {"intervals": _intervals(row.intervals), "seeds": row.seeds, "fresh": row.fresh}
+    stated = {"intervals": _intervals(row.intervals), "seeds": row.seeds, "fresh": row.fresh, "keeps": row.keeps}
+    return found | stated
 
 
 def _intervals(intervals: Mapping[str, Interval]) -> dict[str, dict[str, float | None]]:

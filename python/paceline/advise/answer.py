@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paceline._statistics import Interval
 from paceline.advise import words
@@ -19,8 +19,8 @@ from paceline.advise.search import Found
 
 #: Seeds of statements begin here, far from those of the search.
 FRESH = 100_000
-#: Every statement rests on so many seeds at least, if time allows, and at most; and the first are given at once.
-_LEAST, _MOST, _STEP = 4, 8, 2
+#: Every statement rests on so many seeds at least, and at most; where time does not allow, on two.
+_LEAST, _MOST, _STEP, _FEWEST = 6, 8, 2, 2
 #: So often a winner that fresh runs refute is replaced.
 _MOST_REFUTED = 3
 #: Rows of the table.
@@ -35,13 +35,14 @@ class Row:
 
     Attributes:
         candidate: the setting. intervals: of each measure. seeds: runs behind them. fresh: whether these had no part
-        in the choice.
+        in the choice. keeps: whether they show that all bounds are kept, or not; ``None`` where an interval holds one.
     """
 
     candidate: Candidate
     intervals: dict[str, Interval]
     seeds: int
     fresh: bool
+    keeps: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +60,36 @@ class Verdict:
     best: Row
     rival: Row | None
     baseline: Row | None
+    safe: Row | None
     alike: list[Candidate]
+    maybe: list[Candidate]
     rows: list[Row]
     ruled_out: list[tuple[str, str]]
     refuted: list[Candidate]
 
 
 def state(
-    question: Question, found: Found, runner: Runner, until: float, watch: Callable[[], object] | None = None
+    question: Question,
+    found: Found,
+    runner: Runner,
+    until: float,
+    lasts: Callable[[int], float] = lambda _: 0.0,
 ) -> Verdict:
-    """Runs what is to be stated under fresh seeds, until `until` (monotonic), and judges."""
+    """Runs what is to be stated under fresh seeds, until `until` (monotonic), and judges.
+
+    `lasts` says how long so many runs take, s.
+    """
     fresh = Evidence(question)
+
+    def seeds_for(candidates: list[Candidate], shares: int = 1) -> int:
+        """As many as there is time for, where others will need as much of it."""
+        left = (until - time.monotonic()) / shares
+        return next((one for one in range(_LEAST, _FEWEST, -1) if lasts(one * len(candidates)) <= left), _FEWEST)
+
     best = found.best
     refuted: list[Candidate] = []
     while True:
-        _more(fresh, [best], _LEAST, runner)
+        _more(fresh, [best], seeds_for([best], 2), runner)
         if fresh.keeps_bounds(best) is not False or found.evidence.worth(best) <= 0:
             break
         if len(refuted) == _MOST_REFUTED or (instead := _next_best(found, {best, *refuted})) is None:
@@ -83,17 +99,22 @@ def state(
     rival = next((one for one in _rivals(question, found) if one != best and one not in refuted), None)
     baseline = _baseline(question, found, best)
     beside = [one for one in (baseline, rival) if one]
-    if time.monotonic() < until:
-        _more(fresh, beside, _LEAST, runner)
-    if watch:
-        watch()
-    seeds = _LEAST
-    while seeds < _MOST and time.monotonic() < until and not _is_precise(fresh, best):
+    if beside and time.monotonic() + lasts(_FEWEST * len(beside)) < until:
+        _more(fresh, beside, seeds_for(beside), runner)
+    seeds = len(fresh.runs[best])
+    competing = [best, *([rival] if rival and question.goal != BUFFER else [])]
+    while seeds < _MOST and not _is_precise(fresh, best):
+        if time.monotonic() + lasts(_STEP * len(competing)) > until:
+            break
         seeds += _STEP
-        _more(fresh, [best, *([rival] if rival and question.goal != BUFFER else [])], seeds, runner)
+        _more(fresh, competing, seeds, runner)
     if refuted and fresh.worth(best) < fresh.worth(refuted[0]):
         best = refuted[0]
-    alike = _alike(question, found, best)
+    safe = _larger(question, best) if question.goal == BUFFER and fresh.keeps_bounds(best) is None else None
+    if safe and time.monotonic() + lasts(_FEWEST) < until:
+        _more(fresh, [safe], seeds_for([safe]), runner)
+        beside.append(safe)
+    alike, maybe = _alike(question, found, best)
     status = _status(question, found, fresh, best, rival, refuted, alike)
     rows = _table(question, found, fresh, best, beside)
     named = {one.candidate: one for one in rows}
@@ -102,7 +123,9 @@ def state(
         named[best],
         named.get(rival) if rival else None,
         named.get(baseline) if baseline else None,
+        named.get(safe) if safe else None,
         alike,
+        maybe,
         rows,
         _ruled_out(question, found, best),
         refuted,
@@ -153,18 +176,29 @@ def _rivals(question: Question, found: Found) -> list[Candidate]:
     return sorted(evidence.runs, key=lambda one: (-evidence.worth(one), one.buffer, one.pacing.effort))[:2]
 
 
-def _alike(question: Question, found: Found, best: Candidate) -> list[Candidate]:
-    """Those that runs do not tell from the best: as small a buffer that does too, or a goal worth the same."""
+def _larger(question: Question, best: Candidate) -> Candidate | None:
+    """The next larger buffer that may be, under the same pacing."""
+    place = question.buffers.index(best.buffer) + 1
+    return replace(best, buffer=question.buffers[place]) if place < len(question.buffers) else None
+
+
+def _alike(question: Question, found: Found, best: Candidate) -> tuple[list[Candidate], list[Candidate]]:
+    """Those that runs do not tell from the best: as small a buffer that does too, or a goal worth the same.
+
+    The second are those with as small a buffer of which runs do not say whether they do.
+    """
     evidence = found.evidence
     others = [one for one in evidence.runs if one != best and evidence.worth(one) > 0]
     if question.goal == BUFFER:
-        return [one for one in others if one.buffer <= best.buffer]
+        small = [one for one in others if one.buffer <= best.buffer]
+        sure = [one for one in small if evidence.keeps_bounds(one)]
+        return sure, [one for one in small if one not in sure]
     alike = []
     for one in others:
         ahead = evidence.ahead(best, one)
         if ahead and ahead.half is not None and abs(ahead.mean) <= max(ALIKE, ahead.half) and ahead.count > 1:
             alike.append(one)
-    return sorted(alike, key=lambda one: (one.buffer, one.pacing.effort))
+    return sorted(alike, key=lambda one: (one.buffer, one.pacing.effort)), []
 
 
 def _status(
@@ -197,7 +231,8 @@ def _row(found: Found, fresh: Evidence, candidate: Candidate) -> Row:
     is_fresh = len(fresh.runs.get(candidate, {})) > 1
     evidence = fresh if is_fresh else found.evidence
     intervals = {name: value for name in MEASURES if (value := evidence.interval(candidate, name))}
-    return Row(candidate, intervals, len(evidence.runs[candidate]), is_fresh)
+    keeps = evidence.keeps_bounds(candidate)
+    return Row(candidate, intervals, len(evidence.runs[candidate]), is_fresh, keeps)
 
 
 def _table(question: Question, found: Found, fresh: Evidence, best: Candidate, beside: list[Candidate]) -> list[Row]:
@@ -256,10 +291,11 @@ def _ruled_out(question: Question, found: Found, best: Candidate) -> list[tuple[
 def _why_not_buffer(evidence: Evidence, own: list[Candidate], does: list[Candidate], best: Candidate) -> str:
     smaller = [one for one in own if one.buffer <= best.buffer and evidence.worth(one) <= 0]
     if does and does[0].buffer <= best.buffer:
-        return f"does too with {words.packets(does[0].buffer)}"
+        said = words.packets(does[0].buffer)
+        return f"does too with {said}" if evidence.keeps_bounds(does[0]) else f"may do with {said}: runs do not say"
     text = _missed(evidence, smaller[-1]) if smaller else ""
     if does:
-        needs = f"{words.packets(does[0].buffer)} did"
+        needs = f"{words.packets(does[0].buffer)} {'did' if evidence.keeps_bounds(does[0]) else 'may do'}"
         return f"{text}; {needs}" if text else needs
     return text or _missed(evidence, own[-1])
 

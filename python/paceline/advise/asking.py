@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from paceline.store import Store
 
 #: Shares of the time by which statements have their runs, and changes theirs.
-_STATED, _CHANGED = 0.75, 0.88
+_STATED, _CHANGED = 0.72, 0.9
 
 
 def answer(
@@ -38,15 +38,17 @@ def answer(
     tell: Callable[[str], object] | None = None,
     watch: Callable[[float, int, int], None] | None = None,
     with_changes: bool = True,
+    with_kernel: bool = False,
 ) -> Advice:
     """The answer to a question. Raises as `paceline.advise` does."""
     began = time.monotonic()
     say = tell or (lambda _: None)
 
     def progressed(_share: float, finished: int, _total: int) -> None:
-        """By the time that it may take: how many runs there will be is not known."""
+        """By the time that it may take, while that lasts: how many runs there will be is not known."""
         if watch:
-            watch(min((time.monotonic() - began) / question.within_s, 0.99), simulator.count + finished, 0)
+            share = (time.monotonic() - began) / question.within_s
+            watch(share if share < 1 else 0.0, simulator.count + finished, 0)
 
     simulator = Simulator(
         question, store=store, jobs=jobs, executor=executor, until=began + SHARE * question.within_s, watch=progressed
@@ -66,10 +68,15 @@ def answer(
     scout = (small, _scouting(simulator, small)) if small else None
     found = search(question, simulator, so_far, began, scout)
     simulator.until = math.inf
-    verdict = state(question, found, simulator, began + _STATED * question.within_s)
+    verdict = state(question, found, simulator, began + _STATED * question.within_s, simulator.lasts)
     changes: list[Change] = []
     if with_changes and verdict.status != "unreachable":
         changes = fragility(question, verdict.best.candidate, simulator, began + _CHANGED * question.within_s)
+    verified = None
+    if with_kernel:
+        from paceline.advise.verify import verify
+
+        verified = verify(question, verdict, store, watch, say)
     return Advice(
         sentence(question, verdict, found.ended),
         verdict.status,
@@ -82,6 +89,7 @@ def answer(
         changes,
         found.evidence,
         length_of(question, verdict.best.candidate.buffer),
+        verified,
     )
 
 
@@ -90,7 +98,7 @@ def _scouting(simulator: Simulator, small: Question) -> Callable[[Any], Mapping[
 
 
 def _theory(question: Question) -> str:
-    return ", ".join(f"{one.name} {one.packets:.3g} packets" for one in rules(question))
+    return ", ".join(f"{one.name} {words.number(one.packets)} packets" for one in rules(question))
 
 
 def _in_short(evidence: Evidence, best: Candidate) -> str:

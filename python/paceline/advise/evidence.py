@@ -18,6 +18,8 @@ from paceline.advise.question import Candidate, Question
 _OPTIMISM = 2.0
 #: Runs' spread is learnt from this many candidates with two runs or more.
 _LEARNT_FROM = 3
+#: Of so many pairs on their own spread counts, not that of all.
+_PAIRED_FROM = 3
 
 #: Runs so many pairs of candidate and seed; each by its pair, those that failed left out.
 Runner = Callable[[Sequence[tuple[Candidate, int]]], Mapping[tuple[Candidate, int], "Run"]]
@@ -147,6 +149,24 @@ class Evidence:
             return None
         half = None if difference.half is None else difference.half / mean
         return Interval(difference.mean / mean, half, difference.count)
+
+    def forgone(self, one: Candidate, other: Candidate) -> float:
+        """What choosing one and not the other is expected to cost, of one's worth.
+
+        E[max(0, X)] of what the other is ahead, taken as normal: the opportunity cost (Chick and Inoue 2001).
+        """
+        ahead = self.ahead(one, other)
+        if ahead is None:
+            return math.inf
+        if ahead.half is not None and ahead.count >= _PAIRED_FROM:
+            error = ahead.half / student_t(ahead.count - 1)
+        else:
+            error = self.spread(self.question.goal) * math.sqrt(2 / ahead.count)
+        if not error:
+            return max(0.0, -ahead.mean)
+        behind = ahead.mean / error
+        density = math.exp(-(behind**2) / 2) / math.sqrt(2 * math.pi)
+        return error * (density - behind * 0.5 * math.erfc(behind / math.sqrt(2)))
 
     def keeps_bounds(self, candidate: Candidate) -> bool | None:
         """``None`` where runs do not settle it."""

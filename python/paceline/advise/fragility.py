@@ -37,8 +37,8 @@ def fragility(question: Question, best: Candidate, simulator: Simulator, until: 
     every = [(name, changed, candidate, Evidence(changed)) for name, changed, candidate in changes(question, best)]
     for seeds in range(_SEEDS, _MOST_SEEDS + 1, _SEEDS):
         for _, changed, candidate, evidence in every:
-            if time.monotonic() > until:
-                break
+            if time.monotonic() + simulator.lasts(_SEEDS, changed) > until:
+                continue
             if seeds == _SEEDS or evidence.keeps_bounds(candidate) is None or not question.bounds:
                 wanted = [(candidate, question.seed + number) for number in range(seeds)]
                 evidence.gather(partial(simulator.run, changed), wanted)

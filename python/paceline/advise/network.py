@@ -25,12 +25,15 @@ _BEGIN = 0.8
 #: Of so many flows none counts by itself.
 _MANY = 100
 #: With windows of fewer packets losses end in timeouts, which double from 0.2 s on: who gets what takes long to settle.
-_STARVED, _BACK_OFF_S = 5.0, 1.5
+#: Few flows then fall into a pattern that lasts (some hold what fits, the others wait), many timeouts later.
+_STARVED, _BACK_OFF_S, _PATTERN_S = 5.0, 1.5, 6.0
 #: Flows of the smaller network that says where to look.
 _SCOUT_FLOWS = 200
-#: A run measures this many packets of the core at least, and transfers of every user.
-_LEAST_PACKETS = 10_000
-_LEAST_TRANSFERS = 6
+#: A run measures this many packets of the core at least, transfers of every user, and of all users: the 99th percentile
+#: of their times is asked for, which five of 500 exceed. Few flows count for so many times as long as they settle.
+_LEAST_PACKETS = 20_000
+_LEAST_TRANSFERS, _ALL_TRANSFERS = 6, 500
+_COUNTED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,8 @@ def length_of(question: Question, buffer: int | None = None) -> Length:
 
     A full buffer is counted into every round trip, and what it holds into windows. Three of the longest round trips
     and a sawtooth pass, two with few flows, of which each counts; then two sawteeth or sixteen mean round trips count,
-    four sawteeth with few flows. Flows begin near their share, so that this is enough: benches/advise.py has runs that
-    settle twice and count four times as long beside what such runs state.
+    four sawteeth with few flows, and twice as long as what passed. Flows begin near their share, so that this is
+    enough: benches/advise.py has runs that settle twice and count four times as long beside what such runs state.
     """
     held = min(question.buffers[-1] if buffer is None else buffer, question.bdp_packets * 4)
     wait = held * question.packet_bytes * 8 / question.rate_bps
@@ -60,13 +63,17 @@ def length_of(question: Question, buffer: int | None = None) -> Length:
     times = 1 if question.flows >= _MANY else 2
     warmup = 3 * longest + times * period
     if question.size is None and question.share_packets + held / question.flows < _STARVED:
-        warmup, period = warmup + 2 * _BACK_OFF_S, max(period, _BACK_OFF_S)
+        settling = 2 * _BACK_OFF_S if question.flows >= _MANY else _PATTERN_S
+        warmup, period = warmup + settling, max(period, _BACK_OFF_S)
     packets_s = question.rate_bps / 8 / question.packet_bytes
     window = max(2 * times * period, 16 * trip, _LEAST_PACKETS / packets_s)
     if question.size is not None:
         fair = min(question.rate_bps / question.flows, question.access_bps)
         each = mean_size(question.size) * 8 / fair + mean_time(question.think) + 4 * trip
-        warmup, window = max(warmup, 2 * each), max(window, _LEAST_TRANSFERS * each)
+        times_each = max(_LEAST_TRANSFERS, _ALL_TRANSFERS / question.flows)
+        warmup, window = max(warmup, 2 * each), max(window, times_each * each)
+    if question.flows < _MANY:
+        window = max(window, _COUNTED * warmup)
     if any("bbr" in str(tcp.get("variant")) for _, tcp in question.tcp):
         warmup, window = warmup + 10.0, max(window, 10.0)  # it looks for the least round trip every ten seconds
     return Length(_rounded(warmup), _rounded(window))

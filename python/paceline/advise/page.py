@@ -70,7 +70,7 @@ def _content(advice: Advice) -> dict[str, Any]:
         "tried_head": ["pacing", "packets", *names, "seeds"],
         "tried": _tried(advice, names),
         "rules": [
-            {"name": one.name, "packets": f"{one.packets:.3g}", "about": one.about, "source": one.source}
+            {"name": one.name, "packets": words.number(one.packets), "about": one.about, "source": one.source}
             for one in advice._rules
         ],
         "parts": _parts(advice),
@@ -88,6 +88,7 @@ def _parts(advice: Advice) -> list[tuple[str, list[str]]]:
             "If it were otherwise",
             [f"{one.name}: {words_of(one, is_bounded=bool(advice._question.bounds))}" for one in advice._changes],
         ),
+        ("On the kernel", [advice._verified.said] if advice._verified else []),
         ("What it rests on", advice.assumptions()),
     ]
     return [(title, items) for title, items in parts if items]

@@ -75,7 +75,8 @@ class Question:
         tcp: shares of the flows and their ``tcp`` tables. size: of a file, where flows are users who fetch them.
         think: between two files. packet_bytes: on the wire. buffers: packets, rising. pacings, queues: what may be.
         goal: a measure, or ``buffer``. bounds: what the others must be. sure: of 1. precision: of an interval's half
-        width, relative. within_s: wall time. seed: the first. tables: the question as it was written, completed.
+        width, relative. within_s: wall time. seed: the first. inferred: what a capture shows of it,
+        in sentences. tables: the question as it was written, completed.
     """
 
     rate_bps: float
@@ -96,6 +97,7 @@ class Question:
     precision: float
     within_s: float
     seed: int
+    inferred: tuple[str, ...]
     tables: Mapping[str, Any] = field(repr=False)
 
     @property

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from paceline import _core
@@ -16,19 +17,22 @@ from paceline.advise.measures import BUFFER, GOALS, MEASURES
 from paceline.advise.question import Bound, Pacing, Question
 from paceline.errors import InputError
 
-_KEYS = ("rate", "rtt", "flows", "access", "edges", "tcp", "size", "think", "buffer", "pacing", "queue", "goal")
+_KEYS = ("from", "rate", "rtt", "flows", "access", "edges", "tcp", "size", "think", "buffer", "pacing", "queue", "goal")
 KEYS = (*_KEYS, "bounds", "sure", "precision", "within", "seed")
 _BOUND = re.compile(r"^\s*(\w+)\s*(>=|<=|≥|≤|>|<|\s)\s*(.+?)\s*$")
 _MOST_FLOWS = 100_000
 _MOST_CANDIDATES = 5_000
-#: Of a host's link, unless told, or the core's rate if that is less.
-_FASTEST_ACCESS = 1e9
+#: The core carries no more in a run, packets: a minute of a processor.
+_MOST_PACKETS = 500_000_000
+#: Of a host's link, unless told; or what fills the core so many times over with all hosts.
+_USUAL_ACCESS, _OVER = 1e9, 2.0
 
 
 def read_question(tables: Mapping[str, Any], source: str | None = None) -> Question:
     """The question that tables ask. Raises `InputError`."""
+    folder = Path(source).parent if source else Path()
     try:
-        return _read(tables)
+        return _read(tables, folder)
     except InputError as error:
         raise InputError(error.message, source) from None
     except _core.InputError as error:
@@ -43,21 +47,38 @@ def load_question(path: str | os.PathLike[str], more: Mapping[str, Any] | None =
     return read_question(dict(document) | dict(more or {}), os.fsdecode(path))
 
 
-def _read(tables: Mapping[str, Any]) -> Question:
+def check_key(key: str, text: str) -> None:
+    """That a text is a rate, round trips or a number of flows. Raises `InputError`."""
+    try:
+        if key == "rate":
+            _amount(key, text, "rate")
+        elif key == "rtt":
+            _round_trips(text)
+        else:
+            _whole(key, text, 1, _MOST_FLOWS)
+    except _core.InputError as error:
+        raise InputError(str(error)) from None
+
+
+def _read(tables: Mapping[str, Any], folder: Path) -> Question:
     if not isinstance(tables, Mapping):
         raise InputError(f"{quoted(tables)} is no question; give its tables, as {{'rate': '10 Gbit/s', …}}")
     given = dict(tables)
     for key in given:
         if key not in KEYS:
             raise InputError(f"{key}: unknown key; write one of {', '.join(KEYS)}")
+    inferred: tuple[str, ...] = ()
+    if "from" in given:
+        given, inferred = _with_capture(given, folder)
     for key, example in (("rate", '"10 Gbit/s"'), ("rtt", '"5 ms .. 80 ms"'), ("flows", "2000")):
         if key not in given:
-            raise InputError(f"{key}: must be given; write as {key} = {example}")
+            why = "the capture does not show it" if inferred else "must be given"
+            raise InputError(f"{key}: {why}; write as {key} = {example}")
     rate = _amount("rate", given["rate"], "rate")
     trips = _round_trips(given["rtt"])
     flows = _whole("flows", given["flows"], 1, _MOST_FLOWS)
     mean = sum(low + high for low, high in trips) / 2 / len(trips)
-    access = _amount("access", given["access"], "rate") if "access" in given else min(rate, _FASTEST_ACCESS)
+    access = _amount("access", given["access"], "rate") if "access" in given else default_access(rate, flows)
     tcp = _tcp(given.get("tcp", "cubic"))
     packet = _packet_bytes(tcp)
     size, think = given.get("size"), given.get("think", "0 s")
@@ -90,7 +111,7 @@ def _read(tables: Mapping[str, Any]) -> Question:
     precision = _share("precision", given.get("precision", "0.5 %"), 1e-5, 0.5)
     within = _amount("within", given.get("within", "60 s"), "time") * 1e-9
     seed = _whole("seed", given.get("seed", 1), 0, 2**31)
-    whole = {name: value for name, value in given.items() if name not in ("rtt", "tcp")}
+    whole = {name: value for name, value in given.items() if name not in ("rtt", "tcp", "from")}
     whole |= {
         "rtt": [[low, high] for low, high in trips],
         "tcp": [[share, dict(one)] for share, one in tcp],
@@ -108,15 +129,66 @@ def _read(tables: Mapping[str, Any]) -> Question:
     asked: dict[str, Any] = {"rate_bps": rate, "round_trips_s": trips, "flows": flows, "access_bps": access}
     asked |= {"edges": edges, "tcp": tcp, "size": size, "think": think, "packet_bytes": packet, "buffers": buffers}
     asked |= {"pacings": pacings, "queues": queues, "goal": goal, "bounds": bounds, "sure": sure}
-    question = Question(**asked, precision=precision, within_s=within, seed=seed, tables=whole)
+    asked |= {"precision": precision, "within_s": within, "seed": seed, "inferred": inferred}
+    question = Question(**asked, tables=whole)
+    _check_bounds(question)
     _check_scenario(question)
     return question
 
 
+def _with_capture(given: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What is asked, completed by what a capture shows of the traffic; and what that is, in sentences."""
+    from paceline.advise.traffic import traffic_of
+
+    name = given["from"]
+    if not isinstance(name, str) or not name:
+        raise InputError(f'from: {quoted(name)} is no name of a file; write as from = "traffic.pcap"')
+    found = traffic_of(folder / name)
+    shown = dict(found.tables)
+    tcp = given.get("tcp", "cubic")
+    if payload := shown.pop("payload", None):
+        tables = tcp if isinstance(tcp, Mapping) and "variant" in tcp else {"variant": tcp}
+        if isinstance(tables["variant"], str) and "payload" not in tables:
+            shown["tcp"] = dict(tables) | {"payload": f"{payload} B"}
+    if "size" in given:
+        shown.pop("think", None)
+    return shown | {key: value for key, value in given.items() if key != "tcp" or "tcp" not in shown}, found.said
+
+
+def default_access(rate: float, flows: int) -> float:
+    """Of each host's link, bit/s: where it were the bottleneck, no queue would wait at the core."""
+    return max(_USUAL_ACCESS, _OVER * rate / flows)
+
+
+def _check_bounds(question: Question) -> None:
+    """That no bound contradicts what is given: such a goal needs no search."""
+    bounds = {one.measure: one.value for one in question.bounds}
+    most = question.flows * question.access_bps / question.rate_bps
+    if question.size is None and bounds.get("utilisation", 0.0) > most:
+        raise InputError(
+            f"bounds: utilisation cannot be {bounds['utilisation'] * 100:.4g} %, since {question.flows} flows behind "
+            f"access of {question.access_bps / 1e6:.4g} Mbit/s fill {most * 100:.3g} %; write less, or a faster access"
+        )
+    shortest = min(low for low, _ in question.round_trips_s) / 2
+    for name in ("delay", "fct"):
+        if bounds.get(name, math.inf) < shortest:
+            raise InputError(
+                f"bounds: {name} cannot be {bounds[name] * 1e3:.4g} ms, since one way alone takes {shortest * 1e3:.4g} "
+                "ms; write more, or shorter round trips"
+            )
+
+
 def _check_scenario(question: Question) -> None:
     """That the core takes each pacing and queue. What is wrong there is said in the question's words."""
-    from paceline.advise.network import scenario_of
+    from paceline.advise.network import length_of, scenario_of
     from paceline.advise.question import Candidate
+
+    packets = length_of(question).duration_s * question.rate_bps / 8 / question.packet_bytes
+    if not packets <= _MOST_PACKETS:
+        raise InputError(
+            f"rate: a run has {packets:.2g} packets, of {_MOST_PACKETS:.2g} at most; write a lower rate, shorter round "
+            "trips or smaller buffers"
+        )
 
     for pacing in question.pacings:
         for queue in question.queues:
@@ -154,7 +226,7 @@ def _round_trips(value: Any) -> tuple[tuple[float, float], ...]:
 def _tcp(value: Any) -> tuple[tuple[float, Mapping[str, Any]], ...]:
     if isinstance(value, Mapping) and value and all(isinstance(one, (int, float)) for one in value.values()):
         shares = {str(name): float(share) for name, share in value.items()}
-        if any(share < 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-6:
+        if any(not share >= 0 for share in shares.values()) or not abs(sum(shares.values()) - 1) <= 1e-6:
             raise InputError(
                 f"tcp: the shares come to {sum(shares.values()):g}, not 1; write as cubic = 0.7, bbr = 0.3"
             )
@@ -234,7 +306,7 @@ def _buffers(value: Any, packet: int, bdp: float) -> tuple[int, ...]:
 
 
 def _packets(text: str, packet: int, bdp: float) -> int:
-    match = re.fullmatch(r"([0-9.]+)\s*(packets?|BDP)", text)
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(packets?|BDP)", text)
     if match is None:
         return max(1, round(_amount("buffer", text, "size") / packet))
     number = float(match[1]) * (bdp if match[2] == "BDP" else 1)
@@ -261,8 +333,10 @@ def _queue(value: Any) -> str:
 def _edges(flows: int, groups: int) -> int:
     """About ten, so that flows can be dealt out evenly, and each has hosts of every round trip."""
     most = min(16, flows // max(groups, 1))
+    if flows < 2:
+        return 0  # an edge of the core's rate would take the queue off it
     if flows < 4 or most < 2:
-        return 1
+        return min(flows, 10)
     each = {edges: max(1, round(flows / edges)) for edges in range(2, most + 1)}
     return min(each, key=lambda one: (abs(one * each[one] - flows), each[one] % groups, abs(one - 10)))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.advise.evidence import Run
 from paceline.advise.measures import values_of
-from paceline.advise.network import Length, scenario_of
+from paceline.advise.network import Length, length_of, scenario_of
 from paceline.advise.question import Candidate, Question
 from paceline.errors import RunError
 from paceline.runs.execute import execute
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Runs are handed over in portions of about so long, s: after each, time is looked at.
 _PORTION_S = 4.0
+#: Before any run has finished, one of so many packets is taken to last a second.
+_PACKETS_S = 1e6
 
 
 class Simulator:
@@ -54,6 +56,7 @@ class Simulator:
         self._length = length
         self.count = self.reused = 0
         self.cpu_s = 0.0
+        self._took_s = self._of_packets = 0.0
 
     def __call__(self, pairs: Sequence[tuple[Candidate, int]]) -> Mapping[tuple[Candidate, int], Run]:
         """Raises `RunError` where a run failed, and what `execute` raises."""
@@ -64,13 +67,17 @@ class Simulator:
         found: dict[tuple[Candidate, int], Run] = {}
         waiting = list(pairs)
         while waiting:
-            portion = self._portion(len(waiting))
+            portion = self._portion(question, len(waiting))
             batch, waiting = waiting[:portion], waiting[portion:]
+            began = time.monotonic()
             points = [self._point(question, candidate, seed) for candidate, seed in batch]
             done = execute(points, jobs=self._jobs, executor=self._executor, store=self._store, watch=self._watch)
             if done.failures:
                 raise RunError(f"{batch[0][0].name}: {done.failures[0][1]}")
             self.reused += done.reused
+            if done.reused < len(batch):
+                self._took_s += time.monotonic() - began
+                self._of_packets += sum(self._packets(question, one) for one, _ in batch)
             for pair, run in zip(batch, done.runs, strict=True):
                 assert run is not None
                 cpu_s = float(run["engine"].get("cpu_s") or 0.0)
@@ -82,16 +89,22 @@ class Simulator:
                 break
         return found
 
-    def mean_cpu_s(self) -> float | None:
-        """Of one run; ``None`` while none has finished."""
-        return self.cpu_s / self.count if self.count else None
+    def lasts(self, count: int, question: Question | None = None) -> float:
+        """How long so many runs will take about, s, of a question's network or this one's, by those that there were."""
+        asked = question or self._question
+        each = self._packets(asked, Candidate(asked.buffers[0], asked.pacings[0], asked.queues[0]))
+        return count * each * (self._took_s / self._of_packets if self._of_packets else 1 / _PACKETS_S)
 
-    def _portion(self, waiting: int) -> int:
+    def _packets(self, question: Question, candidate: Candidate) -> float:
+        """That the core carries in a run, at most."""
+        length = self._length or length_of(question, candidate.buffer)
+        return length.duration_s * question.rate_bps / 8 / question.packet_bytes
+
+    def _portion(self, question: Question, waiting: int) -> int:
         if self.until == math.inf:
             return waiting
-        if (each := self.mean_cpu_s()) is None:
-            return min(waiting, 2 * self._jobs)
-        return max(self._jobs, int(_PORTION_S * self._jobs / max(each, 1e-4)))
+        left = min(_PORTION_S, self.until - time.monotonic())
+        return max(self._jobs, min(waiting, int(left / max(self.lasts(1, question), 1e-6))))
 
     def _point(self, question: Question, candidate: Candidate, seed: int) -> Point:
         point: Point = scenario_of(question, candidate, self._length).seeds([seed]).points()[0]

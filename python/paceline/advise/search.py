@@ -25,13 +25,18 @@ from paceline.advise.question import Candidate, Pacing, Question
 
 #: Steps between the buffers of each pacing that are tried first, beside those that theory names where there are many.
 _COARSE = 3
-#: No candidate gets more seeds in the search, and this share of the time is the search's.
-_MOST_SEEDS = 12
-SHARE = 0.55
+#: No candidate gets more seeds in the search, nor one that is tried late more at once; and the search's share of time.
+_MOST_SEEDS, _LATE_SEEDS = 12, 4
+SHARE = 0.5
+#: Every candidate under so many seeds is an exhaustive search. This one ends at that share of its runs, or at so many.
+_EXHAUSTIVE, _SPENT, _LEAST_SPENT = 24, 1 / 16, 40
 #: Beside the best, so many are looked at more closely.
 _CLOSE = 3
 #: A good half of what competes stays, so many at least and at most.
 _KEPT, _MOST_KEPT = 2, 4
+#: Where choosing the best in the place of another is expected to cost less of its worth, more seeds are not worth it;
+#: unless the other's chance to keep its bounds is larger by so much.
+_CHEAP, _SAFER = ALIKE / 4, 0.1
 
 #: Called with the evidence and the best so far.
 Watch = Callable[[Evidence, Candidate], None]
@@ -90,6 +95,7 @@ class _Search:
         self._until = began + SHARE * question.within_s
         self._evidence = Evidence(question)
         self._first = question.seed
+        self._most_runs = max(_LEAST_SPENT, _SPENT * _EXHAUSTIVE * len(question.candidates))
 
     def found(self) -> Found:
         self._look(self._coarse(), 1)
@@ -99,7 +105,7 @@ class _Search:
         ended = f"{_MOST_SEEDS} seeds were not enough to settle it"
         while True:
             rivals = self._rivals()
-            if not rivals:
+            if not rivals and self._is_sure():
                 ended = "the order was settled"
                 break
             if seeds >= _MOST_SEEDS:
@@ -107,11 +113,14 @@ class _Search:
             if self._is_late():
                 ended = "time was over"
                 break
+            if self._evidence.count >= self._most_runs:
+                ended = f"{self._evidence.count} runs were not enough to settle it"
+                break
             kept = rivals[: min(max(_KEPT, math.ceil(len(rivals) / 2)), _MOST_KEPT)]
             dropped |= {one: seeds for one in rivals if one not in kept}
             seeds = min(2 * seeds, _MOST_SEEDS)
             self._look([self._best(), *kept], seeds)
-            self._refine(seeds)
+            self._refine(min(seeds, _LATE_SEEDS))
             while len(self._evidence.runs[self._best()]) < seeds and not self._is_late():
                 self._look([self._best()], seeds)  # one that leads by few runs leads by luck
             rounds += 1
@@ -268,9 +277,11 @@ class _Search:
             if self._is_beaten(best, one):
                 continue
             found.append(one)
-        if not found and evidence.keeps_bounds(best) is None and len(evidence.runs[best]) < _MOST_SEEDS:
-            found = self._ranked()[1:2]
         return found
+
+    def _is_sure(self) -> bool:
+        """Whether runs tell that the best keeps its bounds, or does not."""
+        return self._evidence.keeps_bounds(self._best()) is not None or not self._question.bounds
 
     def _is_beaten(self, best: Candidate, one: Candidate) -> bool:
         """Whether runs show that the other is no better."""
@@ -281,7 +292,6 @@ class _Search:
         if self._question.goal == BUFFER:
             worse = (one.buffer, one.pacing.effort) > (best.buffer, best.pacing.effort)
             return worse and evidence.keeps_bounds(best) is True
-        ahead = evidence.ahead(best, one)
-        if ahead is None or ahead.half is None or ahead.count < 3:
+        if evidence.chance(one) > evidence.chance(best) + _SAFER or evidence.worth(best) <= 0:
             return False
-        return ahead.low > -ALIKE and evidence.keeps_bounds(best) is True
+        return len(evidence.runs[one]) > 1 and evidence.forgone(best, one) < _CHEAP

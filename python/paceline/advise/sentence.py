@@ -23,14 +23,18 @@ def sentence(question: Question, verdict: Verdict, ended: str) -> str:
         others = words.listed([words.setting(one, question.queues) for one in verdict.alike[:2]])
         more = f" and {len(verdict.alike) - 2} more" if len(verdict.alike) > 2 else ""
         said += f"; {others}{more} do as well, as far as runs tell"
-    return f"{said}{_beside(question, verdict)}."
+    return f"{said}{_safe(question, verdict)}{_beside(question, verdict)}."
 
 
 def _does_too(verdict: Verdict) -> str:
-    """Other pacing that does with as small a buffer."""
+    """Other pacing that does with as small a buffer, or may."""
     best = verdict.best.candidate
-    others = dict.fromkeys(one.pacing.name for one in verdict.alike if one.pacing != best.pacing)
-    return f" ({words.listed(list(others))} do{'es' * (len(others) == 1)} too, as far as runs tell)" if others else ""
+    said = []
+    for candidates, one_does, many_do in ((verdict.alike, "does", "do"), (verdict.maybe, "may", "may")):
+        names = list(dict.fromkeys(one.pacing.name for one in candidates if one.pacing != best.pacing))
+        if names:
+            said.append(f"{words.listed(names)} {one_does if len(names) == 1 else many_do} too")
+    return f" ({', '.join(said)}, as far as runs tell)" if said else ""
 
 
 def _deed(question: Question, best: Row) -> str:
@@ -54,18 +58,24 @@ def _outcome(question: Question, row: Row) -> str:
     return said
 
 
+def _safe(question: Question, verdict: Verdict) -> str:
+    """The next larger buffer, where that keeps for sure what the best may miss."""
+    safe = verdict.safe
+    if safe is None or not safe.keeps:
+        return ""
+    worst = min(question.bounds, key=lambda bound: -shortfall(bound, verdict.best.intervals[bound.measure].mean))
+    value = words.estimate(safe.intervals[worst.measure], worst.measure)
+    return f"; {words.packets(safe.candidate.buffer)} do for sure: {value}"
+
+
 def _beside(question: Question, verdict: Verdict) -> str:
     """What it would be without the advised pacing."""
     base = verdict.baseline
     if base is None:
         return ""
     one = base.candidate
-    kept = all(
-        shortfall(bound, base.intervals[bound.measure].mean if bound.measure in base.intervals else None) <= 0.001
-        for bound in question.bounds
-    )
     if question.goal == BUFFER:
-        if not kept:
+        if base.keeps is not True:
             worst = max(
                 question.bounds,
                 key=lambda bound: shortfall(
@@ -73,7 +83,8 @@ def _beside(question: Question, verdict: Verdict) -> str:
                 ),
             )
             value = words.estimate(base.intervals.get(worst.measure), worst.measure)
-            return f"; {words.without(one.pacing)} {words.packets(one.buffer)} get {value} {worst.measure}"
+            open_ = ", which does not settle whether they do" if base.keeps is None else ""
+            return f"; {words.without(one.pacing)} {words.packets(one.buffer)} get {value} {worst.measure}{open_}"
         if one.buffer == verdict.best.candidate.buffer:
             return f"; {words.without(one.pacing)} it takes as many"
         return f"; {words.without(one.pacing)} it takes {words.packets(one.buffer)}"
@@ -117,10 +128,13 @@ def assumptions(question: Question, length: Length, verdict: Verdict) -> list[st
     """What the answer rests on."""
     flows = simulated_flows(question)
     trips = question.round_trips_s
-    span = f"{words.time(trips[0][0])} to {words.time(trips[-1][1])}" if len(trips) == 1 else f"{len(trips)} measured"
+    low, high = words.time(trips[0][0]), words.time(trips[-1][1])
+    span = f"{len(trips)} measured" if len(trips) > 1 else f"{low} to {high}" if low != high else low
     sides = f"{question.edges} edge links of the core's rate on each side" if question.edges else "no edge links"
-    said = [
-        f"Simulated: {flows} flows over one core of {words.rate(question.rate_bps)}, {sides}, hosts on links of "
+    said = [*question.inferred]
+    many = f"{flows} flow{'s' * (flows != 1)}"
+    said += [
+        f"Simulated: {many} over one core of {words.rate(question.rate_bps)}, {sides}, hosts on links of "
         f"{words.rate(question.access_bps)}; round trips of {span} before queueing; packets of "
         f"{question.packet_bytes} B.",
         f"Each run: {words.time(length.warmup_s)} to settle, then {words.time(length.window_s)} that count; the "

@@ -28,6 +28,8 @@ def as_text(advice: Advice, width: int | None) -> str:
         [f"{one.name}: {words_of(one, is_bounded=bool(advice._question.bounds))}" for one in advice._changes],
         wide,
     )
+    if advice._verified:
+        lines += _section("On the kernel", [advice._verified.said], wide)
     lines += _section("It rests on", advice.assumptions(), wide)
     for title, parts in advice.deployment():
         lines += _section(title, parts, wide)
@@ -69,7 +71,7 @@ def _table(advice: Advice, width: int | None) -> list[str]:
 
 def _rule(advice: Advice) -> str:
     best = advice._verdict.best.candidate
-    said = ", ".join(f"{one.name} {one.packets:.3g} ({one.source})" for one in advice._rules)
+    said = ", ".join(f"{one.name} {words.number(one.packets)} ({one.source})" for one in advice._rules)
     return f"{said}; advised: {best.buffer}."
 
 

@@ -38,6 +38,11 @@ def quantity(value: float, measure: str) -> str:
     return time(value) if kind == "s" else f"{value:.3g}"
 
 
+def number(value: float) -> str:
+    """Three digits, without a power of ten: ``35400``."""
+    return f"{float(f'{value:.3g}'):.10g}"
+
+
 def time(seconds: float) -> str:
     factor, unit = step_for(max(seconds, 1e-9), STEPS["s"])
     return f"{seconds / factor:.3g} {unit}"

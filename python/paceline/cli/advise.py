@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ import click
 from paceline.cli import completion
 from paceline.cli.options import DASK, JOBS, QUIET, cluster_at, jobs_of, opened_store
 from paceline.errors import InputError, RunError
-from paceline.runs.interrupted import Interrupted
 from paceline.terminal.output import DONE, INTERRUPTED, columns_of, print_data, say
 
 if TYPE_CHECKING:
@@ -25,14 +25,23 @@ _ASKED = {
     "flows": ("How many flows at a time", "2000"),
 }
 _MANY = ("rtt", "pacing", "queue", "bound")
+#: Options that the question calls otherwise.
+_KEYS = {"bound": "bounds", "capture": "from"}
 
 
 @click.command(short_help="Say how much buffer and which pacing a network needs.")
 @click.argument("file", required=False, shell_complete=completion.files)
+@click.option(
+    "--from",
+    "capture",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="A capture (pcap, pcapng) whose traffic it is: flows, sizes, round trips, rate.",
+)
 @click.option("--rate", metavar="RATE", help="Of the bottleneck: 10 Gbit/s.")
 @click.option("--rtt", metavar="TIME", multiple=True, help='Round trips: "5 ms .. 80 ms"; or several, as measured.')
 @click.option("--flows", metavar="N", help="Flows at a time.")
-@click.option("--access", metavar="RATE", help="Of each host's link.  [default: 1 Gbit/s]")
+@click.option("--access", metavar="RATE", help="Of each host's link.  [default: 1 Gbit/s, or to fill the core twice]")
 @click.option("--edges", metavar="N", help="Links that gather the hosts on each side.  [default: about 10]")
 @click.option("--tcp", metavar="NAME", help="What the flows run, as bbr.  [default: cubic]")
 @click.option("--size", metavar="SIZE", help="Users fetch files of this size, 50 KB.  [default: flows last]")
@@ -64,12 +73,20 @@ _MANY = ("rtt", "pacing", "queue", "bound")
     help="Where runs and the report go.  [default: results/advise-<question>]",
 )
 @click.option("--changes/--no-changes", default=True, help="Look how it bears other flows, round trips, TCPs.")
+@click.option("--verify", is_flag=True, help="Run the winner and the runner-up on this machine's own TCP too; as root.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the answer as one JSON object; write files only with --out."
 )
 @QUIET
 def advise(
-    file: str | None, jobs: str | None, address: str | None, out: str | None, changes: bool, as_json: bool, **given: Any
+    file: str | None,
+    jobs: str | None,
+    address: str | None,
+    out: str | None,
+    changes: bool,
+    verify: bool,
+    as_json: bool,
+    **given: Any,
 ) -> int:
     """Say how much buffer a bottleneck needs, and which pacing, where, with which parameters.
 
@@ -90,13 +107,21 @@ def advise(
     from paceline.advise.asking import answer
     from paceline.terminal.progress import progress
 
-    how: dict[str, Any] = {"store": store, "jobs": jobs_of(jobs), "tell": say, "with_changes": changes}
+    best = ""
+
+    def tell(said: str) -> None:
+        nonlocal best
+        best = f", {said}" if said.startswith("so far") else best
+        say(said)
+
+    how: dict[str, Any] = {"store": store, "jobs": jobs_of(jobs), "tell": tell, "with_changes": changes}
+    how["with_kernel"] = verify
     try:
         with cluster_at(address) as client, progress("looking for the best") as watch:
             advice = answer(question, executor=client, watch=watch, **how)
-    except Interrupted:
+    except KeyboardInterrupt:
         where = f"; what has run is kept in {store.directory}, and the same command goes on from there" if store else ""
-        return say(f"interrupted{where}", INTERRUPTED)
+        return say(f"interrupted{best}{where}", INTERRUPTED)
     if as_json:
         print_data(advice.to_json() + "\n")
     else:
@@ -113,6 +138,21 @@ def advise(
     return DONE
 
 
+def _read_as(key: str) -> Callable[[str], str]:
+    """What a terminal is told of an answer that is none; it is asked again."""
+
+    def read(text: str) -> str:
+        from paceline.advise.reading import check_key
+
+        try:
+            check_key(key, text)
+        except InputError as error:
+            raise click.UsageError(error.message.removeprefix(f"{key}: ")) from None
+        return text
+
+    return read
+
+
 def _question(file: str | None, given: dict[str, Any]) -> Question:
     """From the file, the options, and what a terminal is asked for."""
     from paceline.advise.reading import load_question, read_question
@@ -121,19 +161,25 @@ def _question(file: str | None, given: dict[str, Any]) -> Question:
     for name, value in given.items():
         if value is None or value == ():
             continue
-        key = "bounds" if name == "bound" else name
+        key = _KEYS.get(name, name)
         tables[key] = list(value) if name in _MANY else value
-    if file is None and sys.stdin.isatty() and sys.stdout.isatty() and not os.environ.get("CI"):
+    if (
+        file is None
+        and "from" not in tables
+        and sys.stdin.isatty()
+        and sys.stdout.isatty()
+        and not os.environ.get("CI")
+    ):
         for key, (words, example) in _ASKED.items():
             if key not in tables:
-                tables[key] = click.prompt(f"{words}", default=example, err=True)
+                tables[key] = click.prompt(words, default=example, err=True, value_proc=_read_as(key))
     if file is not None:
         return load_question(file, tables)
     try:
         return read_question(tables)
     except InputError as error:
         key, colon, rest = error.message.partition(": ")
-        if colon and key.partition(".")[0] in {*given, "bounds"}:
+        if colon and key.partition(".")[0] in {*given, *_KEYS.values()}:
             option = "--bound" if key == "bounds" else f"--{key.partition('.')[0]}"
             raise InputError(rest, option) from None
         raise

@@ -134,7 +134,7 @@ mod tests {
         let mut trip = RoundTrip::default();
         // 30 to the receiver and back, 70 to the sender and back; once with a delayed acknowledgement
         for (start, delayed) in [(0, 40), (1000, 0)] {
-            let value = u32::MAX - 500 + start as u32; // which wraps around
+            let value = (u32::MAX - 500).wrapping_add(start as u32); // which wraps around
             trip.timestamps(0, value, 7, start);
             trip.timestamps(1, value.wrapping_add(9), value, start + 30 + delayed);
             trip.timestamps(0, value.wrapping_add(99), value.wrapping_add(9), start + 100 + delayed);

@@ -12,13 +12,19 @@ from paceline.advise.question import Candidate, Question
 _TC = {"codel": "codel", "fq-codel": "fq_codel", "pie": "pie", "red": "red", "dualpi2": "dualpi2"}
 
 
+class Command(str):
+    """A line to type, or to write into a file; all others are words."""
+
+    __slots__ = ()
+
+
 def deployment(question: Question, best: Candidate) -> list[tuple[str, list[str]]]:
     """Each part by its title, and its lines."""
     parts = [("The buffer of the core", _buffer(question, best.buffer))]
     parts.append(
         (
             f"The queue on Linux (where the core is a Linux box, behind a shaper of {_bit(question.rate_bps)})",
-            _queue(best),
+            _queue(question, best),
         )
     )
     if pacer := _pacer(best):
@@ -46,19 +52,28 @@ def _buffer(question: Question, count: int) -> list[str]:
     ]
 
 
-def _queue(best: Candidate) -> list[str]:
+def _queue(question: Question, best: Candidate) -> list[str]:
+    return [
+        Command("tc qdisc replace dev eth1 root handle 1: htb default 1"),
+        Command(f"tc class replace dev eth1 parent 1: classid 1:1 htb rate {_bit(question.rate_bps)}"),
+        *_discipline(best),
+    ]
+
+
+def _discipline(best: Candidate) -> list[str]:
     if best.queue in ("drop-tail", "drop-front"):
         kind = "pfifo" if best.queue == "drop-tail" else "pfifo_head_drop"
         return [
-            f"tc qdisc replace dev eth1 parent 1:1 {kind} limit {best.buffer}",
+            Command(f"tc qdisc replace dev eth1 parent 1:1 {kind} limit {best.buffer}"),
             "Its driver's ring and byte queue limits (BQL) hold packets beside this; a shaper (HTB) slower than "
             "the port keeps "
             "them empty.",
         ]
     if best.queue in _TC:
         return [
-            f"tc qdisc replace dev eth1 parent 1:1 {_TC[best.queue]} limit {best.buffer}",
-            "CAKE is the like of fq-codel with a shaper of its own: tc qdisc replace dev eth1 root cake bandwidth …",
+            Command(f"tc qdisc replace dev eth1 parent 1:1 {_TC[best.queue]} limit {best.buffer}"),
+            "CAKE is the like of fq-codel with a shaper of its own, in the place of all three: "
+            "tc qdisc replace dev eth1 root cake bandwidth …",
         ][: 2 if best.queue == "fq-codel" else 1]
     return [f"tc has nothing like {best.queue} by that name."]
 
@@ -69,7 +84,8 @@ def _pacer(best: Candidate) -> list[str]:
         return []
     if method in ("host", "port"):
         return [
-            "On every sending host: tc qdisc replace dev eth0 root fq",
+            "On every sending host:",
+            Command("tc qdisc replace dev eth0 root fq"),
             "fq spreads what TCP sends at the socket's pacing rate (net.ipv4.tcp_pacing_ca_ratio, 120 % of "
             "cwnd/srtt); keep it "
             "across boots with: sysctl -w net.core.default_qdisc=fq",
@@ -78,12 +94,11 @@ def _pacer(best: Candidate) -> list[str]:
         ]
     flags = _flags(best)
     return [
-        f"On each edge, between its hosts (eth1) and the core (eth2): paceline pace --in eth1 --out eth2 {flags}",
+        "On each edge, between its hosts (eth1) and the core (eth2):",
+        Command(f"paceline pace --in eth1 --out eth2 {flags}"),
         "As a service: these lines as /etc/paceline/pace.toml, then systemctl enable --now paceline-pace:",
-        'in = "eth1"',
-        'out = "eth2"',
-        "[forward]",
-        *(f'{name} = "{value}"' for name, value in _parameters(best)),
+        *map(Command, ('in = "eth1"', 'out = "eth2"', "[forward]")),
+        *(Command(f'{name} = "{value}"') for name, value in _parameters(best)),
         "Linux has no qdisc with a delay bound. Near to it: tc … tbf rate … burst …, which shapes to a rate that "
         "must be known.",
     ]
@@ -91,18 +106,8 @@ def _pacer(best: Candidate) -> list[str]:
 
 def _parameters(best: Candidate) -> list[tuple[str, str]]:
     """The method and its parameters as `paceline pace` takes them."""
-    method = best.pacing.method
-    found = [("method", method)]
-    value = best.pacing.value
-    if isinstance(value, dict):
-        found += [(key, str(one)) for key, one in value.items() if key not in ("method", "at", "acks", "share")]
-    else:
-        rest = str(value).removeprefix(method).strip()
-        first = {"edge": "delay", "token-bucket": "rate"}.get(method, "delay")
-        for number, part in enumerate(filter(None, (one.strip() for one in rest.split(",")))):
-            key, equals, text = part.partition("=")
-            pair = (key.strip(), text.strip()) if equals else (first, part)
-            found += [pair] if number == 0 or equals else []
+    kept = {key: str(one) for key, one in best.pacing.parameters.items() if key not in ("at", "acks", "share")}
+    found = [("method", best.pacing.method), *kept.items()]
     return [(key.replace("_", "-"), text.replace(" ", "")) for key, text in found]
 
 

@@ -80,11 +80,7 @@ def _with_tcp(question: Question, variant: str) -> Question:
 
 def _shared(pacing: Pacing, share: float) -> Pacing:
     """The same pacing at a share of the places."""
-    if isinstance(pacing.value, Mapping):
-        value: Any = dict(pacing.value) | {"share": round(share, 4)}
-    else:
-        method, _, rest = str(pacing.value).partition(" ")
-        value = f"{method} {rest}, share = {share:.4f}" if rest else f"{method} share = {share:.4f}"
+    value = {"method": pacing.method} | pacing.parameters | {"share": round(share, 4)}
     return Pacing(f"{pacing.name}, share {share:.2f}", value, pacing.method)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from markupsafe import Markup
 
 from paceline import _core
 from paceline.advise import view, words
+from paceline.advise.deploy import Command
 from paceline.advise.fragility import words_of
 from paceline.advise.measures import MEASURES
 from paceline.report.line_plot import Axis, Line, line_plot
@@ -25,6 +27,10 @@ _STATUS = {
     "undecided": "Runs did not settle it.",
     "unreachable": "No setting that may be keeps the bounds.",
 }
+
+
+#: Of fewer runs an interval is too wide to be drawn.
+_BAND_FROM = 3
 
 
 def render(advice: Advice) -> str:
@@ -56,10 +62,12 @@ def notebook(advice: Advice) -> str:
 def _content(advice: Advice) -> dict[str, Any]:
     question, verdict = advice._question, advice._verdict
     names = view.columns(advice)
+    head, _, rest = advice.sentence.partition("; ")
     starred = any(not row.fresh for row in verdict.rows)
     return {
         "title": f"{words.rate(question.rate_bps)}, {question.flows} flows",
-        "answer": advice.sentence,
+        "answer": head + ("." if rest else ""),
+        "beside": f"{rest[:1].upper()}{rest[1:]}",
         "goal": words.goal(question),
         "status": _STATUS[advice.status],
         "sure": f"{question.sure * 100:g}",
@@ -74,7 +82,7 @@ def _content(advice: Advice) -> dict[str, Any]:
             for one in advice._rules
         ],
         "parts": _parts(advice),
-        "deploy": advice.deployment(),
+        "deploy": [(title, _in_blocks(lines)) for title, lines in advice.deployment()],
         "scenario": advice.scenario.to_toml(),
         "spent": f"{advice.runs} runs, {advice.cpu_s:.1f} s of processor time, {advice.wall_s:.1f} s. "
         f"Paceline {_core.version()}",
@@ -92,6 +100,11 @@ def _parts(advice: Advice) -> list[tuple[str, list[str]]]:
         ("What it rests on", advice.assumptions()),
     ]
     return [(title, items) for title, items in parts if items]
+
+
+def _in_blocks(lines: list[str]) -> list[tuple[bool, list[str]]]:
+    """Lines together that are commands, and those that are words."""
+    return [(is_command, list(some)) for is_command, some in groupby(lines, lambda line: isinstance(line, Command))]
 
 
 def _tried(advice: Advice, names: list[str]) -> list[list[str]]:
@@ -118,11 +131,11 @@ def _curves(advice: Advice, names: list[str]) -> list[dict[str, Any]]:
             label = arm[0].name if len(question.queues) < 2 else f"{arm[0].name}, {arm[1]}"
             x = np.array([float(one.buffer) for one in own])
             y = np.array([value.mean for value in values])
-            half = np.array([value.half or 0.0 for value in values])
+            half = np.array([value.half or 0.0 if value.count >= _BAND_FROM else 0.0 for value in values])
             lines.append(Line(label, slot, x, y, half))
         bounds = [one.value for one in question.bounds if one.measure == name]
         if lines and bounds:
-            ends = np.array([float(question.buffers[0]), float(question.buffers[-1])])
+            ends = np.array([min(line.x[0] for line in lines), max(line.x[-1] for line in lines)])
             lines.append(Line("bound", 8, ends, np.array([bounds[0], bounds[0]]), quiet=True))
         if not lines:
             continue
@@ -134,7 +147,7 @@ def _curves(advice: Advice, names: list[str]) -> list[dict[str, Any]]:
             Axis("buffer of the core, packets", "packets", logarithmic=True),
             Axis(MEASURES[name].words, kind if kind != "number" else "index"),
         )
-        caption = "Bands are intervals over seeds; a setting that was run once has none."
+        caption = f"Bands are intervals over seeds; settings with fewer than {_BAND_FROM} have none."
         found.append({"name": name, "picture": drawing.markup(), "caption": caption})
     return found
 

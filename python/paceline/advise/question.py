@@ -13,6 +13,8 @@ from typing import Any
 
 #: Pacers by how much they ask of who deploys them: where evidence does not tell two apart, the first is advised.
 EFFORT = ("none", "host", "port", "token-bucket", "edge", "qlbp")
+#: The parameter that may be written without its name.
+_FIRST = {"host": "rule", "port": "gain", "edge": "delay", "qlbp": "mu_min", "token-bucket": "rate"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,27 @@ class Pacing:
     @property
     def effort(self) -> int:
         return EFFORT.index(self.method) if self.method in EFFORT else len(EFFORT)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """By their names, of a table or of a text: what stands alone is the method's first."""
+        if isinstance(self.value, Mapping):
+            return {key: one for key, one in self.value.items() if key != "method"}
+        found: dict[str, Any] = {}
+        rest = str(self.value).strip().removeprefix(self.method).strip()
+        for part in filter(None, (one.strip() for one in rest.split(","))):
+            key, equals, text = part.partition("=")
+            name = key.strip() if equals else _FIRST.get(self.method, "delay")
+            found[name] = _plain(text.strip() if equals else part)
+        return found
+
+
+def _plain(text: str) -> Any:
+    """A number or a truth where a text is one."""
+    try:
+        return {"true": True, "false": False}[text] if text in ("true", "false") else float(text)
+    except ValueError:
+        return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from paceline.advise import words
 from paceline.advise.answer import SETTLED, TIE, UNDECIDED, UNREACHABLE, Row, Verdict
-from paceline.advise.measures import BUFFER, MEASURES, shortfall
+from paceline.advise.measures import BUFFER, MEASURES, TOLERANCE, shortfall
 from paceline.advise.network import Length, simulated_flows
-from paceline.advise.question import Question
+from paceline.advise.question import Bound, Question
 
 
 def sentence(question: Question, verdict: Verdict, ended: str) -> str:
@@ -63,9 +65,22 @@ def _safe(question: Question, verdict: Verdict) -> str:
     safe = verdict.safe
     if safe is None or not safe.keeps:
         return ""
-    worst = min(question.bounds, key=lambda bound: -shortfall(bound, verdict.best.intervals[bound.measure].mean))
+    worst = _deciding(question, verdict.best)
     value = words.estimate(safe.intervals[worst.measure], worst.measure)
     return f"; {words.packets(safe.candidate.buffer)} do for sure: {value}"
+
+
+def _deciding(question: Question, row: Row) -> Bound:
+    """The bound that an interval holds, or else the one that is missed by most."""
+
+    def order(bound: Bound) -> tuple[bool, float]:
+        value = row.intervals.get(bound.measure)
+        if value is None:
+            return True, math.inf
+        return value.half is not None and value.low <= bound.value <= value.high, shortfall(bound, value.mean)
+
+    missed = [one for one in question.bounds if order(one)[1] > TOLERANCE]
+    return max(missed or question.bounds, key=order)
 
 
 def _beside(question: Question, verdict: Verdict) -> str:
@@ -76,12 +91,7 @@ def _beside(question: Question, verdict: Verdict) -> str:
     one = base.candidate
     if question.goal == BUFFER:
         if base.keeps is not True:
-            worst = max(
-                question.bounds,
-                key=lambda bound: shortfall(
-                    bound, value.mean if (value := base.intervals.get(bound.measure)) else None
-                ),
-            )
+            worst = _deciding(question, base)
             value = words.estimate(base.intervals.get(worst.measure), worst.measure)
             open_ = ", which does not settle whether they do" if base.keeps is None else ""
             return f"; {words.without(one.pacing)} {words.packets(one.buffer)} get {value} {worst.measure}{open_}"

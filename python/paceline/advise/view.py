@@ -78,7 +78,7 @@ def _rule(advice: Advice) -> str:
 def _section(title: str, parts: list[str], width: int) -> list[str]:
     if not parts:
         return []
-    lines = ["", f"{title}:"]
+    lines = ["", *wrap(f"{title}:", width)]
     for part in parts:
         lines += wrap(f"  {part}", width, "    ")
     return lines

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import math
 import random
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -193,6 +194,21 @@ def test_an_unreachable_goal_names_the_bound_and_the_nearest() -> None:
     assert verdict.best.candidate.buffer == 50
     said = sentence(question, verdict, result.ended)
     assert said.startswith("No setting that may be keeps utilisation ≥ 98 %. The nearest misses it by 6.2 points: 50 p")
+
+
+def test_bounds_that_exclude_each_other_are_named_together() -> None:
+    """98 % takes 78 packets or more, and 0.5 ms of wait 41 or fewer; each alone can be had."""
+    bounds = ["utilisation >= 98 %", "wait <= 0.5 ms"]
+    question = read_question(ASKED | {"goal": "loss", "bounds": bounds, "buffer": "5 packets .. 500 packets"})
+    formula = Formula(rising({"none": 20, "host": 20, "edge": 20}), 0.0, 1e-4)
+    result = found(question, formula)
+    verdict = state(question, result, formula, math.inf)
+    assert verdict.status == "unreachable"
+    said = sentence(question, verdict, result.ended)
+    assert said.startswith(
+        "No setting that may be keeps utilisation ≥ 98 % and wait ≤ 500 us together. The nearest misses"
+    )
+    assert re.search(r"misses (utilisation by [\d.]+ points|wait by [\d.]+ us)", said)
 
 
 def test_losses_that_no_run_has_are_not_stated_to_be_none() -> None:

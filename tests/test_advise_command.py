@@ -134,6 +134,27 @@ def test_what_cannot_be_run_on_the_kernel_is_said(command: Command, tmp_path: Pa
     assert kernel["said"].startswith("Not run on the kernel: 1 Gbit/s and 20 flows are more than a machine emulates")
 
 
+@pytest.mark.parametrize(
+    ("measured", "status"),
+    [
+        (((0.98, 0.97, 0.98), (0.90, 0.91, 0.90)), "held"),
+        (((0.90, 0.91, 0.90), (0.98, 0.97, 0.98)), "reversed"),
+        (((0.98, 0.90, 0.94), (0.93, 0.95, 0.96)), "open"),
+    ],
+)
+def test_the_kernel_holds_an_order_only_beyond_its_noise(measured: Any, status: str) -> None:
+    question = read_question(ASKED | {"buffer": ["5 packets", "50 packets"], "pacing": "none"})
+    small, large = question.candidates
+    found = {
+        (kind, one): dict(enumerate(values))
+        for kind in ("kernel", "simulation")
+        for one, values in zip((large, small), measured, strict=True)
+    }
+    verified = verify.judged("utilisation", large, small, found)
+    assert verified.status == status
+    assert "50 packets, none, against 5 packets, none: " in verified.said
+
+
 def _why_not() -> str:
     try:
         capabilities.require()

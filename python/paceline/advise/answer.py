@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from paceline._statistics import Interval
 from paceline.advise import words
 from paceline.advise.evidence import Evidence, Runner
-from paceline.advise.measures import ALIKE, BUFFER, MEASURES, shortfall
-from paceline.advise.question import Candidate, Question
+from paceline.advise.measures import ALIKE, BUFFER, MEASURES, TOLERANCE, shortfall
+from paceline.advise.question import Bound, Candidate, Question
 from paceline.advise.search import Found
 
 #: Seeds of statements begin here, far from those of the search.
@@ -53,7 +53,7 @@ class Verdict:
         status: ``settled``, ``tie``, ``undecided`` or ``unreachable``. best: the advised setting. rival: the next
         best, if one competes. baseline: the least that does under the first pacing, where that is another. alike:
         settings that are worth as much. rows: the table. ruled_out: names and why. refuted: settings that the search
-        chose and fresh runs refuted.
+        chose and fresh runs refuted. alone: of each bound, whether a setting that was tried keeps it.
     """
 
     status: str
@@ -66,6 +66,7 @@ class Verdict:
     rows: list[Row]
     ruled_out: list[tuple[str, str]]
     refuted: list[Candidate]
+    alone: tuple[bool, ...]
 
 
 def state(
@@ -129,7 +130,12 @@ def state(
         rows,
         _ruled_out(question, found, best),
         refuted,
+        tuple(_is_kept_somewhere(found.evidence, one) for one in question.bounds),
     )
+
+
+def _is_kept_somewhere(evidence: Evidence, bound: Bound) -> bool:
+    return any(shortfall(bound, evidence.means(one).get(bound.measure)) <= TOLERANCE for one in evidence.runs)
 
 
 def _more(fresh: Evidence, candidates: list[Candidate], seeds: int, runner: Runner) -> None:

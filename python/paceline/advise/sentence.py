@@ -116,21 +116,35 @@ def _why(question: Question, verdict: Verdict, ended: str) -> str:
 
 
 def _unreachable(question: Question, verdict: Verdict) -> str:
+    """Which bounds no setting keeps, alone or together; the nearest, and by how much it misses which."""
     best = verdict.best
-    worst = max(
-        question.bounds,
-        key=lambda one: shortfall(one, value.mean if (value := best.intervals.get(one.measure)) else None),
+
+    def short_of(bound: Bound, row: Row) -> float:
+        value = row.intervals.get(bound.measure)
+        return shortfall(bound, value.mean if value else None)
+
+    missed = sorted(
+        (one for one in question.bounds if short_of(one, best) > TOLERANCE), key=lambda one: -short_of(one, best)
     )
-    value = best.intervals.get(worst.measure)
-    if value is None:
-        return f"No setting has a {worst.measure} to speak of: nothing was measured of it."
-    off = abs(worst.value - value.mean)
-    kind = MEASURES[worst.measure].kind
-    short = f"{off * 100:.2g} points" if kind == "share" else words.quantity(off, worst.measure)
+    missed = missed or [max(question.bounds, key=lambda one: short_of(one, best))]
+    never = [one for one, alone in zip(question.bounds, verdict.alone, strict=True) if not alone]
+    if len(question.bounds) > 1 and not never:
+        head = f"{words.listed([words.bound(one) for one in question.bounds])} together"
+    else:
+        head = words.bound((never or missed)[0])
+    parts, values = [], []
+    for one in missed:
+        value = best.intervals.get(one.measure)
+        if value is None:
+            return f"No setting has a {one.measure} to speak of: nothing was measured of it."
+        off = abs(one.value - value.mean)
+        short = f"{off * 100:.2g} points" if MEASURES[one.measure].kind == "share" else words.quantity(off, one.measure)
+        name = "it" if len(missed) == 1 and not head.endswith("together") else one.measure
+        parts.append(f"{name} by {short}")
+        values.append(f"{words.estimate(value, one.measure)} {one.measure}")
     return (
-        f"No setting that may be keeps {words.bound(worst)}. The nearest misses it by {short}: "
-        f"{words.setting(best.candidate, question.queues)}, with {words.estimate(value, worst.measure)} "
-        f"{worst.measure}."
+        f"No setting that may be keeps {head}. The nearest misses {words.listed(parts)}: "
+        f"{words.setting(best.candidate, question.queues)}, with {words.listed(values)}."
     )
 
 

@@ -74,7 +74,7 @@ def verify(
         return Verified("not run", f"The kernel's runs failed: {error}.")
     except _NotKeptError as error:
         return Verified("not run", f"The kernel's runs do not count, the machine could not keep up: {error}.")
-    return _judged(measure, best, other, found)
+    return judged(measure, best, other, found)
 
 
 def _fitting(length: Length) -> Length:
@@ -159,7 +159,7 @@ def _choices() -> Choices:
     return Choices()
 
 
-def _judged(
+def judged(
     measure: str, best: Candidate, other: Candidate, found: Mapping[tuple[str, Candidate], dict[int, float]]
 ) -> Verified:
     """Whether the kernel's runs, seed by seed, have the winner ahead."""

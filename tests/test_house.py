@@ -38,6 +38,18 @@ ROOMS: Mapping[str, set[str]] = {
     "emulate": {"_arguments", "_core", "errors", "results", "runs", "scenario", "store", "terminal"},
     "advise": {"_arguments", "_core", "_statistics", "_units", "capture", "emulate", "errors", "report", "runs"}
     | {"scenario", "store", "terminal", "theory"},
+    "studio": {
+        "_arguments",
+        "_core",
+        "_statistics",
+        "capture",
+        "errors",
+        "report",
+        "results",
+        "runs",
+        "scenario",
+        "store",
+    },
     "cli": {
         "_arguments",
         "_core",
@@ -50,11 +62,11 @@ ROOMS: Mapping[str, set[str]] = {
         "errors",
         "gallery",
     }
-    | {"papers", "plot", "report", "results", "runs", "scenario", "store", "terminal"},
+    | {"papers", "plot", "report", "results", "runs", "scenario", "store", "studio", "terminal"},
 }
 #: What judges and what draws: it takes runs as they are.
 JUDGES = ("theory", "doctor", "papers", "report", "plot", "gallery")
-RUNS = {"store", "runs", "emulate", "advise", "cli"}
+RUNS = {"store", "runs", "emulate", "advise", "studio", "cli"}
 
 
 def room_of(module: str) -> str:

@@ -28,6 +28,7 @@ from paceline.cli.gallery import gallery
 from paceline.cli.pace import pace
 from paceline.cli.reproduce import reproduce
 from paceline.cli.run import run
+from paceline.cli.studio import studio
 from paceline.cli.table import table
 from paceline.errors import InputError, PacelineError
 from paceline.runs.interrupted import Interrupted
@@ -88,6 +89,7 @@ def paceline() -> None:
 
     \b
     paceline run scenarios/edge-vs-host.toml
+    paceline studio scenarios/one-flow.toml
     paceline advise --rate "10 Gbit/s" --rtt "5 ms .. 80 ms" --flows 2000
     paceline reproduce --list
     paceline check scenarios/edge-vs-host.toml
@@ -105,5 +107,19 @@ def version() -> int:
     return DONE
 
 
-for command in (run, advise, check, doctor, compare, table, reproduce, gallery, analyse, emulate, explain, pace):
+for command in (
+    run,
+    advise,
+    check,
+    doctor,
+    compare,
+    table,
+    reproduce,
+    gallery,
+    analyse,
+    emulate,
+    explain,
+    pace,
+    studio,
+):
     paceline.add_command(command)

@@ -1,7 +1,8 @@
-"""Writes THIRD-PARTY-LICENSES.txt: the texts of every crate that is compiled into the module and the pacer.
+"""Writes THIRD-PARTY-LICENSES.txt: the texts of every crate that is compiled in, and of the studio's JavaScript.
 
-``python packaging/licenses.py``, after a change to Cargo.lock; `tests/test_packaging.py` says when. Of a choice of
-licences it takes the one that names who holds the rights (MIT before Apache-2.0, whose text is in LICENSE).
+``python packaging/licenses.py``, after a change to Cargo.lock or of `studio_vendor.py`; `tests/test_packaging.py` says
+when. Of a choice of licences it takes the one that names who holds the rights (MIT before Apache-2.0, whose text is in
+LICENSE).
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ _FIRST = ("LICENSE-MIT", "LICENSE-MIT.md")
 _NAMES = ("LICENSE", "LICENCE", "COPYING", "NOTICE")
 _HEAD = """\
 Paceline (Apache-2.0, see LICENSE) is compiled together with the crates below, and with Rust's standard library
-(MIT OR Apache-2.0, https://www.rust-lang.org/policies/licenses).
+(MIT OR Apache-2.0, https://www.rust-lang.org/policies/licenses). The page of `paceline studio` comes with the
+JavaScript at the end, from npm.
 """
+_SCRIPTS = ROOT / "python" / "paceline" / "studio" / "static" / "vendor" / "packages.json"
 
 
 def packages() -> list[dict[str, Any]]:
@@ -48,8 +51,14 @@ def packages() -> list[dict[str, Any]]:
     return sorted(foreign, key=lambda one: (one["name"], one["version"]))
 
 
+def scripts() -> list[dict[str, Any]]:
+    """The page's packages, in the order in which `studio_vendor.py` has them, each with the `text` of its licence."""
+    found: list[dict[str, Any]] = json.loads(_SCRIPTS.read_text(encoding="utf-8"))
+    return found
+
+
 def heading(package: dict[str, Any]) -> str:
-    """What a crate's part of the file begins with."""
+    """What the part of a crate or a script begins with."""
     return f"{package['name']} {package['version']}: {package['license']}"
 
 
@@ -67,6 +76,8 @@ def main() -> None:
     parts = [_HEAD]
     for package in packages():
         parts.append("\n\n".join([f"{'-' * 80}\n{heading(package)}", *texts(package)]) + "\n")
+    for script in scripts():
+        parts.append("\n\n".join([f"{'-' * 80}\n{heading(script)}", script["text"]]) + "\n")
     TARGET.write_text("\n".join(parts), encoding="utf-8")
 
 

@@ -25,9 +25,10 @@ def test_the_licences_of_all_that_is_compiled_in_are_there() -> None:
     spec.loader.exec_module(licenses)
     packages = licenses.packages()
     assert len(packages) > 30
+    assert {one["name"] for one in licenses.scripts()} >= {"preact", "htm", "@preact/signals", "uplot"}
     headings = re.findall(r"-{80}\n(.*)", TEXTS.read_text(encoding="utf-8"))
     remedy = "run python packaging/licenses.py"
-    assert headings == [licenses.heading(one) for one in packages], remedy
+    assert headings == [licenses.heading(one) for one in (*packages, *licenses.scripts())], remedy
 
 
 def test_every_licence_is_one_that_is_allowed() -> None:
@@ -48,3 +49,10 @@ def test_programs_lead_to_functions() -> None:
 def test_the_wheel_has_them() -> None:
     names = {path.name for path in metadata.files("paceline") or []}
     assert {"LICENSE", TEXTS.name} <= names
+
+
+def test_the_wheel_has_the_studios_page() -> None:
+    static = Path("python") / "paceline" / "studio" / "static"
+    page = {path.relative_to(ROOT / "python").as_posix() for path in (ROOT / static).rglob("*") if path.is_file()}
+    assert page <= {path.as_posix() for path in metadata.files("paceline") or []}
+    assert "paceline/studio/static/vendor/preact.js" in page

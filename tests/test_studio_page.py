@@ -1,0 +1,216 @@
+"""The studio's page in a real browser: a slider, packets, a lesson, a phone; by keyboard, in light and dark."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import TINY
+from report_browser import CONTRAST, NAMES
+from studio_server import Server, served
+
+sync_api = pytest.importorskip("playwright.sync_api")
+CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium to look with")
+
+#: Room for a busy machine.
+TIMEOUT_MS = 120_000
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("studio")
+    (folder / "tiny.toml").write_text(TINY)
+    with served(folder, "tiny.toml") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[sync_api.Browser]:
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(
+    browser: sync_api.Browser, address: str, width: int = 1280, *, dark: bool = False
+) -> Iterator[sync_api.Page]:
+    """The page once its packets are there; it must not have complained."""
+    size = {"width": width, "height": 900}
+    context = browser.new_context(viewport=size, color_scheme="dark" if dark else "light", has_touch=width < 600)
+    page = context.new_page()
+    page.set_default_timeout(TIMEOUT_MS)
+    complaints: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    page.wait_for_selector("#play")
+    yield page
+    refused = "422 (Unprocessable Entity)"  # a browser says so of what was typed wrong
+    assert [text for text in complaints if refused not in text] == []
+    token = address.partition("#")[0]
+    assert [url for url in asked if not url.startswith(token)] == []
+    context.close()
+
+
+def settled(page: sync_api.Page) -> None:
+    """Until the state is known under enough seeds for an interval."""
+    page.wait_for_selector("#standing:has-text('±')")
+
+
+def test_a_slider_changes_both_worlds_and_the_address(browser: sync_api.Browser, server: Server) -> None:
+    with opened(browser, server.address) as page:
+        settled(page)
+        before = page.inner_text(".figures")
+        number = int(page.get_attribute("#latency", "data-number") or 0)
+        page.focus("#buffer")
+        for _ in range(3):
+            page.keyboard.press("ArrowLeft")
+        assert page.input_value("#buffer-text") != "10 KB"
+        page.wait_for_selector(f"#latency:not([data-number='{number}'])", state="attached")
+        settled(page)
+        assert page.inner_text(".figures") != before
+        assert page.get_attribute("#buffer", "aria-valuetext") == page.input_value("#buffer-text")
+        page.wait_for_timeout(400)  # the address follows a moment later
+        address = page.url
+        text = page.input_value("#buffer-text")
+    assert "#s=" in address
+    with opened(browser, address) as page:
+        assert page.input_value("#buffer-text") == text
+
+
+def test_a_value_in_the_network_is_written_over_and_refused_in_words(browser: sync_api.Browser, server: Server) -> None:
+    with opened(browser, server.address) as page:
+        field = page.get_by_label("Rate of core", exact=True)
+        field.fill("5 Mbit/s")
+        field.press("Enter")
+        page.wait_for_selector(".answer:has-text('carries 4.')")
+        assert page.input_value("#rate-text") == "5 Mbit/s"
+        field.fill("5 MB/s")
+        field.press("Enter")
+        alert = page.wait_for_selector("[role=alert]")
+        assert "network.core.rate" in alert.inner_text()
+        field.fill("5 Mbit/s")
+        field.press("Enter")
+        page.wait_for_selector("[role=alert]", state="detached")
+
+
+def test_packets_move_stop_step_and_tell_their_life(browser: sync_api.Browser, server: Server) -> None:
+    with opened(browser, server.address) as page:
+        clock = lambda: page.inner_text("#clock")  # noqa: E731
+        begin = clock()
+        page.click("#play")
+        page.wait_for_selector(f"#clock:not(:has-text('{begin}'))")
+        page.click("#play")
+        stopped = clock()
+        page.wait_for_timeout(300)
+        assert clock() == stopped
+        page.keyboard.press(".")
+        assert clock() > stopped
+        page.keyboard.press(",")
+        assert clock() <= stopped
+        page.wait_for_selector("canvas.packets[data-drawn]:not([data-drawn='0'])")
+        found = page.evaluate(
+            """async () => {
+              const canvas = document.querySelector("canvas.packets");
+              canvas.scrollIntoView({ block: "center" });
+              const box = canvas.getBoundingClientRect();
+              for (let x = 0; x < box.width; x += 12) for (let y = 0; y < box.height; y += 12) {
+                const at = { clientX: box.left + x, clientY: box.top + y, bubbles: true };
+                canvas.dispatchEvent(new MouseEvent("click", at));
+                await Promise.resolve();
+                if (document.querySelector(".life")) return true;
+                if (y % 60 === 0) await new Promise(requestAnimationFrame);
+                if (document.querySelector(".life")) return true;
+              }
+              return false;
+            }"""
+        )
+        assert found
+        life = page.inner_text(".life")
+        assert "is on the wire" in life
+        page.click(".life button")
+        assert page.input_value("#follow") != ""
+
+
+def test_a_lesson_is_a_state_with_three_sentences(browser: sync_api.Browser, server: Server) -> None:
+    with opened(browser, server.address) as page:
+        page.select_option("#lesson", "policer")
+        page.wait_for_selector("h1:has-text('A policer has no buffer at all')")
+        assert page.locator(".sentences li").count() == 3
+        settled(page)
+        assert page.locator(".figures tr:has-text('Throughput') .ahead.paced").count() == 1
+        page.click("text=Next")
+        page.wait_for_selector("h1:has-text('Who paces gains first')")
+        page.focus("#flows")
+        page.keyboard.press("ArrowRight")  # a change leaves the lesson
+        page.wait_for_selector(".sentences", state="detached")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_fits_a_phone_and_is_legible(browser: sync_api.Browser, server: Server, dark: bool) -> None:
+    with opened(browser, server.address, 390, dark=dark) as page:
+        settled(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (background == "rgb(255, 255, 255)") != dark
+        contrast, where = page.evaluate(CONTRAST)
+        assert contrast >= 4.5, where
+
+
+def test_everything_has_a_name_that_can_be_heard(browser: sync_api.Browser, server: Server) -> None:
+    with opened(browser, server.address) as page:
+        tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+        roles = (
+            "button",
+            "textbox",
+            "slider",
+            "combobox",
+            "checkbox",
+            "spinbutton",
+            "image",
+            "link",
+            "region",
+            "group",
+        )
+        nameless = [
+            node
+            for node in tree
+            if node.get("role", {}).get("value") in roles[:8] and not node.get("name", {}).get("value")
+        ]
+        assert nameless == [], json.dumps(nameless[:2])
+        assert {"slider", "combobox", "image"} <= {node.get("role", {}).get("value") for node in tree}
+
+
+def test_a_dropped_scenario_is_taken_and_toml_comes_out(
+    browser: sync_api.Browser, server: Server, tmp_path: Path
+) -> None:
+    with opened(browser, server.address) as page:
+        text = TINY.replace('"tiny"', '"dropped"')
+        page.evaluate(
+            """(text) => {
+              const transfer = new DataTransfer();
+              transfer.items.add(new File([text], "dropped.toml"));
+              const how = { dataTransfer: transfer, bubbles: true, cancelable: true };
+              document.body.dispatchEvent(new DragEvent("drop", how));
+            }""",
+            text,
+        )
+        page.wait_for_selector("h1:has-text('dropped')")
+        page.click("nav >> text=TOML")
+        page.wait_for_selector("dialog textarea")
+        assert 'title = "dropped"' in page.input_value("dialog textarea")
+        page.fill("dialog textarea", text.replace("dropped", "typed").replace('"10 KB"', '"10"'))
+        page.click("text=Use this")
+        assert "no unit" in page.wait_for_selector("dialog [role=alert]").inner_text()
+        page.fill("dialog textarea", text.replace("dropped", "typed"))
+        page.click("text=Use this")
+        page.wait_for_selector("h1:has-text('typed')")

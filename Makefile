@@ -1,5 +1,5 @@
 # make demo · make test · make lint · make docs · make gallery · make equality · make foresee · make fuzz · make deny · make clean
-# make msrv · make attack · make simulate · make loom · make miri · make mutants · make mutants-sample · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-ablation · make bench-peers · make bench-ns3 · make bench-disciplines · make bench-dataplane · make bench-kernel · make bench-kernel-bbr · make bench-advise
+# make msrv · make attack · make simulate · make loom · make miri · make mutants · make mutants-sample · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-ablation · make bench-peers · make bench-ns3 · make bench-disciplines · make bench-dataplane · make bench-kernel · make bench-kernel-bbr · make bench-advise · make bench-studio
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
 SHELL := /bin/bash
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-built test-units test-programs lint style msrv docs gallery equality fuzz attack simulate loom miri mutants mutants-sample deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-ns3 bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust bench-advise
+.PHONY: help demo test test-built test-units test-programs lint style msrv docs gallery equality fuzz attack simulate loom miri mutants mutants-sample deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-ns3 bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust bench-advise bench-studio
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -88,6 +88,9 @@ bench: $(VENV)/.installed
 
 bench-advise: $(VENV)/.installed  ## Advice on 200 drawn questions beside an exhaustive search: utility, coverage, cost; QUESTIONS= for fewer; two hours
 	$(BIN)/python benches/advise.py --questions $(QUESTIONS)
+
+bench-studio: $(VENV)/.installed  ## The studio in Chromium: from a slider to its first answer, frames a second with 500 packets
+	$(BIN)/python benches/studio.py
 
 bench-instructions: $(VENV)/.installed  ## Instructions a packet, row by row; 3 % more than benches/history.csv has fails; needs valgrind
 	$(BIN)/python benches/instructions.py

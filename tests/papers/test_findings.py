@@ -12,10 +12,10 @@ import synthetic
 from paceline.cli import findings_page
 from paceline.papers import Claim, Length, Runs, select
 from paceline.papers.edge_vs_host.curves import BUFFER
-from paceline.papers.findings import adopters, closed_loop, edges, near_100
+from paceline.papers.findings import adopters, closed_loop, edges, near_100, port_cap, rule_of_thumb
 
-NAMES = ("edges", "early-adopters", "buffer-near-100", "closed-loop")
-EDGES, ADOPTERS, NEAR, CLOSED = (select([f"finding-{name}"])[0] for name in NAMES)
+NAMES = ("edges", "early-adopters", "buffer-near-100", "closed-loop", "port-cap", "rule-of-thumb")
+EDGES, ADOPTERS, NEAR, CLOSED, CAP, RULE = (select([f"finding-{name}"])[0] for name in NAMES)
 PAGE = Path(__file__).parents[2] / "docs/findings.md"
 
 
@@ -155,7 +155,56 @@ def test_other_seeds_are_other_networks() -> None:
     assert fresh & set(CLOSED.sweeps(Length())) == set()
 
 
+def ports(loss: float) -> synthetic.Numbers:
+    """Loss, utilisation and the time of a call by pacing; capped ports lose so much."""
+    by_pacing = {port_cap.NONE: (0.004, 0.6, 0.3), port_cap.PACED: (0.001, 0.8, 0.2), port_cap.PORT: (0.001, 0.8, 0.2)}
+
+    def numbers(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+        lost, used, call = by_pacing.get(settings["pacing"], (loss, 0.97, 0.1))
+        noise = 1e-4 * (seed % 3)
+        return {port_cap.LOSS: lost, port_cap.UTILISATION: used + noise, port_cap.FCT: call + noise}
+
+    return numbers
+
+
+def test_a_capped_port_must_lose_nothing_and_be_ahead_of_both() -> None:
+    assert CAP.check(synthetic.runs(CAP, ports(0.0))).verdict == "reproduced"
+    lossy = CAP.check(synthetic.runs(CAP, ports(0.001)))
+    failed = [row.statistic for row in lossy.evidence if row.ok is False]
+    assert failed == [f"loss, capped port, {flows} flows" for flows in port_cap.FULL]
+
+
+def methods(used: Mapping[str, float], delays: Mapping[str, float]) -> Mapping[str, synthetic.Numbers]:
+    """Utilisation and delay, s, by method; others use 0.5 and add 20 ms to the 60 of none."""
+
+    def numbers(name: str) -> synthetic.Numbers:
+        delay = 0.06 if name == rule_of_thumb.NONE else delays.get(name, 0.08)
+        return lambda settings, seed: {
+            rule_of_thumb.UTILISATION: used.get(name, 0.5) + 1e-4 * seed,
+            rule_of_thumb.DELAY: delay + 1e-6 * seed,
+        }
+
+    return {name: numbers(name) for name in RULE.sweeps(Length())}
+
+
+@pytest.mark.parametrize(
+    ("used", "delay", "failed"),
+    [(0.9, 0.065, ""), (0.9, 0.075, "delay added"), (0.88, 0.065, "utilisation")],
+)
+def test_the_rule_must_use_as_much_and_add_half(used: float, delay: float, failed: str) -> None:
+    ours, best = rule_of_thumb.OURS, "edge 20 ms"
+    verdict = RULE.check(synthetic.runs(RULE, methods({ours: used, best: 0.9}, {ours: delay})))
+    missed = [row.statistic for row in verdict.evidence if row.ok is False]
+    assert all(statistic.startswith(failed) for statistic in missed)
+    assert len(missed) == (9 if failed else 0)
+    assert best in verdict.note
+
+
 def made_up(claim: Claim) -> Runs:
+    if claim is CAP:
+        return synthetic.runs(claim, ports(0.0))
+    if claim is RULE:
+        return synthetic.runs(claim, methods({rule_of_thumb.OURS: 0.9}, {}))
     if claim is CLOSED:
         return synthetic.runs(claim, modelled(1.05), SHORT)
     numbers = {EDGES.id: spread(0.5, FALLING), ADOPTERS.id: groups(EXPECTED), NEAR.id: filled({near_100.EXACT: 1.8})}

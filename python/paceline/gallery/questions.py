@@ -165,6 +165,12 @@ def _port(ours: Ours) -> str:
     return told if few < many < 1 else ""
 
 
+def _capped_port(ours: Ours) -> str:
+    used, lost = ours["utilisation, 100 flows"], ours["loss, 100 flows, %"]
+    told = f"Capped at its share of the bottleneck such a port loses {number(lost)} % and uses {_percent(used)} of it"
+    return f"{told}, with 100 flows." if lost < 0.01 and used > 0.9 else ""
+
+
 def _edges_spread(ours: Ours) -> str:
     few, many = ours["gain, 10 edges, Mbit/s"], ours["gain, 50 edges, Mbit/s"]
     told = f"Over few edges: ten of them gain {plain(few, 1)} Mbit/s over 5 KB, fifty {plain(many, 1)}."
@@ -267,6 +273,7 @@ QUESTIONS = (
             Sentence("edge-fig4-100-flows", _few_flows),
             Sentence("finding-edges", _edges_spread),
             Sentence("dc-port-pacing", _port),
+            Sentence("finding-port-cap", _capped_port),
         ),
         {
             "At hosts or at edges": (
@@ -277,8 +284,8 @@ QUESTIONS = (
                 "edge-fig12-partial",
             ),
             "At how many edges": ("finding-edges", "edge-fig13-early-adopters"),
-            "In routers, by the queue": ("qlbp-fig15", "qlbp-fig16", "qlbp-fig18"),
-            "At a port": ("dc-port-pacing", "dc-fig8-clustering"),
+            "In routers, by the queue": ("qlbp-fig15", "qlbp-fig16", "qlbp-fig18", "finding-rule-of-thumb"),
+            "At a port": ("dc-port-pacing", "finding-port-cap", "dc-fig8-clustering"),
         },
     ),
     Question(

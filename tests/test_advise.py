@@ -311,7 +311,7 @@ def test_a_run_lasts_for_several_sawteeth() -> None:
 
 def test_an_answer_by_runs(tmp_path: Path) -> None:
     """All of it on a small network: what is stated comes again by a run of the scenario; the store has every run."""
-    asked = SMALL | {"within": "20 s"}
+    asked = SMALL | {"within": "600 min"}
     advice = pl.advise(asked, out=tmp_path)
     again = pl.advise(asked, out=tmp_path)
     assert again.sentence == advice.sentence

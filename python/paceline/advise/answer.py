@@ -103,12 +103,11 @@ def state(
     if beside and time.monotonic() + lasts(_FEWEST * len(beside)) < until:
         _more(fresh, beside, seeds_for(beside), runner)
     seeds = len(fresh.runs[best])
-    competing = [best, *([rival] if rival and question.goal != BUFFER else [])]
     while seeds < _MOST and not _is_precise(fresh, best):
-        if time.monotonic() + lasts(_STEP * len(competing)) > until:
+        if time.monotonic() + lasts(_STEP) > until:
             break
         seeds += _STEP
-        _more(fresh, competing, seeds, runner)
+        _more(fresh, [best], seeds, runner)
     if refuted and fresh.worth(best) < fresh.worth(refuted[0]):
         best = refuted[0]
     safe = _larger(question, best) if question.goal == BUFFER and fresh.keeps_bounds(best) is None else None

@@ -29,7 +29,7 @@ _COARSE = 3
 _MOST_SEEDS, _LATE_SEEDS = 12, 4
 SHARE = 0.5
 #: Every candidate under so many seeds is an exhaustive search. This one ends at that share of its runs, or at so many.
-_EXHAUSTIVE, _SPENT, _LEAST_SPENT = 24, 1 / 16, 40
+_EXHAUSTIVE, _SPENT, _LEAST_SPENT = 24, 1 / 20, 32
 #: Beside the best, so many are looked at more closely.
 _CLOSE = 3
 #: A good half of what competes stays, so many at least and at most.
@@ -118,7 +118,7 @@ class _Search:
                 break
             kept = rivals[: min(max(_KEPT, math.ceil(len(rivals) / 2)), _MOST_KEPT)]
             dropped |= {one: seeds for one in rivals if one not in kept}
-            seeds = min(2 * seeds, _MOST_SEEDS)
+            seeds = self._next_seeds(seeds, [self._best(), *kept])
             self._look([self._best(), *kept], seeds)
             self._refine(min(seeds, _LATE_SEEDS))
             while len(self._evidence.runs[self._best()]) < seeds and not self._is_late():
@@ -140,6 +140,17 @@ class _Search:
             if arm not in found:
                 found[arm] = {self._question.buffers.index(one.buffer)}
         return found
+
+    def _next_seeds(self, seeds: int, candidates: list[Candidate]) -> int:
+        """Twice as many, as far as that is not more runs than are left; one more at least."""
+        runs = self._evidence.runs
+
+        def needed(wanted: int) -> int:
+            return sum(max(0, wanted - len(runs[one])) for one in candidates)
+
+        left = self._most_runs - self._evidence.count
+        most = min(2 * seeds, _MOST_SEEDS)
+        return next((one for one in range(most, seeds, -1) if needed(one) <= left), seeds + 1)
 
     def _is_late(self) -> bool:
         return time.monotonic() > self._until

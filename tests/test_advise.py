@@ -184,6 +184,19 @@ def test_a_choice_that_fresh_runs_refute_is_replaced() -> None:
     assert verdict.status == "undecided"
 
 
+@pytest.mark.parametrize("goal", ["buffer", "utilisation", "wait"])
+def test_where_no_time_is_left_it_is_not_settled(goal: str) -> None:
+    """The winner has two fresh runs, its rival none."""
+    bounds = ["utilisation >= 90 %"] if goal != "utilisation" else ["wait <= 1 ms"]
+    question = read_question(ASKED | {"goal": goal, "bounds": bounds, "within": "1 us"})
+    formula = Formula(rising({"none": 200, "host": 60, "edge": 100}), 0.01, 0.01)
+    result = search(question, formula, None, time.monotonic())
+    verdict = state(question, result, formula, time.monotonic(), lambda count: float(count))
+    assert verdict.status in ("undecided", "unreachable")
+    assert verdict.best.seeds == 2
+    assert sentence(question, verdict, result.ended).startswith(("Not settled", "No setting"))
+
+
 def test_an_unreachable_goal_names_the_bound_and_the_nearest() -> None:
     question = read_question(ASKED | {"bounds": ["utilisation >= 98 %"], "buffer": "5 packets .. 50 packets"})
     formula = Formula(rising({"none": 200, "host": 20, "edge": 100}), 0.0, 1e-4)
@@ -277,6 +290,7 @@ def test_round_trips_are_those_asked_for() -> None:
         ASKED | {"flows": 7},
         ASKED | {"rtt": ["5 ms", "20 ms", "90 ms"], "flows": 30},
         ASKED | {"edges": 0},
+        ASKED | {"rtt": [f"{trip} ms" for trip in range(10, 90, 10)], "flows": 8},
     ):
         question = read_question(asked)
         scenario = scenario_of(question, question.candidates[0])

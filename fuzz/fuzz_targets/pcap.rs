@@ -1,4 +1,4 @@
-//! No bytes make the capture reader, the flow keys or a pacer behind them panic or loop; what is refused is explained in one
+//! No bytes make the capture reader, the flow keys, connections or a pacer behind them panic or loop; what is refused is explained in one
 //! line; what is read arrives once behind every pacer, or is dropped.
 
 #![no_main]
@@ -7,6 +7,7 @@ use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
 use paceline_capture::Capture;
+use paceline_analysis::connections::connections;
 use paceline_analysis::shaper::Shaper;
 use paceline_analysis::{Options, analyse};
 
@@ -26,8 +27,14 @@ fuzz_target!(|bytes: &[u8]| {
     let shapers: Vec<Shaper> = shaper.iter().filter_map(|text| Shaper::parse(text).ok()).collect();
     assert_eq!(shapers.len(), usize::from(shaper.is_some()));
     let options = Options { by_flow: choice % 2 == 1, shapers, ..Options::default() };
-    let capture =
-        Capture::read_from(Box::new(Cursor::new(bytes.to_vec()))).map_err(|error| error.to_string());
+    let read = || Capture::read_from(Box::new(Cursor::new(bytes.to_vec()))).map_err(|error| error.to_string());
+    if options.by_flow && let Ok(capture) = read() {
+        match connections(capture, |_| true) {
+            Err(error) => assert_eq!(error.to_string().lines().count(), 1),
+            Ok(found) => assert!(found.segments <= found.packets),
+        }
+    }
+    let capture = read();
     let outcome = capture.and_then(|capture| {
         analyse(capture, &options, None, |_| true).map_err(|error| error.to_string())
     });

@@ -138,7 +138,10 @@ class Evidence:
     def ahead(self, one: Candidate, other: Candidate) -> Interval | None:
         """By how much one's goal is worth more than the other's, of one's, seed by seed."""
         worths = [
-            {seed: goal_worth(self.question, candidate, run.values) for seed, run in self.runs[candidate].items()}
+            {
+                seed: goal_worth(self.question, candidate, run.values)
+                for seed, run in self.runs.get(candidate, {}).items()
+            }
             for candidate in (one, other)
         ]
         common = worths[0].keys() & worths[1].keys()

@@ -213,6 +213,8 @@ def _groups(question: Question) -> list[tuple[float, float]]:
     if len(ranges) <= each:
         return ranges
     ranges.sort()
+    if wanted == 1:
+        return [(ranges[0][0], ranges[-1][1])]  # the one host of an edge has any of them
     return [ranges[int((number + 0.5) * len(ranges) / wanted)] for number in range(wanted)]
 
 

@@ -332,11 +332,11 @@ def _queue(value: Any) -> str:
 
 def _edges(flows: int, groups: int) -> int:
     """About ten, so that flows can be dealt out evenly, and each has hosts of every round trip."""
-    most = min(16, flows // max(groups, 1))
+    most = max(2, min(16, flows // max(groups, 1)))
     if flows < 2:
         return 0  # an edge of the core's rate would take the queue off it
-    if flows < 4 or most < 2:
-        return min(flows, 10)
+    if flows < 4:
+        return flows
     each = {edges: max(1, round(flows / edges)) for edges in range(2, most + 1)}
     return min(each, key=lambda one: (abs(one * each[one] - flows), each[one] % groups, abs(one - 10)))
 

@@ -153,7 +153,7 @@ def assumptions(question: Question, length: Length, verdict: Verdict) -> list[st
     flows = simulated_flows(question)
     trips = question.round_trips_s
     low, high = words.time(trips[0][0]), words.time(trips[-1][1])
-    span = f"{len(trips)} measured" if len(trips) > 1 else f"{low} to {high}" if low != high else low
+    span = f"{len(trips)} measured lengths" if len(trips) > 1 else f"{low} to {high}" if low != high else low
     sides = f"{question.edges} edge links of the core's rate on each side" if question.edges else "no edge links"
     said = [*question.inferred]
     many = f"{flows} flow{'s' * (flows != 1)}"

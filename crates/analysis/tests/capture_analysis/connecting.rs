@@ -5,6 +5,7 @@ use std::io::Cursor;
 use paceline_analysis::AnalysisError;
 use paceline_analysis::connections::{Connections, MOST, connections};
 use paceline_capture::Capture;
+use proptest::prelude::*;
 
 use super::written::{Packet, ipv4};
 use super::{EPOCH_NS, nanoseconds, spaced};
@@ -109,4 +110,28 @@ fn what_is_no_tcp_is_no_connection_and_beyond_the_most_is_counted() {
     packets.push(beyond);
     let found = read(&packets).unwrap();
     assert_eq!((found.connections.len(), found.beyond), (MOST, 1));
+}
+
+proptest! {
+    /// Whatever is captured, and wherever it is cut off: times and bytes stay within the capture's.
+    #[test]
+    fn any_frames_are_connections_or_none(
+        frames in proptest::collection::vec((any::<u32>(), proptest::collection::vec(any::<u8>(), 0..40), 0..80usize), 0..20),
+    ) {
+        let mut packets = Vec::new();
+        for (at, tail, cut) in frames {
+            let sent = Sent { at: u64::from(at), port: 9, sequence: at, acknowledged: Some(at / 2), payload: 40, ..Sent::default() };
+            let mut packet = frame(&Sent { times: Some((at, at / 3)), ..sent });
+            packet.frame.truncate(cut);
+            packet.frame.extend(tail);
+            packets.push(packet);
+        }
+        let found = read(&packets);
+        prop_assert!(packets.is_empty() || found.is_ok());
+        for one in found.iter().flat_map(|found| &found.connections) {
+            prop_assert!(one.start_s <= one.end_s);
+            prop_assert!(one.payload <= one.data_bytes);
+            prop_assert_eq!(one.transfers.iter().map(|(_, _, bytes)| bytes).sum::<u64>(), one.payload);
+        }
+    }
 }

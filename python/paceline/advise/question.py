@@ -98,7 +98,8 @@ class Question:
         tcp: shares of the flows and their ``tcp`` tables. size: of a file, where flows are users who fetch them.
         think: between two files. packet_bytes: on the wire. buffers: packets, rising. pacings, queues: what may be.
         goal: a measure, or ``buffer``. bounds: what the others must be. sure: of 1. precision: of an interval's half
-        width, relative. within_s: wall time. seed: the first. inferred: what a capture shows of it,
+        width, relative. within_s: wall time. seed: the first. runs: of the search, at
+        most; ``None`` for a share of an exhaustive one. inferred: what a capture shows of it,
         in sentences. tables: the question as it was written, completed.
     """
 
@@ -120,6 +121,7 @@ class Question:
     precision: float
     within_s: float
     seed: int
+    runs: int | None
     inferred: tuple[str, ...]
     tables: Mapping[str, Any] = field(repr=False)
 
@@ -154,6 +156,6 @@ class Question:
 
     @property
     def key(self) -> str:
-        """What the answer is known by: all that is asked but how long it may take."""
-        known = {name: value for name, value in self.tables.items() if name != "within"}
+        """What the answer is known by: all that is asked but how much it may take."""
+        known = {name: value for name, value in self.tables.items() if name not in ("within", "runs")}
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]

@@ -18,7 +18,7 @@ from paceline.advise.question import Bound, Pacing, Question
 from paceline.errors import InputError
 
 _KEYS = ("from", "rate", "rtt", "flows", "access", "edges", "tcp", "size", "think", "buffer", "pacing", "queue", "goal")
-KEYS = (*_KEYS, "bounds", "sure", "precision", "within", "seed")
+KEYS = (*_KEYS, "bounds", "sure", "precision", "within", "runs", "seed")
 _BOUND = re.compile(r"^\s*(\w+)\s*(>=|<=|≥|≤|>|<|\s)\s*(.+?)\s*$")
 _MOST_FLOWS = 100_000
 _MOST_CANDIDATES = 5_000
@@ -129,7 +129,8 @@ def _read(tables: Mapping[str, Any], folder: Path) -> Question:
     asked: dict[str, Any] = {"rate_bps": rate, "round_trips_s": trips, "flows": flows, "access_bps": access}
     asked |= {"edges": edges, "tcp": tcp, "size": size, "think": think, "packet_bytes": packet, "buffers": buffers}
     asked |= {"pacings": pacings, "queues": queues, "goal": goal, "bounds": bounds, "sure": sure}
-    asked |= {"precision": precision, "within_s": within, "seed": seed, "inferred": inferred}
+    runs = _whole("runs", given["runs"], 1, 10_000_000) if "runs" in given else None
+    asked |= {"precision": precision, "within_s": within, "seed": seed, "runs": runs, "inferred": inferred}
     question = Question(**asked, tables=whole)
     _check_bounds(question)
     _check_scenario(question)

@@ -27,6 +27,8 @@ from paceline.advise.question import Candidate, Pacing, Question
 _COARSE = 3
 #: No candidate gets more seeds in the search, nor one that is tried late more at once; and the search's share of time.
 _MOST_SEEDS, _LATE_SEEDS = 12, 4
+#: Where more runs are asked for.
+_ASKED_SEEDS = 96
 SHARE = 0.5
 #: Every candidate under so many seeds is an exhaustive search. This one ends at that share of its runs, or at so many.
 _EXHAUSTIVE, _SPENT, _LEAST_SPENT = 24, 1 / 20, 32
@@ -95,26 +97,27 @@ class _Search:
         self._until = began + SHARE * question.within_s
         self._evidence = Evidence(question)
         self._first = question.seed
-        self._most_runs = max(_LEAST_SPENT, _SPENT * _EXHAUSTIVE * len(question.candidates))
+        self._most_runs = question.runs or max(_LEAST_SPENT, _SPENT * _EXHAUSTIVE * len(question.candidates))
+        self._most_seeds = _ASKED_SEEDS if question.runs else _MOST_SEEDS
 
     def found(self) -> Found:
         self._look(self._coarse(), 1)
         self._refine(1)
         seeds, rounds = 1, 0
         dropped: dict[Candidate, int] = {}
-        ended = f"{_MOST_SEEDS} seeds were not enough to settle it"
+        ended = f"{self._most_seeds} seeds were not enough to settle it"
         while True:
             rivals = self._rivals()
             if not rivals and self._is_sure():
                 ended = "the order was settled"
                 break
-            if seeds >= _MOST_SEEDS:
+            if seeds >= self._most_seeds:
                 break
             if self._is_late():
                 ended = "time was over"
                 break
             if self._evidence.count >= self._most_runs:
-                ended = f"{self._evidence.count} runs were not enough to settle it"
+                ended = f"{self._evidence.count} runs were not enough to settle it; allow more by --runs"
                 break
             kept = rivals[: min(max(_KEPT, math.ceil(len(rivals) / 2)), _MOST_KEPT)]
             dropped |= {one: seeds for one in rivals if one not in kept}
@@ -124,6 +127,7 @@ class _Search:
             while len(self._evidence.runs[self._best()]) < seeds and not self._is_late():
                 self._look([self._best()], seeds)  # one that leads by few runs leads by luck
             rounds += 1
+        self._decide_bounds()
         best = self._choice()
         rivals = [one for one in [self._best(), *self._rivals()] if one != best]
         return Found(
@@ -141,6 +145,14 @@ class _Search:
                 found[arm] = {self._question.buffers.index(one.buffer)}
         return found
 
+    def _decide_bounds(self) -> None:
+        """Where a bound alone speaks against what is worth most, it and what would be chosen instead get more seeds."""
+        while not self._is_late() and (choice := self._choice()) != (best := self._best()):
+            seeds = min(len(self._evidence.runs[one]) for one in (choice, best)) + 2
+            if seeds > self._most_seeds:
+                break
+            self._look([best, choice], seeds)
+
     def _next_seeds(self, seeds: int, candidates: list[Candidate]) -> int:
         """Twice as many, as far as that is not more runs than are left; one more at least."""
         runs = self._evidence.runs
@@ -149,7 +161,7 @@ class _Search:
             return sum(max(0, wanted - len(runs[one])) for one in candidates)
 
         left = self._most_runs - self._evidence.count
-        most = min(2 * seeds, _MOST_SEEDS)
+        most = min(2 * seeds, self._most_seeds)
         return next((one for one in range(most, seeds, -1) if needed(one) <= left), seeds + 1)
 
     def _is_late(self) -> bool:

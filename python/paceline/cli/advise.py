@@ -63,6 +63,9 @@ _KEYS = {"bound": "bounds", "capture": "from"}
 @click.option("--sure", metavar="SHARE", help="Confidence of intervals.  [default: 95 %]")
 @click.option("--precision", metavar="SHARE", help="Of what is stated, half an interval.  [default: 0.5 %]")
 @click.option("--within", metavar="TIME", help="How long it may take.  [default: 60 s]")
+@click.option(
+    "--runs", metavar="N", help="Of the search, at most.  [default: a twentieth of all settings under 24 seeds]"
+)
 @click.option("--seed", metavar="N", help="The first seed.  [default: 1]")
 @JOBS
 @DASK

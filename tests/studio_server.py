@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -47,7 +47,7 @@ class Server:
         assert status == 200, content
         return json.loads(content)
 
-    def lines(self, path: str, body: Any) -> Iterator[dict[str, Any]]:
+    def lines(self, path: str, body: Any) -> Generator[dict[str, Any], None, None]:
         """The answers of a stream, one after another."""
         connection = HTTPConnection(self.host, timeout=60)
         origin = {"Origin": f"http://{self.host}"}

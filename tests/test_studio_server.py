@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import time
 import zlib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ from paceline.studio.links import decoded, encoded
 from paceline.studio.worlds import state_of
 from studio_server import Server, served
 
+ROOT = Path(__file__).parent.parent
 PACED = TINY.replace('method = "none"', 'method = "edge"\ndelay = "5 ms"')
 
 
@@ -138,6 +141,16 @@ def test_a_state_is_answered_and_refined(server: Server, document: dict[str, Any
             assert all((half is None) == (answer["seeds"] < 5) for half in halves)
 
 
+def test_a_run_that_every_seed_repeats_has_no_interval(server: Server) -> None:
+    document = state_of(Scenario.load(ROOT / "scenarios" / "one-flow.toml").set("duration", "10 s")).to_dict()
+    answers = list(server.lines("run", {"document": document, "page": "repeated"}))
+    assert answers[-1] == {"kind": "rest", "seeds": 5, "repeated": True}
+    rows = answers[-2]["rows"]
+    halves = [row[name]["half"] for row in rows for name in ("unpaced", "paced", "difference") if row[name]]
+    assert len(halves) > 10
+    assert set(halves) == {None}
+
+
 def test_another_state_ends_the_one_before(server: Server, document: dict[str, Any]) -> None:
     long = document | {"duration": "20000 s"}
     answers = server.lines("run", {"document": long, "page": "same"})
@@ -147,6 +160,27 @@ def test_another_state_ends_the_one_before(server: Server, document: dict[str, A
     before = list(answers)
     assert before[-1]["kind"] == "cancelled"
     assert all(answer.get("length", 0) < 1 for answer in before)
+
+
+def _spent_s(process: int) -> float:
+    """Processor time of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_page_that_goes_leaves_nothing_running(server: Server, document: dict[str, Any]) -> None:
+    answers = server.lines("run", {"document": document | {"duration": "20000 s"}, "page": "gone"})
+    assert next(answers)["kind"] == "network"
+    assert next(answers)["kind"] == "run"
+    answers.close()
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        before = _spent_s(server.process.pid)
+        time.sleep(0.5)
+        if _spent_s(server.process.pid) == before:
+            return
+    pytest.fail("it goes on")
 
 
 def test_what_is_wrong_with_a_state_is_said(server: Server, document: dict[str, Any]) -> None:
@@ -211,7 +245,7 @@ def test_a_capture_is_analysed(server: Server, command: Command, tmp_path: Path)
 
 
 def test_a_link_holds_the_scenario() -> None:
-    document = state_of(Scenario.load("scenarios/one-flow.toml")).to_dict()
+    document = state_of(Scenario.load(ROOT / "scenarios" / "one-flow.toml")).to_dict()
     link = "http://127.0.0.1:8765/" + encoded(document)
     assert decoded(link) == document
     bomb = urlsafe_b64encode(zlib.compress(b'"' + b" " * (8 << 20) + b'"')).decode()

@@ -89,6 +89,11 @@ def _thinned(xs: Sequence[float], ys: Sequence[float | None]) -> list[list[float
     return [[xs[number] for number in chosen], [ys[number] for number in chosen]]
 
 
+def repeated(unpaced: Runs, paced: Runs) -> bool:
+    """Whether every seed has given the same run of both worlds: then there is one run, and no interval."""
+    return all(repeated_runs.same([side[seed] for seed in sorted(side)]) for side in (unpaced, paced))
+
+
 def compared(unpaced: Runs, paced: Runs, core: str) -> list[dict[str, Any]]:
     """Means of both worlds and the difference that pacing makes, seed by seed, for each figure that both have.
 
@@ -98,7 +103,7 @@ def compared(unpaced: Runs, paced: Runs, core: str) -> list[dict[str, Any]]:
     both = sorted(unpaced.keys() & paced.keys())
     worlds = [[side[seed] for seed in both] for side in (unpaced, paced)]
     found = [[figures(run, core) for run in runs] for runs in worlds]
-    once = all(repeated_runs.same(runs) for runs in worlds)
+    once = repeated(*({seed: side[seed] for seed in both} for side in (unpaced, paced)))
     enough = len(both) >= LEAST_SEEDS and not once
     rows = []
     for key in SHOWN:

@@ -19,10 +19,11 @@ from paceline import _core
 from paceline.errors import InputError, RunError
 from paceline.runs.driver import with_settings
 from paceline.runs.memory_limit import ROOM
+from paceline.runs.precision import LEAST_SEEDS
 from paceline.runs.workers import processors
 from paceline.scenario import Point, Scenario
 from paceline.scenario.run_estimate import EVENT_NS, remembered_estimate_of
-from paceline.studio.findings import compared, curves, figures
+from paceline.studio.findings import compared, curves, figures, repeated
 from paceline.studio.worlds import World, drawing_of, worlds_of
 
 #: Time that the first runs may take, s: the rest of a tenth of a second is the browser's.
@@ -149,7 +150,9 @@ async def refine(state: Scenario, work: Work) -> AsyncGenerator[dict[str, Any], 
         async for number, answer in _side_by_side(work, worlds, whole, seed, 1.0):
             runs[number][seed] = answer["run"]
         yield {"kind": "compared", "seeds": len(runs[0]), "rows": compared(runs[0], runs[1], worlds[0].core)}
-    yield {"kind": "rest", "seeds": len(runs[0])}
+        if len(runs[0]) == LEAST_SEEDS and repeated(runs[0], runs[1]):
+            break
+    yield {"kind": "rest", "seeds": len(runs[0]), "repeated": repeated(runs[0], runs[1])}
 
 
 def _lengths(expected_s: float) -> list[float]:

@@ -59,10 +59,10 @@ def serve(
             timeout_graceful_shutdown=1,
         )
         address = f"http://{HOST}:{number}/{token}/"
-        tell(address)
-        if browser:
-            webbrowser.open(address)
         try:
+            tell(address)
+            if browser:
+                webbrowser.open(address)
             uvicorn.Server(config).run(sockets=[listening])
         except KeyboardInterrupt:  # how it is meant to end
             pass

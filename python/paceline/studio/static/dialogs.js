@@ -1,6 +1,6 @@
 // What opens over the page: a link to share, the scenario as TOML, a sweep in full, a capture that was dropped.
 import { html, signal, useEffect, useRef } from "./html.js";
-import { at, core, encoded, errors, lines, post, read, scenario } from "./state.js";
+import { at, core, encoded, errors, lines, post, read, save, scenario } from "./state.js";
 
 const open = signal(null); // { kind, … } of the dialog that is open
 const running = signal(null); // the sweep under way, or its end
@@ -20,14 +20,6 @@ export const actions = {
     open.value = { kind: "full", title: "Run it in full" };
   },
 };
-
-function save(name, text) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "application/toml" }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
 
 function Share({ link }) {
   const text = useRef(null);
@@ -55,8 +47,8 @@ function Toml({ text }) {
     ${errors.value.map((line) => html`<p role="alert" class="warning">${line}</p>`)}
     <p class="buttons">
       <button type="button" class="first" onClick=${apply}>Use this</button>
-      <button type="button" onClick=${() => save("studio.toml", area.current.value)}>Save as a file</button>
-      <label class="file">Open a file <input type="file" accept=".toml" onChange=${load} /></label>
+      <button type="button" onClick=${() => save("studio.toml", area.current.value, "application/toml")}>Save as a file</button>
+      <label class="file">Open a file<input class="spoken" type="file" accept=".toml" onChange=${load} /></label>
     </p>`;
 }
 
@@ -64,7 +56,7 @@ async function runInFull(form) {
   const seeds = Number(form.elements.seeds.value);
   const swept = form.elements.buffers?.value.split(",").map((text) => text.trim()).filter(Boolean) ?? [];
   const link = core.value;
-  const path = link.path.map((key) => String(key)).join(".");
+  const path = link.path.map((key, index) => at(link.path.slice(0, index + 1)).name ?? key).join(".");
   const buffers = swept.length ? { [`${path}.${link.buffer_key}`]: swept } : null;
   running.value = { share: 0, finished: 0, runs: 0 };
   try {

@@ -1,7 +1,7 @@
 // The two worlds in numbers: a sentence, and a table with the difference that pacing makes.
 import { html } from "./html.js";
 import { decimalsFor, decimalsWith, fixed, shown, signed, unitFor } from "./quantities.js";
-import { compared, core, network, resting, start, worlds } from "./state.js";
+import { compared, core, network, post, repeated, resting, save, scenario, start, worlds } from "./state.js";
 
 const WORLDS = ["unpaced", "paced"];
 
@@ -20,7 +20,7 @@ function rows() {
   });
 }
 
-const percent = (share) => `${fixed(100 * share, decimalsFor(100 * share))} %`;
+const percent = (share) => `${fixed(100 * share, decimalsFor(100 * share))}\u00a0%`;
 
 export function Headline() {
   const both = rows();
@@ -33,13 +33,13 @@ export function Headline() {
   const difference = throughput.difference;
   const unit = unitFor("bps", Math.max(before, after));
   const decimals = decimalsFor(Math.max(before, after) / unit.factor);
-  const [a, b] = [before, after].map((value) => fixed(value / unit.factor, decimals));
+  const [a, b] = [before, after].map((value) => `${fixed(value / unit.factor, decimals)}\u00a0${unit.name}`);
   const sure = difference?.half !== null && difference?.half !== undefined;
   const name = network.value?.core;
   const link = name === "core" ? "The core" : `The link ${name}`;
-  let verdict = `${link} carries ${a} ${unit.name} unpaced and ${b} ${unit.name} paced; ${percent(lostBefore)} and ${percent(lostAfter)} of its packets are lost.`;
+  let verdict = `${link} carries ${a} unpaced and ${b} paced; ${percent(lostBefore)} and ${percent(lostAfter)} of its packets are lost.`;
   if (a === b && percent(lostBefore) === percent(lostAfter))
-    verdict = `Pacing changes nothing to see: ${link.toLowerCase()} carries ${a} ${unit.name} in both worlds, and ${percent(lostAfter)} of its packets are lost.`;
+    verdict = `Pacing changes nothing to see: ${link.toLowerCase()} carries ${a} in both worlds, and ${percent(lostAfter)} of its packets are lost.`;
   return html`<section class="headline" aria-labelledby="headline-title">
     <h2 id="headline-title" class="spoken">What comes of it</h2>
     <p class="answer" aria-live="polite">${verdict}</p>
@@ -53,6 +53,7 @@ function standing(sure, difference, metric) {
   if (run.length < 1) return `A first look: ${shown("s", run.duration_s)} of ${shown("s", run.duration_s / run.length)} simulated.`;
   const seeds = compared.value?.seeds ?? 1;
   const count = `${seeds} seed${seeds === 1 ? "" : "s"}${resting.value ? "" : ", and more to come"}.`;
+  if (repeated.value) return "Simulated in full. Every seed gives the same run, since nothing that is drawn makes a difference: there is no interval.";
   if (!sure) return `Simulated in full, ${count}`;
   const { mean, half } = difference;
   const unit = unitFor(metric.kind, Math.max(Math.abs(mean), half));
@@ -71,6 +72,7 @@ function Cell({ value, unit, most, sign = false }) {
 
 function caption(seeds) {
   const of = `Of the link ${core.value.name}, and of all flows`;
+  if (repeated.value) return `${of}; one run, which every seed repeats. The difference is paced less unpaced.`;
   if (seeds < 2) return `${of}; one seed so far.`;
   return `${of}; means over ${seeds} seeds${seeds < 5 ? "" : ", with 95 % intervals"}. The difference is paced less unpaced, seed by seed.`;
 }
@@ -88,6 +90,11 @@ export function Live() {
 function winner({ metric, difference }) {
   if (!metric.better || !difference || difference.half === null || Math.abs(difference.mean) <= difference.half) return null;
   return difference.mean * metric.better > 0 ? "paced" : "unpaced";
+}
+
+async function saveJson() {
+  const { json } = await (await post("json", { document: scenario.value })).json();
+  for (const world of WORLDS) save(`${world}.json`, json[world], "application/json");
 }
 
 export function Figures() {
@@ -114,5 +121,7 @@ export function Figures() {
         </tbody>
       </table>
     </div>
+    <p class="buttons"><button type="button" onClick=${saveJson}>Save both worlds' runs</button>
+      <span class="note">Seed ${scenario.value.seed ?? 1}, as <code>paceline run --json</code> prints them.</span></p>
   </section>`;
 }

@@ -89,7 +89,7 @@ function FlowsKnob() {
   }
   const value = at(keys) ?? 1;
   return html`<${Slider} id="flows" label=${label} text=${value} value=${value} least=${1} most=${250} whole
-    write=${(number) => number} set=${(to) => put(keys, to === undefined ? undefined : Number(to))} hint=${`${flows} flows in all`} />`;
+    write=${(number) => number} set=${(to) => put(keys, to === undefined ? undefined : Number(to))} hint=${`${flows} flow${flows === 1 ? "" : "s"} in all`} />`;
 }
 
 function methodOf(pacing) {

@@ -44,6 +44,8 @@ function Drawing({ net }) {
     const gap = Math.min(18, (room - 30) / many);
     return [x, y + (number - (many - 1) / 2) * gap];
   };
+  const { pacing } = scenario.value;
+  const paces = ["host", "port"].includes(typeof pacing === "string" ? pacing.split(" ")[0] : pacing?.method);
   const words = net.links.map((link) => `${link.count > 1 ? link.count + " times " : ""}${link.name}, ${link.rate}, ${link.delay}`);
   return html`<svg class="picture network" viewBox="0 0 ${width} ${height}" role="img" aria-label=${`The network: ${words.join("; ")}`}>
     ${net.links.map((link) => {
@@ -71,7 +73,7 @@ function Drawing({ net }) {
       return html`
         ${Array.from({ length: many }, (_, number) => {
           const [x, y] = dot(index, number);
-          return node.is_host ? html`<circle class="host" cx=${x} cy=${y} r="6" />` : html`<rect class="router" x=${x - 9} y=${y - 7} width="18" height="14" rx="3" />`;
+          return node.is_host ? html`<circle class=${`host${paces && net.links.some((link) => link.from === index) ? " paced is-paced" : ""}`} cx=${x} cy=${y} r="6" />` : html`<rect class="router" x=${x - 9} y=${y - 7} width="18" height="14" rx="3" />`;
         })}
         <text class="tick halo" x=${spots[index].x} y=${dot(index, many - 1)[1] + 24} text-anchor="middle">${isNarrow.value ? (node.count > 1 ? node.count : "") : `${node.count > 1 ? `${node.count} × ` : ""}${node.name}`}</text>`;
     })}

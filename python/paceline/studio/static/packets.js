@@ -77,6 +77,12 @@ function seek(time) {
   clock.value = now;
 }
 
+// As high as the rows of nodes need.
+function heightOf(net) {
+  const rows = net.nodes.map((node) => net.nodes.filter((one) => one.column === node.column).reduce((sum, one) => sum + Math.min(one.count, 20), 0));
+  return Math.min(300, 120 + 9 * Math.max(...rows));
+}
+
 function World({ trace, index }) {
   const canvas = useRef(null);
   const raster = useRef(null);
@@ -102,7 +108,7 @@ function World({ trace, index }) {
   };
   return html`<figure class="stage">
     <figcaption class=${world.world}>${world.world === "paced" ? "Paced" : "Unpaced"}</figcaption>
-    <canvas ref=${canvas} class="packets" role="img" onClick=${choose}
+    <canvas ref=${canvas} class="packets" role="img" style=${{ height: `${heightOf(traces.value.network)}px` }} onClick=${choose}
       aria-label=${`Packets crossing the network, ${world.world}; the figures and curves above say the same in numbers`}></canvas>
     <canvas ref=${raster} class="raster" role="img" aria-label=${`Departures from ${rows.map((row) => row.name).join(" and from ")}, ${world.world}`}></canvas>
   </figure>`;
@@ -112,11 +118,15 @@ const stages = [];
 let lastFrame = 0;
 let lastTold = 0;
 
+let shownAs = ""; // what the last picture was of: one that would be the same is not drawn
+
 function frame(at) {
   const passed = Math.min(100, at - lastFrame);
   lastFrame = at;
   const held = traces.value;
-  if (held && !document.hidden) {
+  const as = [now, speed.value, followed.value, chosen.value?.index, chosen.value?.number, acks.value, ...stages.map(({ stage }) => stage.version)].join();
+  if (held && !document.hidden && (playing.value || as !== shownAs)) {
+    shownAs = as;
     if (playing.value) {
       now += passed * 1e6 * speed.value;
       if (now > held.until) now = held.begin;

@@ -47,6 +47,7 @@ function Plot({ title, kind, lines, most, xUnit = "s", xFactor = 1, share = fals
   const isDark = scheme.value;
   const made = useRef("");
   useEffect(() => {
+    if (!place.current) return; // gone before it was its turn
     const width = Math.max(200, place.current.clientWidth);
     const data = uPlot.join(lines.map((line) => [line.x.map((x) => x / xFactor), line.y.map((y) => (y === null ? null : y / unit.factor))]));
     const like = JSON.stringify([width, lines.map((line) => [line.name, line.colour]), unit.name, most, isDark, xUnit]);
@@ -57,7 +58,7 @@ function Plot({ title, kind, lines, most, xUnit = "s", xFactor = 1, share = fals
     drawn.current = new uPlot(options({ width, lines, unit, xUnit, most: most / unit.factor, right: share, step }), data, place.current);
   });
   useEffect(() => {
-    const watch = new ResizeObserver(() => drawn.current?.setSize({ width: Math.max(200, place.current.clientWidth), height: HEIGHT }));
+    const watch = new ResizeObserver(() => place.current && drawn.current?.setSize({ width: Math.max(200, place.current.clientWidth), height: HEIGHT }));
     watch.observe(place.current);
     return () => {
       watch.disconnect();

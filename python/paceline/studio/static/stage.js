@@ -10,6 +10,8 @@ const MOST_SLOTS = 36;
 const MOST_LINES = 64;
 const PALETTE = ["s2", "s3", "s4", "s5", "s7", "s1", "s16", "s17", "s18", "s19", "s20", "s21", "s23"]; // without the reds;
 
+let versions = 0;
+
 export class Stage {
   constructor(canvas, network, world, lives) {
     this.canvas = canvas;
@@ -23,6 +25,7 @@ export class Stage {
 
   // Colours and the still part of the picture, for the canvas as it is now.
   resize() {
+    this.version = versions += 1; // another picture is due
     const ratio = Math.min(2, devicePixelRatio || 1);
     this.width = Math.max(1, this.canvas.clientWidth);
     this.height = Math.max(1, this.canvas.clientHeight);

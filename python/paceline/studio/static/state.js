@@ -7,6 +7,7 @@ export const network = signal(null);
 export const worlds = signal({ unpaced: null, paced: null }); // the longest run of the first seed of each
 export const compared = signal(null); // rows of means and differences, and how many seeds
 export const resting = signal(false);
+export const repeated = signal(false); // every seed gives the same run
 export const errors = signal([]);
 export const lesson = signal(null);
 export const latency = signal(null); // of the last change that was answered: ms until both worlds were, and its number
@@ -41,6 +42,15 @@ export async function* lines(response) {
     rest = parts.pop();
     for (const part of parts) yield JSON.parse(part);
   }
+}
+
+// A text as a file of whoever looks.
+export function save(name, text, type) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 // What stands at keys in the tables; undefined where nothing does.
@@ -118,7 +128,7 @@ function take(answer) {
       resting.value = true;
     } else if (answer.kind === "network") {
       errors.value = [];
-      resting.value = false;
+      resting.value = repeated.value = false;
       network.value = answer.network;
     } else if (answer.kind === "run") {
       if (answer.curves) {
@@ -128,7 +138,10 @@ function take(answer) {
     } else if (answer.kind === "compared") {
       compared.value = answer;
       if (answer.seeds === 1) rested.value += 1;
-    } else if (answer.kind === "rest") resting.value = true;
+    } else if (answer.kind === "rest") {
+      resting.value = true;
+      repeated.value = answer.repeated;
+    }
   });
 }
 

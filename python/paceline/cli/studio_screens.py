@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 _TARGET = Path("docs/images")
-_COLOURS = 128
+_COLOURS = 256
 _READY_MS = 120_000
 _MOVE = "(e, value) => { e.value = value; e.dispatchEvent(new Event('input', { bubbles: true })); }"
 

@@ -79,12 +79,16 @@ class Studio:
             exception_handlers={HTTPException: _refused},
         )
 
-    def close(self) -> None:
-        """Ends all runs."""
-        for work in self._work.values():
+    def stop(self) -> None:
+        """Ends all runs, and so all answers that wait for one."""
+        for work in list(self._work.values()):
             work.cancel()
-        for full in self._full.values():
+        for full in list(self._full.values()):
             full.stop()
+
+    def close(self) -> None:
+        """The same, and gives back threads and files."""
+        self.stop()
         for pool in (self._pool, self._packets_pool):
             pool.shutdown(wait=False, cancel_futures=True)
         self._uploads.cleanup()

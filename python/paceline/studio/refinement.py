@@ -67,7 +67,7 @@ class Work:
     def __init__(self, pool: ThreadPoolExecutor, costs: Costs) -> None:
         self._pool = pool
         self._costs = costs
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may cancel in the midst of a cancel
         self._controls: set[_core.Control] = set()
         self._cancelled = False
         self.spent_s = 0.0

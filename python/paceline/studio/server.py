@@ -8,6 +8,7 @@ import socket
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -56,6 +57,7 @@ def serve(
             access_log=False,
             server_header=False,
             date_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=1,
         )
         address = f"http://{HOST}:{number}/{token}/"
@@ -63,11 +65,23 @@ def serve(
             tell(address)
             if browser:
                 webbrowser.open(address)
-            uvicorn.Server(config).run(sockets=[listening])
+            _Server(config, studio).run(sockets=[listening])
         except KeyboardInterrupt:  # how it is meant to end
             pass
         finally:
             studio.close()
+
+
+class _Server(uvicorn.Server):
+    """One whose answers end with it: those that wait for a run do not keep it."""
+
+    def __init__(self, config: uvicorn.Config, studio: Studio) -> None:
+        super().__init__(config)
+        self._studio = studio
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._studio.stop()
+        super().handle_exit(sig, frame)
 
 
 def _listen(port: int | None) -> socket.socket:

@@ -169,7 +169,7 @@ export class Stage {
       const share = (time - life.dropped.time) / falls;
       const end = this.ends[life.dropped.place];
       if (share > 1 || !end) return null;
-      return { x: end.from.x - 4 - 10 * share, y: end.from.y + share * share * Math.min(70, this.height * 0.4), alpha: 1 - share * 0.7, falls: true };
+      return { x: end.from.x - 4 - 10 * share, y: end.from.y + share * share * Math.min(70, this.height * 0.4), alpha: 1 - share * 0.5, falls: true };
     }
     if (time >= life.end) return null;
     for (let index = life.hops.length - 1; index >= 0; index -= 1) {

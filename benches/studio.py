@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from playwright.sync_api import Page, sync_playwright
 from studio_server import served
 
-#: A tenth of a second of one 100 Mbit/s core holds more packets than are asked for.
+#: A tenth of a second of this core, in both worlds and both ways, holds the packets that are asked for, and more.
 CROWD = """\
 title = "Many packets on the way"
 duration = "6 s"
@@ -29,7 +29,7 @@ warmup = "3 s"
 
 [network]
 template = "dumbbell"
-core = { rate = "200 Mbit/s", delay = "100 ms", buffer = "200 packets" }
+core = { rate = "15 Mbit/s", delay = "100 ms", buffer = "50 packets" }
 edge = { count = 4, rate = "500 Mbit/s", delay = "1 ms .. 5 ms" }
 access = { per_edge = 10, rate = "100 Mbit/s", delay = "1 ms .. 3 ms" }
 

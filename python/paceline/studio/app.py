@@ -124,13 +124,16 @@ class Studio:
     async def run(self, request: Request) -> Response:
         """Runs a state and refines it, a line of JSON for each thing that is known; ends what the page ran before."""
         body = await _body(request)
-        work = self._new_work(str(body.get("page", "")))
+        page = str(body.get("page", ""))
+        if tracing := self._work.pop(_tracing(page), None):  # of a state that is no more
+            tracing.cancel()
+        work = self._new_work(page)
         return StreamingResponse(self._lines(scenario_of(body), work), media_type="application/x-ndjson")
 
     async def packets(self, request: Request) -> Response:
-        """A window of both worlds' events."""
+        """A window of both worlds' events; none where the page has asked for something else meanwhile."""
         body = await _body(request)
-        work = self._new_work(f"packets {body.get('page', '')}")
+        work = self._new_work(_tracing(str(body.get("page", ""))))
         asked = body.get("from_s")
         if asked is not None and not isinstance(asked, (int, float)):
             raise InputError("from_s: give seconds, or nothing", "studio")
@@ -141,6 +144,8 @@ class Studio:
             from_s = start_of(worlds[1], work, None if asked is None else float(asked))
             both = [loop.run_in_executor(work_pool, traced, world, work, from_s) for world in worlds]
             return JSONResponse({"worlds": await asyncio.gather(*both)})
+        except WorkCancelledError:  # another state, or another window, is wanted
+            return JSONResponse({"worlds": []})
         finally:
             work.cancel()
 
@@ -244,6 +249,11 @@ class Studio:
             yield _line({"kind": "error", "errors": _messages(error)})
         finally:
             work.cancel()
+
+
+def _tracing(page: str) -> str:
+    """What a page's tracing is known by."""
+    return f"packets {page}"
 
 
 def _answering(what: Any) -> Any:

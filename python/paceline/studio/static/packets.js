@@ -27,7 +27,7 @@ export async function load(fromS = null) {
   loading.value = "Packets are being traced.";
   try {
     const told = await (await post("packets", { document: scenario.value, from_s: fromS })).json();
-    if (mine !== asked) return;
+    if (mine !== asked || !told.worlds.length) return;
     const net = network.value;
     const worlds = told.worlds.map((world) => ({ world, lives: livesOf(world), rows: rowsOf(world, net), times: world.time_ns }));
     const until = Math.min(...told.worlds.map((world) => world.until_ns));
@@ -38,7 +38,7 @@ export async function load(fromS = null) {
     if (followed.value !== null && !worlds.some(({ lives }) => lives.some((life) => life.flow === followed.value))) followed.value = null;
     loading.value = "";
   } catch (error) {
-    if (mine === asked && error.message !== "cancelled") loading.value = error.message;
+    if (mine === asked) loading.value = error.message;
   }
 }
 

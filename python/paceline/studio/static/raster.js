@@ -28,7 +28,7 @@ export function drawRaster(canvas, rows, time, speed, stage, followed) {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
   }
-  const context = canvas.getContext("2d");
+  const context = canvas.getContext("2d", { alpha: false });
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = stage.colours.raised;
   context.fillRect(0, 0, width, height);

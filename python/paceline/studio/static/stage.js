@@ -38,7 +38,7 @@ export class Stage {
     this.still = document.createElement("canvas");
     this.still.width = this.canvas.width;
     this.still.height = this.canvas.height;
-    const context = this.still.getContext("2d");
+    const context = this.still.getContext("2d", { alpha: false });
     context.scale(ratio, ratio);
     this.drawStill(context);
   }
@@ -121,7 +121,7 @@ export class Stage {
 
   // The picture at `time`, ns; `speed` is ns a second. Returns how many packets it shows.
   draw(time, speed, { followed, chosen, acks }) {
-    const context = this.canvas.getContext("2d");
+    const context = this.canvas.getContext("2d", { alpha: false });
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.drawImage(this.still, 0, 0);
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);

@@ -37,7 +37,7 @@ WHEELS := target/wheels
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11,$(shell $(p) -c '$(NEW_ENOUGH)' 2>/dev/null && echo $(p))))
 CORE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \)) $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml)
-PACKAGE := $(shell find python -type f ! -name '*.pyc' ! -name '*.so')
+PACKAGE := $(shell find python scenarios -type f ! -name '*.pyc' ! -name '*.so')
 
 help:
 	@sed -n 1,3p Makefile

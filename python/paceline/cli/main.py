@@ -25,6 +25,7 @@ from paceline.cli.doctor import doctor
 from paceline.cli.emulate import emulate
 from paceline.cli.explain import explain
 from paceline.cli.gallery import gallery
+from paceline.cli.init import init
 from paceline.cli.pace import pace
 from paceline.cli.reproduce import reproduce
 from paceline.cli.run import run
@@ -88,12 +89,13 @@ def paceline() -> None:
     """Simulate pacing in networks with small buffers.
 
     \b
-    paceline run scenarios/edge-vs-host.toml
-    paceline studio scenarios/one-flow.toml
+    paceline init edge-vs-host
+    paceline run edge-vs-host.toml
+    paceline studio one-flow.toml
     paceline advise --rate "10 Gbit/s" --rtt "5 ms .. 80 ms" --flows 2000
     paceline reproduce --list
-    paceline check scenarios/edge-vs-host.toml
-    paceline doctor scenarios/edge-vs-host.toml
+    paceline check edge-vs-host.toml
+    paceline doctor edge-vs-host.toml
     paceline analyse traffic.pcap --pacer "edge 10 ms"
     paceline explain tcp --profile linux
     paceline pace --in eth1 --out eth2 --method edge --delay 10ms
@@ -108,6 +110,7 @@ def version() -> int:
 
 
 for command in (
+    init,
     run,
     advise,
     check,

@@ -71,7 +71,7 @@ def test_public_names_are_in_the_reference() -> None:
     named = re.findall(r"^::: paceline\.([\w.]+)$", reference, re.MULTILINE)
     assert sorted(name for name in named if "." not in name) == sorted(set(pl.__all__) - {"advise", "doctor"})
     assert [name for name in named if "." in name] == [
-        *("plot.against_buffer", "plot.queue", "plot.raster"),
+        *("plot.against_buffer", "plot.queue", "plot.raster", "plot.paper", "plot.save"),
         "advise.advise",  # the package has the function's name
         "doctor.doctor",
     ]

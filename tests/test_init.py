@@ -22,6 +22,7 @@ SCENARIOS = {
 def test_the_package_has_every_scenario() -> None:
     """A link to each stands in python/paceline/scenario/shipped: make one for a new scenario."""
     assert set(shipped_files.texts()) == set(SCENARIOS)
+    assert len(shipped_files.notebooks()) == 6
     for name, path in SCENARIOS.items():
         assert shipped_files.texts()[name] == path.read_text(), name
         assert (ROOT / "python/paceline/scenario/shipped" / f"{name}.toml").is_symlink(), name
@@ -44,7 +45,7 @@ def test_all_of_them_are_sound_where_they_are_written(tmp_path: Path) -> None:
 
 def test_it_runs_at_once_in_an_empty_folder(command: Command) -> None:
     made = command("init")
-    assert (made.returncode, made.stdout) == (0, "one-flow.toml\n")
+    assert (made.returncode, made.stdout) == (0, "one-flow.toml\npaceline.schema.json\n")
     assert "paceline run one-flow.toml" in made.stderr
     ran = command("run", "one-flow.toml", "--set", "duration=6 s")
     assert ran.returncode == 0, ran.stderr
@@ -58,7 +59,7 @@ def test_nothing_is_replaced_without_force(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["rpc.toml"]
     assert mine.read_text() == "mine"
     init.main(["rpc", str(tmp_path), "--force"], standalone_mode=False)
-    assert mine.read_text() == SCENARIOS["rpc"].read_text()
+    assert mine.read_text() == "#:schema ./paceline.schema.json\n" + SCENARIOS["rpc"].read_text()
     before = mine.stat().st_mtime_ns
     init.main(["rpc", str(tmp_path)], standalone_mode=False)  # it is there already, as it would be written
     assert mine.stat().st_mtime_ns == before
@@ -73,8 +74,19 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 def test_list_has_a_line_each() -> None:
     lines = click.testing.CliRunner().invoke(init, ["--list"], standalone_mode=False).stdout.splitlines()
-    assert len(lines) == 1 + len(SCENARIOS)
-    assert {line.split()[0] for line in lines[1:]} == set(SCENARIOS)
+    assert {line.split()[0] for line in lines[1:]} == set(SCENARIOS) | set(shipped_files.notebooks())
+    assert len(lines) == 1 + len(SCENARIOS) + 6
+
+
+def test_a_file_in_a_folder_names_the_schema_above(tmp_path: Path) -> None:
+    init.main(["kernel/one-flow", str(tmp_path)], standalone_mode=False)
+    assert (tmp_path / "kernel" / "one-flow.toml").read_text().startswith("#:schema ../paceline.schema.json\n")
+    assert (tmp_path / "paceline.schema.json").is_file()
+
+
+def test_a_notebook_is_one_file(tmp_path: Path) -> None:
+    init.main(["notebooks/sweep", str(tmp_path)], standalone_mode=False)
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")] == ["notebooks/sweep.ipynb"]
 
 
 @pytest.mark.parametrize(("name", "said"), [("onee-flow", 'did you mean "one-flow"?'), ("x", "init --list")])

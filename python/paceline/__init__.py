@@ -25,7 +25,7 @@ from paceline.results import Engine, FlowStats, LinkStats, Result, Results
 from paceline.runs.interrupted import Interrupted
 from paceline.runs.python_api import run, sweep
 from paceline.scenario import Point, Scenario
-from paceline.scenario.templates import dumbbell, path
+from paceline.scenario.templates import dumbbell, path, template
 
 __all__ = [
     "Advice",
@@ -51,6 +51,7 @@ __all__ = [
     "path",
     "run",
     "sweep",
+    "template",
 ]
 
 #: Version of the package and its core.

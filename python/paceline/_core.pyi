@@ -43,6 +43,9 @@ def pacers() -> str:
 def queues() -> str:
     """The queue disciplines with their parameters, as a Markdown table."""
 
+def scenario_schema() -> str:
+    """A JSON Schema (draft 7) of scenarios, made from the keys that the reader takes; `[sweep]` may be any table."""
+
 def tcp_options() -> str:
     """TCP's profiles with the value, unit, source and meaning of every option, JSON."""
 

@@ -5,23 +5,32 @@
 
     results = pl.sweep(scenario, seeds=5)
     plot.against_buffer(results)
-    plot.raster(results).savefig("raster.pdf")
+    plot.save(plot.raster(results), "raster.pdf")
 
-Every function takes what `paceline.run` and `paceline.sweep` return, or the directory of `paceline run --out`, and
-returns a figure of its own; nothing is shown or saved. Colours and markers are those of the report.
+Every function but `save` takes what `paceline.run` and `paceline.sweep` return, or the directory of `paceline run
+--out`, and returns a figure of its own, which a notebook shows; nothing else is shown or saved. Colours and markers are
+those of the report. For print:
+
+    with plot.paper():
+        plot.save(plot.against_buffer(results, ("loss",), size=(plot.COLUMN, 2.4)), "loss.pdf")
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import io
 import itertools
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from paceline._optional import needed
 from paceline._palette import COLOURS, MARKERS
 from paceline._statistics import Interval
 from paceline.report import metric_charts, time_charts
@@ -38,14 +47,34 @@ if TYPE_CHECKING:
 #: What to plot: results in memory, or the directory they were written to.
 Source = Result | Results | str | os.PathLike[str]
 
+#: Widths of a column and of both, inches, as conferences of IEEE and ACM have them.
+COLUMN, TEXT = 3.5, 7.16
+#: What `save` writes, by the suffix of the file.
+FORMATS = ("pdf", "svg", "pgf", "png")
+
+#: Width and height, inches.
+Size = tuple[float, float | None]
+
 _QUIET = "#515c68"
+#: Narrower panels of a queue say little, inches.
+_LEAST = 2.2
+#: Sizes that stay legible in a column of print.
+_PRINT = {
+    "font.size": 8.0,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 4.2,
+    "axes.linewidth": 0.6,
+    "axes.titlesize": "medium",
+    "savefig.dpi": 300,
+}
 
 
 def against_buffer(
     source: Source,
     metrics: tuple[str, ...] = ("throughput", "goodput", "loss"),
     *,
-    size: tuple[float, float] | None = None,
+    size: Size | None = None,
+    stacked: bool = False,
 ) -> Figure:
     """Means with 95 % intervals over the swept buffer, or whatever quantity was swept, a line a pacing method.
 
@@ -55,7 +84,8 @@ def against_buffer(
         source: results or their directory.
         metrics: names as in the report's data: ``throughput``, ``goodput``, ``loss``, ``utilisation``, ``timeouts``,
             ``jain``, ``queue_mean``, ``queue_p99``, ``delay_mean``, ``delay_p99``, …
-        size: of the figure, inches.
+        size: of the figure, inches; a height of ``None`` is what it takes.
+        stacked: all axes one below the other, as in a column of print.
 
     Raises:
         ValueError: no quantity was swept, or a metric has another name.
@@ -75,8 +105,10 @@ def against_buffer(
         raise ValueError(f"no metric is called {unknown[0]}; there are {', '.join(BY_KEY)}")
     if data.axis is None:
         raise ValueError("nothing with a unit was swept; sweep a buffer, as network.core.buffer")
-    rows = len(data.parts)
-    figure, axes = _figure(rows * len(metrics), size or (4.2 * len(metrics), 3.6 * rows), columns=len(metrics))
+    count = len(data.parts) * len(metrics)
+    columns = 1 if stacked else len(metrics)
+    tall = 3.6 if size is None else 2.0
+    figure, axes = _figure(count, _inches(size, 4.2 * columns, tall * count / columns), columns=columns)
     for ax, (part, name) in zip(axes, itertools.product(data.parts, metrics), strict=True):
         _lines(part, ax, BY_KEY[name])
         if part.condition and name == metrics[0]:
@@ -87,7 +119,7 @@ def against_buffer(
     return figure
 
 
-def queue(source: Source, *, size: tuple[float, float] | None = None) -> Figure:
+def queue(source: Source, *, size: Size | None = None) -> Figure:
     """Bytes that wait at the core over time, one panel a setting, of each setting's first seed.
 
     Raises:
@@ -95,7 +127,7 @@ def queue(source: Source, *, size: tuple[float, float] | None = None) -> Figure:
 
     Args:
         source: results or their directory.
-        size: of the figure, inches.
+        size: of the figure, inches; a height of ``None`` is what it takes.
 
     Returns:
         A panel a setting; bytes, in the unit that their size asks for, against seconds.
@@ -116,9 +148,9 @@ def queue(source: Source, *, size: tuple[float, float] | None = None) -> Figure:
     if not found:
         raise ValueError("no queue was recorded; see [probes] in the scenario")
     series = {s.name: s for s in data.series}
-    columns = min(len(found), 3)
+    columns = min(len(found), 3 if size is None else max(1, int(size[0] / _LEAST)))
     rows = -(-len(found) // columns)
-    figure, axes = _figure(len(found), size or (4.2 * columns, 1.9 * rows), columns=columns)
+    figure, axes = _figure(len(found), _inches(size, 4.2 * columns, 1.9 * rows), columns=columns)
     for ax, (setting, record) in zip(axes, found, strict=True):
         scale = scale_for("bytes", [float(record.bytes.max())])
         own = series[data.series_name(setting)]
@@ -130,13 +162,13 @@ def queue(source: Source, *, size: tuple[float, float] | None = None) -> Figure:
     return figure
 
 
-def raster(source: Source, *, window_s: float | None = None, size: tuple[float, float] | None = None) -> Figure:
+def raster(source: Source, *, window_s: float | None = None, size: Size | None = None) -> Figure:
     """A tick for every packet that leaves the first edge link (or the core), a strip a pacing method.
 
     Args:
         source: results or their directory.
-        window_s: how much of the record to show, seconds; by default about 260 packets a strip.
-        size: of the figure, inches.
+        window_s: how much of the record to show, seconds; by default about 260 packets a strip, fewer in a narrow one.
+        size: of the figure, inches; a height of ``None`` is what it takes.
 
     Raises:
         ValueError: no departures were recorded.
@@ -153,17 +185,78 @@ def raster(source: Source, *, window_s: float | None = None, size: tuple[float, 
     picture = time_charts.raster_of(_study(source))
     if picture is None:
         raise ValueError("no departures were recorded; see [probes] in the scenario")
-    length = window_s or time_charts.window_s(picture)
-    figure, (ax,) = _figure(1, size or (9.0, 0.62 * len(picture.strips) + 0.7))
+    inches = _inches(size, 9.0, 0.62 * len(picture.strips) + 0.7)
+    length = window_s or time_charts.window_s(picture) * min(1.0, inches[0] / 9.0)
+    figure, (ax,) = _figure(1, inches)
     draw_raster(ax, picture, length)
     return figure
 
 
+@contextlib.contextmanager
+def paper() -> Iterator[None]:
+    """Within it figures have text of 8 points and lines to match, for a column of print.
+
+    Examples:
+        >>> scenario = pl.Scenario.load("scenarios/one-flow.toml").set("duration", "10 s")
+        >>> results = pl.sweep(scenario, over={"network.links.bottleneck.buffer": ["5 KB", "20 KB"]})
+        >>> with plot.paper():
+        ...     figure = plot.against_buffer(results, ("loss",), size=(plot.COLUMN, 2.4))
+        >>> figure.axes[0].xaxis.label.get_size()
+        8.0
+    """
+    with _matplotlib().rc_context(_PRINT):
+        yield
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Writes a figure: the same bytes for the same figure, text as text.
+
+    Args:
+        figure: of this module, or any other of Matplotlib.
+        path: its suffix says the form: ``.pdf``, ``.svg``, ``.png``, or ``.pgf`` for LaTeX, which needs LaTeX here too.
+
+    Raises:
+        ValueError: the suffix is another, or there is no LaTeX to measure the text of a ``.pgf``.
+        OSError: the file cannot be written.
+
+    Examples:
+        >>> results = pl.sweep(pl.Scenario.load("scenarios/one-flow.toml"))
+        >>> plot.save(plot.raster(results), "raster.svg")
+    """
+    form = Path(path).suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        known = ", ".join(f".{one}" for one in FORMATS)
+        raise ValueError(f"{os.fspath(path)} has no suffix that says a form; there are {known}")
+    said: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(form, {})
+    settings: dict[str, Any] = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "paceline"}
+    if form == "pgf":
+        settings |= {"pgf.texsystem": _tex(), "pgf.rcfonts": False}
+    with _matplotlib().rc_context(settings):
+        figure.savefig(path, format=form, metadata=said or None)
+
+
+def _tex() -> str:
+    """The LaTeX that measures text for PGF."""
+    found = next((name for name in ("pdflatex", "xelatex", "lualatex") if shutil.which(name)), None)
+    if found is None:
+        raise ValueError("PGF is measured by LaTeX, and there is no pdflatex, xelatex or lualatex; write .pdf or .svg")
+    return found
+
+
+def _matplotlib() -> Any:
+    """Matplotlib, which not every installation has."""
+    mpl = needed("matplotlib", "a figure")
+    import matplotlib.figure  # noqa: F401
+
+    return mpl
+
+
 def draw_raster(ax: Axes, picture: time_charts.Raster, length_s: float) -> None:
     """Draws the strips of a raster on axes that are there."""
+    tick = 0.8 * min(1.0, _matplotlib().rcParams["lines.linewidth"] / 1.5)
     for row, strip in enumerate(picture.strips):
         shown = strip.times_s[strip.times_s < length_s] * 1e3
-        ax.vlines(shown, row + 0.12, row + 0.88, color=_colour(strip.series), linewidth=0.8)
+        ax.vlines(shown, row + 0.12, row + 0.88, color=_colour(strip.series), linewidth=tick)
     ax.set_yticks([row + 0.5 for row in range(len(picture.strips))], [strip.series.name for strip in picture.strips])
     for label, strip in zip(ax.get_yticklabels(), picture.strips, strict=True):
         label.set_color(_colour(strip.series))
@@ -181,6 +274,7 @@ def _lines(data: Study, ax: Axes, metric: Metric) -> None:
     everything = [e for s in data.settings if (e := data.estimate(s, metric))]
     scale = scale_for(metric.kind, [e.mean for e in everything])
     unit = scale_for(axis.dimension, axis.values.values())
+    sizes = _matplotlib().rcParams
     for series in data.series:
         points = [
             (axis.values[text] / unit.divisor, e)
@@ -194,10 +288,10 @@ def _lines(data: Study, ax: Axes, metric: Metric) -> None:
             label=series.name,
             color=_colour(series),
             **marks(series.slot),
-            markersize=5,
-            linewidth=1.6,
-            capsize=2.5,
-            elinewidth=1.0,
+            markersize=sizes["lines.markersize"] / 1.2,
+            linewidth=sizes["lines.linewidth"] * 1.07,
+            capsize=sizes["lines.markersize"] / 2.4,
+            elinewidth=sizes["lines.linewidth"] / 1.5,
             clip_on=False,
         )
     ax.set_title(_with_unit(metric.title, scale), fontsize="medium", loc="left")
@@ -220,11 +314,21 @@ def marks(slot: int) -> dict[str, Any]:
     return {"marker": MARKERS[shape % len(MARKERS)]} | hollow
 
 
+def _png(figure: Figure) -> bytes:
+    """How a notebook shows a figure that pyplot does not know."""
+    sink = io.BytesIO()
+    figure.savefig(sink, format="png", dpi=144)
+    return sink.getvalue()
+
+
+def _inches(size: Size | None, width: float, height: float) -> tuple[float, float]:
+    return (width, height) if size is None else (size[0], size[1] or height)
+
+
 def _figure(count: int, size: tuple[float, float], *, columns: int | None = None) -> tuple[Figure, list[Any]]:
     """A figure that belongs to nobody's global state, with `count` axes in our style."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
+    figure: Figure = _matplotlib().figure.Figure(figsize=size, layout="constrained")
+    figure.__dict__["_repr_png_"] = functools.partial(_png, figure)
     across = columns or count
     grid = figure.subplots(-(-count // across), across, squeeze=False)
     axes = list(np.ravel(grid))

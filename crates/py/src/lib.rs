@@ -146,6 +146,12 @@ fn queues() -> PyResult<String> {
     guard(|| Ok(queue::table()))
 }
 
+/// A JSON Schema of scenarios, from the keys that are read.
+#[pyfunction]
+fn scenario_schema() -> PyResult<String> {
+    guard(|| serde_json::to_string(&Scenario::schema()).map_err(input_error))
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<InputError>())?;
@@ -162,6 +168,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(quantity, module)?,
         wrap_pyfunction!(pacers, module)?,
         wrap_pyfunction!(queues, module)?,
+        wrap_pyfunction!(scenario_schema, module)?,
         wrap_pyfunction!(explain::tcp_options, module)?,
         wrap_pyfunction!(pace::pace, module)?,
         wrap_pyfunction!(pace::pace_flags, module)?,

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import click
 
-from paceline import _core
+from paceline import _core, _optional
 from paceline._interrupt import exit_interrupted
 from paceline.cli.advise import advise
 from paceline.cli.analyse import analyse
@@ -24,11 +24,13 @@ from paceline.cli.compare import compare
 from paceline.cli.doctor import doctor
 from paceline.cli.emulate import emulate
 from paceline.cli.explain import explain
+from paceline.cli.figure import figure
 from paceline.cli.gallery import gallery
 from paceline.cli.init import init
 from paceline.cli.pace import pace
 from paceline.cli.reproduce import reproduce
 from paceline.cli.run import run
+from paceline.cli.schema import schema
 from paceline.cli.studio import studio
 from paceline.cli.table import table
 from paceline.errors import InputError, PacelineError
@@ -60,6 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             code = say(str(one), WRONG_INPUT)
     except UnicodeEncodeError as error:
         code = say(f'"{error.object[:80]}" is not UTF-8; write text that is', WRONG_INPUT)
+    except ModuleNotFoundError as error:
+        if error.name not in _optional.EXTRAS:
+            raise
+        code = say(str(error), WRONG_INPUT)
     except (PacelineError, _core.RunError) as error:  # the core's own: a panic that its guard has caught
         code = say(str(error), FAILED)
     except OSError as error:
@@ -109,20 +115,9 @@ def version() -> int:
     return DONE
 
 
-for command in (
-    init,
-    run,
-    advise,
-    check,
-    doctor,
-    compare,
-    table,
-    reproduce,
-    gallery,
-    analyse,
-    emulate,
-    explain,
-    pace,
-    studio,
-):
+_COMMANDS = (
+    *(init, run, advise, check, doctor, compare, table, figure, reproduce, gallery, analyse, emulate, pace),
+    *(studio, explain, schema),
+)
+for command in _COMMANDS:
     paceline.add_command(command)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paceline._arguments import one_of
+from paceline._optional import needed
 from paceline.errors import InputError
 from paceline.results.quantities import numeric, unit_of
 from paceline.results.tables import about_now, links_table, runs_table
@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from paceline.results import Results
 
 TABLES = ("runs", "links")
-
-
-def needed(package: str, method: str) -> Any:
-    """The package, imported. Raises `ModuleNotFoundError`, which says how to install it."""
-    try:
-        return importlib.import_module(package)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != package:
-            raise
-        remedy = f'pip install {package}, or pip install "paceline[frames]" for pandas, polars and xarray'
-        raise ModuleNotFoundError(f"{method} needs {package}, which is not installed; {remedy}", name=package) from None
 
 
 def arrow(results: Results, table: str) -> pyarrow.Table:

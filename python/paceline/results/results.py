@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
+from paceline._optional import needed
 from paceline._statistics import Interval, interval
 from paceline.errors import InputError
 from paceline.results import repeated_runs, ties
@@ -280,9 +281,7 @@ class Results(Sequence[Result]):
             >>> frame = pl.sweep("scenarios/one-flow.toml").to_pandas()  # doctest: +SKIP
             >>> frame.groupby("settings.pacing")["flows.goodput_mean_bps"].mean()  # doctest: +SKIP
         """
-        from paceline.results import frames
-
-        frames.needed("pandas", "to_pandas")
+        needed("pandas", "to_pandas")
         frame: pandas.DataFrame = self.to_arrow(table).to_pandas()
         return frame
 

@@ -1,8 +1,9 @@
-"""The scenarios that come with the package: their names, what they are about, and copies to start from."""
+"""The scenarios and notebooks that come with the package: names, what they are about, and copies to start from."""
 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -21,29 +22,48 @@ ALL = "all"
 @cache
 def texts() -> Mapping[str, str]:
     """TOML by name, ``one-flow`` or ``kernel/one-flow``: those to begin with first."""
+    return _ending(".toml")
+
+
+@cache
+def notebooks() -> Mapping[str, str]:
+    """Notebooks by name, ``notebooks/first-steps``."""
+    return _ending(".ipynb")
+
+
+def _ending(suffix: str) -> dict[str, str]:
     folder = resources.files(__package__) / "shipped"
     found: dict[str, str] = {}
     for entry in sorted(folder.iterdir(), key=lambda one: (one.is_dir(), one.name)):
         inside = sorted(entry.iterdir(), key=lambda one: one.name) if entry.is_dir() else [entry]
         for file in inside:
             name = file.name if file is entry else f"{entry.name}/{file.name}"
-            if name.endswith(".toml"):
-                found[name.removesuffix(".toml")] = file.read_text(encoding="utf-8")
+            if name.endswith(suffix):
+                found[name.removesuffix(suffix)] = file.read_text(encoding="utf-8")
     return found
 
 
 def titles() -> dict[str, str]:
     """What each is about, in a line."""
-    return {name: str(tomllib.loads(text)["title"]) for name, text in texts().items()}
+    scenarios = {name: str(tomllib.loads(text)["title"]) for name, text in texts().items()}
+    heads = {name: "".join(json.loads(text)["cells"][0]["source"]) for name, text in notebooks().items()}
+    return scenarios | {name: head.partition("\n")[0].removeprefix("# ") for name, head in heads.items()}
 
 
 def chosen(name: str) -> list[str]:
     """The one of this name, or all. Raises `InputError` where there is none."""
-    known = texts()
-    if name == ALL:
-        return list(known)
+    known = [*texts(), *notebooks()]
+    return known if name == ALL else [_one_of(name, known)]
+
+
+def one(name: str) -> str:
+    """This name, if there is a scenario so called. Raises `InputError` where there is none."""
+    return _one_of(name, list(texts()))
+
+
+def _one_of(name: str, known: list[str]) -> str:
     if name in known:
-        return [name]
+        return name
     near = difflib.get_close_matches(name, known, n=1)
     instead = f"did you mean {quoted(near[0])}?" if near else "paceline init --list says which there are"
     raise InputError(f"{quoted(name)} is no template; {instead}", "TEMPLATE")
@@ -75,6 +95,8 @@ def _is_other(path: Path, text: str) -> bool:
 
 
 def _refuse(there: Iterable[Path]) -> None:
-    wrong = [InputError("is there already; say --force to replace it, or another directory", str(one)) for one in there]
+    wrong = [
+        InputError("is there already; say --force to replace it, or another directory", str(place)) for place in there
+    ]
     if wrong:
         raise InputError.together(wrong)

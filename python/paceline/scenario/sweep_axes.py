@@ -15,6 +15,8 @@ DEFAULT_SEED = 1
 #: More seeds of one setting would say nothing more.
 MOST_SEEDS = 1_000_000
 _SEED_LIMIT = 2**63
+#: Keys of the file that are not swept.
+NO_SETTINGS = frozenset({"seed", "title", "sweep"})
 
 
 def refuse_what_is_no_setting(path: tuple[str, ...], prefix: str, source: str | None) -> None:

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paceline.scenario import DEFAULT_SEED, Scenario
+from paceline.scenario import DEFAULT_SEED, Scenario, shipped_files
 
 Table = Mapping[str, Any]
+
+
+def template(name: str) -> Scenario:
+    """One of the scenarios that come with the package, as ``paceline init`` writes it.
+
+    Args:
+        name: as ``paceline init --list`` says it.
+
+    Raises:
+        InputError: there is none of this name.
+
+    Returns:
+        The scenario, its comments included.
+
+    Examples:
+        >>> pl.template("edge-vs-host")
+        Scenario('Edge versus host pacing, 1000 flows', 60 runs)
+    """
+    text = shipped_files.texts()[shipped_files.one(name)]
+    return Scenario(tomllib.loads(text), source=f"{name}.toml", text=text)
 
 
 def dumbbell(

@@ -147,13 +147,25 @@ fn range_error(
 pub trait Quantity: Copy + PartialOrd {
     /// Reads one.
     fn parse(text: &str) -> Result<Self, QuantityError>;
+
+    /// The names of the units that one may have.
+    ///
+    /// ```
+    /// # use paceline_core::{Bytes, units::parse::Quantity};
+    /// assert_eq!(Bytes::units(), ["B", "KB", "MB", "GB", "KiB", "MiB", "GiB"]);
+    /// ```
+    fn units() -> Vec<&'static str>;
 }
 
 macro_rules! quantities {
-    ($($type:ty: $parse:path),+) => {$(
+    ($($type:ty: $parse:path, $kind:ident;)+) => {$(
         impl Quantity for $type {
             fn parse(text: &str) -> Result<Self, QuantityError> {
                 $parse(text)
+            }
+
+            fn units() -> Vec<&'static str> {
+                Kind::$kind.units()
             }
         }
 
@@ -167,7 +179,12 @@ macro_rules! quantities {
     )+};
 }
 
-quantities!(Rate: rate, Span: span, Bytes: bytes, BufferSize: buffer);
+quantities! {
+    Rate: rate, Rate;
+    Span: span, Time;
+    Bytes: bytes, Size;
+    BufferSize: buffer, Buffer;
+}
 
 impl<T: Quantity> FromStr for Range<T> {
     type Err = QuantityError;

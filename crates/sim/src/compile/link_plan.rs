@@ -6,23 +6,83 @@ use paceline_core::{Rate, Span};
 use serde_json::{Value, json};
 
 use super::parameters::Named;
+use crate::input::keys::{Key, Kind, Way, key, needed, words};
 use crate::input::{BufferSize, Field, Range, Result, Table, any_of, suggestion};
 use crate::network::{JitterShape, JitterSpec, VaryingRate};
+use crate::varying::VARYING;
 
 /// Keys of every link's table.
-const KEYS: [&str; 11] = [
-    "rate",
-    "delay",
-    "jitter",
-    "buffer",
-    "counts",
-    "ties",
-    "queue",
-    "drop",
-    "police",
-    "pacer_buffer",
-    "reverse_buffer",
+const KEYS: [Key; 11] = [
+    needed(
+        "rate",
+        Kind::Either(&[Kind::Rates, VARYING]),
+        "of serialisation; a range is drawn once a link, a table says how it varies",
+    ),
+    needed("delay", Kind::Times, "propagation; a range is drawn once a link"),
+    key("jitter", Kind::Table("jitter", &JITTER_KEYS), "a delay beside it, drawn for each packet"),
+    key("buffer", Kind::Buffer, "what may wait in the forward direction; unlimited unless given"),
+    key("counts", COUNTS, "what its limits count; the network's unless given"),
+    key("ties", TIES, "who goes first where a packet arrives as another leaves; the network's unless given"),
+    key(
+        "queue",
+        Kind::Either(&[Kind::Word(discipline_names), Kind::Ways("queue", disciplines)]),
+        "the queue discipline, or a table with its parameters; drop-tail unless given",
+    ),
+    key("drop", Kind::Word(|| words(&DROPS)), "tail and front say queue = drop-tail and drop-front"),
+    key(
+        "police",
+        Kind::Table("policer", &POLICER_KEYS),
+        "a policer in the forward direction: a token bucket that drops",
+    ),
+    key("pacer_buffer", Kind::Buffer, "what a pacer before it may hold; unlimited unless given"),
+    key(REVERSE_BUFFER, Kind::Buffer, "what may wait in the reverse direction; unlimited unless given"),
 ];
+const REVERSE_BUFFER: &str = "reverse_buffer";
+/// Of `[network]` too.
+pub(crate) const COUNTS: Kind = Kind::Word(|| words(Counts::ALL));
+pub(crate) const TIES: Kind = Kind::Word(|| words(Ties::ALL));
+const JITTER_KEYS: [Key; 4] = [
+    needed("mean", Kind::Time, "of what is added"),
+    needed(
+        "spread",
+        Kind::Time,
+        "half the width of the uniform distribution, or the standard deviation of the normal one; the mean at most",
+    ),
+    key("shape", Kind::Word(|| words(JitterShape::ALL)), "of the distribution; uniform unless given"),
+    key("reorder", Kind::Flag, "packets may overtake each other; false unless given"),
+];
+const POLICER_KEYS: [Key; 2] = [
+    needed("rate", Kind::Rate, "at which tokens flow in"),
+    needed("burst", Kind::Bytes, "tokens that the bucket holds"),
+];
+const DROPS: [(&str, &str); 2] = [("tail", "drop-tail"), ("front", "drop-front")];
+
+/// A link's table.
+pub(crate) const LINK: Kind = Kind::Ways("link", || vec![Way::of(LinkPlan::keys(&[]))]);
+/// The table of a way back.
+pub(crate) const WAY_BACK: Kind = Kind::Ways("way-back", || vec![Way::of(way_back_keys())]);
+
+fn way_back_keys() -> Vec<Key> {
+    KEYS.into_iter().filter(|key| key.name != REVERSE_BUFFER).collect()
+}
+
+fn discipline_names() -> Vec<&'static str> {
+    DISCIPLINES.iter().map(|row| row.name).collect()
+}
+
+/// Of each, `discipline` and its parameters.
+fn disciplines() -> Vec<Way> {
+    let way = |row: &'static queue::Row| {
+        Way::with(DISCIPLINE.name, Kind::Just(row.name, row.summary), discipline_keys(row))
+    };
+    DISCIPLINES.iter().map(way).collect()
+}
+
+const DISCIPLINE: Key = needed("discipline", Kind::Word(discipline_names), "its name");
+
+fn discipline_keys(row: &queue::Row) -> Vec<Key> {
+    [DISCIPLINE].into_iter().chain(row.parameters.iter().map(Key::from)).collect()
+}
 
 /// What `[network]` sets for all its links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -76,21 +136,25 @@ pub(crate) struct LinkPlan {
 }
 
 impl LinkPlan {
+    /// Of a link's table, and `more`.
+    pub(crate) fn keys(more: &[Key]) -> Vec<Key> {
+        [&KEYS, more].concat()
+    }
+
     /// Reads a link's table, which may also have the keys in `more`.
     pub(crate) fn read<'a>(
         field: &Field<'a>,
-        more: &[&str],
+        more: &[Key],
         defaults: &Defaults,
     ) -> Result<(Table<'a>, LinkPlan)> {
-        let table = field.table(&[&KEYS, more].concat())?;
+        let table = field.table(&LinkPlan::keys(more))?;
         let plan = LinkPlan::from_table(field, &table, defaults)?;
         Ok((table, plan))
     }
 
     /// Reads the table of a way back, which has none itself.
     pub(crate) fn read_way_back(field: &Field<'_>, defaults: &Defaults) -> Result<LinkPlan> {
-        let keys: Vec<&str> = KEYS.into_iter().filter(|key| *key != "reverse_buffer").collect();
-        LinkPlan::from_table(field, &field.table(&keys)?, defaults)
+        LinkPlan::from_table(field, &field.table(&way_back_keys())?, defaults)
     }
 
     fn from_table(field: &Field<'_>, table: &Table<'_>, defaults: &Defaults) -> Result<LinkPlan> {
@@ -156,7 +220,7 @@ fn rate(field: &Field<'_>, duration: Span) -> Result<(Range<Rate>, Option<Varyin
 
 /// `jitter = { mean = "2 ms", spread = "1 ms", shape = "normal", reorder = true }`.
 fn jitter(field: &Field<'_>) -> Result<JitterSpec> {
-    let table = field.table(&["mean", "spread", "shape", "reorder"])?;
+    let table = field.table(&JITTER_KEYS)?;
     let mean = table.needs("mean", "\"2 ms\"", Field::positive_span);
     let spread = table.needs("spread", "\"1 ms\"", Field::positive_span)?;
     let (mean, shape) = (mean?, table.optional("shape", |field| field.choice(JitterShape::ALL))?);
@@ -170,7 +234,7 @@ fn jitter(field: &Field<'_>) -> Result<JitterSpec> {
 
 /// `police = { rate = "10 Mbit/s", burst = "15 KB" }`.
 fn policer(field: &Field<'_>) -> Result<PolicerSpec> {
-    let table = field.table(&["rate", "burst"])?;
+    let table = field.table(&POLICER_KEYS)?;
     let rate = table.needs("rate", "\"10 Mbit/s\"", Field::one_of);
     let burst = table.needs("burst", "\"15 KB\"", Field::one_of)?;
     Ok(PolicerSpec { rate: rate?, burst })
@@ -178,8 +242,7 @@ fn policer(field: &Field<'_>) -> Result<PolicerSpec> {
 
 /// `queue = "drop-front"`, or a table with `discipline` and its parameters; of the two FIFOs `drop = "front"` says the same.
 fn discipline(table: &Table<'_>) -> Result<Named> {
-    let drop =
-        table.optional("drop", |field| field.choice(&[("tail", "drop-tail"), ("front", "drop-front")]))?;
+    let drop = table.optional("drop", |field| field.choice(&DROPS))?;
     let Some(field) = table.get("queue") else { return Named::read(drop.unwrap_or("drop-tail"), &[], table) };
     if drop.is_some() {
         return Err(field.wrong("drop says it already; write one of the two"));
@@ -189,15 +252,15 @@ fn discipline(table: &Table<'_>) -> Result<Named> {
         _ => field.value().clone(),
     };
     let own = field.standing_for(&spelt_out).open()?;
-    let name = own.required("discipline", "\"drop-tail\"")?;
+    let name = own.required(DISCIPLINE.name, "\"drop-tail\"")?;
     let row = DISCIPLINES.iter().find(|row| name.value().as_str() == Some(row.name)).ok_or_else(|| {
-        let names = || DISCIPLINES.iter().map(|row| row.name);
+        let names = || discipline_names().into_iter();
         let what =
             suggestion(name.value().as_str().unwrap_or(""), names(), || format!("write {}", any_of(names())));
         name.refused(format!("is no queue discipline; {what}"))
     })?;
+    own.only(&discipline_keys(row))?;
     let keys: Vec<&str> = row.parameters.iter().map(|parameter| parameter.name).collect();
-    own.only(&[&["discipline"], keys.as_slice()].concat())?;
     let named = Named::read(row.name, &keys, &own)?;
     named.check(&own, queue::parse)?;
     Ok(named)

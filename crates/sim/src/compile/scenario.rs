@@ -33,14 +33,36 @@ use self::probes::{Loss, Probes};
 use self::traffic::Traffic;
 use crate::compile::draw::Draw;
 use crate::compile::layout::Layout;
-use crate::compile::template::Template;
+use crate::compile::template::{self, Template};
+use crate::input::keys::{Key, Kind, key, needed};
 use crate::input::{Faults, Field, Result};
 use crate::network::{Fitting, FlowSpec, Host, LinkId, LinkSpec, MOST_ROUND_TRIP, Network};
 
 /// Keys of the file.
-const KEYS: [&str; 15] = [
-    "title", "duration", "warmup", "seed", "network", "traffic", "pacing", "drop", "mark", "memory",
-    "probes", "sweep", "node", "link", "route",
+const KEYS: [Key; 15] = [
+    key("title", Kind::Text, "for tables and reports; the file's name unless given"),
+    needed("duration", Kind::Time, "simulated time"),
+    key("warmup", Kind::Time, "statistics start here; at the start unless given"),
+    key("seed", Kind::Whole(0, i64::MAX as u64), "of the first run; 1 unless given"),
+    needed("network", template::NETWORK, "hosts, routers and links"),
+    needed("traffic", traffic::ALL, "what hosts send, one table a kind of flow"),
+    key("pacing", pacing::ALL, "a method, its parameters and where it acts; or several"),
+    key("drop", probes::LOSSES, "losses to force"),
+    key("mark", probes::LOSSES, "marks (ECN) to force"),
+    key("memory", memory::ALL, "switches' memories that links share"),
+    key(
+        "probes",
+        probes::PROBES,
+        "what to record over time; the core's queue and its last departures unless given",
+    ),
+    key(
+        "sweep",
+        Kind::Open,
+        "paths of keys, each with a list of values: every combination is a run; and how many seeds",
+    ),
+    key("node", template::NODES, "hosts and routers of a graph"),
+    key("link", template::LINKS, "links of a graph"),
+    key("route", template::ROUTES, "ways through a graph that are not the shortest"),
 ];
 /// Networks of no more links than this report on every one.
 const FEW_LINKS: usize = 64;
@@ -79,6 +101,17 @@ impl Scenario {
             ScenarioError::Syntax { line, column, problem }
         })?;
         Scenario::read(&value)
+    }
+
+    /// A JSON Schema (draft 7) of the file, from the keys that are read: what an editor completes, explains and checks.
+    ///
+    /// ```
+    /// let schema = paceline_sim::Scenario::schema();
+    /// assert_eq!(schema["properties"]["duration"]["description"], "simulated time");
+    /// ```
+    pub fn schema() -> Value {
+        let about = "A network, the traffic over it, how that is paced, and what to sweep.";
+        crate::input::schema("A scenario of Paceline", about, &KEYS)
     }
 
     fn read(value: &Value) -> Result<Scenario> {

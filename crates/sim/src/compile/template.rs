@@ -12,15 +12,33 @@ mod tandem;
 
 use crate::compile::draw::Draw;
 use crate::compile::layout::Layout;
-use crate::compile::link_plan::Defaults;
+use crate::compile::link_plan::{COUNTS, Defaults, TIES};
+use crate::input::keys::{Key, Kind, Way, key, needed, words};
 use crate::input::{Field, Result, Table};
 
 /// Keys of `[network]` in every template.
-const KEYS: [&str; 3] = ["template", "counts", "ties"];
+const KEYS: [Key; 3] = [
+    needed("template", Kind::Word(|| words(TEMPLATES)), "what kind of network it is"),
+    key("counts", COUNTS, "what the limits of all links count; \"waiting\" unless given"),
+    key(
+        "ties",
+        TIES,
+        "who goes first, on all links, where a packet arrives as another leaves; drawn unless given, ns2 with counts = ns2",
+    ),
+];
+
+/// `[network]`, one way a template.
+pub(crate) const NETWORK: Kind = Kind::Ways("network", || {
+    let way = |(name, (_, summary, own, _)): &(&'static str, Row)| {
+        Way::with(KEYS[0].name, Kind::Just(name, summary), [&KEYS, *own].concat())
+    };
+    TEMPLATES.iter().map(way).collect()
+});
+pub(crate) use self::graph::{LINKS, NODES, ROUTES};
 
 /// From the list: the enum, the names and the dispatch.
 macro_rules! templates {
-    ($($name:literal => $module:ident::$Kind:ident,)*) => {
+    ($($name:literal => $module:ident::$Kind:ident: $summary:literal;)*) => {
         /// A network as a scenario describes it, its ranges not drawn yet.
         #[derive(Debug, Clone, PartialEq)]
         pub(crate) enum Template {
@@ -30,10 +48,13 @@ macro_rules! templates {
         /// What reads the keys of `[network]`, and of the file what belongs to a graph.
         type Reader = fn(&Table<'_>, &Table<'_>, &Defaults) -> Result<Template>;
 
-        /// By their names in a scenario: the name, the keys and the reader.
-        const TEMPLATES: &[(&str, (&str, &[&str], Reader))] = &[$((
+        /// The name, what it is, the keys and the reader.
+        type Row = (&'static str, &'static str, &'static [Key], Reader);
+
+        /// By their names in a scenario.
+        const TEMPLATES: &[(&str, Row)] = &[$((
             $name,
-            ($name, &$module::KEYS, |network, file, defaults| {
+            ($name, $summary, &$module::KEYS, |network, file, defaults| {
                 Ok(Template::$Kind($module::$Kind::read(network, file, defaults)?))
             }),
         ),)*];
@@ -58,20 +79,20 @@ macro_rules! templates {
 }
 
 templates! {
-    "dumbbell" => dumbbell::Dumbbell,
-    "path" => path::Path,
-    "tandem" => tandem::Tandem,
-    "parking-lot" => parking_lot::ParkingLot,
-    "graph" => graph::Graph,
+    "dumbbell" => dumbbell::Dumbbell: "sending hosts left, receiving hosts right, one core link between";
+    "path" => path::Path: "one host to another over a row of links";
+    "tandem" => tandem::Tandem: "a row of routers with sending hosts at one end and receiving hosts at the other";
+    "parking-lot" => parking_lot::ParkingLot: "a row of routers that some flows pass whole, and others hop by hop";
+    "graph" => graph::Graph: "nodes and links as the file lists them";
 }
 
 impl Template {
     /// Reads `[network]`, and of the file what belongs to a graph.
     pub(crate) fn read(field: &Field<'_>, file: &Table<'_>) -> Result<Self> {
         let network = field.open()?;
-        let (name, own, read) = network.required("template", "\"dumbbell\"")?.choice(TEMPLATES)?;
+        let (name, _, own, read) = network.required("template", "\"dumbbell\"")?.choice(TEMPLATES)?;
         network.only(&[&KEYS, own].concat())?;
-        let stray = graph::FILE_KEYS.iter().find_map(|key| file.get(key)).filter(|_| name != "graph");
+        let stray = graph::FILE_KEYS.into_iter().find_map(|key| file.get(key)).filter(|_| name != "graph");
         if let Some(stray) = stray {
             return Err(stray.wrong("only a graph has these; write template = \"graph\" in [network]"));
         }

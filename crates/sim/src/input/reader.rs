@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::{Faults, Result, ScenarioError, shortened, shown};
+use super::keys::{Key, names};
 use super::suggest::suggestion;
 
 /// A value, and the path that leads to it.
@@ -54,7 +55,7 @@ impl<'a> Field<'a> {
     }
 
     /// A table with no other keys than these.
-    pub(crate) fn table(&self, keys: &[&str]) -> Result<Table<'a>> {
+    pub(crate) fn table(&self, keys: &[Key]) -> Result<Table<'a>> {
         let table = self.open()?;
         table.only(keys)?;
         Ok(table)
@@ -193,8 +194,9 @@ impl<'a> Table<'a> {
     }
 
     /// Refuses keys that are not among these.
-    pub(crate) fn only(&self, keys: &[&str]) -> Result<()> {
-        self.only_listed(keys, || format!("write one of: {}", keys.join(", ")))
+    pub(crate) fn only(&self, keys: &[Key]) -> Result<()> {
+        let keys = names(keys);
+        self.only_listed(&keys, || format!("write one of: {}", keys.join(", ")))
     }
 
     /// The same; `all` words which there are, where none is near. Other faults are reported too.

@@ -9,10 +9,13 @@
 //! *References.* P. Brockwell and R. Davis, "Time Series" (1991), section 7.2; Y. Cai et al. 2012 (QLBP), section IV, takes
 //! the auto-covariance of a pacer's output. Counts of a Poisson stream: variance lambda T, 0 at every lag.
 
+use super::classes::LINKS;
 use super::described::{Described, Measure, Passing, Placed, Placing, View};
 use super::intervals::{Intervals, length};
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow, Point, SeriesRow};
+use super::sampling::{FROM, TO};
+use crate::input::keys::{Key, Kind, key};
 use crate::input::{Result, Table};
 use crate::kernel::ids::FlowId;
 use crate::kernel::packet::Packet;
@@ -32,7 +35,14 @@ pub(crate) struct Lags {
 }
 
 impl Described for Lags {
-    const KEYS: &'static [&'static str] = &["links", "at", "interval", "lags", "from", "to"];
+    const KEYS: &'static [Key] = &[
+        LINKS,
+        Passing::AT,
+        key("interval", Kind::Time, "over which a rate is taken; 1 ms unless given"),
+        key("lags", Kind::Whole(1, MOST_LAGS), "the most, intervals; 50 unless given"),
+        FROM,
+        TO,
+    ];
 
     fn read(table: &Table<'_>, (from, to): (Instant, Instant)) -> Result<Self> {
         let interval = length(table, "interval", from, to)?;

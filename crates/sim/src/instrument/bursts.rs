@@ -8,10 +8,13 @@
 //! last burst are cut where the time watched begins and ends.
 //! *References.* H. Jiang and C. Dovrolis 2005, "Why is the Internet traffic bursty in short time scales?"
 
+use super::classes::LINKS;
 use super::described::{Described, Measure, Passing, Placed, Placing, View};
 use super::distribution::cumulative;
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow, SeriesRow};
+use super::sampling::{FROM, TO};
+use crate::input::keys::{Key, Kind, key, words};
 use crate::input::{Field, Result, Table};
 use crate::kernel::packet::Packet;
 use paceline_core::{Instant, Span};
@@ -26,12 +29,29 @@ pub(crate) struct BurstRule {
     of_one_flow: bool,
 }
 
+/// Whether flows are told apart.
+const OF: [(&str, bool); 2] = [("link", false), ("flow", true)];
+
 impl Described for BurstRule {
-    const KEYS: &'static [&'static str] = &["links", "gap", "of", "from", "to"];
+    const KEYS: &'static [Key] = &[
+        LINKS,
+        key(
+            "gap",
+            Kind::Time,
+            "packets are back to back where the wire is idle no longer; a twentieth of the first one's time on it unless given",
+        ),
+        key(
+            "of",
+            Kind::Word(|| words(&OF)),
+            "with flow a packet of another flow ends a burst too; link unless given",
+        ),
+        FROM,
+        TO,
+    ];
 
     fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
         let gap = table.optional("gap", Field::span)?;
-        let of = table.optional("of", |field| field.choice(&[("link", false), ("flow", true)]))?;
+        let of = table.optional("of", |field| field.choice(&OF))?;
         Ok(BurstRule { gap, of_one_flow: of.unwrap_or(false) })
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::input::keys::{Key, Kind, NAMES, key, words};
 use crate::input::{Field, Result, ScenarioError, Table, matches, shortened, suggestion};
 use crate::kernel::ids::FlowId;
 
@@ -81,13 +82,27 @@ pub(crate) enum FlowName {
     Name(String),
 }
 
+/// Ways to put flows into classes.
+const RULES: [(&str, Rule); 4] =
+    [("all", Rule::All), ("flow", Rule::Flow), ("traffic", Rule::Traffic), ("pacing", Rule::Pacing)];
+/// Keys of the tables.
+pub(crate) const BY: Key = key("by", Kind::Word(|| words(&RULES)), "puts flows into classes");
+pub(crate) const FLOWS: Key = key(
+    "flows",
+    FLOW_NAMES,
+    "numbers, names, wildcards or a traffic's name, one or a list; all unless given",
+);
+/// A flow by its number or its name.
+pub(crate) const FLOW: Kind = Kind::Either(&[Kind::Text, Kind::Whole(0, FlowId::MAX as u64)]);
+const FLOW_NAMES: Kind = Kind::OneOrMany(&FLOW);
+/// Of tables that stand on links.
+pub(crate) const LINKS: Key = key("links", NAMES, "names or wildcards, one or a list; the core unless given");
+
 impl By {
     pub(crate) fn read(own: &Table<'_>, default: Rule) -> Result<By> {
-        let rules =
-            [("all", Rule::All), ("flow", Rule::Flow), ("traffic", Rule::Traffic), ("pacing", Rule::Pacing)];
         Ok(By {
             flows: own.optional("flows", FlowNames::read)?,
-            rule: own.optional("by", |field| field.choice(&rules))?.unwrap_or(default),
+            rule: own.optional("by", |field| field.choice(&RULES))?.unwrap_or(default),
         })
     }
 

@@ -10,11 +10,13 @@
 //! never delivered has no delay.
 //! *References.* RFC 7679 for one-way delay as such; G. Tene, HdrHistogram.
 
-use super::classes::{By, Classes, Rule};
+use super::classes::{BY, By, Classes, FLOWS, Rule};
 use super::described::{Described, Measure, Placed, Placing, View, at_flows};
 use super::distribution::Durations;
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow};
+use super::sampling::{FROM, TO};
+use crate::input::keys::{Key, Kind, key, words};
 use crate::input::{Result, Table};
 use paceline_core::{Instant, Span};
 
@@ -25,12 +27,24 @@ pub(crate) struct DelaysOf {
     until_arrival: bool,
 }
 
+/// Whether a delay ends at the packet's own first arrival.
+const UNTIL: [(&str, bool); 2] = [("delivery", false), ("arrival", true)];
+
 impl Described for DelaysOf {
-    const KEYS: &'static [&'static str] = &["flows", "by", "until", "from", "to"];
+    const KEYS: &'static [Key] = &[
+        FLOWS,
+        BY,
+        key(
+            "until",
+            Kind::Word(|| words(&UNTIL)),
+            "arrival is a packet's own first one, which does not wait for those before it; delivery unless given",
+        ),
+        FROM,
+        TO,
+    ];
 
     fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
-        let choices = [("delivery", false), ("arrival", true)];
-        let until_arrival = table.optional("until", |field| field.choice(&choices))?.unwrap_or(false);
+        let until_arrival = table.optional("until", |field| field.choice(&UNTIL))?.unwrap_or(false);
         Ok(DelaysOf { by: By::read(table, Rule::All)?, until_arrival })
     }
 

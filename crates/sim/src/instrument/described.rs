@@ -2,6 +2,7 @@
 
 use super::classes::{Classes, NamedFlow};
 use super::observer::Observer;
+use crate::input::keys::{Key, Kind, key, words};
 use crate::input::{Result, Table};
 use crate::kernel::ids::{FlowId, LinkId};
 use paceline_core::{Instant, Span};
@@ -11,7 +12,7 @@ use std::sync::Arc;
 /// A kind of instrument that a table of `[probes]` describes.
 pub(crate) trait Described: Sized {
     /// The keys of its table. With `links` it stands on links: those named, or the core.
-    const KEYS: &'static [&'static str];
+    const KEYS: &'static [Key];
     /// It shows what happens over time, from the start of the run; else a distribution, from where the statistics begin.
     const IS_OVER_TIME: bool = false;
 
@@ -120,9 +121,17 @@ pub(crate) enum Passing {
 }
 
 impl Passing {
+    const ALL: [(&'static str, Passing); 2] =
+        [("arrival", Passing::Arrival), ("departure", Passing::Departure)];
+    pub(crate) const AT: Key = key(
+        "at",
+        Kind::Word(|| words(&Passing::ALL)),
+        "a packet counts at its arrival, dropped or not, or as its serialisation begins; departure unless given",
+    );
+
     /// The key `at`.
     pub(crate) fn read(table: &Table<'_>) -> Result<Passing> {
-        let choices = [("arrival", Passing::Arrival), ("departure", Passing::Departure)];
-        Ok(table.optional("at", |field| field.choice(&choices))?.unwrap_or(Passing::Departure))
+        let at = table.optional(Passing::AT.name, |field| field.choice(&Passing::ALL))?;
+        Ok(at.unwrap_or(Passing::Departure))
     }
 }

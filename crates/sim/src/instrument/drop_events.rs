@@ -11,10 +11,13 @@
 //! *References.* RFC 5348, section 5.2; D. X. Wei, P. Cao and S. Low 2006 and M. Ghobadi and Y. Ganjali 2013 (flows affected by a
 //! drop event).
 
+use super::classes::LINKS;
 use super::described::{Described, Measure, Placed, Placing, View};
 use super::distribution::cumulative;
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow};
+use super::sampling::{FROM, TO};
+use crate::input::keys::{Key, Kind, key};
 use crate::input::{Field, Result, ScenarioError, Table};
 use crate::kernel::ids::LinkId;
 use paceline_core::{Instant, Span};
@@ -31,7 +34,17 @@ pub(crate) struct EventRule {
 }
 
 impl Described for EventRule {
-    const KEYS: &'static [&'static str] = &["links", "gap", "length", "from", "to"];
+    const KEYS: &'static [Key] = &[
+        LINKS,
+        key("gap", Kind::Time, "an event goes on with each drop less than this after the one before"),
+        key(
+            "length",
+            Kind::Time,
+            "and less than this after its first; the mean round trip where neither is given",
+        ),
+        FROM,
+        TO,
+    ];
 
     fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
         Ok(EventRule {

@@ -8,12 +8,13 @@
 //! number for each flow and step of a window.
 //! *References.* R. Jain, D. Chiu and W. Hawe 1984, DEC-TR-301; S. Shenker and R. Wilson, RFC 5166, section 2.3.
 
-use super::classes::{FlowNames, chosen};
+use super::classes::{FLOWS, FlowNames, chosen};
 use super::described::{Described, Measure, Placed, Placing, View, at_flows};
 use super::intervals::MOST_INTERVALS;
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow, Point};
-use super::sampling::{MOST_SAMPLES, every};
+use super::sampling::{EVERY, FROM, MOST_SAMPLES, TO, every};
+use crate::input::keys::{Key, Kind, needed};
 use crate::input::{Result, ScenarioError, Table};
 use crate::kernel::ids::FlowId;
 use paceline_core::{Instant, Span};
@@ -30,7 +31,8 @@ pub(crate) struct SlidingWindow {
 }
 
 impl Described for SlidingWindow {
-    const KEYS: &'static [&'static str] = &["flows", "window", "every", "from", "to"];
+    const KEYS: &'static [Key] =
+        &[FLOWS, needed("window", Kind::Time, "length of the sliding window"), EVERY, FROM, TO];
     const IS_OVER_TIME: bool = true;
 
     fn read(table: &Table<'_>, (from, to): (Instant, Instant)) -> Result<Self> {

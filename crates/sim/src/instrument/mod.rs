@@ -28,6 +28,7 @@ mod throughput;
 mod transfers;
 mod window;
 
+use crate::input::keys::Key;
 use crate::input::{Result, Table};
 use paceline_core::Instant;
 
@@ -36,7 +37,7 @@ pub use self::described::Instrument;
 pub(crate) use self::described::{Described, Passing, Placing, View};
 pub(crate) use self::observer::Observer;
 pub use self::rows::{Curve, FlowRow, Point, SeriesKind, SeriesRow};
-pub(crate) use self::sampling::{every, interval, next_of, sampling};
+pub(crate) use self::sampling::{EVERY, FROM, TO, every, interval, next_of, sampling};
 
 macro_rules! instruments {
     ($($name:literal => $Variant:ident($Described:ty): $summary:literal;)+) => {
@@ -49,6 +50,7 @@ macro_rules! instruments {
         /// The keys of the tables, in the order of the results.
         pub(crate) const INSTRUMENTS: &[Row] = &[$(Row {
             name: $name,
+            summary: $summary,
             keys: <$Described as Described>::KEYS,
             is_over_time: <$Described as Described>::IS_OVER_TIME,
             read: |table, watched| <$Described as Described>::read(table, watched).map(Chosen::$Variant),
@@ -93,8 +95,10 @@ instruments! {
 pub(crate) struct Row {
     /// Its key in `[probes]`.
     pub(crate) name: &'static str,
+    /// What it measures, in a line.
+    pub(crate) summary: &'static str,
     /// The keys of its table.
-    pub(crate) keys: &'static [&'static str],
+    pub(crate) keys: &'static [Key],
     /// See [`Described::IS_OVER_TIME`].
     pub(crate) is_over_time: bool,
     /// Reads a table.

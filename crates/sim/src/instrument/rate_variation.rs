@@ -11,10 +11,13 @@
 //! *References.* W. Leland et al. 1994 (variance against scale); V. Sivaraman et al. 2009, section II (burstiness of a pacer).
 //! A Poisson stream of rate lambda has 1/sqrt(lambda T) at scale T, equal packets at equal gaps 0 at multiples of the gap.
 
+use super::classes::LINKS;
 use super::described::{Described, Measure, Passing, Placed, Placing, View};
 use super::intervals::{Intervals, length};
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow, Point, SeriesRow};
+use super::sampling::{FROM, TO};
+use crate::input::keys::{Key, Kind, key};
 use crate::input::{Result, Table};
 use crate::kernel::ids::FlowId;
 use crate::kernel::packet::Packet;
@@ -30,7 +33,14 @@ pub(crate) struct Scales {
 }
 
 impl Described for Scales {
-    const KEYS: &'static [&'static str] = &["links", "at", "finest", "coarsest", "from", "to"];
+    const KEYS: &'static [Key] = &[
+        LINKS,
+        Passing::AT,
+        key("finest", Kind::Time, "the shortest interval; 1 ms unless given"),
+        key("coarsest", Kind::Time, "no interval is longer; a sixteenth of the time watched unless given"),
+        FROM,
+        TO,
+    ];
 
     fn read(table: &Table<'_>, (from, to): (Instant, Instant)) -> Result<Self> {
         let finest = length(table, "finest", from, to)?;

@@ -1,7 +1,17 @@
 //! Regular samples over a time, both ends included, and the keys that say when: `from`, `to` and `every`.
 
+use crate::input::keys::{Key, Kind, key};
 use crate::input::{Field, Result, ScenarioError, Table};
 use paceline_core::{Instant, Span};
+
+/// Keys of the tables.
+pub(crate) const FROM: Key = key("from", Kind::Time, "it watches from here");
+pub(crate) const TO: Key = key("to", Kind::Time, "it watches until here; to the end unless given");
+pub(crate) const EVERY: Key = key(
+    "every",
+    Kind::Time,
+    "interval of the samples; a two-thousandth of the time watched, 1 ms at least, unless given",
+);
 
 /// A series of more samples than this would fill a disk, not a plot.
 pub(super) const MOST_SAMPLES: u64 = 10_000_000;

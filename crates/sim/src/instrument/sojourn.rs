@@ -8,11 +8,13 @@
 //! on the wire; those that wait as the time watched ends are left out.
 //! *References.* RFC 8289 section 3.1 (the sojourn time is CoDel's measure of a queue); RFC 9332 section 2.4.
 
-use super::classes::{By, Classes, Rule};
+use super::classes::{BY, By, Classes, FLOWS, LINKS, Rule};
 use super::described::{Described, Measure, Passing, Placed, Placing, View};
 use super::distribution::Durations;
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow};
+use super::sampling::{FROM, TO};
+use crate::input::keys::Key;
 use crate::input::{Result, Table};
 use paceline_core::{Instant, Span};
 
@@ -23,7 +25,7 @@ pub(crate) struct SojournsOf {
 }
 
 impl Described for SojournsOf {
-    const KEYS: &'static [&'static str] = &["links", "flows", "by", "from", "to"];
+    const KEYS: &'static [Key] = &[LINKS, FLOWS, BY, FROM, TO];
 
     fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
         Ok(SojournsOf { by: By::read(table, Rule::All)? })

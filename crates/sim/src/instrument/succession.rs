@@ -10,10 +10,12 @@
 //! *References.* A. Aggarwal, S. Savage and T. Anderson 2000 and D. X. Wei, P. Cao and S. Low 2006 explain why it matters: drops
 //! fall on the flows whose packets come together.
 
-use super::classes::{By, Classes, Rule};
+use super::classes::{BY, By, Classes, FLOWS, LINKS, Rule};
 use super::described::{Described, Measure, Passing, Placed, Placing, View};
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow, Point, SeriesRow};
+use super::sampling::{FROM, TO};
+use crate::input::keys::Key;
 use crate::input::{Result, Table};
 use crate::kernel::packet::Packet;
 use paceline_core::Instant;
@@ -25,7 +27,7 @@ pub(crate) struct Successions {
 }
 
 impl Described for Successions {
-    const KEYS: &'static [&'static str] = &["links", "flows", "by", "from", "to"];
+    const KEYS: &'static [Key] = &[LINKS, FLOWS, BY, FROM, TO];
 
     fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
         Ok(Successions { by: By::read(table, Rule::Flow)? })

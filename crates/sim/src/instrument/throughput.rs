@@ -1,10 +1,11 @@
 //! The table `throughput`: bytes that links have carried, and payload that flows have delivered, so far ([`super::cumulative`]).
 
-use super::classes::{By, Classes, Rule};
+use super::classes::{BY, By, Classes, FLOWS, LINKS, Rule};
 use super::cumulative::{Carried, Delivered};
 use super::described::{Described, Measure, Placed, Placing, View, at_flows};
 use super::observer::Observer;
-use super::sampling::{MOST_SAMPLES, every};
+use super::sampling::{EVERY, FROM, MOST_SAMPLES, TO, every};
+use crate::input::keys::Key;
 use crate::input::{Result, ScenarioError, Table};
 use crate::kernel::ids::FlowId;
 use paceline_core::{Instant, Span};
@@ -17,7 +18,7 @@ pub(crate) struct Throughput {
 }
 
 impl Described for Throughput {
-    const KEYS: &'static [&'static str] = &["links", "flows", "by", "every", "from", "to"];
+    const KEYS: &'static [Key] = &[LINKS, FLOWS, BY, EVERY, FROM, TO];
     const IS_OVER_TIME: bool = true;
 
     fn read(table: &Table<'_>, watched: (Instant, Instant)) -> Result<Self> {

@@ -7,11 +7,12 @@
 //! *Where it breaks.* Transfers that do not end within the window of the statistics are not in it: in an overload, the slowest are missing.
 //! *References.* N. Dukkipati and N. McKeown 2006, "Why flow-completion time is the right metric for congestion control".
 
-use super::classes::{By, Classes, Rule};
+use super::classes::{BY, By, Classes, FLOWS, Rule};
 use super::described::{Described, Measure, Placed, Placing, View, at_flows};
 use super::distribution::of_sorted;
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow};
+use crate::input::keys::Key;
 use crate::input::{Result, Table};
 use paceline_core::Instant;
 
@@ -25,7 +26,7 @@ pub(crate) struct TransfersOf {
 }
 
 impl Described for TransfersOf {
-    const KEYS: &'static [&'static str] = &["flows", "by"];
+    const KEYS: &'static [Key] = &[FLOWS, BY];
 
     fn read(table: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
         Ok(TransfersOf { by: By::read(table, Rule::All)? })

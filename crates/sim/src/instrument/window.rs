@@ -8,11 +8,12 @@
 //! as there are acknowledgements. The smoothed round-trip time is without ticks, whatever the clock of the profile.
 //! *References.* RFC 5681, RFC 6298; the traced variables `cwnd_`, `ssthresh_`, `srtt_` of ns-2.
 
-use super::classes::FlowNames;
+use super::classes::{FLOWS, FlowNames};
 use super::described::{Described, Measure, Placed, Placing, View, at_flows};
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow, Point};
-use super::sampling::{MOST_SAMPLES, every};
+use super::sampling::{EVERY, FROM, MOST_SAMPLES, TO, every};
+use crate::input::keys::{Key, Kind};
 use crate::input::{Result, ScenarioError, Table};
 use crate::kernel::ids::FlowId;
 use paceline_core::{Instant, Span};
@@ -26,13 +27,25 @@ pub(crate) struct Windows {
     every: Option<Span>,
 }
 
+/// In the place of an interval: at each change.
+const CHANGE: &str = "change";
+
 impl Described for Windows {
-    const KEYS: &'static [&'static str] = &["flows", "every", "from", "to"];
+    const KEYS: &'static [Key] = &[
+        Key { is_needed: true, ..FLOWS },
+        Key {
+            kind: Kind::Either(&[EVERY.kind, Kind::Word(|| vec![CHANGE])]),
+            doc: "interval of the samples, or change for each change",
+            ..EVERY
+        },
+        FROM,
+        TO,
+    ];
     const IS_OVER_TIME: bool = true;
 
     fn read(table: &Table<'_>, watched: (Instant, Instant)) -> Result<Self> {
         let flows = FlowNames::read(&table.required("flows", "\"bulk.0\"")?)?;
-        let at_changes = table.get("every").is_some_and(|field| field.value().as_str() == Some("change"));
+        let at_changes = table.get("every").is_some_and(|field| field.value().as_str() == Some(CHANGE));
         let every = if at_changes { None } else { Some(every(table, watched)?) };
         Ok(Windows { flows, every })
     }

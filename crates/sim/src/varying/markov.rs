@@ -2,6 +2,7 @@
 
 use super::pieces::{Pieces, Succession};
 use super::rate_model::{RateModel, SHORTEST};
+use crate::input::keys::{Key, Kind, needed};
 use crate::input::{Field, Result, Table};
 use crate::kernel::chance::Stream;
 use paceline_core::{Instant, Span};
@@ -22,7 +23,10 @@ impl super::VaryingRate {
 }
 
 impl RateModel for Markov {
-    const KEYS: &'static [&'static str] = &["states", "hold"];
+    const KEYS: &'static [Key] = &[
+        needed("states", Kind::List(&Kind::Rate), "rates, two at least; 0 bit/s is an outage"),
+        needed("hold", Kind::List(&Kind::Time), "mean of the exponential time in each"),
+    ];
     const EXAMPLE: &'static str = "states = [\"10 Mbit/s\", …] with hold";
 
     fn read(table: &Table<'_>) -> Result<Self> {

@@ -14,6 +14,7 @@ mod trace;
 
 use self::rate_model::RateModel;
 pub(crate) use self::rate_model::Transmit;
+use crate::input::keys::{Key, Kind, Way, merged, names};
 use crate::input::{Field, Result};
 use crate::kernel::chance::Stream;
 use paceline_core::{Instant, Rate, Span};
@@ -108,22 +109,21 @@ rate_models! {
 
 /// A kind as a scenario describes it.
 struct Row {
-    keys: &'static [&'static str],
+    keys: &'static [Key],
     example: &'static str,
-    read: fn(&Field<'_>, &[&str]) -> Result<VaryingRate>,
+    read: fn(&Field<'_>, &[Key]) -> Result<VaryingRate>,
 }
+
+/// A table, one way a kind.
+pub(crate) const VARYING: Kind =
+    Kind::Ways("varying-rate", || RATE_MODELS.iter().map(|row| Way::of(row.keys.to_vec())).collect());
 
 impl VaryingRate {
     /// Reads a table: the kind whose first key it has.
     pub(crate) fn read(field: &Field<'_>) -> Result<VaryingRate> {
-        let mut keys: Vec<&str> = Vec::new();
-        for key in RATE_MODELS.iter().flat_map(|row| row.keys) {
-            if !keys.contains(key) {
-                keys.push(key);
-            }
-        }
+        let keys = merged(RATE_MODELS.iter().flat_map(|row| row.keys.iter().copied()), Kind::Any);
         let table = field.table(&keys)?;
-        let mut named = RATE_MODELS.iter().filter(|row| table.get(row.keys[0]).is_some());
+        let mut named = RATE_MODELS.iter().filter(|row| table.get(row.keys[0].name).is_some());
         let (Some(row), None) = (named.next(), named.next()) else {
             let mut ways = String::new();
             for (number, row) in RATE_MODELS.iter().enumerate() {
@@ -139,9 +139,11 @@ impl VaryingRate {
             }
             return Err(field.wrong(format!("does not say in one way how the rate varies; write {ways}")));
         };
-        if let Some(other) = keys.iter().filter(|key| !row.keys.contains(key)).find_map(|key| table.get(key))
+        let own = names(row.keys);
+        if let Some(other) =
+            names(&keys).into_iter().filter(|key| !own.contains(key)).find_map(|key| table.get(key))
         {
-            return Err(other.wrong(format!("has no meaning beside {}; leave it out", row.keys[0])));
+            return Err(other.wrong(format!("has no meaning beside {}; leave it out", own[0])));
         }
         (row.read)(field, &keys)
     }

@@ -1,5 +1,6 @@
 //! The interface of rates that vary.
 
+use crate::input::keys::Key;
 use crate::input::{Result, Table};
 use crate::kernel::chance::Stream;
 use paceline_core::{Instant, Span};
@@ -11,7 +12,7 @@ pub(super) const SHORTEST: Span = Span::from_nanos(1_000);
 /// How a link's rate varies, as its table describes it.
 pub(crate) trait RateModel: Sized {
     /// The keys of its table. The first is needed, and no other kind has it.
-    const KEYS: &'static [&'static str];
+    const KEYS: &'static [Key];
     /// How one would write it.
     const EXAMPLE: &'static str;
     /// See [`super::VaryingRate::waits_when_idle`].

@@ -2,6 +2,7 @@
 
 use super::pieces::{Pieces, Succession};
 use super::rate_model::{RateModel, SHORTEST};
+use crate::input::keys::{Key, Kind, key, needed};
 use crate::input::{Field, Result, Table};
 use crate::kernel::chance::Stream;
 use paceline_core::{Instant, Span};
@@ -24,7 +25,14 @@ impl super::VaryingRate {
 }
 
 impl RateModel for Steps {
-    const KEYS: &'static [&'static str] = &["steps", "every"];
+    const KEYS: &'static [Key] = &[
+        needed(
+            "steps",
+            Kind::List(&Kind::Tuple(&[Kind::Time, Kind::Rate])),
+            "from each time on, this rate; 0 bit/s is an outage",
+        ),
+        key("every", Kind::Time, "the list begins again; the last rate stays unless given"),
+    ];
     const EXAMPLE: &'static str = "steps = [[\"0 s\", \"10 Mbit/s\"], …]";
 
     fn read(table: &Table<'_>) -> Result<Self> {

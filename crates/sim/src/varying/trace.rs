@@ -6,6 +6,7 @@
 //! HTTP" (USENIX ATC 2015), section 4.
 
 use super::rate_model::{RateModel, Transmit};
+use crate::input::keys::{Key, Kind, needed};
 use crate::input::{Field, Result, Table, file};
 use crate::kernel::chance::Stream;
 use paceline_core::units::NANOS_PER_SECOND;
@@ -33,7 +34,8 @@ impl super::VaryingRate {
 }
 
 impl RateModel for Trace {
-    const KEYS: &'static [&'static str] = &["trace"];
+    const KEYS: &'static [Key] =
+        &[needed("trace", Kind::Text, "a file of mahimahi, relative to the scenario's own")];
     const EXAMPLE: &'static str = "trace = \"cell.up\"";
     const WAITS_WHEN_IDLE: bool = true;
 

@@ -11,6 +11,8 @@
 
 use super::dialogue::{Action, Converse, Described, Dialogue, Messages, Notice, Side};
 use super::distribution::Distribution;
+use super::distribution_reader::{SIZES, TIMES};
+use crate::input::keys::{Key, Kind, key, needed, words};
 use crate::input::{Field, Result, Table};
 use crate::kernel::chance::Stream;
 use paceline_core::Instant;
@@ -28,15 +30,23 @@ pub struct ClosedLoop {
     pub files: Option<u64>,
 }
 
+const CONNECTIONS: [(&str, bool); 2] = [("new", true), ("kept", false)];
+
 impl Described for ClosedLoop {
-    const KEYS: &'static [&'static str] = &["size", "think", "connection", "files"];
+    const KEYS: &'static [Key] = &[
+        needed("size", SIZES, "of a file, drawn"),
+        key("think", TIMES, "from a file's last acknowledgement to the next file, drawn; none unless given"),
+        key("connection", Kind::Word(|| words(&CONNECTIONS)), "new for each file, or kept; new unless given"),
+        key("files", Kind::Whole(1, u64::MAX), "after so many the user leaves; no end unless given"),
+    ];
 
     fn read(table: &Table<'_>) -> Result<Self> {
-        let connection = [("new", true), ("kept", false)];
         let size = table.needs("size", "{ pareto = { mean = \"100 KB\", shape = 1.2 } }", Field::sizes);
         Ok(ClosedLoop {
             think: Distribution::think(table)?,
-            new_connections: table.optional("connection", |field| field.choice(&connection))?.unwrap_or(true),
+            new_connections: table
+                .optional("connection", |field| field.choice(&CONNECTIONS))?
+                .unwrap_or(true),
             files: table.optional("files", |field| field.whole(1, u64::MAX))?,
             size: size?,
         })

@@ -1,6 +1,7 @@
 //! The interface of applications and connections: notices one way, actions the other; and what a kind of dialogue says of itself.
 
 use super::distribution::Distribution;
+use crate::input::keys::Key;
 use crate::input::{Result, Table};
 use paceline_core::Instant;
 use std::fmt::Debug;
@@ -99,7 +100,7 @@ pub(crate) trait Dialogue {
 /// A kind of dialogue that a table of a scenario describes.
 pub(crate) trait Described: Dialogue + Sized {
     /// The keys of its table, beside `tcp` and those of every traffic.
-    const KEYS: &'static [&'static str];
+    const KEYS: &'static [Key];
 
     /// Reads them.
     fn read(table: &Table<'_>) -> Result<Self>;

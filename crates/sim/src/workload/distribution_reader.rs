@@ -6,10 +6,62 @@ use paceline_core::{Bytes, Span};
 use serde_json::Value;
 
 use super::distribution::{Distribution, MOST_BYTES};
+use crate::input::keys::{Key, Kind, Way, key, needed};
 use crate::input::{Field, Result, Table};
+
+/// A table has one of the keys.
+fn one_each(keys: &[Key]) -> Vec<Way> {
+    keys.iter().map(|key| Way::of(vec![*key])).collect()
+}
 
 /// A Pareto shape beyond this is no tail any more.
 const STEEPEST: f64 = 1000.0;
+
+/// The distributions, of quantities of a kind.
+macro_rules! drawn {
+    ($one:expr, $range:expr) => {
+        [
+            needed("fixed", $one, "always the same"),
+            needed("uniform", $range, "evenly from the least to the greatest"),
+            needed(
+                "exponential",
+                Kind::Either(&[$one, Kind::Table("", &[needed("mean", $one, "of the distribution")])]),
+                "exponential with this mean",
+            ),
+            needed(
+                "pareto",
+                Kind::Ways("", || {
+                    let of = |key| Way::of(vec![key, needed("shape", Kind::Number(0.0, STEEPEST), SHAPE)]);
+                    vec![
+                        of(needed("mean", $one, "of the distribution")),
+                        of(needed("min", $one, "the least of the distribution")),
+                    ]
+                }),
+                "with a tail that falls as a power",
+            ),
+        ]
+    };
+}
+const SHAPE: &str = "of the tail: the lower, the longer; above 1 where there is a mean";
+
+/// A size, or how sizes are drawn.
+pub(crate) const SIZES: Kind = Kind::Either(&[
+    Kind::Bytes,
+    Kind::Ways("drawn-sizes", || {
+        const KEYS: [Key; 4] = drawn!(Kind::Bytes, Kind::ByteRange);
+        one_each(&KEYS)
+    }),
+]);
+/// A time, or how times are drawn.
+pub(crate) const TIMES: Kind = Kind::Either(&[
+    Kind::Time,
+    Kind::Ways("drawn-times", || {
+        const KEYS: [Key; 4] = drawn!(Kind::Time, Kind::Times);
+        one_each(&KEYS)
+    }),
+]);
+/// The keys themselves, whatever is drawn.
+const KEYS: [Key; 4] = drawn!(Kind::Any, Kind::Any);
 
 /// What is drawn.
 struct What {
@@ -71,11 +123,10 @@ fn distribution<T: Quantity>(field: &Field<'_>, what: &What, number: fn(T) -> f6
         }
         _ => return quantity(field, what, number).map(Distribution::Fixed),
     }
-    let table = field.table(&["fixed", "uniform", "exponential", "pareto"])?;
-    let mut given =
-        ["fixed", "uniform", "exponential", "pareto"].into_iter().filter_map(|key| table.get(key));
+    let table = field.table(&KEYS)?;
+    let kinds = KEYS.map(|key| key.name);
+    let mut given = kinds.into_iter().filter_map(|key| table.get(key));
     let Some(inner) = given.next() else {
-        let kinds = ["fixed", "uniform", "exponential", "pareto"];
         if let Some(slip) = kinds.iter().find_map(|key| table.slip_of(key)) {
             return Err(slip);
         }
@@ -101,7 +152,7 @@ fn distribution<T: Quantity>(field: &Field<'_>, what: &What, number: fn(T) -> f6
         let positive = What { may_be_zero: false, ..*what };
         let mean = match exponential.value() {
             Value::Object(_) => {
-                let inner = exponential.table(&["mean"])?;
+                let inner = exponential.table(&[needed("mean", Kind::Any, "")])?;
                 quantity(&inner.required("mean", &format!("\"{example}\""))?, &positive, number)?
             }
             _ => quantity(&exponential, &positive, number)?,
@@ -111,9 +162,13 @@ fn distribution<T: Quantity>(field: &Field<'_>, what: &What, number: fn(T) -> f6
     pareto(&inner, what, number)
 }
 
+/// Of which a table has `shape` and one of the others.
+const PARETO_KEYS: [Key; 3] =
+    [key("mean", Kind::Any, ""), key("min", Kind::Any, ""), needed("shape", Kind::Any, SHAPE)];
+
 /// `{ mean, shape }` or `{ min, shape }`.
 fn pareto<T: Quantity>(field: &Field<'_>, what: &What, number: fn(T) -> f64) -> Result<Distribution> {
-    let table: Table<'_> = field.table(&["mean", "min", "shape"])?;
+    let table: Table<'_> = field.table(&PARETO_KEYS)?;
     let positive = What { may_be_zero: false, ..*what };
     let shape_field = table.required("shape", "1.2")?;
     let shape = shape_field.number("a shape", 0.0, STEEPEST)?;

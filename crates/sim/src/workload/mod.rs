@@ -13,7 +13,7 @@ pub mod closed_loop;
 pub mod cvec;
 mod dialogue;
 pub mod distribution;
-mod distribution_reader;
+pub(crate) mod distribution_reader;
 pub(crate) mod messages;
 mod modulated;
 mod noise;
@@ -27,6 +27,7 @@ use self::closed_loop::ClosedLoop;
 use self::cvec::Vector;
 use self::dialogue::{Described, Dialogue};
 use self::rpc::Rpc;
+use crate::input::keys::Key;
 use crate::input::{Result, Table};
 use std::sync::Arc;
 
@@ -48,6 +49,7 @@ macro_rules! dialogues {
         /// Those that a table describes.
         pub(crate) const DIALOGUES: &[Row] = &[$(Row {
             name: $name,
+            summary: $summary,
             keys: <$Spec as Described>::KEYS,
             read: |table| <$Spec as Described>::read(table).map(DialogueSpec::$Variant),
         },)+];
@@ -86,8 +88,10 @@ dialogues! {
 pub(crate) struct Row {
     /// Its name.
     pub(crate) name: &'static str,
+    /// What it is, in a line.
+    pub(crate) summary: &'static str,
     /// The keys of its table, beside `tcp` and those of every traffic.
-    pub(crate) keys: &'static [&'static str],
+    pub(crate) keys: &'static [Key],
     /// Reads them.
     pub(crate) read: fn(&Table<'_>) -> Result<DialogueSpec>,
 }

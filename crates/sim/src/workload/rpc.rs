@@ -11,6 +11,8 @@
 
 use super::dialogue::{Action, Converse, Described, Dialogue, Messages, Notice, Side};
 use super::distribution::Distribution;
+use super::distribution_reader::{SIZES, TIMES};
+use crate::input::keys::{Key, Kind, key, needed};
 use crate::input::{Field, Result, Table};
 use crate::kernel::chance::Stream;
 use paceline_core::Instant;
@@ -29,7 +31,12 @@ pub struct Rpc {
 }
 
 impl Described for Rpc {
-    const KEYS: &'static [&'static str] = &["request", "response", "think", "calls"];
+    const KEYS: &'static [Key] = &[
+        needed("request", SIZES, "size of a request, drawn"),
+        needed("response", SIZES, "size of a response, drawn"),
+        key("think", TIMES, "from the end of a call to the next, drawn; none unless given"),
+        key("calls", Kind::Whole(1, u64::MAX), "after so many the caller stops; no end unless given"),
+    ];
 
     fn read(table: &Table<'_>) -> Result<Self> {
         let request = table.needs("request", "\"200 B\"", Field::sizes);

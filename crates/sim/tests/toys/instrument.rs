@@ -2,9 +2,12 @@
 //!
 //! *Parameters.* None but the links and the time watched.
 
+use super::classes::LINKS;
 use super::described::{Described, Measure, Passing, Placed, Placing, View};
 use super::observer::Observer;
 use super::rows::{Curve, FlowRow, Point, SeriesRow};
+use super::sampling::{FROM, TO};
+use crate::input::keys::Key;
 use crate::input::{Result, Table};
 use crate::kernel::packet::Packet;
 use paceline_core::{Instant, Span};
@@ -14,7 +17,7 @@ use paceline_core::{Instant, Span};
 pub(crate) struct Silence;
 
 impl Described for Silence {
-    const KEYS: &'static [&'static str] = &["links", "from", "to"];
+    const KEYS: &'static [Key] = &[LINKS, FROM, TO];
 
     fn read(_: &Table<'_>, _: (Instant, Instant)) -> Result<Self> {
         Ok(Silence)

@@ -2,6 +2,7 @@
 
 use super::pieces::{Pieces, Succession};
 use super::rate_model::RateModel;
+use crate::input::keys::{Key, Kind, needed};
 use crate::input::{Field, Result, Table};
 use crate::kernel::chance::Stream;
 use paceline_core::{Instant, Rate, Span};
@@ -14,7 +15,10 @@ pub struct Square {
 }
 
 impl RateModel for Square {
-    const KEYS: &'static [&'static str] = &["square", "half"];
+    const KEYS: &'static [Key] = &[
+        needed("square", Kind::Rate, "the rate"),
+        needed("half", Kind::Time, "how long it is there, and how long it is not"),
+    ];
     const EXAMPLE: &'static str = "square = \"10 Mbit/s\" with half";
 
     fn read(table: &Table<'_>) -> Result<Self> {

@@ -2,6 +2,8 @@
 
 use super::dialogue::{Action, Converse, Described, Dialogue, Messages, Notice, Side};
 use super::distribution::Distribution;
+use super::distribution_reader::SIZES;
+use crate::input::keys::{Key, Kind, needed};
 use crate::input::{Field, Result, Table};
 use paceline_core::Instant;
 
@@ -15,7 +17,10 @@ pub struct Drip {
 }
 
 impl Described for Drip {
-    const KEYS: &'static [&'static str] = &["size", "times"];
+    const KEYS: &'static [Key] = &[
+        needed("size", SIZES, "of a message"),
+        needed("times", Kind::Whole(1, 1000), "how many messages there are"),
+    ];
 
     fn read(table: &Table<'_>) -> Result<Self> {
         let size = table.needs("size", "\"1 KB\"", Field::sizes);

@@ -36,6 +36,11 @@ impl Kind {
         example.to_owned()
     }
 
+    /// The names of all units of this kind.
+    pub(super) fn units(self) -> Vec<&'static str> {
+        UNITS.iter().filter(|unit| self.accepts(unit.kind)).map(|unit| unit.name).collect()
+    }
+
     pub(super) fn accepts(self, other: Kind) -> bool {
         self == other || (self == Kind::Buffer && matches!(other, Kind::Size | Kind::Packets | Kind::Bdp))
     }

@@ -5,8 +5,21 @@ use paceline_core::queue::Limit;
 use super::buffers::largest_packets;
 use super::names::{NameList, Names};
 use crate::compile::layout::Layout;
+use crate::input::keys::{Key, Kind, NAMES, key, needed};
 use crate::input::{BufferSize, Field, Result, ScenarioError};
 use crate::network::{FlowSpec, MemorySpec};
+
+const KEYS: [Key; 3] = [
+    needed("links", NAMES, "out of one node, which share it"),
+    needed("size", Kind::BytesOrPackets, "of the memory"),
+    key(
+        "alpha",
+        Kind::Number(0.001, 1000.0),
+        "a queue takes at most so many times what is free (Choudhury and Hahne); 1 unless given",
+    ),
+];
+/// `[[memory]]`.
+pub(crate) const ALL: Kind = Kind::List(&Kind::Table("memory", &KEYS));
 
 /// A memory as a scenario describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +35,7 @@ impl Memory {
     /// Reads every `[[memory]]`.
     pub(crate) fn read_all(field: &Field<'_>) -> Result<Vec<Memory>> {
         field.each(|field| {
-            let table = field.table(&["links", "size", "alpha"])?;
+            let table = field.table(&KEYS)?;
             let links = table.needs("links", "[\"core\", \"edge.l.*.reverse\"]", NameList::read);
             let size = table.needs("size", "\"200 KB\"", size)?;
             let alpha = table.optional("alpha", |field| field.number("a factor", 0.001, 1000.0))?;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::names::NameList;
 use crate::compile::parameters::Named;
+use crate::input::keys::{Key, Kind, NAMES, Way, key, merged, names, needed, words};
 use crate::input::{BufferSize, Field, Result, Table, any_of, suggestion};
 use crate::network::PortPacing;
 
@@ -64,12 +65,66 @@ pub(crate) struct LinkMethod {
 }
 
 /// The methods that are not stages, and their parameters, the one that comes first in shorthand.
-const HOST_KEYS: [&str; 4] = ["rule", "gain", "jitter", "quantum"];
-const PORT_KEYS: [&str; 3] = ["gain", "cap", "per_flow"];
+const HOST_KEYS: [Key; 4] = [
+    key(
+        "rule",
+        Kind::Word(|| words(&PacingRule::ALL)),
+        "how the rate follows the window; the TCP profile's unless given",
+    ),
+    key("gain", GAIN, "times the rate; 1 unless given"),
+    key("jitter", Kind::Number(0.0, 1.0), "share of the gap that is drawn to either side; 0 unless given"),
+    key("quantum", Kind::BytesOrPackets, "packets that leave together; the rule's unless given"),
+];
+const PORT_KEYS: [Key; 3] = [
+    key("gain", GAIN, "times the sum of the flows' rates; 1 unless given"),
+    key("cap", Kind::Rate, "which that sum does not exceed; none unless given"),
+    key("per_flow", Kind::Flag, "flows are paced too, by their profile's rule; true unless given"),
+];
+const GAIN: Kind = Kind::Number(0.001, MOST_GAIN);
 /// A gain beyond this is a slip of the pen.
 const MOST_GAIN: f64 = 1000.0;
 /// So is a quantum beyond this, packets.
 const MOST_TOGETHER: u64 = 1000;
+
+const METHOD: Key = needed("method", Kind::Spelt(method_names), "how packets are spaced");
+const AT: Key = key(
+    "at",
+    NAMES,
+    "links, or for host and port hosts: names, groups or wildcards; the template's unless given",
+);
+const SHARE: Key =
+    key("share", Kind::Number(0.0, 1.0), "of the hosts or links, as the seed draws them; 1 unless given");
+const ACKS: Key = key("acks", Kind::Flag, "traffic the other way is paced too; false unless given");
+
+/// `[pacing]`, `[[pacing]]` or `pacing = "edge 10 ms"`.
+pub(crate) const ALL: Kind =
+    Kind::OneOrMany(&Kind::Either(&[Kind::Spelt(method_names), Kind::Ways("pacing", ways)]));
+
+/// By method, with its parameters as keys, or in one text with it.
+fn ways() -> Vec<Way> {
+    let way = |name| {
+        let summary = match name {
+            "host" => "TCP senders space their packets by window and round trip",
+            "port" => "one gap for all flows of a host",
+            link => METHODS.iter().find(|row| row.name == link).map_or("", |row| row.summary),
+        };
+        Way::with(METHOD.name, Kind::Just(name, summary), keys_of(name))
+    };
+    let spelt_out = |name| Way::with(METHOD.name, Kind::SpeltOut(name), keys_of(name));
+    let names = method_names();
+    names.iter().copied().map(way).chain(names.iter().copied().map(spelt_out)).collect()
+}
+
+/// All that a table of this method may have.
+fn keys_of(method: &str) -> Vec<Key> {
+    let where_it_acts: &[Key] = match method {
+        // Any method's, which it leaves alone, so that a sweep may change the method only.
+        "none" => return any_methods_keys(),
+        "host" | "port" => &[METHOD, AT, SHARE],
+        _ => &[METHOD, AT, ACKS, SHARE],
+    };
+    [where_it_acts, &own_keys(method)].concat()
+}
 
 impl Pacing {
     /// Reads `[pacing]`, `[[pacing]]` or `pacing = "edge 10 ms"`.
@@ -103,11 +158,11 @@ impl Pacing {
         };
         let method = match name {
             "none" => {
-                table.only(&any_methods_keys())?;
+                table.only(&keys_of(name))?;
                 Method::None
             }
             "host" => {
-                table.only(&[&["method", "at", "share"], HOST_KEYS.as_slice()].concat())?;
+                table.only(&keys_of(name))?;
                 Method::Host {
                     rule: table.optional("rule", |field| field.choice(&PacingRule::ALL))?,
                     gain: gain(&table)?,
@@ -119,7 +174,7 @@ impl Pacing {
                 }
             }
             "port" => {
-                table.only(&[&["method", "at", "share"], PORT_KEYS.as_slice()].concat())?;
+                table.only(&keys_of(name))?;
                 Method::Port {
                     per_flow: table.optional("per_flow", Field::flag)?.unwrap_or(true),
                     pacing: PortPacing { gain: gain(&table)?, cap: table.optional("cap", Field::one_of)? },
@@ -134,9 +189,8 @@ impl Pacing {
 
 impl LinkMethod {
     fn read(name: &str, table: &Table<'_>) -> Result<LinkMethod> {
-        let own = own_keys(name);
-        table.only(&[&["method", "at", "acks", "share"], own.as_slice()].concat())?;
-        let named = Named::read(name, &own, table)?;
+        table.only(&keys_of(name))?;
+        let named = Named::read(name, &names(&own_keys(name)), table)?;
         named.check(table, parse)?;
         Ok(LinkMethod {
             named,
@@ -183,7 +237,7 @@ fn spell_out(field: &Field<'_>, text: &str, beside: &Map<String, Value>) -> Resu
             add(key.trim(), value.trim())?;
         }
     } else if !rest.is_empty() {
-        let Some(first) = own_keys(method).first().copied() else {
+        let Some(first) = own_keys(method).first().map(|key| key.name) else {
             let what = format!("says more than a method; \"{method}\" has no parameter to give this way");
             return Err(field.refused(what));
         };
@@ -202,30 +256,30 @@ fn plain_value(text: &str) -> Value {
 
 fn known_method(field: &Field<'_>) -> Result<&'static str> {
     let name = field.text()?;
-    let all = || METHODS.iter().map(|row| row.name).chain(["host", "port"]);
-    all().find(|known| *known == name).ok_or_else(|| {
-        let what = suggestion(name, all(), || format!("write {}", any_of(all())));
+    let all = method_names();
+    all.iter().copied().find(|known| *known == name).ok_or_else(|| {
+        let names = || all.iter().copied();
+        let what = suggestion(name, names(), || format!("write {}", any_of(names())));
         field.refused(format!("is no pacing method; {what}"))
     })
 }
 
 /// The parameters of a method, the one that comes first in shorthand.
-fn own_keys(method: &str) -> Vec<&'static str> {
+fn own_keys(method: &str) -> Vec<Key> {
     match method {
         "host" => HOST_KEYS.to_vec(),
         "port" => PORT_KEYS.to_vec(),
-        link => parameters_of(link).unwrap_or_default().iter().map(|parameter| parameter.name).collect(),
+        link => parameters_of(link).unwrap_or_default().iter().map(Key::from).collect(),
     }
 }
 
-/// What a table may hold whose method is `none`: what any method takes, so that a sweep may change the method alone.
-fn any_methods_keys() -> Vec<&'static str> {
-    let own = METHODS.iter().map(|row| row.name).chain(["host", "port"]).flat_map(own_keys);
-    let mut keys: Vec<&str> = Vec::new();
-    for key in ["method", "at", "acks", "share"].into_iter().chain(own) {
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    keys
+/// What any method takes.
+fn any_methods_keys() -> Vec<Key> {
+    let own = merged(method_names().into_iter().flat_map(own_keys), Kind::Any);
+    [&[METHOD, Key { kind: Kind::Any, ..AT }, Key { kind: Kind::Any, ..ACKS }, SHARE], own.as_slice()]
+        .concat()
+}
+
+fn method_names() -> Vec<&'static str> {
+    METHODS.iter().map(|row| row.name).chain(["host", "port"]).collect()
 }

@@ -9,15 +9,76 @@ use std::sync::Arc;
 use self::instruments::ChosenInstrument;
 use super::buffers::{mean_round_trip, round_trip_over};
 use super::names::{NameList, Names};
+use crate::input::keys::{Key, Kind, Way, key, merged, needed};
 use crate::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
-use crate::instrument::classes::{FlowName, NamedFlow};
-use crate::instrument::{INSTRUMENTS, every, interval, sampling};
+use crate::instrument::classes::{FLOW, FlowName, LINKS, NamedFlow};
+use crate::instrument::{EVERY, FROM, INSTRUMENTS, Row, TO, every, interval, sampling};
 use crate::network::{
     DropRule, FlowId, FlowSpec, ForcedDrop, GilbertElliott, Instrument, LinkId, Probe, ProbeKind,
 };
 
 /// How much of the end of a run the default probes watch departures.
 const DEPARTURES: Span = Span::from_millis(300);
+
+/// `[probes]`: a table a probe, or a list of such tables.
+pub(crate) const PROBES: Kind = Kind::Ways("probes", || vec![Way::of(probe_keys())]);
+
+fn probe_keys() -> Vec<Key> {
+    let series = [
+        key(
+            "queue",
+            Kind::OneOrMany(&Kind::Table("", &QUEUE_KEYS)),
+            "what waits before a link, pacer and buffer together",
+        ),
+        key(
+            "departures",
+            Kind::OneOrMany(&Kind::Table("", &DEPARTURE_KEYS)),
+            "each packet that starts to leave",
+        ),
+    ];
+    let instrument = |row: &Row| key(row.name, Kind::TablesOf(row.keys), row.summary);
+    series.into_iter().chain(INSTRUMENTS.iter().map(instrument)).collect()
+}
+
+const QUEUE_KEYS: [Key; 4] = [LINKS, EVERY, FROM, TO];
+const DEPARTURE_KEYS: [Key; 3] = [LINKS, FROM, TO];
+
+/// `[[drop]]` and `[[mark]]`, one way a rule.
+pub(crate) const LOSSES: Kind = Kind::List(&Kind::Ways("loss", || {
+    RULE_KEYS.into_iter().map(|rule| Way::of([&LOSS_KEYS[..], &[rule]].concat())).collect()
+}));
+const LOSS_KEYS: [Key; 2] = [
+    needed("link", Kind::Text, "where packets come to"),
+    key("flow", FLOW, "a number or a name; all flows unless given"),
+];
+/// Of which a table has one.
+const RULE_KEYS: [Key; 3] = [
+    needed(
+        "arrivals",
+        Kind::List(&Kind::Whole(0, u64::MAX)),
+        "the n-th packet of each such flow to reach the link, from 0, a SYN included",
+    ),
+    needed("probability", Kind::Number(0.0, 1.0), "each packet with this probability"),
+    needed("bursts", Kind::Ways("loss-bursts", bursts), "in bursts, by the Gilbert-Elliott chain"),
+];
+const BURST_KEYS: [Key; 6] = [
+    needed("loss", Kind::Number(0.0, 1.0), "share of all packets"),
+    needed("length", Kind::Number(1.0, 1e9), "packets in a row, on average"),
+    needed(
+        "p",
+        Kind::Number(0.0, 1.0),
+        "after a packet the chain goes from good to bad with this probability",
+    ),
+    needed("r", Kind::Number(0.0, 1.0), "and back with this"),
+    key("good", Kind::Number(0.0, 1.0), "of a packet in the good state; 0 unless given"),
+    key("bad", Kind::Number(0.0, 1.0), "of a packet in the bad state; 1 unless given"),
+];
+
+/// By share and length, or by the chain's own probabilities.
+fn bursts() -> Vec<Way> {
+    let (runs, chain) = BURST_KEYS.split_at(2);
+    vec![Way::of(runs.to_vec()), Way::of(chain.to_vec())]
+}
 
 /// What to record over time.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,18 +102,16 @@ pub(crate) struct ChosenProbe {
 impl Probes {
     /// Reads `[probes]`.
     pub(crate) fn read(field: &Field<'_>, warmup: Span, duration: Span) -> Result<Probes> {
-        let keys: Vec<&str> =
-            ["queue", "departures"].into_iter().chain(INSTRUMENTS.iter().map(|row| row.name)).collect();
-        let table = field.table(&keys)?;
+        let table = field.table(&probe_keys())?;
         let queues = field.all_of(&each(&table, "queue"), |queue| {
-            let own = queue.table(&["links", "every", "from", "to"])?;
+            let own = queue.table(&QUEUE_KEYS)?;
             let links = own.optional("links", NameList::read)?;
             let (from, to) = interval(&own, Span::ZERO, duration)?;
             let every = every(&own, (from, to))?;
             Ok(ChosenProbe { links, from, to, what: ProbeKind::Queue { every } })
         });
         let departures = field.all_of(&each(&table, "departures"), |departures| {
-            let own = departures.table(&["links", "from", "to"])?;
+            let own = departures.table(&DEPARTURE_KEYS)?;
             let links = own.optional("links", NameList::read)?;
             let (from, to) = interval(&own, Span::ZERO, duration)?;
             Ok(ChosenProbe { links, from, to, what: ProbeKind::Departures })
@@ -157,7 +216,7 @@ impl Loss {
     }
 
     fn read(field: &Field<'_>, marks: bool) -> Result<Loss> {
-        let table = field.table(&["link", "flow", "arrivals", "probability", "bursts"])?;
+        let table = field.table(&merged(LOSS_KEYS.into_iter().chain(RULE_KEYS), Kind::Any))?;
         let link = table.needs("link", "\"core\"", |field| field.text().map(str::to_owned));
         let flow = table.optional("flow", FlowName::read)?;
         let rules = ["arrivals", "probability", "bursts"].map(|key| table.get(key));
@@ -239,7 +298,7 @@ impl Loss {
 /// `{ loss = 0.01, length = 4 }`, or `{ p = 0.002, r = 0.25, good = 0, bad = 1 }`.
 fn read_bursts(field: &Field<'_>) -> Result<GilbertElliott> {
     let example = "{ loss = 0.01, length = 4 } or { p = 0.002, r = 0.25 }";
-    let table = field.table(&["loss", "length", "p", "r", "good", "bad"])?;
+    let table = field.table(&BURST_KEYS)?;
     let share = |field: Field<'_>| match field.number("a fraction", 0.0, 1.0)? {
         0.0 => Err(field.refused("never changes the state; write a fraction above 0")),
         share => Ok(share),

@@ -3,12 +3,53 @@
 use paceline_tcp::config::{Config, Halving, IdleRestart, Profile, Recovery, Variant};
 use paceline_tcp::{Constants, EcnMode, EcnRule, HyStartMode, MOST_BLOCKS, options};
 
+use crate::input::keys::{Key, Kind, key, words};
 use crate::input::{Field, Result, ScenarioError};
 
 /// The largest packet of the Internet Protocol, bytes.
 pub(crate) const MOST_PACKET: u32 = 65_535;
 /// More packets than any window or transfer holds.
 const MOST_WINDOW: u64 = 1_000_000_000;
+/// More acknowledgements, or duplicates of one, than anything waits for.
+const MOST_COUNT: u64 = 1000;
+/// The variant that a profile's own Sack is.
+const SACK: &str = "sack";
+
+/// Keys of the table: `profile`, and the options of a connection.
+pub(crate) fn keys() -> Vec<Key> {
+    let profile =
+        key("profile", Kind::Word(|| words(&Profile::ALL)), "whose defaults hold; linux unless given");
+    let option = |option: &options::Setting| key(option.key, kind_of(option.key), option.meaning);
+    [profile].into_iter().chain(options::OPTIONS.iter().map(option)).collect()
+}
+
+/// What `read` takes of an option.
+fn kind_of(option: &str) -> Kind {
+    const OR_TIME: Kind = Kind::Either(&[Kind::Time, Kind::False]);
+    const OR_PACKETS: Kind = Kind::Either(&[Kind::BytesOrPackets, Kind::False]);
+    match option {
+        "variant" => Kind::Word(|| [words(&Variant::ALL), vec![SACK]].concat()),
+        "recovery" => Kind::Word(|| words(&Recovery::ALL)),
+        "halving" => Kind::Word(|| words(&Halving::ALL)),
+        "constants" => Kind::Word(|| words(&Constants::ALL)),
+        "idle_restart" => Kind::Word(|| words(&IdleRestart::ALL)),
+        "ecn" => Kind::Word(|| words(&EcnMode::ALL)),
+        "ecn_rule" => Kind::Word(|| words(&EcnRule::ALL)),
+        "hystart" => Kind::Either(&[Kind::Word(|| words(&HyStartMode::ALL)), Kind::Flag]),
+        "payload" | "header" | "ack" | "sack_header" => Kind::Bytes,
+        "syn" => Kind::Either(&[Kind::Bytes, Kind::False]),
+        "max_window" | "initial_window" | "initial_ssthresh" => Kind::BytesOrPackets,
+        "max_burst" | "gso" => OR_PACKETS,
+        "delayed_ack" | "gro" | "sack_compression" | "rto_after_lost_syn" => OR_TIME,
+        "read_delay" | "overhead" | "timer_tick" | "tick" | "tick_phase" | "min_rto" | "max_rto"
+        | "initial_rto" => Kind::Time,
+        "quick_acks" | "push" | "linear_syn_timeouts" => Kind::Whole(0, MOST_COUNT),
+        "duplicate_threshold" => Kind::Whole(1, MOST_COUNT),
+        "ack_every" => Kind::Whole(2, MOST_COUNT),
+        "sack_blocks" => Kind::Whole(1, MOST_BLOCKS as u64),
+        _ => Kind::Flag,
+    }
+}
 
 /// A profile's settings, and what the table changes of them.
 pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
@@ -18,7 +59,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         "write one of those that `paceline explain tcp` lists".to_owned()
     })?;
     let profile = table.optional("profile", |field| field.choice(&Profile::ALL))?.unwrap_or(Profile::DEFAULT);
-    let variants = [&Variant::ALL[..], &[("sack", profile.sack())]].concat();
+    let variants = [&Variant::ALL[..], &[(SACK, profile.sack())]].concat();
     let variant = table.optional("variant", |field| field.choice(&variants))?;
     let mut tcp =
         variant.map_or_else(|| Config::new(profile), |variant| Config::of_variant(profile, variant));
@@ -31,7 +72,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     if profile == Profile::Rfc {
         tcp.initial_window = Config::window_of_rfc_6928(payload);
     }
-    let count = |field: &Field<'_>| field.whole(0, 1000).map(|count| count as u32);
+    let count = |field: &Field<'_>| field.whole(0, MOST_COUNT).map(|count| count as u32);
     let length = |example: &'static str| {
         let instead = format!("has no length; write for example \"{example}\"");
         move |field: &Field<'_>| or_false(field, &instead, Field::positive_span)
@@ -50,12 +91,12 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
         window => initial_window;
         |field| window(field).map(Some) => initial_ssthresh;
         count => quick_acks, push, linear_syn_timeouts;
-        |field| field.whole(1, 1000).map(|count| count as u32) => duplicate_threshold;
+        |field| field.whole(1, MOST_COUNT).map(|count| count as u32) => duplicate_threshold;
         |field| field.whole(1, MOST_BLOCKS as u64).map(|blocks| blocks as u32) => sack_blocks;
         |field| field.packet_bytes(0, 32) => sack_header;
         length("100 ms") => delayed_ack;
         length("50 us") => gro;
-        |field| field.whole(2, 1000).map(|count| count as u32) => ack_every;
+        |field| field.whole(2, MOST_COUNT).map(|count| count as u32) => ack_every;
         length("1 ms") => sack_compression;
         length("3 s") => rto_after_lost_syn;
         Field::span => read_delay, overhead, timer_tick, tick;

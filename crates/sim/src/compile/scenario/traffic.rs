@@ -11,6 +11,8 @@ use paceline_core::queue::CLASSES;
 use paceline_tcp::config::{Config, Profile};
 
 use super::names::NameList;
+use super::tcp;
+use crate::input::keys::{self, Key, NAMES, Way, key, needed, words};
 use crate::input::{Field, Range, Result, Table};
 use crate::workload::{self, DIALOGUES};
 
@@ -21,8 +23,48 @@ pub(crate) use self::open_loop::OpenLoop;
 pub(crate) const MOST_FLOWS: u64 = 10_000_000;
 
 /// Keys of every kind.
-const KEYS: [&str; 7] = ["name", "kind", "count", "from", "to", "start", "class"];
-const BULK_KEYS: [&str; 2] = ["tcp", "size"];
+const KEYS: [Key; 7] = [
+    key("name", keys::Kind::Text, "its flows are name.0, name.1, …; the kind unless given"),
+    needed("kind", keys::Kind::Word(|| words(&Listed::all())), "what it sends"),
+    COUNT,
+    key(
+        "from",
+        NAMES,
+        "sending hosts: names, groups or wildcards; all that send in the template unless given",
+    ),
+    key("to", NAMES, "receiving hosts: names, groups or wildcards; each sender's partner unless given"),
+    key("start", keys::Kind::Times, "when each flow starts, drawn for each; at the start unless given"),
+    key(
+        "class",
+        keys::Kind::Whole(0, CLASSES as u64 - 1),
+        "of its packets, for queues that tell classes apart; 0 unless given",
+    ),
+];
+const COUNT: Key =
+    key("count", keys::Kind::Whole(1, MOST_FLOWS), "flows for each pair of hosts; 1 unless given");
+const BULK_KEYS: [Key; 2] = [
+    TCP,
+    key(
+        "size",
+        keys::Kind::BytesOrPackets,
+        "what each flow sends, bytes of payload or packets; without end unless given",
+    ),
+];
+/// Of every kind that is TCP.
+const TCP: Key = key(
+    "tcp",
+    keys::Kind::Ways("tcp", || vec![Way::of(tcp::keys())]),
+    "settings of its connections, as `paceline explain tcp` lists them",
+);
+
+/// `[[traffic]]`, one way a kind.
+pub(super) const ALL: keys::Kind = keys::Kind::List(&keys::Kind::Ways("traffic", || {
+    let way = |(name, listed): (&'static str, Listed)| {
+        let common = KEYS.into_iter().filter(|key| listed.has(key));
+        Way::with("kind", keys::Kind::Just(name, listed.summary()), common.chain(listed.keys()).collect())
+    };
+    Listed::all().into_iter().map(way).collect()
+}));
 
 /// Flows that are alike.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,42 +109,96 @@ pub(crate) enum Kind {
 /// What reads a table: it gets its range of starts, and the duration.
 type Reader = fn(&Table<'_>, Range<Span>, Span) -> Result<Kind>;
 
-/// Kinds by their names in a scenario, with their keys and their readers; beside them there are [`DIALOGUES`].
-const KINDS: [(&str, &[&str], Reader); 7] = [
-    ("bulk", &BULK_KEYS, |table, _, _| Kind::bulk(table)),
-    ("cbr", &open_loop::STEADY_KEYS, |table, start, _| open(OpenLoop::steady(table, start, false))),
-    ("poisson", &open_loop::STEADY_KEYS, |table, start, _| open(OpenLoop::steady(table, start, true))),
-    ("on-off", &open_loop::ON_OFF_KEYS, |table, start, _| open(OpenLoop::on_off(table, start))),
-    ("self-similar", &open_loop::SELF_SIMILAR_KEYS, |table, start, end| {
-        open(OpenLoop::self_similar(table, start, end))
-    }),
-    ("pcap", &open_loop::PCAP_KEYS, |table, start, end| open(OpenLoop::pcap(table, start, end))),
-    (CVEC, &dialogue::CVEC_KEYS, |table, _, end| DialogueTraffic::cvec(table, end).map(Kind::Dialogue)),
+/// A kind by its name in a scenario.
+struct Row {
+    name: &'static str,
+    /// What it is, in a line.
+    summary: &'static str,
+    keys: &'static [Key],
+    read: Reader,
+}
+
+/// Beside them there are [`DIALOGUES`].
+const KINDS: [Row; 7] = [
+    Row {
+        name: "bulk",
+        summary: "TCP, without end or for so much",
+        keys: &BULK_KEYS,
+        read: |table, _, _| Kind::bulk(table),
+    },
+    Row {
+        name: "cbr",
+        summary: "packets at equal gaps",
+        keys: &open_loop::STEADY_KEYS,
+        read: |table, start, _| open(OpenLoop::steady(table, start, false)),
+    },
+    Row {
+        name: "poisson",
+        summary: "packets at exponential gaps",
+        keys: &open_loop::STEADY_KEYS,
+        read: |table, start, _| open(OpenLoop::steady(table, start, true)),
+    },
+    Row {
+        name: "on-off",
+        summary: "packets at equal gaps while on, and nothing while off",
+        keys: &open_loop::ON_OFF_KEYS,
+        read: |table, start, _| open(OpenLoop::on_off(table, start)),
+    },
+    Row {
+        name: "self-similar",
+        summary: "packets at the rate of fractional Gaussian noise, slot by slot",
+        keys: &open_loop::SELF_SIMILAR_KEYS,
+        read: |table, start, end| open(OpenLoop::self_similar(table, start, end)),
+    },
+    Row {
+        name: "pcap",
+        summary: "the packets of a capture, at their times and sizes",
+        keys: &open_loop::PCAP_KEYS,
+        read: |table, start, end| open(OpenLoop::pcap(table, start, end)),
+    },
+    Row {
+        name: CVEC,
+        summary: "connections that were measured, played again",
+        keys: &dialogue::CVEC_KEYS,
+        read: |table, _, end| DialogueTraffic::cvec(table, end).map(Kind::Dialogue),
+    },
 ];
 
 /// One of all kinds.
 #[derive(Clone, Copy)]
 enum Listed {
-    Kind(&'static [&'static str], Reader),
+    Kind(&'static Row),
     Dialogue(&'static workload::Row),
 }
 
 impl Listed {
     fn all() -> Vec<(&'static str, Listed)> {
-        let kinds = KINDS.iter().map(|(name, keys, read)| (*name, Listed::Kind(keys, *read)));
+        let kinds = KINDS.iter().map(|row| (row.name, Listed::Kind(row)));
         kinds.chain(DIALOGUES.iter().map(|row| (row.name, Listed::Dialogue(row)))).collect()
     }
 
-    fn keys(self) -> Vec<&'static str> {
+    fn summary(self) -> &'static str {
         match self {
-            Listed::Kind(keys, _) => keys.to_vec(),
-            Listed::Dialogue(row) => row.keys.iter().copied().chain(["tcp"]).collect(),
+            Listed::Kind(row) => row.summary,
+            Listed::Dialogue(row) => row.summary,
         }
+    }
+
+    fn keys(self) -> Vec<Key> {
+        match self {
+            Listed::Kind(row) => row.keys.to_vec(),
+            Listed::Dialogue(row) => row.keys.iter().copied().chain([TCP]).collect(),
+        }
+    }
+
+    /// Whether it has a key of those of every kind: a file lists its connections, and has no `count`.
+    fn has(self, key: &Key) -> bool {
+        key.name != COUNT.name || !matches!(self, Listed::Kind(Row { name: CVEC, .. }))
     }
 
     fn read(self, table: &Table<'_>, start: Range<Span>, duration: Span) -> Result<Kind> {
         match self {
-            Listed::Kind(_, read) => read(table, start, duration),
+            Listed::Kind(row) => (row.read)(table, start, duration),
             Listed::Dialogue(row) => {
                 let talk = (row.read)(table);
                 let tcp = dialogue::settings(table);
@@ -111,7 +207,6 @@ impl Listed {
         }
     }
 }
-/// Its file lists its connections: it has no `count`.
 const CVEC: &str = "cvec";
 
 fn open(read: Result<OpenLoop>) -> Result<Kind> {
@@ -138,7 +233,7 @@ impl Traffic {
         let kind_field = table.required("kind", "\"bulk\"")?;
         let kind_text = kind_field.text()?;
         let listed = kind_field.choice(&Listed::all())?;
-        let common = KEYS.into_iter().filter(|key| *key != "count" || kind_text != CVEC);
+        let common = KEYS.into_iter().filter(|key| listed.has(key));
         table.only(&common.chain(listed.keys()).collect::<Vec<_>>())?;
         let taken = |name: &str| before.iter().any(|other| other.name == name);
         let name = match table.get("name") {

@@ -1,12 +1,22 @@
 //! Routers in a row: what tandem and parking lot share.
 
-use super::names::{MOST_HOSTS, links_in_a_row};
+use super::names::{MOST_HOSTS, ROW, links_in_a_row};
 use crate::compile::layout::{Back, Layer, NodeId};
-use crate::compile::link_plan::{Defaults, LinkPlan};
+use crate::compile::link_plan::{Defaults, LINK, LinkPlan};
+use crate::input::keys::{Key, Kind, Way, key, needed};
 use crate::input::{Field, Result, ScenarioError, Table};
 
 /// More hops than this are a slip of the pen.
 const MOST_HOPS: u64 = 1000;
+
+/// Keys of `[network]` that say what the hops are.
+pub(super) const HOPS: Key =
+    key("hops", Kind::Whole(1, MOST_HOPS), "how many links there are between routers");
+pub(super) const HOP: Key = key("link", LINK, "what all of them are");
+pub(super) const EACH_HOP: Key = key("links", ROW, "each of them, in the place of hops and link");
+/// Of hosts and their links.
+pub(super) const ACCESS: Kind = Kind::Ways("hosts", || vec![Way::of(LinkPlan::keys(&HOST_KEYS))]);
+const HOST_KEYS: [Key; 1] = [needed("hosts", Kind::Whole(0, MOST_HOSTS), "how many")];
 
 /// Links from each router to the next.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,7 +97,7 @@ pub(super) struct Access {
 impl Access {
     /// Reads `{ hosts, rate, delay, … }`.
     pub(super) fn read(field: &Field<'_>, least: u64, defaults: &Defaults) -> Result<Self> {
-        let (table, plan) = LinkPlan::read(field, &["hosts"], defaults)?;
+        let (table, plan) = LinkPlan::read(field, &HOST_KEYS, defaults)?;
         let hosts = table.needs("hosts", "10", |field| field.whole(least, MOST_HOSTS))? as u32;
         Ok(Access { hosts, plan })
     }

@@ -14,11 +14,32 @@ use smol_str::format_smolstr;
 use super::names::MOST_HOSTS;
 use crate::compile::draw::Draw;
 use crate::compile::layout::{Back, Layer, Layout};
-use crate::compile::link_plan::{Defaults, LinkPlan};
+use crate::compile::link_plan::{Defaults, LINK, LinkPlan};
+use crate::input::keys::{Key, Kind, Way, key, needed};
 use crate::input::{Field, Result, Table};
 
 /// Keys of `[network]` beside those of every template.
-pub(super) const KEYS: [&str; 4] = ["core", "edge", "access", "receivers"];
+pub(super) const KEYS: [Key; 4] = [
+    needed("core", LINK, "the link between the two sides"),
+    key(
+        "edge",
+        Kind::Ways("edge", || vec![Way::of(LinkPlan::keys(&EDGE_KEYS))]),
+        "links that gather the hosts of a side",
+    ),
+    needed("access", Kind::OneOrMany(&ACCESS), "hosts and their links, or several groups of them"),
+    key(
+        "receivers",
+        Kind::Whole(1, MOST_HOSTS),
+        "hosts right, which senders share in turn; as many as senders unless given",
+    ),
+];
+const EDGE_KEYS: [Key; 1] = [needed("count", Kind::Whole(1, MOST_HOSTS), "how many on each side")];
+const ACCESS: Kind = Kind::Ways("access", || vec![Way::of(LinkPlan::keys(&GROUP_KEYS))]);
+const GROUP_KEYS: [Key; 3] = [
+    key("name", Kind::Text, "of the group"),
+    key("hosts", Kind::Whole(1, MOST_HOSTS), "how many, where there are no edges"),
+    key("per_edge", Kind::Whole(1, MOST_HOSTS), "how many on each edge"),
+];
 
 /// A dumbbell as a scenario describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +64,7 @@ impl Dumbbell {
         let example = r#"{ rate = "100 Mbit/s", delay = "100 ms", buffer = "5 KB" }"#;
         let core = network.needs("core", example, |core| Ok(LinkPlan::read(core, &[], defaults)?.1));
         let edges = network.optional("edge", |edge| {
-            let (table, plan) = LinkPlan::read(edge, &["count"], defaults)?;
+            let (table, plan) = LinkPlan::read(edge, &EDGE_KEYS, defaults)?;
             Ok((table.needs("count", "10", |count| count.whole(1, MOST_HOSTS))? as u32, plan))
         })?;
         let edge_count = edges.as_ref().map(|(count, _)| *count);
@@ -195,7 +216,7 @@ struct Stand {
 
 impl Group {
     fn read(field: &Field<'_>, with_edges: bool, defaults: &Defaults) -> Result<Self> {
-        let (table, access) = LinkPlan::read(field, &["name", "hosts", "per_edge"], defaults)?;
+        let (table, access) = LinkPlan::read(field, &GROUP_KEYS, defaults)?;
         let (key, other) = if with_edges { ("per_edge", "hosts") } else { ("hosts", "per_edge") };
         if let Some(unfit) = table.get(other) {
             return Err(unfit.wrong(if with_edges {

@@ -7,16 +7,41 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::names::{CoreChoice, link_name};
+use super::names::{CORE, CoreChoice, link_name};
 use crate::compile::draw::Draw;
 use crate::compile::layout::{Back, GivenRoute, Layer, Layout, NodeId};
-use crate::compile::link_plan::{Defaults, LinkPlan};
+use crate::compile::link_plan::{Defaults, LinkPlan, WAY_BACK};
+use crate::input::keys::{Key, Kind, Way, key, needed, words};
 use crate::input::{Field, Result, ScenarioError, Table, shortened, suggestion};
 
 /// Keys of `[network]` beside those of every template.
-pub(super) const KEYS: [&str; 1] = ["core"];
+pub(super) const KEYS: [Key; 1] = [CORE];
 /// Keys of the file that are a graph's alone.
 pub(super) const FILE_KEYS: [&str; 3] = ["node", "link", "route"];
+pub(crate) const NODES: Kind = Kind::List(&Kind::Table("node", &NODE_KEYS));
+pub(crate) const LINKS: Kind =
+    Kind::List(&Kind::Ways("link-between-nodes", || vec![Way::of(LinkPlan::keys(&LINK_KEYS))]));
+pub(crate) const ROUTES: Kind = Kind::List(&Kind::Table("route", &ROUTE_KEYS));
+const NODE_KEYS: [Key; 2] = [
+    needed("name", Kind::Text, "of the node"),
+    needed("kind", Kind::Word(|| words(&NODE_KINDS)), "hosts send and receive, routers forward"),
+];
+const NODE_KINDS: [(&str, bool); 2] = [("host", true), ("router", false)];
+const LINK_KEYS: [Key; 4] = [
+    key("name", Kind::Text, "of the link; from-to unless given"),
+    needed("from", Kind::Text, "a node"),
+    needed("to", Kind::Text, "another"),
+    key(
+        "reverse",
+        Kind::Either(&[Kind::Flag, WAY_BACK]),
+        "the way back: as the way there, none, or a table of its own; true unless given",
+    ),
+];
+const ROUTE_KEYS: [Key; 3] = [
+    needed("from", Kind::Text, "a host"),
+    needed("to", Kind::Text, "another"),
+    needed("via", Kind::List(&Kind::Text), "nodes on the way, or links"),
+];
 
 /// A graph as a scenario describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,7 +156,7 @@ impl Graph {
 
 impl GraphLink {
     fn read(field: &Field<'_>, known: &HashMap<&str, NodeId>, defaults: &Defaults) -> Result<Self> {
-        let (table, plan) = LinkPlan::read(field, &["name", "from", "to", "reverse"], defaults)?;
+        let (table, plan) = LinkPlan::read(field, &LINK_KEYS, defaults)?;
         let from = table.needs("from", "\"a\"", |field| node(field, known));
         let to = table.needs("to", "\"b\"", |field| node(field, known))?;
         let from = from?;
@@ -161,13 +186,12 @@ fn read_nodes(field: &Field<'_>) -> Result<(Vec<String>, Vec<String>)> {
     let (mut hosts, mut routers) = (Vec::new(), Vec::new());
     let mut taken = std::collections::HashSet::new();
     field.each(|field| {
-        let table = field.table(&["name", "kind"])?;
+        let table = field.table(&NODE_KEYS)?;
         let name = table.needs("name", "\"a\"", |field| match field.name()? {
             name if taken.insert(name.clone()) => Ok(name),
             _ => Err(field.refused("is an earlier node; write another name")),
         });
-        let kinds = [("host", true), ("router", false)];
-        match table.needs("kind", "\"host\" or \"router\"", |kind| kind.choice(&kinds))? {
+        match table.needs("kind", "\"host\" or \"router\"", |kind| kind.choice(&NODE_KINDS))? {
             true => hosts.push(name?),
             false => routers.push(name?),
         }
@@ -195,7 +219,7 @@ fn read_route(
     names: &HashMap<String, usize>,
     hosts: usize,
 ) -> Result<GraphRoute> {
-    let table = field.table(&["from", "to", "via"])?;
+    let table = field.table(&ROUTE_KEYS)?;
     let host = |key: &str| {
         let field = table.required(key, "\"a\"")?;
         match node(&field, known)? {

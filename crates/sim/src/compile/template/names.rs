@@ -2,6 +2,7 @@
 
 use crate::compile::layout::Layout;
 use crate::compile::link_plan::{Defaults, LinkPlan};
+use crate::input::keys::{Key, Kind, Way, key};
 use crate::input::{Field, Result, Table, suggestion};
 use crate::network::LinkId;
 
@@ -17,6 +18,15 @@ pub(super) fn link_name(field: &Field<'_>) -> Result<String> {
     Ok(name)
 }
 
+/// Of links in a row, beside those of every link.
+pub(super) const NAME: Key = key("name", Kind::Text, "of the link");
+/// Links in a row.
+pub(super) const ROW: Kind =
+    Kind::List(&Kind::Ways("link-in-a-row", || vec![Way::of(LinkPlan::keys(&[NAME]))]));
+/// The link that a network is about.
+pub(super) const CORE: Key =
+    key("core", Kind::Text, "the link that the network is about; the slowest unless given");
+
 /// A list of links, named `prefix.0`, `prefix.1`, … unless they have names, which differ.
 pub(super) fn links_in_a_row(
     field: &Field<'_>,
@@ -27,7 +37,7 @@ pub(super) fn links_in_a_row(
     let mut numbers = 0..;
     field.each(|field| {
         let number = numbers.next().unwrap_or(0);
-        let (table, plan) = LinkPlan::read(field, &["name"], defaults)?;
+        let (table, plan) = LinkPlan::read(field, &[NAME], defaults)?;
         let name = table.optional("name", link_name)?.unwrap_or_else(|| format!("{prefix}.{number}"));
         if links.iter().any(|(other, _)| *other == name) {
             return Err(field.wrong(format!("an earlier link is named \"{name}\"; give each its own name")));
@@ -47,7 +57,7 @@ impl CoreChoice {
         network: &Table<'_>,
         names: impl Iterator<Item = &'a str> + Clone,
     ) -> Result<Self> {
-        let named = network.optional("core", |field| {
+        let named = network.optional(CORE.name, |field| {
             let name = field.text()?;
             if names.clone().any(|other| other == name) {
                 return Ok(name.to_owned());

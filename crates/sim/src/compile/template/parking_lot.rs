@@ -8,15 +8,23 @@
 //!
 //! The cable of a host is `access.` and the host's name.
 
-use super::chain::{Access, Chain};
-use super::names::{CoreChoice, MOST_HOSTS};
+use super::chain::{ACCESS, Access, Chain, EACH_HOP, HOP, HOPS};
+use super::names::{CORE, CoreChoice, MOST_HOSTS};
 use crate::compile::draw::Draw;
 use crate::compile::layout::{Back, Layer, Layout};
 use crate::compile::link_plan::Defaults;
+use crate::input::keys::{Key, Kind, needed};
 use crate::input::{Result, Table};
 
 /// Keys of `[network]` beside those of every template.
-pub(super) const KEYS: [&str; 6] = ["hops", "link", "links", "core", "access", "cross"];
+pub(super) const KEYS: [Key; 6] = [
+    HOPS,
+    HOP,
+    EACH_HOP,
+    CORE,
+    needed("access", ACCESS, "hosts whose flows pass all hops, and their links"),
+    needed("cross", Kind::OneOrMany(&ACCESS), "hosts whose flows pass one hop: the same at each, or a list"),
+];
 
 /// A parking lot as a scenario describes it.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,14 +4,23 @@
 //! left.0 ─ links[0] ─ router ─ links[1] ─ … ─ right.0
 //! ```
 
-use super::names::{CoreChoice, links_in_a_row};
+use super::names::{CORE, CoreChoice, ROW, links_in_a_row};
 use crate::compile::draw::Draw;
 use crate::compile::layout::{Back, Layer, Layout};
-use crate::compile::link_plan::{Defaults, LinkPlan};
+use crate::compile::link_plan::{Defaults, LinkPlan, WAY_BACK};
+use crate::input::keys::{Key, Kind, key, needed};
 use crate::input::{Result, ScenarioError, Table};
 
 /// Keys of `[network]` beside those of every template.
-pub(super) const KEYS: [&str; 3] = ["links", "reverse", "core"];
+pub(super) const KEYS: [Key; 3] = [
+    needed("links", ROW, "from one host to the other"),
+    key(
+        "reverse",
+        Kind::List(&WAY_BACK),
+        "the ways back, one for each link; as the links are, unlimited, unless given",
+    ),
+    CORE,
+];
 
 /// A path as a scenario describes it.
 #[derive(Debug, Clone, PartialEq)]

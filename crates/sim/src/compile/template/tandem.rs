@@ -4,15 +4,17 @@
 //! left.i ─ access.l.i ─ router.0 ─ hop.0 ─ router.1 ─ hop.1 ─ … ─ router.n ─ access.r.i ─ right.i
 //! ```
 
-use super::chain::{Access, Chain};
-use super::names::CoreChoice;
+use super::chain::{ACCESS, Access, Chain, EACH_HOP, HOP, HOPS};
+use super::names::{CORE, CoreChoice};
 use crate::compile::draw::Draw;
 use crate::compile::layout::{Back, Layer, Layout};
 use crate::compile::link_plan::Defaults;
+use crate::input::keys::{Key, needed};
 use crate::input::{Result, Table};
 
 /// Keys of `[network]` beside those of every template.
-pub(super) const KEYS: [&str; 5] = ["hops", "link", "links", "core", "access"];
+pub(super) const KEYS: [Key; 5] =
+    [HOPS, HOP, EACH_HOP, CORE, needed("access", ACCESS, "hosts at either end and their links")];
 
 /// A tandem as a scenario describes it.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,11 +10,21 @@ use paceline_tcp::config::{Config, IdleRestart, Profile};
 
 use super::file;
 use crate::compile::scenario::tcp;
+use crate::input::keys::{Key, Kind, key, needed};
 use crate::input::{Field, Result, Table};
 use crate::workload::cvec::{self, Vector};
 use crate::workload::{DialogueSpec, Side};
 
-pub(super) const CVEC_KEYS: [&str; 4] = ["file", "speed", "windows", "tcp"];
+pub(super) const CVEC_KEYS: [Key; 4] = [
+    needed("file", Kind::Text, "relative to the scenario's own"),
+    file::SPEED,
+    key(
+        "windows",
+        Kind::Flag,
+        "no side has more in flight than the file says the other takes; true unless given",
+    ),
+    super::TCP,
+];
 
 /// Dialogues that are alike, or those of a file.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,20 +7,59 @@ use paceline_core::{Ecn, Instant, Rate, Span};
 use super::file;
 use crate::compile::draw::Draw;
 use crate::compile::scenario::tcp::MOST_PACKET;
+use crate::input::keys::{Key, Kind, key, needed, words};
 use crate::input::{Field, Range, Result, ScenarioError, Table};
 use crate::network::FlowKind;
 use crate::workload::Distribution;
+use crate::workload::distribution_reader::TIMES;
 use crate::workload::on_off::OnOff;
 use crate::workload::open_loop::{Schedule, Timing};
 use crate::workload::self_similar::{MOST_SLOTS, SelfSimilar};
 use paceline_capture::CaptureError;
 use paceline_capture::order::Order;
 
-pub(super) const STEADY_KEYS: [&str; 5] = ["rate", "packet", "header", "stop", "ecn"];
-pub(super) const ON_OFF_KEYS: [&str; 7] = ["rate", "on", "off", "packet", "header", "stop", "ecn"];
-pub(super) const SELF_SIMILAR_KEYS: [&str; 10] =
-    ["mean", "min", "max", "deviation", "hurst", "slot", "packet", "header", "stop", "ecn"];
-pub(super) const PCAP_KEYS: [&str; 6] = ["file", "speed", "interface", "header", "stop", "ecn"];
+const RATE: Key = needed("rate", Kind::Rates, "on the wire; a range is drawn once a flow");
+const PACKET: Key = needed("packet", Kind::Bytes, "of a packet on the wire");
+const HEADER: Key = key("header", Kind::Bytes, "of each packet, not counted as goodput; none unless given");
+const STOP: Key = key("stop", Kind::Time, "when it stops; at the end unless given");
+const ECN: Key =
+    key("ecn", Kind::Word(|| words(&ECN_FIELDS)), "field of the IP header; not-ect unless given");
+const ECN_FIELDS: [(&str, Ecn); 3] = [("not-ect", Ecn::NotEct), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)];
+
+pub(super) const STEADY_KEYS: [Key; 5] = [RATE, PACKET, HEADER, STOP, ECN];
+pub(super) const ON_OFF_KEYS: [Key; 7] = [
+    RATE,
+    needed("on", TIMES, "how long it sends, drawn"),
+    needed("off", TIMES, "how long it is silent, drawn"),
+    PACKET,
+    HEADER,
+    STOP,
+    ECN,
+];
+pub(super) const SELF_SIMILAR_KEYS: [Key; 10] = [
+    needed("mean", Kind::Rate, "of the rate, with the bounds at work"),
+    key("min", Kind::Rate, "least rate of a slot; 0 bit/s unless given"),
+    key("max", Kind::Rate, "greatest rate of a slot; no bound unless given"),
+    key("deviation", Kind::Rate, "standard deviation of a slot's rate before the bounds"),
+    needed(
+        "hurst",
+        Kind::Number(0.0, 1.0),
+        "Hurst exponent, between 0 and 1; above 0.5 is long-range dependence",
+    ),
+    key("slot", Kind::Time, "the rate changes at these steps; 10 ms unless given"),
+    PACKET,
+    HEADER,
+    STOP,
+    ECN,
+];
+pub(super) const PCAP_KEYS: [Key; 6] = [
+    needed("file", Kind::Text, "pcap or pcapng, perhaps compressed; relative to the scenario's own"),
+    file::SPEED,
+    key("interface", Kind::Whole(0, u32::MAX as u64), "only what was captured on this one; all unless given"),
+    HEADER,
+    STOP,
+    ECN,
+];
 
 /// A cycle of on and off that is shorter on average is no burst but an accident.
 const SHORTEST_CYCLE_S: f64 = 1e-6;
@@ -175,8 +214,7 @@ impl OpenLoop {
 
 /// `ecn`: the field of the IP header.
 fn ecn(table: &Table<'_>) -> Result<Ecn> {
-    let fields = [("not-ect", Ecn::NotEct), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)];
-    Ok(table.optional("ecn", |field| field.choice(&fields))?.unwrap_or_default())
+    Ok(table.optional("ecn", |field| field.choice(&ECN_FIELDS))?.unwrap_or_default())
 }
 
 /// `packet`, `header`, `stop`.

@@ -1,0 +1,114 @@
+"""`paceline figure`: results as a figure for print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from paceline import _arguments
+from paceline.cli import completion
+from paceline.cli.options import QUIET
+from paceline.errors import InputError
+from paceline.terminal.output import DONE, print_data
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_KINDS = ("metrics", "queue", "raster")
+_WIDTHS = ("column", "text")
+
+
+@click.command(short_help="Draw results as PDF, SVG, PGF or PNG.")
+@click.argument("results", shell_complete=completion.directories)
+@click.option(
+    "--of",
+    "what",
+    metavar="WHAT",
+    default="metrics",
+    shell_complete=completion.words(_KINDS),
+    help="metrics over what was swept, the queue over time, or a raster of departures.  [default: metrics]",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="goodput, loss, jain, …, one below the other.  [default: throughput, goodput and loss]",
+)
+@click.option(
+    "--out",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="What to write: .pdf, .svg, .pgf or .png.  [default: WHAT.pdf]",
+)
+@click.option(
+    "--width",
+    metavar="WIDTH",
+    default="column",
+    shell_complete=completion.words(_WIDTHS),
+    help="column (3.5 in), text (7.16 in), or a length, 84mm.  [default: column]",
+)
+@click.option("--height", metavar="LENGTH", help="Of the figure.  [default: what it takes]")
+@QUIET
+def figure(
+    results: str, what: str, metrics: tuple[str, ...], files: tuple[str, ...], width: str, height: str | None
+) -> int:
+    """Draw RESULTS, a directory that paceline run --out wrote, at the size of a column, in the look of the report.
+
+    Text is 8 points. A .pgf goes into LaTeX with \\input and needs LaTeX here too. Prints the files.
+
+    \b
+    paceline figure results/mine
+    paceline figure results/mine --metric loss --out loss.pdf --out loss.svg
+    paceline figure results/mine --of raster --width text --height 40mm --out raster.png
+    """
+    from paceline import plot
+    from paceline.results.loading import read_runs
+
+    _arguments.one_of(what, "--of", "kind of figure", _KINDS)
+    inches = {"column": plot.COLUMN, "text": plot.TEXT}.get(width) or _inches(width, "--width")
+    tall = None if height is None else _inches(height, "--height")
+    targets = [Path(name) for name in files or (f"{what}.pdf",)]
+    for target in targets:
+        if target.suffix.lower().removeprefix(".") not in plot.FORMATS:
+            known = ", ".join(f".{form}" for form in plot.FORMATS)
+            raise InputError(f'"{target}" has no suffix that says a form; write one of {known}', "--out")
+    folder = read_runs(Path(results))[0].parent
+    try:
+        with plot.paper():
+            drawn = _drawn(folder, what, metrics, (inches, tall))
+            for target in targets:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                plot.save(drawn, target)
+                print_data(f"{target}\n")
+    except ValueError as error:
+        raise InputError(str(error), results) from None
+    return DONE
+
+
+def _drawn(folder: Path, what: str, metrics: tuple[str, ...], size: tuple[float, float | None]) -> Figure:
+    from paceline import plot
+
+    if what == "queue":
+        return plot.queue(folder, size=size)
+    if what == "raster":
+        return plot.raster(folder, size=size)
+    chosen = metrics or ("throughput", "goodput", "loss")
+    return plot.against_buffer(folder, chosen, size=size, stacked=size[0] < plot.TEXT)
+
+
+def _inches(text: str, option: str) -> float:
+    """A length: 84mm, 8.4 cm, 3.5in, 252pt."""
+    units = {"mm": 25.4, "cm": 2.54, "in": 1.0, "pt": 72.27}
+    number, unit = text[:-2].strip(), text[-2:]
+    try:
+        length = float(number) / units[unit]
+    except (KeyError, ValueError):
+        length = 0.0
+    if not 0.5 <= length <= 50:
+        raise InputError(f'"{text}" is no length from 0.5 to 50 in; write column, text, or for example 84mm', option)
+    return length

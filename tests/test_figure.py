@@ -1,0 +1,131 @@
+"""`paceline figure` and `paceline.plot.save`: figures for print, at their size, the same bytes each time."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import sys
+import tomllib
+import zlib
+from pathlib import Path
+
+import paceline as pl
+import pytest
+from conftest import TINY, Command
+from paceline import plot
+from paceline.cli.figure import figure
+from paceline.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kept")
+    scenario = pl.Scenario(tomllib.loads(TINY))
+    pl.sweep(scenario, {"network.core.buffer": ["5 KB", "10 KB"], "pacing": ["none", "host"]}, seeds=2, out=folder)
+    return folder
+
+
+def draw(*arguments: str | Path) -> None:
+    figure.main([str(one) for one in arguments], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("width", "points"), [("column", 252.0), ("text", 515.52), ("84mm", 84 / 25.4 * 72), ("252.9pt", 251.96)]
+)
+def test_a_pdf_is_as_wide_as_was_asked(kept: Path, tmp_path: Path, width: str, points: float) -> None:
+    target = tmp_path / "m.pdf"
+    draw(kept, "--width", width, "--height", "50mm", "--out", target)
+    box = re.search(rb"/MediaBox \[ ?([\d. ]+) ?\]", target.read_bytes())
+    assert box
+    assert [float(one) for one in box[1].split()] == pytest.approx([0, 0, points, 50 / 25.4 * 72], abs=0.1)
+
+
+@pytest.mark.parametrize("what", ["metrics", "queue", "raster"])
+def test_the_same_results_give_the_same_bytes(kept: Path, tmp_path: Path, what: str) -> None:
+    files = [tmp_path / f"{name}.{form}" for name in "ab" for form in ("svg", "pdf", "png")]
+    for name in ("a", "b"):
+        draw(
+            kept,
+            "--of",
+            what,
+            *(part for form in ("svg", "pdf", "png") for part in ("--out", tmp_path / f"{name}.{form}")),
+        )
+    for first, second in zip(files[:3], files[3:], strict=True):
+        assert first.read_bytes() == second.read_bytes(), first
+
+
+def test_words_stay_words(kept: Path, tmp_path: Path) -> None:
+    draw(kept, "--metric", "loss", "--out", tmp_path / "m.svg", "--out", tmp_path / "m.pdf")
+    svg = (tmp_path / "m.svg").read_text()
+    assert ">Loss, %</text>" in svg
+    assert ">Core buffer, KB</text>" in svg
+    assert b"/CIDFontType2" in (tmp_path / "m.pdf").read_bytes()  # a font, not outlines
+
+
+def test_a_png_has_300_dots_an_inch(kept: Path, tmp_path: Path) -> None:
+    draw(kept, "--metric", "loss", "--height", "2in", "--out", tmp_path / "m.png")
+    data = (tmp_path / "m.png").read_bytes()
+    assert struct.unpack(">II", data[16:24]) == (1050, 600)
+    assert zlib.crc32(data[12:29]) == struct.unpack(">I", data[29:33])[0]
+
+
+def test_metrics_stand_below_each_other_in_a_column(kept: Path) -> None:
+    with plot.paper():
+        column = plot.against_buffer(kept, size=(plot.COLUMN, None), stacked=True)
+        row = plot.against_buffer(kept, size=(plot.TEXT, None))
+    assert tuple(column.get_size_inches()) == (3.5, 6.0)
+    assert tuple(row.get_size_inches()) == (7.16, 2.0)
+    assert {ax.get_subplotspec().colspan.start for ax in column.axes} == {0}
+    assert {ax.xaxis.label.get_size() for ax in column.axes} == {8.0}
+    assert {ax.xaxis.label.get_size() for ax in plot.against_buffer(kept).axes} == {10.0}
+
+
+@pytest.mark.skipif(not any(map(shutil.which, ("pdflatex", "xelatex", "lualatex"))), reason="needs LaTeX")
+def test_pgf_is_for_latex(kept: Path, tmp_path: Path) -> None:
+    draw(kept, "--metric", "loss", "--out", tmp_path / "m.pgf")
+    assert r"\begin{pgfpicture}" in (tmp_path / "m.pgf").read_text()
+
+
+def test_without_latex_pgf_says_so(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(InputError, match="PGF is measured by LaTeX"):
+        draw(kept, "--out", tmp_path / "m.pgf")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--of", "pie"], '--of: "pie" is no kind of figure; write metrics, queue or raster'),
+        (["--out", "m.doc"], r'--out: "m\.doc" has no suffix that says a form; write one of \.pdf'),
+        (["--width", "3km"], '--width: "3km" is no length from 0.5 to 50 in'),
+        (["--width", "inf"], '--width: "inf" is no length'),
+        (["--metric", "speed"], "no metric is called speed; there are goodput"),
+    ],
+)
+def test_what_is_wrong_is_a_line(kept: Path, tmp_path: Path, arguments: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        draw(kept, *arguments)
+
+
+def test_what_is_no_results_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no runs\.parquet; name a directory that `paceline run --out` wrote"):
+        draw(tmp_path)
+
+
+def test_the_file_is_named_after_what_it_shows(kept: Path, tmp_path: Path, command: Command) -> None:
+    done = command("figure", kept, "--of", "raster")
+    assert (done.returncode, done.stdout) == (0, "raster.pdf\n")
+    assert (tmp_path / "raster.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_without_matplotlib_the_extra_is_named(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from paceline.cli.main import main
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(SystemExit) as left:
+        main(["figure", str(kept), "--out", str(tmp_path / "m.pdf")])
+    assert left.value.code == 2
+    assert 'needs matplotlib, which is not installed; pip install "paceline[plot]"' in capsys.readouterr().err

@@ -1,4 +1,4 @@
-# make demo · make test · make lint · make docs · make gallery · make equality · make foresee · make fuzz · make deny · make clean
+# make demo · make test · make lint · make docs · make notebooks · make gallery · make equality · make foresee · make fuzz · make deny · make clean
 # make msrv · make attack · make simulate · make loom · make miri · make mutants · make mutants-sample · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-ablation · make bench-peers · make bench-ns3 · make bench-disciplines · make bench-dataplane · make bench-kernel · make bench-kernel-bbr · make bench-advise · make bench-studio
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-built test-units test-programs lint style msrv docs gallery equality fuzz attack simulate loom miri mutants mutants-sample deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-ns3 bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust bench-advise bench-studio
+.PHONY: help demo test test-built test-units test-programs lint style msrv docs notebooks gallery equality fuzz attack simulate loom miri mutants mutants-sample deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-ns3 bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust bench-advise bench-studio
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -37,7 +37,7 @@ WHEELS := target/wheels
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11,$(shell $(p) -c '$(NEW_ENOUGH)' 2>/dev/null && echo $(p))))
 CORE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \)) $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml)
-PACKAGE := $(shell find python scenarios -type f ! -name '*.pyc' ! -name '*.so')
+PACKAGE := $(shell find python scenarios docs packaging/paceline.data -type f ! -name '*.pyc' ! -name '*.so')
 
 help:
 	@sed -n 1,3p Makefile
@@ -77,6 +77,10 @@ msrv: rust  ## All of it compiles with the oldest compiler that Cargo.toml names
 
 docs: $(VENV)/.docs $(VENV)/.installed  ## The site of docs/ as site/index.html, without a network; a warning or a broken link ends it
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+notebooks: $(VENV)/.notebooks $(VENV)/.installed  ## Every notebook of docs/notebooks in full, and the pages that show what they show
+	$(BIN)/python packaging/notebooks.py
+	$(BIN)/python packaging/links.py
 
 gallery: $(VENV)/.installed  ## Every figure and table of the papers in short, as a site to open; LENGTH= for full length
 	$(BIN)/paceline reproduce all $(LENGTH) --gallery
@@ -178,6 +182,10 @@ $(VENV)/.tools: requirements-dev.lock | $(BIN)/python
 	@touch $@
 
 $(VENV)/.docs: requirements-docs.lock $(VENV)/.tools
+	$(BIN)/pip install --quiet --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.notebooks: requirements-notebooks.lock $(VENV)/.tools
 	$(BIN)/pip install --quiet --require-hashes -r $<
 	@touch $@
 

@@ -6,6 +6,8 @@ import importlib
 import importlib.util
 import re
 import shutil
+import subprocess
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -56,3 +58,43 @@ def test_the_wheel_has_the_studios_page() -> None:
     page = {path.relative_to(ROOT / "python").as_posix() for path in (ROOT / static).rglob("*") if path.is_file()}
     assert page <= {path.as_posix() for path in metadata.files("paceline") or []}
     assert "paceline/studio/static/vendor/preact.js" in page
+
+
+def test_the_wheel_has_what_it_takes_along() -> None:
+    names = {path.as_posix() for path in metadata.files("paceline") or []}
+    for name in (
+        "paceline/scenario/shipped/kernel/one-flow.toml",
+        "paceline/scenario/shipped/notebooks/first-steps.ipynb",
+        "paceline/manual/docs/howto/install.md",
+        "paceline/manual/docs/mkdocs.yml",
+    ):
+        assert name in names
+    assert any(name.endswith("share/man/man1/paceline.1") for name in names)
+
+
+def test_the_page_of_a_package_index_needs_no_other_file() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / project["readme"]).read_text(encoding="utf-8")
+    assert re.findall(r"\]\((?!https:)[^)]*\)", text) == []
+    for extra in project["optional-dependencies"]:
+        assert f"paceline[{extra}]" in text
+
+
+def test_a_run_needs_no_extra(tiny: Path) -> None:
+    """Nor the report beside it."""
+    program = "import sys; sys.modules |= dict.fromkeys(('matplotlib', 'distributed'));"
+    program += (
+        f"from paceline.cli.main import main; main(['run', {str(tiny)!r}, '--out', {str(tiny.parent / 'out')!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tiny.parent / "out" / "report.html").is_file()
+
+
+def test_the_citation_is_of_this_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
+    released = re.search(rf"^## {re.escape(version)} — (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert released
+    assert f"\nversion: {version}\n" in text
+    assert f"\ndate-released: {released[1]}\n" in text

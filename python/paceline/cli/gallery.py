@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from paceline._arguments import directory
+from paceline._optional import needed
 from paceline.cli import completion
 from paceline.cli.options import QUIET, not_written
 from paceline.cli.reproduce import DEFAULT_OUT
@@ -34,6 +35,7 @@ def gallery(results: str, out: str | None) -> int:
     from paceline.gallery import write
     from paceline.terminal.progress import phase
 
+    needed("matplotlib", "paceline gallery")
     folder = directory(results, "RESULTS", "paceline gallery results/papers")
     site = folder / "gallery" if out is None else directory(out, "--out", "--out public")
     try:

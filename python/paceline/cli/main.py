@@ -27,6 +27,8 @@ from paceline.cli.explain import explain
 from paceline.cli.figure import figure
 from paceline.cli.gallery import gallery
 from paceline.cli.init import init
+from paceline.cli.man import man
+from paceline.cli.open import open_page
 from paceline.cli.pace import pace
 from paceline.cli.reproduce import reproduce
 from paceline.cli.run import run
@@ -117,7 +119,7 @@ def version() -> int:
 
 _COMMANDS = (
     *(init, run, advise, check, doctor, compare, table, figure, reproduce, gallery, analyse, emulate, pace),
-    *(studio, explain, schema),
+    *(studio, explain, schema, open_page, man),
 )
 for command in _COMMANDS:
     paceline.add_command(command)

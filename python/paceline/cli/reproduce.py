@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paceline import _arguments
+from paceline._optional import needed
 from paceline.cli import completion
 from paceline.cli.options import DASK, JOBS, QUIET, cluster_at, jobs_of, opened_store
 from paceline.errors import InputError
@@ -103,6 +104,7 @@ def _run(chosen: Sequence[Claim], length: Length, store: Store, how: dict[str, A
     from paceline.cli import claim_runs
     from paceline.terminal.progress import phase, progress
 
+    needed("matplotlib", "paceline reproduce")  # not only when runs are done, and pictures are due
     with phase("planning runs"):
         plans = claim_runs.plan(chosen, length)
     try:

@@ -1,0 +1,1 @@
+"""The documentation, without a network: the pages of the site as HTML."""

@@ -46,7 +46,11 @@ function Studio() {
     </div>
     <footer>
       Paceline ${start.value.version}. Drop a scenario or a capture anywhere on this page.
-      ${latency.value !== null && html` <span id="latency" data-ms=${latency.value.ms} data-number=${latency.value.number}>First answer after ${Math.round(latency.value.ms)} ms.</span>`}
+      ${
+        latency.value !== null &&
+        html` <span id="latency" data-ms=${latency.value.ms}
+        data-number=${latency.value.number}>First answer after ${Math.round(latency.value.ms)} ms.</span>`
+      }
     </footer>
     <${Dialogs} />`;
 }

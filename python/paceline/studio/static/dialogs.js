@@ -29,8 +29,10 @@ function Share({ link }) {
     await navigator.clipboard.writeText(text.current.value).catch(() => document.execCommand("copy"));
     button.textContent = "Copied";
   };
-  return html`<p>The link holds the whole scenario, and nothing of this machine. Whoever has Paceline opens it by the command below.</p>
-    <label>Command<textarea ref=${text} readonly rows="5" spellcheck="false">${`paceline studio "${link}"`}</textarea></label>
+  return html`<p>The link holds the whole scenario, and nothing of this machine. Whoever has Paceline opens it by the
+      command below.</p>
+    <label>Command<textarea ref=${text} readonly rows="5"
+      spellcheck="false">${`paceline studio "${link}"`}</textarea></label>
     <p><button type="button" onClick=${copy}>Copy</button></p>`;
 }
 
@@ -47,14 +49,19 @@ function Toml({ text }) {
     ${errors.value.map((line) => html`<p role="alert" class="warning">${line}</p>`)}
     <p class="buttons">
       <button type="button" class="first" onClick=${apply}>Use this</button>
-      <button type="button" onClick=${() => save("studio.toml", area.current.value, "application/toml")}>Save as a file</button>
+      <button type="button"
+        onClick=${() => save("studio.toml", area.current.value, "application/toml")}>Save as a file</button>
       <label class="file">Open a file<input class="spoken" type="file" accept=".toml" onChange=${load} /></label>
     </p>`;
 }
 
 async function runInFull(form) {
   const seeds = Number(form.elements.seeds.value);
-  const swept = form.elements.buffers?.value.split(",").map((text) => text.trim()).filter(Boolean) ?? [];
+  const swept =
+    form.elements.buffers?.value
+      .split(",")
+      .map((text) => text.trim())
+      .filter(Boolean) ?? [];
   const link = core.value;
   const path = link.path.map((key, index) => at(link.path.slice(0, index + 1)).name ?? key).join(".");
   const buffers = swept.length ? { [`${path}.${link.buffer_key}`]: swept } : null;
@@ -75,12 +82,20 @@ function Full() {
       <progress max="1" value=${now.share} aria-label="Share of the sweep that is done"></progress>
       <p><button type="button" onClick=${() => post(`full/${now.name}/stop`, {})}>Stop</button></p>`;
   const buffer = core.value && at([...core.value.path, core.value.buffer_key]);
-  return html`${now?.done && html`<p role="status"><a href=${now.report} target="_blank" rel="noopener">Open the report of ${now.runs} runs</a>; everything is in <code>${now.directory}</code>.</p>`}
+  return html`${
+    now?.done &&
+    html`<p role="status"><a href=${now.report} target="_blank"
+    rel="noopener">Open the report of ${now.runs} runs</a>; everything is in <code>${now.directory}</code>.</p>`
+  }
     ${now?.error && html`<p role="alert" class="warning">${now.error}</p>`}
     <p>Both worlds, each under several seeds, with the report that <code>paceline run</code> writes.</p>
-    <form onSubmit=${(event) => { event.preventDefault(); runInFull(event.target); }}>
+    <form onSubmit=${(event) => {
+      event.preventDefault();
+      runInFull(event.target);
+    }}>
       <label>Seeds<input name="seeds" type="number" min="1" max="200" value="5" /></label>
-      <label>Buffers of the core, if several are to be run<input name="buffers" placeholder=${buffer ? `${buffer}, 20 packets` : "5 packets, 20 packets"} autocomplete="off" /></label>
+      <label>Buffers of the core, if several are to be run<input name="buffers"
+        placeholder=${buffer ? `${buffer}, 20 packets` : "5 packets, 20 packets"} autocomplete="off" /></label>
       <p><button type="submit" class="first">Run</button></p>
     </form>`;
 }
@@ -91,8 +106,22 @@ function Capture({ state }) {
   const [head, ...rows] = state.found.rows;
   return html`<p><a href=${state.found.report} target="_blank" rel="noopener">Open the whole analysis</a></p>
     ${state.found.notes.map((note) => html`<p class="note">${note}</p>`)}
-    ${head && html`<div class="scroll" tabindex="0"><table class="results"><thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
-      <tbody>${rows.map((row) => html`<tr>${row.map((cell, index) => (index ? html`<td>${cell}</td>` : html`<th scope="row">${cell}</th>`))}</tr>`)}</tbody></table></div>`}`;
+    ${
+      head &&
+      html`<div class="scroll" tabindex="0"><table class="results"><thead><tr>${head.map(
+        (cell) => html`<th
+        scope="col">${cell}</th>`,
+      )}</tr></thead>
+      <tbody>${rows.map(
+        (row) =>
+          html`<tr>${row.map((cell, index) =>
+            index
+              ? html`<td>${cell}</td>`
+              : html`<th
+        scope="row">${cell}</th>`,
+          )}</tr>`,
+      )}</tbody></table></div>`
+    }`;
 }
 
 async function dropped(file) {
@@ -131,8 +160,13 @@ export function Dialogs() {
   }, [state]);
   const Body = state && BODIES[state.kind];
   return html`<dialog ref=${box} aria-labelledby="dialog-title" onClose=${() => (open.value = null)}>
-      <header><h2 id="dialog-title">${state?.title}</h2><button type="button" onClick=${() => (open.value = null)}>Close</button></header>
+      <header><h2 id="dialog-title">${state?.title}</h2><button type="button"
+        onClick=${() => (open.value = null)}>Close</button></header>
       ${state && (Body ? html`<${Body} ...${state} />` : html`<${Capture} state=${state} />`)}
     </dialog>
-    ${dragging.value && html`<p class="drop-here" aria-hidden="true">Drop a scenario (.toml) or a capture (.pcap)</p>`}`;
+    ${
+      dragging.value &&
+      html`<p class="drop-here"
+      aria-hidden="true">Drop a scenario (.toml) or a capture (.pcap)</p>`
+    }`;
 }

@@ -37,9 +37,13 @@ export function Headline() {
   const sure = difference?.half !== null && difference?.half !== undefined;
   const name = network.value?.core;
   const link = name === "core" ? "The core" : `The link ${name}`;
-  let verdict = `${link} carries ${a} unpaced and ${b} paced; ${percent(lostBefore)} and ${percent(lostAfter)} of its packets are lost.`;
+  const [lessBefore, lessAfter] = [percent(lostBefore), percent(lostAfter)];
+  const losses = `${lessBefore} and ${lessAfter} of its packets are lost.`;
+  let verdict = `${link} carries ${a} unpaced and ${b} paced; ${losses}`;
   if (a === b && percent(lostBefore) === percent(lostAfter))
-    verdict = `Pacing changes nothing to see: ${link.toLowerCase()} carries ${a} in both worlds, and ${percent(lostAfter)} of its packets are lost.`;
+    verdict =
+      `Pacing changes nothing to see: t${link.slice(1)} carries ${a} in both worlds, ` +
+      `and ${lessAfter} of its packets are lost.`;
   return html`<section class="headline" aria-labelledby="headline-title">
     <h2 id="headline-title" class="spoken">What comes of it</h2>
     <p class="answer" aria-live="polite">${verdict}</p>
@@ -50,31 +54,41 @@ export function Headline() {
 function standing(sure, difference, metric) {
   const run = worlds.value.paced;
   if (!run) return "";
-  if (run.length < 1) return `A first look: ${shown("s", run.duration_s)} of ${shown("s", run.duration_s / run.length)} simulated.`;
+  if (run.length < 1)
+    return `A first look: ${shown("s", run.duration_s)} of ${shown("s", run.duration_s / run.length)} simulated.`;
   const seeds = compared.value?.seeds ?? 1;
   const count = `${seeds} seed${seeds === 1 ? "" : "s"}${resting.value ? "" : ", and more to come"}.`;
-  if (repeated.value) return "Simulated in full. Every seed gives the same run, since nothing that is drawn makes a difference: there is no interval.";
+  if (repeated.value)
+    return (
+      "Simulated in full. Every seed gives the same run, since nothing that is drawn makes a difference: " +
+      "there is no interval."
+    );
   if (!sure) return `Simulated in full, ${count}`;
   const { mean, half } = difference;
   const unit = unitFor(metric.kind, Math.max(Math.abs(mean), half));
   const decimals = decimalsWith(mean / unit.factor, half / unit.factor);
   const [by, within] = [signed(mean / unit.factor, decimals), fixed(half / unit.factor, decimals)];
   const told = Math.abs(mean) > half ? "" : ": no difference that these seeds show";
-  return `Throughput differs by ${by} ± ${within} ${unit.name} (95 %, seed by seed)${told}. ${count[0].toUpperCase() + count.slice(1)}`;
+  return `Throughput differs by ${by} ± ${within} ${unit.name} (95 %, seed by seed)${told}. ${count}`;
 }
 
 function Cell({ value, unit, most, sign = false }) {
   if (!value) return "none";
   const half = value.half === null ? null : value.half / unit.factor;
   const decimals = decimalsWith(most / unit.factor, half);
-  return html`${(sign ? signed : fixed)(value.mean / unit.factor, decimals)}${half !== null && html` <span class="half">± ${half ? fixed(half, decimals) : 0}</span>`}`;
+  return html`${(sign ? signed : fixed)(value.mean / unit.factor, decimals)}${
+    half !== null &&
+    html` <span
+    class="half">± ${half ? fixed(half, decimals) : 0}</span>`
+  }`;
 }
 
 function caption(seeds) {
   const of = `Of the link ${core.value.name}, and of all flows`;
   if (repeated.value) return `${of}; one run, which every seed repeats. The difference is paced less unpaced.`;
   if (seeds < 2) return `${of}; one seed so far.`;
-  return `${of}; means over ${seeds} seeds${seeds < 5 ? "" : ", with 95 % intervals"}. The difference is paced less unpaced, seed by seed.`;
+  const intervals = seeds < 5 ? "" : ", with 95 % intervals";
+  return `${of}; means over ${seeds} seeds${intervals}. The difference is paced less unpaced, seed by seed.`;
 }
 
 // The same in a line, beside the sliders where the page is narrow.
@@ -82,13 +96,16 @@ export function Live() {
   const both = rows();
   const found = ["throughput", "loss"].map((key) => both.find((row) => row.metric.key === key));
   if (found.some((row) => !row?.unpaced || !row.paced)) return null;
-  const [rate, loss] = found.map((row) => `${shown(row.metric.kind, row.unpaced.mean)} → ${shown(row.metric.kind, row.paced.mean)}`);
+  const [rate, loss] = found.map(
+    (row) => `${shown(row.metric.kind, row.unpaced.mean)} → ${shown(row.metric.kind, row.paced.mean)}`,
+  );
   return html`<p class="live" aria-hidden="true">${rate}<br />lost ${loss}</p>`;
 }
 
 // Which world is ahead where the interval of the difference leaves zero out.
 function winner({ metric, difference }) {
-  if (!metric.better || !difference || difference.half === null || Math.abs(difference.mean) <= difference.half) return null;
+  if (!metric.better || !difference || difference.half === null || Math.abs(difference.mean) <= difference.half)
+    return null;
   return difference.mean * metric.better > 0 ? "paced" : "unpaced";
 }
 
@@ -106,16 +123,25 @@ export function Figures() {
     <div class="scroll" tabindex="0" role="region" aria-label="Figures of both worlds">
       <table class="results figures">
         <caption><span>${caption(compared.value?.seeds ?? 1)}</span></caption>
-        <thead><tr><th scope="col">Figure</th><th scope="col">Unpaced</th><th scope="col">Paced</th><th scope="col">Difference</th></tr></thead>
+        <thead><tr><th scope="col">Figure</th><th scope="col">Unpaced</th><th scope="col">Paced</th><th
+          scope="col">Difference</th></tr></thead>
         <tbody>
           ${known.map((row) => {
             const most = Math.max(Math.abs(row.unpaced?.mean ?? 0), Math.abs(row.paced?.mean ?? 0));
             const unit = unitFor(row.metric.kind, most);
             const ahead = winner(row);
             return html`<tr key=${row.metric.key}>
-              <th scope="row" title=${row.metric.meaning}>${row.metric.title}${unit.name && html` <span class="unit-in-row">${unit.name}</span>`}</th>
-              ${WORLDS.map((world) => html`<td class=${row[world] ? "" : "unclear"}><${Cell} value=${row[world]} unit=${unit} most=${most} /></td>`)}
-              <td class=${ahead ? `ahead ${ahead}` : "unclear"}><${Cell} value=${row.difference} unit=${unit} most=${most} sign />${ahead && html`<span class="spoken">, ${ahead} is better</span>`}</td>
+              <th scope="row" title=${row.metric.meaning}>${row.metric.title}${
+                unit.name &&
+                html` <span
+                class="unit-in-row">${unit.name}</span>`
+              }</th>
+              ${WORLDS.map(
+                (world) => html`<td class=${row[world] ? "" : "unclear"}><${Cell} value=${row[world]}
+                unit=${unit} most=${most} /></td>`,
+              )}
+              <td class=${ahead ? `ahead ${ahead}` : "unclear"}><${Cell} value=${row.difference} unit=${unit}
+                most=${most} sign />${ahead && html`<span class="spoken">, ${ahead} is better</span>`}</td>
             </tr>`;
           })}
         </tbody>

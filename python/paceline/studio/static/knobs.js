@@ -27,9 +27,11 @@ function Slider({ id, label, hint, text, value, least, most, write, set, whole =
   };
   return html`<div class="knob">
     <label for=${id}>${label}</label>
-    <input id=${`${id}-text`} aria-label=${`${label}, as text`} value=${text ?? ""} placeholder="none" autocomplete="off" spellcheck="false"
+    <input id=${`${id}-text`} aria-label=${`${label}, as text`} value=${text ?? ""} placeholder="none"
+      autocomplete="off" spellcheck="false"
       onChange=${(event) => set(event.target.value.trim() === "" ? undefined : event.target.value.trim())} />
-    <input id=${id} type="range" min="0" max=${STEPS} value=${Math.round(place * STEPS)} aria-valuetext=${text ?? "none"}
+    <input id=${id} type="range" min="0" max=${STEPS} value=${Math.round(place * STEPS)}
+      aria-valuetext=${text ?? "none"}
       disabled=${!known} onInput=${moved} />
     ${hint && html`<p class="note">${hint}</p>`}
   </div>`;
@@ -51,7 +53,8 @@ function quantityKnob(id, label, kind, keys, hint) {
   const [least, most] = RANGES[kind];
   const write = (value) => written(kind, value, 2);
   const given = typeof text === "string" ? text : text === undefined ? "" : JSON.stringify(text);
-  return html`<${Slider} id=${id} label=${label} hint=${hint} text=${given} value=${found?.value ?? null} least=${least} most=${most}
+  return html`<${Slider} id=${id} label=${label} hint=${hint} text=${given} value=${found?.value ?? null}
+    least=${least} most=${most}
     write=${write} set=${(to) => put(keys, to)} />`;
 }
 
@@ -63,14 +66,26 @@ function BufferKnob({ link }) {
   const scale = RANGES[unit] ?? RANGES.packets;
   const whole = unit === "packets";
   const write = (number) => `${number} ${unit}`;
-  const inUnit = { packets: (bytes) => `${Math.max(1, Math.round(bytes / 1500))} packets`, KB: (bytes) => `${Number((bytes / 1000).toPrecision(2))} KB` };
+  const inUnit = {
+    packets: (bytes) => `${Math.max(1, Math.round(bytes / 1500))} packets`,
+    KB: (bytes) => `${Number((bytes / 1000).toPrecision(2))} KB`,
+  };
   inUnit.BDP = (bytes) => `${Number((bytes / network.value.bdp_bytes).toPrecision(2))} BDP`;
-  const bytes = !found ? 15000 : whole ? found.number * 1500 : unit === "BDP" ? found.number * network.value.bdp_bytes : found.value;
-  return html`<${Slider} id="buffer" label="Buffer of the core" text=${text} value=${found?.number ?? null} least=${scale[0]} most=${scale[1]}
+  const bytes = !found
+    ? 15000
+    : whole
+      ? found.number * 1500
+      : unit === "BDP"
+        ? found.number * network.value.bdp_bytes
+        : found.value;
+  return html`<${Slider} id="buffer" label="Buffer of the core" text=${text} value=${found?.number ?? null}
+    least=${scale[0]} most=${scale[1]}
       write=${write} set=${(to) => put(keys, to)} whole=${whole} />
     <div class="units" role="group" aria-label="Unit of the buffer">
       ${Object.keys(inUnit).map(
-        (name) => html`<button type="button" aria-pressed=${unit === name} onClick=${() => put(keys, inUnit[name](bytes))}>${name}</button>`,
+        (name) =>
+          html`<button type="button" aria-pressed=${unit === name}
+            onClick=${() => put(keys, inUnit[name](bytes))}>${name}</button>`,
       )}
       <button type="button" aria-pressed=${text === undefined} onClick=${() => put(keys, undefined)}>unlimited</button>
     </div>`;
@@ -89,7 +104,8 @@ function FlowsKnob() {
   }
   const value = at(keys) ?? 1;
   return html`<${Slider} id="flows" label=${label} text=${value} value=${value} least=${1} most=${250} whole
-    write=${(number) => number} set=${(to) => put(keys, to === undefined ? undefined : Number(to))} hint=${`${flows} flow${flows === 1 ? "" : "s"} in all`} />`;
+    write=${(number) => number} set=${(to) => put(keys, to === undefined ? undefined : Number(to))}
+      hint=${`${flows} flow${flows === 1 ? "" : "s"} in all`} />`;
 }
 
 function methodOf(pacing) {
@@ -103,31 +119,53 @@ function PacerKnobs() {
   const method = methodOf(pacing);
   if (method === null) return html`<p class="note">Several pacers are at work; change them as TOML.</p>`;
   const choose = (name) => {
-    const begin = Object.fromEntries(pacers[name].knobs.filter((knob) => knob.kind !== "number" || name === "qlbp").map((knob) => [knob.key, knob.begin]));
+    const begin = Object.fromEntries(
+      pacers[name].knobs
+        .filter((knob) => knob.kind !== "number" || name === "qlbp")
+        .map((knob) => [knob.key, knob.begin]),
+    );
     const needsPlace = !["none", "host", "port"].includes(name) && network.value.template !== "dumbbell";
     put(["pacing"], { method: name, ...begin, ...(needsPlace ? { at: [network.value.links[0].name] } : {}) });
   };
   const table = typeof pacing === "object" ? pacing : null;
   return html`
-    <${Choice} id="pacer" label="Pacer" value=${method} set=${choose} options=${Object.keys(pacers).map((name) => [name])} hint=${pacers[method]?.meaning} />
-    ${table === null && method !== "none" && html`<p class="note">Written as "${pacing}"; choose a method to have its sliders.</p>`}
-    ${table !== null &&
-    (pacers[method]?.knobs ?? []).map((knob) => {
-      const text = table[knob.key] ?? (knob.kind === "number" ? knob.begin : undefined);
-      const keys = ["pacing", knob.key];
-      const label = knob.key.replace("_", " ");
-      return html`<${Slider} key=${`${method}.${knob.key}`} id=${`pacer-${knob.key}`} label=${label[0].toUpperCase() + label.slice(1)} text=${text}
-        value=${parsed(knob.kind, text)?.value ?? null} least=${knob.least} most=${knob.most} linear=${knob.kind === "number"}
-        write=${(value) => written(knob.kind, value, 2)} set=${(to) => put(keys, knob.kind === "number" && to !== undefined ? Number(to) : to)} />`;
-    })}
-    ${table !== null && method !== "none" &&
-    html`<${Slider} id="share" label="Share of hosts or links that pace" text=${table.share ?? 1} value=${table.share ?? 1} least=${0} most=${1} linear
-      write=${(value) => value} set=${(to) => put(["pacing", "share"], to === undefined || Number(to) === 1 ? undefined : Number(to))} />`}`;
+    <${Choice} id="pacer" label="Pacer" value=${method} set=${choose}
+      options=${Object.keys(pacers).map((name) => [name])} hint=${pacers[method]?.meaning} />
+    ${
+      table === null &&
+      method !== "none" &&
+      html`<p
+      class="note">Written as "${pacing}"; choose a method to have its sliders.</p>`
+    }
+    ${
+      table !== null &&
+      (pacers[method]?.knobs ?? []).map((knob) => {
+        const text = table[knob.key] ?? (knob.kind === "number" ? knob.begin : undefined);
+        const keys = ["pacing", knob.key];
+        const label = knob.key.replace("_", " ");
+        return html`<${Slider} key=${`${method}.${knob.key}`} id=${`pacer-${knob.key}`}
+          label=${label[0].toUpperCase() + label.slice(1)} text=${text}
+        value=${parsed(knob.kind, text)?.value ?? null} least=${knob.least} most=${knob.most}
+          linear=${knob.kind === "number"}
+        write=${(value) => written(knob.kind, value, 2)}
+          set=${(to) => put(keys, knob.kind === "number" && to !== undefined ? Number(to) : to)} />`;
+      })
+    }
+    ${
+      table !== null &&
+      method !== "none" &&
+      html`<${Slider} id="share" label="Share of hosts or links that pace" text=${table.share ?? 1}
+        value=${table.share ?? 1} least=${0} most=${1} linear
+      write=${(value) => value}
+        set=${(to) => put(["pacing", "share"], to === undefined || Number(to) === 1 ? undefined : Number(to))} />`
+    }`;
 }
 
 function TcpKnobs() {
   const { variants, profiles } = start.value.choices;
-  const numbers = (scenario.value.traffic ?? []).flatMap((one, number) => (TCP_KINDS.includes(one.kind) ? [number] : []));
+  const numbers = (scenario.value.traffic ?? []).flatMap((one, number) =>
+    TCP_KINDS.includes(one.kind) ? [number] : [],
+  );
   if (!numbers.length) return null;
   const tcp = scenario.value.traffic[numbers[0]].tcp ?? {};
   const set = (key) => (value) => {
@@ -139,8 +177,10 @@ function TcpKnobs() {
     put(["traffic"], traffic);
   };
   return html`
-    <${Choice} id="tcp" label="TCP" value=${tcp.variant ?? ""} set=${set("variant")} options=${[["", "as the profile has it"], ...variants.map((name) => [name])]} />
-    <${Choice} id="profile" label="TCP's other constants" value=${tcp.profile ?? "linux"} set=${set("profile")} options=${profiles.map((name) => [name])} />`;
+    <${Choice} id="tcp" label="TCP" value=${tcp.variant ?? ""} set=${set("variant")}
+      options=${[["", "as the profile has it"], ...variants.map((name) => [name])]} />
+    <${Choice} id="profile" label="TCP's other constants" value=${tcp.profile ?? "linux"} set=${set("profile")}
+      options=${profiles.map((name) => [name])} />`;
 }
 
 function QueueKnob({ link }) {
@@ -148,7 +188,8 @@ function QueueKnob({ link }) {
   const queue = at(keys) ?? "drop-tail";
   const name = typeof queue === "string" ? queue : queue.discipline;
   const { queues } = start.value.choices;
-  return html`<${Choice} id="queue" label="Queue discipline of the core" value=${name} set=${(to) => put(keys, to === "drop-tail" ? undefined : to)}
+  return html`<${Choice} id="queue" label="Queue discipline of the core" value=${name}
+    set=${(to) => put(keys, to === "drop-tail" ? undefined : to)}
     options=${queues.map((one) => [one.name])} hint=${queues.find((one) => one.name === name)?.meaning} />`;
 }
 
@@ -157,21 +198,27 @@ export function Knobs() {
   if (!link?.path) return null;
   const [low, high] = network.value.rtt_s;
   const rtt = low === high ? shown("s", low) : `${shown("s", low)} to ${shown("s", high)}`;
+  const trips = `Round trips of ${rtt}; one BDP is ${shown("bytes", network.value.bdp_bytes)}`;
   return html`<form class="knobs" aria-label="Settings of the scenario" onSubmit=${(event) => event.preventDefault()}>
     <${Live} />
     <fieldset><legend>Network</legend>
       <${BufferKnob} link=${link} />
       ${quantityKnob("rate", "Rate of the core", "rate", [...link.path, "rate"])}
-      ${quantityKnob("delay", "Delay of the core, one way", "time", [...link.path, "delay"], `Round trips of ${rtt}; one BDP is ${shown("bytes", network.value.bdp_bytes)}`)}
+      ${quantityKnob("delay", "Delay of the core, one way", "time", [...link.path, "delay"], trips)}
       <${QueueKnob} link=${link} />
     </fieldset>
     <fieldset><legend>Pacing</legend><${PacerKnobs} /></fieldset>
     <fieldset><legend>Traffic</legend><${FlowsKnob} /><${TcpKnobs} /></fieldset>
     <fieldset class="run"><legend>Run</legend>
-      ${[["duration", "Simulated time"], ["warmup", "Statistics start at"], ["seed", "First seed"]].map(
+      ${[
+        ["duration", "Simulated time"],
+        ["warmup", "Statistics start at"],
+        ["seed", "First seed"],
+      ].map(
         ([key, label]) => html`<div class="knob"><label for=${key}>${label}</label>
           <input id=${key} value=${scenario.value[key] ?? (key === "seed" ? 1 : "0 s")} autocomplete="off"
-            onChange=${(event) => put([key], key === "seed" ? Number(event.target.value) : event.target.value)} /></div>`,
+            onChange=${(event) => put([key], key === "seed" ? Number(event.target.value) : event.target.value)}
+              /></div>`,
       )}
     </fieldset>
   </form>`;

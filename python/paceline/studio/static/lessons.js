@@ -10,11 +10,16 @@ export function Lessons() {
   return html`<section class="lesson" aria-labelledby="lesson-title">
     <h2 id="lesson-title">Lessons</h2>
     <label class="spoken" for="lesson">Lesson</label>
-    <select id="lesson" value=${here?.key ?? ""} onChange=${(event) => go(all.findIndex((one) => one.key === event.target.value))}>
+    <select id="lesson" value=${here?.key ?? ""}
+      onChange=${(event) => go(all.findIndex((one) => one.key === event.target.value))}>
       <option value="" disabled>Choose one of ${all.length}</option>
       ${all.map((one, index) => html`<option value=${one.key} key=${one.key}>${index + 1}. ${one.title}</option>`)}
     </select>
-    ${here && html`<ol class="sentences" aria-live="polite">${here.sentences.map((text) => html`<li>${text}</li>`)}</ol>`}
+    ${
+      here &&
+      html`<ol class="sentences"
+      aria-live="polite">${here.sentences.map((text) => html`<li>${text}</li>`)}</ol>`
+    }
     <p class="pager">
       <button type="button" disabled=${number <= 0} onClick=${() => go(number - 1)}>Previous</button>
       <button type="button" disabled=${number === all.length - 1} onClick=${() => go(number + 1)}>

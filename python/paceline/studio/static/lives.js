@@ -1,11 +1,16 @@
 // From events of a trace to lives of packets: where each waits, travels, is dropped or arrives, and when.
 
-const SEND = 0, ENQUEUE = 1, DROP = 2, DEQUEUE = 3, RECEIVE = 4, MARK = 5;
+const SEND = 0,
+  ENQUEUE = 1,
+  DROP = 2,
+  DEQUEUE = 3,
+  RECEIVE = 4,
+  MARK = 5;
 
 // The link behind a place of the trace: its numbers, and ns that a packet spends on its wire and way.
 const flight = (link, bytes) => (bytes * 8e9) / link.rate_bps + link.delay_ns;
 
-// Lives in the order of their beginnings, and the instants of all events. A life has `flow`, `kind` (0 data, 1 ack), `seq`, `bytes`,
+// Lives in the order of their beginnings. A life has `flow`, `kind` (0 data, 1 ack), `seq`, `bytes`,
 // `start`, `end`, `hops` ({ place, enter, leave, arrive }), `dropped` ({ place, time }) or null, `received` or null.
 export function livesOf(world) {
   const lives = [];
@@ -89,7 +94,8 @@ function step(life, event, place, time, world) {
 // What the window's end cuts off is reckoned from the link: a packet on its way goes on, one that waits stays.
 function finish(life, world) {
   const hop = life.hops.at(-1);
-  if (hop && hop.leave !== null && hop.arrive === null) hop.arrive = hop.leave + flight(world.links[world.places[hop.place]], life.bytes);
+  if (hop && hop.leave !== null && hop.arrive === null)
+    hop.arrive = hop.leave + flight(world.links[world.places[hop.place]], life.bytes);
   if (life.end === Infinity && hop?.arrive) life.end = hop.arrive;
 }
 
@@ -101,8 +107,10 @@ export function story(life, world) {
   for (const hop of life.hops) {
     const waited = hop.leave === null ? null : hop.leave - hop.enter;
     const link = world.links[name(hop.place)];
-    if (waited === null || waited > 0) rows.push([hop.enter, link?.paced ? "is held by the pacer" : "waits", name(hop.place), waited]);
-    if (hop.leave !== null) rows.push([hop.leave, "is on the wire", name(hop.place), hop.arrive === null ? null : hop.arrive - hop.leave]);
+    if (waited === null || waited > 0)
+      rows.push([hop.enter, link?.paced ? "is held by the pacer" : "waits", name(hop.place), waited]);
+    if (hop.leave !== null)
+      rows.push([hop.leave, "is on the wire", name(hop.place), hop.arrive === null ? null : hop.arrive - hop.leave]);
   }
   if (life.marked) rows.push([life.marked.time, "is marked", name(life.marked.place)]);
   if (life.dropped) rows.push([life.dropped.time, "is dropped", name(life.dropped.place)]);

@@ -12,8 +12,8 @@ const FIELDS = [
   ["buffer", "Buffer"],
 ];
 
-// Where each group of nodes stands, in shares of the drawing: x by its column, y by its place among those of the column. The core is
-// `wide` times as long as other links.
+// Where each group of nodes stands, in shares of the drawing: x by its column, y by its place among those of it.
+// The core is `wide` times as long as other links.
 export function places(net, wide = 1) {
   const columns = Math.max(...net.nodes.map((node) => node.column)) + 1;
   const core = net.links.find((link) => link.name === net.core);
@@ -29,15 +29,25 @@ export function places(net, wide = 1) {
 }
 
 // Whether the links stand one behind another, so that what is written of each fits below it.
-const inRow = (net) => net.links.every((link, index) => net.nodes[link.from].column === index && net.nodes[link.to].column === index + 1);
+const inRow = (net) =>
+  net.links.every((link, index) => net.nodes[link.from].column === index && net.nodes[link.to].column === index + 1);
 
 const dotsOf = (count) => Math.min(count, MOST_DOTS);
+
+function named(node) {
+  if (isNarrow.value) return node.count > 1 ? node.count : "";
+  return node.count > 1 ? `${node.count} × ${node.name}` : node.name;
+}
 
 function Drawing({ net }) {
   const width = isNarrow.value ? 400 : 1000; // about a pixel each
   const rows = Math.max(...places(net).map((place) => Math.round(1 / place.room)));
   const height = Math.max(150, 122 * rows);
-  const spots = places(net).map(({ x, y, room }) => ({ x: x * width, y: y * (height - 26) + 4, room: room * (height - 26) }));
+  const spots = places(net).map(({ x, y, room }) => ({
+    x: x * width,
+    y: y * (height - 26) + 4,
+    room: room * (height - 26),
+  }));
   const dot = (index, number) => {
     const { x, y, room } = spots[index];
     const many = dotsOf(net.nodes[index].count);
@@ -46,8 +56,11 @@ function Drawing({ net }) {
   };
   const { pacing } = scenario.value;
   const paces = ["host", "port"].includes(typeof pacing === "string" ? pacing.split(" ")[0] : pacing?.method);
-  const words = net.links.map((link) => `${link.count > 1 ? link.count + " times " : ""}${link.name}, ${link.rate}, ${link.delay}`);
-  return html`<svg class="picture network" viewBox="0 0 ${width} ${height}" role="img" aria-label=${`The network: ${words.join("; ")}`}>
+  const words = net.links.map(
+    (link) => `${link.count > 1 ? link.count + " times " : ""}${link.name}, ${link.rate}, ${link.delay}`,
+  );
+  return html`<svg class="picture network" viewBox="0 0 ${width} ${height}" role="img"
+    aria-label=${`The network: ${words.join("; ")}`}>
     ${net.links.map((link) => {
       const lines = Math.min(MOST_DOTS, Math.max(link.count, 1));
       const from = dotsOf(net.nodes[link.from].count);
@@ -64,18 +77,32 @@ function Drawing({ net }) {
       const near = isNarrow.value ? 0.5 : 0.24;
       const [x, y] = [x1 + (x2 - x1) * near, y1 + (y2 - y1) * near];
       return html`
-        ${link.buffer && html`<g>${[0, 1, 2, 3].map((slot) => html`<rect class=${`slot${slot > 1 ? " full" : ""}`} x=${x - 16 + 9 * slot} y=${y - 8} width="8" height="16" />`)}</g>`}
-        ${link.paced > 0 && html`<g class="is-paced"><circle class="pacer" cx=${x - (link.buffer ? 32 : 0)} cy=${y} r="13" />
-          <path class="pacer-ticks" d=${`M${x - 6 - (link.buffer ? 32 : 0)} ${y - 5}v10m6 -10v10m6 -10v10`} /></g>`}`;
+        ${
+          link.buffer &&
+          html`<g>${[0, 1, 2, 3].map(
+            (slot) => html`<rect class=${`slot${slot > 1 ? " full" : ""}`}
+          x=${x - 16 + 9 * slot} y=${y - 8} width="8" height="16" />`,
+          )}</g>`
+        }
+        ${
+          link.paced > 0 &&
+          html`<g class="is-paced"><circle class="pacer" cx=${x - (link.buffer ? 32 : 0)} cy=${y} r="13" />
+          <path class="pacer-ticks" d=${`M${x - 6 - (link.buffer ? 32 : 0)} ${y - 5}v10m6 -10v10m6 -10v10`} /></g>`
+        }`;
     })}
     ${net.nodes.map((node, index) => {
       const many = dotsOf(node.count);
       return html`
         ${Array.from({ length: many }, (_, number) => {
           const [x, y] = dot(index, number);
-          return node.is_host ? html`<circle class=${`host${paces && net.links.some((link) => link.from === index) ? " paced is-paced" : ""}`} cx=${x} cy=${y} r="6" />` : html`<rect class="router" x=${x - 9} y=${y - 7} width="18" height="14" rx="3" />`;
+          return node.is_host
+            ? html`<circle
+              class=${`host${paces && net.links.some((link) => link.from === index) ? " paced is-paced" : ""}`}
+                cx=${x} cy=${y} r="6" />`
+            : html`<rect class="router" x=${x - 9} y=${y - 7} width="18" height="14" rx="3" />`;
         })}
-        <text class="tick halo" x=${spots[index].x} y=${dot(index, many - 1)[1] + 24} text-anchor="middle">${isNarrow.value ? (node.count > 1 ? node.count : "") : `${node.count > 1 ? `${node.count} × ` : ""}${node.name}`}</text>`;
+        <text class="tick halo" x=${spots[index].x} y=${dot(index, many - 1)[1] + 24}
+          text-anchor="middle">${named(node)}</text>`;
     })}
   </svg>`;
 }
@@ -87,7 +114,8 @@ function Field({ link, name, label }) {
   const plain = value === undefined || typeof value === "string";
   const commit = (event) => put(keys, event.target.value.trim() === "" ? undefined : event.target.value.trim());
   return html`<label><span>${label}</span>
-    <input value=${plain ? (value ?? "") : JSON.stringify(value)} placeholder=${name === "buffer" ? "unlimited" : ""} title=${value} disabled=${!plain} size="12"
+    <input value=${plain ? (value ?? "") : JSON.stringify(value)} placeholder=${name === "buffer" ? "unlimited" : ""}
+      title=${value} disabled=${!plain} size="12"
       aria-label=${`${label} of ${link.name}`} autocomplete="off" spellcheck="false" onChange=${commit} /></label>`;
 }
 
@@ -100,13 +128,16 @@ export function Network() {
   return html`<section aria-labelledby="network-title">
     <h2 id="network-title">Network</h2>
     <${Drawing} net=${net} />
-    <div class=${`links-in-place${row ? " in-row" : ""}`} data-links=${net.links.length} style=${row ? `--links: ${net.links.length}; --columns: ${columns}` : ""}>
-      ${net.links.filter((link) => link.path).map(
-        (link) => html`<fieldset key=${link.name} class=${link.name === net.core ? "is-core" : ""}>
+    <div class=${`links-in-place${row ? " in-row" : ""}`} data-links=${net.links.length}
+      style=${row ? `--links: ${net.links.length}; --columns: ${columns}` : ""}>
+      ${net.links
+        .filter((link) => link.path)
+        .map(
+          (link) => html`<fieldset key=${link.name} class=${link.name === net.core ? "is-core" : ""}>
           <legend>${link.name}${link.count > 1 ? ` × ${link.count}` : ""}</legend>
           ${FIELDS.map(([name, label]) => html`<${Field} link=${link} name=${name} label=${label} />`)}
         </fieldset>`,
-      )}
+        )}
     </div>
   </section>`;
 }

@@ -1,4 +1,4 @@
-// Packets to look at: both worlds animated at the same time, with pause, step, speed, one flow to follow and one packet's life.
+// Packets to look at: both worlds animated at once, with pause, step, speed, one flow to follow and one packet's life.
 import { effect, html, signal, useEffect, useRef } from "./html.js";
 import { livesOf, story } from "./lives.js";
 import { Stage } from "./stage.js";
@@ -29,13 +29,19 @@ export async function load(fromS = null) {
     const told = await (await post("packets", { document: scenario.value, from_s: fromS })).json();
     if (mine !== asked || !told.worlds.length) return;
     const net = network.value;
-    const worlds = told.worlds.map((world) => ({ world, lives: livesOf(world), rows: rowsOf(world, net), times: world.time_ns }));
+    const worlds = told.worlds.map((world) => ({
+      world,
+      lives: livesOf(world),
+      rows: rowsOf(world, net),
+      times: world.time_ns,
+    }));
     const until = Math.min(...told.worlds.map((world) => world.until_ns));
     const begin = Math.min(...told.worlds.map((world) => world.begin_ns));
     now = clock.value = begin;
     chosen.value = null;
     traces.value = { network: net, worlds, begin, until, from: told.worlds[0].from_ns };
-    if (followed.value !== null && !worlds.some(({ lives }) => lives.some((life) => life.flow === followed.value))) followed.value = null;
+    if (followed.value !== null && !worlds.some(({ lives }) => lives.some((life) => life.flow === followed.value)))
+      followed.value = null;
     loading.value = "";
   } catch (error) {
     if (mine === asked) loading.value = error.message;
@@ -79,7 +85,9 @@ function seek(time) {
 
 // As high as the rows of nodes need.
 function heightOf(net) {
-  const rows = net.nodes.map((node) => net.nodes.filter((one) => one.column === node.column).reduce((sum, one) => sum + Math.min(one.count, 20), 0));
+  const rows = net.nodes.map((node) =>
+    net.nodes.filter((one) => one.column === node.column).reduce((sum, one) => sum + Math.min(one.count, 20), 0),
+  );
   return Math.min(300, 120 + 9 * Math.max(...rows));
 }
 
@@ -108,9 +116,11 @@ function World({ trace, index }) {
   };
   return html`<figure class="stage">
     <figcaption class=${world.world}>${world.world === "paced" ? "Paced" : "Unpaced"}</figcaption>
-    <canvas ref=${canvas} class="packets" role="img" style=${{ height: `${heightOf(traces.value.network)}px` }} onClick=${choose}
-      aria-label=${`Packets crossing the network, ${world.world}; the figures and curves above say the same in numbers`}></canvas>
-    <canvas ref=${raster} class="raster" role="img" aria-label=${`Departures from ${rows.map((row) => row.name).join(" and from ")}, ${world.world}`}></canvas>
+    <canvas ref=${canvas} class="packets" role="img" style=${{ height: `${heightOf(traces.value.network)}px` }}
+      onClick=${choose}
+      aria-label=${`Packets crossing the network, ${world.world}; figures and curves above say it in numbers`}></canvas>
+    <canvas ref=${raster} class="raster" role="img"
+      aria-label=${`Departures from ${rows.map((row) => row.name).join(" and from ")}, ${world.world}`}></canvas>
   </figure>`;
 }
 
@@ -124,7 +134,15 @@ function frame(at) {
   const passed = Math.min(100, at - lastFrame);
   lastFrame = at;
   const held = traces.value;
-  const as = [now, speed.value, followed.value, chosen.value?.index, chosen.value?.number, acks.value, ...stages.map(({ stage }) => stage.version)].join();
+  const as = [
+    now,
+    speed.value,
+    followed.value,
+    chosen.value?.index,
+    chosen.value?.number,
+    acks.value,
+    ...stages.map(({ stage }) => stage.version),
+  ].join();
   if (held && !document.hidden && (playing.value || as !== shownAs)) {
     shownAs = as;
     if (playing.value) {
@@ -148,6 +166,11 @@ function frame(at) {
 }
 requestAnimationFrame(frame);
 
+function lasting(ns) {
+  if (ns === undefined) return "";
+  return ns === null ? "longer than is shown" : span(ns);
+}
+
 function Life() {
   if (!chosen.value) return html`<p class="note">Click a packet to see its life.</p>`;
   const { world, lives } = traces.value.worlds[chosen.value.index];
@@ -155,8 +178,13 @@ function Life() {
   const what = life.kind === 1 ? "Acknowledgement" : "Packet";
   return html`<div class="life" aria-live="polite">
     <h3>${what} ${life.seq} of flow ${life.flow}, ${life.bytes} B, ${world.world}</h3>
-    <div class="scroll" tabindex="0"><table class="results"><thead><tr><th scope="col">Time</th><th scope="col">What</th><th scope="col">Where</th><th scope="col">For</th></tr></thead>
-      <tbody>${story(life, world).map(([time, event, where, lasts]) => html`<tr><th scope="row">${instant(time + world.from_ns)}</th><td>${event}</td><td>${where}</td><td>${lasts === undefined ? "" : lasts === null ? "longer than is shown" : span(lasts)}</td></tr>`)}</tbody></table></div>
+    <div class="scroll" tabindex="0"><table class="results"><thead><tr><th scope="col">Time</th><th
+      scope="col">What</th><th scope="col">Where</th><th scope="col">For</th></tr></thead>
+      <tbody>${story(life, world).map(
+        ([time, event, where, lasts]) => html`<tr><th
+        scope="row">${instant(time + world.from_ns)}</th>
+        <td>${event}</td><td>${where}</td><td>${lasting(lasts)}</td></tr>`,
+      )}</tbody></table></div>
     <p><button type="button" onClick=${() => (followed.value = life.flow)}>Follow flow ${life.flow}</button></p>
   </div>`;
 }
@@ -179,19 +207,31 @@ function Controls() {
   const pace = `${written("time", speed.value, 2).replace("us", "µs")} a second`;
   return html`<div class="controls" role="group" aria-label="What the packets do">
     <div class="buttons">
-      <button type="button" id="play" class="first" aria-keyshortcuts="p" onClick=${toggle}>${playing.value ? "Pause" : "Play"}</button>
-      <button type="button" aria-keyshortcuts="," aria-label="To the event before" onClick=${() => step(-1)}>Back</button>
-      <button type="button" id="step" aria-keyshortcuts="." aria-label="To the next event" onClick=${() => step(1)}>Step</button>
+      <button type="button" id="play" class="first" aria-keyshortcuts="p"
+        onClick=${toggle}>${playing.value ? "Pause" : "Play"}</button>
+      <button type="button" aria-keyshortcuts="," aria-label="To the event before"
+        onClick=${() => step(-1)}>Back</button>
+      <button type="button" id="step" aria-keyshortcuts="." aria-label="To the next event"
+        onClick=${() => step(1)}>Step</button>
       <span class="clock" id="clock">${instant(clock.value + from)}</span>
     </div>
-    <label class="wide">Time<input type="range" id="time" min="0" max="1000" value=${Math.round((1000 * (clock.value - begin)) / (until - begin))} aria-valuetext=${instant(clock.value + from)}
+    <label class="wide">Time<input type="range" id="time" min="0" max="1000"
+      value=${Math.round((1000 * (clock.value - begin)) / (until - begin))}
+        aria-valuetext=${instant(clock.value + from)}
       onInput=${(event) => seek(begin + ((until - begin) * event.target.value) / 1000)} /></label>
-    <label class="wide">Speed: ${pace}<input type="range" id="speed" min="0" max=${STEPS} value=${Math.round(placeOf(speed.value, LEAST_SPEED, MOST_SPEED) * STEPS)} aria-valuetext=${pace}
+    <label class="wide">Speed: ${pace}<input type="range" id="speed" min="0" max=${STEPS}
+      value=${Math.round(placeOf(speed.value, LEAST_SPEED, MOST_SPEED) * STEPS)} aria-valuetext=${pace}
       onInput=${(event) => (speed.value = valueAt(event.target.value / STEPS, LEAST_SPEED, MOST_SPEED))} /></label>
-    <label>Follow<select id="follow" value=${followed.value ?? ""} onChange=${(event) => (followed.value = event.target.value === "" ? null : Number(event.target.value))}>
-      <option value="">all flows</option>${flows.map((flow) => html`<option value=${flow} key=${flow}>flow ${flow}</option>`)}</select></label>
-    <label class="check"><input type="checkbox" checked=${acks.value} onChange=${(event) => (acks.value = event.target.checked)} />Acknowledgements</label>
-    <label>From, s<input type="number" id="from" min="0" step="any" value=${(from + begin) / 1e9} onChange=${(event) => load(Number(event.target.value))} /></label>
+    <label>Follow<select id="follow" value=${followed.value ?? ""}
+      onChange=${(event) => (followed.value = event.target.value === "" ? null : Number(event.target.value))}>
+      <option value="">all flows</option>${flows.map(
+        (flow) => html`<option value=${flow}
+        key=${flow}>flow ${flow}</option>`,
+      )}</select></label>
+    <label class="check"><input type="checkbox" checked=${acks.value}
+      onChange=${(event) => (acks.value = event.target.checked)} />Acknowledgements</label>
+    <label>From, s<input type="number" id="from" min="0" step="any" value=${(from + begin) / 1e9}
+      onChange=${(event) => load(Number(event.target.value))} /></label>
   </div>`;
 }
 
@@ -200,12 +240,18 @@ export function Packets() {
   return html`<section aria-labelledby="packets-title" class="packets-section">
     <h2 id="packets-title">Packets</h2>
     <p role="status" class="note">${loading.value}</p>
-    ${held && html`
+    ${
+      held &&
+      html`
       <${Controls} />
-      <div class="side-by-side">${held.worlds.map((trace, index) => html`<${World} key=${index} trace=${trace} index=${index} />`)}</div>
-      <p class="note">A packet has the colour of its flow; those in rows before a link wait there, in its buffer or its pacer, and those that are dropped fall, in red.
-        Shown are ${shown("s", (held.until - held.begin) / 1e9)} from ${instant(held.from + held.begin)} on. Keys: p plays and pauses, comma and full stop step.</p>
-      <${Life} />`}
+      <div class="side-by-side">${held.worlds.map(
+        (trace, index) => html`<${World} key=${index} trace=${trace}
+        index=${index} />`,
+      )}</div>
+      <p class="note">A packet has the colour of its flow; those in rows before a link wait there, in its buffer or its
+        pacer, and those that are dropped fall, in red. Shown are ${shown("s", (held.until - held.begin) / 1e9)} from
+        ${instant(held.from + held.begin)} on. Keys: p plays and pauses, comma and full stop step.</p>
+      <${Life} />`
+    }
   </section>`;
 }
-

@@ -11,7 +11,7 @@ const STEPS = {
   size: ["B", "KB", "MB", "GB"],
 };
 
-// { number, unit, value } of a text such as "20 Mbit/s", value in bit/s, s or bytes; null for a range or what is no text.
+// { number, unit, value } of a text such as "20 Mbit/s", value in bit/s, s or bytes; null for a range.
 export function parsed(kind, text) {
   if (typeof text === "number") return kind === "number" ? { number: text, unit: "", value: text } : null;
   const found = /^\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*(\S*)\s*$/i.exec(text ?? "");
@@ -81,5 +81,6 @@ export function span(ns) {
 }
 
 // Between least and most, evenly by ratio: a slider's place, 0 to 1, and back, in two digits.
-export const placeOf = (value, least, most) => Math.log(Math.min(Math.max(value, least), most) / least) / Math.log(most / least);
+export const placeOf = (value, least, most) =>
+  Math.log(Math.min(Math.max(value, least), most) / least) / Math.log(most / least);
 export const valueAt = (place, least, most) => Number((least * (most / least) ** place).toPrecision(2));

@@ -1,11 +1,14 @@
 // The departure raster: a tick for each packet that leaves, as time passes by; red where one is dropped.
-const DEQUEUE = 3, DROP = 2;
+const DEQUEUE = 3,
+  DROP = 2;
 const PAST = 0.75; // the present stands here
 
 // What leaves and what is dropped at the core, and at the first of the links before it: columns sorted by time.
 export function rowsOf(world, network) {
   const { core } = network;
-  const into = network.links.find((link) => link.to === network.links.find((one) => one.name === core)?.from && link.name !== core);
+  const into = network.links.find(
+    (link) => link.to === network.links.find((one) => one.name === core)?.from && link.name !== core,
+  );
   const before = into && world.places.find((name) => name === into.name || name === `${into.name}.0`);
   return [before, core].filter(Boolean).map((name) => {
     const place = world.places.indexOf(name);
@@ -40,7 +43,11 @@ export function drawRaster(canvas, rows, time, speed, stage, followed) {
     const top = number * band;
     context.fillStyle = stage.colours.soft;
     context.fillText(`leaving ${row.name}`, 6, top + 11);
-    for (let index = lower(row.time, begin); index < row.time.length && row.time[index] <= begin + shown; index += 1) {
+    for (
+      let index = lower(row.time, begin);
+      index < row.time.length && row.time[index] <= begin + shown;
+      index += 1
+    ) {
       const x = ((row.time[index] - begin) / shown) * width;
       context.globalAlpha = followed !== null && row.flow[index] !== followed ? 0.18 : 1;
       context.fillStyle = row.dropped[index] ? stage.colours.s22 : stage.flowColour(row.flow[index]);

@@ -8,7 +8,7 @@ const SLOT = 7;
 const SLOTS_IN_ROW = 12;
 const MOST_SLOTS = 36;
 const MOST_LINES = 64;
-const PALETTE = ["s2", "s3", "s4", "s5", "s7", "s1", "s16", "s17", "s18", "s19", "s20", "s21", "s23"]; // without the reds;
+const PALETTE = ["s2", "s3", "s4", "s5", "s7", "s1", "s16", "s17", "s18", "s19", "s20", "s21", "s23"]; // no reds
 
 let versions = 0;
 
@@ -18,7 +18,10 @@ export class Stage {
     this.network = network;
     this.world = world;
     this.lives = lives;
-    this.longest = lives.reduce((most, life) => Math.max(most, (life.end === Infinity ? world.until_ns : life.end) - life.start), 0);
+    this.longest = lives.reduce(
+      (most, life) => Math.max(most, (life.end === Infinity ? world.until_ns : life.end) - life.start),
+      0,
+    );
     this.hits = [];
     this.resize();
   }
@@ -32,7 +35,9 @@ export class Stage {
     this.canvas.width = Math.max(1, Math.round(this.width * ratio));
     this.canvas.height = Math.max(1, Math.round(this.height * ratio));
     this.ratio = ratio;
-    this.colours = Object.fromEntries(["paper", "ink", "soft", "rule", "grid", "raised", "s22"].map((name) => [name, colour(name)]));
+    this.colours = Object.fromEntries(
+      ["paper", "ink", "soft", "rule", "grid", "raised", "s22"].map((name) => [name, colour(name)]),
+    );
     this.palette = PALETTE.map(colour);
     this.lay();
     this.still = document.createElement("canvas");
@@ -73,7 +78,14 @@ export class Stage {
       if (!group) return null;
       const along = (index) => at(index, Math.floor((number * this.network.nodes[index].count) / group.count));
       const pair = [along(group.from), along(group.to)];
-      return { from: pair[back ? 1 : 0], to: pair[back ? 0 : 1], back, isCore: group.name === this.network.core, link: this.world.links[name], single: group.count === 1 };
+      return {
+        from: pair[back ? 1 : 0],
+        to: pair[back ? 0 : 1],
+        back,
+        isCore: group.name === this.network.core,
+        link: this.world.links[name],
+        single: group.count === 1,
+      };
     });
   }
 
@@ -169,7 +181,12 @@ export class Stage {
       const share = (time - life.dropped.time) / falls;
       const end = this.ends[life.dropped.place];
       if (share > 1 || !end) return null;
-      return { x: end.from.x - 4 - 10 * share, y: end.from.y + share * share * Math.min(70, this.height * 0.4), alpha: 1 - share * 0.5, falls: true };
+      return {
+        x: end.from.x - 4 - 10 * share,
+        y: end.from.y + share * share * Math.min(70, this.height * 0.4),
+        alpha: 1 - share * 0.5,
+        falls: true,
+      };
     }
     if (time >= life.end) return null;
     for (let index = life.hops.length - 1; index >= 0; index -= 1) {
@@ -205,5 +222,8 @@ export class Stage {
 function slotAt(end, number) {
   const way = end.back ? 1 : -1;
   const slot = Math.min(number, 4 * MOST_SLOTS);
-  return { x: end.from.x + way * (9 + (slot % SLOTS_IN_ROW) * SLOT), y: end.from.y - 12 - Math.floor(slot / SLOTS_IN_ROW) * SLOT };
+  return {
+    x: end.from.x + way * (9 + (slot % SLOTS_IN_ROW) * SLOT),
+    y: end.from.y - 12 - Math.floor(slot / SLOTS_IN_ROW) * SLOT,
+  };
 }

@@ -24,7 +24,10 @@ let changes = 0;
 let addressTimer = 0;
 
 export async function post(path, body, raw = false) {
-  const response = await fetch(`api/${path}`, { method: "POST", body: raw ? body : JSON.stringify({ page, ...body }) });
+  const response = await fetch(`api/${path}`, {
+    method: "POST",
+    body: raw ? body : JSON.stringify({ page, ...body }),
+  });
   if (!response.ok) {
     const told = await response.json().catch(() => ({ errors: [`${response.status} ${response.statusText}`] }));
     throw new Error(told.errors.join("\n"));
@@ -97,7 +100,9 @@ async function run() {
       signal: mine.signal,
     });
     if (!response.ok) {
-      const told = await response.json().catch(() => ({ errors: ["the studio does not answer; is its command still running?"] }));
+      const told = await response
+        .json()
+        .catch(() => ({ errors: ["the studio does not answer; is its command still running?"] }));
       errors.value = told.errors;
       return;
     }
@@ -112,7 +117,8 @@ async function run() {
       }
     }
   } catch (error) {
-    if (mine === stream && error.name !== "AbortError") errors.value = ["the studio does not answer; is its command still running?"];
+    if (mine === stream && error.name !== "AbortError")
+      errors.value = ["the studio does not answer; is its command still running?"];
   } finally {
     if (mine === stream) {
       busy = false;

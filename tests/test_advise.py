@@ -156,6 +156,22 @@ def test_what_is_within_the_noise_is_no_winner() -> None:
         assert "as far as runs tell" in said or said.startswith("Not settled")
 
 
+@pytest.mark.parametrize("runs", [None, 400])
+def test_a_search_in_the_noise_ends_at_its_share_of_runs(runs: int | None) -> None:
+    """A tenth of every setting under 24 seeds, statement included; more only where it is allowed."""
+    asked = ASKED | {"goal": "utilisation", "bounds": []} | ({"runs": runs} if runs else {})
+    question = read_question(asked)
+    formula = Formula(lambda _: {"utilisation": 0.8, "loss": 0.01}, 0.01, 0.05)
+    result = found(question, formula)
+    searched = formula.runs
+    assert state(question, result, formula, math.inf).status in ("tie", "undecided")
+    if runs:
+        assert len(question.candidates) * 24 / 10 < searched <= runs * 1.25  # a round that has begun is ended
+    else:
+        assert formula.runs < len(question.candidates) * 24 / 10
+        assert "allow more by --runs" in result.ended
+
+
 def test_a_bound_at_the_truth_is_not_settled() -> None:
     question = read_question(ASKED | {"buffer": ["10 packets", "20 packets"], "pacing": "none"})
     undecided = 0

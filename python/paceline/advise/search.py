@@ -108,6 +108,8 @@ class _Search:
         ended = f"{self._most_seeds} seeds were not enough to settle it"
         while True:
             rivals = self._rivals()
+            if not rivals and seeds == 1:
+                rivals = self._ranked()[1 : 1 + _CLOSE]  # how much runs spread is not known from one of each
             if not rivals and self._is_sure():
                 ended = "the order was settled"
                 break
@@ -125,6 +127,8 @@ class _Search:
             self._look([self._best(), *kept], seeds)
             self._refine(min(seeds, _LATE_SEEDS))
             while len(self._evidence.runs[self._best()]) < seeds and not self._is_late():
+                if self._evidence.count >= self._most_runs and seeds > _MOST_SEEDS:
+                    break
                 self._look([self._best()], seeds)  # one that leads by few runs leads by luck
             rounds += 1
         self._decide_bounds()
@@ -148,6 +152,8 @@ class _Search:
     def _decide_bounds(self) -> None:
         """Where a bound alone speaks against what is worth most, it and what would be chosen instead get more seeds."""
         while not self._is_late() and (choice := self._choice()) != (best := self._best()):
+            if self._evidence.keeps_bounds(best) is not None or not self._question.bounds:
+                break
             seeds = min(len(self._evidence.runs[one]) for one in (choice, best)) + 2
             if seeds > self._most_seeds:
                 break

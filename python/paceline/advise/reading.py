@@ -84,6 +84,9 @@ def _read(tables: Mapping[str, Any], folder: Path) -> Question:
     size, think = given.get("size"), given.get("think", "0 s")
     if size is None and "think" in given:
         raise InputError('think: goes with size, of the files between which users think; write as size = "50 KB"')
+    if size is not None:
+        _drawn("size", size, "50 KB")
+        _drawn("think", think, "100 ms")
     goal = given.get("goal", BUFFER if size is None else "fct")
     if goal not in GOALS:
         raise InputError(f"goal: {quoted(goal)} is none; write {', '.join(GOALS[:-1])} or {GOALS[-1]}")
@@ -207,6 +210,20 @@ def _amount(key: str, value: Any, kind: str) -> float:
     if not found > 0:
         raise InputError(f'{key}: {quoted(value)} is not above zero; write for example "{example}"')
     return found
+
+
+def _drawn(key: str, value: Any, example: str) -> None:
+    """That a size or a time is one, or is drawn; the core looks at it closely later."""
+    from paceline.advise.network import mean_size, mean_time
+
+    try:
+        mean = mean_size(value) if key == "size" else mean_time(value)
+    except (StopIteration, TypeError, ValueError):
+        mean = math.nan
+    if not 0 <= mean < math.inf:
+        raise InputError(
+            f'{key}: {quoted(value)} is none; write for example "{example}", or {{ exponential = "{example}" }}'
+        )
 
 
 def _round_trips(value: Any) -> tuple[tuple[float, float], ...]:

@@ -9,7 +9,7 @@ otherwise, and writes a table a paper. What DIR has is not run again.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from paceline.cli import claim_runs
@@ -49,15 +49,22 @@ def values(claims: Sequence[Claim], choices: Sequence[Choice], length: Length, s
 
 
 def table(found: Values, choices: Sequence[Choice]) -> str:
-    """A row a number: printed, ours, under each choice; bold where it is met."""
+    """A row a number that some choice moves: printed, ours, under each choice; bold where it is met."""
     head = ["claim", "number", "printed", OURS, *(one.name for one in choices), "which choice"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for (claim, statistic), some in found.items():
+        if not moves(some):
+            continue
         others = {one.name: some.get(one.name) for one in choices}
         cells = [cell(one) for one in (some.get(OURS), *others.values())]
         row = [f"`{claim}`", statistic, some[OURS].criterion, *cells, standing(some.get(OURS), others)]
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
+
+
+def moves(some: Mapping[str, Number]) -> bool:
+    """Whether some choice makes it another number."""
+    return any(one.value != some[OURS].value for one in some.values())
 
 
 def cell(one: Number | None) -> str:
@@ -73,7 +80,12 @@ def summary(found: Values, choices: Sequence[Choice]) -> str:
     met = {name: sum(name in some and some[name].met for some in found.values()) for name in names}
     best = sum(any(one.met for one in some.values()) for some in found.values())
     told = "; ".join(f"{name} {count}" for name, count in met.items())
-    return f"Of {len(found)} printed numbers met: {told}. Some choice meets {best}, none the other {len(found) - best}."
+    still = sum(not moves(some) for some in found.values())
+    left_out = f" {still} that no choice moves are left out below." if still else ""
+    return (
+        f"Of {len(found)} printed numbers met: {told}. Some choice meets {best}, none the other {len(found) - best}."
+        f"{left_out}"
+    )
 
 
 def main(words: list[str] | None = None) -> None:

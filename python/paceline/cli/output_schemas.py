@@ -132,7 +132,7 @@ def _advice() -> Schema:
         "pacing": _TEXT,
         "queue": _TEXT,
     }
-    row = _object(setting | {"intervals": intervals, "seeds": _WHOLE, "fresh": _FLAG})
+    row = _object(setting | {"intervals": intervals, "seeds": _WHOLE, "fresh": _FLAG, "keeps": _or_null(_FLAG)})
     one = _object(setting)
     return _object(
         {
@@ -142,12 +142,15 @@ def _advice() -> Schema:
             "best": row,
             "without": _or_null(row) | {"description": "the best without pacing"},
             "rival": _or_null(row) | {"description": "what comes nearest"},
+            "safe": _or_null(row) | {"description": "what keeps the bounds for certain"},
             "alike": _list(one),
+            "maybe": _list(one),
             "table": _list(row),
             "theory": _list(_object({"rule": _TEXT, "packets": _or_null(_NUMBER), "source": _TEXT})),
             "ruled_out": _list(_object({"what": _TEXT, "why": _TEXT})),
             "refuted": _list(one),
             "changes": _list(_object({"what": _TEXT, "keeps": _or_null(_FLAG), "intervals": intervals})),
+            "kernel": _or_null(_kernels_word()) | {"description": "with --verify"},
             "assumptions": _list(_TEXT),
             "deploy": _list(_object({"part": _TEXT, "lines": _list(_TEXT)})),
             "tried": _list(_object(setting | {"intervals": intervals, "seeds": _WHOLE, "worth": _ANY})),
@@ -156,6 +159,11 @@ def _advice() -> Schema:
             "wall_s": _NUMBER,
         }
     )
+
+
+def _kernels_word() -> Schema:
+    both = _or_null(_list(_object({"mean": _NUMBER, "half": _or_null(_NUMBER)})))
+    return _object({"status": _TEXT, "said": _TEXT, "measure": _TEXT, "kernel": both, "simulated": both})
 
 
 def _comparison() -> Schema:

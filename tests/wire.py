@@ -231,6 +231,10 @@ def receive(incoming: socket.socket, into: Received, stop: threading.Event) -> N
             into.at_ns.append(time.monotonic_ns())
 
 
+#: Longer than this between two frames, the sender was not there.
+PAUSE_NS = 5_000_000
+
+
 class Stream:
     """Numbered frames at a steady rate from left to right, until it is stopped. What cannot be sent is sent later."""
 
@@ -272,14 +276,13 @@ class Stream:
         self._in.close()
 
     def outage_s(self) -> float:
-        """The longest time in which all that was sent was lost."""
-        lost = self.received.missing(len(self.sent_ns))
-        longest = 0
-        start = previous = None
-        for number in lost:
-            if previous is None or number != previous + 1:
-                start = number
+        """The longest time in which all that was sent was lost; pauses of the sender itself aside."""
+        longest = time_lost = 0
+        previous = None
+        for number in self.received.missing(len(self.sent_ns)):
+            in_a_row = previous is not None and number == previous + 1
+            since = self.sent_ns[number] - self.sent_ns[number - 1] if in_a_row else 0
+            time_lost = time_lost + min(since, PAUSE_NS) if in_a_row else 0
             previous = number
-            assert start is not None
-            longest = max(longest, self.sent_ns[number] - self.sent_ns[start])
+            longest = max(longest, time_lost)
         return longest / 1e9

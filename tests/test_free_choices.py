@@ -39,7 +39,8 @@ def test_printed_numbers_are_those_of_criteria() -> None:
 
 def test_a_number_says_which_choice_it_is_of() -> None:
     met, missed = Number(1, "", True), Number(2, "", False)
-    assert standing(met, {"x": met, "y": None}) == "any"
+    assert standing(met, {"x": met, "y": met}) == "any"
+    assert standing(met, {"x": met, "y": None}) == "any; no number under y"
     assert standing(met, {"x": missed, "y": met}) == "ours, not x"
     assert standing(missed, {"x": missed, "y": met}) == "y would fit"
     assert standing(missed, {"x": missed, "y": None}) == "none"

@@ -154,7 +154,9 @@ def printed(evidence: Sequence[Evidence]) -> Iterator[tuple[str, Number]]:
 def standing(ours: Number | None, others: Mapping[str, Number | None]) -> str:
     """What a number says of the choices: ``any``, ``ours``, the names that would fit it, or ``none``."""
     fits = [name for name, one in others.items() if one is not None and one.met]
-    if ours is not None and ours.met:
-        against = [name for name, one in others.items() if one is not None and not one.met]
-        return f"ours, not {', '.join(against)}" if against else "any"
-    return f"{', '.join(fits)} would fit" if fits else "none"
+    if ours is None or not ours.met:
+        return f"{', '.join(fits)} would fit" if fits else "none"
+    against = [name for name, one in others.items() if one is not None and not one.met]
+    untold = [name for name, one in others.items() if one is None]
+    found = f"ours, not {', '.join(against)}" if against else "any"
+    return f"{found}; no number under {', '.join(untold)}" if untold else found

@@ -107,7 +107,7 @@ impl Compact {
     }
 
     /// It is busy with a packet from `start` on, for so many nanoseconds: when that is at the far end. A run lasts at most a year
-    /// (`input/quantity.rs`), and a packet takes seconds here: no link owes centuries, so nobody looks whether time ends.
+    /// (`input/quantity.rs`), and a packet takes seconds here: no link owes centuries, so the end of time is not checked.
     #[inline(always)]
     fn leave(&mut self, start: Instant, busy: u64) -> Instant {
         self.free_at = start.later_by(Span::from_nanos(busy));

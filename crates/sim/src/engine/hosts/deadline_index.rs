@@ -17,32 +17,42 @@ const FEW_GROUPS: usize = if cfg!(debug_assertions) { 1 } else { 8 };
 /// What waits for its time, by flow.
 #[derive(Debug, Default)]
 pub(crate) struct DeadlineIndex {
-    /// The number of the first flow.
+    /// The number of the first flow, and how many there are.
     first: usize,
-    /// By flow: when the first of its timers runs out. Then by group of flows, by group of those, and so on up to a single one:
-    /// none of its own runs out before.
-    due: Vec<Instant>,
-    /// Where the groups begin.
-    groups: usize,
-    /// Where each level begins, the flows' first.
+    flows: usize,
+    groups: Vec<Group>,
+    /// By group of groups, and so on up to a single one: none of its timers runs out before.
+    least: Vec<Instant>,
+    /// Where each level of these begins.
     levels: Vec<usize>,
+}
+
+/// Flows beside each other.
+#[derive(Debug, Clone)]
+struct Group {
+    /// When the first timer of each runs out.
+    due: [Instant; GROUP],
+    /// None of them runs out before.
+    least: Instant,
 }
 
 impl DeadlineIndex {
     /// It is about no flow at all.
     pub(crate) fn is_empty(&self) -> bool {
-        self.due.is_empty()
+        self.groups.is_empty()
     }
 
     /// Nothing yet, for so many flows from this number on.
     pub(crate) fn of(first: usize, flows: usize) -> Self {
-        let (mut levels, mut members, mut end) = (vec![0], flows, flows);
-        while members > 1 || levels.len() == 1 {
+        let none = Group { due: [Instant::MAX; GROUP], least: Instant::MAX };
+        let groups = vec![none; flows.div_ceil(GROUP).max(1)];
+        let (mut levels, mut members, mut end) = (Vec::new(), groups.len(), 0);
+        while members > 1 || levels.is_empty() {
             levels.push(end);
-            members = members.div_ceil(GROUP).max(1);
+            members = members.div_ceil(GROUP);
             end += members;
         }
-        DeadlineIndex { first, due: vec![Instant::MAX; end], groups: flows, levels }
+        DeadlineIndex { first, flows, groups, least: vec![Instant::MAX; end], levels }
     }
 
     /// The next timer of this flow is due then.
@@ -53,49 +63,55 @@ impl DeadlineIndex {
 
     #[inline(always)]
     pub(crate) fn put(&mut self, position: usize, due: Instant) {
-        let group = self.groups + position / GROUP;
-        if due < self.due[group] {
-            self.hasten(position, due);
+        let group = &mut self.groups[position / GROUP];
+        group.due[position % GROUP] = due;
+        if due < group.least {
+            self.hasten(position / GROUP, due);
         }
-        self.due[position] = due;
     }
 
-    /// The groups of this flow have a timer that runs out sooner.
+    /// This group has a timer that runs out sooner, and so have those that it is in.
     #[inline(never)]
-    fn hasten(&mut self, position: usize, due: Instant) {
-        let mut member = position;
-        for level in &self.levels[1..] {
+    fn hasten(&mut self, group: usize, due: Instant) {
+        self.groups[group].least = due;
+        let mut member = group;
+        for level in &self.levels {
             member /= GROUP;
-            let group = &mut self.due[level + member];
-            *group = due.min(*group);
+            let least = &mut self.least[level + member];
+            *least = due.min(*least);
         }
     }
 
     /// Takes out the flows whose timers run out before `end`, in order: each is to be noted anew.
     pub(super) fn pop_before(&mut self, end: Instant, due: &mut Vec<u32>) {
-        if let Some(top) = self.levels.len().checked_sub(1) {
-            self.pop_group((top, 0), end, due);
+        if !self.is_empty() {
+            self.pop_groups((self.levels.len(), 0), end, due);
         }
     }
 
-    /// The same of a group, by its level and its place there.
-    fn pop_group(&mut self, (level, place): (usize, usize), end: Instant, due: &mut Vec<u32>) {
+    /// The same of a group of groups, by its level and its place there. Returns before when none of its timers runs out then.
+    fn pop_groups(&mut self, (level, place): (usize, usize), end: Instant, due: &mut Vec<u32>) -> Instant {
+        let Some(level) = level.checked_sub(1) else { return self.pop_flows(place, end, due) };
         let group = self.levels[level] + place;
-        if self.due[group] >= end {
-            return;
-        }
-        let members = place * GROUP..((place + 1) * GROUP).min(self.levels[level] - self.levels[level - 1]);
-        let start = self.levels[level - 1];
-        let mut least = Instant::MAX;
-        if level > 1 {
-            for place in members {
-                self.pop_group((level - 1, place), end, due);
-                least = least.min(self.due[start + place]);
+        if self.least[group] < end {
+            let all =
+                if level == 0 { self.groups.len() } else { self.levels[level] - self.levels[level - 1] };
+            let mut least = Instant::MAX;
+            for member in place * GROUP..((place + 1) * GROUP).min(all) {
+                least = least.min(self.pop_groups((level, member), end, due));
             }
-        } else {
-            let flow = (self.first + members.start) as u32;
-            let mut are_due = 0_u64;
-            for (place, &at) in self.due[members].iter().enumerate() {
+            self.least[group] = least;
+        }
+        self.least[group]
+    }
+
+    /// The same of a group of flows.
+    fn pop_flows(&mut self, place: usize, end: Instant, due: &mut Vec<u32>) -> Instant {
+        let group = &mut self.groups[place];
+        if group.least < end {
+            let flow = (self.first + place * GROUP) as u32;
+            let (mut are_due, mut least) = (0_u64, Instant::MAX);
+            for (place, &at) in group.due.iter().enumerate() {
                 are_due |= u64::from(at < end) << place;
                 least = least.min(select_unpredictable(at < end, Instant::MAX, at));
             }
@@ -103,8 +119,9 @@ impl DeadlineIndex {
                 due.push(flow + are_due.trailing_zeros());
                 are_due &= are_due - 1;
             }
+            group.least = least;
         }
-        self.due[group] = least;
+        group.least
     }
 
     /// The group of this flow, all of which are here.
@@ -122,16 +139,16 @@ impl DeadlineIndex {
         is_last: impl Fn(u32, Instant) -> bool,
     ) -> (Instant, Option<u32>) {
         let (mut first, mut none_before) = (None, Instant::MAX);
-        for &group in groups {
-            let place = self.groups + group as usize;
-            if self.due[place] >= end && groups.len() > FEW_GROUPS {
-                none_before = none_before.min(self.due[place]);
+        for &number in groups {
+            let group = &mut self.groups[number as usize];
+            if group.least >= end && groups.len() > FEW_GROUPS {
+                none_before = none_before.min(group.least);
                 continue;
             }
-            let start = group as usize * GROUP;
-            let members = &self.due[start..(start + GROUP).min(self.groups)];
+            let start = number as usize * GROUP;
             let mut least = Instant::MAX;
-            for (flow, &due) in ((self.first + start) as u32..).zip(members) {
+            for (flow, &due) in (self.first + start..self.first + self.flows).zip(&group.due) {
+                let flow = flow as u32;
                 least = least.min(due);
                 let due = select_unpredictable(is_one(flow), due, Instant::MAX);
                 none_before = none_before.min(due);
@@ -140,14 +157,14 @@ impl DeadlineIndex {
                     first = Some(first.map_or(rank, |first| rank.min(first)));
                 }
             }
-            self.due[place] = least;
+            group.least = least;
         }
         first.map_or((none_before, None), |(due, _, flow)| (due, Some(flow)))
     }
 
     /// Nothing is due before this time.
     pub(super) fn next_at(&self) -> Option<Instant> {
-        self.due.last().copied().filter(|next| *next < Instant::MAX)
+        self.least.last().copied().filter(|next| *next < Instant::MAX)
     }
 }
 

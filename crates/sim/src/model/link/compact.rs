@@ -23,9 +23,10 @@ pub(crate) struct Compact {
     unit: u32,
     /// What the current busy period owes, in units.
     remainder: u32,
-    /// Serialisation time of the last size seen, nanoseconds and units.
+    /// Serialisation time of the last size seen, nanoseconds; and its units, less those of a nanosecond: adding that to what is owed
+    /// overflows where both make one.
     last_whole: u32,
-    last_remainder: u32,
+    last_short: u32,
     delay: u32,
     last_bytes: u16,
     /// Powers of 2 and of 5 in p, half a byte each.
@@ -48,7 +49,7 @@ impl Compact {
         unit: 1,
         remainder: 0,
         last_whole: 0,
-        last_remainder: 0,
+        last_short: 1_u32.wrapping_neg(),
         delay: 0,
         last_bytes: 0,
         powers: 0,
@@ -66,12 +67,13 @@ impl Compact {
             (unit, fives) = (unit / 5, fives - 1);
         }
         u32::try_from(SCALE * LARGEST / rate + 1).ok()?;
+        let unit = u32::try_from(unit).ok()?;
         Some(Compact {
             free_at: Instant::ZERO,
-            unit: u32::try_from(unit).ok()?,
+            unit,
             remainder: 0,
             last_whole: 0,
-            last_remainder: 0,
+            last_short: unit.wrapping_neg(),
             delay: u32::try_from(delay.as_nanos()).ok()?,
             last_bytes: 0,
             powers: twos << 4 | fives,
@@ -96,13 +98,11 @@ impl Compact {
             self.measure(bytes);
         }
         // As `Wire::send`.
-        let unit = u64::from(self.unit);
         let is_free = at > self.free_at;
-        let owed =
-            u64::from(select_unpredictable(is_free, 0, self.remainder)) + u64::from(self.last_remainder);
         let start = select_unpredictable(is_free, at, self.free_at);
-        let is_whole = owed >= unit;
-        self.remainder = (owed - select_unpredictable(is_whole, unit, 0)) as u32;
+        let (rest, is_whole) =
+            select_unpredictable(is_free, 0, self.remainder).overflowing_add(self.last_short);
+        self.remainder = select_unpredictable(is_whole, rest, rest.wrapping_add(self.unit));
         (start, self.leave(start, u64::from(self.last_whole) + u64::from(is_whole)))
     }
 
@@ -120,7 +120,8 @@ impl Compact {
         let scaled = u64::from(bytes) * (FIVES[usize::from(self.powers & 15)] << (self.powers >> 4));
         let unit = u64::from(self.unit);
         self.last_bytes = bytes;
-        (self.last_whole, self.last_remainder) = ((scaled / unit) as u32, (scaled % unit) as u32);
+        (self.last_whole, self.last_short) =
+            ((scaled / unit) as u32, ((scaled % unit) as u32).wrapping_sub(self.unit));
     }
 }
 

@@ -12,6 +12,7 @@ use self::state::SharedHosts;
 use crate::engine::hosts::Hosts;
 use crate::kernel::packet::Event;
 use crate::model::flow::Source;
+use crate::model::link::Carry;
 use paceline_core::{Instant, Span};
 
 impl Hosts<'_> {
@@ -21,7 +22,9 @@ impl Hosts<'_> {
         let Some(shared) = &mut self.shared.hosts[host] else { return };
         let flow = &mut self.flows[event.flow as usize];
         let own = if event.is_ack() { &mut flow.at_source } else { &mut flow.at_sink };
-        event.at = own.pass_into(&mut self.access, (event.bytes, event.is_ack()), event.at);
+        if let Some(link) = own.into.link(&mut self.access) {
+            event.at = link.carry(event.bytes, event.is_ack(), event.at);
+        }
         if event.is_ack() {
             event.at = self.hesitation.after(event.at, event.flow, flow.hesitates);
         }

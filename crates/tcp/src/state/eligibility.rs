@@ -29,6 +29,7 @@ impl FastPath {
             && !config.count_packets
             && config.overhead == Span::ZERO
             && config.timer_fix
+            && config.timer_tick == Span::ZERO
             && config.max_burst == u32::MAX
             && config.idle_restart != IdleRestart::Paced
             && config.gso.is_none();

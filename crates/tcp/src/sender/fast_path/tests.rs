@@ -79,6 +79,7 @@ fn settings_that_add_work_exclude_the_fast_path() {
         (Config { count_packets: true, ..plain.clone() }, false),
         (Config { overhead: Span::from_millis(1), ..plain.clone() }, false),
         (Config { max_burst: 4, ..plain.clone() }, false),
+        (Config { timer_tick: Span::from_millis(4), ..plain.clone() }, false),
     ];
     for ((config, expected), pacing) in who.iter().flat_map(|one| [(one, None), (one, pacing)]) {
         let config = Arc::new(Config { pacing, ..config.clone() });
@@ -136,10 +137,11 @@ proptest! {
         given in prop::option::of(0..100_u64),
         profile in prop::sample::select(Profile::ALL.iter().map(|(_, profile)| *profile).collect::<Vec<_>>()),
         (careful, first_packet_fix) in (prop::bool::ANY, prop::bool::ANY),
+        timer_tick in prop::sample::select(vec![Span::ZERO, Span::from_millis(4), Span::from_millis(10)]),
         (duplicate_threshold, max_window) in (1..7_u32, prop_oneof![2..20_u32, Just(10_000)]),
         events in prop::collection::vec(prop_oneof![1 => 0..=255_u8, 9 => 64..=255_u8], 0..300),
     ) {
-        let settings = Config { duplicate_threshold, max_window, careful, first_packet_fix, ..Config::new(profile) };
+        let settings = Config { duplicate_threshold, max_window, careful, first_packet_fix, timer_tick, ..Config::new(profile) };
         let config = Config { variant, pacing, timestamps: false, rack: false, ..settings };
         prop_assert_eq!(run(&config, given, &events, true), run(&config, given, &events, false));
     }

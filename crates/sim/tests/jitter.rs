@@ -140,3 +140,31 @@ fn tcp_takes_what_is_late_for_lost() {
         assert!(by_threshold > 500 && by_time * 2 < by_threshold, "{by_threshold}, and by RACK {by_time}");
     }
 }
+
+/// A packet that comes before one that was sent earlier waits for it: its delay counts from when it was sent itself.
+#[test]
+fn what_waits_for_a_packet_that_was_overtaken_has_its_own_delay() {
+    let jitter = ", jitter = { mean = \"700 us\", spread = \"700 us\", reorder = true }";
+    let traffic = "kind = \"bulk\"\ntcp = { variant = \"newreno\", profile = \"rfc\", max_window = \"40 packets\" }";
+    let network =
+        Scenario::from_toml(&text(jitter, traffic, "")).and_then(|scenario| scenario.network(1)).unwrap();
+    let mut rows: Vec<TraceRow> = Vec::new();
+    let output = Engine::run(&network, &Control::default(), Some(&mut rows)).unwrap();
+    let (mut sent, mut has_come, mut delays) = (Vec::new(), Vec::new(), Vec::new());
+    for row in rows.iter().filter(|row| !row.is_ack) {
+        let seq = row.seq as usize;
+        if row.event == TraceEvent::Send && seq == sent.len() {
+            sent.push(row.time_ns);
+            has_come.push(false);
+        } else if row.event == TraceEvent::Receive {
+            has_come[seq] = true;
+            while has_come.get(delays.len()) == Some(&true) {
+                delays.push(row.time_ns - sent[delays.len()]);
+            }
+        }
+    }
+    let data = &delays[1..]; // the first is the SYN
+    let mean = data.iter().sum::<u64>() as f64 / data.len() as f64 * 1e-9;
+    let found = output.flows.delay_mean_s.unwrap();
+    assert!((found - mean).abs() < 1e-12 && data.len() > 30_000, "{found}, not {mean}, of {}", data.len());
+}

@@ -25,10 +25,12 @@ impl Tcp {
     ) {
         let before = self.receiver.next();
         let delivered = self.receiver.on_data(seq);
-        for seq in before..before + delivered {
-            let late = self.late.take(seq);
-            let delay = now.since(select_unpredictable(late < sent, late, sent));
-            if seq < self.syn() {
+        for place in before..before + delivered {
+            // Those behind it have waited; where packets are reordered, they may have been sent after it.
+            let late = self.late.take(place);
+            let own = select_unpredictable(place == seq, sent, Instant::MAX);
+            let delay = now.since(select_unpredictable(late < own, late, own));
+            if place < self.syn() {
                 continue;
             }
             tell(delay);
@@ -51,8 +53,7 @@ impl Tcp {
         Some((delivered, self.late.take_near(next, delivered > 0)))
     }
 
-    /// These are delivered too, for which the one before them has come. They have arrived before that one, so none was sent after it:
-    /// a flow's packets keep their order.
+    /// These are delivered too, for which the one before them has come.
     #[inline(never)]
     pub(crate) fn deliver_rest(
         &mut self,

@@ -149,8 +149,10 @@ impl DelayedAck {
         }
         self.reached = next;
         self.received_at = now;
-        if self.due.take().is_some() {
-            return Some(false);
+        if self.due.is_some() {
+            let waits = self.waits_for_reading(next - 1, now);
+            self.due = self.due.filter(|_| waits);
+            return Some(waits);
         }
         if now + self.least >= self.least_timer {
             self.least_timer = self.wheel.after(now, self.least); // the same until the next tick
@@ -169,11 +171,7 @@ impl DelayedAck {
     pub(super) fn delays(&mut self, arrival: Arrival) -> bool {
         let waits = self.apply_rules(arrival);
         let quick = &self.quick;
-        let is_steady = quick.left == 0
-            && !quick.pushed
-            && !self.reading.begun
-            && self.wait == self.least
-            && self.every == SECOND;
+        let is_steady = quick.left == 0 && !quick.pushed && self.wait == self.least && self.every == SECOND;
         self.steady_until = match (is_steady, self.adapts) {
             (true, true) => self.offer.steady_until(self.round_trip),
             (true, false) => Instant::MAX,
@@ -224,8 +222,11 @@ impl DelayedAck {
     /// `__tcp_cleanup_rbuf`).
     fn waits_for_reading(&mut self, seq: u32, now: Instant) -> bool {
         let reading = &mut self.reading;
+        if !reading.begun {
+            return false;
+        }
         let most = reading.most.as_nanos().min(self.round_trip.unwrap_or_default().as_nanos() / 1000);
-        if !reading.begun || most == 0 {
+        if most == 0 {
             return false;
         }
         if !reading.now {

@@ -151,31 +151,32 @@ impl Alike {
         (self.free_at, self.ties) = (free_at, order.ties(free_at));
         self.waiting = free_at.saturating_sub(until.as_nanos()).saturating_sub(1) / nanos;
         let times = tally.times((before.waiting as usize, can_wait), nanos);
-        before.add_what_waited(since.as_nanos(), times);
-        self.waiting_after(until.as_nanos(), times);
+        self.correct(&before, (since.as_nanos(), until.as_nanos()), times);
         let waited = times.iter().sum::<u64>();
         times[0] = until.since(since).as_nanos() - waited;
         observer.have_waited(&Waited { bytes: self.bytes, times, until, waiting: self.waiting });
         (observer, line.len())
     }
 
-    /// Packets have waited since then, and begun to be served without waiting for what came meanwhile.
-    pub(super) fn add_what_waited(&self, since: u64, times: &mut [u64]) {
-        let mut since = since;
-        for waiting in (1..=self.waiting).rev() {
-            let start = (self.free_at - waiting * self.nanos).max(since);
-            times[waiting as usize] += start - since;
-            since = start;
+    /// The time spent at each queue length between two times has been counted of what has arrived in between, for as long as it waits: adds
+    /// what those have waited that were there `before`, and takes out what is still to come.
+    pub(super) fn correct(&self, before: &Alike, (since, until): (u64, u64), times: &mut [u64]) {
+        let Alike { nanos, free_at, .. } = *self;
+        // Before one begins to be served as many wait as there are up to it. Those whose service has begun by `since` waited before.
+        let begin = before.waiting.min(before.free_at.saturating_sub(since).saturating_sub(1) / nanos);
+        let (first, last) = (begin as usize, self.waiting as usize);
+        if first > 0 {
+            times[first] += before.free_at - begin * nanos - since;
         }
-    }
-
-    /// What is counted already of the time from `until` on.
-    pub(super) fn waiting_after(&self, until: u64, times: &mut [u64]) {
-        let mut until = until;
-        for waiting in (1..=self.waiting).rev() {
-            let start = self.free_at - waiting * self.nanos;
-            times[waiting as usize] -= start - until;
-            until = start;
+        // The same for both at the lengths that both have.
+        if let Some(more) = times.get_mut(last.max(1)..first) {
+            more.iter_mut().for_each(|time| *time += nanos);
+        }
+        if last > 0 {
+            times[last] -= free_at - self.waiting * nanos - until;
+        }
+        if let Some(fewer) = times.get_mut(first.max(1)..last) {
+            fewer.iter_mut().for_each(|time| *time -= nanos);
         }
     }
 }
@@ -192,11 +193,13 @@ impl Tally {
     /// For how long how many wait, but none, where so many waited before, and so many could wait since; forgets how many have been
     /// lifted.
     fn times(&mut self, (before, most): (usize, usize), nanos: u64) -> &mut [u64] {
-        let highest = self.lifts[..=most].iter().rposition(|lift| lift.packets > 0);
+        let mut lifted = self.lifts[..=most].iter().enumerate().filter(|(_, lift)| lift.packets > 0);
+        let lowest = lifted.next().map_or(0, |(waiting, _)| waiting);
+        let highest = lifted.next_back().map_or(lowest, |(waiting, _)| waiting);
         self.times.clear();
-        self.times.resize(highest.unwrap_or(0).max(before) + 2, 0);
+        self.times.resize(highest.max(before) + 2, 0);
         let mut parts = 0;
-        for (waiting, time) in self.times.iter_mut().enumerate() {
+        for (waiting, time) in self.times.iter_mut().enumerate().take(highest + 2).skip(lowest) {
             let lift = self.lifts.get_mut(waiting).map(std::mem::take).unwrap_or_default();
             let packets = u64::from(lift.packets);
             let rests = lift.work - packets * waiting as u64 * nanos;

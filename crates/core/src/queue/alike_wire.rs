@@ -74,8 +74,7 @@ impl AlikeWire {
         alike.waiting = nanos / alike.nanos;
         times.resize(times.len().max(2).max(before.waiting as usize + 1).max(alike.waiting as usize + 1), 0);
         times[1] += std::mem::take(one);
-        before.add_what_waited(since.as_nanos(), times);
-        alike.waiting_after(until.as_nanos(), times);
+        alike.correct(before, (since.as_nanos(), until.as_nanos()), times);
         times[0] = until.since(since).as_nanos() - times[1..].iter().sum::<u64>();
         (Waited { bytes: alike.bytes, times, until, waiting: alike.waiting }, alike.bookings())
     }

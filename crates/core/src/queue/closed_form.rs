@@ -209,7 +209,7 @@ impl ClosedDropTail {
             if line.len() >= many
                 && let Some(since) = observer.takes_times_from()
                 && let Some(mut alike) = self.alike(bytes)
-                && alike.waiting <= line.len() as u64 // each costs a look
+                && alike.waiting <= 4 * line.len() as u64 // each costs a look, a quarter of what it saves
                 && alike.are_few(most, (line.len(), arrival(last).now))
                 && alike.are_over_in_time(line.len(), arrival(last).now)
             {
@@ -281,7 +281,22 @@ impl ClosedDropTail {
             self.book(begun);
             self.report_started(begun.start, |_| {});
         }
-        alike.bookings().for_each(|booking| self.book(booking));
+        self.book_all(alike);
+    }
+
+    /// [`Self::book`] of all that wait.
+    fn book_all(&mut self, alike: Alike) {
+        let end = self.newest + alike.waiting as usize;
+        if end >= self.ring.len() {
+            let more = (end + 1).next_power_of_two() - self.ring.len();
+            let ring = std::mem::take(&mut self.ring).into_iter();
+            self.ring = ring.chain(std::iter::repeat_n(NOTHING, more)).collect();
+        }
+        self.ring[self.newest..end].iter_mut().zip(alike.bookings()).for_each(|(place, one)| *place = one);
+        self.ring[end].start = Instant::MAX;
+        self.next_start = self.ring[self.oldest].start;
+        self.queued_bytes += alike.waiting * u64::from(alike.bytes);
+        self.newest = end;
     }
 
     #[inline(always)]

@@ -230,9 +230,12 @@ impl<'a> Engine<'a> {
     fn into_record(self) -> RunRecord<'a> {
         let method = if self.epochs.is_some() { Method::Windowed } else { Method::Reference };
         let (mut links, series, on_links) = self.links.into_record();
-        let hosts::Record { flows, mut access, at_warmup, delays, mut instruments } =
+        let hosts::Record { mut flows, mut access, at_warmup, delays, mut instruments } =
             self.hosts.into_record();
         (0..access.len()).for_each(|number| access.move_to(number, &mut links));
+        for (flow, spec) in flows.iter_mut().zip(&self.network.flows) {
+            flow.return_watched_links(&mut links, spec);
+        }
         instruments.join(on_links);
         let (network, threads) = (self.network, self.threads);
         RunRecord { network, method, threads, links, flows, at_warmup, delays, series, instruments }

@@ -1,6 +1,6 @@
 //! How packets come to their hosts after the last ordered link of their paths (`hosts/delivery.rs`).
 
-use super::routes::{AT_ONCE, IS_LINK, ORDERED, PLACE, PLAIN, SUFFIX};
+use super::routes::{AT_ONCE, IS_LINK, ORDERED, PLACE, SUFFIX};
 use crate::model::flow::PathSuffix;
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ fn suffix_of(
     is_looked_at: &impl Fn(u32) -> bool,
     may_be_shared: bool,
 ) -> Ingress {
-    let is_own = |entry: u32| entry & PLAIN != 0 && passes[(entry & PLACE) as usize] == 1;
+    let is_own = |entry: u32| passes[(entry & PLACE) as usize] == 1;
     let (shared, own, into) = match *downstream {
         _ if downstream.iter().any(|entry| entry & AT_ONCE == 0 || is_looked_at(entry & PLACE)) => {
             return Ingress::SLOW;

@@ -30,11 +30,6 @@ impl AccessLink {
         matches!(self, AccessLink::Private(_))
     }
 
-    /// It is the flow's own, and a compact one.
-    pub(crate) fn is_compact(&self) -> bool {
-        matches!(self, AccessLink::Private(Link::Compact(_)))
-    }
-
     pub(crate) fn is_fast(&self) -> bool {
         !matches!(self, AccessLink::None)
     }

@@ -13,7 +13,6 @@ use crate::kernel::packet::{Event, Packet};
 use crate::kernel::signals::Signals;
 use crate::model::feedback::FeedbackInFlight;
 use crate::model::flow::{AccessLink, Flow, Source, Tcp};
-use crate::model::link::Link;
 use std::hint::select_unpredictable;
 
 impl Flow {
@@ -24,7 +23,7 @@ impl Flow {
         if tcp.has_ecn() || !crate::ablation::FastPath::BulkTcp.is_on() {
             return [false; 2];
         }
-        let is_own = |out: &AccessLink| out.is_compact() || !crate::ablation::FastPath::PrivateLinks.is_on();
+        let is_own = |out: &AccessLink| out.is_private() || !crate::ablation::FastPath::PrivateLinks.is_on();
         let receives = is_own(&self.at_sink.out) && !self.observed.delays();
         [receives && self.gates[0].is_free(), self.is_free() && is_own(&self.at_source.out)]
     }
@@ -108,7 +107,7 @@ impl Hosts<'_> {
         }
         let next = tcp.receiver.next();
         if (BARE || next < deliver)
-            && let AccessLink::Private(Link::Compact(link)) = &mut at_sink.out
+            && let AccessLink::Private(link) = &mut at_sink.out
         {
             // A plain ACK echoes no time that anything reads.
             let echo = if tcp.receiver.is_cumulative() { Some(at) } else { tcp.receiver.echo(seq, sent) };
@@ -176,7 +175,7 @@ impl Hosts<'_> {
             return true;
         }
         if (BARE || FeedbackInFlight::is_a_time(event.sent))
-            && let AccessLink::Private(Link::Compact(link)) = &mut at_source.out
+            && let AccessLink::Private(link) = &mut at_source.out
         {
             let (arrivals, tail) =
                 (&mut self.mail.to_links[usize::from(ordered_links[0])], suffixes[0].shared);

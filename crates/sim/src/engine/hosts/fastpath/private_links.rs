@@ -10,7 +10,7 @@ use crate::engine::plan::EpochLayout;
 use crate::engine::plan::ingress::Ingress;
 use crate::engine::plan::ordered_links::OrderedLink;
 use crate::model::flow::{AccessLink, Flow, PathSuffix};
-use crate::model::link::LinkTable;
+use crate::model::link::{Link, LinkTable};
 use crate::network::{FlowSpec, Network};
 
 impl Flow {
@@ -32,7 +32,7 @@ impl Flow {
             for end in [&mut ends.into, &mut ends.out] {
                 let AccessLink::Shared(number) = *end else { continue };
                 let Some(link) = links.take(number as usize) else { continue };
-                if is_on && is_own(number) && link.is_unwatched() {
+                if is_on && is_own(number) {
                     *end = AccessLink::Private(link);
                 } else {
                     access.put_back(number as usize, link);
@@ -41,8 +41,18 @@ impl Flow {
         }
     }
 
-    /// Returns them: packets go hop by hop over its paths from now on.
+    /// Packets go hop by hop over its paths from now on.
     fn return_access_links(&mut self, links: &mut LinkTable, spec: &FlowSpec) {
+        self.put_back(links, spec, |_| true);
+        self.suffixes = [PathSuffix::SLOW; 2];
+    }
+
+    /// The run is over: those that have counted something return.
+    pub(crate) fn return_watched_links(&mut self, links: &mut LinkTable, spec: &FlowSpec) {
+        self.put_back(links, spec, |link| !link.is_unwatched());
+    }
+
+    fn put_back(&mut self, links: &mut LinkTable, spec: &FlowSpec, returns: impl Fn(&Link) -> bool) {
         let FlowSpec { forward, reverse, .. } = spec;
         let (sink, source) = (&mut self.at_sink, &mut self.at_source);
         let ends = [
@@ -52,11 +62,12 @@ impl Flow {
             (&mut source.into, reverse.last()),
         ];
         for (end, number) in ends {
-            if let (AccessLink::Private(link), Some(&number)) = (std::mem::take(end), number) {
+            if let (AccessLink::Private(link), Some(&number)) = (std::mem::take(end), number)
+                && returns(&link)
+            {
                 links.put_back(number as usize, link);
             }
         }
-        self.suffixes = [PathSuffix::SLOW; 2];
     }
 }
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from runs import SCENARIOS, Settings
+from runs import ROOT, SCENARIOS, Settings
 
 DEMO = SCENARIOS / "edge-vs-host.toml"
 MANY = SCENARIOS / "scale" / "many-flows.toml"
 SHORT = SCENARIOS / "scale" / "short-round-trips.toml"
+PLAIN = ROOT / "benches" / "plain.toml"
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,8 @@ SCALE = (
 
 #: What people run.
 USERS = (
+    of_users("10 flows by default", PLAIN, {}, Times(1000, 100), Times(40, 20)),
+    of_users("10 flows, Reno", PLAIN, {"traffic.bulk.tcp": {"variant": "reno"}}, Times(1000, 100), Times(40, 20)),
     demo_as("SACK", {"variant": "sack1", "profile": "ns2"}),
     demo_as("CUBIC as Linux", {"variant": "cubic", "profile": "linux"}),
     demo_as("CUBIC as Linux, host-paced", {"variant": "cubic", "profile": "linux"}, "host"),

@@ -82,7 +82,7 @@ fn the_fast_path_is_for_the_next_packet_in_order_soon_after_the_last() {
     assert!(steady.delays_steadily(10, at(19_999)).is_some());
 }
 
-/// Not steady: quick acknowledgements, the application's reading, a delay that has grown.
+/// Not steady: quick acknowledgements, a delay that has grown.
 #[test]
 fn nothing_is_steady_while_a_packet_in_order_changes_more_than_whose_turn_it_is() {
     let after = |change: fn(&mut DelayedAck)| {
@@ -94,7 +94,7 @@ fn nothing_is_steady_while_a_packet_in_order_changes_more_than_whose_turn_it_is(
     assert_eq!(after(|_| ()), Instant::MAX);
     assert_eq!(after(|delay| delay.quick.left = 1), Instant::ZERO);
     assert_eq!(after(|delay| delay.quick.pushed = true), Instant::ZERO);
-    assert_eq!(after(|delay| delay.reading.begun = true), Instant::ZERO);
+    assert_eq!(after(|delay| delay.reading.begun = true), Instant::MAX);
     assert_eq!(after(|delay| delay.wait = Span::from_millis(80)), Instant::ZERO);
     // A delay that does not adapt stays steady.
     let mut late = delay(&plain());
@@ -223,4 +223,47 @@ fn the_last_quick_acknowledgement_ends_a_longer_delay() {
     assert_eq!(delay.wait, Span::from_millis(80));
     delay.on_acknowledged();
     assert_eq!((delay.wait, delay.quick.left), (Span::from_millis(40), 0));
+}
+
+/// After the first gap too, where the application's reading decides when every second packet is acknowledged.
+#[test]
+fn the_fast_path_agrees_over_random_arrivals_after_a_gap() {
+    let (mut state, mut taken) = (1_u64, 0);
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for _ in 0..200 {
+        let mut with = delay(&Config { max_window: 10, ..linux() }); // offered whole from the start
+        with.reading.begun = draw(4) > 0;
+        let mut without = with.clone();
+        let (mut us, mut seq) = (0, 0);
+        for _ in 0..300 {
+            us += if draw(30) == 0 { 30_000 } else { [1, 5, 100, 1_500][draw(4) as usize] };
+            while let Some(due) = with.due.filter(|due| *due < at(us)) {
+                assert_eq!(without.due, Some(due), "packet {seq}");
+                for delay in [&mut with, &mut without] {
+                    delay.on_missed();
+                    delay.on_acknowledged();
+                }
+            }
+            let (next, now) = (seq + 1, at(us));
+            let by_rules = |delay: &mut DelayedAck| {
+                delay.reached = next;
+                let waits = delay.delays(in_order(seq, us));
+                if !waits {
+                    delay.on_acknowledged();
+                }
+                waits
+            };
+            let steadily = if draw(3) > 0 { with.delays_steadily(next, now) } else { None };
+            taken += u32::from(steadily.is_some());
+            let found = steadily.unwrap_or_else(|| by_rules(&mut with));
+            assert_eq!(found, by_rules(&mut without), "packet {seq}");
+            assert_eq!((with.due, with.reading.now), (without.due, without.reading.now), "packet {seq}");
+            assert_eq!((with.wait, with.quick.left), (without.wait, without.quick.left), "packet {seq}");
+            seq += 1;
+        }
+    }
+    assert!(taken > 10_000, "{taken}");
 }

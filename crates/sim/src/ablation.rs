@@ -45,6 +45,8 @@ pub enum FastPath {
     QueueAccounting,
     /// model/link/batch.rs: a pacer is driven by its own type.
     DrivenPacer,
+    /// model/link/driven_queue.rs
+    DrivenQueue,
     /// engine/links/merge_buffer.rs: packets are sorted by slots.
     Slots,
     /// kernel/calendar.rs: a timing wheel in place of a heap.
@@ -55,7 +57,7 @@ pub enum FastPath {
 
 impl FastPath {
     /// All, by name.
-    pub const ALL: [(&'static str, FastPath); 21] = [
+    pub const ALL: [(&'static str, FastPath); 22] = [
         ("round-trip-epochs", FastPath::RoundTripEpochs),
         ("bulk-tcp", FastPath::BulkTcp),
         ("bare-copies", FastPath::BareCopies),
@@ -74,6 +76,7 @@ impl FastPath {
         ("one-size", FastPath::OneSize),
         ("queue-accounting", FastPath::QueueAccounting),
         ("driven-pacer", FastPath::DrivenPacer),
+        ("driven-queue", FastPath::DrivenQueue),
         ("slots", FastPath::Slots),
         ("timing-wheel", FastPath::TimingWheel),
         ("adaptive-fallback", FastPath::AdaptiveFallback),

@@ -145,7 +145,8 @@ fn tcp_takes_what_is_late_for_lost() {
 #[test]
 fn what_waits_for_a_packet_that_was_overtaken_has_its_own_delay() {
     let jitter = ", jitter = { mean = \"700 us\", spread = \"700 us\", reorder = true }";
-    let traffic = "kind = \"bulk\"\ntcp = { variant = \"newreno\", profile = \"rfc\", max_window = \"40 packets\" }";
+    let traffic =
+        "kind = \"bulk\"\ntcp = { variant = \"newreno\", profile = \"rfc\", max_window = \"40 packets\" }";
     let network =
         Scenario::from_toml(&text(jitter, traffic, "")).and_then(|scenario| scenario.network(1)).unwrap();
     let mut rows: Vec<TraceRow> = Vec::new();

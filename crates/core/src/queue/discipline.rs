@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::driven::QueueDriver;
 use super::held::Held;
 use super::rule::QueueSpec;
 use super::signal::Signals;
@@ -197,12 +198,20 @@ macro_rules! disciplines {
                 }
             }
 
+            /// Lends the queue to a loop over many packets.
+            #[inline]
+            pub fn driven_by<D: QueueDriver<P>>(&mut self, driver: D) {
+                match self {
+                    $(Queue::$Variant(queue) => driver.drive(queue),)+
+                }
+            }
+
             /// Whether a packet that comes now is on the wire at once: that saves an `enqueue` and a `dequeue`. `false` where it has to go by
             /// these.
             #[inline]
             pub fn passes(&mut self, packet: &P, now: Instant) -> bool {
                 match self {
-                    $(Queue::$Variant(queue) => queue.passes(packet, now),)+
+                    $(Queue::$Variant(queue) => Queueing::passes(queue, packet, now),)+
                 }
             }
 
@@ -211,7 +220,7 @@ macro_rules! disciplines {
             #[inline]
             pub fn take_dropped(&mut self) -> Option<(P, Cause)> {
                 match self {
-                    $(Queue::$Variant(queue) => queue.take_dropped(),)+
+                    $(Queue::$Variant(queue) => Queueing::take_dropped(queue),)+
                 }
             }
 
@@ -219,14 +228,14 @@ macro_rules! disciplines {
             #[inline]
             pub fn has_dropped(&self) -> bool {
                 match self {
-                    $(Queue::$Variant(queue) => queue.has_dropped(),)+
+                    $(Queue::$Variant(queue) => Queueing::has_dropped(queue),)+
                 }
             }
 
             /// Why it refused a packet last.
             pub fn why_refused(&self) -> Cause {
                 match self {
-                    $(Queue::$Variant(queue) => queue.why_refused(),)+
+                    $(Queue::$Variant(queue) => Queueing::why_refused(queue),)+
                 }
             }
 
@@ -234,7 +243,7 @@ macro_rules! disciplines {
             #[inline]
             pub fn marks(&self) -> u64 {
                 match self {
-                    $(Queue::$Variant(queue) => queue.marks(),)+
+                    $(Queue::$Variant(queue) => Queueing::marks(queue),)+
                 }
             }
 

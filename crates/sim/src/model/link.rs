@@ -13,6 +13,7 @@ mod bounded;
 mod by_class;
 mod compact;
 mod counters;
+mod driven_queue;
 mod jitter;
 mod leads;
 mod losses;

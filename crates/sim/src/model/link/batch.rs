@@ -186,6 +186,10 @@ impl BoundedLink {
             self.pacer = Some(pacer);
             return;
         }
+        if crate::ablation::FastPath::DrivenQueue.is_on() && self.serve_driven(last, line, delay, out, notes)
+        {
+            return;
+        }
         let mut line = line.iter();
         loop {
             let next = line.as_slice().first();

@@ -79,6 +79,12 @@ impl Stepwise {
         is_plain && self.queue.passes(event, event.at)
     }
 
+    /// The queue alone, and the marks of it that are accounted for: where there is nothing else here that acts.
+    pub(super) fn plain(&mut self) -> Option<(&mut Queue<Event>, &mut u64)> {
+        let is_plain = self.next.is_none() && self.by_class.is_none() && self.transmitter.is_none();
+        is_plain.then_some((&mut self.queue, &mut self.marks))
+    }
+
     /// A packet that comes now is served at once.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         !self.waits && self.queue.held_packets() == 0 && self.queue.wire().free_at() <= now

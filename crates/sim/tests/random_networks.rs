@@ -71,36 +71,61 @@ fn assert_order(rows: &[TraceRow]) {
     }
 }
 
+/// Conservation, at any pause; the same under all engines, traced or not; order; and no link sends more than it can.
+fn laws(text: &str) -> Result<(), TestCaseError> {
+    let network = network(text)?;
+    let mut engines = Method::ALL.map(|(_, method)| Engine::with_method(&network, method, None));
+    for millis in (0..=4000).step_by(37) {
+        let until = Instant::from_nanos(millis * 1_000_000);
+        engines.iter_mut().for_each(|engine| engine.run_until(until, &Control::default()).unwrap());
+        let [census, others @ ..] = engines.each_ref().map(Engine::census);
+        prop_assert_eq!(
+            census.sent,
+            census.received + census.dropped + census.in_flight,
+            "at {} ms: {:?}\n{}",
+            millis,
+            census,
+            text
+        );
+        prop_assert_eq!([census; 2], others, "at {} ms\n{}", millis, text);
+    }
+    let plain = Engine::run(&network, &Control::default(), None).unwrap();
+    let mut rows: Vec<TraceRow> = Vec::new();
+    let traced = Engine::run(&network, &Control::default(), Some(&mut rows)).unwrap();
+    let json = |output| serde_json::to_string(output).unwrap();
+    prop_assert_eq!(json(&plain), json(&traced), "{}", text);
+    prop_assert_eq!(&plain.flow_rows, &traced.flow_rows, "{}", text);
+    prop_assert!(rows.is_sorted_by_key(place_in_order), "{}", text);
+    assert_order(&rows);
+    for (name, link) in &plain.links {
+        // A packet that is on the wire as the window begins or ends counts by its time in it. Where the rate varies, or is 0 for a while,
+        // that is not what was sent in it: two packets at most.
+        let capacity = link.throughput_bps / link.utilisation;
+        let varies = text.contains("rate.") && link.utilisation > 0.0;
+        let edges = if varies { 2.0 * 8.0 * 1500.0 / 3.0 / capacity } else { 0.0 };
+        prop_assert!(link.utilisation <= 1.0 + 1e-9 + edges, "{}: {:?}\n{}", name, link, text);
+    }
+    Ok(())
+}
+
+#[test]
+fn laws_of_networks_that_once_broke_them() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/paused");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        laws(&std::fs::read_to_string(&file).unwrap())
+            .unwrap_or_else(|why| panic!("{}: {why}", file.display()));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(std::env::var("PACELINE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150)))]
 
     #[test]
     fn laws_of_a_network(text in random::unwatched()) {
-        let network = network(&text)?;
-        let mut engines = Method::ALL.map(|(_, method)| Engine::with_method(&network, method, None));
-        for millis in (0..=4000).step_by(37) {
-            let until = Instant::from_nanos(millis * 1_000_000);
-            engines.iter_mut().for_each(|engine| engine.run_until(until, &Control::default()).unwrap());
-            let [census, others @ ..] = engines.each_ref().map(Engine::census);
-            prop_assert_eq!(census.sent, census.received + census.dropped + census.in_flight, "at {} ms: {:?}\n{}", millis, census, &text);
-            prop_assert_eq!([census; 2], others, "at {} ms\n{}", millis, &text);
-        }
-        let plain = Engine::run(&network, &Control::default(), None).unwrap();
-        let mut rows: Vec<TraceRow> = Vec::new();
-        let traced = Engine::run(&network, &Control::default(), Some(&mut rows)).unwrap();
-        let json = |output| serde_json::to_string(output).unwrap();
-        prop_assert_eq!(json(&plain), json(&traced), "{}", &text);
-        prop_assert_eq!(&plain.flow_rows, &traced.flow_rows, "{}", &text);
-        prop_assert!(rows.is_sorted_by_key(place_in_order), "{}", &text);
-        assert_order(&rows);
-        for (name, link) in &plain.links {
-            // A packet that is on the wire as the window begins or ends counts by its time in it. Where the rate varies, or is 0 for a while,
-            // that is not what was sent in it: two packets at most.
-            let capacity = link.throughput_bps / link.utilisation;
-            let varies = text.contains("rate.") && link.utilisation > 0.0;
-            let edges = if varies { 2.0 * 8.0 * 1500.0 / 3.0 / capacity } else { 0.0 };
-            prop_assert!(link.utilisation <= 1.0 + 1e-9 + edges, "{}: {:?}\n{}", name, link, &text);
-        }
+        laws(&text)?;
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct OrderedLink {
     pub(crate) skipped_for: u32,
     /// Others feed it too, or hosts, or one that does not keep the order of packets.
     pub(crate) is_mixed: bool,
-    /// Packets of a flow come to it in the order in which they are on its lists: no ordered link before it has jitter.
+    /// Packets of a flow come to it in the order in which they are on its lists ([`keep_order`]).
     pub(crate) keeps_order: bool,
     /// Where the suffix of every packet's way begins downstream of it (`hosts/delivery.rs`): the links of several flows in them.
     pub(crate) ends: Option<BTreeSet<u32>>,
@@ -77,13 +77,12 @@ impl OrderedLink {
         let next = |link: u32| followers[link as usize].and_then(|next| positions.get(&next).copied());
         let mut ways_into: BTreeMap<u32, Vec<(u32, Span)>> = BTreeMap::new();
         let mut is_mixed = vec![false; order.len()];
-        let mut keeps_order = vec![true; order.len()];
+        let keeps_order = keep_order(network, &positions);
         for ((from, to), way) in &ways {
             let position = positions.get(from);
             ways_into.entry(*to).or_default().extend(position.map(|from| (*from, *way)));
             if let Some(&to) = positions.get(to) {
                 let is_in_order = *from == HOST || network.links[*from as usize].keeps_order();
-                keeps_order[to as usize] &= is_in_order;
                 is_mixed[to as usize] |= *from == HOST
                     || !is_in_order
                     || position.is_none_or(|at| *at >= to || next(*from) != Some(to));
@@ -179,6 +178,24 @@ impl OrderedLink {
         let end = (hosts_until + self.offset).min(until).max(self.served_until);
         (std::mem::replace(&mut self.served_until, end), end)
     }
+}
+
+/// By position, whether packets of each flow come to an ordered link in the order of time: since the last one, which puts them into it, none
+/// of the links that they have passed has jitter, that one included.
+fn keep_order(network: &Network, positions: &BTreeMap<u32, u32>) -> Vec<bool> {
+    let mut keep = vec![true; positions.len()];
+    for way in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
+        let mut are_in_order = true;
+        for link in way {
+            let keeps_order = network.links[*link as usize].keeps_order();
+            if let Some(position) = positions.get(link) {
+                keep[*position as usize] &= are_in_order;
+                are_in_order = true;
+            }
+            are_in_order &= keeps_order;
+        }
+    }
+    keep
 }
 
 /// The least time from a host over these links to a host.

@@ -61,6 +61,8 @@ pub struct ClosedDropTail {
     wire: Wire,
     rule: Rule,
     ties: TieBreaker,
+    /// What is no further apart is one time, where packets take no whole number of nanoseconds; nanoseconds.
+    rounding: u64,
     /// What waits, in a ring of a power of two of places. The one after the youngest never starts.
     ring: Box<[Booking]>,
     /// Of the first whose service has begun and that a tie may bring back, of the oldest that waits, and of the first place after
@@ -135,6 +137,7 @@ impl ClosedDropTail {
             wire: Wire::new(rate),
             rule: Rule::new(spec),
             ties: TieBreaker::new(spec.ties, rate),
+            rounding: 0,
             ring: Box::new([NOTHING; 8]),
             kept: 0,
             oldest: 0,
@@ -145,12 +148,6 @@ impl ClosedDropTail {
             first_bytes: 0,
             tally: Tally::default(),
         })
-    }
-
-    /// The seed of its draws, where ties are drawn.
-    pub fn with_seed(mut self, seed: u64) -> Self {
-        self.ties.seed(seed);
-        self
     }
 
     /// Offers a packet: what becomes of it.

@@ -14,6 +14,9 @@
 //! drawn time, all of which the decision then counts as over. Packets that arrive at one instant from several links come in the order
 //! that the network gives them: by flow, or as ns-2 schedules them.
 //!
+//! *Fractions.* Where packets take no whole number of nanoseconds (45 Mbit/s, a T3), ns-2's rule counts what is no more than 4 ns
+//! apart as one time ([`super::ClosedDropTail::with_rounding`]); ns-2's doubles have these times equal.
+//!
 //! *References.* S. Floyd, V. Jacobson, "On traffic phase effects in packet-switched gateways", Internetworking 3(3), 1992;
 //! ns-2 2.35, `link/delay.cc` and `common/scheduler.cc`, for [`Ties::Ns2`].
 

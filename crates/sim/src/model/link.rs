@@ -86,10 +86,14 @@ impl Link {
                 Ties::Ns2 => decided.at(number),
                 ties => (ties, None),
             };
+            let as_ns2 = buffer.ties == Ties::Ns2;
             let mut draws = Stream::new(seed, &format!("{}:ties", spec.name));
             let closed = ClosedDropTail::new(&QueueSpec { ties, ..(**buffer).clone() }, spec.rate);
             let buffer = match closed.filter(|_| varying.is_none() && !shares) {
-                Some(closed) => Buffer::Closed(closed.with_seed(draws.between(0, u64::MAX))),
+                Some(closed) => {
+                    let closed = closed.with_seed(draws.between(0, u64::MAX));
+                    Buffer::Closed(if as_ns2 { closed.with_rounding() } else { closed })
+                }
                 None => Buffer::Stepwise(Box::new(Stepwise::new(buffer, spec, (network, window)))),
             };
             BoundedLink {

@@ -5,7 +5,22 @@ use crate::queue::rule::Found;
 use crate::queue::ties::{Arrival, Ties};
 use crate::units::Instant;
 
+/// Fractions that an arrival and a departure have lost on their ways are less together, nanoseconds.
+const ROUNDING: u64 = 4;
+
 impl ClosedDropTail {
+    /// The seed of its draws, where ties are drawn.
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.ties.seed(seed);
+        self
+    }
+
+    /// Times that differ by fractions of nanoseconds alone are one, as in ns-2.
+    pub fn with_rounding(mut self) -> Self {
+        self.rounding = ROUNDING;
+        self
+    }
+
     /// Whether a service began, begins or ends so near to an arrival now that who goes first may matter. What began last may have
     /// been given up, and is looked at all the same: to say yes needlessly does no harm.
     #[inline(always)]
@@ -28,12 +43,27 @@ impl ClosedDropTail {
         }
     }
 
+    /// The same where packets take no whole number of nanoseconds: a departure has its fraction cut off, and so has an arrival that keeps time
+    /// with an earlier one, so that what is one time comes a nanosecond or two apart. It counts as one.
+    fn by_rounded(&self, arrival: &Arrival) -> [u64; 2] {
+        let by = self.by(arrival);
+        if self.rounding == 0 || self.wire.exact(arrival.bytes).is_some() {
+            return by;
+        }
+        let now = arrival.now.as_nanos();
+        let near = |time: Instant| time.as_nanos().abs_diff(now) <= self.rounding;
+        let last = self.ring.len() - 1;
+        let begun = self.ring[self.oldest.wrapping_sub(1) & last].start;
+        let tied = [self.wire.free_at(), self.next_start, begun].into_iter().find(|time| near(*time));
+        tied.map_or(by, |now| self.by(&Arrival { now, ..*arrival }))
+    }
+
     /// [`Self::admit_and_report`] where who goes first may matter.
     #[inline(never)]
     pub(super) fn admit_tied(&mut self, arrival: Arrival) -> Admission {
         let Arrival { bytes, now, .. } = arrival;
         let free_at = self.wire.free_at().as_nanos();
-        let [decided_by, by] = self.by(&arrival);
+        let [decided_by, by] = self.by_rounded(&arrival);
         let is_dropped = self.is_full(bytes, decided_by);
         let (early, late) = self.ties.either_side(now.as_nanos());
         let is_tied = self.is_full(bytes, early) && !self.is_full(bytes, late);

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import paceline as pl
@@ -19,6 +20,9 @@ from conftest import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paceline.advise import verify
+from paceline.advise.answer import Row, Verdict
+from paceline.advise.evidence import Run
+from paceline.advise.network import Length
 from paceline.advise.reading import KEYS, read_question
 from paceline.emulate import capabilities, programs
 
@@ -153,6 +157,51 @@ def test_the_kernel_holds_an_order_only_beyond_its_noise(measured: Any, status: 
     verified = verify.judged("utilisation", large, small, found)
     assert verified.status == status
     assert "50 packets, none, against 5 packets, none: " in verified.said
+
+
+@pytest.mark.parametrize(
+    ("late", "status", "said"),
+    [
+        (set(), "held", "3 seeds each"),
+        ({(2, 1)}, "held", "3 seeds each"),  # made once more, and then in time
+        ({(2, 1), (2, 2)}, "held", "2 seeds each; in 1 more the machine could not keep up"),
+        (
+            {(1, 1), (1, 2), (3, 1), (3, 2)},
+            "not run",
+            "could not keep up in 2 of 3 seeds, twice in each: packets were late by 900 us (p99, of 200 us at most). "
+            "End what else runs on it, or ask on one with two idle processors of its own, as root.",
+        ),
+    ],
+)
+def test_runs_that_were_late_do_not_count(
+    monkeypatch: pytest.MonkeyPatch, late: set[tuple[int, int]], status: str, said: str
+) -> None:
+    """Of the larger buffer, under a seed (1 to 3), at the first or the second time."""
+    asked = ASKED | {"rate": "10 Mbit/s", "flows": 4, "buffer": ["1 packets", "40 packets"], "pacing": "none"}
+    question = read_question(asked | {"bounds": ["utilisation >= 90 %"]})
+    _, large = question.candidates
+    times: dict[tuple[int, int], int] = {}
+
+    def carry_out(scenario: Any, points: Any, *_: Any, **__: Any) -> Any:
+        buffer = int(scenario.to_dict()["network"]["core"]["buffer"].split()[0])
+        seed = points[0].seed
+        times[buffer, seed] = times.get((buffer, seed), 0) + 1
+        is_late = buffer == 40 and (seed, times[buffer, seed]) in late
+        why = ["packets were late by 900 us (p99, of 200 us at most)"] if is_late else []
+        core = {"utilisation": 0.99 if buffer == 40 else 0.8 + seed / 1000, "loss_ratio": 0.0, "queue_mean_bytes": 0}
+        run = {"engine": {"valid": not is_late, "doubts": why}, "links": {"core": core}, "flows": {}}
+        return SimpleNamespace(failures=[], runs=[run])
+
+    monkeypatch.setattr("paceline.emulate.kernel_sweep.carry_out", carry_out)
+    monkeypatch.setattr("paceline.emulate.capabilities.require", lambda *_: None)
+    monkeypatch.setattr(verify, "_fitting", lambda _: Length(1.0, 19.0))
+    simulated = Run({"utilisation": 0.9})
+    monkeypatch.setattr(verify, "Simulator", lambda *_, **__: lambda pairs: dict.fromkeys(pairs, simulated))
+    row = Row(large, {}, 6, True, True)
+    verdict = Verdict("settled", row, None, None, None, [], [], [row], [], [], (True,))
+    verified = verify.verify(question, verdict)
+    assert verified.status == status
+    assert said in verified.said
 
 
 def _why_not() -> str:

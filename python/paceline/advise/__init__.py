@@ -58,7 +58,7 @@ def advise(
         True
     """
     from paceline import _arguments
-    from paceline.advise.asking import answer
+    from paceline.advise.asking import answer, on_kernel
     from paceline.advise.reading import load_question, read_question
     from paceline.terminal.progress import notebook
 
@@ -77,6 +77,8 @@ def advise(
         store = Store(_arguments.directory(out, "out", "results/mine"))
         store.check_room()
     with notebook("looking for the best", "runs") as watch:
-        return answer(
-            asked, store=store, jobs=jobs, executor=executor, watch=watch, with_changes=changes, with_kernel=verify
-        )
+        advice = answer(asked, store=store, jobs=jobs, executor=executor, watch=watch, with_changes=changes)
+    if verify:
+        with notebook("running both on the kernel", "runs") as watch:
+            advice = on_kernel(advice, store=store, watch=watch)
+    return advice

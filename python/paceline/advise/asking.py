@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from paceline.advise import words
@@ -38,7 +39,6 @@ def answer(
     tell: Callable[[str], object] | None = None,
     watch: Callable[[float, int, int], None] | None = None,
     with_changes: bool = True,
-    with_kernel: bool = False,
 ) -> Advice:
     """The answer to a question. Raises as `paceline.advise` does."""
     began = time.monotonic()
@@ -72,11 +72,6 @@ def answer(
     changes: list[Change] = []
     if with_changes and verdict.status != "unreachable":
         changes = fragility(question, verdict.best.candidate, simulator, began + _CHANGED * question.within_s)
-    verified = None
-    if with_kernel:
-        from paceline.advise.verify import verify
-
-        verified = verify(question, verdict, store, watch, say)
     return Advice(
         sentence(question, verdict, found.ended),
         verdict.status,
@@ -89,8 +84,20 @@ def answer(
         changes,
         found.evidence,
         length_of(question, verdict.best.candidate.buffer),
-        verified,
     )
+
+
+def on_kernel(
+    advice: Advice,
+    *,
+    store: Store | None = None,
+    tell: Callable[[str], object] = lambda _: None,
+    watch: Callable[[float, int, int], None] | None = None,
+) -> Advice:
+    """The same advice with this machine's kernel's word on it. Raises `Interrupted`."""
+    from paceline.advise.verify import verify
+
+    return replace(advice, _verified=verify(advice._question, advice._verdict, store, watch, tell))
 
 
 def _scouting(simulator: Simulator, small: Question) -> Callable[[Any], Mapping[tuple[Candidate, int], Run]]:

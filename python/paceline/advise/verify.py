@@ -1,8 +1,11 @@
 """The winner and what it was preferred to, on this machine's own TCP: does their order hold?
 
 Both run by `paceline emulate`, and simulated beside it over the same time. Where the goal is a measure, the runner-up
-is the next best. Where it is the buffer, it is what the answer says does not do: the first pacing with the winner's
-buffer, or the winner's pacing with the next smaller one.
+is the next best that does not do as well. Where it is the buffer, it is what the answer says does not do: the first
+pacing with the winner's buffer, or the winner's pacing with the next smaller one.
+
+A run in which the machine did not keep time does not count, and is made once more. A seed of which both settings have
+a run that counts is a pair, and pairs decide: of those that there are, if they are enough.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from paceline.advise.answer import Verdict
 from paceline.advise.measures import BUFFER, MEASURES, values_of
 from paceline.advise.network import Length, length_of, scenario_of
 from paceline.advise.question import Candidate, Question
+from paceline.advise.running import Simulator
 from paceline.errors import InputError, PacelineError, RunError
 
 if TYPE_CHECKING:
@@ -25,10 +29,14 @@ if TYPE_CHECKING:
 
 #: Beyond these the links' program does not keep time on a machine of a few processors (docs/emulate.md).
 _MOST_BPS, _MOST_FLOWS = 300e6, 500
-#: Seeds of each setting, and how long all runs may take, s. A third of a run at most settles.
-SEEDS, LASTS_S = 3, 120.0
+#: Seeds of each setting, at least, and at most where runs are short; how long all runs may take, s. A third of a run at
+#: most settles.
+SEEDS, _MOST_SEEDS, LASTS_S = 3, 8, 120.0
+#: So many pairs tell something.
+_LEAST_PAIRS = 2
 #: The kernel does not tell these.
 _UNTOLD = ("delay",)
+_COMMAND = "paceline advise … --verify"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +71,41 @@ def verify(
     if (why := _why_not(question, measure, other)) or other is None:
         return Verified("not run", f"Not run on the kernel: {why}.")
     length = _fitting(length_of(question, max(best.buffer, other.buffer)))
+    seeds = max(SEEDS, min(_MOST_SEEDS, int(LASTS_S / 2 / length.duration_s)))
+    kernel = _Kernel(question, length, store, watch, warn, 2 * seeds)
     found: dict[tuple[str, Candidate], dict[int, float]] = {}
     try:
-        for one in (best, other):
-            for kind, values in _runs(question, one, length, store, watch, warn).items():
-                found[kind, one] = values
+        for seed in range(question.seed, question.seed + seeds):
+            if len(kernel.doubtful) > seeds - _LEAST_PAIRS:
+                break
+            if (
+                len(pair := [value for one in (best, other) if (value := kernel.value(one, seed, measure)) is not None])
+                == 2
+            ):
+                for one, value in zip((best, other), pair, strict=True):
+                    found.setdefault(("kernel", one), {})[seed] = value
+        kept = list(found.get(("kernel", best), {}))
+        if len(kept) < _LEAST_PAIRS:
+            return Verified("not run", _not_kept(kernel.doubtful, seeds, is_stored=store is not None))
+        simulator = Simulator(question, store=store, length=length)
+        for (one, seed), run in simulator([(one, seed) for one in (best, other) for seed in kept]).items():
+            if measure in run.values:
+                found.setdefault(("simulation", one), {})[seed] = run.values[measure]
     except InputError as error:
         return Verified("not run", f"Not run on the kernel: {error.message}.")
     except PacelineError as error:
         return Verified("not run", f"The kernel's runs failed: {error}.")
-    except _NotKeptError as error:
-        return Verified("not run", f"The kernel's runs do not count, the machine could not keep up: {error}.")
-    return judged(measure, best, other, found)
+    return judged(measure, best, other, found, len(kernel.doubtful))
+
+
+def _not_kept(doubtful: Mapping[int, list[str]], seeds: int, *, is_stored: bool) -> str:
+    """What there is to do about it."""
+    why = "; ".join(next(iter(doubtful.values())))
+    again = "; runs that count are kept, and the same command makes the others" if is_stored else ""
+    return (
+        f"The kernel's runs do not count, the machine could not keep up in {len(doubtful)} of {seeds} seeds, twice in "
+        f"each: {why}. End what else runs on it, or ask on one with two idle processors of its own, as root{again}."
+    )
 
 
 def _fitting(length: Length) -> Length:
@@ -84,16 +115,13 @@ def _fitting(length: Length) -> Length:
     return Length(warmup, min(length.window_s, longest - warmup))
 
 
-class _NotKeptError(Exception):
-    """The machine did not keep time."""
-
-
 def _other(question: Question, verdict: Verdict) -> Candidate | None:
     """What the winner was preferred to."""
     best = verdict.best.candidate
     if question.goal != BUFFER:
-        rows = [one.candidate for one in (verdict.rival, verdict.baseline, *verdict.rows) if one]
-        return next((one for one in rows if one != best), None)
+        rows = [one for one in (verdict.rival, verdict.baseline, *verdict.rows) if one and one.candidate != best]
+        less = [one for one in rows if one.candidate not in verdict.alike]
+        return next((one.candidate for one in (*less, *rows)), None)
     first = replace(best, pacing=question.pacings[0], queue=question.queues[0])
     if first != best:
         return first
@@ -114,38 +142,68 @@ def _why_not(question: Question, measure: str, other: Candidate | None) -> str:
             f"{words.rate(_MOST_BPS)} and {_MOST_FLOWS} flows"
         )
     try:
-        capabilities.require()
+        capabilities.require(_COMMAND)
     except InputError as error:
         return error.message
     return ""
 
 
-def _runs(
-    question: Question,
-    one: Candidate,
-    length: Length,
-    store: Store | None,
-    watch: Callable[[float, int, int], None] | None,
-    warn: Callable[[str], object],
-) -> Mapping[str, dict[int, float]]:
-    """A setting's measure by seed, of the simulation and the kernel."""
-    from paceline.emulate import kernel_sweep
+class _Kernel:
+    """Runs settings on the kernel, one seed at a time.
 
-    scenario = scenario_of(question, one, length).seeds(SEEDS)
-    points = scenario.check()
-    done = kernel_sweep.carry_out(scenario, points, _choices(), and_simulate=True, store=store, watch=watch, warn=warn)
-    if done.failures:
-        raise RunError(done.failures[0][1])
-    if doubtful := kernel_sweep.invalid(done):
-        raise _NotKeptError("; ".join(doubtful[0][1]))
-    measure = question.bounds[0].measure if question.goal == BUFFER else question.goal
-    found: dict[str, dict[int, float]] = {"simulation": {}, "kernel": {}}
-    for point, run in zip(done.points, done.runs, strict=True):
+    Attributes:
+        doubtful: seeds of which a run did not count, twice, and why.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        length: Length,
+        store: Store | None,
+        watch: Callable[[float, int, int], None] | None,
+        warn: Callable[[str], object],
+        total: int,
+    ) -> None:
+        self._question, self._length, self._store = question, length, store
+        self._watch, self._warn = watch, warn
+        self._done, self._total = 0, total
+        self._warned: set[str] = set()
+        self.doubtful: dict[int, list[str]] = {}
+
+    def value(self, one: Candidate, seed: int, measure: str) -> float | None:
+        """A measure of a setting under a seed; ``None`` where the run does not count, or has none."""
+        if seed in self.doubtful:
+            return None
+        run = self._run(one, seed)
+        if not run["engine"].get("valid"):
+            run = self._run(one, seed)
+        self._done += 1
+        if not run["engine"].get("valid"):
+            self.doubtful[seed] = list(run["engine"]["doubts"])
+            return None
+        return values_of(run, self._question).get(measure)
+
+    def _run(self, one: Candidate, seed: int) -> Mapping[str, Any]:
+        from paceline.emulate import kernel_sweep
+
+        scenario = scenario_of(self._question, one, self._length).seeds([seed])
+        done = kernel_sweep.carry_out(
+            scenario, scenario.check(), _choices(), store=self._store, watch=self._told, warn=self._say
+        )
+        if done.failures:
+            raise RunError(done.failures[0][1])
+        run = done.runs[0]
         assert run is not None
-        values = values_of(run, question)
-        if measure in values:
-            found[str(point.settings["engine"])][point.seed] = values[measure]
-    return found
+        return run
+
+    def _told(self, share: float, _finished: int, _total: int) -> None:
+        if self._watch:
+            self._watch((self._done + min(share, 1.0)) / self._total, self._done, self._total)
+
+    def _say(self, warning: str) -> None:
+        if warning not in self._warned:
+            self._warned.add(warning)
+            self._warn(warning)
 
 
 def _choices() -> Choices:
@@ -160,12 +218,16 @@ def _choices() -> Choices:
 
 
 def judged(
-    measure: str, best: Candidate, other: Candidate, found: Mapping[tuple[str, Candidate], dict[int, float]]
+    measure: str,
+    best: Candidate,
+    other: Candidate,
+    found: Mapping[tuple[str, Candidate], dict[int, float]],
+    doubtful: int = 0,
 ) -> Verified:
-    """Whether the kernel's runs, seed by seed, have the winner ahead."""
+    """Whether the kernel's runs, seed by seed, have the winner ahead; of so many other seeds a run does not count."""
     both: dict[str, Any] = {}
     for kind in ("kernel", "simulation"):
-        values = [interval(found[kind, one].values()) for one in (best, other)]
+        values = [interval(found.get((kind, one), {}).values()) for one in (best, other)]
         if None in values:
             return Verified("not run", f"The kernel's runs do not have {MEASURES[measure].words}.", measure, other)
         both[kind] = tuple(values)
@@ -176,6 +238,8 @@ def judged(
         f"{words.setting(best)}, against {words.setting(other)}: {told[0]} {MEASURES[measure].words} on the kernel, "
         f"{told[1]} simulated, {both['kernel'][0].count} seeds each"
     )
+    if doubtful:
+        what += f"; in {doubtful} more the machine could not keep up"
     if ahead is None or not ahead.excludes_zero:
         return Verified("open", f"The kernel's runs do not tell the two apart. {what}.", measure, other, **_of(both))
     if ahead.mean * better > 0:

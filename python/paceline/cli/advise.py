@@ -64,7 +64,7 @@ _KEYS = {"bound": "bounds", "capture": "from"}
 @click.option("--precision", metavar="SHARE", help="Of what is stated, half an interval.  [default: 0.5 %]")
 @click.option("--within", metavar="TIME", help="How long it may take.  [default: 60 s]")
 @click.option(
-    "--runs", metavar="N", help="Of the search, at most.  [default: a twentieth of all settings under 24 seeds]"
+    "--runs", metavar="N", help="Of the search, at most.  [default: a twelfth of all settings under 24 seeds]"
 )
 @click.option("--seed", metavar="N", help="The first seed.  [default: 1]")
 @JOBS
@@ -107,7 +107,7 @@ def advise(
     store = None
     if out is not None or not as_json:
         store = opened_store(out, Path("results") / f"advise-{question.key}")
-    from paceline.advise.asking import answer
+    from paceline.advise.asking import answer, on_kernel
     from paceline.terminal.progress import progress
 
     best = ""
@@ -118,10 +118,13 @@ def advise(
         say(said)
 
     how: dict[str, Any] = {"store": store, "jobs": jobs_of(jobs), "tell": tell, "with_changes": changes}
-    how["with_kernel"] = verify
     try:
         with cluster_at(address) as client, progress("looking for the best") as watch:
             advice = answer(question, executor=client, watch=watch, **how)
+        if verify:
+            best = f", {advice.sentence}"
+            with progress("running both on the kernel") as watch:
+                advice = on_kernel(advice, store=store, tell=say, watch=watch)
     except KeyboardInterrupt:
         where = f"; what has run is kept in {store.directory}, and the same command goes on from there" if store else ""
         return say(f"interrupted{best}{where}", INTERRUPTED)

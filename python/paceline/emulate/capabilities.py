@@ -11,16 +11,16 @@ from paceline.errors import InputError
 #: Bits of `CapEff` in /proc/self/status (include/uapi/linux/capability.h).
 _NEEDED = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 _TUN = Path("/dev/net/tun")
-_GRANT = "run it as root (sudo), or without root as `unshare --user --map-root-user --net paceline emulate …`"
 
 
-def require() -> None:
-    """Raises `InputError`, one line with what is missing and how to grant it."""
+def require(command: str = "paceline emulate …") -> None:
+    """Raises `InputError`, one line with what is missing and how to grant it to a command."""
     if not sys.platform.startswith("linux"):
         raise InputError("emulate: needs Linux, whose TCP it runs; `paceline run` simulates anywhere")
     missing = missing_capabilities()
     if missing:
-        raise InputError(f"emulate: needs {' and '.join(missing)} to make network namespaces; {_GRANT}")
+        grant = f"run it as root (sudo), or without root as `unshare --user --map-root-user --net {command}`"
+        raise InputError(f"emulate: needs {' and '.join(missing)} to make network namespaces; {grant}")
     if not os.access(_TUN, os.R_OK | os.W_OK):
         grant = "load the module by `modprobe tun`, or start the container with --device /dev/net/tun"
         raise InputError(f"emulate: {_TUN} cannot be opened, and devices are made there; {grant}")

@@ -90,7 +90,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benches/engine.py --json results/bench.json
 	for script in features analyse; do $(BIN)/python benches/$$script.py; done
 
-bench-advise: $(VENV)/.installed  ## Advice on 200 drawn questions beside an exhaustive search: utility, coverage, cost; QUESTIONS= for fewer; two hours
+bench-advise: $(VENV)/.installed  ## Advice on 200 drawn questions beside an exhaustive search: utility, coverage, cost; QUESTIONS= for fewer, goes on where it stopped; two hours
 	$(BIN)/python benches/advise.py --questions $(QUESTIONS)
 
 bench-studio: $(VENV)/.installed  ## The studio in Chromium: from a slider to its first answer, frames a second with 500 packets

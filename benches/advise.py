@@ -1,15 +1,23 @@
 """How good advice is: drawn questions, each answered, and beside it an exhaustive search.
 
-    python benches/advise.py                      # 200 questions, two hours
-    python benches/advise.py --questions 12       # some of them
+    python benches/advise.py                             # 200 questions, two hours
+    python benches/advise.py --questions 12              # some of them
+    python benches/advise.py --minutes 30                # as many more as that, and all that there are
+    python benches/advise.py --minutes 0 --write-docs    # those that there are, into docs/advise.md
 
-Questions come from a fixed generator, `drawn`, by their number: three sizes of search space, in turn. Nothing of the
-search was tuned on them (its constants were chosen on numbers from 1,000,000 on). Of each question it says
+Runs and answers are kept in `--results`, a file a question, so that it goes on where it was stopped. Runs of another
+core or of other scenarios are not used, and a question is asked again where `paceline.advise` has changed since.
 
-- utility: what the advised setting is worth (`paceline.advise.measures.worth`), by the exhaustive search's runs, over
-  the best there: of every setting under 24 seeds. A bound that is missed by more than 0.2 % makes it 0. The best of
-  many is so by luck too, so the same is said by the 32 seeds of the long-run values (`anew`), and whether they show
-  at 95 % that the best there is ahead by more than 2 % (`certain` counts those that are not shown to be behind);
+Questions come from a fixed generator, `drawn`, by their number: three sizes of search space, in turn. Those from 0 to
+199 are for judging alone. What the search does was decided on those from 1,000,000 and from 2,000,000 on. Of each:
+
+- utility: what the advised setting is worth (`paceline.advise.measures.worth`) over the best of an exhaustive search,
+  which is every setting under 24 seeds. A bound that is missed by more than 0.2 % makes it 0. It is said twice:
+  `anew`, both settings by 32 seeds that neither search has seen, which is what "within 2 % of the best" is taken to
+  ask: what one gets by following either. `own`, both by the exhaustive search's own seeds: the best of many is so by
+  luck too, and there only the advice pays for that. How much that is `control` says: an exhaustive search with half of
+  the seeds, judged as `own` by the one with the other half. `certain` are those not shown, at 95 %, to be behind by
+  2 %, anew.
 - coverage: of the stated 95 % intervals of the advised setting, how many hold the long-run value: the mean of 32 other
   seeds (every measure), and of 8 runs that settle twice and count four times as long (means over time: utilisation,
   loss, wait). The long-run value has an error too, which the comparison allows for: both errors' root of squares;
@@ -19,22 +27,29 @@ search was tuned on them (its constants were chosen on numbers from 1,000,000 on
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import random
 import sys
 import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from paceline.advise.asking import answer
-from paceline.advise.evidence import Evidence
+from paceline.advise import asking
+from paceline.advise.evidence import Evidence, Run
 from paceline.advise.measures import BUFFER, MEASURES, goal_worth, shortfall
-from paceline.advise.network import Length, length_of
+from paceline.advise.network import Length, length_of, scenario_of
 from paceline.advise.question import Candidate, Question
 from paceline.advise.reading import read_question
 from paceline.advise.running import Simulator
 
+sys.path.insert(0, str(Path(__file__).parent))
+import tables
+
+ROOT = Path(__file__).parent.parent
 #: Seeds of the exhaustive search, of the long-run values, and of those of longer runs; none is the advice's.
 EXHAUSTIVE, LONG_RUN, LONGER = 24, 32, 8
 _FIRST = {"exhaustive": 500_000, "long_run": 600_000, "longer": 700_000}
@@ -42,6 +57,8 @@ _FIRST = {"exhaustive": 500_000, "long_run": 600_000, "longer": 700_000}
 SIZES = ((4, 3), (5, 5), (8, 8))
 #: A bound that is missed by more makes an answer worth nothing.
 MISSED = 0.002
+#: Of the best, what an answer has to be worth.
+GOOD = 0.98
 #: Means over time, which longer runs have too; a fairness or a percentile is of a window's length.
 OVER_TIME = ("utilisation", "loss", "wait")
 
@@ -83,40 +100,120 @@ def drawn(number: int) -> dict[str, Any]:
     return asked
 
 
-def judged(number: int, jobs: int) -> dict[str, Any]:
-    """Answers a question, and says how good the answer is."""
-    question = read_question(drawn(number))
-    began = time.monotonic()
-    advice = answer(question, jobs=jobs, with_changes=False)
-    wall_s = time.monotonic() - began
-    best = advice._verdict.best
-    simulator = Simulator(question, jobs=jobs)
-    every = Evidence(question)
-    seeds = [_FIRST["exhaustive"] + one for one in range(EXHAUSTIVE)]
-    every.gather(simulator, [(one, seed) for one in question.candidates for seed in seeds])
-    top = max(question.candidates, key=every.worth)
-    anew = Evidence(question)
-    anew.gather(
-        Simulator(question, jobs=jobs),
-        [(one, _FIRST["long_run"] + seed) for one in {best.candidate, top} for seed in range(LONG_RUN)],
-    )
-    ahead = anew.ahead(top, best.candidate) if top != best.candidate else None
+class Kept:
+    """A question's runs and the answer to it, in a file: what it has is not run again."""
+
+    def __init__(self, number: int, folder: Path, jobs: int) -> None:
+        self.question = read_question(drawn(number))
+        self.number = number
+        self._jobs = jobs
+        self._path = folder / f"{number}.json"
+        self._named = {one.name: one for one in self.question.candidates}
+        core = scenario_of(self.question, self.question.candidates[0]).seeds([1]).points()[0].key
+        read = self._path.read_text() if self._path.exists() else "{}"
+        found = json.loads(read)
+        is_same = found.get("core") == core
+        self._all: dict[str, Any] = found if is_same else {"core": core, "runs": {}, "answers": {}}
+
+    def save(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self._path.with_suffix(".part")
+        beside.write_text(json.dumps(self._all, separators=(",", ":")))
+        beside.replace(self._path)
+
+    @property
+    def is_answered(self) -> bool:
+        return advice_key() in self._all["answers"]
+
+    def answered(self) -> dict[str, Any]:
+        """What is advised, with the stated intervals and what it took."""
+        answers = self._all["answers"]
+        if not self.is_answered:
+            began = time.monotonic()
+            advice = asking.answer(self.question, jobs=self._jobs, with_changes=False)
+            best = advice._verdict.best
+            answers.clear()
+            answers[advice_key()] = {
+                "status": advice.status,
+                "advised": best.candidate.name,
+                "stated": {name: [one.mean, one.half] for name, one in best.intervals.items()},
+                "runs": advice.runs,
+                "cpu_s": advice.cpu_s,
+                "wall_s": time.monotonic() - began,
+            }
+            self.save()
+        return dict(answers[advice_key()])
+
+    def evidence(
+        self, kind: str, candidates: Iterable[Candidate], seeds: int, length: Length | None = None
+    ) -> Evidence:
+        """Of some settings under so many seeds of a kind."""
+        pairs = [(one, _FIRST[kind] + seed) for one in dict.fromkeys(candidates) for seed in range(seeds)]
+        known = self._all["runs"]
+        missing = [(one, seed) for one, seed in pairs if str(seed) not in known.get(one.name, {})]
+        for (one, seed), run in Simulator(self.question, jobs=self._jobs, length=length)(missing).items():
+            values = [run.values.get(name) for name in MEASURES]
+            known.setdefault(one.name, {})[str(seed)] = [*values, run.cpu_s, run.packets]
+        if missing:
+            self.save()
+        found = Evidence(self.question)
+        for one, seed in pairs:
+            found.runs.setdefault(one, {})[seed] = _run(known[one.name][str(seed)])
+        return found
+
+    def candidate(self, name: str) -> Candidate:
+        return self._named[name]
+
+
+def _run(values: Sequence[float | None]) -> Run:
+    *measured, cpu_s, packets = values
+    known = {name: value for name, value in zip(MEASURES, measured, strict=True) if value is not None}
+    return Run(known, cpu_s or 0.0, packets or 0.0)
+
+
+@cache
+def advice_key() -> str:
+    """What an answer is known by: all that `paceline.advise` is made of."""
+    folder = Path(asking.__file__).parent
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))).hexdigest()[:16]
+
+
+def judged(kept: Kept) -> dict[str, Any]:
+    """How good the answer to a question is."""
+    question = kept.question
+    found = kept.answered()
+    advised = kept.candidate(found["advised"])
+    every = kept.evidence("exhaustive", question.candidates, EXHAUSTIVE)
+    top = best_of(every)
+    anew = kept.evidence("long_run", [advised, top], LONG_RUN)
+    ahead = anew.ahead(top, advised) if top != advised else None
     return {
-        "number": number,
+        "number": kept.number,
         "candidates": len(question.candidates),
         "goal": question.goal,
-        "status": advice.status,
-        "advised": best.candidate.name,
         "best": top.name,
-        "utility": utility(question, every, best.candidate, top),
-        "anew": utility(question, anew, best.candidate, top),
+        "own": utility(question, every, advised, top),
+        "anew": utility(question, anew, advised, top),
+        "control": control(every),
         "behind": max(0.0, ahead.low) if ahead and question.goal != BUFFER else 0.0,
-        "runs": advice.runs,
-        "cpu_s": advice.cpu_s,
-        "exhaustive_cpu_s": simulator.cpu_s,
-        "wall_s": wall_s,
-        "held": held(question, best.candidate, best.intervals, jobs),
+        "exhaustive_cpu_s": every.cpu_s,
+        "held": held(kept, advised, found["stated"]),
+        **found,
     }
+
+
+def best_of(every: Evidence) -> Candidate:
+    """Of all settings that were run."""
+    return max(every.question.candidates, key=every.worth)
+
+
+def control(every: Evidence) -> float:
+    """The utility of the best by half of the seeds, by the other half."""
+    halves = []
+    for half in (0, 1):
+        runs = {one: {seed: run for seed, run in runs.items() if seed % 2 == half} for one, runs in every.runs.items()}
+        halves.append(Evidence(every.question, runs))
+    return utility(every.question, halves[1], best_of(halves[0]), best_of(halves[1]))
 
 
 def utility(question: Question, every: Evidence, advised: Candidate, top: Candidate) -> float:
@@ -130,45 +227,57 @@ def utility(question: Question, every: Evidence, advised: Candidate, top: Candid
     return goal_worth(question, advised, ours) / best
 
 
-def held(question: Question, advised: Candidate, stated: Any, jobs: int) -> dict[str, bool]:
+def held(kept: Kept, advised: Candidate, stated: Mapping[str, Sequence[float | None]]) -> dict[str, bool]:
     """For each stated interval whether it holds the long-run value."""
-    usual = length_of(question, advised.buffer)
+    usual = length_of(kept.question, advised.buffer)
     found = {}
     for kind, count, length in (
         ("long_run", LONG_RUN, usual),
         ("longer", LONGER, Length(usual.warmup_s * 2, usual.window_s * 4)),
     ):
-        truth = Evidence(question)
-        simulator = Simulator(question, jobs=jobs, length=length)
-        truth.gather(simulator, [(advised, _FIRST[kind] + one) for one in range(count)])
-        for name, value in stated.items():
+        truth = kept.evidence(kind, [advised], count, length)
+        for name, (mean, half) in stated.items():
             known = truth.interval(advised, name)
-            if known is None or value.half is None or (kind == "longer" and name not in OVER_TIME):
+            if known is None or mean is None or half is None or (kind == "longer" and name not in OVER_TIME):
                 continue
-            found[f"{kind} {name}"] = bool(abs(value.mean - known.mean) <= math.hypot(value.half, known.half or 0.0))
+            found[f"{kind} {name}"] = bool(abs(mean - known.mean) <= math.hypot(half, known.half or 0.0))
     return found
 
 
-def summary(rows: list[dict[str, Any]]) -> str:
-    """The table that `make bench-advise` prints."""
-    head = ("candidates", "questions", "within 2 %", "worst", "anew", "certain", "settled", "runs", "cpu share")
-    widths = (12, 10, 11, 7, 7, 8, 8, 6, 10)
-    lines = [" ".join(f"{title:>{width}}" for title, width in zip(head, widths, strict=True))]
-    groups = {f"<= {limit}": [row for row in rows if low < row["candidates"] <= limit] for low, limit in _limits()}
-    for name, group in (groups | {"all": rows}).items():
+HEAD = ("settings", "questions", "anew", "own", "control", "certain", "settled", "runs", "cpu share", "mean of shares")
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> tuple[list[list[str]], list[list[str]]]:
+    """What `make bench-advise` prints: by size of search space, and how many intervals hold."""
+    lines = []
+    groups = {
+        f"{low + 1} to {limit}": [row for row in rows if low < row["candidates"] <= limit] for low, limit in _limits()
+    }
+    for name, group in (groups | {"all": list(rows)}).items():
         if not group:
             continue
-        good = sum(row["utility"] >= 0.98 for row in group) / len(group)
-        anew = sum(row["anew"] >= 0.98 for row in group) / len(group)
-        certain = sum(row["anew"] >= 0.98 or (row["anew"] > 0 and row["behind"] < 0.02) for row in group) / len(group)
+        count = len(group)
+        shares = [sum(row[kind] >= GOOD for row in group) / count for kind in ("anew", "own", "control")]
+        shares.append(
+            sum(row["anew"] >= GOOD or (row["anew"] > 0 and row["behind"] < 1 - GOOD) for row in group) / count
+        )
+        settled = sum(row["status"] in ("settled", "tie") for row in group) / count
+        runs = sum(row["runs"] for row in group) / count
         share = sum(row["cpu_s"] for row in group) / sum(row["exhaustive_cpu_s"] for row in group)
-        settled = sum(row["status"] in ("settled", "tie") for row in group) / len(group)
-        runs = sum(row["runs"] for row in group) / len(group)
-        worst = min(row["utility"] for row in group)
-        spent = f"{settled:>8.0%} {runs:>6.0f} {share:>10.1%}"
-        lines.append(f"{name:>12} {len(group):>10} {good:>11.1%} {worst:>7.3f} {anew:>7.0%} {certain:>8.1%} {spent}")
-    lines.append("")
-    for kind in ("long_run", "longer"):
+        each = sum(row["cpu_s"] / row["exhaustive_cpu_s"] for row in group) / count
+        lines.append(
+            [
+                name,
+                str(count),
+                *(f"{one:.1%}" for one in shares),
+                f"{settled:.0%}",
+                f"{runs:.0f}",
+                f"{share:.1%}",
+                f"{each:.1%}",
+            ]
+        )
+    held_lines = []
+    for kind, words in (("long_run", "32 other seeds"), ("longer", "8 longer runs")):
         for name in (*MEASURES, ""):
             results = [
                 ok
@@ -177,9 +286,13 @@ def summary(rows: list[dict[str, Any]]) -> str:
                 if key.startswith(kind) and key.endswith(f" {name}" if name else "")
             ]
             if results:
-                what = f"{kind.replace('_', '-')} value of {name or 'all of these'}"
-                lines.append(f"{what:>40}: {sum(results) / len(results):6.1%} of {len(results)} intervals hold it")
-    return "\n".join(lines)
+                held_lines.append(
+                    [f"{name or 'all'}, by {words}", str(len(results)), f"{sum(results) / len(results):.1%}"]
+                )
+    return lines, held_lines
+
+
+HELD_HEAD = ("stated intervals of", "intervals", "hold it")
 
 
 def _limits() -> list[tuple[int, int]]:
@@ -187,33 +300,75 @@ def _limits() -> list[tuple[int, int]]:
     return list(zip([0, *tops[:-1]], tops, strict=True))
 
 
+def write_docs(rows: Sequence[dict[str, Any]]) -> None:
+    """Into docs/advise.md: both tables, and each question that was answered worse than it should be."""
+    lines, held_lines = summary(rows)
+    page = ROOT / "docs" / "advise.md"
+    numbers = sorted(row["number"] for row in rows)
+    said = [f"{len(rows)} questions, by number {_ranges(numbers)}.", ""]
+    said += [tables.markdown(HEAD, lines), "", tables.markdown(HELD_HEAD, held_lines), ""]
+    tables.put_between(page, "bench", "\n".join(said))
+    short = [
+        [
+            str(row["number"]),
+            row["goal"],
+            row["advised"],
+            row["best"],
+            f"{row['anew']:.3f}",
+            f"{row['own']:.3f}",
+            row["status"],
+        ]
+        for row in rows
+        if min(row["anew"], row["own"]) < GOOD
+    ]
+    head = ("question", "goal", "advised", "best of the exhaustive search", "anew", "own", "status")
+    tables.put_between(page, "short", tables.markdown(head, short) + "\n")
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """``0 to 12, 15``."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][-1] + 1:
+            spans[-1] = [spans[-1][0], number]
+        else:
+            spans.append([number])
+    return ", ".join(" to ".join(map(str, span)) for span in spans)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no other question after so long")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--json", help="a file with a line a question; what it has is not done again")
+    parser.add_argument("--results", type=Path, default=ROOT / "results" / "bench-advise", help="where runs are kept")
+    parser.add_argument("--write-docs", action="store_true", help="rewrite the tables in docs/advise.md")
     options = parser.parse_args()
     rows = []
-    kept = Path(options.json) if options.json else None
-    done = (
-        {row["number"]: row for row in map(json.loads, kept.read_text().splitlines())} if kept and kept.exists() else {}
-    )
+    advice_key()  # of what is loaded, whatever is installed meanwhile
+    until = time.monotonic() + 60 * options.minutes
     for number in range(options.first, options.first + options.questions):
-        if number not in done:
-            row = judged(number, options.jobs)
-            if kept:
-                with kept.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-            done[number] = row
+        kept = Kept(number, options.results, options.jobs)
+        is_new = not kept.is_answered
+        if is_new and time.monotonic() > until:
+            continue
+        row = judged(kept)
+        rows.append(row)
+        if is_new:
             print(
                 f"{number}: {row['goal']}, {row['candidates']} settings: {row['advised']} ({row['status']}), utility "
-                f"{row['utility']:.3f}, best {row['best']}; {row['cpu_s']:.1f} of {row['exhaustive_cpu_s']:.1f} s",
+                f"{row['anew']:.3f} anew, {row['own']:.3f} own, best {row['best']}; "
+                f"{row['cpu_s']:.1f} of {row['exhaustive_cpu_s']:.1f} s",
                 file=sys.stderr,
                 flush=True,
             )
-        rows.append(done[number])
-    print(summary(rows))
+    if not rows:
+        sys.exit("no question has been answered; allow more by --minutes")
+    lines, held_lines = summary(rows)
+    print(f"{tables.text_table(HEAD, lines)}\n\n{tables.text_table(HELD_HEAD, held_lines)}")
+    if options.write_docs:
+        write_docs(rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Advice on questions that a paper or a rule answers, and what that says.
 
-    python benches/advise_rules.py       # some minutes
+    python benches/advise_rules.py                  # some minutes
+    python benches/advise_rules.py --write-docs     # and puts the table into docs/advise.md
 
 Appenzeller, Keslassy, McKeown 2004: the buffer of n long flows falls as 1/√n. Enachescu et al. 2006: where hosts' links
 cannot fill the core, a few packets do. Zhao, Vishwanath, Sivaraman: 90 % of the core takes 5 packets behind slow access
@@ -10,14 +11,21 @@ links and 15 behind fast ones, unpaced, as ns-2 counts them: one less as they ar
 
 from __future__ import annotations
 
+import argparse
 import math
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from paceline.advise.advice import Advice
 from paceline.advise.asking import answer
 from paceline.advise.reading import read_question
 
+sys.path.insert(0, str(Path(__file__).parent))
+import tables
+
+HEAD = ("question", "the rule", "advised")
 #: As ns-2 has them in the papers.
 NS2 = {"variant": "reno", "profile": "ns2", "max_window": "1000 packets"}
 ZHAO: dict[str, Any] = {"rate": "200 Mbit/s", "rtt": "102 ms .. 150 ms", "flows": 1000, "edges": 0, "tcp": NS2}
@@ -63,8 +71,16 @@ def rows() -> Iterator[tuple[str, str, str]]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write-docs", action="store_true", help="rewrite the table in docs/advise.md")
+    options = parser.parse_args()
+    found = []
     for what, says, advised in rows():
         print(f"{what:<58} {says:<28} {advised}", flush=True)
+        found.append([what, says, advised])
+    if options.write_docs:
+        page = Path(__file__).parent.parent / "docs" / "advise.md"
+        tables.put_between(page, "rules", tables.markdown(HEAD, found) + "\n")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ from paceline.advise.search import Found
 FRESH = 100_000
 #: Every statement rests on so many seeds at least, and at most; where time does not allow, on two.
 _LEAST, _MOST, _STEP, _FEWEST = 6, 8, 2, 2
+#: Of what only stands beside it fewer tell enough.
+_BESIDE = 4
 #: So often a winner that fresh runs refute is replaced.
 _MOST_REFUTED = 3
 #: Rows of the table.
@@ -101,7 +103,13 @@ def state(
     baseline = _baseline(question, found, best)
     beside = [one for one in (baseline, rival) if one]
     if beside and time.monotonic() + lasts(_FEWEST * len(beside)) < until:
-        _more(fresh, beside, seeds_for(beside), runner)
+        seeds = seeds_for(beside)
+        for one in beside:
+            _more(fresh, [one], seeds if one == rival else min(seeds, _BESIDE), runner)
+    if rival and _is_better(question, found, fresh, rival, best):
+        beside = [best, *(one for one in beside if one != rival)]
+        best, rival = rival, best
+        baseline = _baseline(question, found, best)
     seeds = len(fresh.runs[best])
     while seeds < _MOST and not _is_precise(fresh, best):
         if time.monotonic() + lasts(_STEP) > until:
@@ -113,7 +121,10 @@ def state(
     safe = _larger(question, best) if question.goal == BUFFER and fresh.keeps_bounds(best) is None else None
     if safe and time.monotonic() + lasts(_FEWEST) < until:
         _more(fresh, [safe], seeds_for([safe]), runner)
-        beside.append(safe)
+        if _both(found, fresh, best).worth(best) <= 0 < _both(found, fresh, safe).worth(safe):
+            refuted.append(best)
+            best, safe = safe, None
+        beside.append(safe or refuted[-1])
     alike, maybe = _alike(question, found, best)
     status = _status(question, found, fresh, best, rival, refuted, alike)
     rows = _table(question, found, fresh, best, beside)
@@ -131,6 +142,24 @@ def state(
         refuted,
         tuple(_is_kept_somewhere(found.evidence, one) for one in question.bounds),
     )
+
+
+def _is_better(question: Question, found: Found, fresh: Evidence, rival: Candidate, best: Candidate) -> bool:
+    """Whether all runs of both, those of the search and the fresh ones, have the rival ahead of what was chosen.
+
+    Half of what counts as alike is not enough for that.
+    """
+    if question.goal == BUFFER or rival not in fresh.runs or fresh.keeps_bounds(rival) is False:
+        return False
+    both = _both(found, fresh, best, rival)
+    ours, theirs = (both.worth(one) * both.chance(one) if both.worth(one) > 0 else 0.0 for one in (best, rival))
+    return theirs > ours * (1 + ALIKE / 2)
+
+
+def _both(found: Found, fresh: Evidence, *candidates: Candidate) -> Evidence:
+    """The search's runs and the fresh ones."""
+    runs = {one: found.evidence.runs.get(one, {}) | fresh.runs.get(one, {}) for one in candidates}
+    return Evidence(fresh.question, runs)
 
 
 def _is_kept_somewhere(evidence: Evidence, bound: Bound) -> bool:

@@ -4,8 +4,11 @@
    is the least buffer, the one that theory expects.
 2. Closer: between the best and its neighbours buffers are halved until no untried one lies beside the best. Where the
    goal is the least buffer, between one that is too small and the least that does: a larger one is taken to do too.
-3. Successive halving: of those that may still be the best, the better half gets twice as many seeds, the same for all,
-   until the order is settled, or what still competes is worth the same, or time is over.
+3. What all runs say of all settings (`surrogate`) tells whom it may pay to know better: the next seeds go to those with
+   the largest expected gain beside the best, and to the best while it may miss a bound; until the order is settled, or
+   what still competes is worth the same, or the runs or the time are used.
+
+A pacer that left a run as it was to the last digit is the same setting as the simpler one, and is not run again.
 
 Intervals of an answer do not come from these runs, since whoever is best of many is so by luck too: the winner is run
 again under seeds that had no part in choosing it (`answer`).
@@ -13,32 +16,34 @@ again under seeds that had no part in choosing it (`answer`).
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from paceline.advise.candidates import first_buffers, likely_buffer
 from paceline.advise.evidence import Evidence, Runner
 from paceline.advise.measures import ALIKE, BUFFER, direction, kept
 from paceline.advise.question import Candidate, Pacing, Question
+from paceline.advise.surrogate import Fitted, Outlook
 
 #: Steps between the buffers of each pacing that are tried first, beside those that theory names where there are many.
 _COARSE = 3
-#: No candidate gets more seeds in the search, nor one that is tried late more at once; and the search's share of time.
-_MOST_SEEDS, _LATE_SEEDS = 12, 4
+#: No candidate gets more seeds in the search; and the search's share of time.
+_MOST_SEEDS = 24
 #: Where more runs are asked for.
 _ASKED_SEEDS = 96
 SHARE = 0.5
-#: Every candidate under so many seeds is an exhaustive search. This one ends at that share of its runs, or at so many.
-_EXHAUSTIVE, _SPENT, _LEAST_SPENT = 24, 1 / 20, 32
+#: Every candidate under so many seeds is an exhaustive search. This one ends at that share of its runs, less what the
+#: statement takes, or at so many.
+_EXHAUSTIVE, _SPENT, _STATED, _LEAST_SPENT = 24, 1 / 12, 14, 24
 #: Beside the best, so many are looked at more closely.
 _CLOSE = 3
-#: A good half of what competes stays, so many at least and at most.
-_KEPT, _MOST_KEPT = 2, 4
-#: Where choosing the best in the place of another is expected to cost less of its worth, more seeds are not worth it;
-#: unless the other's chance to keep its bounds is larger by so much.
-_CHEAP, _SAFER = ALIKE / 4, 0.1
+#: Where choosing the best in the place of another is expected to cost less of its worth, more seeds are not worth it.
+_CHEAP = ALIKE / 4
+#: What is worth so much of the best, and is among the best few, gets several seeds: one or two do not show an outlier.
+_NEAR, _SEVERAL = 0.9, 4
+#: Where no setting keeps the bounds with a larger chance, the nearest is wanted.
+_HOPELESS = 0.02
 
 #: Called with the evidence and the best so far.
 Watch = Callable[[Evidence, Candidate], None]
@@ -50,8 +55,7 @@ class Found:
 
     Attributes:
         best: the candidate that is advised. rivals: those that may be as good, the best first.
-        settled: whether runs tell it from all others. evidence: all runs. rounds: how often candidates were cut.
-        ended: why it ended, in words.
+        settled: whether runs tell it from all others. evidence: all runs. ended: why it ended, in words.
     """
 
     best: Candidate
@@ -59,8 +63,6 @@ class Found:
     settled: bool
     evidence: Evidence
     ended: str
-    rounds: int = 0
-    dropped: dict[Candidate, int] = field(default_factory=dict)
 
 
 def search(
@@ -97,46 +99,113 @@ class _Search:
         self._until = began + SHARE * question.within_s
         self._evidence = Evidence(question)
         self._first = question.seed
-        self._most_runs = question.runs or max(_LEAST_SPENT, _SPENT * _EXHAUSTIVE * len(question.candidates))
+        whole = _EXHAUSTIVE * len(question.candidates)
+        self._most_runs = question.runs or max(_LEAST_SPENT, round(_SPENT * whole) - _STATED)
+        self._twins: set[tuple[Pacing, str]] = set()
+        self._fitted: dict[str, Fitted] = {}
         self._most_seeds = _ASKED_SEEDS if question.runs else _MOST_SEEDS
 
     def found(self) -> Found:
         self._look(self._coarse(), 1)
         self._refine(1)
-        seeds, rounds = 1, 0
-        dropped: dict[Candidate, int] = {}
-        ended = f"{self._most_seeds} seeds were not enough to settle it"
-        while True:
-            rivals = self._rivals()
-            if not rivals and seeds == 1:
-                rivals = self._ranked()[1 : 1 + _CLOSE]  # how much runs spread is not known from one of each
-            if not rivals and self._is_sure():
-                ended = "the order was settled"
-                break
-            if seeds >= self._most_seeds:
-                break
-            if self._is_late():
+        ended, is_settled = "", False
+        while not ended:
+            outlook = self._outlook()
+            best = self._chosen(outlook)
+            wanted = self._wanted(outlook, best)
+            if not wanted:
+                ended, is_settled = "the order was settled", True
+            elif self._is_late():
                 ended = "time was over"
-                break
-            if self._evidence.count >= self._most_runs:
+            elif self._evidence.count >= self._most_runs:
                 ended = f"{self._evidence.count} runs were not enough to settle it; allow more by --runs"
-                break
-            kept = rivals[: min(max(_KEPT, math.ceil(len(rivals) / 2)), _MOST_KEPT)]
-            dropped |= {one: seeds for one in rivals if one not in kept}
-            seeds = self._next_seeds(seeds, [self._best(), *kept])
-            self._look([self._best(), *kept], seeds)
-            self._refine(min(seeds, _LATE_SEEDS))
-            while len(self._evidence.runs[self._best()]) < seeds and not self._is_late():
-                if self._evidence.count >= self._most_runs and seeds > _MOST_SEEDS:
+            elif all(len(self._evidence.runs.get(one, {})) >= self._most_seeds for one in wanted):
+                ended = f"{self._most_seeds} seeds were not enough to settle it"
+            else:
+                self._more(wanted)
+                self._refine(1)
+        rivals = [one for one in self._challengers(outlook, best) if one in self._evidence.runs]
+        return Found(best, rivals, is_settled, self._evidence, ended)
+
+    def _outlook(self) -> Outlook:
+        candidates = [one for one in self._question.candidates if not self._is_twin(one)]
+        return Outlook(self._evidence, candidates, self._fitted)
+
+    def _chosen(self, outlook: Outlook) -> Candidate:
+        """Of those that were run, what is worth most as far as is known, with the chance that it keeps its bounds.
+
+        Where the goal is the buffer, the least of which it is likelier than not that it does: the next larger one is
+        what is paid for being sure, and the answer says how sure it is. Of about the same, the smallest buffer and the
+        least effort.
+        """
+        tried = [one for one in outlook.candidates if one in self._evidence.runs]
+        if self._question.goal == BUFFER:
+            does = [one for one in tried if outlook.chance(one) >= 0.5]
+            if does:
+                return min(does, key=lambda one: (one.buffer, one.pacing.effort))
+        values = {one: outlook.value(one) for one in tried}
+        top = max(values.values())
+        if max(map(outlook.chance, tried)) < _HOPELESS:
+            return min(tried, key=outlook.missed)
+        alike = [one for one in tried if values[one] >= top * (1 - ALIKE / 2)]
+        return min(alike, key=lambda one: (one.buffer, one.pacing.effort))
+
+    def _challengers(self, outlook: Outlook, best: Candidate) -> list[Candidate]:
+        """Those that it may pay to know better, the most first."""
+        least = _CHEAP * outlook.worth(best)
+        gains = {one: outlook.gain(one, best) for one in outlook.candidates if one != best}
+        return sorted((one for one, gain in gains.items() if gain > least), key=lambda one: -gains[one])
+
+    def _wanted(self, outlook: Outlook, best: Candidate) -> list[Candidate]:
+        """What is to be run again, or for the first time."""
+        evidence = self._evidence
+        challengers = self._challengers(outlook, best)[:_CLOSE]
+        count = len(evidence.runs[best])
+        most = max((len(evidence.runs.get(one, {})) for one in challengers), default=0)
+        is_doubtful = outlook.doubt(best) > _CHEAP * outlook.worth(best)
+        if challengers or is_doubtful:
+            return [*([best] if count < 2 or count <= most or is_doubtful else []), *challengers]
+        if self._question.goal == BUFFER:
+            return [best] if count < 2 else []
+        near = [one for one in outlook.candidates if outlook.value(one) >= _NEAR * outlook.value(best)]
+        near.sort(key=lambda one: -outlook.value(one))
+        return [
+            one
+            for one in {best: None, **dict.fromkeys(near[: 1 + _CLOSE])}
+            if len(evidence.runs.get(one, {})) < _SEVERAL
+        ]
+
+    def _more(self, wanted: list[Candidate]) -> None:
+        """One more seed of each, or some where there are many already, as far as that is not more than is left."""
+        runs = self._evidence.runs
+        left = self._most_runs - self._evidence.count
+        pairs = []
+        for one in wanted:
+            count = len(runs.get(one, {}))
+            for number in range(count, min(count + 1 + count // 4, self._most_seeds)):
+                pairs.append((one, self._first + number))
+        self._evidence.gather(self._runner, pairs[: max(left, 1)])
+        if self._watch:
+            self._watch(self._evidence, self._best())
+
+    def _is_twin(self, one: Candidate) -> bool:
+        """Whether its pacing did to every packet what one of less effort did, in all runs that both have."""
+        return (one.pacing, one.queue) in self._twins
+
+    def _find_twins(self) -> None:
+        """A pacer that holds no packet back leaves a run as it is, to the last digit."""
+        arms: dict[tuple[Pacing, str], dict[tuple[int, int], Mapping[str, float]]] = {}
+        for one, runs in self._evidence.runs.items():
+            for seed, run in runs.items():
+                arms.setdefault((one.pacing, one.queue), {})[one.buffer, seed] = run.values
+        order = sorted(arms, key=lambda arm: (self._question.queues.index(arm[1]), arm[0].effort))
+        self._twins = set()
+        for place, arm in enumerate(order):
+            for other in order[:place]:
+                common = arms[arm].keys() & arms[other].keys()
+                if other not in self._twins and common and all(arms[arm][at] == arms[other][at] for at in common):
+                    self._twins.add(arm)
                     break
-                self._look([self._best()], seeds)  # one that leads by few runs leads by luck
-            rounds += 1
-        self._decide_bounds()
-        best = self._choice()
-        rivals = [one for one in [self._best(), *self._rivals()] if one != best]
-        return Found(
-            best, list(dict.fromkeys(rivals)), ended == "the order was settled", self._evidence, ended, rounds, dropped
-        )
 
     def places(self) -> dict[tuple[Pacing, str], set[int]]:
         """After one seed of each: for each pacing and queue the place of the best buffer."""
@@ -149,33 +218,13 @@ class _Search:
                 found[arm] = {self._question.buffers.index(one.buffer)}
         return found
 
-    def _decide_bounds(self) -> None:
-        """Where a bound alone speaks against what is worth most, it and what would be chosen instead get more seeds."""
-        while not self._is_late() and (choice := self._choice()) != (best := self._best()):
-            if self._evidence.keeps_bounds(best) is not None or not self._question.bounds:
-                break
-            seeds = min(len(self._evidence.runs[one]) for one in (choice, best)) + 2
-            if seeds > self._most_seeds:
-                break
-            self._look([best, choice], seeds)
-
-    def _next_seeds(self, seeds: int, candidates: list[Candidate]) -> int:
-        """Twice as many, as far as that is not more runs than are left; one more at least."""
-        runs = self._evidence.runs
-
-        def needed(wanted: int) -> int:
-            return sum(max(0, wanted - len(runs[one])) for one in candidates)
-
-        left = self._most_runs - self._evidence.count
-        most = min(2 * seeds, self._most_seeds)
-        return next((one for one in range(most, seeds, -1) if needed(one) <= left), seeds + 1)
-
     def _is_late(self) -> bool:
         return time.monotonic() > self._until
 
     def _look(self, candidates: list[Candidate], seeds: int) -> None:
         wanted = [(one, self._first + number) for number in range(seeds) for one in dict.fromkeys(candidates)]
         self._evidence.gather(self._runner, wanted)
+        self._find_twins()
         if self._watch:
             self._watch(self._evidence, self._best())
 
@@ -201,7 +250,8 @@ class _Search:
             if self._question.goal == BUFFER:
                 new = self._thresholds(every)
             else:
-                new = [other for one in self._ranked()[:_CLOSE] for other in self._between(one)]
+                own = [one for one in self._ranked() if not self._is_twin(one)]
+                new = [other for one in own[:_CLOSE] for other in self._between(one)]
             if not new:
                 return
             self._look(new, seeds)
@@ -219,6 +269,8 @@ class _Search:
         new = []
         for queue in question.queues:
             for pacing in question.pacings:
+                if (pacing, queue) in self._twins:
+                    continue
                 tried = {
                     question.buffers.index(one.buffer): evidence.means(one)
                     for one in evidence.runs
@@ -273,54 +325,3 @@ class _Search:
 
     def _best(self) -> Candidate:
         return self._ranked()[0]
-
-    def _choice(self) -> Candidate:
-        """The best; where the goal is measured, by what it is worth times the chance that it keeps its bounds.
-
-        Of those whose product is about the same, the smallest buffer and the least effort. Where the goal is the
-        buffer, the next larger one is what is paid for being sure, and the answer says how sure it is.
-        """
-        evidence, best = self._evidence, self._best()
-        if self._question.goal == BUFFER or evidence.worth(best) <= 0:
-            return best
-        most = max(map(len, evidence.runs.values()))
-        known = {
-            one: evidence.worth(one) * evidence.chance(one)
-            for one, runs in evidence.runs.items()
-            if 2 * len(runs) >= most and evidence.worth(one) > 0
-        }
-        if not known:
-            return best
-        top = max(known.values())
-        alike = [one for one, value in known.items() if value >= top * (1 - ALIKE / 2)]
-        return min(alike, key=lambda one: (one.buffer, one.pacing.effort))
-
-    def _rivals(self) -> list[Candidate]:
-        """Those that may be better than the best by more than what counts as alike."""
-        evidence, best = self._evidence, self._best()
-        low, _ = evidence.range_of_worth(best)
-        found = []
-        for one in self._ranked()[1:]:
-            if evidence.range_of_worth(one)[1] <= max(low, 0.0) + 1e-12 and low > 0:
-                continue
-            if self._is_beaten(best, one):
-                continue
-            found.append(one)
-        return found
-
-    def _is_sure(self) -> bool:
-        """Whether runs tell that the best keeps its bounds, or does not."""
-        return self._evidence.keeps_bounds(self._best()) is not None or not self._question.bounds
-
-    def _is_beaten(self, best: Candidate, one: Candidate) -> bool:
-        """Whether runs show that the other is no better."""
-        evidence = self._evidence
-        keeps = evidence.keeps_bounds(one)
-        if evidence.keeps_bounds(best) and keeps is False and len(evidence.runs[one]) > 1:
-            return True
-        if self._question.goal == BUFFER:
-            worse = (one.buffer, one.pacing.effort) > (best.buffer, best.pacing.effort)
-            return worse and evidence.keeps_bounds(best) is True
-        if evidence.chance(one) > evidence.chance(best) + _SAFER or evidence.worth(best) <= 0:
-            return False
-        return len(evidence.runs[one]) > 1 and evidence.forgone(best, one) < _CHEAP

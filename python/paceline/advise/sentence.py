@@ -24,7 +24,7 @@ def sentence(question: Question, verdict: Verdict, ended: str) -> str:
     if verdict.status == TIE and verdict.alike:
         others = words.listed([words.setting(one, question.queues) for one in verdict.alike[:2]])
         more = f" and {len(verdict.alike) - 2} more" if len(verdict.alike) > 2 else ""
-        said += f"; {others}{more} do as well, as far as runs tell"
+        said += f"; {others}{more} do as well, within 1 % or as far as runs tell"
     return f"{said}{_safe(question, verdict)}{_beside(question, verdict)}."
 
 

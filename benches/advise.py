@@ -59,6 +59,19 @@ SIZES = ((4, 3), (5, 5), (8, 8))
 MISSED = 0.002
 #: Of the best, what an answer has to be worth.
 GOOD = 0.98
+#: Modules of `paceline.advise` by which an answer may change.
+DECIDE = (
+    "question",
+    "candidates",
+    "network",
+    "measures",
+    "evidence",
+    "surrogate",
+    "search",
+    "answer",
+    "running",
+    "asking",
+)
 #: Means over time, which longer runs have too; a fairness or a percentile is of a window's length.
 OVER_TIME = ("utilisation", "loss", "wait")
 
@@ -173,9 +186,9 @@ def _run(values: Sequence[float | None]) -> Run:
 
 @cache
 def advice_key() -> str:
-    """What an answer is known by: all that `paceline.advise` is made of."""
+    """What an answer is known by: all of `paceline.advise` that decides."""
     folder = Path(asking.__file__).parent
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))).hexdigest()[:16]
+    return hashlib.sha256(b"".join((folder / f"{name}.py").read_bytes() for name in DECIDE)).hexdigest()[:16]
 
 
 def judged(kept: Kept) -> dict[str, Any]:

@@ -196,7 +196,15 @@ def _check_scenario(question: Question) -> None:
 
     for pacing in question.pacings:
         for queue in question.queues:
-            scenario_of(question, Candidate(question.buffers[-1], pacing, queue)).check(here=False)
+            try:
+                scenario_of(question, Candidate(question.buffers[-1], pacing, queue)).check(here=False)
+            except InputError as error:
+                path, _, rest = error.message.partition(": ")
+                if path.startswith("network.core.queue"):
+                    raise InputError(f"queue: {rest}") from None
+                if path.startswith("pacing"):
+                    raise InputError(f'pacing: "{pacing.name}": {path.partition(".")[2] or path} {rest}') from None
+                raise
 
 
 def _amount(key: str, value: Any, kind: str) -> float:

@@ -49,7 +49,7 @@ IDS = (
     "cs244-single-flow cs244-many-flows cs244-buffer-sizing",
     "aggarwal-some aggarwal-often aggarwal-mixed aggarwal-short vishwanath-anomaly",
     "finding-edges finding-early-adopters finding-buffer-near-100 finding-closed-loop finding-port-cap",
-    "finding-rule-of-thumb",
+    "finding-rule-of-thumb finding-inflection finding-same-instant",
     "today-cubic today-bbr today-bbr3 today-dctcp today-prague",
     "ware-share ware-model ware-cap spang-one-flow spang-sqrt-n spang-exceptions",
 )

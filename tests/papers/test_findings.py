@@ -211,6 +211,13 @@ def made_up(claim: Claim) -> Runs:
     return synthetic.runs(claim, numbers[claim.id])
 
 
+@pytest.mark.parametrize("claim", [EDGES, ADOPTERS, NEAR, CLOSED, CAP, RULE], ids=lambda claim: claim.id)
+def test_pictures_are_the_same_bytes_each_time(claim: Claim) -> None:
+    first, second = claim.draw(made_up(claim)), claim.draw(made_up(claim))
+    assert first == second
+    assert first[0].svg.startswith("<svg")
+
+
 @pytest.mark.parametrize("claim", findings_page.findings(), ids=lambda claim: claim.id)
 def test_every_finding_asks_supposes_and_says_what_it_measures(claim: Claim) -> None:
     assert claim.question.endswith("?")
@@ -219,9 +226,6 @@ def test_every_finding_asks_supposes_and_says_what_it_measures(claim: Claim) -> 
     for length in (Length(), Length(quick=True)):
         for scenario in claim.sweeps(length).values():
             assert scenario.check()
-    first, second = claim.draw(made_up(claim)), claim.draw(made_up(claim))
-    assert first == second
-    assert first[0].svg.startswith("<svg")
 
 
 def test_the_page_has_every_question_hypothesis_and_statistic_as_the_files_have_them() -> None:
@@ -234,3 +238,15 @@ def test_the_page_has_every_question_hypothesis_and_statistic_as_the_files_have_
 def test_a_finding_that_was_not_run_says_so() -> None:
     told = findings_page.part(EDGES, None, None, None)
     assert told.endswith(f"Not run yet: `paceline reproduce {EDGES.id}`.")
+
+
+def test_a_page_keeps_what_no_directory_has(tmp_path: Path) -> None:
+    page = tmp_path / "findings.md"
+    page.write_text(PAGE.read_text(encoding="utf-8").replace("Reno at 5 KB with slow", "Reno at 5 KB with another"))
+    before = page.read_text()
+    findings_page.write(tmp_path / "none", page)
+    assert page.read_text() == before
+    assert "Reno at 5 KB with another" in before
+    page.write_text(before.replace(f"## {ADOPTERS.question}", "## Another question?"))
+    findings_page.write(tmp_path / "none", page)
+    assert f"Not run yet: `paceline reproduce {ADOPTERS.id}`." in page.read_text()

@@ -4,7 +4,8 @@
 
 Each finding has its question, hypothesis and statistic as its file in `paceline.papers.findings` has them, its answer,
 picture and the criteria that decide, from the verdict of full length that `paceline reproduce findings` has stored, and
-the verdict under fresh seeds (`--first-seed`). Runs nothing; a finding without a verdict is not run.
+the verdict under fresh seeds (`--first-seed`). Runs nothing; a finding that DIR has no verdict of keeps its part of the
+page, and one that has none there either is not run.
 """
 
 from __future__ import annotations
@@ -71,6 +72,12 @@ def part(claim: Claim, record: Record | None, fresh: Record | None, picture: str
     return "\n".join(lines)
 
 
+def parts_of(page: str) -> dict[str, str]:
+    """What a page has of each finding, by its question."""
+    inside = page.partition(f"<!-- {MARK} -->")[2].partition(f"<!-- /{MARK} -->")[0]
+    return {part.partition("\n")[0]: f"## {part.strip()}" for part in inside.split("\n## ")[1:]}
+
+
 def met(record: Record) -> str:
     """``3 of 4 criteria``."""
     counted = [bool(one.ok) for one in record.verdict.evidence if one.ok is not None or one.undecided]
@@ -87,9 +94,14 @@ def row(one: Evidence) -> str:
 
 def write(results: Path, page: Path) -> None:
     """Every finding of the page, and its picture."""
+    text = page.read_text(encoding="utf-8")
+    known = parts_of(text)
     parts = []
     for claim in findings():
         record = verdicts.load(results, claim, Length())
+        if record is None and claim.question in known:
+            parts.append(known[claim.question])
+            continue
         fresh = verdicts.load(results, claim, Length(first_seed=FRESH))
         picture = None
         if record and record.pictures:
@@ -99,7 +111,7 @@ def write(results: Path, page: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
         parts.append(part(claim, record, fresh, picture))
-    page.write_text(put(page.read_text(encoding="utf-8"), MARK, "\n\n".join(parts)), encoding="utf-8")
+    page.write_text(put(text, MARK, "\n\n".join(parts)), encoding="utf-8")
 
 
 def main(words: list[str] | None = None) -> None:

@@ -251,6 +251,7 @@ QUESTIONS = (
         {
             "Packets and kilobytes": (
                 "zhao-fig2",
+                "zhao-share",
                 "edge-fig5-buffer-for-90kbps",
                 "edge-empty-buffer",
                 "edge-fig3-loss",

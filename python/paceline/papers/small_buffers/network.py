@@ -45,6 +45,7 @@ method = "none"
 #: Rates of access links by the paper's mix: its three curves.
 SLOW, FAST = "10 Mbit/s", "1 Gbit/s"
 MIXES = ("slow", "half", "fast")
+FLOWS = 1000
 BUFFER = "network.core.buffer"
 UTILISATION, GOODPUT = "links.core.utilisation", "flows.goodput_mean_bps"
 #: The throughput that the buffer is to give, of the core's rate.
@@ -78,16 +79,23 @@ ASSUMPTIONS = (
 
 def dumbbell(mix: str) -> Scenario:
     """Section II: 1000 long Reno flows behind `mix` of access links, unpaced."""
+    return shared({"slow": 0.0, "half": 0.5, "fast": 1.0}[mix])
+
+
+def shared(fast: float) -> Scenario:
+    """The same, where this share of the access links is fast: 0 to 1."""
     scenario = Scenario(tomllib.loads(DUMBBELL))
     access = scenario.to_dict()["network"]["access"]
-    if mix == "fast":
+    hosts = round(FLOWS * fast)
+    if hosts == FLOWS:
         return scenario.set("network.access", access | {"rate": FAST})
-    if mix == "half":
-        groups: list[dict[str, Any]] = [
-            access | {"name": name, "hosts": 500, "rate": rate} for name, rate in (("slow", SLOW), ("fast", FAST))
-        ]
-        return scenario.set("network.access", groups)
-    return scenario
+    if hosts == 0:
+        return scenario
+    groups: list[dict[str, Any]] = [
+        access | {"name": name, "hosts": count, "rate": rate}
+        for name, count, rate in (("slow", FLOWS - hosts, SLOW), ("fast", hosts, FAST))
+    ]
+    return scenario.set("network.access", groups)
 
 
 def at(results: Results, packets: int) -> Results:
@@ -111,8 +119,13 @@ def buffer_for(results: Results, target: float = TARGET) -> Interval | None:
     Between the buffers that were run throughput goes by straight lines. ``None`` where a seed stays below `target`, or
     is above it from the first.
     """
-    crossings = [_crossing(curve, target) for curve in _curves(results)]
-    return interval(math.ceil(one) for one in crossings if one is not None) if None not in crossings else None
+    found = crossings(results, target).values()
+    return interval(math.ceil(one) for one in found if one is not None) if None not in found else None
+
+
+def crossings(results: Results, target: float = TARGET) -> dict[int, float | None]:
+    """Where each seed's straight lines cross `target`, packets; ``None`` as in `buffer_for`."""
+    return {seed: _crossing(curve, target) for seed, curve in _curves(results).items()}
 
 
 def crossing(results: Results, target: float = TARGET) -> float | None:
@@ -121,13 +134,13 @@ def crossing(results: Results, target: float = TARGET) -> float | None:
     return _crossing(curve, target)
 
 
-def _curves(results: Results) -> list[list[tuple[int, float]]]:
+def _curves(results: Results) -> dict[int, list[tuple[int, float]]]:
     """Throughput by buffer, a curve a seed."""
     curves: dict[int, list[tuple[int, float]]] = {}
     for packets in sizes(results):
         for seed, value in criteria.by_seed(at(results, packets), UTILISATION).items():
             curves.setdefault(seed, []).append((packets, value))
-    return list(curves.values())
+    return curves
 
 
 def _crossing(curve: list[tuple[int, float]], target: float) -> float | None:

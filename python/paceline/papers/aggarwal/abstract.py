@@ -23,6 +23,8 @@ from paceline.papers.aggarwal.network import (
     PATH,
     START,
     UTILISATION,
+    at,
+    flows_of,
     network,
 )
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
@@ -114,15 +116,9 @@ def _list(numbers: Sequence[int]) -> str:
     return ", ".join(str(number) for number in numbers) or "no number of"
 
 
-def flows_of(results: Results) -> list[int]:
-    """Numbers of flows that were run, ascending."""
-    return sorted({int(run.settings[HOSTS]) for run in results})
-
-
 def gap_at(results: Results, path: str, flows: int) -> Interval:
     """Paced less unpaced of a number of a run."""
-    paced, unpaced = (results.where({PACING: pacing, HOSTS: str(flows)}) for pacing in (PACED, NONE))
-    return criteria.difference(paced, unpaced, path)
+    return criteria.difference(at(results, PACED, flows), at(results, NONE, flows), path)
 
 
 def draw(runs: Runs) -> Sequence[Picture]:
@@ -131,7 +127,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     for ax, (name, words) in zip(panels, SITUATIONS.items(), strict=True):
         flows = flows_of(runs[name])
         for slot, pacing in enumerate((NONE, PACED)):
-            values = [criteria.mean(runs[name].where({PACING: pacing, HOSTS: str(n)}), UTILISATION) for n in flows]
+            values = [criteria.mean(at(runs[name], pacing, number), UTILISATION) for number in flows]
             drawing.curve(ax, flows, values, pacing, slot)
         drawing.logarithmic(ax, "x", flows)
         ax.set_xlabel("flows")

@@ -1,11 +1,12 @@
-"""Its network, as others tell it, and the situations of its sections: one flow, many flows, short flows, mixed "
-"flows."""
+"""Its network, as others tell it, for the situations of its sections and for its rereading by the data-centre paper."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 
 from paceline.papers.claim import Assumption, Length
+from paceline.results import Results
 from paceline.scenario import Scenario
 
 NETWORK = """\
@@ -62,3 +63,18 @@ def network(length: Length) -> Scenario:
     """Fifty long flows that start together."""
     scenario = Scenario(tomllib.loads(NETWORK))
     return scenario.set("duration", "20 s") if length.quick else scenario
+
+
+def flows_of(results: Results) -> list[int]:
+    """Numbers of flows that were run, ascending."""
+    return sorted({int(run.settings[HOSTS]) for run in results})
+
+
+def at(results: Results, pacing: str, flows: int) -> Results:
+    """The runs of one case and number of flows."""
+    return results.where({PACING: pacing, HOSTS: str(flows)})
+
+
+def each(changes: Mapping[str, float], digits: int = 0) -> str:
+    """Shares of change by what they are of, in words: ``+3% (10 KB), -1% (1 MB)``."""
+    return ", ".join(f"{value:+.{digits}%} ({name})" for name, value in changes.items())

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from paceline._statistics import Interval, interval
 from paceline.papers import criteria, drawing
-from paceline.papers.aggarwal.network import METHODS, NONE, PACED, PACER, PACING, PATH, network
+from paceline.papers.aggarwal.network import METHODS, NONE, PACED, PACER, PACING, PATH, each, network
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.results import Results
 from paceline.scenario import Scenario
@@ -77,8 +77,7 @@ def check_mixed(runs: Runs) -> Verdict:
     for share in SHARES:
         found = gap(runs["why-newreno"], share)
         evidence.append(criteria.inform(f"goodput, {share:.0%} paced: paced over unpaced − 1", found, "NewReno"))
-    told = ", ".join(f"{value:+.0%} ({name})" for name, value in ours.items())
-    note = f"Paced flows get so much more than unpaced ones beside them: {told}."
+    note = f"Paced flows get so much more than unpaced ones beside them: {each(ours)}."
     return Verdict(criteria.judge(evidence), ours, {"paced": "poorly beside unpaced"}, note, evidence)
 
 
@@ -104,8 +103,7 @@ def check_short(runs: Runs) -> Verdict:
         evidence.append(criteria.inform(f"time of {size} KB: paced over unpaced − 1", change, "relative"))
         used = criteria.mean(unpaced, "links.core.utilisation")
         evidence.append(criteria.inform(f"utilisation, {size} KB, unpaced", used, "how busy the link is"))
-    told = ", ".join(f"{value:+.0%} ({name})" for name, value in ours.items())
-    note = f"Paced transfers take so much longer than unpaced ones: {told}."
+    note = f"Paced transfers take so much longer than unpaced ones: {each(ours)}."
     return Verdict(criteria.judge(evidence), ours, {"paced": "higher latencies"}, note, evidence)
 
 

@@ -130,14 +130,22 @@ NOTE = (
 def inflection(unpaced: Results, paced: Results, pacing: str = PACED) -> Interval | None:
     """The number of flows at which unpaced overtakes, over seeds; ``None`` where some seed has no such point."""
     flows = [number for number in flows_of(paced) if number in flows_of(unpaced)]
-    ahead: dict[int, list[float]] = {}
-    for number in flows:
-        theirs = criteria.by_seed(at(paced, pacing, number), UTILISATION)
-        for seed, value in criteria.by_seed(at(unpaced, NONE, number), UTILISATION).items():
-            if seed in theirs:
-                ahead.setdefault(seed, []).append(value - theirs[seed])
+    ahead = leads([(at(unpaced, NONE, number), at(paced, pacing, number)) for number in flows])
     points = [overtaking(flows, gaps) for gaps in ahead.values() if len(gaps) == len(flows)]
     return None if None in points else interval(points)
+
+
+def leads(
+    pairs: Sequence[tuple[Results, Results]], path: str = UTILISATION, sign: float = 1.0
+) -> dict[int, list[float]]:
+    """By how much the first of each pair is ahead in a number, seed by seed; `sign` is -1 where less is better."""
+    ahead: dict[int, list[float]] = {}
+    for unpaced, paced in pairs:
+        theirs = criteria.by_seed(paced, path)
+        for seed, value in criteria.by_seed(unpaced, path).items():
+            if seed in theirs:
+                ahead.setdefault(seed, []).append(sign * (value - theirs[seed]))
+    return ahead
 
 
 def overtaking(flows: Sequence[int], ahead: Sequence[float]) -> float | None:

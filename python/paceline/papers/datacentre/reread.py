@@ -8,47 +8,19 @@ pacing does not lose there. The paper ran neither.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 
 from paceline._statistics import Interval, interval
 from paceline.papers import criteria, drawing
+from paceline.papers.aggarwal import network as original
+from paceline.papers.aggarwal.network import HOSTS, METHODS, NONE, PACED, PACING, UTILISATION, at, each, flows_of
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
-from paceline.papers.datacentre.fig4 import overtaking
+from paceline.papers.datacentre.fig4 import leads, overtaking
 from paceline.results import Results
 from paceline.scenario import Scenario
 
-NETWORK = """\
-title    = "Long flows over a bottleneck of 1250 packets a round trip, with room for 312"
-duration = "120 s"
-warmup   = "20 s"
-seed     = 1
-
-[network]
-template = "dumbbell"
-core   = { rate = "100 Mbit/s", delay = "40 ms", buffer = "312 packets" }   # 1250 packets of 1000 B in 100 ms
-access = { hosts = 8, rate = "400 Mbit/s", delay = "5 ms" }
-
-[[traffic]]
-name  = "bulk"
-kind  = "bulk"
-start = "0 s .. 5 s"
-
-[traffic.tcp]
-variant    = "reno"
-profile    = "ns2"
-max_window = "10000 packets"       # never reached
-
-[pacing]
-method = "none"
-
-[probes]
-"""
-
-METHODS = [{"method": "none"}, {"method": "host", "rule": "ideal"}]
-NONE, PACED = "none", "host ideal"
-PACING, HOSTS, BUFFER = "pacing", "network.access.hosts", "network.core.buffer"
-UTILISATION = "links.core.utilisation"
+BUFFER = "network.core.buffer"
+TITLE = "Long flows over a bottleneck of 1250 packets a round trip, with room for 312"
 #: The rereading's point of inflection, and the number of flows of the study.
 POI, MANY = 8, 50
 FULL, QUICK = (2, 3, 4, 5, 6, 8, 10, 12, 16, 25, 50), (2, 4, 8, 16, 50)
@@ -65,9 +37,13 @@ PATH = Assumption(
 
 
 def network(length: Length) -> Scenario:
-    """The first study's, with long flows."""
-    scenario = Scenario(tomllib.loads(NETWORK))
-    return scenario.set("duration", "40 s").set("warmup", "10 s") if length.quick else scenario
+    """The first study's, with long flows whose starts are spread, as the rereading speaks of a steady state."""
+    duration, warmup = length.choose(("120 s", "20 s"), ("40 s", "10 s"))
+    changes = {"duration": duration, "warmup": warmup, HOSTS: 8, "traffic.bulk.start": "0 s .. 5 s"}
+    scenario = original.network(length).set("title", TITLE)
+    for path, value in changes.items():
+        scenario = scenario.set(path, value)
+    return scenario
 
 
 def sweeps(length: Length) -> Mapping[str, Scenario]:
@@ -123,23 +99,9 @@ def _told(found: Interval | None) -> str:
 def inflection(results: Results) -> Interval | None:
     """The number of flows at which unpaced overtakes, over seeds; ``None`` where some seed has no such point."""
     flows = flows_of(results)
-    ahead: dict[int, list[float]] = {}
-    for number in flows:
-        paced = criteria.by_seed(at(results, PACED, number), UTILISATION)
-        for seed, value in criteria.by_seed(at(results, NONE, number), UTILISATION).items():
-            ahead.setdefault(seed, []).append(value - paced[seed])
+    ahead = leads([(at(results, NONE, number), at(results, PACED, number)) for number in flows])
     points = [overtaking(flows, gaps) for gaps in ahead.values()]
     return None if None in points else interval(points)
-
-
-def flows_of(results: Results) -> list[int]:
-    """Numbers of flows that were run, ascending."""
-    return sorted({int(run.settings[HOSTS]) for run in results})
-
-
-def at(results: Results, pacing: str, flows: int) -> Results:
-    """The runs of one case and number of flows."""
-    return results.where({PACING: pacing, HOSTS: str(flows)})
 
 
 def check_single(runs: Runs) -> Verdict:
@@ -156,7 +118,7 @@ def check_single(runs: Runs) -> Verdict:
         for pacing, some in ((NONE, unpaced), (PACED, paced)):
             used = criteria.mean(some, UTILISATION)
             evidence.append(criteria.inform(f"utilisation, {size} packets, {pacing}", used, "one flow"))
-    told = ", ".join(f"{value:+.1%} with {name.rpartition(', ')[2]}" for name, value in ours.items())
+    told = each({name.rpartition(", ")[2]: value for name, value in ours.items()}, 1)
     note = f"One paced flow carries so much more than an unpaced one: {told}. N* is 0.9 and 9.1 flows there."
     return Verdict(criteria.judge(evidence), ours, {"paced": "not behind"}, note, evidence)
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from paceline._statistics import Interval, interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
-from paceline.papers.datacentre.fig4 import overtaking
+from paceline.papers.datacentre.fig4 import leads, overtaking
 from paceline.papers.datacentre.testbed import (
     COUNT,
     FCT,
@@ -158,11 +158,7 @@ def points(results: Results, cell: Cell, part: str) -> dict[int, float]:
     """Where unpaced overtakes by this number, over N*, seed by seed; the ends where it does not, or always has."""
     path, sign = PARTS[part]
     flows = flows_of(results)
-    ahead: dict[int, list[float]] = {}
-    for number in flows:
-        paced = criteria.by_seed(at(results, PACED, number), path)
-        for seed, value in criteria.by_seed(at(results, NONE, number), path).items():
-            ahead.setdefault(seed, []).append(sign * (value - paced[seed]))
+    ahead = leads([(at(results, NONE, number), at(results, PACED, number)) for number in flows], path, sign)
     return {seed: place(flows, gaps) / cell.n_star for seed, gaps in ahead.items()}
 
 

@@ -236,12 +236,18 @@ QUESTIONS = (
             "Where it costs": (
                 "dc-poi",
                 "dc-setups",
+                "finding-inflection",
                 "dc-base-over",
                 "dc-fig7",
                 "cs244-many-flows",
                 "aggarwal-often",
             ),
-            "Beside others who do not": ("edge-fig13-early-adopters", "finding-early-adopters", "aggarwal-mixed"),
+            "Beside others who do not": (
+                "edge-fig13-early-adopters",
+                "edge-critical-mass",
+                "finding-early-adopters",
+                "aggarwal-mixed",
+            ),
             "With the TCPs of today": ("today-cubic", "today-bbr", "today-bbr3", "today-dctcp", "today-prague"),
         },
     ),
@@ -291,7 +297,7 @@ QUESTIONS = (
                 "edge-fig8-non-bottleneck",
                 "edge-fig12-partial",
             ),
-            "At how many edges": ("finding-edges", "edge-fig13-early-adopters"),
+            "At how many edges": ("finding-edges", "edge-any-edges", "edge-fig13-early-adopters"),
             "In routers, by the queue": (
                 "qlbp-fig15",
                 "qlbp-in-a-row",

@@ -181,6 +181,8 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
     def each(name: str, pacing: str) -> str:
         return ", ".join(f"{ours[f'{name}, {flows} flows, {pacing}']:+.0%} ({flows})" for flows in flows_of(runs[name]))
 
+    drops = {flows: tied(at(runs["five"], flows, NONE).where({TIES: SECOND})) for flows in flows_of(runs["five"])}
+    shares = ", ".join(f"{share:.0%} ({flows})" for flows, share in drops.items())
     own = "; ".join(f"{words}: {ours[name]:+.1%}" for name, words in PAPERS.items())
     return (
         "Where departures go first rather than arrivals, so much more of the link is used, by the number of unpaced "
@@ -188,9 +190,9 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
         f"{each('five', NONE)} with {WORDS['five']}; {each('equal', NONE)} with {WORDS['equal']}; "
         f"{each('drawn', NONE)} with {WORDS['drawn']}. Hosts that pace: {each('five', PACED)}, {each('equal', PACED)} "
         "and "
-        f"{each('drawn', PACED)}. The papers' networks, unpaced: {own}. How far: Reno, 5 packets of buffer, 20 Mbit/s "
-        "and "
-        "round trips of 60 ms; other rules (ns-2's, drawn by chance) lie between."
+        f"{each('drawn', PACED)}. Of the drops unpaced, where arrivals go first, {shares} fell on a tie with "
+        f"{WORDS['five']}. The papers' networks, unpaced: {own}. How far: Reno, 5 packets of buffer, 20 Mbit/s "
+        "and round trips of 60 ms."
     )
 
 

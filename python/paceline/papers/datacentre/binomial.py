@@ -179,7 +179,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     ax.set_ylim(bottom=0)
     ax.set_xlabel("flows")
     ax.set_ylabel(f"CV of arrivals in {1e6 * DELTA_S:g} us")
-    drawing.legend(ax, loc="lower right")
+    drawing.legend(ax, loc="center right")
     caption = "How much the arrivals of paced flows vary at the bottleneck: means over seeds with 95 % intervals."
     return [drawing.picture(figure, "binomial", caption)]
 

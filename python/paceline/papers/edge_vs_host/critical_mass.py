@@ -171,7 +171,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         ax.axhline(none.mean, color=drawing.INK, linewidth=0.8, linestyle=":")
         ax.set_xlabel(f"{place}s that pace, %")
         ax.set_ylabel("goodput of a flow, kbit/s")
-        drawing.legend(ax, loc="upper left")
+        drawing.legend(ax, loc={"host": "upper left", "edge": "lower left"}[place])
     caption = (
         f"Goodput by share of hosts (left) and of edges that pace, {size} KB: means over seeds with 95 % intervals; "
     )

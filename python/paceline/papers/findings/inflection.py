@@ -237,14 +237,15 @@ def draw(runs: Runs) -> Sequence[Picture]:
             drawing.curve(ax, range(len(names)), found, part, slot)
         ax.set_xticks(range(len(names)), [str(getattr(CELLS[name], ticks[axis])) for name in names])
         ax.set_xlabel(labels[ticks[axis]])
-        ax.axhspan(1, 2, color=drawing.GRID, alpha=0.5, linewidth=0)
+        for bound in (1, 2):
+            ax.axhline(bound, color=drawing.PRINTED, linewidth=0.9, linestyle=":")
         ax.set_ylim(0, 4.3)
     panels[0].set_ylabel("unpaced overtakes at, over N*")
-    drawing.legend(panels[0], loc="upper left")
+    drawing.legend(panels[1], loc="lower right")
     caption = (
         "Where unpaced flows overtake paced ones, over N* = C RTT / B: means over seeds with 95 % intervals; 4 is "
         "none up "
-        "to there. Shaded, from N* to 2 N*, where the paper has it."
+        "to there. Dotted, N* and 2 N*, between which the paper has it."
     )
     return [drawing.picture(figure, "inflection", caption)]
 

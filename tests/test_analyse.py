@@ -216,8 +216,8 @@ def test_a_report_and_its_tables_are_written(tmp_path: Path, command: Command) -
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.count("<svg") >= 5
     assert "10.0.0.5:500 &gt; 10.0.0.6:501 udp" in page
-    assert "<script" not in page
-    assert "nan" not in page.lower().replace("nanosecond", "")
+    assert page.count("<script") == 1
+    assert "nan" not in page.partition("<script")[0].lower().replace("nanosecond", "")
     assert pq.read_table(tmp_path / "out" / "summary.parquet").num_rows == 2 * 9
 
 

@@ -139,7 +139,8 @@ def test_links_are_relative_and_lead_somewhere(site: Path) -> None:
     for name, page in pages.items():
         assert len(page.ids) == len(set(page.ids)), name
         assert page.without_alt == 0
-        assert not {"script", "iframe"} & set(page.tags)
+        assert page.tags.count("script") == 1
+        assert "iframe" not in page.tags
         for link in page.links:
             parts = urlsplit(link)
             if link == "data:,":
@@ -169,7 +170,8 @@ def test_what_verdicts_say_is_text(tmp_path: Path) -> None:
     samples.keep(tmp_path, "zhao-fig3", "partly", note="<img src=x>", evidence=rows)
     write(tmp_path, tmp_path / "gallery")
     for path in (tmp_path / "gallery").glob("*.html"):
-        assert not {"script", "b"} & set(Page(path).tags)
+        assert Page(path).tags.count("script") == 1
+        assert "b" not in Page(path).tags
     assert "<img src=x>" in Page(tmp_path / "gallery/small-buffers.html").text
 
 

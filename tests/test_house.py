@@ -17,6 +17,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 ROOMS: Mapping[str, set[str]] = {
     "_core": set(),
     "_interrupt": set(),
+    "_extent": set(),
     "_optional": set(),
     "_palette": set(),
     "_statistics": set(),
@@ -31,8 +32,8 @@ ROOMS: Mapping[str, set[str]] = {
     "capture": {"_arguments", "_core", "_units", "errors", "terminal"},
     "manual": set(),
     "doctor": {"_core", "_units", "errors", "scenario", "terminal"},
-    "papers": {"_core", "_palette", "_statistics", "errors", "files", "results", "scenario", "theory"},
-    "report": {"_core", "_statistics", "_units", "capture", "results", "scenario", "terminal"},
+    "papers": {"_core", "_extent", "_palette", "_statistics", "errors", "files", "results", "scenario", "theory"},
+    "report": {"_core", "_extent", "_statistics", "_units", "capture", "results", "scenario", "terminal"},
     "plot": {"_optional", "_palette", "_statistics", "report", "results"},
     "gallery": {"_core", "_palette", "errors", "papers", "report"},
     "store": {"_core", "errors", "files", "results", "scenario"},

@@ -67,7 +67,7 @@ def checked(path: Path) -> Checker:
     checker.close()
     assert checker.open == []
     assert len(set(checker.ids)) == len(checker.ids)
-    assert "script" not in checker.tags
+    assert checker.tags.count("script") == 1
     assert not re.search(r"\b(nan|inf|None|Undefined)\b", checker.text), checker.text
     return checker
 
@@ -90,7 +90,7 @@ def test_demo_is_one_small_file_quickly(tmp_path: Path) -> None:
     assert "% more than unpaced" in page.text
     assert page.tags.count("table") == 3
     source = path.read_text(encoding="utf-8")
-    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:|//)|url\(|@import""", source)
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:|//)|url\((?!#)|@import""", source)
 
 
 def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:

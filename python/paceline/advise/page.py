@@ -1,4 +1,4 @@
-"""An answer as a page, one file without scripts; and in short for a notebook."""
+"""An answer as a page, one file; and in short for a notebook."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from paceline.advise import view, words
 from paceline.advise.deploy import Command
 from paceline.advise.fragility import words_of
 from paceline.advise.measures import MEASURES
+from paceline.report import script
 from paceline.report.line_plot import Axis, Line, line_plot
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def render(advice: Advice) -> str:
     environment.globals["outer_first"] = lambda rows, row: row is rows[0]
     # our own style sheet, not input
     style = Markup((here.parent / "report" / "style.css").read_text(encoding="utf-8"))  # noqa: S704
-    return environment.get_template("advice.html").render(style=style, **_content(advice))
+    return environment.get_template("advice.html").render(
+        style=style, script=script.text(), policy=script.policy(), **_content(advice)
+    )
 
 
 def notebook(advice: Advice) -> str:

@@ -19,6 +19,7 @@ from paceline.gallery.entries import Entry, cost, entries
 from paceline.gallery.questions import QUESTIONS, Question
 from paceline.papers import Paper, papers
 from paceline.papers.claim import NS2_PACKET_S
+from paceline.report import script
 from paceline.report.formatting import plain
 
 _HERE = Path(__file__).parent
@@ -36,6 +37,7 @@ class Figure:
         tall: the same with its panels stacked, for a narrow page; empty where that would be the same.
         width, height, tall_width, tall_height: px.
         caption: what is seen.
+        drawn: the picture within the page, whose script answers in it; ``None`` for one of an earlier version.
         svg: its text, by which equal pictures are found.
     """
 
@@ -48,6 +50,7 @@ class Figure:
     tall_height: int
     caption: str
     svg: str
+    drawn: Markup | None
 
 
 def write(results: Path, out: Path) -> Path:
@@ -89,6 +92,8 @@ def _environment() -> jinja2.Environment:
     )
     style = (report / "style.css").read_text(encoding="utf-8") + (_HERE / "gallery.css").read_text(encoding="utf-8")
     environment.globals |= {
+        "script": script.text(),
+        "policy": script.policy("'self' file: data:"),
         "style": Markup(style),  # noqa: S704 - our own style sheets, not input
         "version": _core.version(),
         "words": sentences,
@@ -167,6 +172,7 @@ def _figures(entry: Entry, out: Path) -> Iterator[Figure]:
             tall.height if tall else 0,
             one["caption"],
             svg,
+            pictures.within(whole, f"{entry.claim.id}-{one['name']}", one["caption"]),
         )
 
 

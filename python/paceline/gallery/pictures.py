@@ -14,10 +14,13 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+from markupsafe import Markup, escape
+
 import paceline.report
 from paceline._palette import COLOURS
 from paceline.papers.drawing import PRINTED
 
+_XLINK = "http://www.w3.org/1999/xlink"
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 #: Pixels of CSS in a point, Matplotlib's unit.
 _PIXELS = 96 / 72
@@ -64,6 +67,22 @@ def themed(svg: str) -> Shown:
     return _document(body, width, height)
 
 
+def within(picture: Shown, name: str, told: str) -> Markup | None:
+    """The picture for a page whose script answers in it; ``None`` where it says nothing of its planes.
+
+    Its identifiers begin with `name`, so that they clash with nothing on the page, and the page has its styles.
+    """
+    if 'class="plane"' not in picture.svg:
+        return None
+    body = picture.svg[picture.svg.index("</style>") + len("</style>") : picture.svg.rindex("</svg>")]
+    body = re.sub(r"<style.*?</style>", "", body, flags=re.DOTALL)
+    body = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", body)
+    view = re.search(r'viewBox="[^"]+"', picture.svg)
+    assert view is not None
+    head = f'class="picture drawn" {view[0]} role="img" aria-label="{escape(told)}" xmlns:xlink="{_XLINK}"'
+    return Markup(f"<svg {head}>{body}</svg>")  # noqa: S704 - our own, its words were escaped when it was drawn
+
+
 def panels(picture: Shown) -> list[Box]:
     """The panels of a picture, row by row; none where it has one column, or a cut would go through words."""
     root = ElementTree.fromstring(picture.svg)  # noqa: S314 - our own picture, without declarations
@@ -100,7 +119,7 @@ def stacked(picture: Shown, parts: Sequence[Box]) -> Shown:
 
 def _document(body: str, width: float, height: float) -> Shown:
     wide, tall = round(width * _PIXELS), round(height * _PIXELS)
-    head = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    head = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="' + _XLINK + '"'
     size = f'width="{wide}" height="{tall}" viewBox="0 0 {width:g} {height:g}"'
     return Shown(f"<svg {head} {size}><style>{_style()}</style>{body}</svg>\n", wide, tall)
 

@@ -18,6 +18,7 @@ import numpy as np
 from paceline._palette import COLOURS, MARKERS
 from paceline._statistics import Interval
 from paceline.papers.claim import Picture
+from paceline.papers.planes import Planes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,9 +102,10 @@ def picture(figure: Figure, name: str, caption: str) -> Picture:
     import matplotlib as mpl
 
     sink = io.StringIO()
+    planes = Planes(figure)
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.sans-serif": ["DejaVu Sans"]}):
         figure.savefig(sink, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = sink.getvalue()
-    svg = svg[svg.index("<svg") :]  # no declarations: it stands within a page too
+    svg = planes.describe(svg[svg.index("<svg") :])  # no declarations: it stands within a page too
     svg = svg.replace(GRID, "currentColor; stroke-opacity: 0.15").replace(INK, "currentColor")
     return Picture(name, re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL), caption)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from paceline._extent import Extent
+from paceline._units import STEPS
 from paceline.capture.analysis import Group, Histogram, Stream
 from paceline.report.formatting import plain, scale_for
 from paceline.report.metric_charts import BOTTOM, HEIGHT, LEFT, TOP, WIDTH
@@ -28,6 +30,15 @@ class Axis:
     logarithmic: bool
     marks: Sequence[tuple[float, str]]
     title: str = ""
+    unit: str = ""
+    divisor: float = 1.0
+    steps: Sequence[tuple[float, str]] = ()
+
+    def extent(self, title: str) -> Extent:
+        """The axis for the page's script."""
+        if self.logarithmic:
+            return Extent(title, self.low, self.high, logarithmic=True, steps=self.steps)
+        return Extent(title, self.low / self.divisor, self.high / self.divisor, self.unit)
 
     def place(self, value: float, start: float, end: float) -> float:
         """A value's position between two ends."""
@@ -60,8 +71,11 @@ def rate_over_time(group: Group, width: float) -> Drawing:
     levels = ticks(0.0, highest / scale.divisor)
     times = ticks(0.0, longest / unit.divisor)
     times = times[:-1] if times[-1] > 1.001 * longest / unit.divisor else times
-    vertical = Axis(0.0, levels[-1] * scale.divisor, False, _marks(levels, scale.divisor))
-    horizontal = Axis(0.0, longest, False, _marks(times, unit.divisor), f"time, {unit.unit}")
+    vertical = Axis(
+        0.0, levels[-1] * scale.divisor, False, _marks(levels, scale.divisor), "", scale.unit, scale.divisor
+    )
+    marks = _marks(times, unit.divisor)
+    horizontal = Axis(0.0, longest, False, marks, f"time, {unit.unit}", unit.unit, unit.divisor)
     length = scale_for("s", [interval])
     title = f"Rate over {length.with_unit(plain(interval / length.divisor, 3).rstrip('0').rstrip('.'))}"
     return _chart(title, scale.unit, horizontal, vertical, [(n, s, _steps(p)) for n, s, p in shown], width, "thin")
@@ -76,7 +90,7 @@ def burstiness(group: Group) -> Drawing:
     low, high = _span([y for _, _, points in shown for _, y in points], (0.1, 1.0))
     left, right = _span([x for _, _, points in shown for x, _ in points], (1e-6, 1.0))
     vertical = Axis(low, high, True, _decades(low, high, lambda value: f"{value:g}"))
-    horizontal = Axis(left, right, True, _decades(left, right, _time), "length of the interval")
+    horizontal = Axis(left, right, True, _decades(left, right, _time), "length of the interval", steps=STEPS["s"])
     return _chart("Variation of the rate", "", horizontal, vertical, shown, WIDTH, marked=True)
 
 
@@ -100,10 +114,11 @@ def _histogram(
     axis: str,
 ) -> Drawing:
     levels = ticks(0.0, max((y for _, _, points in shown for _, y in points), default=1.0))
-    vertical = Axis(0.0, levels[-1], False, _marks(levels, 1.0))
+    vertical = Axis(0.0, levels[-1], False, _marks(levels, 1.0), unit=unit)
     xs = [x for _, _, points in shown for x, _ in points]
     low, high = min(xs, default=1.0), max(xs, default=2.0)
-    horizontal = Axis(low, max(high, 2 * low), True, _decades(low, max(high, 2 * low), text), axis)
+    steps = STEPS["s"] if text is _time else ()
+    horizontal = Axis(low, max(high, 2 * low), True, _decades(low, max(high, 2 * low), text), axis, steps=steps)
     return _chart(title, unit, horizontal, vertical, [(n, s, _steps(p)) for n, s, p in shown], WIDTH)
 
 
@@ -147,27 +162,34 @@ def _chart(
     drawing = Drawing(width, HEIGHT, title, f"{said or 'No numbers'}.", "chart")
     drawing.heading(15, title, unit)
     left, top, right, bottom = LEFT, TOP, width - RIGHT, HEIGHT - BOTTOM
+    across = horizontal.extent(horizontal.title.removesuffix(f", {horizontal.unit}"))
+    drawing.open_plane((left, top, right, bottom), across, vertical.extent(title))
     for value, text in vertical.marks:
         y = vertical.place(value, bottom, top)
+        drawing.open(class_="tick-y")
         drawing.line(left, y, right, y, "base" if value == 0 else "grid")
         drawing.text(left - 6, y + 4, text, "tick", "end")
+        drawing.close()
     if vertical.logarithmic:
         drawing.line(left, bottom, right, bottom, "base")
     for value, text in horizontal.marks:
         x = horizontal.place(value, left, right)
+        drawing.open(class_="tick-x")
         drawing.line(x, bottom, x, bottom + 4, "base")
         drawing.text(x, bottom + 17, text, "tick", "middle")
-    drawing.text((left + right) / 2, HEIGHT - 8, horizontal.title, "axis-title", "middle")
+        drawing.close()
     for name, slot, points in shown:
         placed = [(horizontal.place(x, left, right), vertical.place(y, bottom, top)) for x, y in points]
         if not placed:
             continue
-        drawing.open_slot(slot)
+        drawing.open_series(slot, name)
         drawing.path(polyline(placed), f"line dash{dash(slot)} {weight}".rstrip(), name)
         if marked:
             for (x, y), (at, value) in zip(placed, points, strict=True):
                 drawing.path(marker(slot, x, y), mark(slot), f"{name}, {_time(at)}: {value:.3g}")
         drawing.close()
+    drawing.close()
+    drawing.text((left + right) / 2, HEIGHT - 8, horizontal.title, "axis-title", "middle")
     return drawing
 
 

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from paceline.capture.tables import SHOWN_S, headline, quantity, summary_rows
 from paceline.report import capture_charts as pictures
+from paceline.report import script
 from paceline.report.metric_charts import WIDTH
 from paceline.report.series_marks import mark, marker
 
@@ -50,7 +51,9 @@ def render(analysis: Analysis) -> str:
     environment.globals["mark"] = mark
     # our own style sheet, not input
     style = Markup((here / "style.css").read_text(encoding="utf-8"))  # noqa: S704
-    return environment.get_template("capture.html").render(style=style, **_content(analysis))
+    return environment.get_template("capture.html").render(
+        style=style, script=script.text(), policy=script.policy(), **_content(analysis)
+    )
 
 
 def _content(analysis: Analysis) -> dict[str, Any]:

@@ -59,11 +59,16 @@ def plain(value: float, decimals: int) -> str:
     return (MINUS if negative else "") + text
 
 
+def steps_of(kind: str) -> Sequence[tuple[float, str]]:
+    """The units of a kind of quantity, largest first; of one that is counted, its own name."""
+    return _STEPS.get(kind, ((1.0, kind),))
+
+
 def scale_for(kind: str, values: Iterable[float], halves: Iterable[float | None] = ()) -> Scale:
     """The unit that keeps the largest value at one or more, and the decimals that the intervals deserve."""
     magnitudes = [abs(v) for v in values if math.isfinite(v)]
     largest = max(magnitudes, default=0.0)
-    steps = _STEPS.get(kind, ((1.0, kind),))
+    steps = steps_of(kind)
     divisor, unit = step_for(largest, steps)
     widths = sorted(h / divisor for h in halves if h)
     if kind == "count":

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from paceline.report.formatting import Scale, plain, scale_for, short
+from paceline._extent import Extent
+from paceline.report.formatting import Scale, plain, scale_for, short, steps_of
 from paceline.report.series_marks import mark, marker
 from paceline.report.svg import Drawing, decimals_of, number, polyline, text_width, ticks
 
@@ -67,12 +68,16 @@ def line_plot(title: str, description: str, lines: Sequence[Line], across: Axis,
         _legend(drawing, entries, 32.0 + 17.0 * row)
     box = (LEFT, top + 6, WIDTH - RIGHT, height - BOTTOM)
     x_of, y_of = _place(across, x_low, x_high, box[0], box[2]), _place(up, y_low, y_high, box[3], box[1])
+    drawing.open_plane(
+        box, _extent(across, x_low, x_high, x_scale, across.title), _extent(up, y_low, y_high, y_scale, title)
+    )
     _marks_up(drawing, box, up, (y_low, y_high), y_scale, y_of)
     _marks_across(drawing, box, across, (x_low, x_high), x_scale, x_of)
-    unit = f", {x_scale.unit}" if x_scale.unit and not across.logarithmic and across.kind in KNOWN else ""
-    drawing.text((box[0] + box[2]) / 2, height - 8, across.title + unit, "axis-title", "middle")
     for line in lines:
         _draw(drawing, line, across, up, (x_of, y_of), box)
+    drawing.close()
+    unit = f", {x_scale.unit}" if x_scale.unit and not across.logarithmic and across.kind in KNOWN else ""
+    drawing.text((box[0] + box[2]) / 2, height - 8, across.title + unit, "axis-title", "middle")
     return drawing
 
 
@@ -111,7 +116,7 @@ def _draw(
     def within(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
         return [(px, min(max(py, box[1]), box[3])) for px, py in points]
 
-    drawing.open_slot(line.slot)
+    drawing.open_series(line.slot, line.name)
     if line.half is not None:
         half = np.where(np.isfinite(line.half[there]), line.half[there], 0.0)
         floor = np.min(y) / 1e3 if up.logarithmic else -np.inf
@@ -196,6 +201,12 @@ def _scale(axis: Axis, low: float, high: float) -> Scale:
     return scale_for(axis.kind, [math.sqrt(low * high) if axis.logarithmic else max(abs(low), abs(high))])
 
 
+def _extent(axis: Axis, low: float, high: float, scale: Scale, title: str) -> Extent:
+    if axis.logarithmic:
+        return Extent(title, low, high, logarithmic=True, steps=steps_of(axis.kind) if axis.kind in KNOWN else ())
+    return Extent(title, low / scale.divisor, high / scale.divisor, scale.unit)
+
+
 def _place(axis: Axis, low: float, high: float, start: float, end: float) -> Callable[[float], float]:
     def linear(value: float) -> float:
         return start + (value - low) / ((high - low) or 1.0) * (end - start)
@@ -234,8 +245,10 @@ def _marks_up(
 ) -> None:
     for value, name in _marks(axis, bounds, scale, 6 if axis.logarithmic else 5):
         y = y_of(value)
+        drawing.open(class_="tick-y")
         drawing.line(box[0], y, box[2], y, "base" if value == 0 else "grid")
         drawing.text(box[0] - 6, y + 4, name, "tick", "end")
+        drawing.close()
 
 
 def _marks_across(
@@ -250,10 +263,12 @@ def _marks_across(
     free = -math.inf
     for value, name in _marks(axis, bounds, scale, 6):
         x, half = x_of(value), text_width(name, _SIZE) / 2
+        drawing.open(class_="tick-x")
         drawing.line(x, box[3], x, box[3] + 4, "base")
         if x - half > free:
             drawing.text(min(x, WIDTH - half), box[3] + 17, name, "tick", "middle")
             free = x + half + 6
+        drawing.close()
 
 
 def _own_unit(axis: Axis, value: float) -> str:
@@ -281,7 +296,7 @@ def _legend(drawing: Drawing, entries: Sequence[Line], y: float) -> None:
     x = 0.0
     for line in entries:
         name = short(line.name, 34)
-        drawing.open_slot(line.slot)
+        drawing.open_key(line.slot, line.name)
         drawing.path(f"M{number(x)} {number(y - 4)}h16", "line guide" if line.quiet else "line fine")
         if not line.steps and not line.quiet:
             drawing.path(marker(line.slot, x + 8, y - 4), f"{mark(line.slot)} small")

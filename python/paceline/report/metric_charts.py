@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from paceline._extent import Extent
 from paceline._statistics import Interval
 from paceline.report.formatting import DASH, Scale, scale_for, short
 from paceline.report.metrics import Metric
 from paceline.report.series_marks import dash, mark, marker
 from paceline.report.study import Axis, Series, Study
-from paceline.report.svg import Drawing, decimals_of, number, polyline, spread, text_width, ticks
+from paceline.report.svg import Box, Drawing, decimals_of, number, polyline, spread, text_width, ticks
 
 WIDTH, HEIGHT = 350.0, 286.0
 TOP, BOTTOM, LEFT = 34.0, 46.0, 46.0
@@ -39,15 +40,19 @@ def against(study: Study, axis: Axis, metric: Metric) -> Drawing:
     right = min(max((text_width(n, 11.5) for n in names), default=0) + 14, 128) if direct else 14.0
     drawing = _frame(study, metric, scale, shown)
     box = (LEFT, TOP, WIDTH - right, HEIGHT - BOTTOM)
-    y_of = _vertical(drawing, box, metric, scale, shown)
-    x_of = _horizontal(drawing, box, axis)
+    x_of = _along(box, axis)
+    (bottom, top), levels = _levels(metric, scale, shown)
+    places = [(x_of[position], position) for position in axis.texts]
+    drawing.open_plane(box, Extent(axis.title, places=places), Extent(metric.title, bottom, top, scale.unit))
+    y_of = _vertical(drawing, box, (bottom, top), levels, scale)
+    _horizontal(drawing, box, x_of)
     drawing.text((box[0] + box[2]) / 2, HEIGHT - 8, axis.title, "axis-title", "middle")
     ends: list[float] = []
     for index, (series, points) in enumerate(lines):
         # neighbours step aside, so that error bars at one place stay readable
         aside = (index - (len(lines) - 1) / 2) * min(3.0, 14 / len(lines))
         placed = [(x_of[position] + aside, e) for position, e in points]
-        drawing.open_slot(series.slot)
+        drawing.open_series(series.slot, series.name)
         drawing.path(polyline([(x, y_of(e.mean)) for x, e in placed]), f"line dash{dash(series.slot)}")
         for (x, e), (position, _) in zip(placed, points, strict=True):
             if e.half is not None:
@@ -56,12 +61,13 @@ def against(study: Study, axis: Axis, metric: Metric) -> Drawing:
             drawing.path(marker(series.slot, x, y_of(e.mean)), mark(series.slot), tip)
         drawing.close()
         ends.append(y_of(placed[-1][1].mean))
+    drawing.close()
     if direct and len(lines) > 1:
         for (series, points), name, y, end in zip(
             lines, names, spread(ends, 14, box[1] + 4, box[3] - 2), ends, strict=True
         ):
             x = x_of[points[-1][0]]
-            drawing.open_slot(series.slot)
+            drawing.open_key(series.slot, series.name)
             if abs(y - end) > 3:
                 drawing.path(polyline([(x + 7, end), (box[2] + 2, y)]), "leader")
             drawing.text(box[2] + 4, y + 4, name, "name")
@@ -131,19 +137,20 @@ def _frame(study: Study, metric: Metric, scale: Scale, shown: Sequence[Interval]
     return drawing
 
 
-def _vertical(
-    drawing: Drawing,
-    box: tuple[float, float, float, float],
-    metric: Metric,
-    scale: Scale,
-    shown: Sequence[Interval],
-) -> Callable[[float], float]:
+def _levels(metric: Metric, scale: Scale, shown: Sequence[Interval]) -> tuple[tuple[float, float], list[float]]:
+    """The ends of the vertical axis and its ticks, in the unit of the scale."""
     low, high = extent(metric, shown)
     levels = ticks(low / scale.divisor, high / scale.divisor)
     # ticks are round numbers outside of what is drawn: the axis ends where the quantity does
     least, most = (bound / scale.divisor for bound in metric.bounds)
     bottom, top = max(levels[0], least), min(levels[-1], most)
-    levels = [level for level in levels if bottom - 1e-9 <= level <= top + 1e-9]
+    return (bottom, top), [level for level in levels if bottom - 1e-9 <= level <= top + 1e-9]
+
+
+def _vertical(
+    drawing: Drawing, box: Box, ends: tuple[float, float], levels: Sequence[float], scale: Scale
+) -> Callable[[float], float]:
+    bottom, top = ends
 
     def y_of(value: float) -> float:
         return box[3] - (value / scale.divisor - bottom) / (top - bottom) * (box[3] - box[1])
@@ -151,33 +158,40 @@ def _vertical(
     decimals = decimals_of(levels)
     for level in levels:
         y = y_of(level * scale.divisor)
+        drawing.open(class_="tick-y")
         drawing.line(box[0], y, box[2], y, "base" if level == 0 else "grid")
         drawing.text(box[0] - 6, y + 4, scale.number(level * scale.divisor, decimals), "tick", "end")
+        drawing.close()
     return y_of
 
 
-def _horizontal(drawing: Drawing, box: tuple[float, float, float, float], axis: Axis) -> dict[str, float]:
+def _along(box: Box, axis: Axis) -> dict[str, float]:
+    """Where each place of the axis is."""
     values = [axis.values[t] for t in axis.texts]
     logarithmic = min(values) > 0 and max(values) / min(values) >= LOGARITHMIC_FROM
     places = [math.log(v) if logarithmic else v for v in values]
     low, high = places[0], places[-1]
     pad = 16.0
-    x_of = {
+    return {
         text: box[0] + pad + (place - low) / ((high - low) or 1.0) * (box[2] - box[0] - 2 * pad)
         for text, place in zip(axis.texts, places, strict=True)
     }
+
+
+def _horizontal(drawing: Drawing, box: Box, x_of: Mapping[str, float]) -> None:
     free = -math.inf
-    for text in axis.texts:
-        x, width = x_of[text], text_width(text, 11.5)
+    for text, x in x_of.items():
+        width = text_width(text, 11.5)
+        drawing.open(class_="tick-x")
         drawing.line(x, box[3], x, box[3] + 4, "base")
         if x - width / 2 > free:
             drawing.text(x, box[3] + 17, text, "tick", "middle")
             free = x + width / 2 + 4
-    return x_of
+        drawing.close()
 
 
 def _whisker(x: float, low: float, high: float) -> str:
-    cap = f"M{number(x - 3)} {number(low)}h6M{number(x - 3)} {number(high)}h6"
+    cap = f"M{number(x)} {number(low)}m-3 0h6M{number(x)} {number(high)}m-3 0h6"
     return f"M{number(x)} {number(low)}V{number(high)}{cap}"
 
 

@@ -1,4 +1,4 @@
-"""Puts the report together: `report.html`, one file without scripts, fonts or anything else from elsewhere."""
+"""Puts the report together: `report.html`, one file, with nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from paceline.report import (
     metric_charts,
     network_diagram,
     scenario_facts,
+    script,
     time_charts,
 )
 from paceline.report.comparison_tables import group_tables, main_tables, unlike_groups
@@ -69,7 +70,9 @@ def render(study: Study) -> str:
     environment.globals["colours"] = COLOURS
     # our own style sheet, not input
     style = Markup((Path(__file__).parent / "style.css").read_text(encoding="utf-8"))  # noqa: S704
-    return environment.get_template("template.html").render(style=style, **_content(study))
+    return environment.get_template("template.html").render(
+        style=style, script=script.text(), policy=script.policy(), **_content(study)
+    )
 
 
 def _content(study: Study) -> dict[str, Any]:

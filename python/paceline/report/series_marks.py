@@ -8,6 +8,7 @@ shapes.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from paceline.report.svg import COLOURS as SLOTS
 from paceline.report.svg import number
@@ -23,11 +24,13 @@ def dash(slot: int) -> int:
 
 
 def marker(slot: int, x: float, y: float) -> str:
-    """The path of a slot's shape around a place."""
+    """The path of a slot's shape around a place, from which its corners are relative."""
     points = _SHAPES[_shape(slot) % len(_SHAPES)]
     if not points:
-        return f"M{number(x - 3.6)} {number(y)}a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0z"
-    return "M" + "L".join(f"{number(x + _RADIUS * a)} {number(y + _RADIUS * b)}" for a, b in points) + "z"
+        return f"M{number(x)} {number(y)}m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0z"
+    corners = [(0.0, 0.0), *((_RADIUS * a, _RADIUS * b) for a, b in points)]
+    steps = [f"{number(c - a)} {number(d - b)}" for (a, b), (c, d) in pairwise(corners)]
+    return f"M{number(x)} {number(y)}m{'l'.join(steps)}z"
 
 
 def mark(slot: int) -> str:

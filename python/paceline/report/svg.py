@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
+from paceline._extent import Extent
+
+#: Left, top, right and bottom.
+Box = tuple[float, float, float, float]
 #: Colours of series that the style sheet has; more series begin anew, with other marks (see `marks`).
 COLOURS = 24
 #: Average width of a character of the page's font, in ems.
@@ -47,6 +51,23 @@ class Drawing:
     def open_slot(self, slot: int) -> None:
         """A group in the colour of a series."""
         self.open(style=f"--c:var(--s{slot % COLOURS})")
+
+    def open_plane(self, box: Box, across: Extent, up: Extent | None) -> None:
+        """A plane of values in a box (left, top, right, bottom), with ticks and series in it.
+
+        The page's script reads and zooms what is there. It moves absolute coordinates of paths, which are places of
+        the plane, and leaves relative ones, which are signs drawn at a place.
+        """
+        own = {"data_box": " ".join(number(edge) for edge in box), "data_x": across.text()}
+        self.open(class_="plane", **own, data_y=up.text() if up else None)
+
+    def open_series(self, slot: int, name: str) -> None:
+        """What a series has in a plane, in its colour."""
+        self.open(class_="series", data_name=name, style=f"--c:var(--s{slot % COLOURS})")
+
+    def open_key(self, slot: int, name: str) -> None:
+        """A series' name in a picture, which hides the series and shows it."""
+        self.open(class_="key", data_name=name, style=f"--c:var(--s{slot % COLOURS})")
 
     def close(self) -> None:
         self.parts.append("</g>")

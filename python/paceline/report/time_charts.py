@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from paceline._extent import Extent
+from paceline._units import STEPS
 from paceline.report.formatting import Scale, plain, scale_for, short
 from paceline.report.study import Record, Series, Study
 from paceline.report.svg import Drawing, number, polyline, text_width
@@ -139,14 +141,18 @@ def strips(raster: Raster, width: float, length_s: float) -> Drawing:
     bins = max(round(length_s * 1e3), 1)
     counts = [np.histogram(s.times_s, bins=bins, range=(0, length_s))[0] for s in raster.strips]
     most = max((int(c.max()) for c in counts), default=1) or 1
+    for index, strip in enumerate(raster.strips):
+        y = top + index * step + 12
+        drawing.open_key(strip.series.slot, strip.series.name)
+        drawing.text(0, y, short(strip.series.name, 44 if width > 600 else 24), "name strong")
+        drawing.close()
+        drawing.text(width, y, f"gap variation {plain(strip.spacing.variation, 2)}", "tick", "end")
+    floor = top + step * len(raster.strips) - gap + 20
+    drawing.open_plane((0.0, 0.0, width, floor), Extent("Time", 0.0, length_s * 1e3, "ms"), None)
     for index, (strip, count) in enumerate(zip(raster.strips, counts, strict=True)):
-        y = top + index * step
-        drawing.open_slot(strip.series.slot)
-        name = short(strip.series.name, 44 if width > 600 else 24)
-        drawing.text(0, y + 12, name, "name strong")
-        drawing.text(width, y + 12, f"gap variation {plain(strip.spacing.variation, 2)}", "tick", "end")
-        y += 20
+        y = top + index * step + 20
         drawing.add("rect", class_="strip", x=0, y=y, width=width, height=tall)
+        drawing.open_series(strip.series.slot, strip.series.name)
         shown = strip.times_s[strip.times_s < length_s]
         d = "".join(f"M{number(t / length_s * width)} {number(y)}v{number(tall)}" for t in shown)
         drawing.path(d, "packet")
@@ -154,19 +160,22 @@ def strips(raster: Raster, width: float, length_s: float) -> Drawing:
         d = ""
         for k in np.flatnonzero(count):
             tall_k = count[k] / most * (bars - 3)
-            across = number(width / bins)
-            d += f"M{number(k / bins * width)} {number(floor)}v{number(-tall_k)}h{across}v{number(tall_k)}z"
+            ends = number(k / bins * width), number((k + 1) / bins * width)
+            d += f"M{ends[0]} {number(floor)}v{number(-tall_k)}H{ends[1]}v{number(tall_k)}z"
         drawing.path(d, "burst")
-        drawing.line(0, floor, width, floor, "base")
         drawing.close()
+        drawing.line(0, floor, width, floor, "base")
     floor = top + step * len(raster.strips) - gap + 20
     divisions = 10 if width > 600 else 4
     for division in range(divisions + 1):
         x = division / divisions * width
+        drawing.open(class_="tick-x")
         drawing.line(x, floor, x, floor + 4, "base")
         anchor = "start" if division == 0 else "end" if division == divisions else "middle"
         label = f"{division / divisions * length_s * 1e3:.4g}" + (" ms" if division == divisions else "")
         drawing.text(x, floor + 17, label, "tick", anchor)
+        drawing.close()
+    drawing.close()
     return drawing
 
 
@@ -192,9 +201,13 @@ def gap_distribution(raster: Raster) -> Drawing:
     def y_of(share: float) -> float:
         return bottom - share * (bottom - top)
 
+    across = Extent("Gap", 10.0**low, 10.0**high, logarithmic=True, steps=STEPS["s"])
+    drawing.open_plane((left, top, right, bottom), across, Extent("No longer than", 0.0, 100.0, "%"))
     for percent in (0, 25, 50, 75, 100):
+        drawing.open(class_="tick-y")
         drawing.line(left, y_of(percent / 100), right, y_of(percent / 100), "base" if percent == 0 else "grid")
         drawing.text(left - 6, y_of(percent / 100) + 4, f"{percent}", "tick", "end")
+        drawing.close()
     free = 0.0
     for power in range(int(np.floor(low)), int(np.ceil(high)) + 1):
         for digit in (1, 2, 5):
@@ -202,19 +215,22 @@ def gap_distribution(raster: Raster) -> Drawing:
             if low <= np.log10(value) <= high:
                 label = scale_for("s", [value * 1.0000001])
                 text = f"{value / label.divisor:.3g} {label.unit}"
+                drawing.open(class_="tick-x")
                 drawing.line(x_of(value), bottom, x_of(value), bottom + 4, "base")
                 if x_of(value) - text_width(text, 11.5) / 2 > free:
                     drawing.text(min(x_of(value), width - 16), bottom + 17, text, "tick", "middle")
                     free = x_of(value) + text_width(text, 11.5) / 2 + 6
+                drawing.close()
     for strip in raster.strips:
         sorted_gaps = gaps[id(strip)]
         levels = np.linspace(0, 1, 121)
         points = [
             (x_of(float(q)), y_of(float(p))) for q, p in zip(np.quantile(sorted_gaps, levels), levels, strict=True)
         ]
-        drawing.open_slot(strip.series.slot)
+        drawing.open_series(strip.series.slot, strip.series.name)
         drawing.path(polyline([p for p in points if p[0] <= right + 0.5]), "line", strip.series.name)
         drawing.close()
+    drawing.close()
     drawing.text((left + right) / 2, height - 8, "Gap, logarithmic", "axis-title", "middle")
     return drawing
 
@@ -278,6 +294,13 @@ def _queue(study: Study, series: Series, position: str, record: Record) -> Drawi
     def x_of(t: float) -> float:
         return left + (t - start) / ((end - start) or 1.0) * (right - left)
 
+    levels = Extent("Queue", 0.0, most / scale.divisor, scale.unit, fixed=True)
+    drawing.open_plane((left, top, right, bottom), Extent("Time", start, end, "s"), levels)
+    for at, t in ((left, start), (right, end)):
+        drawing.open(class_="tick-x")
+        drawing.text(at, bottom + 15, f"{t:.3g} s", "tick", "start" if t == start else "end")
+        drawing.close()
+    drawing.open_series(series.slot, series.name)
     bins = min(len(times), 160)
     edges = np.linspace(0, len(times), bins + 1).astype(int)
     chunks = [record.bytes[a:b] for a, b in itertools.pairwise(edges)]
@@ -289,8 +312,9 @@ def _queue(study: Study, series: Series, position: str, record: Record) -> Drawi
     mean = [(x_of(t), y_of(float(c.mean()))) for t, c in zip(middles, chunks, strict=True)]
     drawing.path(polyline(mean), "line thin")
     if start < _warmup(study) < end:
-        warm = x_of(_warmup(study))
-        drawing.line(warm, top, warm, bottom, "limit")
+        drawing.path(f"M{number(x_of(_warmup(study)))} {number(top)}v{number(bottom - top)}", "limit")
+    drawing.close()
+    drawing.close()
     if limit:
         drawing.line(left, y_of(limit), width, y_of(limit), "limit")
     _levels(drawing, measured, most, y_of(0), y_of(most), (right + 8, width))
@@ -299,8 +323,6 @@ def _queue(study: Study, series: Series, position: str, record: Record) -> Drawi
     top_mark = limit or float(record.bytes.max())
     drawing.text(left - 4, y_of(top_mark) + 4, _kilobytes(top_mark, scale), "tick", "end")
     drawing.text(left - 4, bottom + 3, "0", "tick", "end")
-    drawing.text(left, bottom + 15, f"{start:.3g} s", "tick")
-    drawing.text(right, bottom + 15, f"{end:.3g} s", "tick", "end")
     drawing.text(width, bottom + 15, "share", "tick", "end")
     return drawing
 

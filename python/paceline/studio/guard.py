@@ -14,13 +14,15 @@ from collections.abc import Mapping
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from paceline.report import script
+
 #: Scripts and styles are files of the package; nothing is fetched from, framed by, or sent to anywhere else.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-#: Reports are one file with a style sheet of their own, and without scripts.
-REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox"
+#: Reports are one file with a style sheet and a script of their own; it runs in a page that belongs to nobody.
+REPORT_POLICY = f"{script.policy()}; frame-ancestors 'none'; sandbox allow-scripts"
 HEADERS = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
     "cross-origin-opener-policy": "same-origin",

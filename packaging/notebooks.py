@@ -43,7 +43,12 @@ def _outputs(outputs: Any, stem: str) -> Iterator[str]:
                 yield f"```\n{output.text.rstrip()}\n```"
             continue
         data = output.data
-        if "image/png" in data:
+        if "application/vnd.jupyter.widget-view+json" in data:
+            yield (
+                "![The studio's page, of its first lesson](../images/studio.png)\n\n"
+                "*A cell cannot move on a page: this is [the studio](../studio.md) of another scenario.*"
+            )
+        elif "image/png" in data:
             (PICTURES / f"{stem}.png").write_bytes(base64.b64decode(data["image/png"]))
             yield f"![What the cell above draws](../images/notebooks/{stem}.png)\n\n*What the cell above draws.*"
         elif data.get("text/html", "").startswith("<progress"):

@@ -44,6 +44,7 @@ ROOMS: Mapping[str, set[str]] = {
     "studio": {
         "_arguments",
         "_core",
+        "_optional",
         "_statistics",
         "capture",
         "errors",

@@ -26,6 +26,7 @@ from paceline.runs.interrupted import Interrupted
 from paceline.runs.python_api import run, sweep
 from paceline.scenario import Point, Scenario
 from paceline.scenario.templates import dumbbell, path, template
+from paceline.studio.notebook import widget
 
 __all__ = [
     "Advice",
@@ -52,6 +53,7 @@ __all__ = [
     "run",
     "sweep",
     "template",
+    "widget",
 ]
 
 #: Version of the package and its core.

@@ -12,6 +12,8 @@ EXTRAS = {
     "polars": "frames",
     "xarray": "frames",
     "distributed": "dask",
+    "anywidget": "notebook",
+    "starlette": "notebook",
 }
 
 

@@ -11,7 +11,7 @@ import { begin, errors, latency, scenario, start } from "./state.js";
 
 function Header() {
   const buttons = [
-    ["Share", actions.share],
+    ...(location.protocol === "about:" ? [] : [["Share", actions.share]]), // a cell of a notebook has no address
     ["TOML", actions.toml],
     ["Run it in full", actions.full],
   ];

@@ -1,4 +1,4 @@
-# make demo · make test · make lint · make docs · make notebooks · make gallery · make equality · make foresee · make fuzz · make deny · make clean
+# make demo · make test · make lint · make docs · make notebooks · make screens · make gallery · make equality · make foresee · make fuzz · make deny · make clean
 # make msrv · make attack · make simulate · make loom · make miri · make mutants · make mutants-sample · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-ablation · make bench-peers · make bench-ns3 · make bench-disciplines · make bench-dataplane · make bench-kernel · make bench-kernel-bbr · make bench-advise · make bench-studio
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-built test-units test-programs lint style msrv docs notebooks gallery equality fuzz attack simulate loom miri mutants mutants-sample deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-ns3 bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust bench-advise bench-studio
+.PHONY: help demo test test-built test-units test-programs lint style msrv docs notebooks screens gallery equality fuzz attack simulate loom miri mutants mutants-sample deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-ns3 bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust bench-advise bench-studio
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -80,6 +80,10 @@ docs: $(VENV)/.docs $(VENV)/.installed  ## The site of docs/ as site/index.html,
 
 notebooks: $(VENV)/.notebooks $(VENV)/.installed  ## Every notebook of docs/notebooks in full, and the pages that show what they show
 	$(BIN)/python packaging/notebooks.py
+	$(BIN)/python packaging/links.py
+
+screens: $(VENV)/.installed  ## The screens of docs/: studio, report, gallery, advice, on a desktop and a phone; WHAT= for some; needs Chromium
+	$(BIN)/python -m paceline.cli.screens $(WHAT)
 	$(BIN)/python packaging/links.py
 
 gallery: $(VENV)/.installed  ## Every figure and table of the papers in short, as a site to open; LENGTH= for full length

@@ -275,7 +275,10 @@ def test_where_no_time_is_left_it_is_not_settled(goal: str) -> None:
     verdict = state(question, result, formula, time.monotonic(), lambda count: float(count))
     assert verdict.status in ("undecided", "unreachable")
     assert verdict.best.seeds == 2
-    assert sentence(question, verdict, result.ended).startswith(("Not settled", "No setting"))
+    said = sentence(question, verdict, result.ended)
+    assert said.startswith(("Not settled", "No setting"))
+    head = sentence(question, verdict, "time was over").partition("; ")[0]  # the head of the page
+    assert head.count("(") == head.count(")")
 
 
 def test_an_unreachable_goal_names_the_bound_and_the_nearest() -> None:

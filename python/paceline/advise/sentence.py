@@ -111,7 +111,7 @@ def _why(question: Question, verdict: Verdict, ended: str) -> str:
     if verdict.refuted:
         return "fresh runs refuted what the search had chosen"
     if ended == "time was over":
-        return "time was over before the order was clear; allow more by --within"
+        return "time was over before the order was clear: allow more by --within"
     return ended
 
 

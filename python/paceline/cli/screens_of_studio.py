@@ -1,24 +1,16 @@
-"""Writes the screens of docs/studio.md: ``python -m paceline.cli.studio_screens``, in a source tree, with Chromium.
-
-Each is the page as it is served, on a desktop or a phone, in light or dark, in as few colours as it needs.
-"""
+"""The screens of the studio: the page as it is served, on a desktop or a phone, in light or dark (``screens.py``)."""
 
 from __future__ import annotations
 
-import io
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-_TARGET = Path("docs/images")
-_COLOURS = 256
 _READY_MS = 120_000
 _MOVE = "(e, value) => { e.value = value; e.dispatchEvent(new Event('input', { bubbles: true })); }"
 
@@ -91,34 +83,12 @@ def _taken(browser: Browser, address: str, screen: Screen) -> bytes:
     return picture
 
 
-def _small(picture: bytes) -> bytes:
-    from PIL import Image
-
-    reduced = Image.open(io.BytesIO(picture)).convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
-    written = io.BytesIO()
-    reduced.save(written, "PNG", optimize=True)
-    return written.getvalue()
-
-
-def main() -> None:
-    from playwright.sync_api import sync_playwright
-
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None or not _TARGET.is_dir():
-        sys.exit("paceline: run this at the root of a source tree, with chromium installed")
+def taken(browser: Browser) -> Iterator[tuple[str, bytes]]:
+    """Name and PNG of each screen, of a studio that is started for it."""
     command = [sys.executable, "-m", "paceline", "studio", "--no-browser", "--port", "0", "--quiet"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 (a fixed command)
-    with server, sync_playwright() as playwright:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603 (a fixed command)
         assert server.stdout is not None
         address = server.stdout.readline().strip()
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         for screen in SCREENS:
-            file = _TARGET / f"{screen.name}.png"
-            file.write_bytes(_small(_taken(browser, address, screen)))
-            print(f"{file}: {file.stat().st_size / 1000:.0f} KB")
-        browser.close()
+            yield screen.name, _taken(browser, address, screen)
         server.terminate()
-
-
-if __name__ == "__main__":
-    main()

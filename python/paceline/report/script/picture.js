@@ -291,7 +291,8 @@ for (const entry of document.querySelectorAll("ul.legend > li")) {
 }
 
 if (pictures.length) {
-  const help = row("p", HELP);
-  help.className = "note help";
+  const help = document.createElement("details");
+  help.className = "help";
+  help.append(row("summary", "Charts and tables answer"), row("p", HELP));
   document.querySelector("body > header")?.append(help);
 }

@@ -33,7 +33,7 @@ _MADE = {
     ),
     "gallery": (("reproduce", *_CLAIMS, "--quick", "--gallery"), "gallery/should-i-pace.html"),
     "advice": (
-        ("advise", "--rate", "20 Mbit/s", "--rtt", "40 ms", "--flows", "20", "--within", "90 s"),
+        ("advise", "--rate", "20 Mbit/s", "--rtt", "40 ms", "--flows", "20", "--pacing", "none", "--pacing", "host"),
         "report.html",
     ),
 }

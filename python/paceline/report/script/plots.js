@@ -3,8 +3,8 @@
 const SVG = "http://www.w3.org/2000/svg";
 const HELP =
   "In a chart: point to read values, drag or turn the wheel (after a click, or with Ctrl) to zoom, double click for " +
-  "all of it, click a name to hide its line. By keyboard: Tab to a chart, arrows read, + and \u2212 zoom, 0 shows all " +
-  "of it. The head of a column sorts its table.";
+  "all of it, click a name to hide its line. By keyboard: Tab to a chart, arrows read, + and \u2212 zoom, 0 shows " +
+  "all of it. The head of a column sorts its table.";
 const MOST_READ = 12; // series whose values are shown at once, those nearest to the pointer
 const LEAST_DRAG = 6; // coordinates; less is a click
 const MARGIN = 5; // of what is drawn beyond a plane's box: marks at its edge

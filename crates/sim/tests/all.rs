@@ -27,6 +27,7 @@ mod scenario_files;
 mod scenario_properties;
 mod scenario_templates;
 mod shared_memory;
+mod small_queues;
 mod sources;
 mod tcp_options;
 mod ties;

@@ -95,6 +95,9 @@ pub struct Config {
     /// Most packets that the sender hands to the host's interface at once, as one train ([`segmentation`](crate::segmentation));
     /// `None` hands over each by itself (Linux `sk_gso_max_segs`).
     pub gso: Option<u32>,
+    /// Most bytes that the connection has in its host's own queue, whatever its rate; more than about a millisecond of that, or two trains, are
+    /// never there. `None` sends whatever the window lets out (Linux `net.ipv4.tcp_limit_output_bytes`; TCP small queues).
+    pub tsq: Option<u32>,
     /// The longest random time before packets leave; `Span::ZERO` is none (ns-2 `overhead_`).
     pub overhead: Span,
     /// Granularity of the clock that times a round trip, at most [`Config::LONGEST_TICK`]; `Span::ZERO` is exact (ns-2 `tcpTick_`).
@@ -195,6 +198,7 @@ impl Config {
             count_packets: false,
             max_burst: u32::MAX,
             gso: None,
+            tsq: None,
             overhead: Span::ZERO,
             tick: Span::from_millis(10),
             tick_phase: None,

@@ -9,8 +9,7 @@
 //! *Parameters.* `gso` of [`Config`](crate::Config): the longest train, packets.
 //! *Where it breaks.* The send queue is cut into buffers of `gso` packets from the first packet on; Linux begins with buffers of half
 //! of the receiver's first window, 22 packets, and again at a write after the queue was empty. A connection that closes sends its last
-//! packets at once there; here they wait as those of one that stays open. What a host's own queue holds does not hold it back (TCP
-//! small queues).
+//! packets at once there; here they wait as those of one that stays open.
 //! *References.* Linux 6.18 net/ipv4/tcp_output.c `tcp_tso_autosize`, `tcp_tso_should_defer`, `tcp_write_xmit`, `tcp_grow_skb`;
 //! net.ipv4.tcp_min_tso_segs, tcp_tso_rtt_log, tcp_tso_win_divisor.
 

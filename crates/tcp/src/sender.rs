@@ -21,7 +21,7 @@ use crate::feedback::{Ack, Block};
 use crate::pacing::pacing_window;
 use crate::recovery;
 use crate::segment::Output;
-use crate::state::{Counts, LastCut, PendingTimer, State, pacing};
+use crate::state::{Cold, Counts, LastCut, PendingTimer, State, pacing};
 use paceline_core::{Instant, Span};
 use std::sync::Arc;
 
@@ -200,7 +200,7 @@ impl Sender {
         self.state.retransmission_at
     }
 
-    /// When [`Sender::on_pacing_timer`] is due: pacing allows the next packet, or [`Config::overhead`] is over.
+    /// When [`Sender::on_pacing_timer`] is due: pacing, [`Config::overhead`] or [`Config::tsq`] allows the next packet.
     #[inline]
     pub fn pacing_at(&self) -> Option<Instant> {
         Some(self.pacing_due()).filter(|due| *due != Instant::MAX)
@@ -209,7 +209,7 @@ impl Sender {
     /// [`Sender::pacing_at`]; [`Instant::MAX`] is never.
     #[inline]
     pub fn pacing_due(&self) -> Instant {
-        self.state.cold.get().map_or(Instant::MAX, |cold| cold.pacing_at.min(cold.overhead_at))
+        self.state.cold.get().map_or(Instant::MAX, Cold::pacing_due)
     }
 
     /// The retransmission timer has run out: back to one packet (RFC 5681, equation 4; ns-2 tcp.cc `timeout`).
@@ -313,6 +313,7 @@ impl Sender {
     #[inline(never)]
     fn on_pacing_timer_slow(&mut self, now: Instant, out: &mut impl Output) {
         self.end_wait(now, out);
+        self.end_small_queue(now, out);
         if self.state.cold.restart_gap.is_some() && self.state.cold.pacing_at <= now {
             return self.send_one_of_restart(now, out);
         }
@@ -381,8 +382,7 @@ impl Sender {
         Some(self.state.cold.smoothed).filter(|srtt| *srtt > 0.0)
     }
 
-    /// The rate that the usable window stands for, packets · packet bits / srtt, bit/s; 0 where there is no srtt. That of a control by
-    /// rate is its own.
+    /// The rate that the usable window stands for, packets · packet bits / srtt, bit/s; 0 without an srtt. A control by rate has its own.
     pub fn rate_bps(&self) -> u64 {
         if let Some(pace) = self.state.cold.control.as_ref().and_then(|control| control.pace()) {
             let config = &self.state.config;

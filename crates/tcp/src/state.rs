@@ -11,6 +11,7 @@ mod ns2_marks;
 mod overhead;
 mod pending;
 mod reduction;
+pub(crate) mod small_queue;
 mod trains;
 mod transmission;
 mod window;
@@ -26,6 +27,7 @@ pub(crate) use eligibility::FastPath;
 use overhead::Overhead;
 use paceline_core::{Instant, Span};
 pub(crate) use pending::{PendingTimer, probed_at};
+use small_queue::SmallQueue;
 use std::hint::select_unpredictable;
 use std::sync::Arc;
 
@@ -108,6 +110,7 @@ impl State {
         let has_ecn = config.ecn != EcnMode::Off;
         let keeps_round_trips = has_ecn
             || config.gso.is_some()
+            || config.tsq.is_some()
             || control.is_some()
             || config.rack
             || config.min_rto_beyond_srtt
@@ -127,6 +130,7 @@ impl State {
                 }
             };
             cold.overhead = Overhead::new(config.overhead, jitter_seed);
+            cold.small_queue = config.tsq.map(|_| Box::new(SmallQueue::EMPTY));
             cold.control = control;
             cold.wheel = Wheel::of(&config, jitter_seed);
         }

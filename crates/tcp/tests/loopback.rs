@@ -199,6 +199,7 @@ fn any_config() -> impl Strategy<Value = Config> {
                 max_window: window,
                 sack_blocks: blocks,
                 gso: (impatient != partial_ack).then_some(blocks + 1),
+                tsq: (fix != partial_ack).then_some(blocks * 2000),
                 gro: (careful != partial_ack).then(|| Span::from_millis(1)),
                 ack_every: blocks + 1,
                 duplicate_threshold: threshold,

@@ -14,6 +14,7 @@ mod pacing;
 mod probes;
 mod routes;
 mod settings;
+mod small_queues;
 mod tcp;
 mod traffic;
 
@@ -243,7 +244,7 @@ impl Scenario {
         let mut links: Vec<LinkSpec> = links.collect();
         links.shrink_to_fit(); // it lies where the layout's lay
         let hosts = hosts.into_iter().zip(ports).map(|(name, port)| Host { name, port: port.map(Box::new) });
-        Ok(Network {
+        let network = Network {
             hosts: hosts.collect(),
             links,
             flows,
@@ -256,7 +257,9 @@ impl Scenario {
             warmup: self.warmup,
             seed,
             core,
-        })
+        };
+        small_queues::check(&network, &self.traffic)?;
+        Ok(network)
     }
 }
 /// Refuses what an engine's packets cannot say: a longer round trip, or more packets to a flow.

@@ -5,4 +5,5 @@ pub(crate) mod flow;
 pub(crate) mod hesitation;
 pub(crate) mod link;
 pub(crate) mod memory;
+pub(crate) mod own_queue;
 pub(crate) mod port;

@@ -25,6 +25,7 @@ use paceline_core::queue::QueueSpec;
 use paceline_core::units::NANOS_PER_SECOND;
 use paceline_core::{Ecn, Instant, Rate, Span};
 use paceline_tcp::Config;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A name. One of up to 23 bytes, as nearly all of a large network are, takes no memory of its own.
@@ -66,6 +67,12 @@ impl Network {
     /// The memory that a link shares with others.
     pub fn memory_of(&self, link: LinkId) -> Option<&MemorySpec> {
         self.memories.iter().find(|memory| memory.links.contains(&link))
+    }
+
+    /// First links of connections with small queues (`Config::tsq`).
+    pub(crate) fn own_queues(&self) -> BTreeSet<LinkId> {
+        let has_own = |flow: &&FlowSpec| flow.kind.tcp().is_some_and(|tcp| tcp.tsq.is_some());
+        self.flows.iter().filter(has_own).filter_map(|flow| flow.forward.first().copied()).collect()
     }
 }
 

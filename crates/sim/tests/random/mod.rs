@@ -14,6 +14,7 @@ mod probes;
 mod traffic;
 
 pub(crate) use networks::{Family, Layout};
+use paceline_sim::Scenario;
 use probes::Probes;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -60,8 +61,10 @@ access = {{ per_edge = {hosts}, rate = "2 Mbit/s .. 40 Mbit/s", delay = "0 ms ..
     let buffer = select(vec!["\"5 KB\"", "\"3 packets\"", "\"20 KB\"", "\"8 packets\", drop = \"front\""]);
     let variants =
         vec!["tahoe", "reno", "newreno", "sack1", "rfc6675", "fack", "bic", "cubic", "bbr", "bbr3"];
-    let tcp = (select(variants), select(vec!["ns2", "rfc", "linux"])).prop_map(|(variant, profile)| {
-        format!("kind = \"bulk\"\ntcp = {{ variant = \"{variant}\", profile = \"{profile}\" }}\n")
+    let queues = vec!["", "", ", tsq = \"4 MB\"", ", tsq = \"3 KB\"", ", tsq = \"4 MB\", gso = \"64 KB\""];
+    let settings = (select(variants), select(vec!["ns2", "rfc", "linux"]), select(queues));
+    let tcp = settings.prop_map(|(variant, profile, queue)| {
+        format!("kind = \"bulk\"\ntcp = {{ variant = \"{variant}\", profile = \"{profile}\"{queue} }}\n")
     });
     let cbr = Just("kind = \"cbr\"\nrate = \"800 kbit/s\"\npacket = \"500 B\"\n".to_owned());
     let traffic = prop_oneof![5 => tcp, 1 => cbr];
@@ -123,8 +126,9 @@ fn body(
     ]);
     let memory = prop::option::weighted(0.1, (any::<Index>(), networks::shared_memory()));
     let parts = (networks::network(family, lattice), traffics, pacing::pacing(), losses, memory, probes);
-    (1..1000_u64, counts, ties, parts).prop_map(
-        |(seed, counts, ties, (layout, traffics, pacing, losses, memory, probes))| {
+    let queue = prop::option::weighted(0.3, select(vec!["4 MB", "9 KB", "2 KB"]));
+    (1..1000_u64, counts, ties, queue, parts).prop_map(
+        |(seed, counts, ties, queue, (layout, traffics, pacing, losses, memory, probes))| {
             let mut text =
                 format!("seed = {seed}\n\n[network]\ncounts = \"{counts}\"\n{ties}{}\n", layout.text);
             for (number, traffic) in traffics.iter().enumerate() {
@@ -141,9 +145,20 @@ fn body(
             if let Some((which, memory)) = memory.filter(|_| !layout.ports.is_empty()) {
                 text += &format!("[[memory]]\nlinks = {}\n{memory}\n", which.get(&layout.ports));
             }
-            text + &probes.iter().map(|probe| probe.text(&layout, tcp)).collect::<String>()
+            text += &probes.iter().map(|probe| probe.text(&layout, tcp)).collect::<String>();
+            queue.and_then(|queue| with_small_queues(&text, queue)).unwrap_or(text)
         },
     )
+}
+
+/// The same where connections have small queues: each of them, or the first, if their hosts can know what is there.
+fn with_small_queues(text: &str, queue: &str) -> Option<String> {
+    let is_legal = |text: &String| {
+        let text = format!("duration = \"1 s\"\n{text}");
+        Scenario::from_toml(&text).and_then(|scenario| scenario.network(scenario.seed())).is_ok()
+    };
+    let key = format!("tcp = {{ tsq = \"{queue}\", ");
+    [text.replace("tcp = { ", &key), text.replacen("tcp = { ", &key, 1)].into_iter().find(is_legal)
 }
 
 /// What is lost by force.

@@ -194,6 +194,12 @@ pub const OPTIONS: &[Setting] = &[
         ["", "", "`sk_gso_max_size`, tcp_output.c `tcp_tso_autosize`, `tcp_tso_should_defer`"],
     ),
     option(
+        "tsq",
+        "small queues: what the connection has in the queue of its own host, before its first link, is no more than its rate sends in about 1 ms, or two trains if that is more, and than so many bytes; `false` sends what the window lets out",
+        |config| config.tsq.map_or(Value::Flag(false), Value::Bytes),
+        ["", "", "net.ipv4.tcp_limit_output_bytes, tcp_output.c `tcp_small_queue_check`"],
+    ),
+    option(
         "overhead",
         "packets wait for a random time before they are sent, at most this, so that hosts do not stay in phase; fast retransmit and limited transmit do not wait",
         |config| Value::Time(config.overhead),

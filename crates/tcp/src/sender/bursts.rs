@@ -48,6 +48,16 @@ impl Sender {
         }
     }
 
+    /// If what the connection waited for has left its host's queue, sends what the window allows (`tcp_tsq_write`).
+    pub(super) fn end_small_queue(&mut self, now: Instant, out: &mut impl Output) {
+        if let Some(queue) = self.state.cold.written().and_then(|cold| cold.small_queue.as_mut())
+            && queue.due() <= now
+        {
+            queue.go_on();
+            self.send_now(u32::MAX, now, out);
+        }
+    }
+
     #[inline(always)]
     fn send_now(&mut self, burst: u32, now: Instant, out: &mut impl Output) {
         if self.state.cold.pacing.is_some() {
@@ -81,7 +91,8 @@ impl Sender {
         let sent = self.send_burst(burst, now, out);
         let state = &mut self.state;
         let asks = state.cold.pacing.as_ref().is_some_and(Pacing::asks_for_more);
-        let more = asks && recovery::next_packet(state).is_some();
+        let waits = state.cold.small_queue.as_ref().is_some_and(|queue| queue.waits());
+        let more = asks && !waits && recovery::next_packet(state).is_some();
         if let Some((pacing, pacing_at)) = pacing!(state) {
             pacing.after_burst(pacing_window!(state), (sent, more), pacing_at, now);
         }
@@ -93,7 +104,7 @@ impl Sender {
         let state = &mut self.state;
         let burst = burst.min(state.config.max_burst);
         let mut sent = 0;
-        if state.config.gso.is_some() {
+        if state.config.gso.is_some() || state.config.tsq.is_some() {
             sent = self.send_trains(burst, now, out);
         } else if state.cold.sack.is_blank() {
             let room = state.window().saturating_sub(state.next - state.una);

@@ -3,14 +3,24 @@
 //! *References.* Linux 6.18 net/ipv4/tcp_output.c `tcp_write_xmit`, `tcp_cwnd_test`, `tcp_tso_segs`; tcp_input.c `tcp_update_pacing_rate`.
 
 use super::Sender;
+use crate::config::Config;
 use crate::pacing::{Pacing, Window, linux_ratio, pacing_window};
 use crate::recovery;
 use crate::segment::Output;
 use crate::segmentation::{LEAST_TRAIN, Waiting, defers, train};
 use crate::state::State;
+use crate::state::small_queue::Next;
 use paceline_core::{Instant, Span};
 
 impl Sender {
+    /// With [`Config::tsq`]: the first packet of which the sender does not know it yet will have left its host then, or is dropped there. To be called of each that it
+    /// sends, in their order.
+    pub fn leaves_host(&mut self, at: Instant) {
+        if let Some(queue) = self.state.cold.written().and_then(|cold| cold.small_queue.as_mut()) {
+            queue.leaves(at);
+        }
+    }
+
     /// Sends at most `burst` packets without pacing, train by train. Returns how many.
     #[inline(never)]
     pub(super) fn send_trains(&mut self, burst: u32, now: Instant, out: &mut impl Output) -> u32 {
@@ -20,6 +30,9 @@ impl Sender {
         while sent < burst
             && let Some((seq, packets)) = next_train(state, longest, now)
         {
+            if is_held_back(state, (seq, packets.min(burst - sent)), now) {
+                break;
+            }
             let (first, before, mut next) = (state.end, sent, Some(seq));
             for _ in 0..packets.min(burst - sent) {
                 let Some(seq) = next.take().or_else(|| recovery::next_packet(state)) else { break };
@@ -34,11 +47,51 @@ impl Sender {
             if state.end > first {
                 state.cold.trains.close(sent - before);
             }
+            if let Some(queue) = state.cold.written().and_then(|cold| cold.small_queue.as_mut()) {
+                queue.join(sent - before);
+            }
             if state.cold.pacing.as_ref().is_some_and(Pacing::holds_back) {
                 break; // the next train has a time of its own (`tcp_pacing_check`)
             }
         }
+        note_usage(state, sent, now);
         sent
+    }
+}
+
+/// With small queues: whether so many packets from `seq` on have to wait until others have left the host.
+fn is_held_back(state: &mut State, (seq, packets): (u32, u32), now: Instant) -> bool {
+    if state.cold.small_queue.is_none() {
+        return false;
+    }
+    let Config { payload, gso, tsq, .. } = *state.config;
+    let is_one_train = || gso.is_some() && state.cold.trains.of(state.una).end >= state.end;
+    let next = Next {
+        payload: u64::from(packets) * u64::from(payload),
+        is_retransmission: seq < state.end,
+        is_alone: state.end - state.una <= 1 || is_one_train(),
+        rate: payload_rate(state),
+        most: tsq.map_or(u64::MAX, u64::from),
+    };
+    let queue = state.cold.written().and_then(|cold| cold.small_queue.as_mut());
+    queue.is_some_and(|queue| queue.holds_back(next, now))
+}
+
+/// With small queues: whether the congestion window was used up, now that so many packets have been sent.
+fn note_usage(state: &mut State, sent: u32, now: Instant) {
+    if state.cold.small_queue.is_none() {
+        return;
+    }
+    let waits = state.cold.small_queue.as_ref().is_some_and(|queue| queue.waits());
+    let is_full = recovery::room(state) == 0 && state.cwnd as u32 <= state.config.max_window;
+    let defers = !waits
+        && recovery::next_packet(state).is_some()
+        && next_train(state, longest_train(state), now).is_none();
+    let (una, end) = (state.una, state.end);
+    if (sent > 0 || is_full || defers)
+        && let Some(queue) = state.cold.written().and_then(|cold| cold.small_queue.as_mut())
+    {
+        queue.usage.note(is_full || defers, una, end);
     }
 }
 
@@ -49,17 +102,26 @@ pub(super) fn longest_train(state: &State) -> u32 {
     if let Some(pace) = cold.control.as_ref().and_then(|control| control.pace()) {
         return pace.burst.min(most); // `min_tso_segs` is the control's
     }
-    let window = pacing_window!(state)();
     if let Some(quantum) = cold.pacing.as_ref().and_then(Pacing::quantum) {
         return quantum.min(most);
     }
-    let rate = match &cold.pacing {
-        Some(pacing) => pacing.payload_rate(&window, payload),
-        None => unpaced_rate(&window, cold.smoothed, payload),
-    };
+    let rate = payload_rate(state);
     let min_rtt_us =
         Some(cold.least()).filter(|least| *least > Span::ZERO).map(|least| least.as_nanos() / 1000);
     train(rate, payload.into(), LEAST_TRAIN, min_rtt_us).min(most)
+}
+
+/// The rate of a connection, paced or not, payload, byte/s (`sk_pacing_rate`); without bound before the first round trip.
+fn payload_rate(state: &State) -> u64 {
+    let (cold, payload) = (&state.cold, state.config.payload);
+    if let Some(pace) = cold.control.as_ref().and_then(|control| control.pace()) {
+        return pace.rate;
+    }
+    let window = pacing_window!(state)();
+    match &cold.pacing {
+        Some(pacing) => pacing.payload_rate(&window, payload),
+        None => unpaced_rate(&window, cold.smoothed, payload),
+    }
 }
 
 /// The pacing rate that Linux computes of every connection, paced or not, payload, byte/s (`tcp_update_pacing_rate`).

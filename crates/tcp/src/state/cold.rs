@@ -3,6 +3,7 @@
 use super::overhead::Overhead;
 use super::pending::{PendingTimer, Probe};
 use super::reduction::EcnSender;
+use super::small_queue::SmallQueue;
 use super::trains::Trains;
 use crate::cc::Control;
 use crate::pacing::Pacing;
@@ -46,6 +47,8 @@ pub(crate) struct Cold {
     pub(crate) sent_before: u64,
     pub(crate) wheel: Wheel,
     pub(crate) ecn: EcnSender,
+    /// With [`Config::tsq`](crate::Config::tsq).
+    pub(crate) small_queue: Option<Box<SmallQueue>>,
     // The fields below are used with `Config::has_rack`, `trains` and `least` with `Config::gso` too.
     pub(crate) trains: Trains,
     pub(crate) probe: Option<Probe>,
@@ -74,6 +77,7 @@ impl Cold {
         sent_before: 0,
         wheel: Wheel::EXACT,
         ecn: EcnSender::NONE,
+        small_queue: None,
         trains: Trains::NONE,
         probe: None,
         pending: PendingTimer::Timeout,
@@ -87,6 +91,13 @@ impl Cold {
         if let Some(pacing) = &mut self.pacing {
             pacing.on_sent(packets, now);
         }
+    }
+
+    /// When the first of its timers for sending is due: of pacing, of a wait for the host, or for what is in its queue; [`Instant::MAX`] is never.
+    #[inline(always)]
+    pub(crate) fn pacing_due(&self) -> Instant {
+        let due = self.pacing_at.min(self.overhead_at);
+        self.small_queue.as_ref().map_or(due, |queue| due.min(queue.due()))
     }
 
     /// The packet that was retransmitted as a probe, and when.

@@ -32,7 +32,8 @@ impl FastPath {
             && config.timer_tick == Span::ZERO
             && config.max_burst == u32::MAX
             && config.idle_restart != IdleRestart::Paced
-            && config.gso.is_none();
+            && config.gso.is_none()
+            && config.tsq.is_none();
         match config.pacing {
             _ if !has_fast_path => FastPath::None,
             None if selective => FastPath::Selective,

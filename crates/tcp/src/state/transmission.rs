@@ -62,6 +62,9 @@ impl State {
             if joins_train {
                 cold.trains.push(seq, now, self.una);
             }
+            if let Some(queue) = &mut cold.small_queue {
+                queue.push(u64::from(bytes.saturating_sub(self.config.header)));
+            }
             cold.on_sent(1, now);
         }
         if nothing_outstanding || self.retransmission_at == Instant::MAX {

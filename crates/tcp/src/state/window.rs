@@ -169,9 +169,13 @@ impl State {
     }
 
     /// The window was used up with `in_flight` packets in flight. Pacing delays packets, and so does a wait for a longer train
-    /// (`is_cwnd_limited` of `tcp_tso_should_defer`): with these it counts only whether the application had enough to send.
+    /// (`is_cwnd_limited` of `tcp_tso_should_defer`): with these it counts only whether the application had enough to send. With small
+    /// queues it is Linux's own rule.
     fn was_used_up(&self, in_flight: u32) -> bool {
         let cwnd = self.cwnd as u32;
+        if let Some(queue) = &self.cold.small_queue {
+            return queue.usage.lets_grow(cwnd, self.cwnd < f64::from(self.ssthresh));
+        }
         let receives_unused = self.cold.control.as_ref().is_some_and(cc::Control::receives_unused);
         if receives_unused && self.cold.pacing.is_none() && self.config.gso.is_none() {
             return in_flight >= cwnd;

@@ -43,7 +43,7 @@ pub(crate) fn converse_over(
     let mut acks: VecDeque<(u64, u32, Feedback)> = VecDeque::new();
     let mut sent = Vec::new();
     let mut transmissions = 0;
-    let mut now = 0;
+    let (mut now, mut left) = (0, 0);
     sender.start(Instant::ZERO, &mut wire);
     for _ in 0..1_000_000 {
         for segment in wire.0.drain(..) {
@@ -52,6 +52,9 @@ pub(crate) fn converse_over(
                 "outside of the window"
             );
             sent.push((now / 1_000_000, segment.seq));
+            // Of a host that sends a packet a millisecond.
+            left = now.max(left) + 1_000_000;
+            sender.leaves_host(Instant::from_nanos(left));
             if !lost(transmissions) {
                 data.push_back((now + one_way, segment.seq, Instant::from_nanos(now)));
             }

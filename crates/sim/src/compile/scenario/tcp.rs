@@ -8,6 +8,8 @@ use crate::input::{Field, Result, ScenarioError};
 
 /// The largest packet of the Internet Protocol, bytes.
 pub(crate) const MOST_PACKET: u32 = 65_535;
+/// Of a host's own queue, bytes: what a sysctl of Linux holds.
+const MOST_QUEUE: u32 = i32::MAX as u32;
 /// More packets than any window or transfer holds.
 const MOST_WINDOW: u64 = 1_000_000_000;
 /// More acknowledgements, or duplicates of one, than anything waits for.
@@ -37,7 +39,7 @@ fn kind_of(option: &str) -> Kind {
         "ecn_rule" => Kind::Word(|| words(&EcnRule::ALL)),
         "hystart" => Kind::Either(&[Kind::Word(|| words(&HyStartMode::ALL)), Kind::Flag]),
         "payload" | "header" | "ack" | "sack_header" => Kind::Bytes,
-        "syn" => Kind::Either(&[Kind::Bytes, Kind::False]),
+        "syn" | "tsq" => Kind::Either(&[Kind::Bytes, Kind::False]),
         "max_window" | "initial_window" | "initial_ssthresh" => Kind::BytesOrPackets,
         "max_burst" | "gso" => OR_PACKETS,
         "delayed_ack" | "gro" | "sack_compression" | "rto_after_lost_syn" => OR_TIME,
@@ -123,6 +125,9 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     let gso =
         table.optional("gso", |field| or_false(field, "has no size; write for example \"64 KB\"", train))?;
     set(&mut tcp.gso, gso);
+    let queue = |field: &Field<'_>| field.packet_bytes(1, MOST_QUEUE);
+    let queue = |field: &Field<'_>| or_false(field, "has no size; write for example \"4 MB\"", queue);
+    set(&mut tcp.tsq, table.optional("tsq", queue)?);
     let syn = |field: &Field<'_>| field.packet_bytes(1, MOST_PACKET);
     let syn = |field: &Field<'_>| or_false(field, "has no size; write for example \"40 B\"", syn);
     set(&mut tcp.syn, table.optional("syn", syn)?);

@@ -63,11 +63,27 @@ impl Hosts<'_> {
         let (flow, end) = (&mut self.flows[event.flow as usize], usize::from(event.is_ack()));
         let (position, suffix) = (flow.ordered_links[end], flow.suffixes[end]);
         let ends = if event.is_ack() { &mut flow.at_sink } else { &mut flow.at_source };
-        let Some(link) = ends.out.link(&mut self.access) else { return self.mail.departures.push(event) };
+        let Some(link) = ends.out.link(&mut self.access) else { return self.send_hop_by_hop(event) };
         let packet = event.packet();
         let packet = Packet { hop: packet.hop + 1, ..packet };
         let waiting = &mut self.mail.to_links[usize::from(position)];
         pass_out(link, packet, event.at, (suffix.shared, waiting));
+    }
+
+    /// The same by the slow path; a sender that asks for it is told when the packet will have left its host.
+    #[inline(never)]
+    pub(super) fn send_hop_by_hop(&mut self, event: Event) {
+        if !self.own_queues.are_none() {
+            let spec = &self.network.flows[event.flow as usize];
+            let way = if event.is_ack() { &spec.reverse } else { &spec.forward };
+            if let Some(leaves) = self.own_queues.takes(way[0], &event)
+                && !event.is_ack()
+                && let Source::Tcp(tcp) = &mut self.flows[event.flow as usize].source
+            {
+                tcp.sender.leaves_host(leaves);
+            }
+        }
+        self.mail.departures.push(event);
     }
 
     /// Runs something that may make a flow's sender send, reports it, and schedules its timers.

@@ -32,6 +32,7 @@ use crate::kernel::packet::{Event, Kind};
 use crate::model::flow::{Flow, RunningDialogue, Snapshot};
 use crate::model::hesitation::Hesitation;
 use crate::model::link::LinkTable;
+use crate::model::own_queue::OwnQueues;
 use crate::model::port::Port;
 use crate::network::{Host, Network};
 use crate::observe::instruments::Instruments;
@@ -56,6 +57,8 @@ pub(crate) struct Hosts<'a> {
     ack_hop: u8,
     /// By host, `None` where packets leave as flows send them; empty where all do.
     ports: Vec<Option<Box<Port>>>,
+    /// What hosts know of their own queues.
+    own_queues: OwnQueues,
     /// Statistics count: the warm-up is over.
     counting: bool,
     /// What stood of each flow when statistics started.
@@ -109,6 +112,7 @@ impl<'a> Hosts<'a> {
         let mut hosts = Hosts {
             hesitation: Hesitation::of(network),
             ports: ports_of(network),
+            own_queues: OwnQueues::of(network),
             access,
             shared,
             instruments,
@@ -136,6 +140,7 @@ impl<'a> Hosts<'a> {
             hesitation: Hesitation::of(network),
             ack_hop,
             ports: Vec::new(),
+            own_queues: OwnQueues::default(),
             counting: false,
             at_warmup: Vec::new(),
             delays: [Delays::new(), Delays::new()],

@@ -298,6 +298,6 @@ impl Hosts<'_> {
         if self.trace.is_some() {
             self.trace_send(&event);
         }
-        self.mail.departures.push(event);
+        self.send_hop_by_hop(event);
     }
 }

@@ -228,7 +228,10 @@ pub(crate) fn lay_ordered_links(
     for flow in &network.flows {
         flow.forward.iter().chain(&flow.reverse).for_each(|&link| passes[link as usize] += 1);
     }
-    lay_fast_ways_out(flows, routes.chunks(stride), ack_hop, is_quiet, &passes);
+    // What comes to a host's own queue the host looks at one by one.
+    let own = network.own_queues();
+    let is_passed_fast = |link: u32| is_quiet(link) && !own.contains(&link);
+    lay_fast_ways_out(flows, routes.chunks(stride), ack_hop, is_passed_fast, &passes);
     let mut eligible = EligibleHosts::of(network, flows, &passes);
     let (ingress, ends) = loop {
         let ends_at = |flow: usize, end: usize| {

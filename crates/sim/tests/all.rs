@@ -16,6 +16,8 @@ mod imports;
 mod inspection;
 mod instruments;
 mod jitter;
+mod kernel_gro;
+mod kernel_policer;
 mod kernel_trains;
 mod l4s;
 mod policer;

@@ -235,7 +235,8 @@ fn the_kernel_s_host_has_the_same_queue() {
 #[test]
 fn a_first_link_that_says_too_little_is_refused() {
     let sound = scenario("5 Mbit/s", 1, "tsq = \"4 MB\"");
-    let at_link = |more: &str| sound.replacen("delay = \"1 ms\" }", &format!("delay = \"1 ms\", {more} }}"), 1);
+    let at_link =
+        |more: &str| sound.replacen("delay = \"1 ms\" }", &format!("delay = \"1 ms\", {more} }}"), 1);
     let why = |text: String| {
         let refused = Scenario::from_toml(&text).and_then(|scenario| scenario.network(1)).map(|_| ());
         refused.map_or_else(|error| error.to_string(), |()| "accepted".to_owned())

@@ -70,10 +70,11 @@ fn a_train_is_a_millisecond_of_the_rate() {
 }
 
 /// The slow definition of receive offload: what follows within the wait, in number, from the same millisecond, 64 KB at most and not beyond
-/// the end of a train, is one arrival. Returns when each is answered, and how many packets the longest has.
+/// the end of a train or the first packet after a tick of 4 ms, is one arrival. Returns when each is answered, and how many packets the longest has.
 fn answers(rows: &[TraceRow], wait: u64, ends: &BTreeSet<i64>) -> (Vec<u64>, u32) {
     #[derive(Clone, Copy)]
     struct Joined {
+        tick: u64,
         end: i64,
         packets: u32,
         stamp: u64,
@@ -107,8 +108,9 @@ fn answers(rows: &[TraceRow], wait: u64, ends: &BTreeSet<i64>) -> (Vec<u64>, u32
         }
         let packets = waiting.map_or(1, |one| one.packets + 1);
         most = most.max(packets);
-        waiting = Some(Joined { end: row.seq + 1, packets, stamp, last: now });
-        if packets == 45 || ends.contains(&row.seq) {
+        let tick = waiting.map_or(now / 4_000_000, |one| one.tick);
+        waiting = Some(Joined { tick, end: row.seq + 1, packets, stamp, last: now });
+        if packets == 45 || tick != now / 4_000_000 || ends.contains(&row.seq) {
             answers.push(now);
             waiting = None;
         }
@@ -131,7 +133,7 @@ fn what_arrives_together_is_acknowledged_once() {
         ("500 Mbit/s", 30, 30_000),
     ] {
         let tcp = format!(
-            "profile = \"linux\", variant = \"cubic\", push = 0, delayed_ack = false, gro = \"{wait} ns\""
+            "profile = \"linux\", variant = \"cubic\", push = 0, delayed_ack = false, tick_phase = \"0 s\", gro = \"{wait} ns\""
         );
         let rows = trace(&scenario(rate, buffer, &tcp, ""));
         let (expected, most) = answers(&rows, wait, &BTreeSet::new());
@@ -153,7 +155,7 @@ fn the_end_of_a_train_does_not_wait() {
     for (rate, quantum) in
         [("100 Mbit/s", ""), ("400 Mbit/s", ""), ("80 Mbit/s", "quantum = \"4 packets\"\n")]
     {
-        let tcp = "profile = \"linux\", variant = \"cubic\", max_window = \"1500 packets\", delayed_ack = false, gso = \"64 KB\", gro = \"200 us\"";
+        let tcp = "profile = \"linux\", variant = \"cubic\", max_window = \"1500 packets\", delayed_ack = false, tick_phase = \"0 s\", gso = \"64 KB\", gro = \"200 us\"";
         let rows = trace(&scenario(rate, 2_000, tcp, &format!("{pacing}{quantum}")));
         let mut ends = BTreeSet::new();
         let mut before: Option<(u64, i64, u32)> = None;

@@ -38,7 +38,7 @@ impl AckPolicy {
         let delay = DelayedAck::of(config, seed);
         let most_blocks = config.sack_blocks.min(MOST_BLOCKS as u32) as u8;
         let ecn = EcnReceiver::of(config);
-        let gro = Gro::of(config);
+        let gro = Gro::of(config, seed);
         let has_any = config.needs_feedback() || delay.is_some() || ecn.is_some() || gro.is_some();
         has_any.then(|| AckPolicy {
             echo: Instant::ZERO,

@@ -2,17 +2,19 @@
 //!
 //! *Idea.* A packet waits for the next one of its flow. One that continues it, in number, with the same headers, is joined to it and the
 //! wait begins anew; what does not continue it sends what waits on its way first. What waits goes on at the end of the wait, with the
-//! last packet of a train or a write (PSH), or when it is as large as an IP packet may be. TCP then acknowledges all of it by the rules of one
+//! last packet of a train or a write (PSH), when it is as large as an IP packet may be, or with the first packet after a tick of the host's clock
+//! (`napi_gro_flush` of what is older than a jiffy). TCP then acknowledges all of it by the rules of one
 //! arrival: at once where it is more than one segment, and beyond a gap with one selective acknowledgement.
 //! *Parameters.* `gro`, the wait (`gro_flush_timeout` of the interface, with `napi_defer_hard_irqs`; with its default, 0, only what one
 //! interrupt brings is joined).
 //! *Where it breaks.* Only acknowledgements wait: packets count as delivered when they arrive, less than `gro` before TCP has them.
-//! Packets of all flows of an interface share the wait in Linux, here each flow has its own; and Linux hands up at a tick of its
-//! clock what has waited since the tick before.
+//! Packets of all flows of an interface share the wait in Linux, here each flow has its own. The timestamp that a packet echoes has to be that of the
+//! one before too: it is not known here, and changes once a millisecond where acknowledgements come that often.
 //! *References.* Linux 6.18 net/core/gro.c `dev_gro_receive`, net/ipv4/tcp_offload.c `tcp_gro_receive`, net/core/dev.c
 //! `napi_complete_done`.
 
 use crate::config::Config;
+use crate::wheel::Wheel;
 use paceline_core::{Instant, Span};
 
 /// Bytes joined at most (`GRO_LEGACY_MAX_SIZE`).
@@ -42,12 +44,17 @@ pub(super) struct Gro {
     packets: u32,
     end: u32,
     headers: Headers,
+    /// When the first of them came.
+    since: Instant,
+    /// Of the receiver's host, if it has ticks.
+    wheel: Option<Wheel>,
     /// When they go on.
     pub(super) due: Option<Instant>,
 }
 
 impl Gro {
-    pub(super) fn of(config: &Config) -> Option<Self> {
+    /// `seed` draws the phase of the host's ticks.
+    pub(super) fn of(config: &Config, seed: u64) -> Option<Self> {
         Some(Gro {
             wait: config.gro?,
             most: (MOST_BYTES / config.payload.max(1)).max(1),
@@ -56,6 +63,8 @@ impl Gro {
             packets: 0,
             end: 0,
             headers: Headers { signals: 0, stamp: 0 },
+            since: Instant::ZERO,
+            wheel: (config.timer_tick > Span::ZERO).then(|| Wheel::of(config, seed)),
             due: None,
         })
     }
@@ -71,10 +80,14 @@ impl Gro {
 
     /// Packet `seq` has arrived: it waits with the others. Returns whether they go on now.
     pub(super) fn join(&mut self, seq: u32, now: Instant) -> bool {
+        if self.packets == 0 {
+            self.since = now;
+        }
         self.packets += 1;
         self.end = seq + 1;
         self.due = Some(now + self.wait);
-        self.pushed || self.packets >= self.most
+        let has_ticked = self.wheel.is_some_and(|wheel| wheel.between(self.since, now) > Span::ZERO);
+        self.pushed || self.packets >= self.most || has_ticked
     }
 
     /// The packet that arrives next is the last of a write.
@@ -102,7 +115,8 @@ mod tests {
 
     /// Packets by number, sending time and arrival, us, and signals; returns what goes on together, by last packet and number.
     fn joined(config: Config, packets: &[(u32, u64, u64, u8)]) -> Vec<(u32, u32)> {
-        let mut gro = Gro::of(&Config { gro: Some(Span::from_nanos(100_000)), ..config }).expect("it is on");
+        let config = Config { gro: Some(Span::from_nanos(100_000)), tick_phase: Some(Span::ZERO), ..config };
+        let mut gro = Gro::of(&config, 1).expect("it is on");
         let mut gone = Vec::new();
         for (seq, sent, arrives, signals) in packets {
             if gro.due.is_some_and(|due| due < at(*arrives)) || gro.ends_before(*seq, at(*sent), *signals) {
@@ -128,6 +142,15 @@ mod tests {
         assert_eq!(train(&[0, 100, 201, 300]), [(2, 2), (4, 2)], "at its end still, a microsecond later not");
         let long: Vec<u64> = (0..100).collect();
         assert_eq!(train(&long), [(45, 45), (90, 45), (100, 10)], "64 KB at most");
+    }
+
+    #[test]
+    fn the_first_packet_after_a_tick_is_the_last() {
+        let packets: Vec<_> =
+            (1..).zip([3_930, 3_990, 4_050, 4_100]).map(|(seq, at)| (seq, 0, at, 0)).collect();
+        let linux = Config::new(Profile::Linux);
+        assert_eq!(joined(linux.clone(), &packets), [(3, 3), (4, 1)]);
+        assert_eq!(joined(Config { timer_tick: Span::ZERO, ..linux }, &packets), [(4, 4)]);
     }
 
     #[test]

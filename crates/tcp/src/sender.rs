@@ -313,7 +313,6 @@ impl Sender {
     #[inline(never)]
     fn on_pacing_timer_slow(&mut self, now: Instant, out: &mut impl Output) {
         self.end_wait(now, out);
-        self.end_small_queue(now, out);
         if self.state.cold.restart_gap.is_some() && self.state.cold.pacing_at <= now {
             return self.send_one_of_restart(now, out);
         }

@@ -32,28 +32,22 @@ impl Sender {
     #[cold]
     fn begin_wait(&mut self, now: Instant) {
         let state = &mut self.state;
-        if state.cold.overhead_at == Instant::MAX
+        if state.cold.host_at == Instant::MAX
             && recovery::next_packet(state).is_some()
             && let Some(overhead) = &mut state.cold.overhead
         {
-            state.cold.overhead_at = now + overhead.draw();
+            state.cold.host_at = now + overhead.draw();
         }
     }
 
     /// If the wait for the host is over now, sends what the window allows.
     pub(super) fn end_wait(&mut self, now: Instant, out: &mut impl Output) {
-        if self.state.cold.overhead_at <= now {
-            self.state.cold.overhead_at = Instant::MAX;
-            self.send_now(u32::MAX, now, out);
-        }
-    }
-
-    /// If what the connection waited for has left its host's queue, sends what the window allows (`tcp_tsq_write`).
-    pub(super) fn end_small_queue(&mut self, now: Instant, out: &mut impl Output) {
-        if let Some(queue) = self.state.cold.written().and_then(|cold| cold.small_queue.as_mut())
-            && queue.due() <= now
-        {
-            queue.go_on();
+        let cold = &mut self.state.cold;
+        if cold.host_at <= now {
+            cold.host_at = Instant::MAX;
+            if let Some(queue) = &mut cold.small_queue {
+                queue.go_on(); // `tcp_tsq_write`
+            }
             self.send_now(u32::MAX, now, out);
         }
     }

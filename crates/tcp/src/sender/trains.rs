@@ -16,8 +16,11 @@ impl Sender {
     /// With [`Config::tsq`]: the first packet of which the sender does not know it yet will have left its host then, or is dropped there. To be called of each that it
     /// sends, in their order.
     pub fn leaves_host(&mut self, at: Instant) {
-        if let Some(queue) = self.state.cold.written().and_then(|cold| cold.small_queue.as_mut()) {
+        if let Some(cold) = self.state.cold.written()
+            && let Some(queue) = &mut cold.small_queue
+        {
             queue.leaves(at);
+            cold.host_at = queue.due();
         }
     }
 
@@ -73,8 +76,12 @@ fn is_held_back(state: &mut State, (seq, packets): (u32, u32), now: Instant) -> 
         rate: payload_rate(state),
         most: tsq.map_or(u64::MAX, u64::from),
     };
-    let queue = state.cold.written().and_then(|cold| cold.small_queue.as_mut());
-    queue.is_some_and(|queue| queue.holds_back(next, now))
+    let Some(cold) = state.cold.written() else { return false };
+    cold.small_queue.as_mut().is_some_and(|queue| {
+        let waits = queue.holds_back(next, now);
+        cold.host_at = queue.due();
+        waits
+    })
 }
 
 /// With small queues: whether the congestion window was used up, now that so many packets have been sent.

@@ -21,8 +21,9 @@ use paceline_core::{Instant, Span};
 pub(crate) struct Cold {
     /// When the pacing timer is due; `Instant::MAX` is never.
     pub(crate) pacing_at: Instant,
-    /// When the wait for the host ends; `Instant::MAX` where nothing waits.
-    pub(crate) overhead_at: Instant,
+    /// When the wait for the host ends: [`Config::overhead`](crate::Config::overhead), or what is in its queue, with
+    /// [`Config::tsq`](crate::Config::tsq), which is not set with the other; `Instant::MAX` where nothing waits.
+    pub(crate) host_at: Instant,
     /// When a packet was last sent; noted where everything may once have been acknowledged.
     pub(crate) last_sent: Instant,
     /// Smoothed round-trip time without ticks, seconds; 0 before the first sample.
@@ -66,7 +67,7 @@ impl Cold {
         pacing: None,
         overhead: None,
         pacing_at: Instant::MAX,
-        overhead_at: Instant::MAX,
+        host_at: Instant::MAX,
         last_sent: Instant::ZERO,
         smoothed: 0.0,
         short_from: u32::MAX,
@@ -93,11 +94,10 @@ impl Cold {
         }
     }
 
-    /// When the first of its timers for sending is due: of pacing, of a wait for the host, or for what is in its queue; [`Instant::MAX`] is never.
+    /// When the first of its timers for sending is due: of pacing, or of a wait for the host; [`Instant::MAX`] is never.
     #[inline(always)]
     pub(crate) fn pacing_due(&self) -> Instant {
-        let due = self.pacing_at.min(self.overhead_at);
-        self.small_queue.as_ref().map_or(due, |queue| due.min(queue.due()))
+        self.pacing_at.min(self.host_at)
     }
 
     /// The packet that was retransmitted as a probe, and when.

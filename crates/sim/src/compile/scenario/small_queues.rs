@@ -6,6 +6,7 @@
 use super::traffic::Traffic;
 use crate::input::{Result, ScenarioError};
 use crate::network::{LinkId, Network};
+use paceline_core::Span;
 use paceline_core::queue::Ties;
 
 /// Refuses a network where some host cannot know when its packets leave.
@@ -21,7 +22,10 @@ pub(crate) fn check(network: &Network, traffic: &[Traffic]) -> Result<()> {
     for flow in network.flows.iter().filter(|flow| flow.kind.tcp().is_some_and(|tcp| tcp.tsq.is_some())) {
         let link = flow.forward[0];
         let (host, name) = (&network.hosts[flow.source as usize], &network.links[link as usize].name);
-        let problem = if is_fed[link as usize] {
+        let has_overhead = flow.kind.tcp().is_some_and(|tcp| tcp.overhead > Span::ZERO);
+        let problem = if has_overhead {
+            String::from("overhead is a wait of the host too; write one of them")
+        } else if is_fed[link as usize] {
             format!(
                 "{name}, the first link of {}, also takes packets from other links; write hosts with links of their own",
                 host.name

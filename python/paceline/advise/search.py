@@ -19,12 +19,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from paceline.advise.candidates import first_buffers, likely_buffer
 from paceline.advise.evidence import Evidence, Runner
 from paceline.advise.measures import ALIKE, BUFFER, direction, kept
 from paceline.advise.question import Candidate, Pacing, Question
-from paceline.advise.surrogate import Fitted, Outlook
+
+if TYPE_CHECKING:
+    from paceline.advise.surrogate import Fitted, Outlook
 
 #: Steps between the buffers of each pacing that are tried first, beside those that theory names where there are many.
 _COARSE = 3
@@ -128,6 +131,8 @@ class _Search:
         return Found(best, rivals, is_settled, self._evidence, ended)
 
     def _outlook(self) -> Outlook:
+        from paceline.advise.surrogate import Outlook  # with NumPy, whose threads the other commands do without
+
         candidates = [one for one in self._question.candidates if not self._is_twin(one)]
         return Outlook(self._evidence, candidates, self._fitted)
 

@@ -176,3 +176,59 @@ fn last_write(state: &State) -> Instant {
     let next = state.cold.pacing.as_ref().map_or(Instant::ZERO, |pacing| pacing.next_train());
     state.cold.last_sent.max(next)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Profile, Variant};
+    use crate::segment::Segment;
+    use std::sync::Arc;
+
+    #[derive(Default)]
+    struct Sent(u32);
+
+    impl Output for Sent {
+        fn send(&mut self, _: Segment) {
+            self.0 += 1;
+        }
+    }
+
+    /// The window in congestion avoidance after a round trip of a connection with small queues that has so many packets to send; each
+    /// leaves its host a microsecond after it has been sent.
+    fn after_a_round_trip(given: Option<u64>) -> (u32, f64) {
+        let config = Config {
+            variant: Variant::Rfc6675,
+            tsq: Some(4 << 20),
+            syn: None,
+            initial_ssthresh: Some(2),
+            ..Config::new(Profile::Linux)
+        };
+        let mut sender = Sender::new(Arc::new(config), given, Span::ZERO, 1);
+        let (mut out, mut now, mut left) = (Sent::default(), Instant::ZERO, 0);
+        sender.start(now, &mut out);
+        for ack in 0..=10 {
+            loop {
+                (left..out.0).for_each(|_| sender.leaves_host(now + Span::from_nanos(1_000)));
+                left = out.0;
+                if sender.pacing_due() == Instant::MAX {
+                    break;
+                }
+                now = sender.pacing_due();
+                sender.on_pacing_timer(now, &mut out);
+            }
+            if ack < sender.end() {
+                now += Span::from_millis(if ack == 0 { 50 } else { 1 });
+                sender.on_ack_with(ack + 1, now, &[], Instant::ZERO, &mut out);
+            }
+        }
+        (sender.end(), sender.cwnd())
+    }
+
+    #[test]
+    fn with_small_queues_a_window_grows_that_was_used_up() {
+        let (sent, window) = after_a_round_trip(None);
+        assert!(sent > 20 && window > 10.5, "{sent}, {window}");
+        let (sent, window) = after_a_round_trip(Some(5));
+        assert!(sent < 10 && window == 10.0, "{sent}, {window}");
+    }
+}

@@ -26,7 +26,7 @@ impl OwnQueues {
         OwnQueues(network.own_queues().into_iter().filter_map(queue).collect())
     }
 
-    /// A packet comes to the first link of its way, now: when its last bit will have left, or now, if it is dropped. `None` where nobody asks.
+    /// A packet comes to the first link of its route, now: when its last bit will have left, or now, if it is dropped. `None` where nobody asks.
     pub(crate) fn takes(&mut self, link: LinkId, packet: &Event) -> Option<Instant> {
         let queue = self.0.get_mut(&link)?;
         let departure = queue.admit(packet.arrival()).departure;

@@ -211,7 +211,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         drawing.logarithmic(ax, "x", FLOWS)
         ax.set_xlabel("flows")
         ax.set_title(title, fontsize="medium", loc="left", color=drawing.INK)
-    panels[0].set_ylabel("utilisation, departures over arrivals first − 1, %")
+    panels[0].set_ylabel("utilisation gained, departures first, %")
     drawing.legend(panels[0])
     caption = "How far utilisation hangs on who goes first at one instant: means over seeds with 95 % intervals."
     return [drawing.picture(figure, "same-instant", caption)]

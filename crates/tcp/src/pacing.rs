@@ -355,7 +355,8 @@ impl Pacing {
             PacingRule::Linux => self.srtt / (cwnd.min(limit).max(in_flight).max(1.0) * linux_ratio(window)),
             PacingRule::Ideal => self.srtt / cwnd.min(limit).max(1.0),
         };
-        seconds / self.settings.gain
+        // A division by one is as slow as any other.
+        if self.settings.gain == 1.0 { seconds } else { seconds / self.settings.gain }
     }
 }
 

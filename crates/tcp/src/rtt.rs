@@ -102,9 +102,14 @@ impl Rtt {
     #[inline]
     pub(crate) fn end_back_off(&mut self, config: &Config, smoothed: f64) {
         if self.backoffs != 0 {
-            self.backoffs = 0;
-            self.set_timeout(config, smoothed);
+            self.leave_back_off(config, smoothed);
         }
+    }
+
+    #[cold]
+    fn leave_back_off(&mut self, config: &Config, smoothed: f64) {
+        self.backoffs = 0;
+        self.set_timeout(config, smoothed);
     }
 
     /// Whether what comes next leaves the back-off as it is: its sample is one of a path that still marks (ns-2 `newack`).
@@ -192,14 +197,14 @@ impl Rtt {
         is_timed
     }
 
-    /// A round trip in ticks of the clock: the first tick counts as a whole one.
+    /// A round trip in ticks of the clock: how many it has counted since the segment was sent.
     fn ticks_of(&self, config: &Config, sample: Span, sent: Instant) -> u64 {
         let tick = config.tick.as_nanos();
         if tick == 0 {
             return sample.as_nanos();
         }
-        let into_tick = (sent.as_nanos() + u64::from(self.phase)) % tick;
-        (sample.as_nanos() + into_tick) / tick
+        let sent = sent.as_nanos() + u64::from(self.phase);
+        (sent + sample.as_nanos()) / tick - sent / tick
     }
 
     #[inline(always)]
@@ -241,6 +246,7 @@ impl Rtt {
         self.timeout
     }
 
+    #[inline(always)]
     fn set_timeout(&mut self, config: &Config, smoothed: f64) {
         if config.min_rto_beyond_srtt {
             self.set_timeout_beyond_srtt(config, smoothed);

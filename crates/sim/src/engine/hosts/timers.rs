@@ -58,11 +58,13 @@ impl Hosts<'_> {
     #[inline(never)]
     pub(crate) fn run_timers_out(&mut self, id: u32, end: Instant) {
         let now = self.now;
-        while let Source::Tcp(tcp) = &self.flows[id as usize].source
-            && tcp.next_timer() < end
-        {
-            self.now = tcp.next_timer();
-            self.run_timer_out(id);
+        while let Source::Tcp(tcp) = &self.flows[id as usize].source {
+            let (due, retransmission) = (tcp.next_timer(), tcp.sender.retransmission_due());
+            if due >= end {
+                break;
+            }
+            self.now = due;
+            self.run_first_timer_out(id, due == retransmission);
         }
         self.now = now;
     }
@@ -70,11 +72,22 @@ impl Hosts<'_> {
     /// The first of its timers runs out now.
     pub(crate) fn run_timer_out(&mut self, id: u32) {
         let Source::Tcp(tcp) = &self.flows[id as usize].source else { return };
-        if tcp.sender.retransmission_due() == self.now {
-            self.drive(id, RetransmissionTimer);
+        self.run_first_timer_out(id, tcp.sender.retransmission_due() == self.now);
+    }
+
+    /// The same, where it is known which it is. Nearly always it is the pacing timer: its code stands in the loop, the other's apart.
+    #[inline(always)]
+    fn run_first_timer_out(&mut self, id: u32, is_retransmission: bool) {
+        if is_retransmission {
+            self.run_retransmission_timer_out(id);
         } else {
             self.drive(id, PacingTimer);
         }
+    }
+
+    #[inline(never)]
+    fn run_retransmission_timer_out(&mut self, id: u32) {
+        self.drive(id, RetransmissionTimer);
     }
 
     /// The next timer of a flow that runs by itself may be another one.

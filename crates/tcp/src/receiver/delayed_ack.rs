@@ -318,7 +318,7 @@ impl DelayedAck {
             let twentieth = self.round_trip.unwrap_or_default().as_nanos() / 20;
             let due = now + compression.most.min(Span::from_nanos(twentieth)) + SLACK;
             // The timer of a delayed acknowledgement still runs when that has been sent (Linux `inet_csk_clear_xmit_timer`).
-            self.due = Some(if self.timer >= now { due.min(self.timer) } else { due });
+            self.due = Some(if self.timer > now { due.min(self.timer) } else { due });
         }
         true
     }

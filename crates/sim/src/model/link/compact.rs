@@ -106,6 +106,21 @@ impl Compact {
         (start, self.leave(start, u64::from(self.last_whole) + u64::from(is_whole)))
     }
 
+    /// The same where it is idle nearly always. Returns when the last bit is at the far end.
+    #[inline(always)]
+    fn pass_idle(&mut self, bytes: u16, at: Instant) -> Instant {
+        if at <= self.free_at || bytes != self.last_bytes {
+            return self.pass_busy(bytes, at);
+        }
+        self.remainder = self.last_short.wrapping_add(self.unit);
+        self.leave(at, self.last_whole.into())
+    }
+
+    #[cold]
+    fn pass_busy(&mut self, bytes: u16, at: Instant) -> Instant {
+        self.pass(bytes, at).1
+    }
+
     /// It is busy with a packet from `start` on, for so many nanoseconds: when that is at the far end. A run lasts at most a year
     /// (`input/quantity.rs`), and a packet takes seconds here: no link owes centuries, so the end of time is not checked.
     #[inline(always)]
@@ -126,9 +141,10 @@ impl Compact {
 }
 
 impl Carry for Compact {
+    /// Acknowledgements are small: they hardly ever wait for each other. Data come in bursts, and are spared the branch.
     #[inline(always)]
-    fn carry(&mut self, bytes: u16, _: bool, at: Instant) -> Instant {
-        self.pass(bytes, at).1
+    fn carry(&mut self, bytes: u16, is_ack: bool, at: Instant) -> Instant {
+        if is_ack { self.pass_idle(bytes, at) } else { self.pass(bytes, at).1 }
     }
 }
 

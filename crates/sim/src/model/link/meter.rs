@@ -38,7 +38,7 @@ struct Levels {
 }
 
 /// Levels remembered.
-const RECENT: usize = 16;
+const RECENT: usize = 64;
 /// Higher levels count as this one, bytes.
 const HIGHEST: u64 = 1 << 40;
 

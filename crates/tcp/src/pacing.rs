@@ -104,9 +104,19 @@ pub(crate) enum Permit {
 /// The latest time of a timer that runs; [`Instant::MAX`] is a timer that does not.
 const LATEST: Instant = Instant::from_nanos(u64::MAX - 1);
 
-/// The pacing state of one connection, without its timer, which every packet needs and the sender keeps.
+/// The pacing state of one connection, without its timer, which every packet needs and the sender keeps. What each packet needs comes
+/// first: with what it needs of [`Cold`](crate::state::Cold) it takes two cache lines.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Pacing {
+    /// Nothing is held back yet: no round trip has been measured, or these are Linux's free packets. Kept, since it is asked several
+    /// times a packet.
+    is_free: bool,
+    in_trains: bool,
+    /// Packets that leave together; 0 is Linux's own rule.
+    quantum: u32,
+    /// The rate of the congestion control, where it sets one.
+    control: Option<Box<ByControl>>,
     settings: HostPacing,
     /// Smoothed and least round trip, seconds; zero before the first sample.
     srtt: f64,
@@ -114,17 +124,9 @@ pub(crate) struct Pacing {
     release: Gap,
     /// Packets sent, for Linux's free ones.
     sent: u64,
-    /// Nothing is held back yet: no round trip has been measured, or these are Linux's free packets. Kept, since it is asked several
-    /// times a packet.
-    is_free: bool,
-    /// Packets that leave together; 0 is Linux's own rule.
-    quantum: u32,
-    draws: Pcg32,
-    /// The rate of the congestion control, where it sets one.
-    control: Option<ByControl>,
     /// When the last train allowed the next; kept where packets leave in trains (`tcp_wstamp_ns`).
     next: Instant,
-    in_trains: bool,
+    draws: Pcg32,
 }
 
 /// What pacing by the congestion control's rate needs.
@@ -166,7 +168,7 @@ impl Pacing {
         let free = LINUX_FREE_PACKETS + u64::from(config.syn.is_some());
         let control = ByControl { pace, payload: config.payload, free, next: Instant::ZERO };
         let rule = HostPacing { rule: PacingRule::Linux, gain: 1.0, jitter: 0.0, quantum: None };
-        Pacing { control: Some(control), ..Pacing::new(rule, 0) }
+        Pacing { control: Some(Box::new(control)), ..Pacing::new(rule, 0) }
     }
 
     /// The rate that the congestion control sets, if it sets one.
@@ -296,7 +298,7 @@ impl Pacing {
 
     /// When the last train lets the next one leave.
     pub(crate) fn next_train(&self) -> Instant {
-        self.control.map_or(self.next, |control| control.next)
+        self.control.as_ref().map_or(self.next, |control| control.next)
     }
 
     /// Wei's patch halves from what is in flight, not from the window.

@@ -17,7 +17,7 @@ use paceline_core::{Instant, Span};
 /// unless an observer reads its round trips, or a packet is missing that selective acknowledgements have revealed. What each packet
 /// of a paced connection needs comes first.
 #[derive(Debug, Clone)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Cold {
     /// When the pacing timer is due; `Instant::MAX` is never.
     pub(crate) pacing_at: Instant,
@@ -26,11 +26,11 @@ pub(crate) struct Cold {
     pub(crate) host_at: Instant,
     /// When a packet was last sent; noted where everything may once have been acknowledged.
     pub(crate) last_sent: Instant,
-    /// Smoothed round-trip time without ticks, seconds; 0 before the first sample.
-    pub(crate) smoothed: f64,
     /// Packets from this number on may be listed in `short`; `u32::MAX` where none is.
     pub(crate) short_from: u32,
     pub(crate) pacing: Option<Pacing>,
+    /// Smoothed round-trip time without ticks, seconds; 0 before the first sample.
+    pub(crate) smoothed: f64,
     pub(crate) overhead: Option<Overhead>,
     /// Blank where no packet is missing.
     pub(crate) sack: Sparse<SackState>,

@@ -24,7 +24,7 @@ impl Hosts<'_> {
             self.trace_receive(ack);
         }
         if has_ecn {
-            self.drive(ack.flow, AcknowledgedWithEcho(AcknowledgedWith(next, ack.sent), ack.signals()));
+            self.on_ack_with_echo(ack, next);
         } else if needs_feedback {
             self.on_ack_with_feedback(ack, next);
         } else {
@@ -36,6 +36,12 @@ impl Hosts<'_> {
     #[inline(never)]
     pub(crate) fn on_ack_with_feedback(&mut self, ack: &Event, next: u32) {
         self.drive(ack.flow, AcknowledgedWith(next, ack.sent));
+    }
+
+    /// The same on a connection with ECN.
+    #[inline(never)]
+    fn on_ack_with_echo(&mut self, ack: &Event, next: u32) {
+        self.drive(ack.flow, AcknowledgedWithEcho(AcknowledgedWith(next, ack.sent), ack.signals()));
     }
 
     pub(crate) fn on_retransmission_timer(&mut self, flow: u32, at: Instant) {

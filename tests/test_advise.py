@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import math
 import random
 import re
@@ -12,21 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import paceline as pl
 import pytest
-from click.testing import CliRunner
 from paceline.advise.answer import FRESH, state
 from paceline.advise.evidence import Evidence, Run
 from paceline.advise.fragility import changes
-from paceline.advise.measures import goal_worth, values_of, worth
-from paceline.advise.network import length_of, scenario_of, simulated_flows
+from paceline.advise.measures import goal_worth, worth
+from paceline.advise.network import scenario_of
 from paceline.advise.question import Candidate, Question
 from paceline.advise.reading import read_question
-from paceline.advise.running import Simulator
 from paceline.advise.search import search
 from paceline.advise.sentence import sentence
 from paceline.advise.surrogate import Outlook
-from paceline.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 ASKED: dict[str, Any] = {"rate": "1 Gbit/s", "rtt": "10 ms .. 50 ms", "flows": 20, "within": "600 min"}
@@ -317,179 +311,3 @@ def test_losses_that_no_run_has_are_not_stated_to_be_none() -> None:
     stated = evidence.interval(one, "loss")
     assert stated is not None
     assert stated.half == pytest.approx(3 / 3000)
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"rate": "-1 Gbit/s"}, 'rate: "-1 Gbit/s" is negative'),
-        ({"rate": "0 bit/s"}, "is no rate at all"),
-        ({"rtt": "80 ms .. 5 ms"}, 'write "5 ms .. 80 ms"'),
-        ({"rtt": []}, "the list is empty"),
-        ({"flows": 0}, "write a whole number from 1"),
-        ({"flows": "many"}, "write a whole number from 1"),
-        ({"buffer": "20 packets", "pacing": "none"}, "nothing may change"),
-        ({"bounds": ["utilisation >= 120 %"]}, "is not from 0 % to 100 %"),
-        ({"bounds": ["utilisation <= 50 %"]}, "asks for a bad utilisation"),
-        ({"bounds": ["utilisation >= 98 %", "utilisation >= 50 %"]}, "bounded twice"),
-        ({"bounds": []}, "the least buffer is none at all"),
-        ({"bounds": ["speed >= 1"]}, "is no measure"),
-        ({"bounds": ["loss"]}, "is no bound"),
-        ({"bounds": ["loss much"]}, "is not from 0 %"),
-        ({"goal": "happiness"}, "goal:"),
-        ({"goal": "fct"}, "no completion time"),
-        ({"think": "1 s"}, "goes with size"),
-        ({"tcp": {"cubic": 0.7, "bbr": 0.7}}, "come to 1.4"),
-        ({"tcp": "carrier-pigeon"}, "variant"),
-        ({"pacing": "edge"}, 'pacing: "edge": delay missing'),
-        ({"pacing": "edge 2 ms", "edges": 0}, "paces at edges"),
-        ({"queue": "codle"}, 'queue: "codle" is no queue discipline; did you mean "codel"'),
-        ({"sure": "120 %"}, "sure:"),
-        ({"within": "soon"}, "within:"),
-        ({"colour": "red"}, "unknown key"),
-        ({"buffer": "1 BDP .. 5 packets"}, "begins above its end"),
-    ],
-)
-def test_nonsense_is_one_line(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(pl.InputError) as error:
-        read_question(ASKED | changes)
-    assert said in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-def test_the_command_refuses_in_one_line_with_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["advise", "--rate", "-1 Gbit/s", "--rtt", "5 ms", "--flows", "10"])
-    assert left.value.code == 2
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert output.err.startswith('paceline: --rate: "-1 Gbit/s" is negative')
-    assert output.err.count("\n") == 1
-
-
-def test_round_trips_are_those_asked_for() -> None:
-    """Every seed has the whole range of them, and as many flows as asked, dealt out to edges."""
-    for asked in (
-        ASKED,
-        ASKED | {"flows": 7},
-        ASKED | {"rtt": ["5 ms", "20 ms", "90 ms"], "flows": 30},
-        ASKED | {"edges": 0},
-        ASKED | {"rtt": [f"{trip} ms" for trip in range(10, 90, 10)], "flows": 8},
-    ):
-        question = read_question(asked)
-        scenario = scenario_of(question, question.candidates[0])
-        network = json.loads(pl._core.inspect(scenario.points()[0].json, 1))
-        delay = [link["delay_ns"] * 1e-9 for link in network["links"]]
-        flows = network["flows"]
-        assert len(flows) == simulated_flows(question)
-        assert abs(len(flows) - question.flows) <= 1
-        trips = sorted(math.fsum(delay[link] for link in (*flow["forward"], *flow["reverse"])) for flow in flows)
-        assert trips[0] >= question.round_trips_s[0][0] - 1e-6
-        assert trips[-1] <= question.round_trips_s[-1][1] + 1e-6
-        assert math.fsum(trips) / len(trips) == pytest.approx(question.round_trip_s, rel=0.12)
-
-
-def test_a_bound_needs_no_sign() -> None:
-    asked = [read_question(ASKED | {"bounds": bounds}).bounds for bounds in (["wait 5 ms"], ["wait <= 5 ms"])]
-    assert asked[0] == asked[1]
-
-
-def test_shares_of_tcps_are_dealt_out() -> None:
-    question = read_question(ASKED | {"tcp": {"cubic": 0.75, "newreno": 0.25}})
-    tables = scenario_of(question, question.candidates[0]).to_dict()["traffic"]
-    assert [len(table["from"]) for table in tables] == [15, 5]
-    scenario_of(question, question.candidates[0]).check()
-
-
-def test_a_run_lasts_for_several_sawteeth() -> None:
-    question = read_question(ASKED | {"flows": 2, "buffer": "5 packets .. 1 BDP"})
-    assert length_of(question).window_s > length_of(question, 5).window_s  # a full buffer is part of a round trip
-    assert length_of(read_question(ASKED)).window_s < length_of(question).window_s
-
-
-def test_an_answer_by_runs(tmp_path: Path) -> None:
-    """All of it on a small network: what is stated comes again by a run of the scenario; the store has every run."""
-    asked = SMALL | {"within": "600 min"}
-    advice = pl.advise(asked, out=tmp_path)
-    again = pl.advise(asked, out=tmp_path)
-    assert again.sentence == advice.sentence
-    assert again.runs == advice.runs
-    report = advice.save(tmp_path)
-    answer = json.loads((tmp_path / "advice.json").read_text())
-    assert answer["sentence"] == advice.sentence
-    assert answer["best"]["fresh"]
-    assert answer["best"]["buffer_bytes"] == answer["best"]["buffer_packets"] * 1500
-    assert report.read_text().count("<script") == 1
-    assert advice.sentence.partition("; ")[0] in report.read_text().replace("&#39;", "'")
-    runs = pl.sweep(tmp_path / "scenario.toml", seeds=[FRESH + 1 + number for number in range(answer["best"]["seeds"])])
-    question = read_question(asked)
-    values = [values_of(run.to_dict(), question)["utilisation"] for run in runs]
-    assert math.fsum(values) / len(values) == pytest.approx(answer["best"]["intervals"]["utilisation"]["mean"])
-    assert advice._repr_html_().startswith("<p><b>")
-    assert str(advice).startswith(advice.sentence[:40])
-
-
-def test_the_command_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    options = ["--rate", "5 Mbit/s", "--rtt", "5 ms", "--flows", "4", "--pacing", "none", "--no-changes", "--quiet"]
-    result = CliRunner().invoke(main.__globals__["paceline"], ["advise", *options, "--json"], standalone_mode=False)
-    assert result.exception is None
-    answer = json.loads(result.stdout)
-    assert answer["sentence"].startswith(("Give the core", "Not settled"))
-    assert answer["theory"][0]["rule"] == "BDP"
-    assert not (tmp_path / "results").exists()
-
-
-def _bench() -> Any:
-    spec = importlib.util.spec_from_file_location("bench_advise", ROOT / "benches" / "advise.py")
-    assert spec is not None
-    assert spec.loader is not None
-    bench = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bench)
-    return bench
-
-
-def test_the_bench_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has run is read, and only what is missing runs; of another core's runs none are used."""
-    bench = _bench()
-    kept = bench.Kept(3_000_000, tmp_path, 1)
-    some = kept.question.candidates[:2]
-    first = kept.evidence("exhaustive", some, 2)
-    assert not kept.is_answered
-    asked: list[Any] = []
-
-    class Counting(Simulator):
-        def __call__(self, pairs: Sequence[tuple[Candidate, int]]) -> Mapping[tuple[Candidate, int], Run]:
-            asked.extend(pairs)
-            return super().__call__(pairs)
-
-    monkeypatch.setattr(bench, "Simulator", Counting)
-    again = bench.Kept(3_000_000, tmp_path, 1)
-    assert again.evidence("exhaustive", some, 2).runs == first.runs
-    assert asked == []
-    again.evidence("exhaustive", some, 3)
-    assert [one for one, _ in asked] == some
-    file = tmp_path / "3000000.json"
-    file.write_text(file.read_text().replace('"core":"', '"core":"0'))
-    bench.Kept(3_000_000, tmp_path, 1).evidence("exhaustive", some[:1], 1)
-    assert len(asked) == 3
-    assert bench._ranges([0, 1, 2, 5, 7, 8]) == "0 to 2, 5, 7 to 8"
-
-
-def test_drawn_questions_are_answered_as_well_as_by_an_exhaustive_search() -> None:
-    """The quick form of `make bench-advise`, on questions that it does not ask: small spaces, six seeds."""
-    bench = _bench()
-    for number in (3_000_000, 3_000_006):
-        asked = bench.drawn(number)
-        question = read_question(asked)
-        advice = pl.advise(asked)
-        best = advice.to_dict()["best"]
-        every = Evidence(question)
-        every.gather(Simulator(question), [(one, 500_000 + seed) for one in question.candidates for seed in range(6)])
-        top = max(question.candidates, key=every.worth)
-        advised = next(
-            one
-            for one in question.candidates
-            if (one.buffer, one.pacing.name) == (best["buffer_packets"], best["pacing"])
-        )
-        assert bench.utility(question, every, advised, top) >= 0.98

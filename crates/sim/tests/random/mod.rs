@@ -7,6 +7,7 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 pub(crate) mod fast;
+mod links;
 mod listed;
 mod networks;
 mod pacing;

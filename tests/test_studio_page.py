@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -116,6 +117,7 @@ def test_packets_move_stop_step_and_tell_their_life(browser: sync_api.Browser, s
         assert clock() > stopped
         page.keyboard.press(",")
         assert clock() <= stopped
+        assert re.search(r"Shown are [\d.]+ m?s from \d+\.\d{9} s on\.", page.inner_text(".packets-section"))
         page.wait_for_selector("canvas.packets[data-drawn]:not([data-drawn='0'])")
         found = page.evaluate(
             """async () => {
@@ -138,6 +140,22 @@ def test_packets_move_stop_step_and_tell_their_life(browser: sync_api.Browser, s
         assert "is on the wire" in life
         page.click(".life button")
         assert page.input_value("#follow") != ""
+
+
+def test_packets_of_the_state_before_are_said_to_be(browser: sync_api.Browser, server: Server) -> None:
+    with opened(browser, server.address) as page:
+        page.route("**/api/packets", lambda route: None)  # those of the next state never come
+        page.fill("#buffer-text", "7 KB")
+        page.press("#buffer-text", "Enter")
+        page.wait_for_selector(".packets-section [role=status]:has-text('of the state before')")
+        page.wait_for_selector(".packets-section [role=status]:has-text('are being traced')")
+
+
+def test_worlds_that_are_the_same_run_are_said_to_be(browser: sync_api.Browser, server: Server) -> None:
+    with opened(browser, server.address) as page:
+        page.select_option("#lesson", "too-little-delay")
+        page.wait_for_selector("#standing:has-text('the same in both worlds, under every seed')")
+        assert "±" not in page.inner_text(".figures tr:has-text('Throughput') td:last-child")
 
 
 def test_lives_have_every_event_of_the_trace(browser: sync_api.Browser, server: Server) -> None:
@@ -226,6 +244,7 @@ def test_a_dropped_scenario_is_taken_and_toml_comes_out(
         page.fill("dialog textarea", text.replace("dropped", "typed").replace('"10 KB"', '"10"'))
         page.click("text=Use this")
         assert "no unit" in page.wait_for_selector("dialog [role=alert]").inner_text()
+        assert page.locator("main [role=alert]").count() == 0  # what is shown goes on as it was
         page.fill("dialog textarea", text.replace("dropped", "typed"))
         page.click("text=Use this")
         page.wait_for_selector("h1:has-text('typed')")

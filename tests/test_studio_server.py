@@ -242,6 +242,12 @@ def test_a_capture_is_analysed(server: Server, command: Command, tmp_path: Path)
     assert any("edge 10 ms" in cell for row in found["rows"] for cell in row)
     assert server.ask("GET", f"/{server.token}/{found['report']}")[0] == 200
     assert server.ask("POST", f"/{server.token}/api/capture?name=notes.txt", b"x")[0] == 422
+    for _ in range(2):  # the second as the first, and neither says where this machine keeps it
+        status, content = server.ask("POST", f"/{server.token}/api/capture?name=notes.pcap", b"words")
+        assert (status, json.loads(content)["errors"]) == (
+            422,
+            ["notes.pcap: not a pcap or pcapng capture: it is text"],
+        )
 
 
 def test_a_link_holds_the_scenario() -> None:

@@ -208,11 +208,9 @@ class Studio:
         """Analyses a capture that was dropped on the page; its bytes are the body."""
         name = Path(request.query_params.get("name", "capture.pcap")).name
         pacers = request.query_params.getlist("pacer")
-        folder = Path(self._uploads.name) / str(len(self._reports))
-        folder.mkdir(parents=True)
-        path = folder / name
         if not _core.is_capture_name(name):
             raise InputError("is no capture; drop a .pcap or .pcapng, .gz or .zst after that or not", name)
+        path = Path(tempfile.mkdtemp(dir=self._uploads.name)) / name
         size = 0
         with path.open("wb") as file:
             async for chunk in request.stream():
@@ -220,7 +218,11 @@ class Studio:
                 if size > MOST_BYTES:
                     raise InputError(f"has more than {MOST_BYTES >> 20} MiB; use paceline analyse {name}", name)
                 file.write(chunk)
-        found = await run_in_threadpool(analysed, path, pacers)
+        try:
+            found = await run_in_threadpool(analysed, path, pacers)
+        except InputError as error:
+            path.unlink()
+            raise InputError(error.message, name if error.source == str(path) else error.source) from None
         report = f"capture-{len(self._reports) + 1}"
         self._reports[report] = found.report
         return JSONResponse({"report": f"reports/{report}", "notes": found.notes, "rows": found.rows})

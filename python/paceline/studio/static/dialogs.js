@@ -1,8 +1,9 @@
 // What opens over the page: a link to share, the scenario as TOML, a sweep in full, a capture that was dropped.
 import { html, signal, useEffect, useRef } from "./html.js";
-import { at, core, encoded, errors, lines, post, read, save, scenario } from "./state.js";
+import { at, core, encoded, lines, post, read, save, scenario } from "./state.js";
 
 const open = signal(null); // { kind, … } of the dialog that is open
+const refused = signal([]); // what is wrong with the text that was to be used; the page goes on as it was
 const running = signal(null); // the sweep under way, or its end
 let dragged = 0;
 const dragging = signal(false);
@@ -14,6 +15,7 @@ export const actions = {
   },
   toml: async () => {
     const { toml } = await (await post("toml", { document: scenario.value })).json();
+    refused.value = [];
     open.value = { kind: "toml", title: "The scenario as TOML", text: toml };
   },
   full: () => {
@@ -39,14 +41,14 @@ function Share({ link }) {
 function Toml({ text }) {
   const area = useRef(null);
   const apply = async () => {
-    if (await read({ text: area.current.value })) open.value = null;
+    if (await read({ text: area.current.value }, refused)) open.value = null;
   };
   const load = async (event) => {
     const [file] = event.target.files;
     if (file) area.current.value = await file.text();
   };
   return html`<label>Scenario<textarea ref=${area} rows="18" spellcheck="false">${text}</textarea></label>
-    ${errors.value.map((line) => html`<p role="alert" class="warning">${line}</p>`)}
+    ${refused.value.map((line) => html`<p role="alert" class="warning">${line}</p>`)}
     <p class="buttons">
       <button type="button" class="first" onClick=${apply}>Use this</button>
       <button type="button"

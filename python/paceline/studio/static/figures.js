@@ -65,6 +65,7 @@ function standing(sure, difference, metric) {
     );
   if (!sure) return `Simulated in full, ${count}`;
   const { mean, half } = difference;
+  if (!mean && !half) return `Throughput is the same in both worlds, under every seed. ${count}`;
   const unit = unitFor(metric.kind, Math.max(Math.abs(mean), half));
   const decimals = decimalsWith(mean / unit.factor, half / unit.factor);
   const [by, within] = [signed(mean / unit.factor, decimals), fixed(half / unit.factor, decimals)];
@@ -77,9 +78,9 @@ function Cell({ value, unit, most, sign = false }) {
   const half = value.half === null ? null : value.half / unit.factor;
   const decimals = decimalsWith(most / unit.factor, half);
   return html`${(sign ? signed : fixed)(value.mean / unit.factor, decimals)}${
-    half !== null &&
+    half > 0 &&
     html` <span
-    class="half">± ${half ? fixed(half, decimals) : 0}</span>`
+    class="half">± ${fixed(half, decimals)}</span>`
   }`;
 }
 

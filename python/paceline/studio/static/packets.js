@@ -48,6 +48,12 @@ export async function load(fromS = null) {
   }
 }
 
+// Until another state has its own, the packets that are shown are said to be of the one before.
+effect(() => {
+  if (scenario.value && traces.peek())
+    loading.value = "These packets are of the state before; this one's come once it has run.";
+});
+
 // A state that rests gets its packets.
 let settle = 0;
 effect(() => {
@@ -249,8 +255,8 @@ export function Packets() {
         index=${index} />`,
       )}</div>
       <p class="note">A packet has the colour of its flow; those in rows before a link wait there, in its buffer or its
-        pacer, and those that are dropped fall, in red. Shown are ${shown("s", (held.until - held.begin) / 1e9)} from
-        ${instant(held.from + held.begin)} on. Keys: p plays and pauses, comma and full stop step.</p>
+        pacer, and those that are dropped fall, in red. Shown are ${shown("s", (held.until - held.begin) / 1e9)}${" "}
+        from ${instant(held.from + held.begin)} on. Keys: p plays and pauses, comma and full stop step.</p>
       <${Life} />`
     }
   </section>`;

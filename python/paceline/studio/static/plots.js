@@ -20,7 +20,6 @@ function options({ width, lines, unit, xUnit, most, right, step }) {
     ticks: { stroke: colour("grid"), width: 1 },
     font: "11px system-ui",
   };
-  const digits = decimalsFor(most || 1);
   return {
     width,
     height: HEIGHT,
@@ -29,16 +28,7 @@ function options({ width, lines, unit, xUnit, most, right, step }) {
     scales: { x: { time: false }, y: { range: [0, most ? most * 1.05 : 1], ...(right ? { range: [0, 1] } : {}) } },
     axes: [
       { ...axis, size: 30, values: (_, ticks) => ticks.map((tick) => `${Number(tick.toPrecision(6))} ${xUnit}`) },
-      {
-        ...axis,
-        size: 54,
-        values: (_, ticks) =>
-          ticks.map((tick) =>
-            fixed(tick, Math.max(0, digits - 1))
-              .replace(/(\.\d*?)0+$/, "$1")
-              .replace(/\.$/, ""),
-          ),
-      },
+      { ...axis, size: 54, values: (_, ticks) => ticks.map((tick) => `${Number(tick.toPrecision(6))}`) },
     ],
     series: [
       {},

@@ -161,19 +161,20 @@ export async function encoded(tables) {
 }
 
 async function keepInAddress() {
+  if (location.protocol === "about:") return; // a cell of a notebook has no address
   const hash = await encoded(scenario.value);
   if (location.hash !== hash) history.replaceState(null, "", hash);
 }
 
-// A scenario's text, or a link to one, in the place of the state.
-export async function read(body) {
+// A scenario's text, or a link to one, in the place of the state. What is wrong with it goes into `wrong`.
+export async function read(body, wrong = errors) {
   try {
     const told = await (await post("read", body)).json();
-    errors.value = [];
+    wrong.value = errors.value = [];
     change(told.document);
     return true;
   } catch (error) {
-    errors.value = error.message.split("\n");
+    wrong.value = error.message.split("\n");
     return false;
   }
 }

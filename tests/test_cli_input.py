@@ -74,7 +74,8 @@ to = "c"
 
 
 def test_unreadable_files(command: Command, tmp_path: Path) -> None:
-    assert refused(command, "nowhere.toml").startswith("nowhere.toml: no such file")
+    assert refused(command, "nowhere.toml").startswith("nowhere.toml: no such file; paceline init writes one to start")
+    assert refused(command, "mine/rpc.toml") == "mine/rpc.toml: no such file; paceline init rpc writes one"
     assert refused(command, tmp_path).startswith(f"{tmp_path}: a directory")
     broken = tmp_path / "broken.toml"
     broken.write_text('title = "x"\nduration = \n')

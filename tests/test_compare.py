@@ -123,6 +123,8 @@ def test_settings_are_aligned_by_what_they_mean() -> None:
         compare(a, runs(lambda *_: 1.0, ("1 KB", "2 KB")))
     with pytest.raises(InputError, match=r"flows\.jian: no such number of these runs; did you mean flows\.jain\?"):
         compare(a, b, ["flows.jian"])
+    with pytest.raises(InputError, match=r"did you mean flows\.goodput_mean_bps"):
+        compare(a, b, ["goodput"])
 
 
 @pytest.mark.parametrize("width", [80, 60])
@@ -133,6 +135,10 @@ def test_the_table_keeps_to_the_columns(width: int) -> None:
     assert max(map(len, lines)) <= width
     assert "flows.goodput_mean_bps" in "\n".join(lines).replace("\n", "") or width == 60
     assert {row[-1] for row in rows} == {"yes", "no"}
+    goodput = next(row for row in rows if "flows.goodput_mean_bps" in row)
+    assert (goodput[2], goodput[3], goodput[4]) == ("Mbit/s", "1", "1.1")
+    assert goodput[5].startswith("+0.1 ± ")
+    assert {row[5] for row in rows if row[1] == "flows.jain"} == {"0"}
 
 
 def test_the_command_has_an_exit_code(tmp_path: Path) -> None:

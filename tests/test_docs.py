@@ -7,7 +7,7 @@ import shlex
 from functools import cache
 from pathlib import Path
 
-import click
+import click.testing
 import paceline as pl
 import pyarrow.parquet as pq
 import pytest
@@ -83,6 +83,12 @@ def test_the_command_line_page_is_current() -> None:
     """`python -m paceline.cli.reference_page` writes it again."""
     assert (DOCS / "reference" / "cli.md").read_text() == page()
     assert all(f"\n## paceline {name}" in page() for name in paceline.commands)
+
+
+def test_help_says_each_command_in_a_whole_line() -> None:
+    told = click.testing.CliRunner().invoke(paceline, ["--help"], terminal_width=80).output
+    assert "\n  analyse " in told
+    assert "..." not in told.partition("\nCommands:\n")[2]
 
 
 def commands(text: str) -> list[list[str]]:

@@ -60,6 +60,7 @@ ROOMS: Mapping[str, set[str]] = {
         "_interrupt",
         "_optional",
         "_palette",
+        "_units",
         "advise",
         "capture",
         "doctor",

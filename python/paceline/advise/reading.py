@@ -43,7 +43,7 @@ def load_question(path: str | os.PathLike[str], more: Mapping[str, Any] | None =
     """The question in a TOML file, with `more` in the place of what it says. Raises `InputError`."""
     from paceline.scenario.toml_tables import read
 
-    document, _ = read(path)
+    document, _ = read(path, "paceline advise --help says what to ask without one")
     return read_question(dict(document) | dict(more or {}), os.fsdecode(path))
 
 

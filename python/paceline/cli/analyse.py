@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from paceline.capture.analysis import Analysis
 
 
-@click.command()
+@click.command(short_help="Say how bursty a capture is, and what pacers would do.")
 @click.argument("file", type=str, shell_complete=completion.files)
 @click.option(
     "--by",

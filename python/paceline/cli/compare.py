@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from paceline._units import STEPS, step_for
 from paceline.cli import completion
 from paceline.cli.options import QUIET
 from paceline.errors import InputError
@@ -65,27 +66,32 @@ def compare(a: str, b: str, metrics: tuple[str, ...], limit: str | None, as_json
 
 
 def table_of(found: Comparison) -> tuple[list[str], list[list[str]], int]:
-    """Head and rows, and how many columns name a row."""
+    """Head and rows, and how many columns name a row. A number has one unit over all settings."""
+    from paceline.results.quantities import unit_of
+
     paths = list(dict.fromkeys(path for row in found.rows for path in row.settings if path not in found.apart))
     paths = [path for path in paths if len({row.settings.get(path) for row in found.rows}) > 1]
-    head = [*paths, "metric", "A", "B", "B - A", "of A", "differs"]
+    head = [*paths, "metric", "unit", "A", "B", "B - A", "of A", "differs"]
     rows = []
     for row in found.rows:
+        largest = max(abs(value or 0.0) for one in found.rows if one.metric == row.metric for value in (one.a, one.b))
+        factor, unit = step_for(largest, STEPS.get(unit_of(row.metric) or "", ((1.0, "–"),)))
         share = "–" if row.relative is None else f"{100 * row.relative:+.2f} %"
-        cells = [_number(row.a), _number(row.b), _difference(row), share, "yes" if row.differs else "no"]
-        rows.append([*(row.settings.get(path, "–") for path in paths), row.metric, *cells])
-    return head, rows, len(paths) + 1
+        numbers = [_number(row.a, factor), _number(row.b, factor), _difference(row, factor)]
+        named = [*(row.settings.get(path, "–") for path in paths), row.metric, unit]
+        rows.append([*named, *numbers, share, "yes" if row.differs else "no"])
+    return head, rows, len(paths) + 2
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.6g}"
+def _number(value: float | None, factor: float) -> str:
+    return "–" if value is None else f"{value / factor:.6g}"
 
 
-def _difference(row: Difference) -> str:
+def _difference(row: Difference, factor: float) -> str:
     if row.difference is None:
         return "–"
-    half = row.difference.half
-    return f"{row.difference.mean:.3g}" + (f" ± {half:.2g}" if half else "")
+    mean, half = row.difference.mean, row.difference.half
+    return (f"{mean / factor:+.3g}" if mean else "0") + (f" ± {half / factor:.2g}" if half else "")
 
 
 def _say_what_is_apart(found: Comparison, a: str, b: str) -> None:

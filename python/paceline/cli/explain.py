@@ -19,7 +19,7 @@ def _profiles() -> list[str]:
     return [one["profile"] for one in json.loads(_core.tcp_options())]
 
 
-@click.group()
+@click.group(short_help="Say what options TCP has, and where they come from.")
 def explain() -> None:
     """Say what options there are, what they are set to, and where that comes from."""
 

@@ -20,8 +20,11 @@ MOST_BYTES = 16 << 20
 MOST_NESTED = 50
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
-    """The tables of a TOML file, and its text. Raises `InputError`, which names the file."""
+def read(path: str | os.PathLike[str], instead: str | None = None) -> tuple[dict[str, Any], str]:
+    """The tables of a TOML file, and its text. Raises `InputError`, which names the file.
+
+    `instead` is what to do where there is none, unless it is a scenario's.
+    """
     file = file_name(path, None, "scenarios/one-flow.toml")
     source = os.fsdecode(path)
     if "\n" in source:
@@ -33,7 +36,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
             raise InputError(f"more than {MOST_BYTES >> 20} MiB; name a scenario file", source)
         text = content.decode("utf-8-sig")
     except FileNotFoundError:
-        raise InputError("no such file; see scenarios/ for ones to start from", source) from None
+        raise InputError(f"no such file; {instead or _where_from(file.stem)}", source) from None
     except IsADirectoryError:
         raise InputError("a directory; name a scenario file in it", source) from None
     except UnicodeDecodeError as error:
@@ -49,6 +52,15 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
     except (ValueError, RecursionError) as error:  # broken; numbers of too many digits; too deep
         raise InputError(f"broken TOML: {error}", source) from None
     return document, text
+
+
+def _where_from(stem: str) -> str:
+    """How to come by a scenario: by the template of this name, where there is one."""
+    from paceline.scenario import shipped_files
+
+    if stem in shipped_files.texts():
+        return f"paceline init {stem} writes one"
+    return "paceline init writes one to start from, paceline init --list says which there are"
 
 
 def value_at(document: Any, keys: Sequence[str]) -> Any:

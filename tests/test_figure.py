@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import struct
+import subprocess
 import sys
 import tomllib
 import zlib
@@ -16,6 +17,18 @@ from conftest import TINY, Command
 from paceline import plot
 from paceline.cli.figure import figure
 from paceline.errors import InputError
+
+PAPER = r"""
+\documentclass[10pt,twocolumn]{article}
+\usepackage[textwidth=7.16in,columnsep=0.16in]{geometry}
+\usepackage{booktabs,pgf}
+\begin{document}
+\begin{figure}\noindent\input{metrics.pgf}\end{figure}
+\begin{figure}\noindent\input{queue.pgf}\end{figure}
+\begin{figure}\noindent\input{raster.pgf}\end{figure}
+\begin{table*}\centering\small\input{table.tex}\end{table*}
+\end{document}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +94,18 @@ def test_metrics_stand_below_each_other_in_a_column(kept: Path) -> None:
     assert {ax.xaxis.label.get_size() for ax in plot.against_buffer(kept).axes} == {10.0}
 
 
-@pytest.mark.skipif(not any(map(shutil.which, ("pdflatex", "xelatex", "lualatex"))), reason="needs LaTeX")
-def test_pgf_is_for_latex(kept: Path, tmp_path: Path) -> None:
-    draw(kept, "--metric", "loss", "--out", tmp_path / "m.pgf")
-    assert r"\begin{pgfpicture}" in (tmp_path / "m.pgf").read_text()
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs LaTeX")
+def test_figures_and_tables_are_for_latex(kept: Path, tmp_path: Path) -> None:
+    """All of them in a paper of two columns: it compiles, and nothing is wider than its column."""
+    for what in ("metrics", "queue", "raster"):
+        draw(kept, "--of", what, "--out", tmp_path / f"{what}.pgf")
+    (tmp_path / "table.tex").write_text(pl.Results.load(kept).to_text("latex"))
+    (tmp_path / "paper.tex").write_text(PAPER)
+    call = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "Overfull" not in done.stdout, done.stdout
+    assert (tmp_path / "paper.pdf").exists()
 
 
 def test_without_latex_pgf_says_so(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,10 +46,19 @@ def test_markdown_and_latex_have_the_summary(kept: tuple[pl.Results, Path]) -> N
     latex = results.to_text("latex")
     assert latex.startswith("% needs \\usepackage{booktabs}\n\\begin{tabular}{l" + "r" * (len(head) - 1) + "}\n")
     body = [line for line in latex.splitlines() if line.endswith(r"\\")]
-    assert [line.count(" & ") for line in body] == [len(head) - 1] * 3
-    assert r"utilisation, \%" in body[0]
-    assert r" $\pm$ " in body[1]
+    assert [line.count(" & ") for line in body] == [len(head) - 1] * 5
+    heads = [[cell.strip() for cell in line.rstrip("\\").split(" & ")] for line in body[:3]]
+    assert list(zip(*heads, strict=True))[2:4] == [("core", "throughput", "Mbit/s"), ("", "utilisation", r"\%")]
+    assert r" $\pm$ " in body[3]
     assert latex.isascii()
+
+
+def test_a_swept_link_goes_by_its_name() -> None:
+    scenario = pl.template("one-flow").set("duration", "6 s")
+    swept = pl.sweep(scenario, {"network.links.bottleneck.buffer": ["5 KB"]})
+    heads = swept.to_text("latex").splitlines()[3:6]
+    assert [line.split(" & ")[1].strip() for line in heads] == ["", "bottleneck", "buffer"]
+    assert "network.links.bottleneck.buffer" in swept.to_text("markdown")
 
 
 def test_signs_that_mean_something_are_escaped() -> None:

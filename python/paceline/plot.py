@@ -227,12 +227,13 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     if form not in FORMATS:
         known = ", ".join(f".{one}" for one in FORMATS)
         raise ValueError(f"{os.fspath(path)} has no suffix that says a form; there are {known}")
-    said: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(form, {})
+    without_date = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    said: dict[str, Any] = {"metadata": without_date[form]} if form in without_date else {}  # pgf takes none
     settings: dict[str, Any] = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "paceline"}
     if form == "pgf":
         settings |= {"pgf.texsystem": _tex(), "pgf.rcfonts": False}
     with _matplotlib().rc_context(settings):
-        figure.savefig(path, format=form, metadata=said or None)
+        figure.savefig(path, format=form, **said)
 
 
 def _tex() -> str:

@@ -11,7 +11,8 @@ from paceline.report.conclusions import against_baseline, headline_metric, stand
 from paceline.report.formatting import listed, scale_for, short, signed_percent
 from paceline.report.metrics import Metric, group_metrics
 from paceline.report.scenario_facts import table, tables
-from paceline.report.study import Series, Study, path_words
+from paceline.report.study import Series, Study
+from paceline.results.quantities import path_words
 
 _WAITING = (
     "queue_mean",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from paceline._statistics import Interval, leaders, paired
 from paceline.report.formatting import listed, percent_words, scale_for
 from paceline.report.metrics import BY_KEY, Metric
-from paceline.report.study import Series, Study, path_phrase, value_words
+from paceline.report.study import Series, Study, value_words
+from paceline.results.quantities import path_phrase
 
 #: The quantities that a headline may be about, the best first.
 _HEADLINE = ("goodput", "throughput", "fct_mean", "loss")

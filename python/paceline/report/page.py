@@ -25,11 +25,12 @@ from paceline.report.diagram_columns import meshed
 from paceline.report.formatting import DASH, listed, plain, scale_for
 from paceline.report.metrics import BY_KEY, Metric
 from paceline.report.series_marks import mark, marker
-from paceline.report.study import Study, path_words, value_words
+from paceline.report.study import Study, value_words
 from paceline.report.study_sources import load
 from paceline.report.svg import COLOURS
 from paceline.report.topology import topology
 from paceline.results import ties
+from paceline.results.quantities import path_words
 
 #: What is drawn against the axis, those first that the question is about.
 _CHARTS = ("throughput", "goodput", "loss", "marks", "fct_mean")

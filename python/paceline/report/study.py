@@ -22,7 +22,7 @@ from paceline._statistics import Interval, interval
 from paceline.report.axis_roles import Roles, roles
 from paceline.report.metrics import METRICS, Metric, Row
 from paceline.results.instruments import Curve
-from paceline.results.quantities import quantity
+from paceline.results.quantities import path_phrase, path_words, quantity
 from paceline.results.repeated_runs import same_rows, sentence
 
 #: Columns of `runs.parquet` that carry what was swept begin with this.
@@ -344,19 +344,6 @@ def method_words(label: str) -> str:
         "token-bucket": "token bucket",
     }.get(first)
     return f"{words} {rest}".strip() if words else label
-
-
-def path_words(path: str) -> str:
-    """`network.core.buffer` as an axis title: `Core buffer`."""
-    parts = [p for p in path.replace("_", " ").replace("-", " ").split(".") if p not in ("network", "traffic", "0")]
-    text = " ".join("TCP" if part == "tcp" else part for part in parts)
-    return text[:1].upper() + text[1:]
-
-
-def path_phrase(path: str) -> str:
-    """`path_words` within a sentence: `core buffer`, `TCP variant`."""
-    text = path_words(path)
-    return text if text.startswith("TCP") else text[:1].lower() + text[1:]
 
 
 def value_words(path: str, text: str) -> str:

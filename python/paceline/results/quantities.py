@@ -60,3 +60,16 @@ def unit_of(column: str) -> str | None:
     if name in _ONES:
         return "1"
     return _ENDS.get(name.rpartition("_")[2]) if "_" in name else None
+
+
+def path_words(path: str) -> str:
+    """`network.core.buffer` as an axis title: `Core buffer`; a link that has a name goes by it alone."""
+    parts = path.removeprefix("network.links.").replace("_", " ").replace("-", " ").split(".")
+    text = " ".join("TCP" if part == "tcp" else part for part in parts if part not in ("network", "traffic", "0"))
+    return text[:1].upper() + text[1:]
+
+
+def path_phrase(path: str) -> str:
+    """`path_words` within a sentence: `core buffer`, `TCP variant`."""
+    text = path_words(path)
+    return text if text.startswith("TCP") else text[:1].lower() + text[1:]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import re
+import textwrap
 from collections.abc import Sequence
 
+from paceline.results.quantities import path_phrase
 from paceline.results.results import Results
 from paceline.results.tables import summary_rows
 
 FORMATS = ("csv", "markdown", "latex")
+#: Letters in a line of a head.
+_HEAD = 12
 _LATEX = {
     **{sign: "\\" + sign for sign in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -33,7 +37,9 @@ def text_of(results: Results, form: str) -> str:
         return to_csv(results)
     head, rows = summary_rows(results)
     names = len(results.by_settings()[0][0]) if len(results) else 0
-    return (to_markdown if form == "markdown" else to_latex)(head, rows, names)
+    if form == "markdown":
+        return to_markdown(head, rows, names)
+    return to_latex([*map(path_phrase, head[:names]), *head[names:]], rows, names)
 
 
 def to_csv(results: Results) -> str:
@@ -60,13 +66,24 @@ def to_markdown(head: Sequence[str], rows: Sequence[Sequence[str]], names: int) 
 
 
 def to_latex(head: Sequence[str], rows: Sequence[Sequence[str]], names: int) -> str:
-    """A tabular with the rules of the package booktabs, numbers to the right."""
-    cells = [[_LATEX_SIGN.sub(lambda sign: _LATEX[sign[0]], _one_line(cell)) for cell in row] for row in (head, *rows)]
+    """A tabular with the rules of the package booktabs, numbers to the right; a long head takes several rows."""
+    parts = [_head_lines(cell) for cell in head]
+    deep = max(map(len, parts), default=1)
+    heads = [*zip(*([""] * (deep - len(part)) + part for part in parts), strict=True)]
+    cells = [
+        [_LATEX_SIGN.sub(lambda sign: _LATEX[sign[0]], _one_line(cell)) for cell in row] for row in (*heads, *rows)
+    ]
     lines = ["  " + " & ".join(row) + r" \\" for row in cells]
     columns = "l" * names + "r" * (len(head) - names)
-    body = [r"  \toprule", lines[0], r"  \midrule", *lines[1:], r"  \bottomrule"]
+    body = [r"  \toprule", *lines[:deep], r"  \midrule", *lines[deep:], r"  \bottomrule"]
     begin = rf"\begin{{tabular}}{{{columns}}}"
     return "\n".join([r"% needs \usepackage{booktabs}", begin, *body, r"\end{tabular}"]) + "\n"
+
+
+def _head_lines(text: str) -> list[str]:
+    """A head in lines as short as its words allow, its unit in the last: else ten columns are wider than a page."""
+    words, comma, unit = _one_line(text).rpartition(", ")
+    return [*textwrap.wrap(words, _HEAD), unit] if comma else textwrap.wrap(unit, _HEAD) or [""]
 
 
 def _one_line(text: str) -> str:

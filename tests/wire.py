@@ -98,14 +98,22 @@ class Wire:
             return made
 
     def start(
-        self, *arguments: str, ready: bool = True, before: Sequence[str] = (), panics: str | None = None
+        self,
+        *arguments: str,
+        ready: bool = True,
+        before: Sequence[str] = (),
+        panics: str | None = None,
+        command: Sequence[str] | None = None,
     ) -> Pacer:
-        """A pacer between the interfaces; `before` stands before its command; `panics`: where it does at SIGUSR1."""
-        begin = program() if panics is None else [str(debug_program())]
+        """A pacer between the interfaces, or another program that has one.
+
+        `before` stands before its command; `panics`: where it does at SIGUSR1.
+        """
+        begin = command or (program() if panics is None else [str(debug_program())])
         pace = [*begin, "--in", "in0", "--out", "out0", *arguments, "--json"]
-        command = ["ip", "netns", "exec", self.box, *before, *pace]
+        inside = ["ip", "netns", "exec", self.box, *before, *pace]
         environment = os.environ | ({"PACELINE_PANICS": panics} if panics else {})
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        process = subprocess.Popen(inside, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
         pacer = Pacer(process)
         self.closing.callback(pacer.end)
         if ready:

@@ -2,12 +2,14 @@
 //!
 //! Data go to standard output, everything else to standard error.
 
+#[cfg(target_os = "linux")]
+mod watch;
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use paceline_capture::Format;
 use paceline_capture::write::{Form, Writer};
@@ -15,8 +17,6 @@ use serde_json::{Value, json};
 
 use crate::config::{Arguments, Config, ConfigError, help, plain};
 use crate::replay::{self, Outcome};
-#[cfg(target_os = "linux")]
-use crate::sys::signal::Held;
 
 const DONE: i32 = 0;
 const FAILED: i32 = 1;
@@ -151,13 +151,13 @@ fn pace_capture(name: &str, arguments: &Arguments, capture: &Path) -> Result<Val
     let method = spec.pacer.method.to_string();
     let wire = config.forward.given_line_rate();
     let place = |path: &Path, problem: &str| ConfigError(format!("{}: {problem}", path.display()));
-    let partial = Arc::<Mutex<Option<PathBuf>>>::default();
     #[cfg(target_os = "linux")]
-    let _watch = Watch::start(name, Arc::clone(&partial))
-        .map_err(|error| Failure::System(format!("signals: {}", plain(&error))))?;
+    let _watch =
+        watch::Watch::start(name).map_err(|error| Failure::System(format!("signals: {}", plain(&error))))?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = name;
     let input = paceline_capture::open(capture).map_err(|error| place(capture, &error.to_string()))?;
     let mut output = arguments.write.as_deref().map(|path| Replacement::of(path, capture)).transpose()?;
-    *partial.lock().unwrap_or_else(PoisonError::into_inner) = output.as_ref().and_then(Replacement::partial);
     let writer = output.as_mut().map(Replacement::writer).transpose()?;
     let outcome = replay::capture(input, writer, spec, wire, config.uncounted)
         .map_err(|problem| place(capture, &problem))?;
@@ -165,43 +165,11 @@ fn pace_capture(name: &str, arguments: &Arguments, capture: &Path) -> Result<Val
     Ok(said_of(&method, &outcome))
 }
 
-/// Ends the process at a signal, also while it waits for its input, and takes away what is written in part.
-#[cfg(target_os = "linux")]
-struct Watch {
-    done: Arc<AtomicBool>,
-    _held: Held,
-}
+/// Files that are written in part. Whoever ends the process keeps this, so that none is made or named after that.
+static PARTIAL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-#[cfg(target_os = "linux")]
-impl Watch {
-    fn start(name: &str, partial: Arc<Mutex<Option<PathBuf>>>) -> std::io::Result<Self> {
-        use crate::sys::clock::{Poll, poll};
-        use std::os::fd::AsFd;
-        let [ours, theirs] = [Held::new()?, Held::new()?];
-        let done = Arc::<AtomicBool>::default();
-        let (name, over) = (name.to_owned(), Arc::clone(&done));
-        std::thread::spawn(move || {
-            while !over.load(Relaxed) {
-                poll(&[(theirs.as_fd(), Poll::Readable)], paceline_core::Span::from_millis(50));
-                if theirs.next().is_none() || over.load(Relaxed) {
-                    continue;
-                }
-                if let Some(partial) = partial.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-                    let _ = std::fs::remove_file(partial);
-                }
-                let _ = writeln!(std::io::stderr(), "{name}: interrupted");
-                std::process::exit(INTERRUPTED);
-            }
-        });
-        Ok(Watch { done, _held: ours })
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.done.store(true, Relaxed);
-    }
+fn partial() -> MutexGuard<'static, Vec<PathBuf>> {
+    PARTIAL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A file that takes its name when it is whole: until then what has had the name keeps it.
@@ -237,13 +205,12 @@ impl Replacement {
         if path.is_dir() {
             return Err(problem("is a directory; name a file"));
         }
+        let mut partials = self::partial();
         let file = File::create(&partial).map_err(|error| problem(&plain(&error)))?;
+        if partial != path {
+            partials.push(partial.clone());
+        }
         Ok(Replacement { path, partial, file })
-    }
-
-    /// Where it is written until it is whole, if that is not its own name.
-    fn partial(&self) -> Option<PathBuf> {
-        (self.partial != self.path).then(|| self.partial.clone())
     }
 
     /// In the form that the name says; a plain pcap where it does not say.
@@ -257,7 +224,10 @@ impl Replacement {
     fn keep(mut self) -> Result<(), ConfigError> {
         let done = self.file.flush().and_then(|()| match self.partial == self.path {
             true => Ok(()),
-            false => std::fs::rename(&self.partial, &self.path),
+            false => {
+                let _not_meanwhile = partial();
+                std::fs::rename(&self.partial, &self.path)
+            }
         });
         done.map_err(|error| ConfigError(format!("--write: {}: {}", self.path.display(), plain(&error))))
     }
@@ -267,7 +237,9 @@ impl Drop for Replacement {
     /// What is not whole does not stay.
     fn drop(&mut self) {
         if self.partial != self.path {
+            let mut partials = partial();
             let _ = std::fs::remove_file(&self.partial); // gone, where it was whole
+            partials.retain(|path| *path != self.partial);
         }
     }
 }

@@ -42,12 +42,7 @@ pub fn run_and_show(
     arguments: impl IntoIterator<Item = OsString>,
     show: &mut dyn FnMut(&Value) -> String,
 ) -> i32 {
-    let mut say = |line: &str| {
-        // who does not read what it says does not keep it from ending
-        if is_read() {
-            let _ = writeln!(std::io::stderr(), "{name}: {line}");
-        }
-    };
+    let mut say = |line: &str| say(&format!("{name}: {line}"));
     let arguments = match Arguments::parse(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -87,16 +82,12 @@ pub fn run_and_show(
     }
 }
 
-/// Whether standard error has room, or gets it within a second.
 #[cfg(target_os = "linux")]
-fn is_read() -> bool {
-    use std::os::fd::AsFd;
-    crate::sys::clock::is_writable(std::io::stderr().as_fd(), paceline_core::Span::from_millis(1000))
-}
+use crate::sys::stderr::say;
 
 #[cfg(not(target_os = "linux"))]
-fn is_read() -> bool {
-    true
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 enum Failure {

@@ -11,6 +11,7 @@ pub mod memory;
 pub mod netlink;
 pub(crate) mod on_panic;
 pub mod signal;
+pub(crate) mod stderr;
 pub mod system;
 pub mod terminal;
 pub mod thread;

@@ -1,13 +1,13 @@
 //! The end of a process at a signal, also while it waits for its input: what is written in part does not stay.
 
-use std::io::{PipeReader, PipeWriter, Write};
+use std::io::{PipeReader, PipeWriter};
 use std::os::fd::AsFd;
 use std::sync::mpsc;
 use std::thread::{Builder, JoinHandle};
 
 use paceline_core::Span;
 
-use super::{INTERRUPTED, partial};
+use super::{INTERRUPTED, partial, say};
 use crate::sys::clock::{Poll, poll};
 use crate::sys::signal::Held;
 
@@ -33,7 +33,7 @@ impl Watch {
                 if is_told(&held, &end) {
                     let partial = partial();
                     partial.iter().for_each(|path| drop(std::fs::remove_file(path)));
-                    let _ = writeln!(std::io::stderr(), "{name}: interrupted");
+                    say(&format!("{name}: interrupted"));
                     std::process::exit(INTERRUPTED);
                 }
             }

@@ -1,17 +1,16 @@
 //! What is done at a panic, before anything else is.
 //!
 //! *Idea.* A panic is told before the stack unwinds: that takes a tenth of a second where a backtrace is asked for
-//! (`RUST_BACKTRACE`), and for ever where standard error is not read. Traffic cannot wait for it. So what lets it pass is done by
+//! (`RUST_BACKTRACE`), and a second where standard error is not read. Traffic cannot wait for it. So what lets it pass is done by
 //! the panic hook, in the thread that panics, which goes on without its real-time priority. It is done again as the stack unwinds,
 //! in case that another hook was put in this one's place. Reading a program's debug information kept what passes by the kernel waiting for
 //! up to 64 ms on two processors, and the next process too (10 without): so there is a backtrace for `RUST_BACKTRACE=full` alone.
 
 use std::cell::RefCell;
-use std::io::Write;
 use std::rc::Rc;
 use std::sync::Once;
 
-use super::thread;
+use super::{stderr, thread};
 
 thread_local! {
     static ACTION: RefCell<Option<Rc<dyn Fn()>>> = const { RefCell::new(None) };
@@ -49,11 +48,11 @@ fn install() {
             let Ok(Some(action)) = action else { return tell(panic) };
             action();
             thread::ordinary();
-            if std::env::var_os("RUST_BACKTRACE").is_some_and(|asked| asked == "full") {
+            if std::env::var_os("RUST_BACKTRACE").is_some_and(|asked| asked == "full") && stderr::is_read() {
                 return tell(panic);
             }
             let thread = std::thread::current();
-            let _ = writeln!(std::io::stderr(), "thread '{}' {panic}", thread.name().unwrap_or("pacer"));
+            stderr::say(&format!("thread '{}' {panic}", thread.name().unwrap_or("pacer")));
         }));
     });
 }

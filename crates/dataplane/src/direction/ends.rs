@@ -18,7 +18,7 @@ use crate::sys::on_panic::OnPanic;
 const DRAIN: Span = Span::from_millis(2_000);
 
 /// More than any ring holds.
-const MOST_THROWN: usize = 1 << 16;
+const MOST_IN_RING: usize = 1 << 16;
 
 impl<P: Port> Direction<P> {
     /// Traffic has bypassed: all that is held is older than what has passed, and must not follow it.
@@ -41,7 +41,7 @@ impl<P: Port> Direction<P> {
         }
         let mut count = 0;
         // where there is no bypass, what comes does not end
-        for _ in 0..MOST_THROWN / ROUND {
+        for _ in 0..MOST_IN_RING / ROUND {
             let now = port.kernel().now();
             let mut take = |port: &mut P, frame: Frame<P::Handle>| {
                 bump(&meters.received.packets, 1);
@@ -88,7 +88,11 @@ impl<P: Port> Direction<P> {
             bypass.close(now);
         }
         self.drains = true;
-        while self.receive(now, ROUND) > 0 {
+        // what is there; where there is no bypass, what comes does not end
+        for _ in 0..MOST_IN_RING / ROUND {
+            if self.receive(now, ROUND) == 0 {
+                break;
+            }
             self.send();
             self.port.finish_round();
             now = self.now();

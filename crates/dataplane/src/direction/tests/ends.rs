@@ -52,6 +52,16 @@ fn without_a_bypass_what_comes_for_ever_ends_no_recovery() {
 }
 
 #[test]
+fn without_a_bypass_what_comes_for_ever_ends_no_drain() {
+    let mut setup = setup(unpaced(), frames(0, 70_000));
+    setup.clock.pass(US);
+    setup.direction.orders.stop();
+    setup.run_to_end();
+    assert_eq!((setup.left().len(), setup.direction.port.coming.len()), (65_536, 70_000 - 65_536));
+    assert_eq!((setup.dropped(), setup.account()), ([0; 6], (65_536, 0, 0)));
+}
+
+#[test]
 fn a_pacer_that_gives_up_lets_all_pass() {
     let mut setup = setup(slow(), frames(0, 5));
     setup.run_until(500 * US);

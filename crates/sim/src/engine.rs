@@ -19,6 +19,7 @@
 //! again for the new time.
 
 mod batched;
+mod dealing;
 mod hosts;
 mod links;
 mod mailbox;

@@ -38,7 +38,7 @@ impl Draw {
             Draw::Lowest => low,
             Draw::Highest => high,
             Draw::Seeded(_) if low == high => low,
-            Draw::Seeded(seed) => Stream::new(seed, &format!("{entity}:{what}")).between(low, high),
+            Draw::Seeded(seed) => Stream::of(seed, entity, what).between(low, high),
         }
     }
 }

@@ -194,7 +194,7 @@ impl LinkPlan {
         bdp: impl FnOnce() -> Result<u64>,
     ) -> Result<QueueSpec> {
         let limit = size.map(|size| LinkPlan::limit(size, bdp)).transpose()?;
-        let discipline = self.discipline.on_link(&format!("{}.queue", self.path), rate, queue::parse)?;
+        let discipline = self.discipline.on_link(|| format!("{}.queue", self.path), rate, queue::parse)?;
         Ok(QueueSpec { limit, counts: self.counts, discipline, ties: self.ties })
     }
 

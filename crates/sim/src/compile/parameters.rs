@@ -43,7 +43,7 @@ impl Named {
 
     /// Notes what is wrong whatever the link is; what depends on its rate is reported when that is known.
     pub(crate) fn check<T>(&self, table: &Table<'_>, parse: Parse<T>) -> Result<()> {
-        let made = self.parsed(table.path(), Rate::from_bits_per_second(1_000_000_000), parse);
+        let made = self.parsed(|| table.path().to_owned(), Rate::from_bits_per_second(1_000_000_000), parse);
         table.noting(made.map_or_else(
             |error| match *error {
                 (ParameterError::Quantity { .. }, error) => Err(error),
@@ -56,14 +56,14 @@ impl Named {
         ))
     }
 
-    /// What it is on a link of this rate; `path` is where it is written.
-    pub(crate) fn on_link<T>(&self, path: &str, rate: Rate, parse: Parse<T>) -> Result<T> {
+    /// What it is on a link of this rate; `path`, where it is written, is asked for if something is wrong.
+    pub(crate) fn on_link<T>(&self, path: impl Fn() -> String, rate: Rate, parse: Parse<T>) -> Result<T> {
         self.parsed(path, rate, parse).map_err(|error| error.1)
     }
 
     fn parsed<T>(
         &self,
-        path: &str,
+        path: impl Fn() -> String,
         rate: Rate,
         parse: Parse<T>,
     ) -> std::result::Result<T, Box<(ParameterError, ScenarioError)>> {
@@ -71,8 +71,8 @@ impl Named {
             |key: &str| self.parameters.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
         parse(&self.name, &mut value_of, rate).map_err(|error| {
             let path = match error.parameter() {
-                Some(parameter) => format!("{path}.{parameter}"),
-                None => path.to_owned(),
+                Some(parameter) => format!("{}.{parameter}", path()),
+                None => path(),
             };
             let problem = match &error {
                 ParameterError::Missing { parameter, example, .. } => {

@@ -14,8 +14,17 @@ pub struct Stream(Pcg64Mcg);
 impl Stream {
     /// The stream that `name` has under `seed`.
     pub fn new(seed: u64, name: &str) -> Self {
+        Stream::hashed(seed, name.bytes())
+    }
+
+    /// The stream of `entity:what`, a name that need not be written down: there are several for each of many hosts.
+    pub fn of(seed: u64, entity: &str, what: &str) -> Self {
+        Stream::hashed(seed, entity.bytes().chain([b':']).chain(what.bytes()))
+    }
+
+    fn hashed(seed: u64, name: impl Iterator<Item = u8>) -> Self {
         // FNV-1a of the name (Fowler, Noll, Vo), then SplitMix64's finaliser over both.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        let hash = name.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
         Stream(Pcg64Mcg::seed_from_u64(mix(hash ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))))

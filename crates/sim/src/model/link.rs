@@ -87,7 +87,7 @@ impl Link {
                 ties => (ties, None),
             };
             let as_ns2 = buffer.ties == Ties::Ns2;
-            let mut draws = Stream::new(seed, &format!("{}:ties", spec.name));
+            let mut draws = Stream::of(seed, &spec.name, "ties");
             let closed = ClosedDropTail::new(&QueueSpec { ties, ..(**buffer).clone() }, spec.rate);
             let buffer = match closed.filter(|_| varying.is_none() && !shares) {
                 Some(closed) => {

@@ -19,7 +19,7 @@ impl OwnQueues {
     pub(crate) fn of(network: &Network) -> Self {
         let queue = |link: LinkId| {
             let spec = &network.links[link as usize];
-            let mut draws = Stream::new(network.seed, &format!("{}:ties", spec.name)); // those of the link
+            let mut draws = Stream::of(network.seed, &spec.name, "ties"); // those of the link
             let closed = ClosedDropTail::new(&spec.fitting.buffer, spec.rate)?;
             Some((link, closed.with_seed(draws.between(0, u64::MAX))))
         };

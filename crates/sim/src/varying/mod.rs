@@ -66,7 +66,7 @@ macro_rules! rate_models {
 
             /// At work on a link of this name.
             pub(crate) fn transmitter(&self, seed: u64, link: &str) -> Transmitter {
-                let draws = Stream::new(seed, &format!("{link}:rate"));
+                let draws = Stream::of(seed, link, "rate");
                 match self {
                     $(VaryingRate::$Variant(model) => Transmitter::$Variant(model.transmitter(draws)),)+
                 }

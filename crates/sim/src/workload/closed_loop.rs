@@ -55,7 +55,7 @@ impl Described for ClosedLoop {
 
 impl Dialogue for ClosedLoop {
     fn application(&self, seed: u64, flow: &str) -> Box<dyn Converse> {
-        let stream = |what| Stream::new(seed, &format!("{flow}:{what}"));
+        let stream = |what| Stream::of(seed, flow, what);
         Box::new(User { habits: *self, fetched: 0, sizes: stream("size"), thoughts: stream("think") })
     }
 

@@ -98,7 +98,7 @@ impl OpenLoop {
         seed: u64,
         flow: &str,
     ) -> Self {
-        let stream = |what: &str| Stream::new(seed, &format!("{flow}:{what}"));
+        let stream = |what: &str| Stream::of(seed, flow, what);
         let gaps = match timing {
             Timing::Constant(rate) => Gaps::Constant(Wire::new(*rate)),
             Timing::Poisson(rate) => {

@@ -52,7 +52,7 @@ impl Described for Rpc {
 
 impl Dialogue for Rpc {
     fn application(&self, seed: u64, flow: &str) -> Box<dyn Converse> {
-        let stream = |what| Stream::new(seed, &format!("{flow}:{what}"));
+        let stream = |what| Stream::of(seed, flow, what);
         Box::new(Caller {
             spec: *self,
             made: 0,

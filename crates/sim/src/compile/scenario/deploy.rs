@@ -223,7 +223,7 @@ fn share_of<'n>(
     if count == candidates.len() {
         return candidates.to_vec();
     }
-    let draw = |id: u32| Stream::new(seed, &format!("{}:share", name_of(id))).between(0, u64::MAX);
+    let draw = |id: u32| Stream::of(seed, name_of(id), "share").between(0, u64::MAX);
     let mut drawn: Vec<(u64, u32)> = candidates.iter().map(|id| (draw(*id), *id)).collect();
     drawn.sort_unstable();
     let mut chosen: Vec<u32> = drawn[..count].iter().map(|(_, id)| *id).collect();

@@ -201,7 +201,7 @@ impl LinkMethod {
 
     /// The pacer for a link of this rate; `path` is where the method is written.
     pub(crate) fn pacer(&self, path: &str, link_rate: Rate) -> Result<PacerSpec> {
-        self.named.on_link(path, link_rate, parse)
+        self.named.on_link(|| path.to_owned(), link_rate, parse)
     }
 }
 

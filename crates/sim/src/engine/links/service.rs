@@ -123,6 +123,7 @@ impl<'a> Links<'a> {
             Destination::Hosts => {
                 self.pass_downstream(&mut mail.parcel.packets[before..], number);
                 mail.deal_to_partitions();
+                mail.deal_full_parcel();
             }
             Destination::Anywhere => room.drain(..).for_each(|event| self.go_anywhere(event, mail)),
         }

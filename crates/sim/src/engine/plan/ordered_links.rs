@@ -13,7 +13,7 @@ use super::routes::{egress_of, mark_ordered, smallest_packet};
 use crate::model::flow::{AccessLink, Flow};
 use crate::model::link::LinkTable;
 use crate::model::link::batch::Service;
-use crate::network::{FlowSpec, Network};
+use crate::network::{FlowSpec, LinkSpec, Network};
 use paceline_core::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -184,6 +184,9 @@ impl OrderedLink {
 /// of the links that they have passed has jitter, that one included.
 fn keep_order(network: &Network, positions: &BTreeMap<u32, u32>) -> Vec<bool> {
     let mut keep = vec![true; positions.len()];
+    if network.links.iter().all(LinkSpec::keeps_order) {
+        return keep;
+    }
     for way in network.flows.iter().flat_map(|flow| [&flow.forward, &flow.reverse]) {
         let mut are_in_order = true;
         for link in way {

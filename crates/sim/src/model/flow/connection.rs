@@ -98,7 +98,7 @@ pub(crate) struct News {
 impl Tcp {
     pub(super) fn new(spec: &FlowSpec, config: Arc<Config>, packets: Option<u64>, seed: u64) -> Self {
         let tick = config.tick.as_nanos();
-        let mut draws = Stream::new(seed, &format!("{}:clock", spec.name));
+        let mut draws = Stream::of(seed, &spec.name, "clock");
         let phase = Span::from_nanos(if tick == 0 { 0 } else { draws.between(0, tick - 1) });
         let phase = config.tick_phase.unwrap_or(phase);
         let jitter_seed = draws.between(0, u64::MAX);

@@ -21,7 +21,7 @@ pub(crate) struct Jitter {
 impl Jitter {
     /// Of a link of this name.
     pub(super) fn new(spec: JitterSpec, seed: u64, link: &str) -> Self {
-        Jitter { spec, draws: Stream::new(seed, &format!("{link}:jitter")), latest: Instant::ZERO }
+        Jitter { spec, draws: Stream::of(seed, link, "jitter"), latest: Instant::ZERO }
     }
 
     /// The next packet to leave, which would be at the far end then: when it is.

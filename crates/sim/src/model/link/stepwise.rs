@@ -45,7 +45,7 @@ impl Stepwise {
         (network, window): (&Network, (Instant, Instant)),
     ) -> Self {
         let (seed, classes) = (network.seed, &network.classes);
-        let mut draws = Stream::new(seed, &format!("{}:queue", spec.name));
+        let mut draws = Stream::of(seed, &spec.name, "queue");
         let queue = Queue::new(buffer, spec.rate).with_seed(draws.between(0, u64::MAX)).with_classes(classes);
         let by_class = buffer.discipline.has_classes().then(|| Box::new(ByClass::new(classes, window)));
         let varying = spec.fitting.varying.as_ref();

@@ -104,7 +104,8 @@ def test_a_wrong_key_or_path_names_what_there_is(kept: tuple[pl.Results, Path]) 
     made, _ = kept
     for wrong, said in (
         (lambda: made[0].number("flows.jian"), "did you mean flows.jain"),
-        (lambda: made[0].number("jain"), "no such number of a run; there is seed, "),
+        (lambda: made[0].number("jain"), "did you mean flows.jain?"),
+        (lambda: made[0].number("bandwidth"), "no such number of a run; there is seed, "),
         (lambda: made[0].number("links.cor.loss_ratios"), "did you mean links.core.loss_ratio"),
         (lambda: made[0].number("settings"), "no such number"),
         (lambda: made.interval("flows.goodput"), "no such number"),

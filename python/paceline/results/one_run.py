@@ -188,7 +188,7 @@ def numbers_of(run: Mapping[str, Any]) -> list[str]:
 
 def unknown(key: str, what: str, there: Sequence[str]) -> str:
     """``flows.jian: no such number of a run; did you mean flows.jain?``, or what there is."""
-    near = difflib.get_close_matches(key, there, n=1, cutoff=0.75) or [name for name in there if key.lower() in name]
+    near = [name for name in there if key.lower() in name] or difflib.get_close_matches(key, there, n=1, cutoff=0.75)
     if near:
         return f"{key}: no such {what}; did you mean {' or '.join(near[:3])}?"
     some = ", ".join(there[:_MOST_SAID]) + (f" and {len(there) - _MOST_SAID} more" if len(there) > _MOST_SAID else "")

@@ -229,6 +229,16 @@ def test_any_numbers_can_be_drawn(y: list[float], logarithmic: bool) -> None:
     assert not re.search(r"\bnan\b|\binf\b", markup)
 
 
+@pytest.mark.parametrize("ends", [(5.0, 7.0), (20.0, 25.0), (3.0, 40.0)])
+def test_a_logarithmic_axis_has_two_ticks_at_least(ends: tuple[float, float]) -> None:
+    line = Line("a", 0, np.array(ends), np.array([1.0, 2.0]))
+    across = Axis("x", "packets", logarithmic=True)
+    markup = line_plot("Title", "Said.", [line], across, Axis("y", "number")).markup()
+    ticks = re.findall(r'class="tick-x">.*?<text[^>]*>([^<]+)<', markup, re.S)
+    assert len(ticks) >= 2
+    assert len(set(ticks)) == len(ticks)
+
+
 def test_the_command_writes_them(command: Command, tmp_path: Path) -> None:
     short = ("duration=3 s", "warmup=1 s", "traffic.short.start=1 s")
     sets = [option for one in short for option in ("--set", one)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from paceline._statistics import interval, leaders, paired
-from paceline.report.formatting import scale_for, short
+from paceline.report.formatting import scale_for, short, unbroken
 from paceline.results.quantities import quantity
 from paceline.results.tables import format_interval
 
@@ -74,3 +74,9 @@ def test_a_width_too_small_to_show_is_not_shown_as_none() -> None:
 def test_seeds_that_agree_give_no_interval() -> None:
     assert scale_for("number", [1.0]).estimate(interval([1.0, 1.0])) == "1.000"
     assert format_interval(interval([0.0, 0.0, 0.0])) == "0"
+
+
+def test_a_number_and_its_unit_stay_on_a_line() -> None:
+    said = unbroken("Give the core 5 packets (7.5 KB, 3 ms): 98.8 ± 0.2 % at 10 Gbit/s for 20 flows, 3 more")
+    kept = {"5\xa0packets", "(7.5\xa0KB,", "3\xa0ms):", "0.2\xa0%", "10\xa0Gbit/s", "20", "flows,", "3", "more"}
+    assert kept <= set(said.split(" "))

@@ -32,7 +32,8 @@ def test_drops_at_ties_are_said(rule: str) -> None:
     assert core.tied_drops is not None
     assert core.dropped_packets is not None
     assert core.tied_drops > 0.2 * core.dropped_packets
-    assert f"{core.tied_drops / core.dropped_packets:.1%} of the drops at core fell on a tie" in (results.tied or "")
+    share = 100 * core.tied_drops / core.dropped_packets
+    assert f"{share:.1f} % of the drops at core fell on a tie" in (results.tied or "")
     assert "network.ties=random,departure,arrival" in (results.tied or "")
 
 
@@ -48,7 +49,7 @@ def test_a_buffer_that_is_not_tiny_has_nothing_to_say() -> None:
 
 def test_rows_of_many_links_name_the_first() -> None:
     row = {f"links.{link}.{name}": 100 for link in "ab" for name in ("tied_packets", "tied_drops", "dropped_packets")}
-    assert (ties.sentence([row]) or "").startswith("100.0% of the drops at a and at 1 more link fell on a tie")
+    assert (ties.sentence([row]) or "").startswith("100.0 % of the drops at a and at 1 more link fell on a tie")
 
 
 def test_the_report_says_it(tmp_path: Path, command: Command) -> None:

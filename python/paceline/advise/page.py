@@ -17,6 +17,7 @@ from paceline.advise.deploy import Command
 from paceline.advise.fragility import words_of
 from paceline.advise.measures import MEASURES
 from paceline.report import script
+from paceline.report.formatting import unbroken
 from paceline.report.line_plot import Axis, Line, line_plot
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def render(advice: Advice) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["unbroken"] = unbroken
     environment.globals["outer_first"] = lambda rows, row: row is rows[0]
     # our own style sheet, not input
     style = Markup((here.parent / "report" / "style.css").read_text(encoding="utf-8"))  # noqa: S704

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from paceline.capture.tables import SHOWN_S, headline, quantity, summary_rows
 from paceline.report import capture_charts as pictures
 from paceline.report import script
+from paceline.report.formatting import unbroken
 from paceline.report.metric_charts import WIDTH
 from paceline.report.series_marks import mark, marker
 
@@ -47,6 +48,7 @@ def render(analysis: Analysis) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["unbroken"] = unbroken
     environment.globals["marker"] = lambda slot: marker(slot, 6, 6)
     environment.globals["mark"] = mark
     # our own style sheet, not input

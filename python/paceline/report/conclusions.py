@@ -88,6 +88,8 @@ def _over_conditions(study: Study, metric: Metric) -> list[str]:
     names += [study.axis.phrase] if study.axis else []
     if not told:
         return ends
+    if not led and tied == compared:
+        return [_capital(f"all {compared} settings of {listed(names)} are ties in {metric.title.lower()}."), *ends]
     most = sorted(led.items(), key=lambda pair: -pair[1])
     better = f" leads in {metric.title.lower()}"
     said = [f"{name}{better if n == 0 else ''} in {count}" for n, (name, count) in enumerate(most[:3])]

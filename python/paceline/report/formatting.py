@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,10 @@ _STEPS: dict[str, Sequence[tuple[float, str]]] = {
     "number": ((1.0, ""),),
     "count": ((1.0, ""),),
 }
+
+
+_UNITS = "|".join(name for steps in STEPS.values() for _, name in steps)
+_BEFORE_UNIT = re.compile(rf"(?<=\d) (?=%|(?:{_UNITS}|packets?)\b)")
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,11 @@ def plain(value: float, decimals: int) -> str:
     text = f"{abs(value):,.{decimals}f}".replace(",", THIN)
     negative = value < 0 and any(c in "123456789" for c in text)
     return (MINUS if negative else "") + text
+
+
+def unbroken(text: str) -> str:
+    """The same with each number and its unit on one line, for what is set large."""
+    return _BEFORE_UNIT.sub("\u00a0", text)
 
 
 def steps_of(kind: str) -> Sequence[tuple[float, str]]:

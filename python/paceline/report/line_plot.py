@@ -228,6 +228,10 @@ def _marks(axis: Axis, bounds: tuple[float, float], scale: Scale, about: int) ->
             values = [value for value in values if low * 0.999 <= value <= high * 1.001]
             if len(values) <= about:
                 break
+        if len(values) < 2:  # within a few tens of per cent: even steps do
+            values = [value for value in ticks(low, high, about) if low * 0.999 <= value <= high * 1.001]
+            if axis.kind not in KNOWN:
+                return [(value, plain(value, decimals_of(values))) for value in values]
         return [(value, _own_unit(axis, value)) for value in values]
     values = ticks(low / scale.divisor, high / scale.divisor, about)
     decimals = decimals_of(values)

@@ -22,7 +22,7 @@ from paceline.report import (
 from paceline.report.comparison_tables import group_tables, main_tables, unlike_groups
 from paceline.report.conclusions import headline, headline_metric, standing
 from paceline.report.diagram_columns import meshed
-from paceline.report.formatting import DASH, listed, plain, scale_for
+from paceline.report.formatting import DASH, listed, plain, scale_for, unbroken
 from paceline.report.metrics import BY_KEY, Metric
 from paceline.report.series_marks import mark, marker
 from paceline.report.study import Study, value_words
@@ -66,6 +66,7 @@ def render(study: Study) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["unbroken"] = unbroken
     environment.globals["marker"] = lambda slot: marker(slot, 6, 6)
     environment.globals["mark"] = mark
     environment.globals["colours"] = COLOURS
@@ -199,7 +200,8 @@ def _raster(study: Study) -> dict[str, Any] | None:
     length, part = time_charts.window_s(raster), time_charts.window_s(raster, 0.3)
     first, smooth = raster.strips[0], min(raster.strips, key=lambda s: s.spacing.variation)
     baseline = next((s for s in raster.strips if study.baseline and s.series.name == study.baseline.name), first)
-    said = f"With {baseline.series.name} the gaps vary by {_spaced(baseline.spacing)}"
+    begin = "Unpaced" if baseline.series.name == "unpaced" else f"With {baseline.series.name}"
+    said = f"{begin}, the gaps vary by {_spaced(baseline.spacing)}"
     if smooth is not baseline:
         said += f"; with {smooth.series.name}, by {_spaced(smooth.spacing)}"
     said += "."

@@ -7,6 +7,7 @@ from typing import Any
 
 from paceline.report.formatting import listed, plain
 from paceline.report.study import Study, method_words
+from paceline.results.quantities import path_words
 
 _KINDS = {
     "bulk": "transfers without end",
@@ -98,7 +99,7 @@ def facts(study: Study) -> list[tuple[str, str]]:
     found.append(("Pacing", pacing(study)))
     for path, values in study.swept.items():
         if path not in ("pacing", "pacing.method") and not path.startswith("network."):
-            found.append((path, listed(values, "or")))
+            found.append((path_words(path), listed(values, "or")))
     found.append(("Time", _time(study)))
     return found
 

@@ -266,7 +266,7 @@ def queue_panels(study: Study) -> tuple[str, list[str], list[Panel]]:
 
 def _queue(study: Study, series: Series, position: str, record: Record) -> Drawing:
     width, height = 300.0, 132.0
-    left, right, top, bottom = 46.0, 244.0, 26.0, 110.0
+    left, right, top, bottom = 52.0, 244.0, 26.0, 110.0
     limit = _limit(study, position)
     most = max(limit or 0.0, float(record.bytes.max()), 1.0) * 1.04
     scale = scale_for("bytes", [most])

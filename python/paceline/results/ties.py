@@ -27,7 +27,7 @@ def sentence(rows: Iterable[Mapping[str, Any]]) -> str | None:
         )
         taken = tied - tied_drops
         if drops and tied_drops > SHARE * drops:
-            said.append(f"{tied_drops / drops:.1%} of the drops at {link}")
+            said.append(f"{100 * tied_drops / drops:.1f} % of the drops at {link}")
         elif taken > SHARE * max(drops, 1):
             said.append(f"the admission of {taken} packets at {link}, which dropped {drops},")
     if not said:

@@ -90,7 +90,7 @@ def poisson_through_edge(load: float, delay_ms: float) -> float:
 
 @pytest.mark.parametrize(("load", "delay_ms"), [(0.5, 40.0), (0.9, 20.0), (0.9, 80.0)])
 def test_the_pacer_is_a_fifth_burstier_than_eq_2(load: float, delay_ms: float) -> None:
-    """Eq. (2) is the offline optimum's; the online pacer is a little above. 10 Mbit/s of 1000 B: 0.8 ms a packet."""
+    """10 Mbit/s of 1000 B: 0.8 ms a packet."""
     theory = edge_delay.burstiness(load, delay_ms / 0.8)
     assert 1.15 < poisson_through_edge(load, delay_ms) / theory < 1.26
 

@@ -213,6 +213,13 @@ def _one_call(ours: Ours) -> str:
     return told if paced > none else ""
 
 
+def _work(ours: Ours) -> str:
+    most = max(value for name, value in ours.items() if name.startswith("compared"))
+    held = max(value for name, value in ours.items() if name.startswith("held"))
+    told = f"To a pacer at the edge a packet costs a comparison or two, mean, with up to {plain(held, 0)} packets held."
+    return told if most < 2 else ""
+
+
 QUESTIONS = (
     Question(
         "should-i-pace",
@@ -298,6 +305,7 @@ QUESTIONS = (
                 "edge-fig12-partial",
             ),
             "At how many edges": ("finding-edges", "edge-any-edges", "edge-fig13-early-adopters"),
+            "How smooth it is there": ("edge-optimality", "edge-burstiness"),
             "In routers, by the queue": (
                 "qlbp-fig15",
                 "qlbp-in-a-row",
@@ -317,6 +325,7 @@ QUESTIONS = (
             Sentence("qlbp-fig19", _delivery),
             Sentence("aggarwal-short", _short),
             Sentence("dc-base-under", _one_call),
+            Sentence("edge-cost", _work),
         ),
         {
             "Delay": (
@@ -328,6 +337,7 @@ QUESTIONS = (
                 "qlbp-rule",
             ),
             "The time of short transfers": ("edge-fig6-short-flows", "aggarwal-short", "dc-base-under", "qlbp-fig19"),
+            "Work for the pacer": ("edge-cost",),
             "Shares": ("cs244-many-flows", "dc-fig9-sync", "aggarwal-some"),
         },
     ),

@@ -214,3 +214,20 @@ def test_pictures_are_the_same_bytes_each_time(claim: Claim) -> None:
 def test_every_sweep_is_a_scenario_that_runs(claim: Claim, length: Length) -> None:
     for scenario in claim.sweeps(length).values():
         assert scenario.check()
+
+
+def test_a_slow_timer_is_told_beside_and_never_judged() -> None:
+    """At 50 KB each bound costs with it: the note says which, and the verdict is that of the runs without."""
+
+    def falling(method: str, size: int) -> float:
+        held = int(method.split()[1]) if method.startswith("edge") else 0
+        return 90 + (5 * (1 - 2.0**-held) if size == 5 else -0.1 * held)
+
+    some = {name: edge_runs.numbers(lambda method, size: 99.0) for name in DELAY.sweeps(Length())}
+    some["why-slow-timer"] = edge_runs.numbers(falling)
+    verdict = DELAY.check(synthetic.runs(DELAY, some))
+    assert "it carries 90.02 Mbit/s" in verdict.note  # each seed k has k hundredths more
+    assert "1 ms, 2 ms, 5 ms, 10 ms, 20 ms, 50 ms, 100 ms cost" in verdict.note
+    told = [row for row in verdict.evidence if "least timeout" in row.criterion]
+    assert len(told) == 7
+    assert all(row.ok is None for row in told)

@@ -31,6 +31,10 @@ WHY = {
 }
 
 
+#: Of the claim on throughput, which needs one buffer alone.
+WHY_GAINS = "why-patched-gains"
+
+
 def fast_access(scenario: Scenario | None = None) -> Scenario:
     """Section III-C: nothing spaces packets before the edge."""
     scenario = (scenario or dumbbell()).set("title", "Edge versus host pacing behind fast access links, 1000 flows")
@@ -40,6 +44,12 @@ def fast_access(scenario: Scenario | None = None) -> Scenario:
 def sweeps(length: Length) -> Mapping[str, Scenario]:
     """The runs behind both panels."""
     return {"main": curves.sweep(fast_access(), length, length.choose(FULL, QUICK), METHODS)}
+
+
+def sweeps_throughput(length: Length) -> Mapping[str, Scenario]:
+    """And all flows of an ns-2 patched for pacing, at 5 KB."""
+    patch = curves.sweep(fast_access(patched()), length, (5,), METHODS, seeds=3)
+    return dict(sweeps(length)) | {WHY_GAINS: patch}
 
 
 def sweeps_buffer(length: Length) -> Mapping[str, Scenario]:
@@ -70,10 +80,19 @@ def check_throughput(runs: Runs) -> Verdict:
         gain = criteria.difference(at(runs["main"], pacing, 5), at(runs["main"], NONE, 5), THROUGHPUT, relative=True)
         evidence.append(criteria.within(f"throughput at 5 KB: {pacing} over none, less 1", gain, printed))
         ours[f"gain_{pacing.split()[0]}"], theirs[f"gain_{pacing.split()[0]}"] = round(gain.mean, 4), printed
+    moved = {}
+    for pacing, printed in GAINS.items():
+        patch = runs[WHY_GAINS]
+        gain = criteria.difference(at(patch, pacing, 5), at(patch, NONE, 5), THROUGHPUT, relative=True)
+        moved[pacing] = gain.mean
+        what = f"printed {printed:g}; all flows of {WHY['why-patched']}"
+        evidence.append(criteria.inform(f"throughput at 5 KB: {pacing} over none, less 1", gain, what))
+    patched_gains = " and ".join(f"{gain:.1%} ({pacing})" for pacing, gain in moved.items())
     gains = " and ".join(f"{ours[f'gain_{pacing.split()[0]}']:.1%} ({pacing})" for pacing in GAINS)
     note = (
         f"{near} means lie within 5 % of those printed. The gains over none are {gains}; the paper prints 17 and 27 %. "
-        "A gain is a small difference of two large numbers: an error of 1 % in one of these moves it by 5 % or more."
+        "A gain is a small difference of two large numbers: an error of 1 % in one of these moves it by 5 % or more. "
+        f"Where all flows are those of {WHY['why-patched']}, they are {patched_gains} ({WHY_GAINS})."
     )
     return Verdict(criteria.judge(evidence), ours, theirs, note, evidence)
 
@@ -222,7 +241,7 @@ CLAIMS = [
             "gain_edge": GAINS[EDGE],
         },
         assumptions=ASSUMPTIONS,
-        sweeps=sweeps,
+        sweeps=sweeps_throughput,
         check=check_throughput,
         draw=draw,
     ),

@@ -37,18 +37,26 @@ def single(settings: Mapping[str, str], seed: int, lead: float, cut: float, time
 
 
 @pytest.mark.parametrize(
-    ("lead", "cut", "timeouts", "outcome"),
+    ("lead", "cut", "timeouts", "before", "outcome"),
     [
-        (0.5, 0.4, 0, "reproduced"),
-        (-0.5, 0.4, 0, "partly"),
-        (0.5, -0.4, 0, "partly"),
-        (0.5, 0.4, 1, "partly"),  # the page's flows enter fast recovery
+        (0.5, 0.4, 0, 1, "reproduced"),
+        (-0.5, 0.4, 0, 1, "partly"),
+        (0.5, -0.4, 0, 1, "partly"),
+        (0.5, 0.4, 1, 1, "partly"),  # the page's flows enter fast recovery
+        (0.5, 0.4, 0, 0, "partly"),  # the original's time out
     ],
 )
 def test_a_paced_flow_must_lead_lose_later_and_not_time_out(
-    lead: float, cut: float, timeouts: int, outcome: str
+    lead: float, cut: float, timeouts: int, before: int, outcome: str
 ) -> None:
-    runs = synthetic.runs(ONE, lambda settings, seed: single(settings, seed, lead, cut, timeouts))
+    def rerun(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+        return single(settings, seed, lead, cut, timeouts)
+
+    def original(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+        return single(settings, seed, lead, cut, 0) | {"flows.timeouts": before}
+
+    numbers = {name: original if name == "original" else rerun for name in ONE.sweeps(Length())}
+    runs = synthetic.runs(ONE, numbers)
     verdict = ONE.check(runs)
     assert verdict.verdict == outcome
     assert f"{timeouts} (paced) timeouts" in verdict.note

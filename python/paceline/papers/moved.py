@@ -73,4 +73,6 @@ WHY: Mapping[str, str] = {
     "dc-base-over": "unpaced connections come to take turns where hosts are not exactly in step; since tightened: the "
     "whole "
     "run in place of its five parts, and 0.5 % of drops",
+    "cs244-single-flow": "tightened: both flows of the original must time out after slow start, as the page says; each "
+    "does",
 }

@@ -1,7 +1,9 @@
 """TCP Pacing, one flow: cumulative throughput and windows (Aggarwal's Fig. 3 and 4, and their rerun).
 
 The rerun's own words decide which TCP it ran: "both flows enter fast recovery", where the original's time out. So ours
-has SACK, as Linux's reno had, and that neither flow times out is a criterion.
+has SACK, as Linux's reno had, and that neither flow times out is a criterion. So is, of the original, that "both flows
+timeout after the initial slow-start": one timeout or more in each run, paced and unpaced. That one was taken from the
+text after a look at runs of 20 s, which had one each.
 """
 
 from __future__ import annotations
@@ -102,8 +104,17 @@ def check(runs: Runs) -> Verdict:
         most = max(run.flows.timeouts or 0 for run in some)
         evidence.append(Evidence(f"rerun: timeouts, {pacing}, most of a seed", float(most), None, "0", most == 0))
         ours[f"rerun, timeouts, {pacing}"] = most
+    for pacing, some in zip((NONE, PACED), both(runs["original"]), strict=True):
+        fewest = min(run.flows.timeouts or 0 for run in some)
+        words = f"original: timeouts, {pacing}, fewest of a seed"
+        evidence.append(Evidence(words, float(fewest), None, "1 or more", fewest >= 1))
+        ours[f"original, timeouts, {pacing}"] = fewest
     evidence += experiments(runs)
-    theirs = {"order": "paced carries more, and loses first later", "rerun": "both enter fast recovery"}
+    theirs = {
+        "order": "paced carries more, and loses first later",
+        "original": "both time out",
+        "rerun": "both recover fast",
+    }
     return Verdict(criteria.judge(evidence), ours, theirs, _note(runs, ours), evidence)
 
 

@@ -11,6 +11,7 @@ mod ns2_marks;
 mod overhead;
 mod pending;
 mod reduction;
+mod reordering;
 pub(crate) mod small_queue;
 mod trains;
 mod transmission;

@@ -2,13 +2,12 @@
 //!
 //! *Idea.* A packet, or a retransmission, is **lost** when a packet sent after it has arrived. In a recovery, or where
 //! `duplicate_threshold` packets are held, it is lost at once. Else it may have been reordered, and is lost a quarter of the least round
-//! trip later. A loss begins a *recovery*: the window decreases in proportion to what arrives, and each acknowledgement sends lost
+//! trip later; so it is everywhere once a packet was seen to be reordered. A loss begins a *recovery*: the window decreases in proportion to what arrives, and each acknowledgement sends lost
 //! packets, lowest first, then new data, while fewer packets are in flight than the window has. A timeout begins a *loss*: every packet
 //! older than a round trip is lost, and the window grows from one packet by slow start. First the sender finds out whether the timeout
 //! was needless: the arrival of a packet that was not retransmitted undoes it (F-RTO).
 //! *Parameters.* `rack`, `duplicate_threshold`.
-//! *Where it breaks.* Packets are never reordered by much here, so that Linux's reactions to reordering are left out: DSACK, undone
-//! recoveries, a longer wait where reordering was seen.
+//! *Where it breaks.* Of Linux's reactions to reordering two are left out: D-SACK, and that needless recoveries are undone.
 //! *References.* RFC 8985, 9937, 5682; Linux 6.18 net/ipv4/tcp_recovery.c, tcp_input.c (`tcp_ack` and the functions that it calls, which
 //! the code names).
 
@@ -130,6 +129,7 @@ fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant) -> u32 {
         return WHOLE_WINDOW;
     }
     let ssthresh = state.ssthresh;
+    let grows = advanced || arrivals.beyond && state.cold.reordering.is_far(); // `tcp_may_raise_cwnd`
     let rack = &mut state.cold.sack.rack;
     if rack.ca_state == CaState::Recovery {
         if arrivals.delivered > 0 {
@@ -140,7 +140,7 @@ fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant) -> u32 {
                 reduction.permits(ssthresh, pipe, arrivals.delivered, advanced && marked.lost == 0);
             state.cwnd = f64::from(pipe + permitted);
         }
-    } else if advanced && !handshake {
+    } else if grows && !handshake {
         let open = rack.ca_state == CaState::Open;
         state.grow_by_control((arrivals.delivered, open, true), in_flight, sample, now);
     }
@@ -299,12 +299,17 @@ pub(crate) fn enter_loss(state: &mut State, now: Instant) {
         lost_to = if at.is_some() { lost_to + 1 } else { train.end.min(end - 1).max(lost_to + 1) };
     }
     let before = (state.cwnd.floor(), state.ssthresh);
+    let (held, is_far) = (state.cold.sack.board.held(), state.cold.reordering.is_far());
     by_rate::lose_by_timeout(state, lost_to, is_recent, now);
     let rack = &mut state.cold.sack.rack;
     rack.lost_to = rack.lost_to.max(lost_to);
     rack.resent_to = rack.resent_to.max(una);
     rack.resent.lose(|one| Some(one.seq == una || !is_recent(one.at)));
     let ca_state = rack.ca_state;
+    if ca_state <= CaState::Disorder && held >= state.config.duplicate_threshold && is_far {
+        state.cold.reordering.forget_distance();
+    }
+    let rack = &mut state.cold.sack.rack;
     let cuts = ca_state <= CaState::Disorder || ca_state == CaState::Loss && rack.timeouts == 0;
     rack.frto = ca_state < CaState::Recovery || rack.timeouts > 0;
     rack.new_data_first = false;

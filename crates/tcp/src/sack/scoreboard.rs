@@ -131,6 +131,12 @@ impl Scoreboard {
         from.map(|range| range.end - range.start.max(seq)).sum()
     }
 
+    /// One more than the highest packet held.
+    #[inline]
+    pub(crate) fn end(&self) -> Option<u32> {
+        self.ranges.last().map(|range| range.end)
+    }
+
     /// All of this block is held, or nothing is in it.
     #[inline]
     pub(crate) fn covers(&self, block: Block) -> bool {
@@ -196,6 +202,7 @@ mod tests {
                     prop_assert_eq!(board.add(block(start, start + length)), news as u32);
                 }
                 prop_assert_eq!(board.held(), set.len() as u32);
+                prop_assert_eq!(board.end(), set.last().map(|seq| seq + 1));
                 let end = set.last().map_or(70, |seq| seq + 1).max(start);
                 let last = (0..end).rev().find(|seq| !set.contains(seq)).unwrap_or(0);
                 prop_assert_eq!(board.last_gap_before(end), last);

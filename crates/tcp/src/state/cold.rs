@@ -3,6 +3,7 @@
 use super::overhead::Overhead;
 use super::pending::{PendingTimer, Probe};
 use super::reduction::EcnSender;
+use super::reordering::Reordering;
 use super::small_queue::SmallQueue;
 use super::trains::Trains;
 use crate::cc::Control;
@@ -53,6 +54,8 @@ pub(crate) struct Cold {
     // The fields below are used with `Config::has_rack`, `trains` and `least` with `Config::gso` too.
     pub(crate) trains: Trains,
     pub(crate) probe: Option<Probe>,
+    /// Stays when `sack` is dropped.
+    pub(crate) reordering: Sparse<Reordering>,
     /// What `retransmission_at` is set for.
     pub(crate) pending: PendingTimer,
     /// Least round trip; [`Span::MAX`] before the first sample.
@@ -81,6 +84,7 @@ impl Cold {
         small_queue: None,
         trains: Trains::NONE,
         probe: None,
+        reordering: Sparse::BLANK,
         pending: PendingTimer::Timeout,
         least: Span::MAX,
     };

@@ -2,7 +2,7 @@
 
 use crate::cc::Control;
 use crate::feedback::{Ack, Block, MOST_BLOCKS};
-use crate::sack::RackState;
+use crate::sack::{CaState, RackState};
 use crate::state::{State, probed_at};
 use paceline_core::{Instant, Span};
 
@@ -20,20 +20,39 @@ pub(super) struct Arrivals {
     pub(super) held: Option<(Instant, Instant)>,
     /// One is beyond a hole (`FLAG_DATA_SACKED`).
     pub(super) beyond: bool,
+    /// The lowest of those sent once only (`reord`), since it was last asked for.
+    lowest: Option<u32>,
 }
 
 /// `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`: records the packets that have arrived.
 pub(super) fn record(state: &mut State, ack: Ack<'_>, now: Instant) -> Arrivals {
     let mut arrivals = Arrivals::default();
+    let highest = state.cold.sack.board.end();
     let mut news = [Block::default(); MOST_BLOCKS];
     for block in new_blocks(state, ack, &mut news) {
         arrive_among(state, *block, true, (ack.echo, now), &mut arrivals);
         state.cold.sack.board.add(*block);
     }
+    let lowest = arrivals.lowest.take();
+    if state.cold.sack.rack.ca_state != CaState::Loss {
+        check_reordering(state, lowest, highest, ack.next);
+    }
     let acked = Block { start: state.una, end: ack.next };
     arrive_among(state, acked, false, (ack.echo, now), &mut arrivals);
     state.cold.sack.board.forget_below(ack.next);
+    check_reordering(state, arrivals.lowest, highest, ack.next);
     arrivals
+}
+
+/// `tcp_check_sack_reordering`: a packet sent once only has arrived, the lowest of several, where all below `highest` were sent before one
+/// that had arrived by then.
+fn check_reordering(state: &mut State, lowest: Option<u32>, highest: Option<u32>, una: u32) {
+    let Some((lowest, highest)) = lowest.zip(highest) else { return };
+    if lowest < highest {
+        let reach = state.cold.sack.board.end().unwrap_or(una);
+        let threshold = state.config.duplicate_threshold;
+        state.cold.reordering.note(reach.saturating_sub(lowest), threshold);
+    }
 }
 
 /// The blocks of an acknowledgement that report something new: most blocks have been reported before. Sorted by number, since the highest
@@ -114,6 +133,7 @@ fn arrive(
     let last = if once.end <= first.end { first } else { cold.trains.of(once.end - 1) };
     let (first, last) = (first.at, last.at);
     rack.advance(last, once.end, false, now);
+    arrivals.lowest = Some(arrivals.lowest.map_or(once.start, |lowest| lowest.min(once.start)));
     arrivals.original |= once.start < recover;
     let times = if beyond { &mut arrivals.held } else { &mut arrivals.acked };
     *times = Some(times.map_or((first, last), |(earliest, _)| (earliest, last)));

@@ -44,8 +44,10 @@ pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked
             control.on_lost(seq, cwnd, now);
         }
     };
+    let is_reordered = cold.reordering.is_seen;
     let SackState { board, rack, .. } = &mut *cold.sack;
-    let sure = rack.ca_state >= CaState::Recovery || board.held() >= threshold;
+    // `tcp_rack_reo_wnd`
+    let sure = !is_reordered && (rack.ca_state >= CaState::Recovery || board.held() >= threshold);
     let patience = match sure {
         true => Span::ZERO,
         false => Span::from_nanos(least.as_nanos() / 4).min(Span::from_seconds(cold.smoothed)),

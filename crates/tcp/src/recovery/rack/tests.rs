@@ -1,6 +1,8 @@
 //! Sequences of one flight, worked by hand after RFC 8985 (RACK, tail loss probes), RFC 5682 (F-RTO), and the functions of Linux 6.18
 //! that the code names.
 
+mod reordering;
+
 use super::*;
 use crate::config::{Config, Halving, Profile, Variant};
 use crate::feedback::Block;

@@ -76,7 +76,7 @@ impl SackState {
             && self.retransmitted.is_empty()
             && self.marks.is_empty()
             && self.beyond == 0
-            && self.rack.is_stale()
+            && self.rack.is_stale(una)
             && self.retransmitted_to.max(self.partial_from).max(self.forward) <= una
     }
 }

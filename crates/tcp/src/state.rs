@@ -15,6 +15,7 @@ mod reordering;
 pub(crate) mod small_queue;
 mod trains;
 mod transmission;
+mod undo;
 mod window;
 
 use crate::cc::{Control, RateControl};

@@ -2,19 +2,21 @@
 //!
 //! *Idea.* A packet, or a retransmission, is **lost** when a packet sent after it has arrived. In a recovery, or where
 //! `duplicate_threshold` packets are held, it is lost at once. Else it may have been reordered, and is lost a quarter of the least round
-//! trip later; so it is everywhere once a packet was seen to be reordered. A loss begins a *recovery*: the window decreases in proportion to what arrives, and each acknowledgement sends lost
-//! packets, lowest first, then new data, while fewer packets are in flight than the window has. A timeout begins a *loss*: every packet
-//! older than a round trip is lost, and the window grows from one packet by slow start. First the sender finds out whether the timeout
-//! was needless: the arrival of a packet that was not retransmitted undoes it (F-RTO).
+//! trip later; so it is everywhere once a packet was seen to be reordered. A loss begins a *recovery*: the window decreases in
+//! proportion to what arrives, and each acknowledgement sends lost packets, lowest first, then new data, while fewer packets are in flight
+//! than the window has. A timeout begins a *loss*: every packet older than a round trip is lost, and the window grows from one packet by
+//! slow start. First the sender finds out whether the timeout was needless: the arrival of a packet that was not retransmitted undoes it
+//! (F-RTO). Timestamps tell of any reduction whether it was (`undo`).
 //! *Parameters.* `rack`, `duplicate_threshold`.
-//! *Where it breaks.* Of Linux's reactions to reordering two are left out: D-SACK, and that needless recoveries are undone.
-//! *References.* RFC 8985, 9937, 5682; Linux 6.18 net/ipv4/tcp_recovery.c, tcp_input.c (`tcp_ack` and the functions that it calls, which
+//! *Where it breaks.* Of Linux's reactions to reordering D-SACK is left out.
+//! *References.* RFC 8985, 9937, 5682, 3522; Linux 6.18 net/ipv4/tcp_recovery.c, tcp_input.c (`tcp_ack` and the functions that it calls, which
 //! the code names).
 
 mod arrivals;
 mod by_rate;
 mod in_flight;
 mod losses;
+mod undo;
 
 use super::loss_recovery::{LossRecovery, NOTHING, WHOLE_WINDOW};
 use crate::feedback::Ack;
@@ -27,6 +29,7 @@ pub(super) use in_flight::room;
 use in_flight::{lost, next_lost, pipe};
 use losses::{Marked, detect_losses, mark_lost};
 use paceline_core::{Instant, Span};
+use undo::{Within, keep_open, may_take_back, take_back};
 
 pub(super) struct Rack;
 
@@ -58,7 +61,9 @@ impl LossRecovery for Rack {
         if pipe(state) >= state.cwnd as u32 {
             return None;
         }
-        if !state.cold.sack.rack.new_data_first
+        let rack = &state.cold.sack.rack;
+        if !rack.new_data_first
+            && !rack.holds_back
             && let Some(seq) = next_lost(state)
         {
             return Some(seq);
@@ -76,11 +81,12 @@ impl LossRecovery for Rack {
             state.next = seq + 1;
             return;
         }
-        if seq < rack.resent_to {
+        if rack.resent.may_have(seq) {
             rack.resent.take(seq);
         }
         rack.resent_to = rack.resent_to.max(seq + 1);
         rack.resent.push(seq, now, state.end);
+        state.cold.undo.on_resent(now);
         if seq == state.una {
             state.restart_timeout(now);
         }
@@ -97,6 +103,7 @@ fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant) -> u32 {
         state.cold.sack.rack.resent.clear(); // it covers everything that was sent, the SYN
     }
     let arrivals = record(state, ack, now);
+    let before = state.una;
     if advanced {
         state.una = ack.next;
         state.next = state.next.max(ack.next);
@@ -114,7 +121,7 @@ fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant) -> u32 {
         if !advanced && ca_state < CaState::Recovery && arrivals.beyond {
             state.count_duplicate();
         }
-        marked = update_ca_state(state, &arrivals, advanced, now);
+        marked = update_ca_state(state, &arrivals, (before, ack.echo), now);
     }
     if restart && !marked.waits {
         state.restart_timer(now);
@@ -151,6 +158,9 @@ fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant) -> u32 {
 /// After the burst of [`Rack::on_ack`]: without new data the sender cannot find out whether the timeout was needless. Returns whether
 /// that is so, and lost packets are sent now.
 pub(crate) fn resumes_retransmission(state: &mut State) -> bool {
+    if state.cold.sack.rack.holds_back {
+        state.cold.sack.rack.holds_back = false;
+    }
     let resumes = state.cold.sack.rack.new_data_first && state.end <= state.recover;
     if resumes {
         let rack = &mut state.cold.sack.rack;
@@ -159,30 +169,48 @@ pub(crate) fn resumes_retransmission(state: &mut State) -> bool {
     resumes
 }
 
-/// `tcp_fastretrans_alert`
-fn update_ca_state(state: &mut State, arrivals: &Arrivals, advanced: bool, now: Instant) -> Marked {
+/// `tcp_fastretrans_alert`, on an acknowledgement before which `before` was the first packet not acknowledged.
+fn update_ca_state(
+    state: &mut State,
+    arrivals: &Arrivals,
+    (before, echo): (u32, Instant),
+    now: Instant,
+) -> Marked {
     let ca_state = state.cold.sack.rack.ca_state;
-    let recovered = state.una >= state.recover;
+    let (advanced, recovered) = (state.una > before, state.una >= state.recover);
+    if state.cold.ecn.is_echoed && state.cold.undo.ssthresh.is_some() {
+        state.cold.undo.ssthresh = None; // a mark called for the reduction, too
+    }
     match ca_state {
         CaState::Recovery if recovered => {
-            end_recovery(state);
-            look_for_losses(state, arrivals, now)
+            end_recovery(state, echo);
+            look_for_losses(state, now)
         }
-        CaState::Recovery => mark_lost(state, arrivals, now),
+        CaState::Recovery => {
+            if advanced && undo::take_back_within(state, before, echo) == Within::Waits {
+                state.cold.sack.rack.holds_back = true;
+                return Marked::default();
+            }
+            let marked = mark_lost(state, now);
+            if state.cold.sack.rack.ca_state != CaState::Recovery && lost(state) > 0 {
+                enter_recovery(state);
+            }
+            marked
+        }
         CaState::Loss => {
-            process_loss(state, arrivals, advanced, recovered);
-            let marked = mark_lost(state, arrivals, now);
+            process_loss(state, arrivals, advanced, recovered, echo);
+            let marked = mark_lost(state, now);
             if state.cold.sack.rack.ca_state == CaState::Open || marked.again {
                 open_or_recover(state);
             }
             marked
         }
-        CaState::Open | CaState::Disorder => look_for_losses(state, arrivals, now),
+        CaState::Open | CaState::Disorder => look_for_losses(state, now),
     }
 }
 
-fn look_for_losses(state: &mut State, arrivals: &Arrivals, now: Instant) -> Marked {
-    let marked = mark_lost(state, arrivals, now);
+fn look_for_losses(state: &mut State, now: Instant) -> Marked {
+    let marked = mark_lost(state, now);
     open_or_recover(state);
     marked
 }
@@ -193,28 +221,29 @@ fn open_or_recover(state: &mut State) {
         enter_recovery(state);
         return;
     }
-    let SackState { board, rack, .. } = &mut *state.cold.sack;
-    rack.ca_state = match board.is_empty() && rack.resent.is_empty() {
-        true => CaState::Open,
-        false => CaState::Disorder,
-    };
+    undo::end_retransmissions(state);
+    keep_open(state);
 }
 
-/// `tcp_end_cwnd_reduction`
-fn end_recovery(state: &mut State) {
+/// `tcp_try_undo_recovery`, `tcp_end_cwnd_reduction`
+fn end_recovery(state: &mut State, echo: Instant) {
+    undo::end(state, echo);
     state.cold.sack.rack.ca_state = CaState::Open;
     state.last_cut = LastCut::RecoveryLeft;
-    state.deflate_to(u32::MAX);
+    if state.cold.undo.from.is_some() {
+        state.deflate_to(u32::MAX);
+    }
 }
 
 /// `tcp_process_loss`
-fn process_loss(state: &mut State, arrivals: &Arrivals, advanced: bool, recovered: bool) {
+fn process_loss(state: &mut State, arrivals: &Arrivals, advanced: bool, recovered: bool, echo: Instant) {
+    state.cold.sack.rack.new_data_first = false;
+    let is_original = state.cold.sack.rack.frto && arrivals.original;
+    if advanced && may_take_back(state, echo) || is_original {
+        return undo_loss(state);
+    }
     let rack = &mut state.cold.sack.rack;
-    rack.new_data_first = false;
     if rack.frto {
-        if arrivals.original {
-            return undo(state);
-        }
         if state.end > state.recover {
             rack.frto = false; // step 3.a: a retransmission is acknowledged, or nothing
         } else if advanced && !recovered {
@@ -224,24 +253,23 @@ fn process_loss(state: &mut State, arrivals: &Arrivals, advanced: bool, recovere
         }
     }
     if recovered {
-        rack.ca_state = CaState::Open;
+        undo::end(state, echo);
+        state.cold.sack.rack.ca_state = CaState::Open;
         state.last_cut = LastCut::RecoveryLeft;
     }
 }
 
-/// The timeout was needless (`tcp_undo_cwnd_reduction`).
-fn undo(state: &mut State) {
-    let (una, (cwnd, ssthresh)) = (state.una, state.cold.sack.rack.undo);
+/// The timeout was needless (`tcp_try_undo_loss`).
+fn undo_loss(state: &mut State) {
+    take_back(state, true);
     let rack = &mut state.cold.sack.rack;
-    rack.resent.clear();
-    (rack.ca_state, rack.lost_to, rack.resent_to, rack.frto) = (CaState::Open, una, una, false);
-    state.recover = una;
-    state.last_cut = LastCut::RecoveryLeft;
-    state.restore(cwnd, ssthresh);
+    (rack.ca_state, rack.timeouts) = (CaState::Open, 0);
 }
 
 /// `tcp_enter_recovery`; the acknowledgement sets the window.
 fn enter_recovery(state: &mut State) {
+    undo::end_retransmissions(state);
+    undo::begin(state, (state.cwnd.floor(), state.ssthresh));
     state.recover = state.end;
     state.last_cut = LastCut::DuplicateAcks;
     let prior = state.cwnd as u32;
@@ -303,8 +331,9 @@ pub(crate) fn enter_loss(state: &mut State, now: Instant) {
     by_rate::lose_by_timeout(state, lost_to, is_recent, now);
     let rack = &mut state.cold.sack.rack;
     rack.lost_to = rack.lost_to.max(lost_to);
-    rack.resent_to = rack.resent_to.max(una);
-    rack.resent.lose(|one| Some(one.seq == una || !is_recent(one.at)));
+    rack.resent_to = if rack.is_undone { una } else { rack.resent_to.max(una) };
+    rack.lost_from = 0;
+    rack.resent.time_out(una, |at| !is_recent(at));
     let ca_state = rack.ca_state;
     if ca_state <= CaState::Disorder && held >= state.config.duplicate_threshold && is_far {
         state.cold.reordering.forget_distance();
@@ -316,7 +345,7 @@ pub(crate) fn enter_loss(state: &mut State, now: Instant) {
     rack.ca_state = CaState::Loss;
     rack.timeouts += 1;
     if cuts {
-        rack.undo = before;
+        undo::begin(state, before);
         state.cut();
     } else {
         state.count_cut();

@@ -6,6 +6,7 @@ use super::reduction::EcnSender;
 use super::reordering::Reordering;
 use super::small_queue::SmallQueue;
 use super::trains::Trains;
+use super::undo::Undo;
 use crate::cc::Control;
 use crate::pacing::Pacing;
 use crate::sack::SackState;
@@ -54,8 +55,9 @@ pub(crate) struct Cold {
     // The fields below are used with `Config::has_rack`, `trains` and `least` with `Config::gso` too.
     pub(crate) trains: Trains,
     pub(crate) probe: Option<Probe>,
-    /// Stays when `sack` is dropped.
+    /// These two stay when `sack` is dropped.
     pub(crate) reordering: Sparse<Reordering>,
+    pub(crate) undo: Sparse<Undo>,
     /// What `retransmission_at` is set for.
     pub(crate) pending: PendingTimer,
     /// Least round trip; [`Span::MAX`] before the first sample.
@@ -85,6 +87,7 @@ impl Cold {
         trains: Trains::NONE,
         probe: None,
         reordering: Sparse::BLANK,
+        undo: Sparse::BLANK,
         pending: PendingTimer::Timeout,
         least: Span::MAX,
     };

@@ -50,6 +50,9 @@ impl State {
     }
 
     fn cut_by_mark(&mut self) {
+        if self.cold.undo.from.is_some() {
+            (self.cold.undo.from, self.cold.undo.ssthresh) = (None, None); // `tcp_enter_cwr`
+        }
         if self.config.variant.is_by_rate() {
             self.note_reduction();
             return;

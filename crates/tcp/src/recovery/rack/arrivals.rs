@@ -34,12 +34,15 @@ pub(super) fn record(state: &mut State, ack: Ack<'_>, now: Instant) -> Arrivals 
         state.cold.sack.board.add(*block);
     }
     let lowest = arrivals.lowest.take();
-    if state.cold.sack.rack.ca_state != CaState::Loss {
+    if state.cold.sack.rack.ca_state != CaState::Loss || state.cold.undo.from.is_some() {
         check_reordering(state, lowest, highest, ack.next);
     }
     let acked = Block { start: state.una, end: ack.next };
     arrive_among(state, acked, false, (ack.echo, now), &mut arrivals);
     state.cold.sack.board.forget_below(ack.next);
+    if state.cold.sack.rack.is_undone {
+        state.cold.sack.rack.resent.forget_below(ack.next);
+    }
     check_reordering(state, arrivals.lowest, highest, ack.next);
     arrivals
 }
@@ -49,9 +52,16 @@ pub(super) fn record(state: &mut State, ack: Ack<'_>, now: Instant) -> Arrivals 
 fn check_reordering(state: &mut State, lowest: Option<u32>, highest: Option<u32>, una: u32) {
     let Some((lowest, highest)) = lowest.zip(highest) else { return };
     if lowest < highest {
-        let reach = state.cold.sack.board.end().unwrap_or(una);
-        let threshold = state.config.duplicate_threshold;
-        state.cold.reordering.note(reach.saturating_sub(lowest), threshold);
+        note_reordering(state, lowest, una);
+    }
+}
+
+/// Packet `lowest` came behind the highest that has arrived.
+pub(super) fn note_reordering(state: &mut State, lowest: u32, una: u32) {
+    let reach = state.cold.sack.board.end().unwrap_or(una);
+    let threshold = state.config.duplicate_threshold;
+    if lowest < reach {
+        state.cold.reordering.note(reach - lowest, threshold);
     }
 }
 
@@ -110,10 +120,14 @@ fn arrive(
     let (least, probed) = (cold.least(), cold.probed());
     let rack = &mut cold.sack.rack;
     let mut once = packets; // from the first to the last that was sent once only
-    if packets.start < rack.resent_to && !rack.resent.is_empty() || probed.is_some() {
+    if rack.resent.may_have(packets.start) || probed.is_some() {
         once = Block { start: packets.end, end: packets.start };
         for seq in packets.start..packets.end {
-            let again = rack.resent.take(seq).map(|one| one.at).or_else(|| probed_at(probed, seq));
+            let again = match beyond {
+                true => rack.resent.take_held(seq),
+                false => rack.resent.take(seq).map(|one| one.at),
+            };
+            let again = again.or_else(|| probed_at(probed, seq));
             let Some(at) = again else {
                 once = Block { start: once.start.min(seq), end: seq + 1 };
                 continue;
@@ -142,6 +156,7 @@ fn arrive(
 impl RackState {
     /// `tcp_rack_advance`
     fn advance(&mut self, at: Instant, end: u32, resent: bool, now: Instant) {
+        self.advanced = true;
         self.round_trip = now.since(at);
         if (at, end) > self.latest {
             (self.latest, self.latest_resent) = ((at, end), resent);

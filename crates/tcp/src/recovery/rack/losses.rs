@@ -1,6 +1,5 @@
 //! Which packets are lost: those sent long enough before one that has arrived.
 
-use super::arrivals::Arrivals;
 use crate::sack::{CaState, SackState};
 use crate::state::{State, probed_at};
 use paceline_core::{Instant, Span};
@@ -17,11 +16,12 @@ pub(super) struct Marked {
 }
 
 /// `tcp_rack_mark_lost`: marks the packets that are lost by the packets that have arrived.
-pub(super) fn mark_lost(state: &mut State, arrivals: &Arrivals, now: Instant) -> Marked {
+pub(super) fn mark_lost(state: &mut State, now: Instant) -> Marked {
     let mut marked = Marked::default();
-    if arrivals.delivered == 0 {
+    if !state.cold.sack.rack.advanced {
         return marked;
     }
+    state.cold.sack.rack.advanced = false;
     let waits = detect_losses(state, now, &mut marked);
     if waits > Span::ZERO {
         state.await_reordering(waits, now);
@@ -60,26 +60,33 @@ pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked
     let end = if rack.latest_resent { end } else { end.min(latest.1) };
     let mut seq = board.gap_from(rack.lost_to.max(una));
     while seq < end {
+        if rack.is_undone && rack.resent.has(seq) {
+            seq = board.gap_from(seq + 1);
+            continue;
+        }
         let at = probed_at(probe, seq).unwrap_or_else(|| trains.of(seq).at);
         match wait(at, seq + 1) {
             None => break,
             Some(Span::ZERO) => {
                 marked.lost += 1;
-                rack.lost_to = seq + 1;
+                (rack.lost_to, rack.found_to) = (seq + 1, seq + 1);
                 note(seq);
             }
             Some(more) => longest = longest.max(more),
         }
         seq = board.gap_from(seq + 1);
     }
-    let again = rack.latest_resent;
+    let (again, is_undone) = (rack.latest_resent, rack.is_undone);
     rack.resent.lose(|one| {
+        if is_undone && board.holds(one.seq) {
+            return Some(false);
+        }
         let more = wait(one.at, if again { one.seq + 1 } else { one.end })?;
         longest = longest.max(more);
         let is_lost = more == Span::ZERO;
         if is_lost {
             marked.lost += 1;
-            marked.again = true;
+            marked.again |= !one.spared;
             note(one.seq);
         }
         Some(is_lost)

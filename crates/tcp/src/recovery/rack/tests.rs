@@ -2,6 +2,7 @@
 //! that the code names.
 
 mod reordering;
+mod undo;
 
 use super::*;
 use crate::config::{Config, Halving, Profile, Variant};
@@ -41,7 +42,7 @@ impl Story {
         let mut story = Story { sender, sent: Sent::default() };
         story.sender.start(Instant::ZERO, &mut story.sent);
         assert_eq!(story.taken(), [0]);
-        story.ack(100, 1, &[]);
+        story.ack_with_echo(100, (1, 0), &[]);
         story
     }
 

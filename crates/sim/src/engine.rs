@@ -19,7 +19,6 @@
 //! again for the new time.
 
 mod batched;
-mod dealing;
 mod hosts;
 mod links;
 mod mailbox;

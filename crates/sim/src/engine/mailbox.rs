@@ -3,14 +3,10 @@
 //! Hosts put what they send to an ordered link into its list (`to_links`), or leave it to the slow path (`departures`). Links put what
 //! reaches hosts into a [`Parcel`], or leave it to the slow path (`arrivals`). Both put into the calendar what happens later.
 
-use super::dealing::Dealing;
 use crate::kernel::calendar::Calendar;
 use crate::kernel::packet::Event;
 use crate::kernel::precedence::Precedence;
 use crate::model::link::batch::{Note, Notes};
-
-/// Packets grouped at once: half a megabyte. In tests a few.
-const FULL: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 14 };
 
 /// Between the hosts and the links of one engine.
 #[derive(Debug)]
@@ -23,11 +19,22 @@ pub(crate) struct Mailbox<'a> {
     /// Packets that have passed all their links, at the time at which they reach their hosts.
     pub(crate) arrivals: Vec<Event>,
     pub(crate) parcel: Parcel,
-    /// The hosts' flows, from the first on, if packets are grouped by flow; else 0.
-    pub(crate) flows: usize,
-    dealing: Dealing,
     /// Where hosts are in several partitions: what comes from each, and goes there.
     pub(crate) partitions: Option<Box<Partitions>>,
+}
+
+/// Where ordered links leave what they let go: a mailbox, and hosts beside it that may take what has come before all of an epoch has.
+pub(crate) trait Post<'a> {
+    fn mail(&mut self) -> &mut Mailbox<'a>;
+
+    /// Hosts handle what has come for them, if it is so much that what comes next would push it out of the caches.
+    fn deliver_full_parcel(&mut self) {}
+}
+
+impl<'a> Post<'a> for Mailbox<'a> {
+    fn mail(&mut self) -> &mut Mailbox<'a> {
+        self
+    }
 }
 
 /// What an epoch brings to hosts.
@@ -35,8 +42,6 @@ pub(crate) struct Mailbox<'a> {
 pub(crate) struct Parcel {
     /// What has been dropped: flows are notified before the rest is handled.
     pub(crate) losses: Vec<Event>,
-    /// Lists of what came first, each grouped by flow ([`Mailbox::deal_full_parcel`]).
-    pub(crate) dealt: Vec<Vec<Event>>,
     /// In the order in which links have sent it.
     pub(crate) packets: Vec<Event>,
     /// After these: flow by flow, as it was sent (`links/fastpath/isolated_packets.rs`).
@@ -69,8 +74,6 @@ impl<'a> Mailbox<'a> {
             departures: Vec::new(),
             arrivals: Vec::new(),
             parcel: Parcel::default(),
-            flows: 0,
-            dealing: Dealing::default(),
             partitions: None,
         }
     }
@@ -79,19 +82,6 @@ impl<'a> Mailbox<'a> {
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         self.departures.len() + self.arrivals.len() + self.parcel.losses.len() > 0
-    }
-
-    /// Groups the packets of the parcel by flow if they are so many that the next ones would push them out of the caches, as in an epoch
-    /// of ten thousand flows.
-    pub(crate) fn deal_full_parcel(&mut self) {
-        let Parcel { dealt, packets, empty, .. } = &mut self.parcel;
-        if self.flows == 0 || packets.len() < FULL.max(self.flows / 4) {
-            return;
-        }
-        self.dealing.dealt = empty.pop().unwrap_or_default();
-        self.dealing.deal(packets, (|event: &Event| event.flow as usize, self.flows));
-        dealt.push(std::mem::take(&mut self.dealing.dealt));
-        packets.clear();
     }
 
     /// Some packets have left the last links that flows share: they go where their hosts are.

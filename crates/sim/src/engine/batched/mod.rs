@@ -9,6 +9,7 @@
 //! 3. `serve_links`: each ordered link, after those that feed it, sorts what waits for it (`links/merge_buffer.rs`) and serves it up to
 //!    `hosts_until` + its `offset`, the least delay from any host: whatever can arrive by then is there.
 //! 4. `deliver`: hosts handle what has come (`hosts/delivery.rs`). It arrives at `hosts_until` or later, so no answer belongs to this epoch.
+//!    In an epoch of very many packets they handle what fills a parcel in between, while it is in the caches.
 //!
 //! Flows, links and the slow path are the code of the reference engine; only the way time advances differs. On the papers' network an epoch
 //! is about 115 ms, or a round trip of 230 ms: hundreds of packets a link, which cost a pass over a list instead of a trip through the
@@ -129,7 +130,7 @@ impl Engine<'_> {
             let epoch = Epoch { hosts_until, until: self.until, length: self.plan.epoch };
             for position in 0..self.links.ordered().len() {
                 if leg.has(&self.links.ordered()[position]) {
-                    served += self.links.serve(position, epoch, &mut self.hosts.mail);
+                    served += self.links.serve(position, epoch, &mut self.hosts);
                     let have_taken = self.hosts.receive_lists();
                     self.settle(!have_taken);
                 }

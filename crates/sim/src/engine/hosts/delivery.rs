@@ -3,11 +3,26 @@
 //! *Idea.* Packets that have left the last ordered link are gathered, and grouped by flow or host: the state of a flow comes into the
 //! caches once, not once a packet. Whatever hosts answer belongs to a later epoch; and each flow's packets keep their order.
 
-use crate::engine::dealing::Dealing;
 use crate::engine::hosts::Hosts;
+use crate::engine::hosts::dealing::Dealing;
 use crate::engine::hosts::fastpath::prefetch::FLOWS_AHEAD;
-use crate::engine::mailbox::Parcel;
+use crate::engine::mailbox::{Mailbox, Parcel, Post};
 use crate::kernel::packet::{Event, Kind};
+
+/// So many packets are handled before all of an epoch have come: half a megabyte. In tests a few.
+const FULL: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 14 };
+
+impl<'a> Post<'a> for Hosts<'a> {
+    fn mail(&mut self) -> &mut Mailbox<'a> {
+        &mut self.mail
+    }
+
+    fn deliver_full_parcel(&mut self) {
+        if self.mail.parcel.packets.len() >= FULL.max(self.flows.list.len() / 4) {
+            self.deliver();
+        }
+    }
+}
 
 impl Hosts<'_> {
     /// Hosts handle what links have delivered.
@@ -15,19 +30,11 @@ impl Hosts<'_> {
         let mut parcel = std::mem::take(&mut self.mail.parcel);
         self.receive_parcel(&mut parcel);
         self.mail.parcel = parcel;
-        let flows = self.flows.list.len();
-        let by_flow = self.shared.hosts_of().is_none() && crate::ablation::FastPath::Deal.is_on();
-        self.mail.flows = if by_flow { flows } else { 0 };
     }
 
     /// The same of a parcel, which is empty then.
     pub(crate) fn receive_parcel(&mut self, parcel: &mut Parcel) {
         self.receive_losses(&mut parcel.losses);
-        for mut list in parcel.dealt.drain(..) {
-            self.take_all(&mut list);
-            list.clear();
-            parcel.empty.push(list);
-        }
         if !parcel.packets.is_empty() {
             let mut dealing = std::mem::take(&mut self.dealing);
             let (packets, flows) = (&parcel.packets, self.flows.list.len());

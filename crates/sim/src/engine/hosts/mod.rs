@@ -5,6 +5,7 @@
 
 mod application;
 mod deadline_index;
+mod dealing;
 mod delivery;
 mod egress;
 mod flow_table;
@@ -23,10 +24,10 @@ pub(crate) mod fastpath {
 }
 
 use self::deadline_index::DeadlineIndex;
+pub(crate) use self::dealing::Dealing;
 use self::fastpath::shared_hosts::state::SharedHosts;
 use self::flow_table::FlowTable;
 use super::mailbox::Mailbox;
-use crate::engine::dealing::Dealing;
 use crate::kernel::packet::{Event, Kind};
 use crate::model::flow::{Flow, RunningDialogue, Snapshot};
 use crate::model::hesitation::Hesitation;

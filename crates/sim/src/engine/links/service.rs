@@ -10,7 +10,7 @@ use super::fastpath::uncongested_downstream::{MANY, TOGETHER};
 use super::merge_buffer::AtLink;
 use super::queue_sampler::look;
 use super::workspace::{Destination, Epoch, Passing, Served, Workspace};
-use crate::engine::mailbox::Mailbox;
+use crate::engine::mailbox::{Mailbox, Post};
 use crate::kernel::packet::Event;
 use crate::model::link::BoundedLink;
 use crate::model::link::batch::{Note, Notes, Service};
@@ -18,18 +18,18 @@ use paceline_core::Instant;
 
 impl<'a> Links<'a> {
     /// Serves an ordered link, and those that are served with it, up to the end of its epoch: how many packets.
-    pub(crate) fn serve(&mut self, position: usize, epoch: Epoch, mail: &mut Mailbox<'a>) -> u64 {
+    pub(crate) fn serve(&mut self, position: usize, epoch: Epoch, post: &mut impl Post<'a>) -> u64 {
         let how = self.how_served(position);
         let end = epoch.hosts_until + self.ordered[position].offset;
         if let Some(backlog) = self.backlogs.get_mut(position) {
-            backlog.keep(&mut mail.to_links[position], (end, epoch.length));
+            backlog.keep(&mut post.mail().to_links[position], (end, epoch.length));
         }
         if how == Served::WithNext {
             return 0;
         }
         let onward = Destination::of(&self.ordered[position]);
-        let isolated = self.serve_isolated((position, how), epoch, mail);
-        isolated.unwrap_or_else(|| self.serve_usual((position, how), epoch, onward, mail))
+        let isolated = self.serve_isolated((position, how), epoch, post.mail());
+        isolated.unwrap_or_else(|| self.serve_usual((position, how), epoch, onward, post))
     }
 
     /// The same where packets are not isolated.
@@ -38,12 +38,12 @@ impl<'a> Links<'a> {
         (position, how): (usize, Served),
         epoch: Epoch,
         onward: Destination,
-        mail: &mut Mailbox<'a>,
+        post: &mut impl Post<'a>,
     ) -> u64 {
         match how {
             Served::WithNext => 0,
-            Served::WithSources => self.serve_fan_in(position, epoch, onward, mail),
-            Served::Alone => self.serve_by_itself(position, epoch, onward, mail),
+            Served::WithSources => self.serve_fan_in(position, epoch, onward, post),
+            Served::Alone => self.serve_by_itself(position, epoch, onward, post),
         }
     }
 
@@ -53,7 +53,7 @@ impl<'a> Links<'a> {
         position: usize,
         epoch: Epoch,
         onward: Destination,
-        mail: &mut Mailbox<'a>,
+        post: &mut impl Post<'a>,
     ) -> u64 {
         let until = epoch.until.min(self.fed_until(position));
         let mut workspace = std::mem::take(&mut self.workspace);
@@ -66,15 +66,16 @@ impl<'a> Links<'a> {
         let lists = sources.iter().map(|source| &sent[*source as usize][..]);
         let Workspace { sorter, due, later, .. } = &mut workspace;
         due.clear();
-        std::mem::swap(due, &mut mail.to_links[position]);
+        std::mem::swap(due, &mut post.mail().to_links[position]);
         let mut blocks = Blocks::of(due, lists, bounds, in_order);
         let mut served = 0;
         let order = AtLink { link: number, precedence: self.precedence };
         while let Some(end) = blocks.sort(sorter, order) {
-            served += self.pass_batch((number, service, onward), (sorter.due(), end), &mut out, mail);
+            served += self.pass_batch((number, service, onward), (sorter.due(), end), &mut out, post.mail());
+            post.deliver_full_parcel();
         }
         blocks.keep(sorter, later);
-        let waiting = &mut mail.to_links[position];
+        let waiting = &mut post.mail().to_links[position];
         later.append(waiting); // sent meanwhile
         waiting.append(later);
         sources.iter().for_each(|source| sent[*source as usize].clear());
@@ -82,7 +83,7 @@ impl<'a> Links<'a> {
         self.sent = sent;
         self.ordered[position].sources = sources;
         self.workspace = workspace;
-        self.hand_back(position, mail);
+        self.hand_back(position, post.mail());
         served
     }
 
@@ -123,7 +124,6 @@ impl<'a> Links<'a> {
             Destination::Hosts => {
                 self.pass_downstream(&mut mail.parcel.packets[before..], number);
                 mail.deal_to_partitions();
-                mail.deal_full_parcel();
             }
             Destination::Anywhere => room.drain(..).for_each(|event| self.go_anywhere(event, mail)),
         }

@@ -17,7 +17,7 @@ use super::link_partition::LinkPartition;
 use crate::control::Control;
 use crate::engine::Engine;
 use crate::engine::batched::Epochs;
-use crate::engine::dealing::Dealing;
+use crate::engine::hosts::Dealing;
 use crate::engine::links::Epoch;
 use crate::observe::output::RunError;
 use paceline_core::Instant;

@@ -1,8 +1,7 @@
 //! Host partition: the hosts of some flows, at work on any thread.
 
 use super::buffer_pool::BufferPool;
-use crate::engine::dealing::Dealing;
-use crate::engine::hosts::Hosts;
+use crate::engine::hosts::{Dealing, Hosts};
 use crate::engine::mailbox::Parcel;
 use paceline_core::Instant;
 

@@ -14,7 +14,7 @@ use self::feeds::FanIn;
 use crate::engine::links::Links;
 use crate::engine::links::merge_buffer::{AtLink, Feed};
 use crate::engine::links::workspace::{Destination, Epoch, Served};
-use crate::engine::mailbox::Mailbox;
+use crate::engine::mailbox::{Mailbox, Post};
 use crate::engine::plan::ordered_links::OrderedLink;
 use paceline_core::Instant;
 
@@ -46,10 +46,10 @@ impl<'a> Links<'a> {
         position: usize,
         epoch: Epoch,
         onward: Destination,
-        mail: &mut Mailbox<'a>,
+        post: &mut impl Post<'a>,
     ) -> u64 {
         let mut fan_in = std::mem::take(&mut self.fan_in);
-        self.gather(&mut fan_in, position, (epoch.hosts_until, epoch.until), mail);
+        self.gather(&mut fan_in, position, (epoch.hosts_until, epoch.until), post.mail());
         let OrderedLink { link, service, mut isolated_for, .. } = self.ordered[position];
         let (mut out, mut served, mut from) = (std::mem::take(&mut self.sent[position]), 0, fan_in.cut.from);
         let order = AtLink { link, precedence: self.precedence };
@@ -64,13 +64,14 @@ impl<'a> Links<'a> {
             };
             isolated_for = if is_worth_it { isolated_for } else { ISOLATED_FOR };
             let due = fan_in.keep_later(block, to);
-            served += self.pass_batch((link, service, onward), (due, to), &mut out, mail);
+            served += self.pass_batch((link, service, onward), (due, to), &mut out, post.mail());
+            post.deliver_full_parcel();
             from = to;
         }
         self.ordered[position].isolated_for = isolated_for;
         self.sent[position] = out;
-        self.hand_back(position, mail);
-        served += self.end_fan_in(&mut fan_in, position, mail);
+        self.hand_back(position, post.mail());
+        served += self.end_fan_in(&mut fan_in, position, post.mail());
         self.fan_in = fan_in;
         served
     }

@@ -7,7 +7,7 @@ use crate::kernel::packet::Event;
 /// Room to deal packets out.
 #[derive(Debug, Default)]
 pub(crate) struct Dealing {
-    pub(crate) dealt: Vec<Event>,
+    pub(super) dealt: Vec<Event>,
     /// By flow, or by group of flows: how many packets, then where the next of them goes.
     slots: Vec<u32>,
 }
@@ -15,7 +15,7 @@ pub(crate) struct Dealing {
 impl Dealing {
     /// Puts packets of flows (or to hosts) that lie close together next to each other; those of one stay in order.
     #[inline(never)]
-    pub(crate) fn deal(&mut self, packets: &[Event], (of, flows): (impl Fn(&Event) -> usize, usize)) {
+    pub(super) fn deal(&mut self, packets: &[Event], (of, flows): (impl Fn(&Event) -> usize, usize)) {
         let Dealing { dealt, slots } = self;
         let Some(&first) = packets.first() else { return };
         let shift = (flows / packets.len()).max(1).ilog2();

@@ -5,7 +5,8 @@
 //! that is out of order or fills a gap, and the SYN, are acknowledged at once. Packets that come close together may be answered as one
 //! ([`gro`]).
 //! *Parameters.* `delayed_ack`, `quick_acks` ([`ack_policy`]), `ack_every`, `gro`, `sack_blocks` of [`Config`].
-//! *References.* RFC 9293; RFC 5681 section 4.2; RFC 2018; RFC 7323 section 4 (which packet's time is echoed); ns-2.35
+//! A packet that has come before is reported to a sender with RACK by the first block (D-SACK).
+//! *References.* RFC 9293; RFC 5681 section 4.2; RFC 2018, 2883; RFC 7323 section 4 (which packet's time is echoed); ns-2.35
 //! tcp/tcp-sink.cc (`Acker::update`, `Acker::update_ts`, `DelAckSink::recv`).
 
 mod ack_policy;
@@ -84,7 +85,11 @@ impl Receiver {
     #[inline]
     pub fn echo(&mut self, seq: u32, sent: Instant) -> Option<Instant> {
         let next = (self.next == self.end).then_some(self.next)?;
-        self.held.policy().filter(|policy| policy.delay.is_none() && policy.gro.is_none())?;
+        let is_plain = |policy: &&AckPolicy| {
+            let is_again = policy.tells_duplicates && seq < policy.acknowledged;
+            policy.delay.is_none() && policy.gro.is_none() && !is_again
+        };
+        self.held.policy().filter(is_plain)?;
         self.held.forget_reported();
         let policy = self.held.policy_mut()?;
         let echo = policy.update_echo(seq, sent);
@@ -118,6 +123,11 @@ impl Receiver {
         let Some(policy) = self.held.policy() else { return Reply::Now(Feedback::new(echo)) };
         let (selective, remembered, delays) =
             (policy.selective, policy.remembered_blocks, policy.delay.is_some());
+        let tells_duplicates = policy.tells_duplicates;
+        let held = if has_gap && (delays || tells_duplicates) { self.held.count() } else { 0 };
+        if tells_duplicates && let Some(policy) = self.held.policy_mut() {
+            policy.note_duplicate((seq, packets), next, held);
+        }
         let mut flushed = None;
         if !has_gap {
             self.held.forget_reported();
@@ -130,7 +140,6 @@ impl Receiver {
             }
             self.held.reported().note(latest, seq >= next, remembered);
         }
-        let held = if has_gap && delays { self.held.count() } else { 0 };
         let reach = self.end - next;
         if let Some(policy) = self.held.policy_mut()
             && let Some(delay) = &mut policy.delay
@@ -228,8 +237,13 @@ impl Receiver {
         if let Some(ecn) = &mut policy.ecn {
             ecn.on_acknowledged();
         }
-        let most_blocks = policy.most_blocks;
-        if policy.selective && self.next != self.end {
+        let mut most_blocks = policy.most_blocks;
+        let is_selective = policy.selective;
+        if let Some(duplicate) = policy.duplicate.take() {
+            feedback.push(duplicate); // first (RFC 2883 section 4)
+            most_blocks = most_blocks.saturating_sub(1);
+        }
+        if is_selective && self.next != self.end {
             self.held.reported().report(most_blocks, &mut feedback);
         }
         feedback

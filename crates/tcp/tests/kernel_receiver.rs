@@ -41,8 +41,7 @@ impl Acknowledgement {
             Block { start: start.parse().unwrap(), end: end.parse().unwrap() }
         };
         let next = words[2].parse().unwrap();
-        // A block below the number reports a duplicate packet (RFC 2883), which the profile does not.
-        let blocks = words[4..].iter().map(block).filter(|block| block.end > next).collect();
+        let blocks = words[4..].iter().map(block).collect();
         let echo = at(words[3].parse::<f64>().unwrap() * 1e3);
         Acknowledgement { time: words[1].parse().unwrap(), next, echo, blocks }
     }

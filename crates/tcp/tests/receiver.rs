@@ -146,3 +146,41 @@ fn the_echo_is_that_of_the_earliest_packet_not_acknowledged() {
     }
     assert_eq!(Receiver::new().echo(0, at(0)), None);
 }
+
+/// `tcp_dsack_set`: below the acknowledgement, and within a block, which follows; of a sender without RACK nothing reads it.
+#[test]
+fn a_packet_that_comes_twice_is_reported_first() {
+    let linux = Config { variant: Variant::Rfc6675, delayed_ack: None, ..Config::new(Profile::Linux) };
+    let steps: [(u32, &[(u32, u32)]); 9] = [
+        (0, &[]),
+        (1, &[]),
+        (1, &[(1, 2)]),
+        (2, &[]),
+        (4, &[(4, 5)]),
+        (6, &[(6, 7), (4, 5)]),
+        (4, &[(4, 5), (4, 5), (6, 7)]),
+        (1, &[(1, 2), (4, 5), (6, 7)]),
+        (3, &[(6, 7)]),
+    ];
+    for rack in [true, false] {
+        let mut receiver = Receiver::with(&Config { rack, ..linux.clone() }, 1);
+        for (place, (seq, expected)) in steps.into_iter().enumerate() {
+            let now = Instant::from_nanos(1_000_000 * place as u64);
+            receiver.on_data(seq);
+            let blocks = match receiver.echo(seq, now) {
+                Some(_) => vec![],
+                None => match receiver.reply(seq, now, now) {
+                    Reply::Now(feedback) => feedback.blocks().to_vec(),
+                    Reply::Later => panic!("it is not delayed"),
+                },
+            };
+            let blocks: Vec<_> = blocks.iter().map(|block| (block.start, block.end)).collect();
+            let is_twice = [2, 6, 7].contains(&place);
+            assert_eq!(
+                blocks,
+                if is_twice && !rack { &expected[1..] } else { expected },
+                "{rack}: packet {seq}, step {place}"
+            );
+        }
+    }
+}

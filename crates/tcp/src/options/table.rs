@@ -165,9 +165,9 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "rack",
-        "`rfc6675`, `bic`, `cubic`: a packet or retransmission is lost when a packet sent after it has arrived, and later than that once packets were reordered; a probe precedes a timeout; a recovery or a timeout that was needless is undone; `bbr` and `bbr3` always have it",
+        "`rfc6675`, `bic`, `cubic`: a packet or retransmission is lost when a packet sent after it has arrived, and later than that once packets were reordered; a probe precedes a timeout; a recovery or a timeout that was needless is undone, by timestamps and by what the receiver reports to have had twice (D-SACK); `bbr` and `bbr3` always have it",
         |config| Value::Flag(config.rack),
-        ["RFC 8985, 9937, 5682, 3522", "", "net.ipv4.tcp_recovery, tcp_early_retrans, tcp_frto"],
+        ["RFC 8985, 9937, 5682, 3522, 2883", "", "net.ipv4.tcp_recovery, tcp_early_retrans, tcp_frto"],
     ),
     option(
         "timer_tick",

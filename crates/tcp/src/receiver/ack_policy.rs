@@ -6,7 +6,7 @@ use super::delayed_ack::DelayedAck;
 use super::ecn::EcnReceiver;
 use super::gro::Gro;
 use crate::config::Config;
-use crate::feedback::MOST_BLOCKS;
+use crate::feedback::{Block, MOST_BLOCKS};
 use paceline_core::Instant;
 
 /// The ACK policy of a receiver whose acknowledgements are delayed or carry feedback, and its state.
@@ -29,6 +29,11 @@ pub(super) struct AckPolicy {
     pub(super) gro: Option<Gro>,
     /// The first packet with data.
     pub(super) first: u32,
+    /// Packets that come once more are reported; and those of which the next acknowledgement tells (D-SACK).
+    pub(super) tells_duplicates: bool,
+    pub(super) duplicate: Option<Block>,
+    /// Packets that were held beyond a gap, after the last packet.
+    pub(super) held: u32,
 }
 
 impl AckPolicy {
@@ -50,6 +55,9 @@ impl AckPolicy {
             ecn,
             gro,
             first: config.syn.is_some().into(),
+            tells_duplicates: config.has_rack() && config.variant.is_selective(),
+            duplicate: None,
+            held: 0,
         })
     }
 
@@ -69,6 +77,21 @@ impl AckPolicy {
     pub(super) fn first_due(&self, delayed: Option<Instant>) -> Option<Instant> {
         let joined = self.gro.as_ref().and_then(|gro| gro.due);
         [delayed, joined].into_iter().flatten().min()
+    }
+
+    /// All packets before this had arrived, after the last packet.
+    pub(super) fn reached(&self) -> u32 {
+        self.delay.as_ref().map_or(self.acknowledged, |delay| delay.reached)
+    }
+
+    /// So many packets arrive as one, the last of them `seq`; all before `next` have arrived then, and `held` beyond it: whether they had come
+    /// before is what the next acknowledgement says (`tcp_dsack_set`).
+    pub(super) fn note_duplicate(&mut self, (seq, packets): (u32, u32), next: u32, held: u32) {
+        let had = std::mem::replace(&mut self.held, held);
+        let is_first = (seq, self.first) == (0, 0); // it is expected to come without a SYN
+        let is_again = seq < self.reached() && !is_first || seq >= next && held == had;
+        let first = (seq + 1).saturating_sub(packets);
+        self.duplicate = (is_again && first >= self.first).then_some(Block { start: first, end: seq + 1 });
     }
 
     /// A packet arrives. Returns the time that the next acknowledgement echoes: when the earliest packet was sent that is not

@@ -137,7 +137,8 @@ pub(crate) fn on_restart(state: &mut State) {
 pub(crate) fn drop_stale(state: &mut State) {
     let una = state.una;
     let Some(cold) = state.cold.written() else { return };
-    if cold.sack.get().is_some_and(|sack| sack.is_stale(una)) {
+    let is_stale = cold.sack.get().is_some_and(|sack| sack.is_stale(una));
+    if is_stale && !cold.reordering.is_pending {
         cold.sack.clear();
         if !cold.is_permanent {
             state.cold.clear();

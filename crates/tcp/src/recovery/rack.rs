@@ -6,9 +6,10 @@
 //! proportion to what arrives, and each acknowledgement sends lost packets, lowest first, then new data, while fewer packets are in flight
 //! than the window has. A timeout begins a *loss*: every packet older than a round trip is lost, and the window grows from one packet by
 //! slow start. First the sender finds out whether the timeout was needless: the arrival of a packet that was not retransmitted undoes it
-//! (F-RTO). Timestamps tell of any reduction whether it was (`undo`).
+//! (F-RTO). Timestamps and D-SACK tell of any reduction whether it was (`undo`).
 //! *Parameters.* `rack`, `duplicate_threshold`.
-//! *Where it breaks.* Of Linux's reactions to reordering D-SACK is left out.
+//! *Where it breaks.* An acknowledgement that another has overtaken is ignored with its blocks, and so is D-SACK once everything that the
+//! application has written is acknowledged, where Linux reads both.
 //! *References.* RFC 8985, 9937, 5682, 3522; Linux 6.18 net/ipv4/tcp_recovery.c, tcp_input.c (`tcp_ack` and the functions that it calls, which
 //! the code names).
 
@@ -44,7 +45,7 @@ impl LossRecovery for Rack {
             return WHOLE_WINDOW;
         }
         if ack.next == state.una {
-            state.process_probe_ack(ack.next, true);
+            state.process_probe_ack(ack.next, true, false);
         }
         NOTHING
     }
@@ -112,12 +113,12 @@ fn on_ack_with_holes(state: &mut State, ack: Ack<'_>, now: Instant) -> u32 {
     }
     let sample = measure(state, &arrivals, ack.echo, advanced, now);
     let restart = advanced || arrivals.held.is_some_and(|(first, _)| first < state.last_sent_at(state.una));
-    state.process_probe_ack(ack.next, !advanced && !arrivals.beyond);
+    state.process_probe_ack(ack.next, !advanced && !arrivals.beyond, arrivals.is_of_probe);
 
     // `tcp_fastretrans_alert`
     let mut marked = Marked::default();
     let ca_state = state.cold.sack.rack.ca_state;
-    if arrivals.beyond || !advanced || ca_state != CaState::Open {
+    if arrivals.beyond || arrivals.twice > 0 || !advanced || ca_state != CaState::Open {
         if !advanced && ca_state < CaState::Recovery && arrivals.beyond {
             state.count_duplicate();
         }
@@ -184,12 +185,17 @@ fn update_ca_state(
     match ca_state {
         CaState::Recovery if recovered => {
             end_recovery(state, echo);
+            undo::take_back_needless(state);
             look_for_losses(state, now)
         }
         CaState::Recovery => {
             if advanced && undo::take_back_within(state, before, echo) == Within::Waits {
                 state.cold.sack.rack.holds_back = true;
                 return Marked::default();
+            }
+            if undo::take_back_needless(state) {
+                undo::end_retransmissions(state);
+                keep_open(state);
             }
             let marked = mark_lost(state, now);
             if state.cold.sack.rack.ca_state != CaState::Recovery && lost(state) > 0 {
@@ -199,13 +205,19 @@ fn update_ca_state(
         }
         CaState::Loss => {
             process_loss(state, arrivals, advanced, recovered, echo);
+            if state.cold.sack.rack.ca_state == CaState::Open {
+                undo::take_back_needless(state);
+            }
             let marked = mark_lost(state, now);
             if state.cold.sack.rack.ca_state == CaState::Open || marked.again {
                 open_or_recover(state);
             }
             marked
         }
-        CaState::Open | CaState::Disorder => look_for_losses(state, now),
+        CaState::Open | CaState::Disorder => {
+            undo::take_back_needless(state);
+            look_for_losses(state, now)
+        }
     }
 }
 
@@ -245,7 +257,8 @@ fn process_loss(state: &mut State, arrivals: &Arrivals, advanced: bool, recovere
     let rack = &mut state.cold.sack.rack;
     if rack.frto {
         if state.end > state.recover {
-            rack.frto = false; // step 3.a: a retransmission is acknowledged, or nothing
+            // step 3.a: a retransmission is acknowledged, or nothing, not even twice
+            rack.frto = arrivals.twice > 0 && !arrivals.beyond && !advanced;
         } else if advanced && !recovered {
             state.recover = state.end;
             rack.new_data_first = true; // step 2.b

@@ -7,7 +7,6 @@
 //! packet that was sent shortly after a missing one: the missing packet is lost if it has not arrived by then
 //! ([`crate::recovery::rack`]).
 //! *Parameters.* `rack`; `min_rto` is also what a probe of a single packet waits for a delayed acknowledgement; `timer_tick`.
-//! *Where it breaks.* In Linux the receiver reports a needless probe by DSACK, here by a duplicate acknowledgement.
 //! *References.* RFC 8985; Linux net/ipv4/tcp_output.c `tcp_schedule_loss_probe`, `tcp_send_loss_probe`, tcp_input.c
 //! `tcp_rearm_rto`, `tcp_set_xmit_timer`, `tcp_process_tlp_ack`.
 
@@ -112,19 +111,19 @@ impl State {
     /// An acknowledgement of all before `next`, or a duplicate of it, may answer a probe. If the probe was needed, a packet was lost
     /// (`tcp_process_tlp_ack`).
     #[inline]
-    pub(crate) fn process_probe_ack(&mut self, next: u32, is_duplicate: bool) {
+    pub(crate) fn process_probe_ack(&mut self, next: u32, is_duplicate: bool, came_twice: bool) {
         if self.cold.probe.is_some() {
-            self.end_probe(next, is_duplicate);
+            self.end_probe(next, is_duplicate, came_twice);
         }
     }
 
     #[inline(never)]
-    fn end_probe(&mut self, next: u32, is_duplicate: bool) {
+    fn end_probe(&mut self, next: u32, is_duplicate: bool, came_twice: bool) {
         let Some(probe) = self.cold.probe.filter(|probe| next >= probe.end) else { return };
-        if !probe.again || next > probe.end || is_duplicate {
+        if !probe.again || next > probe.end || is_duplicate || came_twice {
             self.cold.probe = None;
         }
-        if probe.again && next > probe.end {
+        if probe.again && next > probe.end && !came_twice {
             self.cut();
             self.deflate_to(u32::MAX);
         }

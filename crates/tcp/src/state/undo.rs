@@ -46,6 +46,18 @@ impl Undo {
         self.resent = Some(self.resent.unwrap_or(0) + 1);
     }
 
+    /// The receiver has had so many packets twice, up to the one before `end`: they need not have been sent again (`tcp_check_dsack`).
+    pub(crate) fn on_twice(&mut self, packets: u32, end: u32) {
+        if self.from.is_some_and(|from| end > from) {
+            self.resent = self.resent.map(|resent| resent.saturating_sub(packets));
+        }
+    }
+
+    /// All retransmissions were needless.
+    pub(crate) fn are_all_needless(&self) -> bool {
+        self.from.is_some() && self.resent == Some(0)
+    }
+
     /// No retransmission is outstanding.
     pub(crate) fn end_retransmissions(&mut self) {
         self.first_resent = None;
@@ -59,6 +71,6 @@ impl Undo {
 
     /// `tcp_may_undo`
     pub(crate) fn is_needless(&self, echo: Option<Instant>) -> bool {
-        self.from.is_some() && (self.resent == Some(0) || self.is_by_original(echo))
+        self.are_all_needless() || self.from.is_some() && self.is_by_original(echo)
     }
 }

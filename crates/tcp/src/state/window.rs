@@ -90,7 +90,7 @@ impl State {
         }
         if self.has_rack() {
             self.note_round_trip(sample);
-            self.process_probe_ack(ack.next, false);
+            self.process_probe_ack(ack.next, false, false);
         } else if self.config.gso.is_some() {
             self.note_round_trip(sample);
         }

@@ -2,7 +2,7 @@
 
 use crate::cc::Control;
 use crate::feedback::{Ack, Block, MOST_BLOCKS};
-use crate::sack::{CaState, RackState};
+use crate::sack::{CaState, RackState, SackState};
 use crate::state::{State, probed_at};
 use paceline_core::{Instant, Span};
 
@@ -22,12 +22,18 @@ pub(super) struct Arrivals {
     pub(super) beyond: bool,
     /// The lowest of those sent once only (`reord`), since it was last asked for.
     lowest: Option<u32>,
+    /// When the one was sent that was sent last, and one more than its number.
+    sent: Option<(Instant, u32)>,
+    /// Packets that the receiver has had twice (`FLAG_DSACKING_ACK`); one of them was a probe (`FLAG_DSACK_TLP`).
+    pub(super) twice: u32,
+    pub(super) is_of_probe: bool,
 }
 
 /// `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`: records the packets that have arrived.
 pub(super) fn record(state: &mut State, ack: Ack<'_>, now: Instant) -> Arrivals {
     let mut arrivals = Arrivals::default();
     let highest = state.cold.sack.board.end();
+    note_twice(state, ack, &mut arrivals);
     let mut news = [Block::default(); MOST_BLOCKS];
     for block in new_blocks(state, ack, &mut news) {
         arrive_among(state, *block, true, (ack.echo, now), &mut arrivals);
@@ -44,7 +50,40 @@ pub(super) fn record(state: &mut State, ack: Ack<'_>, now: Instant) -> Arrivals 
         state.cold.sack.rack.resent.forget_below(ack.next);
     }
     check_reordering(state, arrivals.lowest, highest, ack.next);
+    if let Some(sent) = arrivals.sent
+        && !state.cold.reordering.is_blank()
+    {
+        let end = state.end;
+        state.cold.reordering.on_delivered(sent, now, end);
+    }
+    arrivals.delivered += arrivals.twice;
     arrivals
+}
+
+/// `tcp_check_dsack`: the first block is of a packet that the receiver had before, where it is below the acknowledgement or in the second.
+fn note_twice(state: &mut State, ack: Ack<'_>, arrivals: &mut Arrivals) {
+    let Some(&first) = ack.blocks.first() else { return };
+    let is_within = |second: &Block| second.start <= first.start && first.end <= second.end;
+    let is_twice = first.start < ack.next || ack.blocks.get(1).is_some_and(is_within);
+    if !is_twice || first.start >= first.end || first.end > state.end {
+        return;
+    }
+    let (packets, resent) = (first.end - first.start, state.counts.retransmits);
+    let is_of_probe = packets == 1 && state.cold.probe.is_some_and(|probe| probe.end == first.end);
+    if !state.cold.reordering.note_twice(packets, resent, is_of_probe) {
+        return;
+    }
+    (arrivals.twice, arrivals.is_of_probe) = (packets, is_of_probe);
+    if state.cold.undo.from.is_some() {
+        state.cold.undo.on_twice(packets, first.end);
+    }
+    let SackState { board, rack, .. } = &mut *state.cold.sack;
+    for seq in first.start.max(ack.next)..first.end {
+        if board.holds(seq) {
+            rack.resent.take(seq); // it is in flight no more, if it was
+            arrivals.lowest = Some(arrivals.lowest.map_or(seq, |lowest| lowest.min(seq)));
+        }
+    }
 }
 
 /// `tcp_check_sack_reordering`: a packet sent once only has arrived, the lowest of several, where all below `highest` were sent before one
@@ -133,6 +172,7 @@ fn arrive(
                 continue;
             };
             arrivals.resent |= !beyond;
+            arrivals.sent = arrivals.sent.max(Some((at, seq + 1)));
             // Whether the original has arrived, not the retransmission (`tcp_rack_advance`, `tcp_skb_spurious_retrans`).
             let is_first = !beyond && timestamps && echo < at;
             if now.since(at) >= least && !is_first {
@@ -147,6 +187,7 @@ fn arrive(
     let last = if once.end <= first.end { first } else { cold.trains.of(once.end - 1) };
     let (first, last) = (first.at, last.at);
     rack.advance(last, once.end, false, now);
+    arrivals.sent = arrivals.sent.max(Some((last, once.end)));
     arrivals.lowest = Some(arrivals.lowest.map_or(once.start, |lowest| lowest.min(once.start)));
     arrivals.original |= once.start < recover;
     let times = if beyond { &mut arrivals.held } else { &mut arrivals.acked };

@@ -44,13 +44,13 @@ pub(super) fn detect_losses(state: &mut State, now: Instant, marked: &mut Marked
             control.on_lost(seq, cwnd, now);
         }
     };
-    let is_reordered = cold.reordering.is_seen;
+    let (is_reordered, quarters) = (cold.reordering.is_seen, cold.reordering.quarters());
     let SackState { board, rack, .. } = &mut *cold.sack;
     // `tcp_rack_reo_wnd`
     let sure = !is_reordered && (rack.ca_state >= CaState::Recovery || board.held() >= threshold);
     let patience = match sure {
         true => Span::ZERO,
-        false => Span::from_nanos(least.as_nanos() / 4).min(Span::from_seconds(cold.smoothed)),
+        false => Span::from_nanos(least.as_nanos() / 4 * quarters).min(Span::from_seconds(cold.smoothed)),
     };
     let mut longest = Span::ZERO;
     // How much longer a packet sent at `at` may be late; `None` where no packet sent after it has arrived.

@@ -2,6 +2,7 @@
 //! that the code names.
 
 mod reordering;
+mod twice;
 mod undo;
 
 use super::*;

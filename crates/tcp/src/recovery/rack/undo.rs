@@ -2,7 +2,8 @@
 //!
 //! *Idea.* With timestamps an acknowledgement says whether a retransmission called for it, or a packet sent before the first of them
 //! (Eifel, RFC 3522). One at the end of a recovery takes its reduction back, and so does one within it, once no retransmission is in
-//! flight; while one is, new data are sent, but nothing again. After a timeout any acknowledgement of new data does.
+//! flight; while one is, new data are sent, but nothing again. After a timeout any acknowledgement of new data does. Where the receiver tells of
+//! every retransmission that it had the packet before (D-SACK), the reduction is taken back, too, even after the recovery.
 
 use super::arrivals::note_reordering;
 use super::in_flight::lost;
@@ -54,7 +55,19 @@ pub(super) fn may_take_back(state: &State, echo: Instant) -> bool {
 pub(super) fn end(state: &mut State, echo: Instant) {
     if may_take_back(state, echo) {
         take_back(state, false);
+    } else if !state.cold.reordering.is_blank() {
+        state.cold.reordering.on_recovered();
     }
+}
+
+/// `tcp_try_undo_dsack`: the receiver had all that was sent again before. Returns whether that is so.
+pub(super) fn take_back_needless(state: &mut State) -> bool {
+    let is_needless = state.cold.undo.are_all_needless();
+    if is_needless {
+        state.cold.reordering.on_needless();
+        take_back(state, false);
+    }
+    is_needless
 }
 
 /// What [`take_back_within`] did.

@@ -109,7 +109,7 @@ fn the_sender_sends_what_the_kernel_sent() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernel");
     let mut files: Vec<_> = Path::new(folder).read_dir().unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
-    assert_eq!(files.len(), 5);
+    assert_eq!(files.len(), 8);
     for path in files {
         let text = std::fs::read_to_string(&path).unwrap();
         let ticks = at(text.lines().next().unwrap().rsplit(' ').next().unwrap()).since(Instant::ZERO);

@@ -18,7 +18,7 @@ const KEPT: u8 = 16;
 /// It has none until a packet was reordered.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reordering {
-    /// A packet was reordered (`reord_seen`).
+    /// A packet was reordered.
     pub(crate) is_seen: bool,
     /// By how many packets at most; 0 where that is no more than `Config::duplicate_threshold` (`reordering`).
     farthest: u32,

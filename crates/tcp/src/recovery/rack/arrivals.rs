@@ -20,7 +20,7 @@ pub(super) struct Arrivals {
     pub(super) held: Option<(Instant, Instant)>,
     /// One is beyond a hole (`FLAG_DATA_SACKED`).
     pub(super) beyond: bool,
-    /// The lowest of those sent once only (`reord`), since it was last asked for.
+    /// The lowest of those sent once only, since it was last asked for.
     lowest: Option<u32>,
     /// When the one was sent that was sent last, and one more than its number.
     sent: Option<(Instant, u32)>,

@@ -6,7 +6,8 @@
 Reno with SACK over 20 Mbit/s and 44 ms, each packet acknowledged at once, between two namespaces. This process is the
 link between their devices: it hands each packet over when it is due and writes down what the host answers before the
 call returns. The file is one of crates/tcp/tests/kernel/, which crates/tcp/tests/kernel_sequence.rs replays: times are
-those at which the packets were handed over.
+those at which the packets were handed over. Record anew where the application's first packet stands beside the
+acknowledgement of the SYN: it was written meanwhile, and the replay has no application.
 """
 
 from __future__ import annotations
@@ -211,7 +212,8 @@ def lines(seen: list[Seen]) -> Iterator[str]:
         return max(0, -(-(byte - first) // PAYLOAD)) + 1
 
     sent_at: dict[int, int] = {}
-    told, sent, last = "", [], 0
+    told, last = "", 0
+    sent: list[int] = []
     for kind, at, frame in seen:
         packet, us = read_packet(frame), (at - zero) // 1000
         if kind == "a":

@@ -19,7 +19,7 @@ use paceline_core::{Instant, Span};
 /// unless an observer reads its round trips, or a packet is missing that selective acknowledgements have revealed. What each packet
 /// of a paced connection needs comes first.
 #[derive(Debug, Clone)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub(crate) struct Cold {
     /// When the pacing timer is due; `Instant::MAX` is never.
     pub(crate) pacing_at: Instant,

@@ -86,7 +86,7 @@ def test_demo_is_one_small_file_quickly(tmp_path: Path) -> None:
         "series.parquet",
     ]
     page = checked(path)
-    assert "At a core buffer of 5 KB, edge pacing 10 ms gets" in page.text
+    assert "At a core buffer of 5 KB, edge pacing 10 ms gets" in page.text.replace("\xa0", " ")
     assert "% more than unpaced" in page.text
     assert page.tags.count("table") == 3
     source = path.read_text(encoding="utf-8")
